@@ -1,0 +1,312 @@
+"""The compiled inner loops: phrases of constituents, and the look-up of their votes, for many candidates at once.
+
+Texts come as one UTF-8 buffer, a line each. Tokens of judged phrases are interned as integers, so phrases compare as
+integers; hashes only find the place, equality is always checked, so no collision can give a wrong label.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+F = TypeVar("F", bound=Callable[..., Any])
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+Ids = NDArray[np.int32]
+Codes = NDArray[np.int8]
+
+SPACE, TAB, DASH, ZERO, NINE = 32, 9, 45, 48, 57
+UNALIGNED, SILENT = 0, 1  # codes of a constituent without a phrase, and of a phrase without a judgment
+BAD_LINK, BAD_SOURCE, BAD_TARGET = 1, 2, 3
+
+
+def compiled(function: F) -> F:
+    """Compile with numba and keep the machine code on disk."""
+    return cast(F, numba.njit(cache=True, nogil=True)(function))
+
+
+_FNV = np.uint64(0xCBF29CE484222325)
+_FNV_PRIME = np.uint64(0x100000001B3)
+_BASE = np.uint64(0x9E3779B97F4A7C15)
+_NODE = np.uint64(0xC2B2AE3D27D4EB4F)
+_DEBRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_ONE, _ZERO, _ALL = np.uint64(1), np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF)
+_SHIFT_29, _SHIFT_32, _SHIFT_58 = np.uint64(29), np.uint64(32), np.uint64(58)
+
+
+def _debruijn_places() -> NDArray[np.uint8]:
+    places = np.zeros(64, dtype=np.uint8)
+    for bit in range(64):
+        places[((int(_DEBRUIJN) << bit) & 0xFFFFFFFFFFFFFFFF) >> 58] = bit
+    return places
+
+
+_PLACES = _debruijn_places()
+
+
+@compiled
+def _lowest_bit(word: np.uint64) -> np.uint64:
+    """The place of the lowest bit that is set; the word is not 0."""
+    return np.uint64(_PLACES[((word & (_ZERO - word)) * _DEBRUIJN) >> _SHIFT_58])
+
+
+@compiled
+def _mix(value: np.uint64) -> np.uint64:
+    value = (value ^ (value >> _SHIFT_32)) * _BASE
+    return value ^ (value >> _SHIFT_29)
+
+
+@compiled
+def _token_hash(buffer: Bytes, start: int, stop: int) -> np.uint64:
+    value = _FNV
+    for i in range(start, stop):
+        value = (value ^ np.uint64(buffer[i])) * _FNV_PRIME
+    return _mix(value)
+
+
+@compiled
+def _find_token(
+    slots: Ids, words: Bytes, starts: Ints, stops: Ints, buffer: Bytes, start: int, stop: int
+) -> tuple[int, int]:
+    """The id of a token, or -1, and the slot where it is or belongs."""
+    mask = len(slots) - 1
+    slot = np.int64(_token_hash(buffer, start, stop) & np.uint64(mask))
+    while slots[slot] >= 0:
+        token = slots[slot]
+        if stops[token] - starts[token] == stop - start:
+            same = True
+            for i in range(stop - start):
+                if words[starts[token] + i] != buffer[start + i]:
+                    same = False
+                    break
+            if same:
+                return np.int64(token), slot
+        slot = (slot + 1) & mask
+    return np.int64(-1), slot
+
+
+@compiled
+def intern_phrases(buffer: Bytes, lines: Ints, slots: Ids) -> tuple[Ints, Ints, Ids, Ints]:
+    """Number the distinct tokens of all phrases.
+
+    ``lines`` are the offsets of the phrases in ``buffer``. Returns where each distinct token stands, and the token
+    ids of all phrases with their offsets. ``slots`` (all -1, a power of two, large enough) becomes the hash table.
+    """
+    most = len(buffer) // 2 + len(lines) + 1
+    starts, stops = np.empty(most, np.int64), np.empty(most, np.int64)
+    ids, offsets = np.empty(most, np.int32), np.empty(len(lines), np.int64)
+    known, total = 0, 0
+    for phrase in range(len(lines) - 1):
+        offsets[phrase] = total
+        i, end = lines[phrase], lines[phrase + 1] - 1
+        while i < end:
+            if buffer[i] == SPACE or buffer[i] == TAB:
+                i += 1
+                continue
+            start = i
+            while i < end and buffer[i] != SPACE and buffer[i] != TAB:
+                i += 1
+            token, slot = _find_token(slots, buffer, starts, stops, buffer, start, i)
+            if token < 0:
+                token = known
+                starts[known], stops[known] = start, i
+                slots[slot] = known
+                known += 1
+            ids[total] = token
+            total += 1
+    offsets[len(lines) - 1] = total
+    return starts[:known].copy(), stops[:known].copy(), ids[:total].copy(), offsets
+
+
+@compiled
+def phrase_hash(ids: Ids, start: int, stop: int, node: int) -> np.uint64:
+    """The hash of a judged phrase at a constituent; `observe` computes the same from runs of a candidate."""
+    value = _ZERO
+    for i in range(start, stop):
+        value = value * _BASE + _mix(np.uint64(ids[i] + 1))
+    return _mix(value ^ (np.uint64(node + 1) * _NODE))
+
+
+@compiled
+def fill_table(ids: Ids, offsets: Ints, segment: Ids, node: Ids, regions: Ints, table: Ids) -> None:
+    """Enter each judged phrase into the region of its segment; regions are powers of two, at most half full."""
+    for phrase in range(len(segment)):
+        first, size = regions[segment[phrase]], regions[segment[phrase] + 1] - regions[segment[phrase]]
+        mask = np.uint64(size - 1)
+        slot = np.int64(phrase_hash(ids, offsets[phrase], offsets[phrase + 1], node[phrase]) & mask)
+        while table[first + slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        table[first + slot] = phrase
+
+
+@compiled
+def _read_links(buffer: Bytes, start: int, stop: int, words: int, sizes: tuple[int, int], bits: Any) -> int:
+    """Set, for each source token, the bits of the candidate tokens linked with it; 0 or what is wrong."""
+    i = start
+    while i < stop:
+        if buffer[i] == SPACE or buffer[i] == TAB:
+            i += 1
+            continue
+        source, target = 0, 0
+        digits = 0
+        while i < stop and ZERO <= buffer[i] <= NINE and digits < 9:
+            source = source * 10 + buffer[i] - ZERO
+            digits += 1
+            i += 1
+        if digits == 0 or i >= stop or buffer[i] != DASH:
+            return BAD_LINK
+        i += 1
+        digits = 0
+        while i < stop and ZERO <= buffer[i] <= NINE and digits < 9:
+            target = target * 10 + buffer[i] - ZERO
+            digits += 1
+            i += 1
+        if digits == 0 or (i < stop and buffer[i] != SPACE and buffer[i] != TAB):
+            return BAD_LINK
+        if source >= sizes[0]:
+            return BAD_SOURCE
+        if target >= sizes[1]:
+            return BAD_TARGET
+        bits[source * words + (target >> 6)] |= _ONE << np.uint64(target & 63)
+    return 0
+
+
+@compiled
+def _read_tokens(
+    judged: tuple[Bytes, Ints, Ints, Ids, Ids, Ints, Ids, Ints, Ids, Codes],
+    text: Bytes, start: int, stop: int, tokens: Ids, prefix: Any,
+) -> int:  # fmt: skip
+    """Read a candidate as token ids (-1 for a token of no judged phrase) with the hashes of all its prefixes."""
+    words, token_starts, token_stops, slots = judged[0], judged[1], judged[2], judged[3]
+    size = 0
+    i = start
+    while i < stop:
+        if text[i] == SPACE or text[i] == TAB:
+            i += 1
+            continue
+        begin = i
+        while i < stop and text[i] != SPACE and text[i] != TAB:
+            i += 1
+        token, _ = _find_token(slots, words, token_starts, token_stops, text, begin, i)
+        tokens[size] = token
+        prefix[size + 1] = prefix[size] * _BASE + _mix(np.uint64(token + 1))
+        size += 1
+    return size
+
+
+@compiled
+def _find_runs(bits: Any, start: int, width: int, run_starts: Ints, run_stops: Ints) -> int:
+    """The runs of neighbouring candidate tokens in a bit set."""
+    runs = 0
+    for word in range(width):
+        rest = bits[start + word]
+        shifted = 0
+        while rest != _ZERO:
+            low = _lowest_bit(rest)
+            rest >>= low
+            inverse = ~rest
+            length = np.uint64(64) if inverse == _ZERO else _lowest_bit(inverse)
+            begin = (word << 6) + shifted + np.int64(low)
+            stop = begin + np.int64(length)
+            if runs and run_stops[runs - 1] == begin:
+                run_stops[runs - 1] = stop
+            else:
+                run_starts[runs], run_stops[runs] = begin, stop
+                runs += 1
+            shifted += np.int64(low) + np.int64(length)
+            rest = _ZERO if length == np.uint64(64) else rest >> length
+    return runs
+
+
+@compiled
+def _same_phrase(
+    ids: Ids, start: int, stop: int, gap: int, tokens: Ids, runs: int, run_starts: Ints, run_stops: Ints
+) -> bool:
+    """Whether a judged phrase consists of these runs of a candidate, with a gap mark between them."""
+    place = start
+    for run in range(runs):
+        if run:
+            if place >= stop or ids[place] != gap:
+                return False
+            place += 1
+        for k in range(run_starts[run], run_stops[run]):
+            if place >= stop or ids[place] != tokens[k]:
+                return False
+            place += 1
+    return place == stop
+
+
+@compiled
+def observe(
+    forest: tuple[Ints, Ids, Ids, Ids],
+    judged: tuple[Bytes, Ints, Ints, Ids, Ids, Ints, Ids, Ints, Ids, Codes],
+    gap: int,
+    candidates: tuple[Ids, Bytes, Ints, Bytes, Ints],
+    offsets: Ints,
+    codes: Codes,
+) -> tuple[int, int]:
+    """Fill ``codes`` with what the database says of each constituent of each candidate.
+
+    ``forest`` is (first constituent of each segment, start, parent, tokens of each segment), ``judged`` the interned
+    phrases with their table and codes, ``gap`` the id of the gap mark, ``candidates`` (segment, texts, their lines,
+    links, their lines). Returns the first bad candidate and what is wrong with its links, or (-1, 0).
+    """
+    firsts, starts, parents, sizes = forest
+    _, _, _, _, ids, phrase_offsets, nodes, regions, table, phrase_codes = judged
+    segments, text, text_lines, links, link_lines = candidates
+    longest, deepest = 1, 1
+    for candidate in range(len(segments)):
+        longest = max(longest, (text_lines[candidate + 1] - text_lines[candidate]) // 2 + 1)
+        deepest = max(deepest, firsts[segments[candidate] + 1] - firsts[segments[candidate]])
+    tokens, prefix, powers = np.zeros(longest, np.int32), np.zeros(longest + 1, np.uint64), np.ones(longest + 1, np.uint64)
+    for i in range(longest):
+        powers[i + 1] = powers[i] * _BASE
+    run_starts, run_stops = np.zeros(longest, np.int64), np.zeros(longest, np.int64)
+    linked = np.zeros((sizes.max() + 1) * ((longest >> 6) + 1), np.uint64)
+    covered = np.zeros(deepest * ((longest >> 6) + 1), np.uint64)
+    gap_value = _mix(np.uint64(gap + 1))
+    for candidate in range(len(segments)):
+        segment = segments[candidate]
+        first, count, at = firsts[segment], firsts[segment + 1] - firsts[segment], offsets[candidate]
+        if count == 0:
+            continue
+        size = _read_tokens(judged, text, text_lines[candidate], text_lines[candidate + 1] - 1, tokens, prefix)
+        width = max(1, (size + 63) >> 6)
+        linked[: sizes[segment] * width] = _ZERO
+        covered[: count * width] = _ZERO
+        wrong = _read_links(
+            links, link_lines[candidate], link_lines[candidate + 1] - 1, width, (sizes[segment], size), linked
+        )
+        if wrong:
+            return candidate, wrong
+        region, region_size = regions[segment], regions[segment + 1] - regions[segment]
+        for node in range(count - 1, -1, -1):
+            parent = parents[first + node]
+            leaf = node + 1 == count or parents[first + node + 1] != node
+            for word in range(width):
+                if leaf:
+                    covered[node * width + word] = linked[starts[first + node] * width + word]
+                if parent >= 0:
+                    covered[parent * width + word] |= covered[node * width + word]
+            runs = _find_runs(covered, node * width, width, run_starts, run_stops)
+            codes[at + node] = SILENT if runs else UNALIGNED
+            if runs == 0 or region_size == 0:
+                continue
+            value = _ZERO
+            for run in range(runs):
+                if run:
+                    value = value * _BASE + gap_value
+                power = powers[run_stops[run] - run_starts[run]]
+                value = value * power + (prefix[run_stops[run]] - prefix[run_starts[run]] * power)
+            slot = np.int64(_mix(value ^ (np.uint64(node + 1) * _NODE)) & np.uint64(region_size - 1))
+            while table[region + slot] >= 0:
+                phrase = table[region + slot]
+                if nodes[phrase] == node and _same_phrase(
+                    ids, phrase_offsets[phrase], phrase_offsets[phrase + 1], gap, tokens, runs, run_starts, run_stops
+                ):
+                    codes[at + node] = phrase_codes[phrase]
+                    break
+                slot = (slot + 1) & (region_size - 1)
+    return -1, 0

@@ -1,0 +1,215 @@
+"""Models turn observations into statistics and scores; the paper's percolation is the default one.
+
+All models share one interface: integers per candidate that add up over a corpus, and a score of their sums.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rypt.kernel import UNALIGNED, Codes
+from rypt.observations import TIES, Observations, label_states
+from rypt.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN, percolate_states
+from rypt.text import RyptError
+
+Floats = NDArray[np.float64]
+Stats = NDArray[np.int64]  # (candidates, columns)
+
+LENGTHS = (1, 2, 3, 4, 5, 7, 10, 15)  # the shortest constituent, in source tokens, of each length class
+UNKNOWN_AS = ("half", "ignore", "no", "yes", "prior", "smoothed")
+PSEUDO_NODES = 5
+SCALE = 1 << 20  # probabilities are summed as integers, in units of 1/SCALE
+
+
+class Model(Protocol):
+    """What a scorer needs of a model."""
+
+    @property
+    def options(self) -> str:
+        """Its part of the signature."""
+
+    def stats(self, observations: Observations) -> Stats:
+        """Integers for each candidate, (candidates, columns), that may be added up."""
+
+    def score(self, sums: Stats) -> Floats:
+        """The RYPT score of summed statistics, one for each row."""
+
+    def p_yes(self, observations: Observations) -> Floats:
+        """The probability that each constituent is acceptably translated."""
+
+
+def length_class(lengths: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The class of each length.
+
+    >>> length_class(np.array([1, 4, 6, 40], dtype=np.int32)).tolist()
+    [0, 3, 4, 7]
+    """
+    return np.searchsorted(LENGTHS, lengths, side="right") - 1
+
+
+def percolated(observations: Observations, ties: str = "unknown") -> tuple[Codes, NDArray[np.int64]]:
+    """The state of each constituent after percolation, and each candidate's number of NOs below a YES."""
+    states = label_states(ties)[observations.codes]
+    conflicts = np.zeros(len(observations), np.int64)
+    forest = observations.forest
+    percolate_states(
+        forest.firsts, forest.parents, observations.segments, observations.offsets, states, conflicts
+    )
+    return states, conflicts
+
+
+def count_per_candidate(observations: Observations, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many constituents of each candidate are marked."""
+    sums = np.concatenate([[0], np.cumsum(marked, dtype=np.int64)])
+    return sums[observations.offsets[1:]] - sums[observations.offsets[:-1]]
+
+
+class Percolation:
+    """Hard percolation; a constituent still unknown counts as the option says (the paper's authors: one half).
+
+    ``half`` (yes + unknown / 2) / nodes; ``no`` yes / nodes; ``yes`` (yes + unknown) / nodes; ``ignore``
+    yes / (yes + no); ``prior`` each unknown counts as the share of YES at its length; ``smoothed``
+    (yes + 5 p) / (yes + no + 5) for each segment, with p the share of YES.
+    """
+
+    def __init__(self, unknown: str = "half", ties: str = "unknown", prior: Floats | None = None) -> None:
+        if unknown not in UNKNOWN_AS:
+            raise RyptError(f"expected unknown as one of {', '.join(UNKNOWN_AS)}, found {unknown!r}")
+        if ties not in TIES:
+            raise RyptError(f"expected ties as one of {', '.join(TIES)}, found {ties!r}")
+        if unknown in ("prior", "smoothed") and prior is None:
+            raise RyptError(f"unknown:{unknown} needs the share of YES at each length")
+        self.unknown = unknown
+        self.ties = ties
+        self.prior = np.full(len(LENGTHS) + 1, 0.5) if prior is None else prior
+
+    @property
+    def options(self) -> str:
+        """Its part of the signature."""
+        return f"model:percolation|unknown:{self.unknown}|ties:{self.ties}"
+
+    def stats(self, observations: Observations) -> Stats:
+        """Columns yes, no, unknown, nodes; then unknowns by length (``prior``) or the segment count (``smoothed``)."""
+        states, _ = percolated(observations, self.ties)
+        yes = count_per_candidate(observations, (states == YES) | (states == YES_DOWN))
+        no = count_per_candidate(observations, (states == NO) | (states == NO_UP))
+        nodes = np.diff(observations.offsets)
+        columns = [yes, no, nodes - yes - no, nodes]
+        if self.unknown == "prior":
+            classes = length_class(observations.lengths)
+            columns += [
+                count_per_candidate(observations, (states == UNKNOWN) & (classes == i)) for i in range(len(LENGTHS))
+            ]
+        elif self.unknown == "smoothed":
+            columns.append((nodes > 0).astype(np.int64))
+        return np.stack(columns, axis=1)
+
+    def score(self, sums: Stats) -> Floats:
+        """One score a row; a row without constituents, of which nothing is known, scores one half."""
+        yes, no, unknown, nodes = np.atleast_2d(sums)[:, :4].T.astype(np.float64)
+        if self.unknown == "ignore":
+            return _ratio(yes, yes + no)
+        if self.unknown == "smoothed":
+            pseudo = PSEUDO_NODES * np.atleast_2d(sums)[:, 4]
+            return _ratio(yes + pseudo * self.prior[-1], yes + no + pseudo)
+        if self.unknown == "prior":
+            credit = np.atleast_2d(sums)[:, 4:] @ self.prior[:-1]
+        else:
+            credit = unknown * {"half": 0.5, "no": 0.0, "yes": 1.0}[self.unknown]
+        return _ratio(yes + credit, nodes)
+
+    def p_yes(self, observations: Observations) -> Floats:
+        """1 for YES, 0 for NO, and what an unknown counts as."""
+        states, _ = percolated(observations, self.ties)
+        values = {"no": 0.0, "yes": 1.0}
+        if self.unknown in ("prior", "smoothed"):
+            unknown = self.prior[length_class(observations.lengths)]
+        else:
+            unknown = np.full(len(states), values.get(self.unknown, 0.5))
+        known = (states != UNKNOWN).astype(bool)
+        return np.where(known, (states == YES) | (states == YES_DOWN), unknown).astype(np.float64)
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    return np.divide(part, whole, out=np.full(len(part), 0.5), where=whole > 0)
+
+
+class Expected:
+    """The part that probabilistic models share: the score is the mean of P(YES) over constituents."""
+
+    def p_yes(self, observations: Observations) -> Floats:
+        """The probability of YES for each constituent; each model has its own."""
+        raise TypeError("a probabilistic model defines p_yes")
+
+    def stats(self, observations: Observations) -> Stats:
+        """Columns: the sum of P(YES) in units of 1/SCALE, nodes."""
+        units = np.rint(self.p_yes(observations) * SCALE).astype(np.int64)
+        sums = np.concatenate([[0], np.cumsum(units)])
+        return np.stack(
+            [sums[observations.offsets[1:]] - sums[observations.offsets[:-1]], np.diff(observations.offsets)], axis=1
+        )
+
+    def score(self, sums: Stats) -> Floats:
+        """One score a row."""
+        expected, nodes = np.atleast_2d(sums).T.astype(np.float64)
+        return _ratio(expected / SCALE, nodes)
+
+
+def yes_share_by_length(observations: Observations, labels: Codes) -> Floats:
+    """The share of YES among labels (1 YES, 0 NO, -1 none) in each length class, shrunk to the share overall (last)."""
+    known = labels >= 0
+    overall = (labels[known].sum() + 1) / (known.sum() + 2)
+    classes = length_class(observations.lengths)[known]
+    yes = np.bincount(classes, labels[known], minlength=len(LENGTHS))
+    total = np.bincount(classes, minlength=len(LENGTHS))
+    shares: Floats = np.append((yes + PSEUDO_NODES * overall) / (total + PSEUDO_NODES), overall)
+    return shares
+
+
+def direct_labels(observations: Observations, ties: str = "unknown") -> Codes:
+    """The labels of constituents before percolation: 1 YES, 0 NO, -1 none."""
+    states = label_states(ties)[observations.codes]
+    return np.where(states == YES, 1, np.where(states == NO, 0, -1)).astype(np.int8)
+
+
+def table_states(observations: Observations, ties: str) -> Codes:
+    """States after percolation, with one more (5) for unknown constituents that nothing is aligned with."""
+    states, _ = percolated(observations, ties)
+    return np.where((states == UNKNOWN) & (observations.codes == UNALIGNED), 5, states).astype(np.int8)
+
+
+class CalibratedTable(Expected):
+    """P(YES | state after percolation, length), from counts.
+
+    Each cell is shrunk to its state's share of YES, and that to ``TABLE_PRIOR``, by a few pseudo-counts.
+    """
+
+    def __init__(self, table: Floats, ties: str = "unknown") -> None:
+        self.table = table  # (states, length classes)
+        self.ties = ties
+
+    @property
+    def options(self) -> str:
+        """Its part of the signature."""
+        return f"model:table|ties:{self.ties}"
+
+    @classmethod
+    def fit(cls, observations: Observations, truth: Codes, ties: str = "unknown") -> "CalibratedTable":
+        """Count held-out labels (1 YES, 0 NO, -1 none) by state and length."""
+        known = truth >= 0
+        states = table_states(observations, ties)[known]
+        classes = length_class(observations.lengths)[known]
+        cells = states * len(LENGTHS) + classes
+        size = len(TABLE_PRIOR) * len(LENGTHS)
+        yes = np.bincount(cells, truth[known], minlength=size).reshape(-1, len(LENGTHS))
+        total = np.bincount(cells, minlength=size).reshape(-1, len(LENGTHS))
+        by_state = (yes.sum(axis=1) + PSEUDO_NODES * TABLE_PRIOR) / (total.sum(axis=1) + PSEUDO_NODES)
+        return cls((yes + PSEUDO_NODES * by_state[:, None]) / (total + PSEUDO_NODES), ties)
+
+    def p_yes(self, observations: Observations) -> Floats:
+        """The cell of each constituent."""
+        return self.table[table_states(observations, self.ties), length_class(observations.lengths)]
+
+
+TABLE_PRIOR = np.array([0.6, 0.9, 0.2, 0.85, 0.4, 0.5])  # P(YES) of each state before anything is counted

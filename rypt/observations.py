@@ -1,0 +1,184 @@
+"""What the database says of each constituent of each candidate, before percolation: the input of every model."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rypt import kernel
+from rypt.kernel import SILENT, UNALIGNED, Bytes, Codes, Ids, Ints
+from rypt.percolation import NO, UNKNOWN, YES
+from rypt.phrases import GAP, joined_keys
+from rypt.records import Candidate, Votes
+from rypt.text import FormatError
+from rypt.trees import SourceTree
+
+CODES = ("unaligned", "silent", "not sure", "tie", "YES", "YES YES", "YES no", "NO", "NO NO", "NO yes")
+NOT_SURE, TIE, YES_ONE, YES_MANY, YES_MIXED, NO_ONE, NO_MANY, NO_MIXED = range(2, 10)
+TIES = {"unknown": UNKNOWN, "no": NO, "yes": YES}
+
+
+def vote_code(yes: float, no: float, not_sure: float) -> int:
+    """The pattern of the votes on one key: who is in the majority, how many, and whether anybody disagrees.
+
+    >>> [CODES[vote_code(*votes)] for votes in [(1, 0, 0), (3, 1, 0), (1, 1, 0), (0, 1, 2), (0, 2, 0)]]
+    ['YES', 'YES no', 'tie', 'not sure', 'NO NO']
+    """
+    best = max(yes, no, not_sure)
+    if best == 0:
+        return SILENT
+    if [yes, no, not_sure].count(best) > 1:
+        return TIE
+    if best == not_sure:
+        return NOT_SURE
+    one, many, mixed = (YES_ONE, YES_MANY, YES_MIXED) if best == yes else (NO_ONE, NO_MANY, NO_MIXED)
+    return mixed if yes + no + not_sure > best else many if best > 1.5 else one
+
+
+def label_states(ties: str = "unknown") -> Codes:
+    """The state (unknown, YES, NO) that each code stands for."""
+    states = np.zeros(len(CODES), np.int8)
+    states[[YES_ONE, YES_MANY, YES_MIXED]] = YES
+    states[[NO_ONE, NO_MANY, NO_MIXED]] = NO
+    states[TIE] = TIES[ties]
+    return states
+
+
+class Forest:
+    """The trees of all segments as arrays; a segment without a parse has no constituents."""
+
+    def __init__(self, trees: Mapping[str, SourceTree | None]) -> None:
+        self.index = {segment: i for i, segment in enumerate(trees)}
+        self.trees = list(trees.values())
+        counts = [len(tree.constituents) if tree else 0 for tree in self.trees]
+        self.firsts: Ints = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
+        nodes = [c for tree in self.trees if tree for c in tree.constituents]
+        self.starts: Ids = np.array([c.span.start for c in nodes], dtype=np.int32)
+        self.stops: Ids = np.array([c.span.stop for c in nodes], dtype=np.int32)
+        self.parents: Ids = np.array([c.parent for c in nodes], dtype=np.int32)
+        self.sizes: Ids = np.array([len(tree.tokens) if tree else 0 for tree in self.trees] or [0], dtype=np.int32)
+
+    @property
+    def counts(self) -> Ints:
+        """How many constituents each segment has."""
+        return np.diff(self.firsts)
+
+    def arrays(self) -> tuple[Ints, Ids, Ids, Ids]:
+        """What the kernel needs."""
+        return self.firsts, self.starts, self.parents, self.sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """The code of each constituent of each candidate; those of candidate c stand at ``offsets[c]:offsets[c + 1]``."""
+
+    forest: Forest
+    segments: Ids
+    offsets: Ints
+    codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.segments)
+
+    @property
+    def nodes(self) -> Ints:
+        """For each code the constituent it belongs to, as an index into the forest's arrays."""
+        counts = np.diff(self.offsets)
+        firsts = np.repeat(self.forest.firsts[self.segments], counts)
+        return firsts + np.arange(self.offsets[-1]) - np.repeat(self.offsets[:-1], counts)
+
+    @property
+    def lengths(self) -> Ids:
+        """For each code the length of its constituent in source tokens."""
+        nodes = self.nodes
+        return self.forest.stops[nodes] - self.forest.starts[nodes]
+
+    def take(self, candidates: NDArray[np.int64]) -> "Observations":
+        """The observations of some of the candidates."""
+        counts = np.diff(self.offsets)[candidates]
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        places = np.repeat(self.offsets[candidates] - offsets[:-1], counts) + np.arange(offsets[-1])
+        return Observations(self.forest, self.segments[candidates], offsets, self.codes[places])
+
+
+class JudgedPhrases:
+    """The judged phrases of all segments, interned, in one hash table with a region for each segment."""
+
+    def __init__(self, forest: Forest, votes: Iterable[Votes]) -> None:
+        self.forest = forest
+        self.unused = 0
+        segments, nodes, phrases, codes = [], [], [], []
+        for vote in votes:
+            segment = forest.index.get(vote.segment, -1)
+            tree = forest.trees[segment] if segment >= 0 else None
+            node = tree.index.get(vote.span, -1) if tree else -1
+            if node < 0:
+                self.unused += 1
+                continue
+            segments.append(segment)
+            nodes.append(node)
+            phrases.append(vote.phrase)
+            codes.append(vote_code(vote.yes, vote.no, vote.not_sure))
+        self._build(segments, nodes, [GAP, *phrases], codes)
+
+    def _build(self, segments: list[int], nodes: list[int], phrases: list[str], codes: list[int]) -> None:
+        buffer, lines = line_buffer(joined_keys(phrases, "keep"), len(phrases))
+        slots = np.full(_power_of_two(2 * (len(buffer) // 2 + len(phrases))), -1, np.int32)
+        starts, stops, ids, offsets = kernel.intern_phrases(buffer, lines, slots)
+        self.gap = 0  # the gap mark was interned first
+        segment, node = np.array(segments, np.int32), np.array(nodes, np.int32)
+        per_segment = np.bincount(segment, minlength=len(self.forest.trees))
+        sizes = [_power_of_two(2 * int(count)) if count else 0 for count in per_segment]
+        regions = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+        table = np.full(int(regions[-1]), -1, np.int32)
+        kernel.fill_table(ids, offsets[1:].copy(), segment, node, regions, table)
+        self.arrays = (
+            buffer, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, np.array(codes, np.int8)
+        )  # fmt: skip
+
+    def observe(self, candidates: Sequence[Candidate], case: str) -> Observations:
+        """Find the phrase of every constituent of every candidate, and the votes on it."""
+        segments = self._segment_indices(candidates)
+        text, text_lines = line_buffer(joined_keys((c.text for c in candidates), case), len(candidates))
+        links, link_lines = line_buffer("\n".join([c.alignment for c in candidates]).encode(), len(candidates))
+        offsets = np.concatenate([[0], np.cumsum(self.forest.counts[segments])]).astype(np.int64)
+        codes = np.full(int(offsets[-1]), UNALIGNED, np.int8)
+        bad, wrong = kernel.observe(
+            self.forest.arrays(), self.arrays, self.gap, (segments, text, text_lines, links, link_lines), offsets, codes
+        )
+        if bad >= 0:
+            raise FormatError(_link_message(candidates[bad], wrong, int(self.forest.sizes[segments[bad]])))
+        return Observations(self.forest, segments, offsets, codes)
+
+    def _segment_indices(self, candidates: Sequence[Candidate]) -> Ids:
+        index = self.forest.index
+        try:
+            return np.array([index[c.segment] for c in candidates], np.int32)
+        except KeyError as error:
+            raise FormatError(f"segment {error.args[0]!r} of a candidate is not known") from None
+
+
+def line_buffer(data: bytes, count: int) -> tuple[Bytes, Ints]:
+    """Text as bytes, and the offset of each of its ``count`` lines (and of one more after the last)."""
+    buffer = np.frombuffer(data + b"\n", np.uint8)
+    ends = np.flatnonzero(buffer == 10)
+    if count == 0:
+        return buffer, np.zeros(1, np.int64)
+    if len(ends) != count:
+        raise FormatError("a candidate or a phrase contains a line break")
+    return buffer, np.concatenate([[0], ends + 1]).astype(np.int64)
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << max(1, (least - 1).bit_length())
+
+
+def _link_message(candidate: Candidate, wrong: int, source_size: int) -> str:
+    size = len(candidate.tokens)
+    what = {
+        kernel.BAD_LINK: "expected alignment links like 3-5",
+        kernel.BAD_SOURCE: f"a link is out of range: the source has {source_size} tokens, from 0",
+        kernel.BAD_TARGET: f"a link is out of range: the candidate has {size} tokens, from 0",
+    }[wrong]
+    return f"segment {candidate.segment}: {what}; the alignment is {candidate.alignment!r}, the candidate {candidate.text!r}"

@@ -1,0 +1,130 @@
+"""The nouns of the field: segments, spans, candidates, labels, judgments, queries."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from rypt.text import FormatError, tokenize
+
+
+class Label(StrEnum):
+    """What a worker says of a phrase as a translation of a constituent."""
+
+    YES = "YES"
+    NO = "NO"
+    NOT_SURE = "NOT_SURE"
+
+    @classmethod
+    def parse(cls, text: str) -> "Label":
+        """Read a label as people and old files write it; a blank answer counts as NOT_SURE, as in the paper.
+
+        >>> Label.parse("not sure"), Label.parse("yes")
+        (<Label.NOT_SURE: 'NOT_SURE'>, <Label.YES: 'YES'>)
+        """
+        name = text.strip().upper().replace(" ", "_")
+        if name in {"NOTSURE", "BLANK", ""}:
+            return cls.NOT_SURE
+        try:
+            return cls(name)
+        except ValueError:
+            raise FormatError(f"expected a label YES, NO or NOT_SURE, found {text!r}") from None
+
+
+class Span(NamedTuple):
+    """Source tokens ``start`` up to, not including, ``stop``; positions count from 0.
+
+    >>> len(Span(3, 7)), str(Span(3, 7)), Span.inclusive(3, 6)
+    (4, '3-7', Span(start=3, stop=7))
+    """
+
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def __str__(self) -> str:
+        return f"{self.start}-{self.stop}"
+
+    @classmethod
+    def inclusive(cls, first: int, last: int) -> "Span":
+        """The span whose last token is ``last``, as the authors' own files write it (``j_k``)."""
+        return cls(first, last + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One source segment; ``tree`` is its parse in Penn brackets, None when the parser failed."""
+
+    id: str
+    text: str
+    tree: str | None = None
+    language: str | None = None
+
+    @property
+    def tokens(self) -> list[str]:
+        """The source tokens that spans count."""
+        return tokenize(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One translation of a segment; ``alignment`` holds Pharaoh links ``source-candidate``."""
+
+    segment: str
+    text: str
+    alignment: str
+    features: Mapping[str, float] = field(default_factory=dict)
+    score: float | None = None
+
+    @property
+    def tokens(self) -> list[str]:
+        """The tokens that links count."""
+        return tokenize(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """One label given by one worker to one (segment, span, phrase).
+
+    ``origin`` says where it was given (a hit, a system, a file): the same worker may judge the same phrase in
+    two places. ``source`` is ``hit``, ``import`` or ``simulation``; ``time`` counts seconds since 1970.
+    """
+
+    segment: str
+    span: Span
+    phrase: str
+    label: Label
+    worker: str
+    origin: str = ""
+    source: str = "import"
+    time: int | None = None
+    weight: float = 1.0
+
+
+SOURCES = ("hit", "import", "simulation")
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """All judgments of one (segment, span, phrase), by label and weight."""
+
+    segment: str
+    span: Span
+    phrase: str
+    yes: float
+    no: float
+    not_sure: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A (segment, span, phrase) still without a label, and where to see it."""
+
+    segment: str
+    span: Span
+    phrase: str
+    candidates: int
+    example: str
+    positions: tuple[int, ...]

@@ -1,0 +1,104 @@
+"""Text files: plain, ``.gz`` or ``-``; positions for messages; writing that is all or nothing."""
+
+import gzip
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TextIO, cast
+
+PathLike = str | Path
+
+
+class RyptError(Exception):
+    """A mistake outside the program, said in one line that a user can act on."""
+
+
+class FormatError(RyptError):
+    """Text that cannot be read; whoever knows its position turns it into an `InputError`."""
+
+
+class InputError(RyptError):
+    """What is wrong in which line of which file.
+
+    >>> str(InputError("dev.nbest.gz", 812, "expected 4 fields between |||, found 3"))
+    'dev.nbest.gz:812: expected 4 fields between |||, found 3'
+    """
+
+    def __init__(self, path: PathLike, line: int | None, message: str) -> None:
+        name = "<stdin>" if str(path) == "-" else str(path)
+        super().__init__(f"{name}:{line}: {message}" if line is not None else f"{name}: {message}")
+
+
+def read_lines(path: PathLike) -> Iterator[tuple[int, str]]:
+    """Numbered lines (from 1) without their line ends; UTF-8, split at LF only, so no Unicode space ends a line."""
+    with _open_bytes(path) as stream:
+        number = 0
+        try:
+            for number, raw in enumerate(stream, start=1):
+                yield number, raw.rstrip(b"\r\n").decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(path, number, f"expected UTF-8, found byte 0x{error.object[error.start]:02x}") from None
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(path, number + 1, f"expected a whole gzip file: {error}") from None
+
+
+def _open_bytes(path: PathLike) -> IO[bytes]:
+    if str(path) == "-":
+        return os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    try:
+        if str(path).endswith(".gz"):
+            return cast(IO[bytes], gzip.open(path, "rb"))
+        return open(path, "rb")
+    except OSError as error:
+        raise InputError(path, None, error.strerror or str(error)) from None
+
+
+@contextmanager
+def open_output(path: PathLike) -> Iterator[TextIO]:
+    """Write to ``-`` (standard output) or to a file that appears, whole, only when the block ends without an error."""
+    if str(path) == "-":
+        yield sys.stdout
+        return
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise InputError(path, None, error.strerror or str(error)) from None
+    try:
+        os.close(handle)
+        stream = gzip.open(name, "wt", encoding="utf-8") if target.suffix == ".gz" else open(name, "w", encoding="utf-8")
+        with stream:
+            yield cast(TextIO, stream)
+        _flush_to_disk(name)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _flush_to_disk(name: str) -> None:
+    handle = os.open(name, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def tokenize(text: str) -> list[str]:
+    """Tokens are separated by spaces and tabs, as decoders see them; a no-break space is part of a token.
+
+    >>> tokenize("der  Patient wurde\\tisoliert .")
+    ['der', 'Patient', 'wurde', 'isoliert', '.']
+    """
+    return [token for token in text.replace("\t", " ").split(" ") if token]
