@@ -18,8 +18,11 @@ Ids = NDArray[np.int32]
 Codes = NDArray[np.int8]
 
 SPACE, TAB, DASH, ZERO, NINE = 32, 9, 45, 48, 57
-UNALIGNED, SILENT = 0, 1  # codes of a constituent without a phrase, and of a phrase without a judgment
+UNALIGNED, SILENT, NOVEL = 0, 1, 2  # codes: no phrase; nobody asked about the constituent; not about this phrase
 BAD_LINK, BAD_SOURCE, BAD_TARGET = 1, 2, 3
+
+
+Judged = tuple[Bytes, Ints, Ints, Ids, Ids, Ints, Ids, Ints, Ids, Codes, NDArray[np.bool_]]
 
 
 def compiled(function: F) -> F:
@@ -175,9 +178,8 @@ def _read_links(buffer: Bytes, start: int, stop: int, words: int, sizes: tuple[i
 
 @compiled
 def _read_tokens(
-    judged: tuple[Bytes, Ints, Ints, Ids, Ids, Ints, Ids, Ints, Ids, Codes],
-    text: Bytes, start: int, stop: int, tokens: Ids, prefix: Any,
-) -> int:  # fmt: skip
+    judged: Judged, text: Bytes, start: int, stop: int, tokens: Ids, prefix: Any
+) -> int:
     """Read a candidate as token ids (-1 for a token of no judged phrase) with the hashes of all its prefixes."""
     words, token_starts, token_stops, slots = judged[0], judged[1], judged[2], judged[3]
     size = 0
@@ -241,7 +243,7 @@ def _same_phrase(
 @compiled
 def observe(
     forest: tuple[Ints, Ids, Ids, Ids],
-    judged: tuple[Bytes, Ints, Ints, Ids, Ids, Ints, Ids, Ints, Ids, Codes],
+    judged: Judged,
     gap: int,
     candidates: tuple[Ids, Bytes, Ints, Bytes, Ints],
     offsets: Ints,
@@ -250,11 +252,11 @@ def observe(
     """Fill ``codes`` with what the database says of each constituent of each candidate.
 
     ``forest`` is (first constituent of each segment, start, parent, tokens of each segment), ``judged`` the interned
-    phrases with their table and codes, ``gap`` the id of the gap mark, ``candidates`` (segment, texts, their lines,
+    phrases with their table, codes and constituents, ``gap`` the id of the gap mark, ``candidates`` (segment, texts, their lines,
     links, their lines). Returns the first bad candidate and what is wrong with its links, or (-1, 0).
     """
     firsts, starts, parents, sizes = forest
-    _, _, _, _, ids, phrase_offsets, nodes, regions, table, phrase_codes = judged
+    _, _, _, _, ids, phrase_offsets, nodes, regions, table, phrase_codes, asked = judged
     segments, text, text_lines, links, link_lines = candidates
     longest, deepest = 1, 1
     for candidate in range(len(segments)):
@@ -291,9 +293,10 @@ def observe(
                 if parent >= 0:
                     covered[parent * width + word] |= covered[node * width + word]
             runs = _find_runs(covered, node * width, width, run_starts, run_stops)
-            codes[at + node] = SILENT if runs else UNALIGNED
-            if runs == 0 or region_size == 0:
+            if runs == 0 or not asked[first + node]:
+                codes[at + node] = SILENT if runs else UNALIGNED
                 continue
+            codes[at + node] = NOVEL
             value = _ZERO
             for run in range(runs):
                 if run:
@@ -309,4 +312,17 @@ def observe(
                     codes[at + node] = phrase_codes[phrase]
                     break
                 slot = (slot + 1) & (region_size - 1)
+    return -1, 0
+
+
+@compiled
+def first_bad_links(links: Bytes, lines: Ints, source_sizes: Ids, target_sizes: Ids) -> tuple[int, int]:
+    """The first line of links that is malformed or out of range and what is wrong with it, or (-1, 0)."""
+    width = (target_sizes.max() >> 6) + 1 if len(target_sizes) else 1
+    bits = np.zeros((source_sizes.max() + 1) * width if len(source_sizes) else 1, np.uint64)
+    for line in range(len(lines) - 1):
+        sizes = (source_sizes[line], target_sizes[line])
+        wrong = _read_links(links, lines[line], lines[line + 1] - 1, width, sizes, bits)
+        if wrong:
+            return line, wrong
     return -1, 0

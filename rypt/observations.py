@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt import kernel
-from rypt.kernel import SILENT, UNALIGNED, Bytes, Codes, Ids, Ints
+from rypt.kernel import NOVEL, UNALIGNED, Bytes, Codes, Ids, Ints
 from rypt.percolation import NO, UNKNOWN, YES
 from rypt.phrases import GAP, joined_keys
 from rypt.records import Candidate, Votes
 from rypt.text import FormatError
 from rypt.trees import SourceTree
 
-CODES = ("unaligned", "silent", "not sure", "tie", "YES", "YES YES", "YES no", "NO", "NO NO", "NO yes")
-NOT_SURE, TIE, YES_ONE, YES_MANY, YES_MIXED, NO_ONE, NO_MANY, NO_MIXED = range(2, 10)
+CODES = ("unaligned", "silent", "novel", "not sure", "tie", "YES", "YES YES", "YES no", "NO", "NO NO", "NO yes")
+NOT_SURE, TIE, YES_ONE, YES_MANY, YES_MIXED, NO_ONE, NO_MANY, NO_MIXED = range(3, 11)
 TIES = {"unknown": UNKNOWN, "no": NO, "yes": YES}
 
 
@@ -27,7 +27,7 @@ def vote_code(yes: float, no: float, not_sure: float) -> int:
     """
     best = max(yes, no, not_sure)
     if best == 0:
-        return SILENT
+        return NOVEL
     if [yes, no, not_sure].count(best) > 1:
         return TIE
     if best == not_sure:
@@ -133,8 +133,10 @@ class JudgedPhrases:
         regions = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
         table = np.full(int(regions[-1]), -1, np.int32)
         kernel.fill_table(ids, offsets[1:].copy(), segment, node, regions, table)
+        asked = np.zeros(len(self.forest.parents), np.bool_)
+        asked[self.forest.firsts[segment] + node] = True
         self.arrays = (
-            buffer, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, np.array(codes, np.int8)
+            buffer, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, np.array(codes, np.int8), asked
         )  # fmt: skip
 
     def observe(self, candidates: Sequence[Candidate], case: str) -> Observations:
@@ -148,7 +150,7 @@ class JudgedPhrases:
             self.forest.arrays(), self.arrays, self.gap, (segments, text, text_lines, links, link_lines), offsets, codes
         )
         if bad >= 0:
-            raise FormatError(_link_message(candidates[bad], wrong, int(self.forest.sizes[segments[bad]])))
+            raise FormatError(link_message(candidates[bad], wrong, int(self.forest.sizes[segments[bad]])))
         return Observations(self.forest, segments, offsets, codes)
 
     def _segment_indices(self, candidates: Sequence[Candidate]) -> Ids:
@@ -174,7 +176,8 @@ def _power_of_two(least: int) -> int:
     return 1 << max(1, (least - 1).bit_length())
 
 
-def _link_message(candidate: Candidate, wrong: int, source_size: int) -> str:
+def link_message(candidate: Candidate, wrong: int, source_size: int) -> str:
+    """What is wrong with the links of a candidate."""
     size = len(candidate.tokens)
     what = {
         kernel.BAD_LINK: "expected alignment links like 3-5",

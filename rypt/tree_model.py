@@ -2,7 +2,7 @@
 
 P(labels, votes) = P(root) · prod P(child | parent, length) · prod P(votes | label)^temper, with exact sum-product
 inference. The temper (at most 1, chosen on held-out labels) allows for votes on neighbouring constituents that are
-not independent. With ``novelty``, that nobody judged a phrase, or that nothing is aligned, is evidence too.
+not independent. With ``novelty``, it is evidence too that other phrases of a constituent were judged, but not this one.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.kernel import SILENT, UNALIGNED, Codes, Ids, Ints, compiled
+from rypt.kernel import NOVEL, SILENT, UNALIGNED, Codes, Ids, Ints, compiled
 from rypt.model import LENGTHS, Expected, Floats, length_class
 from rypt.observations import CODES, Observations
 
@@ -123,18 +123,18 @@ def _shares(classes: NDArray[np.int64], truth: Codes, chosen: NDArray[np.bool_],
 def _emissions(observations: Observations, truth: Codes, novelty: bool) -> Floats:
     """P(code | label), (codes, 2): NO, YES; codes that are no evidence get 1 for both."""
     emission = np.ones((len(CODES), 2))
-    quiet = [UNALIGNED] if novelty else [UNALIGNED, SILENT]
+    quiet = [UNALIGNED, SILENT] if novelty else [UNALIGNED, SILENT, NOVEL]
     for label in range(2):
         counts = np.bincount(observations.codes[truth == label], minlength=len(CODES)).astype(np.float64)
         counts[quiet] = 0
-        counts += np.where(np.arange(len(CODES)) > SILENT, PSEUDO_COUNT * _PRIOR_EMISSION[:, label], PSEUDO_COUNT / 4)
+        counts += PSEUDO_COUNT * _PRIOR_EMISSION[:, label]
         emission[:, label] = counts / counts.sum()
     emission[quiet] = 1.0
     return emission
 
 
 # unanimous votes are right more often than single or mixed ones: columns NO, YES, in the order of CODES
-_PRIOR_EMISSION = np.array([[0, 0], [0, 0], [1, 1], [1, 1], [1, 4], [0.5, 4], [1, 2], [4, 1], [4, 0.5], [2, 1]]) / 10
+_PRIOR_EMISSION = np.array([[0, 0], [0, 0], [2, 1], [1, 1], [1, 1], [1, 4], [0.5, 4], [1, 2], [4, 1], [4, 0.5], [2, 1]]) / 10
 
 
 def log_loss(p_yes: Floats, truth: Codes) -> float:

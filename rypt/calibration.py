@@ -1,0 +1,84 @@
+"""Scorers whose model is estimated from the database itself.
+
+Labels to learn from are *held out*: what one group of workers (or origins) said is compared with what the others
+said. Leaving out single judgments of a key would be biased, so whole groups leave.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rypt.database import JudgmentDatabase
+from rypt.kernel import Codes
+from rypt.model import CalibratedTable, Model, Percolation, direct_labels, yes_share_by_length
+from rypt.observations import Forest, JudgedPhrases, Observations
+from rypt.records import Candidate
+from rypt.scorer import Scorer
+from rypt.text import RyptError
+from rypt.tree_model import TreeModel
+from rypt.trees import SourceTree
+
+MODELS = ("percolation", "table", "tree")
+HOLD_OUT = ("worker", "origin")
+FOLDS = 5
+
+
+def scorer_from_database(
+    trees: Mapping[str, SourceTree | None],
+    db: JudgmentDatabase,
+    candidates: Sequence[Candidate],
+    *,
+    model: str = "percolation",
+    unknown: str = "half",
+    ties: str = "unknown",
+    hold_out: str = "worker",
+) -> Scorer:
+    """A scorer with all judgments of a database; models that need parameters learn them from it."""
+    if model not in MODELS:
+        raise RyptError(f"expected a model {', '.join(MODELS)}, found {model!r}")
+    scorer = Scorer(trees, db.votes(), case=db.case, model=Percolation(ties=ties))
+    if model == "percolation":
+        prior = None
+        if unknown in ("prior", "smoothed"):
+            observations = scorer.observe(candidates)
+            prior = yes_share_by_length(observations, direct_labels(observations, ties))
+        scorer.model = Percolation(unknown, ties, prior)
+        return scorer
+    observations, truth = held_out_labels(scorer.forest, db, candidates, hold_out, ties)
+    fitted: Model = (
+        CalibratedTable.fit(observations, truth, ties) if model == "table" else TreeModel.fit(observations, truth)
+    )
+    scorer.model = fitted
+    return scorer
+
+
+def held_out_labels(
+    forest: Forest, db: JudgmentDatabase, candidates: Sequence[Candidate], hold_out: str, ties: str
+) -> tuple[Observations, Codes]:
+    """What the others say of each constituent, and the label a left-out group gave it (1 YES, 0 NO, -1 none)."""
+    column = HOLD_OUT[HOLD_OUT.index(hold_out)]
+    groups = sorted(row[0] for row in db.db.execute(f"SELECT DISTINCT {column} FROM judgments"))
+    if len(groups) < 2:
+        raise RyptError(
+            f"{db.path}: this model learns from what one {hold_out} says where another was left out; "
+            f"expected judgments of at least two {hold_out}s, found {len(groups)}"
+        )
+    observed, labels = [], []
+    for fold in range(min(FOLDS, len(groups))):
+        out = set(groups[fold::FOLDS])
+        rest = [group for group in groups if group not in out]
+        phrases, left_out = (
+            JudgedPhrases(forest, db.votes(workers=chosen) if hold_out == "worker" else db.votes(origins=chosen))
+            for chosen in (rest, sorted(out))
+        )
+        observed.append(phrases.observe(candidates, db.case))
+        labels.append(direct_labels(left_out.observe(candidates, db.case), ties))
+    return concatenate(observed), np.concatenate(labels)
+
+
+def concatenate(parts: Sequence[Observations]) -> Observations:
+    """Observations of one forest, one after the other."""
+    sizes = [np.diff(part.offsets) for part in parts]
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
+    codes = np.concatenate([part.codes for part in parts])
+    return Observations(parts[0].forest, np.concatenate([part.segments for part in parts]), offsets, codes)

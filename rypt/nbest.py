@@ -1,0 +1,224 @@
+"""Candidates with their alignments: n-best lists, JSONL, and plain system output.
+
+Read are Moses' form (``id ||| text ||| features ||| score [||| alignment …]``), Joshua's (the text may be a
+derivation, or carry ``|0-1|`` after each phrase), JSONL (``{"id", "candidate", "alignment", "features", "score"}``),
+and plain text, one candidate a segment. Alignments may also stand in a file of their own, line by line.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rypt.alignment import Lexicon, PhrasePair, format_links, links_of_pairs, parse_phrase_pairs
+from rypt.derivation import is_derivation, parse_derivation
+from rypt.kernel import first_bad_links
+from rypt.observations import line_buffer, link_message
+from rypt.records import Candidate, Segment
+from rypt.text import FormatError, InputError, PathLike, read_lines, tokenize
+
+_TRACE = re.compile(r"\|(\d+)-(\d+)\|")
+_LINKS = re.compile(r"\d+-\d+( |$)")
+_PAIRS = re.compile(r"\d+(-\d+)?=\d+(-\d+)?( |$)")
+
+
+@dataclass(frozen=True, slots=True)
+class RawCandidate:
+    """One line of a list: fields as they stand, ``alignment`` None where the line has none."""
+
+    segment: str
+    text: str
+    alignment: str | None
+    features: Mapping[str, float]
+    score: float | None
+
+
+def read_candidates(
+    path: PathLike,
+    segments: Mapping[str, Segment],
+    *,
+    alignments: PathLike | None = None,
+    lexicon: Lexicon | None = None,
+) -> list[Candidate]:
+    """Read a list and check it against its segments; errors name file and line."""
+    lexicon = lexicon or Lexicon()
+    aligned = _read_alignments(alignments) if alignments is not None else None
+    candidates: list[Candidate] = []
+    places: list[tuple[PathLike, int]] = []
+    order = list(segments)
+    for number, line in read_lines(path):
+        try:
+            raw = _parse_line(line, order, len(candidates))
+            place: tuple[PathLike, int] = (path, number)
+            if aligned is not None and alignments is not None:
+                place = (alignments, len(candidates) + 1)
+                raw = _with_alignment(raw, aligned, len(candidates))
+            segment = segments.get(raw.segment)
+            if segment is None:
+                raise FormatError(f"segment {raw.segment!r} is not in the source")
+            candidates.append(_aligned(raw, segment, lexicon))
+            places.append(place)
+        except FormatError as error:
+            raise InputError(path, number, str(error)) from None
+    if aligned is not None and alignments is not None and len(aligned) != len(candidates):
+        message = f"expected {len(candidates)} alignments, one for each line of {path}, found {len(aligned)}"
+        raise InputError(alignments, len(aligned), message)
+    _check(candidates, segments, places)
+    return candidates
+
+
+def _parse_line(line: str, order: list[str], index: int) -> RawCandidate:
+    if line.startswith("{"):
+        return _parse_json(line)
+    if "|||" in line:
+        return _parse_fields([field.strip() for field in line.split("|||")])
+    if index >= len(order):
+        raise FormatError(f"expected {len(order)} lines, one a segment, found more")
+    return RawCandidate(order[index], line.strip(), None, {}, None)
+
+
+def _parse_json(line: str) -> RawCandidate:
+    try:
+        record: dict[str, Any] = json.loads(line)
+        segment = str(record["id"] if "id" in record else record["segment"])
+        features = {str(name): float(value) for name, value in (record.get("features") or {}).items()}
+        score = record.get("score")
+        text = str(record["candidate"])
+    except KeyError as error:
+        raise FormatError(f"expected a field {error.args[0]}") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise FormatError(f"expected a JSON object with id, candidate, alignment: {error}") from None
+    return RawCandidate(segment, text, record.get("alignment"), features, None if score is None else float(score))
+
+
+def _parse_fields(fields: list[str]) -> RawCandidate:
+    if len(fields) < 2:
+        raise FormatError(f"expected id ||| candidate ||| features ||| score, found {len(fields)} fields")
+    score = None
+    alignment = None
+    for field in fields[3:]:
+        if alignment is None and _PAIRS.match(field):
+            alignment = field
+        elif _LINKS.match(field):
+            alignment = field
+        elif field == "" and len(fields) > 4 and alignment is None:
+            alignment = field
+    if len(fields) > 3 and fields[3] and fields[3] != alignment:
+        score = _number(fields[3].split()[0])
+    return RawCandidate(fields[0], fields[1], alignment, _features(fields[2]) if len(fields) > 2 else {}, score)
+
+
+def _features(text: str) -> dict[str, float]:
+    """Named features, ``Name= v v`` or ``name=value``; values without a name are numbered.
+
+    >>> _features("LM0= -2.5 TM0= -1 -2 oov=1")
+    {'LM0': -2.5, 'TM0_0': -1.0, 'TM0_1': -2.0, 'oov': 1.0}
+    """
+    groups: list[tuple[str, list[float]]] = []
+    for item in text.split():
+        name, equals, value = item.rpartition("=")
+        if equals and value:
+            groups += [(name, [_number(value)])]
+        elif equals:
+            groups.append((name, []))
+        elif item.endswith(":"):
+            groups.append((item[:-1], []))
+        else:
+            if not groups:
+                groups.append(("F", []))
+            groups[-1][1].append(_number(item))
+    features: dict[str, float] = {}
+    for name, values in groups:
+        if len(values) == 1 and name not in features:
+            features[name] = values[0]
+        else:
+            features.update({f"{name}_{i}": value for i, value in enumerate(values)})
+    return features
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise FormatError(f"expected a number, found {text!r}") from None
+
+
+def _read_alignments(path: PathLike) -> list[tuple[str | None, str]]:
+    """Lines of links, each with the segment id in front of ``|||`` where there is one."""
+    lines = []
+    for _, line in read_lines(path):
+        segment, bars, links = line.rpartition("|||")
+        lines.append((segment.strip() if bars else None, links.strip()))
+    return lines
+
+
+def _with_alignment(raw: RawCandidate, aligned: list[tuple[str | None, str]], index: int) -> RawCandidate:
+    if index >= len(aligned):
+        raise FormatError(f"expected an alignment for each candidate, found {len(aligned)}")
+    segment, links = aligned[index]
+    if segment is not None and segment != raw.segment:
+        raise FormatError(f"the alignment on line {index + 1} is for segment {segment}, not for segment {raw.segment}")
+    return RawCandidate(raw.segment, raw.text, links, raw.features, raw.score)
+
+
+def _aligned(raw: RawCandidate, segment: Segment, lexicon: Lexicon) -> Candidate:
+    """Bring every kind of alignment to Pharaoh links."""
+    text, alignment = raw.text, raw.alignment
+    pairs: list[PhrasePair] | None = None
+    if is_derivation(text):
+        tokens, pairs = parse_derivation(text)
+        text = " ".join(tokens)
+    elif alignment and is_derivation(alignment):
+        tokens, pairs = parse_derivation(alignment)
+        if tokens != tokenize(text):
+            raise FormatError(f"the derivation is of another candidate: it yields {' '.join(tokens)!r}, not {text!r}")
+    elif alignment and "=" in alignment:
+        pairs = parse_phrase_pairs(alignment)
+    elif alignment is None and _TRACE.search(text):
+        text, pairs = _parse_trace(text)
+    if pairs is not None:
+        alignment = format_links(links_of_pairs(pairs, segment.tokens, tokenize(text), lexicon))
+    if alignment is None:
+        raise FormatError("expected an alignment: a field after the score, a derivation, or a file of alignments")
+    return Candidate(raw.segment, text, alignment, raw.features, raw.score)
+
+
+def _parse_trace(text: str) -> tuple[str, list[PhrasePair]]:
+    """Read phrases followed by the source range (its last token included) they translate.
+
+    >>> _parse_trace("the patient |0-1| laughs |2-2|")
+    ('the patient laughs', [PhrasePair(source=(0, 1), target=(0, 1)), PhrasePair(source=(2,), target=(2,))])
+    """
+    words: list[str] = []
+    pairs = []
+    begin = 0
+    for token in tokenize(text):
+        trace = _TRACE.fullmatch(token)
+        if trace:
+            pairs.append(PhrasePair(tuple(range(int(trace[1]), int(trace[2]) + 1)), tuple(range(begin, len(words)))))
+            begin = len(words)
+        else:
+            words.append(token)
+    return " ".join(words), [pair for pair in pairs if pair.target]
+
+
+def _check(candidates: list[Candidate], segments: Mapping[str, Segment], places: list[tuple[PathLike, int]]) -> None:
+    """Refuse links that are malformed or out of range."""
+    sizes = {name: len(segment.tokens) for name, segment in segments.items()}
+    links, lines = line_buffer("\n".join(c.alignment for c in candidates).encode(), len(candidates))
+    source_sizes = np.array([sizes[c.segment] for c in candidates], np.int32)
+    target_sizes = np.array([len(c.tokens) for c in candidates], np.int32)
+    bad, wrong = first_bad_links(links, lines, source_sizes, target_sizes)
+    if bad >= 0:
+        raise InputError(*places[bad], link_message(candidates[bad], wrong, int(source_sizes[bad])))
+
+
+def by_segment(candidates: list[Candidate]) -> Iterator[tuple[str, list[int]]]:
+    """Segments in the order of their first candidate, with the indices of their candidates."""
+    groups: dict[str, list[int]] = {}
+    for i, candidate in enumerate(candidates):
+        groups.setdefault(candidate.segment, []).append(i)
+    yield from groups.items()
