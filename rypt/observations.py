@@ -14,33 +14,38 @@ from rypt.records import Candidate, Votes
 from rypt.text import FormatError
 from rypt.trees import SourceTree
 
-CODES = ("unaligned", "silent", "novel", "not sure", "tie", "YES", "YES YES", "YES no", "NO", "NO NO", "NO yes")
-NOT_SURE, TIE, YES_ONE, YES_MANY, YES_MIXED, NO_ONE, NO_MANY, NO_MIXED = range(3, 11)
+CODES = (
+    "unaligned", "silent", "novel", "not sure", "tie",
+    "one YES", "all YES", "most YES", "more YES", "one NO", "all NO", "most NO", "more NO",
+)  # fmt: skip
+NOT_SURE, TIE, YES_ONE, NO_ONE = 3, 4, 5, 9
 TIES = {"unknown": UNKNOWN, "no": NO, "yes": YES}
 
 
 def vote_code(yes: float, no: float, not_sure: float) -> int:
-    """The pattern of the votes on one key: who is in the majority, how many, and whether anybody disagrees.
+    """The pattern of the votes on one key: who is in the majority, and by how much.
 
-    >>> [CODES[vote_code(*votes)] for votes in [(1, 0, 0), (3, 1, 0), (1, 1, 0), (0, 1, 2), (0, 2, 0)]]
-    ['YES', 'YES no', 'tie', 'not sure', 'NO NO']
+    >>> [CODES[vote_code(*votes)] for votes in [(1, 0, 0), (3, 1, 0), (3, 2, 0), (1, 1, 0), (0, 1, 2), (0, 2, 0)]]
+    ['one YES', 'most YES', 'more YES', 'tie', 'not sure', 'all NO']
     """
-    best = max(yes, no, not_sure)
+    best, total = max(yes, no, not_sure), yes + no + not_sure
     if best == 0:
         return NOVEL
     if [yes, no, not_sure].count(best) > 1:
         return TIE
     if best == not_sure:
         return NOT_SURE
-    one, many, mixed = (YES_ONE, YES_MANY, YES_MIXED) if best == yes else (NO_ONE, NO_MANY, NO_MIXED)
-    return mixed if yes + no + not_sure > best else many if best > 1.5 else one
+    one, unanimous, most, more = range(YES_ONE, NO_ONE) if best == yes else range(NO_ONE, len(CODES))
+    if best == total:
+        return unanimous if best > 1.5 else one
+    return most if best >= 0.75 * total else more
 
 
 def label_states(ties: str = "unknown") -> Codes:
     """The state (unknown, YES, NO) that each code stands for."""
     states = np.zeros(len(CODES), np.int8)
-    states[[YES_ONE, YES_MANY, YES_MIXED]] = YES
-    states[[NO_ONE, NO_MANY, NO_MIXED]] = NO
+    states[YES_ONE:NO_ONE] = YES
+    states[NO_ONE:] = NO
     states[TIE] = TIES[ties]
     return states
 

@@ -102,3 +102,16 @@ def pilot_line(query: Query) -> str:
     span = f"{query.span.start}_{query.span.stop - 1}"
     fields = [f"{query.segment} {span}", query.phrase, str(query.candidates), query.example, str(query.positions[0])]
     return " ||| ".join(fields)
+
+
+def query_record(query: Query) -> dict[str, object]:
+    """A query as JSONL: its key, how many candidates an answer serves, and one of them with the phrase's tokens."""
+    return {
+        "segment": query.segment,
+        "start": query.span.start,
+        "stop": query.span.stop,
+        "phrase": query.phrase,
+        "candidates": query.candidates,
+        "example": query.example,
+        "positions": list(query.positions),
+    }

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rypt.kernel import UNALIGNED
-from rypt.model import Floats, Model, Percolation, Stats, count_per_candidate, percolated
+from rypt.model import Floats, Model, Percolation, Stats, percolated
 from rypt.observations import Forest, JudgedPhrases, Observations, label_states
 from rypt.percolation import NO, UNKNOWN, YES
 from rypt.records import Candidate, Votes
@@ -97,18 +96,6 @@ def coverage(observations: Observations, ties: str = "unknown") -> Coverage:
         percolated_no=int((expanded & (states % 2 == 0)).sum()),
         conflicts=int(conflicts.sum()),
     )
-
-
-def coverage_per_candidate(observations: Observations, ties: str = "unknown") -> NDArray[np.int64]:
-    """Columns: constituents labelled directly, labelled after percolation, all."""
-    direct = label_states(ties)[observations.codes]
-    states, _ = percolated(observations, ties)
-    columns = [
-        count_per_candidate(observations, direct != UNKNOWN),
-        count_per_candidate(observations, states != UNKNOWN),
-        np.diff(observations.offsets),
-    ]
-    return np.stack(columns, axis=1)
 
 
 def picks(scores: Floats, candidates: Sequence[Candidate]) -> tuple[dict[str, int], float]:

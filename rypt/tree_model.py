@@ -26,7 +26,7 @@ def posteriors(
     """P(YES) of every constituent of every candidate, by one pass up and one down its tree.
 
     ``evidence`` (constituents, 2) is P(votes | NO), P(votes | YES); ``root`` (classes) P(YES) of a root; ``down``
-    (classes, 2) P(child YES | parent NO), P(child YES | parent YES).
+    (child's class, parent's class, 2) P(child YES | parent NO), P(child YES | parent YES).
     """
     room = 1
     for segment in segments:
@@ -40,10 +40,11 @@ def posteriors(
         for node in range(count - 1, 0, -1):
             total = inside[node, 0] + inside[node, 1]
             inside[node] /= total
+            parent = parents[first + node]
             for label in range(2):
-                yes = down[classes[at + node], label]
+                yes = down[classes[at + node], classes[at + parent], label]
                 message[node, label] = yes * inside[node, 1] + (1 - yes) * inside[node, 0]
-                inside[parents[first + node], label] *= message[node, label]
+                inside[parent, label] *= message[node, label]
         for node in range(count):
             parent = parents[first + node]
             if parent < 0:
@@ -52,7 +53,7 @@ def posteriors(
             else:
                 above_no = outside[parent, 0] * inside[parent, 0] / message[node, 0]
                 above_yes = outside[parent, 1] * inside[parent, 1] / message[node, 1]
-                no, yes = down[classes[at + node], 0], down[classes[at + node], 1]
+                no, yes = down[classes[at + node], classes[at + parent]]
                 outside[node, 1] = above_no * no + above_yes * yes
                 outside[node, 0] = above_no * (1 - no) + above_yes * (1 - yes)
                 outside[node] /= outside[node, 0] + outside[node, 1]
@@ -62,7 +63,7 @@ def posteriors(
 
 @dataclass(frozen=True, slots=True)
 class TreeModel(Expected):
-    """Parameters: P(YES) of a root and of a child by length class, P(code | label), the temper."""
+    """Parameters: P(YES) of a root by length class, of a child by its and its parent's, P(code | label), the temper."""
 
     root: Floats
     down: Floats
@@ -86,15 +87,18 @@ class TreeModel(Expected):
         classes = length_class(observations.lengths)
         parents = observations.forest.parents[observations.nodes]
         starts = np.repeat(observations.offsets[:-1], np.diff(observations.offsets))
-        parent_truth = np.where(parents >= 0, truth[np.where(parents >= 0, starts + parents, 0)], -1)
-        root = _shares(classes, truth, (parents < 0) & (truth >= 0), overall)
+        above = np.where(parents >= 0, starts + parents, 0)
+        parent_truth = np.where(parents >= 0, truth[above], -1)
+        root = _shares(classes, len(LENGTHS), truth, (parents < 0) & (truth >= 0), overall)
+        pairs = classes * len(LENGTHS) + classes[above]
+        size = len(LENGTHS) ** 2
         down = np.stack(
             [
-                _shares(classes, truth, (parent_truth == 0) & (truth >= 0), min(overall, 0.5)),
-                _shares(classes, truth, (parent_truth == 1) & (truth >= 0), max(overall, 0.95)),
+                _shares(pairs, size, truth, (parent_truth == 0) & (truth >= 0), min(overall, 0.5)),
+                _shares(pairs, size, truth, (parent_truth == 1) & (truth >= 0), max(overall, 0.95)),
             ],
             axis=1,
-        )
+        ).reshape(len(LENGTHS), len(LENGTHS), 2)
         model = cls(root, down, _emissions(observations, truth, novelty), 1.0 if temper is None else temper)
         if temper is not None:
             return model
@@ -114,9 +118,11 @@ class TreeModel(Expected):
         return out
 
 
-def _shares(classes: NDArray[np.int64], truth: Codes, chosen: NDArray[np.bool_], prior: float) -> Floats:
-    yes = np.bincount(classes[chosen], truth[chosen], minlength=len(LENGTHS))
-    total = np.bincount(classes[chosen], minlength=len(LENGTHS))
+def _shares(
+    classes: NDArray[np.int64], size: int, truth: Codes, chosen: NDArray[np.bool_], prior: float
+) -> Floats:
+    yes = np.bincount(classes[chosen], truth[chosen], minlength=size)
+    total = np.bincount(classes[chosen], minlength=size)
     return (yes + PSEUDO_COUNT * prior) / (total + PSEUDO_COUNT)
 
 
@@ -133,8 +139,13 @@ def _emissions(observations: Observations, truth: Codes, novelty: bool) -> Float
     return emission
 
 
-# unanimous votes are right more often than single or mixed ones: columns NO, YES, in the order of CODES
-_PRIOR_EMISSION = np.array([[0, 0], [0, 0], [2, 1], [1, 1], [1, 1], [1, 4], [0.5, 4], [1, 2], [4, 1], [4, 0.5], [2, 1]]) / 10
+# before anything is counted, larger majorities are right more often: columns NO, YES, in the order of CODES
+_PRIOR_EMISSION = (
+    np.array(
+        [[0, 0], [0, 0], [4, 2], [2, 2], [2, 2], [2, 8], [1, 8], [2, 4], [2, 3], [8, 2], [8, 1], [4, 2], [3, 2]]
+    )
+    / 30
+)
 
 
 def log_loss(p_yes: Floats, truth: Codes) -> float:

@@ -1,0 +1,287 @@
+"""``rypt init``, ``score``, ``queries``, ``explain``, ``demo``: what one does with a campaign."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from rypt.cli import colours_wanted, progress, talk
+from rypt.db_cli import JSON, QUIET
+from rypt.text import RyptError, open_output
+
+if TYPE_CHECKING:
+    from rypt.campaign import Campaign
+    from rypt.records import Candidate
+    from rypt.report import ScoreReport
+    from rypt.scorer import Scorer
+
+F = TypeVar("F", bound=Callable[..., Any])
+FILE = click.Path(dir_okay=False)
+CAMPAIGN = click.argument("campaign", type=click.Path(file_okay=False), default=".")
+COLOURS = {0: None, 1: "green", 2: "red", 3: "bright_green", 4: "bright_red"}
+
+
+def scoring_options(command: F) -> F:
+    """Options of everything that scores; without them the campaign's own settings hold."""
+    for option in reversed(
+        [
+            click.option("--model", type=click.Choice(["percolation", "table", "tree"]), help="How labels spread."),
+            click.option(
+                "--unknown",
+                type=click.Choice(["half", "ignore", "no", "yes", "prior", "smoothed"]),
+                help="What a constituent without a label counts as.",
+            ),
+            click.option("--ties", type=click.Choice(["unknown", "no", "yes"]), help="What a tied vote counts as."),
+            click.option(
+                "--hold-out",
+                type=click.Choice(["worker", "origin"]),
+                default="worker",
+                show_default=True,
+                help="Whose judgments teach the models table and tree.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def build_scorer(
+    campaign: "Campaign", candidates: "list[Candidate]", model: str | None, unknown: str | None, ties: str | None,
+    hold_out: str,
+) -> "Scorer":  # fmt: skip
+    """The scorer of a campaign's database, with its settings where no option says otherwise."""
+    from rypt.calibration import scorer_from_database
+
+    with campaign.database() as db:
+        return scorer_from_database(
+            campaign.trees,
+            db,
+            candidates,
+            model=model or campaign.scoring.model,
+            unknown=unknown or campaign.scoring.unknown,
+            ties=ties or campaign.scoring.ties,
+            hold_out=hold_out,
+        )
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False))
+@click.option("--source", required=True, type=FILE, help="Source segments: a line each, or JSONL with id and text.")
+@click.option("--trees", type=FILE, help="Their trees: Penn brackets or CoNLL-U; () or an empty line for no parse.")
+@click.option("--nbest", required=True, multiple=True, type=FILE, help="Candidates: n-best lists, JSONL, plain output.")
+@click.option("--alignments", multiple=True, type=FILE, help="Alignments of a list without them, one file a list.")
+@click.option("--references", multiple=True, type=FILE, help="Reference translations, a line each segment.")
+@click.option("--lexicon", type=FILE, help="Training alignments: source ||| target ||| links, or a phrase table.")
+@click.option("--languages", metavar="SRC-TGT", help="The language pair, such as de-en.")
+@QUIET
+def init(
+    folder: str, source: str, trees: str | None, nbest: tuple[str, ...], alignments: tuple[str, ...],
+    references: tuple[str, ...], lexicon: str | None, languages: str | None, quiet: bool,
+) -> None:  # fmt: skip
+    """Check texts and make a campaign of them in FOLDER.
+
+    A campaign is a folder with rypt.toml, which names the texts where they are, and the database of judgments.
+    """
+    from rypt.campaign import create
+
+    pair = (languages or "-").split("-")
+    if len(pair) != 2:
+        raise click.UsageError(f"expected a language pair like de-en, found {languages!r}")
+    campaign = create(
+        folder, source=source, trees=trees, nbest=nbest, alignments=alignments, references=references,
+        lexicon=lexicon, languages=(pair[0] or None, pair[1] or None),
+    )  # fmt: skip
+    talk(_summary(campaign), quiet=quiet)
+
+
+def _summary(campaign: "Campaign") -> str:
+    unparsed = [segment for segment, tree in campaign.trees.items() if tree is None]
+    lines = [f"{campaign.folder}: {len(campaign.segments)} segments, {len(campaign.candidates)} candidates"]
+    if unparsed:
+        shown = ", ".join(unparsed[:5]) + (", …" if len(unparsed) > 5 else "")
+        lines.append(f"{len(unparsed)} segments without a parse are left out of scores and queries: {shown}")
+    missing = len(campaign.segments) - len({c.segment for c in campaign.candidates})
+    if missing:
+        lines.append(f"{missing} segments have no candidate")
+    return "\n".join(lines)
+
+
+@click.command()
+@CAMPAIGN
+@click.option("--candidates", "file", type=click.Path(), help="Score these candidates instead of the campaign's lists.")
+@click.option("--alignments", type=click.Path(), help="Alignments of these candidates, line by line.")
+@click.option(
+    "--pick", type=click.Choice(["first", "best"]), default="first", show_default=True,
+    help="Score the first candidate of each segment, or the best by RYPT.",
+)  # fmt: skip
+@click.option("--segments", "with_segments", is_flag=True, help="A line each segment.")
+@click.option("-b", "--score-only", is_flag=True, help="Print the number alone.")
+@scoring_options
+@JSON
+def score(
+    campaign: str, file: str | None, alignments: str | None, pick: str, with_segments: bool, score_only: bool,
+    model: str | None, unknown: str | None, ties: str | None, hold_out: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Print the RYPT score of a corpus, with its signature and its coverage before and after percolation."""
+    from rypt.campaign import Campaign
+    from rypt.report import score_report
+
+    opened = Campaign.open(campaign)
+    if alignments and not file:
+        raise click.UsageError("--alignments goes with --candidates")
+    candidates = opened.read_candidates(file, alignments) if file else opened.candidates
+    scorer = build_scorer(opened, opened.candidates, model, unknown, ties, hold_out)
+    report = score_report(scorer, candidates, pick=pick, ties=ties or opened.scoring.ties)
+    if as_json:
+        click.echo(json.dumps(report.as_dict(with_segments=with_segments), ensure_ascii=False))
+    elif score_only:
+        click.echo(f"{report.score:.4f}")
+    else:
+        click.echo(format_report(report, with_segments=with_segments))
+
+
+def format_report(report: "ScoreReport", *, with_segments: bool = False) -> str:
+    """A score for people."""
+    from tabulate import tabulate
+
+    covered = report.coverage
+    lines = []
+    if with_segments:
+        rows = [(s.segment, f"{s.score:.4f}", f"{s.before:.0%}", f"{s.after:.0%}", s.candidate) for s in report.segments]
+        names = ("segment", "RYPT", "labelled", "percolated", "candidate")
+        lines += [tabulate(rows, names, tablefmt="plain", disable_numparse=True), ""]
+    which = "first candidates" if report.pick == "first" else "candidates best by RYPT"
+    lines.append(f"RYPT = {report.score:.4f}   {which} of {len(report.segments)} segments")
+    lines.append(
+        f"coverage {covered.before:.1%} labelled, {covered.after:.1%} after percolation, of {covered.nodes} constituents "
+        f"({covered.unaligned / max(1, covered.nodes):.1%} unaligned, {covered.conflicts} NO below YES)"
+    )
+    lines.append(
+        f"all {report.candidates} candidates {report.mean:.4f}, best of each segment {report.best:.4f} "
+        f"({report.tied:.1f} tied at the top)"
+    )
+    if report.without_parse:
+        lines.append(f"{report.without_parse} segments without a parse left out")
+    if report.unused_keys:
+        lines.append(f"{report.unused_keys} judged keys are of no constituent and were not used (see 'rypt db check')")
+    lines.append(report.signature)
+    return "\n".join(lines)
+
+
+@click.command()
+@CAMPAIGN
+@click.option("--select", type=click.Choice(["frontier", "all"]), default="frontier", show_default=True,
+              help="Constituents that cover a segment once, or every constituent up to --max-len.")  # fmt: skip
+@click.option("--max-len", type=click.IntRange(min=1), help="The longest constituent, in source words [4].")
+@click.option("--max-gaps", type=int, default=1, show_default=True, help="Gaps in a phrase.")
+@click.option("--max-gap-words", type=int, default=4, show_default=True, help="Words in its gaps.")
+@click.option("--max-source-words", type=int, default=6, show_default=True, help="Source words, whatever --max-len.")
+@click.option("--max-phrase-words", type=int, default=8, show_default=True, help="Words of a phrase.")
+@click.option("--max-extent", type=int, default=12, show_default=True, help="Words from first to last, with gaps.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "pilot"]), default="jsonl", show_default=True,
+              help="JSONL, or the query file of the paper's authors.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(), default="-", help="A file instead of stdout.")
+@QUIET
+def queries(
+    campaign: str, select: str, max_len: int | None, max_gaps: int, max_gap_words: int, max_source_words: int,
+    max_phrase_words: int, max_extent: int, form: str, output: str, quiet: bool,
+) -> None:  # fmt: skip
+    """Print what is still to ask: (segment, span, phrase), and how many candidates each answer would serve."""
+    from rypt.campaign import Campaign
+    from rypt.queries import QueryLimits, pilot_line, query_record
+    from rypt.queries import queries as find_queries
+
+    opened = Campaign.open(campaign)
+    with opened.database() as db:
+        judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
+        case = db.case
+    found = find_queries(
+        opened.trees,
+        progress(opened.candidates, "queries", quiet=quiet),
+        judged=judged,
+        select=select,
+        max_len=max_len or opened.scoring.max_len,
+        limits=QueryLimits(max_source_words, max_gaps, max_gap_words, max_phrase_words, max_extent),
+        case=case,
+        gap="words" if form == "pilot" else "mark",
+    )
+    with open_output(output) as stream:
+        for query in found:
+            line = pilot_line(query) if form == "pilot" else json.dumps(query_record(query), ensure_ascii=False)
+            stream.write(line + "\n")
+    served = sum(query.candidates for query in found)
+    talk(f"{len(found)} queries; their answers serve {served} places in candidates", quiet=quiet)
+
+
+@click.command()
+@click.argument("segment")
+@click.argument("candidate", type=click.IntRange(min=0), default=0)
+@click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", show_default=True, help="The campaign.")
+@click.option("--max-len", type=click.IntRange(min=1), help="The frontier to mark [4].")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write a picture: a .svg or an .html file.")
+@scoring_options
+def explain(
+    segment: str, candidate: int, campaign: str, max_len: int | None, output: str | None, model: str | None,
+    unknown: str | None, ties: str | None, hold_out: str,
+) -> None:  # fmt: skip
+    """Draw the tree of SEGMENT with the labels and phrases of a CANDIDATE (a number from 0, in the list's order)."""
+    from rypt.campaign import Campaign
+
+    opened = Campaign.open(campaign)
+    scorer = build_scorer(opened, opened.candidates, model, unknown, ties, hold_out)
+    click.echo(_explained(opened, scorer, segment, candidate, max_len, ties, output))
+
+
+def _explained(
+    campaign: "Campaign", scorer: "Scorer", segment: str, number: int, max_len: int | None = None,
+    ties: str | None = None, output: str | None = None,
+) -> str:  # fmt: skip
+    """The outline of one candidate's tree; the picture is written where ``output`` says."""
+    from rypt.drawing import as_html, as_svg
+    from rypt.explain import as_text
+    from rypt.explain import explain as find_explanation
+
+    if segment not in campaign.trees:
+        raise RyptError(f"segment {segment!r} is not in the campaign")
+    own = [c for c in campaign.candidates if c.segment == segment]
+    if number >= len(own):
+        raise RyptError(f"segment {segment} has {len(own)} candidates, from 0; there is no candidate {number}")
+    with campaign.database() as db:
+        votes = db.votes(segment)
+    explanation = find_explanation(
+        scorer,
+        own[number],
+        votes,
+        max_len=max_len or campaign.scoring.max_len,
+        ties=ties or campaign.scoring.ties,
+    )
+    if output is not None:
+        with open_output(output) as stream:
+            stream.write(as_html(explanation) if output.endswith(".html") else as_svg(explanation))
+    if not colours_wanted():
+        return as_text(explanation)
+    return as_text(explanation, lambda text, state: click.style(text, fg=COLOURS[state]))
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False), default="rypt-demo")
+@QUIET
+def demo(folder: str, quiet: bool) -> None:
+    """Make a small German-English campaign in FOLDER and score it.
+
+    The texts were written for this project; the judgments are SIMULATED. An existing demo folder is used again.
+    """
+    from rypt.demo_campaign import open_demo
+    from rypt.report import score_report
+
+    campaign = open_demo(Path(folder))
+    talk(_summary(campaign), quiet=quiet)
+    talk("the judgments in this campaign are simulated: no person gave them", quiet=quiet)
+    scorer = build_scorer(campaign, campaign.candidates, None, None, None, "worker")
+    picture = str(Path(folder) / "figure.svg")
+    click.echo(_explained(campaign, scorer, "1", 0, output=picture))
+    click.echo()
+    click.echo(format_report(score_report(scorer, campaign.candidates)))
+    talk(f"\nthe tree as a picture: {picture}\nnext: rypt score {folder} --segments, rypt queries {folder}", quiet=quiet)

@@ -1,0 +1,213 @@
+"""``rypt db``: the judgment database on the command line; the same verbs as in the library."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rypt.cli import progress, talk
+from rypt.text import FormatError, RyptError, open_output
+
+if TYPE_CHECKING:
+    from rypt.campaign import Campaign
+    from rypt.database import JudgmentDatabase
+
+DATABASE = click.argument("database", type=click.Path(path_type=Path))
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress and no talk on stderr.")
+
+
+@click.group()
+def db() -> None:
+    """Add, import, export, merge and check judgments.
+
+    DATABASE is a file, or the folder of a campaign, whose database it then is.
+    """
+
+
+def campaign_of(path: Path) -> "Campaign | None":
+    """The campaign, when the path is a folder of one."""
+    from rypt.campaign import Campaign
+
+    return Campaign.open(path) if path.is_dir() else None
+
+
+def open_database(path: Path, *, readonly: bool = False, case: str | None = None) -> "JudgmentDatabase":
+    """Open a database file or that of a campaign."""
+    from rypt.database import JudgmentDatabase
+
+    campaign = campaign_of(path)
+    file = campaign.path(campaign.files.database) if campaign else path
+    return JudgmentDatabase(file, readonly=readonly, case=case)
+
+
+@db.command()
+@DATABASE
+@click.argument("segment")
+@click.argument("start", type=int)
+@click.argument("stop", type=int)
+@click.argument("phrase")
+@click.argument("label")
+@click.option("--worker", required=True, help="Who says so.")
+@click.option("--origin", default="", help="Where it was said: a hit, a system, a file.")
+def add(database: Path, segment: str, start: int, stop: int, phrase: str, label: str, worker: str, origin: str) -> None:
+    """Add one judgment.
+
+    The source tokens START up to, not including, STOP of SEGMENT, translated as PHRASE, are LABEL (YES, NO, NOT_SURE).
+    """
+    import time
+
+    from rypt.records import Judgment, Label, Span
+
+    with open_database(database) as opened:
+        known = {s.id: len(s.tokens) for s in opened.segments()}
+        if segment not in known:
+            raise FormatError(f"segment {segment!r} is not in {opened.path}")
+        if not 0 <= start < stop <= known[segment]:
+            raise FormatError(f"span {start}-{stop} is outside segment {segment}, which has {known[segment]} tokens")
+        judgment = Judgment(
+            segment, Span(start, stop), phrase, Label.parse(label), worker, origin, "import", int(time.time())
+        )
+        click.echo("added 1 judgment" if opened.add([judgment]) else "already there")
+
+
+@db.command("import")
+@DATABASE
+@click.argument("files", nargs=-1, required=True)
+@click.option("--rename", multiple=True, metavar="THEIRS=OURS", help="Take a column of the file as one of ours.")
+@click.option("--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="Fill a field the file does not have.")
+@click.option("--skip-refused", is_flag=True, help="Import the other lines when some are refused.")
+@click.option("--replace-trees", is_flag=True, help="Let segments of the file bring new trees.")
+@click.option("--case", type=click.Choice(["lower", "keep"]), help="How a new database compares phrases [lower].")
+@JSON
+@QUIET
+def import_(
+    database: Path, files: tuple[str, ...], rename: tuple[str, ...], defaults: tuple[str, ...], skip_refused: bool,
+    replace_trees: bool, case: str | None, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Import segments and judgments from JSONL, CSV or TSV FILES ("-" is stdin).
+
+    Each file is one transaction, and importing it again adds nothing. Judgments have the fields segment, start and
+    stop (or first and last, included), phrase, label, worker, and origin, source, time, weight if you like.
+    """
+    from rypt.exchange import import_file
+    from rypt.text import read_lines
+
+    results = []
+    with open_database(database, case=case) as opened:
+        for file in files:
+            lines = progress(read_lines(file), f"import {file}", quiet=quiet)
+            result = import_file(
+                opened, file, lines=lines, rename=_pairs(rename), defaults=_pairs(defaults), skip_refused=skip_refused,
+                replace_trees=replace_trees,
+            )  # fmt: skip
+            results.append({"file": file, **asdict(result)})
+            if not as_json:
+                click.echo(
+                    f"{file}: {result.added} judgments added, {result.already} already there, {result.refused} refused; "
+                    f"{result.segments} segments added"
+                )
+            for number, message in result.refusals:
+                talk(f"{file}:{number}: refused: {message}", quiet=as_json)
+    if as_json:
+        click.echo(json.dumps(results, ensure_ascii=False))
+
+
+def _pairs(items: tuple[str, ...]) -> dict[str, str]:
+    pairs = dict(item.partition("=")[::2] for item in items)
+    for name, value in pairs.items():
+        if not name or not value:
+            raise click.UsageError(f"expected NAME=VALUE, found {name}={value}")
+    return pairs
+
+
+@db.command()
+@DATABASE
+@click.argument("file", default="-")
+@click.option("--segments", is_flag=True, help="Write the segments instead of the judgments (CSV has one of them).")
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="Instead of the file's ending.")
+def export(database: Path, file: str, segments: bool, form: str | None) -> None:
+    """Write everything as JSONL, or the judgments as CSV, to FILE (stdout by default; .gz is compressed)."""
+    from rypt.exchange import export_csv, export_jsonl
+
+    form = form or ("csv" if file.removesuffix(".gz").endswith(".csv") else "jsonl")
+    if segments and form == "jsonl":
+        raise click.UsageError("--segments goes with CSV; JSONL holds both")
+    with open_database(database, readonly=True) as opened, open_output(file) as stream:
+        count = export_csv(opened, stream, segments=segments) if form == "csv" else export_jsonl(opened, stream)
+    talk(f"{count} records written", quiet=file == "-")
+
+
+@db.command()
+@DATABASE
+@click.argument("others", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--replace-trees", is_flag=True, help="Let the other databases bring new trees.")
+@JSON
+def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json: bool) -> None:
+    """Take over all judgments of OTHER databases, each once; conflicts are reported, both sides are kept."""
+    from rypt.exchange import merge as merge_into
+
+    results = []
+    with open_database(database) as opened:
+        for other in others:
+            found = campaign_of(other)
+            result = merge_into(
+                opened, found.path(found.files.database) if found else other, replace_trees=replace_trees
+            )
+            results.append({"file": str(other), **asdict(result)})
+            if not as_json:
+                click.echo(
+                    f"{other}: {result.added} judgments added, {result.already} already there, "
+                    f"{len(result.conflicts)} conflicts; {result.segments} segments added"
+                )
+                for conflict in result.conflicts[:20]:
+                    talk(f"  conflict: {conflict}")
+    if as_json:
+        click.echo(json.dumps(results, ensure_ascii=False))
+
+
+@db.command()
+@DATABASE
+@JSON
+def stats(database: Path, as_json: bool) -> None:
+    """Say what is in the database."""
+    from rypt.audit import summary
+
+    with open_database(database, readonly=True) as opened:
+        facts = summary(opened)
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        click.echo(f"{name.replace('_', ' '):28}{_plain(value)}")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {count}" for key, count in value.items())
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@db.command()
+@DATABASE
+@click.option("--source", type=click.Path(), help="The source text as it is now, to compare with what workers saw.")
+@JSON
+def check(database: Path, source: str | None, as_json: bool) -> None:
+    """Look for damage, changed texts, spans that are no constituents; exit 1 if there is any."""
+    from rypt.audit import check as find_problems
+    from rypt.campaign import read_source
+
+    campaign = campaign_of(database)
+    sources = read_source(source) if source else read_source(campaign.path(campaign.files.source)) if campaign else None
+    with open_database(database, readonly=True) as opened:
+        problems = list(find_problems(opened, sources))
+    if as_json:
+        click.echo(json.dumps([asdict(problem) for problem in problems], ensure_ascii=False))
+    else:
+        for problem in problems:
+            click.echo(str(problem))
+        click.echo(f"{len(problems)} problems" if problems else "no problems found")
+    if problems:
+        raise RyptError(f"{database}: {len(problems)} problems found")
