@@ -48,7 +48,9 @@ def random_candidates(
     return made
 
 
-def make(segments: int, candidates: int, seed: int) -> tuple[dict[str, SourceTree | None], list[Candidate], list[Votes]]:
+def make(
+    segments: int, candidates: int, seed: int
+) -> tuple[dict[str, SourceTree | None], list[Candidate], list[Votes]]:
     rng = np.random.default_rng(seed)
     vocabulary = [f"w{i:x}" * (1 + i % 2) for i in range(20000)]
     trees: dict[str, SourceTree | None] = {
@@ -107,7 +109,9 @@ def main() -> None:
     theirs = min(bleu_seconds(candidates, options.segments, options.candidates) for _ in range(2))
     each = 1e6 / len(candidates)
     print(f"RYPT statistics  {ours:7.3f} s  {ours * each:7.2f} us a candidate (best of 3)")
-    print(f"BLEU statistics  {theirs:7.3f} s  {theirs * each:7.2f} us a candidate (sacrebleu, tokenize=none, best of 2)")
+    print(
+        f"BLEU statistics  {theirs:7.3f} s  {theirs * each:7.2f} us a candidate (sacrebleu, tokenize=none, best of 2)"
+    )
     print(f"ratio {theirs / ours:.1f}")
 
 

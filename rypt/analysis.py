@@ -90,7 +90,7 @@ class DisjointSystems:
         }
 
     def splits(self, count: int, judging: int, rng: np.random.Generator, max_len: int | None = None) -> Iterator[Split]:
-        """Random divisions: ``judging`` systems give judgments (on the frontier of ``max_len``, or all), the rest are scored."""
+        """Random divisions: ``judging`` systems give judgments (all, or those on a frontier), the rest are scored."""
         allowed = frontier_spans(self.trees, max_len) if max_len is not None else None
         names = sorted(set(self.systems) - set(self.judged_only))
         for _ in range(count):
@@ -194,5 +194,3 @@ def area_under_curve(p_yes: Floats, labels: Codes) -> float:
         return float("nan")
     total = mean_rank[ranks][yes].sum()
     return float((total - positives * (positives + 1) / 2) / (positives * negatives))
-
-

@@ -83,7 +83,7 @@ class Campaign:
 
     def path(self, name: str) -> Path:
         """A file of the campaign."""
-        return self.folder / name
+        return Path(os.path.normpath(self.folder / name))
 
     @cached_property
     def segments(self) -> list[Segment]:
@@ -99,7 +99,7 @@ class Campaign:
     @cached_property
     def candidates(self) -> list[Candidate]:
         """The candidates of all lists, each string once a segment, in order."""
-        lists = self.files.alignments or [None] * len(self.files.nbest)
+        lists: Sequence[str | None] = self.files.alignments or [None] * len(self.files.nbest)
         if len(lists) != len(self.files.nbest):
             raise InputError(self.path(SETTINGS), None, "expected as many files in alignments as in nbest")
         found: dict[tuple[str, str, str], Candidate] = {}

@@ -149,14 +149,16 @@ def format_report(report: "ScoreReport", *, with_segments: bool = False) -> str:
     covered = report.coverage
     lines = []
     if with_segments:
-        rows = [(s.segment, f"{s.score:.4f}", f"{s.before:.0%}", f"{s.after:.0%}", s.candidate) for s in report.segments]
+        rows = [
+            (s.segment, f"{s.score:.4f}", f"{s.before:.0%}", f"{s.after:.0%}", s.candidate) for s in report.segments
+        ]
         names = ("segment", "RYPT", "labelled", "percolated", "candidate")
         lines += [tabulate(rows, names, tablefmt="plain", disable_numparse=True), ""]
     which = "first candidates" if report.pick == "first" else "candidates best by RYPT"
     lines.append(f"RYPT = {report.score:.4f}   {which} of {len(report.segments)} segments")
     lines.append(
-        f"coverage {covered.before:.1%} labelled, {covered.after:.1%} after percolation, of {covered.nodes} constituents "
-        f"({covered.unaligned / max(1, covered.nodes):.1%} unaligned, {covered.conflicts} NO below YES)"
+        f"coverage {covered.before:.1%} labelled, {covered.after:.1%} after percolation, "
+        f"of {covered.nodes} constituents ({covered.unaligned / max(1, covered.nodes):.1%} unaligned, {covered.conflicts} NO below YES)"
     )
     lines.append(
         f"all {report.candidates} candidates {report.mean:.4f}, best of each segment {report.best:.4f} "
@@ -218,7 +220,9 @@ def queries(
 @click.command()
 @click.argument("segment")
 @click.argument("candidate", type=click.IntRange(min=0), default=0)
-@click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", show_default=True, help="The campaign.")
+@click.option(
+    "-C", "--campaign", type=click.Path(file_okay=False), default=".", show_default=True, help="The campaign."
+)
 @click.option("--max-len", type=click.IntRange(min=1), help="The frontier to mark [4].")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write a picture: a .svg or an .html file.")
 @scoring_options
@@ -281,7 +285,9 @@ def demo(folder: str, quiet: bool) -> None:
     talk("the judgments in this campaign are simulated: no person gave them", quiet=quiet)
     scorer = build_scorer(campaign, campaign.candidates, None, None, None, "worker")
     picture = str(Path(folder) / "figure.svg")
-    click.echo(_explained(campaign, scorer, "1", 0, output=picture))
+    click.echo(_explained(campaign, scorer, "3", 0, output=picture))
     click.echo()
     click.echo(format_report(score_report(scorer, campaign.candidates)))
-    talk(f"\nthe tree as a picture: {picture}\nnext: rypt score {folder} --segments, rypt queries {folder}", quiet=quiet)
+    talk(
+        f"\nthe tree as a picture: {picture}\nnext: rypt score {folder} --segments, rypt queries {folder}", quiet=quiet
+    )

@@ -29,8 +29,8 @@ def tree_from_conllu(lines: Sequence[str], source: Sequence[str] | None = None) 
 
     Tokens are the surface tokens; where the source is split into syntactic words instead, those.
 
-    >>> block = ["1\\tder\\t_\\t_\\t_\\t_\\t2\\tdet", "2\\tPatient\\t_\\t_\\t_\\t_\\t3\\tnsubj", "3\\tlacht\\t_\\t_\\t_\\t_\\t0\\troot"]
-    >>> str(tree_from_conllu(block))
+    >>> rows = ["1 der _ _ _ _ 2 det", "2 Patient _ _ _ _ 3 nsubj", "3 lacht _ _ _ _ 0 root"]
+    >>> str(tree_from_conllu([row.replace(" ", "\\t") for row in rows]))
     '(root (nsubj (det der) (X Patient)) (X lacht))'
     """
     surface, words = _read_words(lines)

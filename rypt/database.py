@@ -167,7 +167,9 @@ class JudgmentDatabase:
         if text != segment.text:
             raise DatabaseError(self.path, f"segment {segment.id} is there with another text: {text!r}")
         if tree is not None and segment.tree is not None and tree != segment.tree and not replace_trees:
-            raise DatabaseError(self.path, f"segment {segment.id} is there with another tree (--replace-trees takes it)")
+            raise DatabaseError(
+                self.path, f"segment {segment.id} is there with another tree (--replace-trees takes it)"
+            )
         merged = [segment.tree if segment.tree is not None else tree, language or segment.language, segment.id]
         self.db.execute("UPDATE segments SET tree = ?, language = ? WHERE id = ?", merged)
         return False

@@ -106,8 +106,8 @@ def import_(
             results.append({"file": file, **asdict(result)})
             if not as_json:
                 click.echo(
-                    f"{file}: {result.added} judgments added, {result.already} already there, {result.refused} refused; "
-                    f"{result.segments} segments added"
+                    f"{file}: {result.added} judgments added, {result.already} already there, "
+                    f"{result.refused} refused; {result.segments} segments added"
                 )
             for number, message in result.refusals:
                 talk(f"{file}:{number}: refused: {message}", quiet=as_json)

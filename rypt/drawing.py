@@ -10,7 +10,7 @@ COLOURS = {
     NO_UP: ("#b71c1c", "#ffebee"), UNKNOWN: ("#757575", "#ffffff"),
 }  # fmt: skip
 LEGEND = ((YES, "YES"), (YES_DOWN, "YES from above"), (NO, "NO"), (NO_UP, "NO from below"), (UNKNOWN, "unknown"))
-MARGIN, ROW, BOX, LETTER, GAP = 20, 48, 24, 7.4, 14
+MARGIN, ROW, BOX, LETTER, GAP = 20, 48, 24, 8.0, 14
 STYLE = (
     "text{font:13px system-ui,sans-serif;text-anchor:middle;fill:#212121}.word{font-size:14px}"
     ".small{font-size:12px;text-anchor:start}.edge{stroke:#9e9e9e;fill:none}.link{stroke:#90a4ae;stroke-dasharray:2 3}"
@@ -34,7 +34,7 @@ def as_svg(explanation: Explanation) -> str:
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="#fff"/>',
         f'<text class="small" x="{MARGIN}" y="22" style="font-weight:600">{escape(explanation.headline)}</text>',
         *_legend(),
-        *_edges(explanation, places, columns, source_y),
+        *_edges(explanation, places, source_y),
         *_links(explanation, columns, words, source_y, candidate_y),
         *(_box(explanation, node, place) for node, place in zip(explanation.nodes, places, strict=True)),
         *_words(list(explanation.tree.tokens), columns, source_y),
@@ -52,6 +52,7 @@ def as_html(explanation: Explanation) -> str:
 <title>{escape(explanation.headline)}</title>
 <style>body{{font:15px system-ui,sans-serif;margin:2rem;color:#212121}}figure{{margin:0;overflow-x:auto}}
 table{{border-collapse:collapse;margin-top:1rem}}td,th{{border-bottom:1px solid #ddd;padding:.3rem .7rem;text-align:left}}
+td:first-child{{white-space:nowrap}}
 code{{color:#555;font-size:12px}}</style>
 <figure>{as_svg(explanation)}</figure>
 <table><thead><tr><th>span<th>constituent<th>source<th>phrase<th>label<th>P(YES)<th>votes</thead><tbody>
@@ -77,13 +78,18 @@ def _width(text: str) -> float:
     return len(text) * LETTER + GAP
 
 
+def _label_width(label: str) -> float:
+    """Labels are mostly capitals, which are wider."""
+    return len(label) * 9.2 + 10
+
+
 def _column_widths(explanation: Explanation) -> list[float]:
     """A column holds its token and the label of its preterminal."""
     widths = [_width(token) for token in explanation.tree.tokens]
     for node in explanation.nodes:
         if len(node.constituent.span) == 1:
             start = node.constituent.span.start
-            widths[start] = max(widths[start], _width(node.constituent.label) + 6)
+            widths[start] = max(widths[start], _label_width(node.constituent.label) + 8)
     return widths
 
 
@@ -114,14 +120,13 @@ def _place(node: ExplainedNode, columns: list[float], depth: int, top: int) -> t
     return (columns[span.start] + columns[span.stop - 1]) / 2, top + depth * ROW + BOX / 2
 
 
-def _edges(
-    explanation: Explanation, places: list[tuple[float, float]], columns: list[float], source_y: float
-) -> list[str]:
+def _edges(explanation: Explanation, places: list[tuple[float, float]], source_y: float) -> list[str]:
     lines = []
     for node, (x, y) in zip(explanation.nodes, places, strict=True):
         if node.constituent.parent >= 0:
             above = places[node.constituent.parent]
-            lines.append(f'<path class="edge" d="M{above[0]:.1f} {above[1]:.1f}L{x:.1f} {y:.1f}"/>')
+            bend = above[1] + BOX / 2 + 9
+            lines.append(f'<path class="edge" d="M{above[0]:.1f} {above[1]:.1f}V{bend:.1f}H{x:.1f}V{y:.1f}"/>')
         if len(node.constituent.span) == 1:
             lines.append(f'<path class="edge" d="M{x:.1f} {y:.1f}L{x:.1f} {source_y - 16:.1f}"/>')
     return lines
@@ -130,7 +135,7 @@ def _edges(
 def _box(explanation: Explanation, node: ExplainedNode, place: tuple[float, float]) -> str:
     x, y = place
     stroke, fill = COLOURS[node.state]
-    width = max(30.0, _width(node.constituent.label))
+    width = max(30.0, _label_width(node.constituent.label))
     dash = ' stroke-dasharray="4 2"' if node.state in (YES_DOWN, NO_UP) else ""
     border = 3.5 if node.on_frontier else 1.2
     source = " ".join(explanation.tree.tokens[slice(*node.constituent.span)])

@@ -72,7 +72,7 @@ def _token_hash(buffer: Bytes, start: int, stop: int) -> np.uint64:
 @compiled
 def _find_token(
     slots: Ids, words: Bytes, starts: Ints, stops: Ints, buffer: Bytes, start: int, stop: int
-) -> tuple[int, int]:
+) -> tuple[np.int64, np.int64]:
     """The id of a token, or -1, and the slot where it is or belongs."""
     mask = len(slots) - 1
     slot = np.int64(_token_hash(buffer, start, stop) & np.uint64(mask))
@@ -113,7 +113,7 @@ def intern_phrases(buffer: Bytes, lines: Ints, slots: Ids) -> tuple[Ints, Ints, 
                 i += 1
             token, slot = _find_token(slots, buffer, starts, stops, buffer, start, i)
             if token < 0:
-                token = known
+                token = np.int64(known)
                 starts[known], stops[known] = start, i
                 slots[slot] = known
                 known += 1
@@ -177,9 +177,7 @@ def _read_links(buffer: Bytes, start: int, stop: int, words: int, sizes: tuple[i
 
 
 @compiled
-def _read_tokens(
-    judged: Judged, text: Bytes, start: int, stop: int, tokens: Ids, prefix: Any
-) -> int:
+def _read_tokens(judged: Judged, text: Bytes, start: int, stop: int, tokens: Ids, prefix: Any) -> int:
     """Read a candidate as token ids (-1 for a token of no judged phrase) with the hashes of all its prefixes."""
     words, token_starts, token_stops, slots = judged[0], judged[1], judged[2], judged[3]
     size = 0
@@ -204,7 +202,7 @@ def _find_runs(bits: Any, start: int, width: int, run_starts: Ints, run_stops: I
     runs = 0
     for word in range(width):
         rest = bits[start + word]
-        shifted = 0
+        shifted = np.int64(0)
         while rest != _ZERO:
             low = _lowest_bit(rest)
             rest >>= low
@@ -252,8 +250,8 @@ def observe(
     """Fill ``codes`` with what the database says of each constituent of each candidate.
 
     ``forest`` is (first constituent of each segment, start, parent, tokens of each segment), ``judged`` the interned
-    phrases with their table, codes and constituents, ``gap`` the id of the gap mark, ``candidates`` (segment, texts, their lines,
-    links, their lines). Returns the first bad candidate and what is wrong with its links, or (-1, 0).
+    phrases with their table, codes and constituents, ``gap`` the id of the gap mark, ``candidates`` (segment, texts,
+    their lines, links, their lines). Returns the first bad candidate and what is wrong with its links, or (-1, 0).
     """
     firsts, starts, parents, sizes = forest
     _, _, _, _, ids, phrase_offsets, nodes, regions, table, phrase_codes, asked = judged
@@ -262,7 +260,11 @@ def observe(
     for candidate in range(len(segments)):
         longest = max(longest, (text_lines[candidate + 1] - text_lines[candidate]) // 2 + 1)
         deepest = max(deepest, firsts[segments[candidate] + 1] - firsts[segments[candidate]])
-    tokens, prefix, powers = np.zeros(longest, np.int32), np.zeros(longest + 1, np.uint64), np.ones(longest + 1, np.uint64)
+    tokens, prefix, powers = (
+        np.zeros(longest, np.int32),
+        np.zeros(longest + 1, np.uint64),
+        np.ones(longest + 1, np.uint64),
+    )
     for i in range(longest):
         powers[i + 1] = powers[i] * _BASE
     run_starts, run_stops = np.zeros(longest, np.int64), np.zeros(longest, np.int64)

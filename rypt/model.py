@@ -53,15 +53,18 @@ def percolated(observations: Observations, ties: str = "unknown") -> tuple[Codes
     states = label_states(ties)[observations.codes]
     conflicts = np.zeros(len(observations), np.int64)
     forest = observations.forest
-    percolate_states(
-        forest.firsts, forest.parents, observations.segments, observations.offsets, states, conflicts
-    )
+    percolate_states(forest.firsts, forest.parents, observations.segments, observations.offsets, states, conflicts)
     return states, conflicts
 
 
 def count_per_candidate(observations: Observations, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
     """How many constituents of each candidate are marked."""
-    sums = np.concatenate([[0], np.cumsum(marked, dtype=np.int64)])
+    return _sums_per_candidate(observations, marked.astype(np.int64))
+
+
+def _sums_per_candidate(observations: Observations, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    sums: NDArray[np.int64] = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(values, out=sums[1:])
     return sums[observations.offsets[1:]] - sums[observations.offsets[:-1]]
 
 
@@ -132,7 +135,9 @@ class Percolation:
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
-    return np.divide(part, whole, out=np.full(len(part), 0.5), where=whole > 0)
+    result: Floats = np.full(len(part), 0.5)
+    np.divide(part, whole, out=result, where=whole > 0)
+    return result
 
 
 class Expected:
@@ -145,10 +150,7 @@ class Expected:
     def stats(self, observations: Observations) -> Stats:
         """Columns: the sum of P(YES) in units of 1/SCALE, nodes."""
         units = np.rint(self.p_yes(observations) * SCALE).astype(np.int64)
-        sums = np.concatenate([[0], np.cumsum(units)])
-        return np.stack(
-            [sums[observations.offsets[1:]] - sums[observations.offsets[:-1]], np.diff(observations.offsets)], axis=1
-        )
+        return np.stack([_sums_per_candidate(observations, units), np.diff(observations.offsets)], axis=1)
 
     def score(self, sums: Stats) -> Floats:
         """One score a row."""

@@ -91,24 +91,27 @@ def _parse_json(line: str) -> RawCandidate:
         raise FormatError(f"expected a field {error.args[0]}") from None
     except (ValueError, TypeError, AttributeError) as error:
         raise FormatError(f"expected a JSON object with id, candidate, alignment: {error}") from None
-    return RawCandidate(segment, text, record.get("alignment"), features, None if score is None else float(score))
+    alignment = record.get("alignment")
+    if not isinstance(alignment, str | None):
+        raise FormatError(f"expected the alignment as text like '0-0 1-2', found {alignment!r}")
+    return RawCandidate(segment, text, alignment, features, None if score is None else float(score))
 
 
 def _parse_fields(fields: list[str]) -> RawCandidate:
     if len(fields) < 2:
         raise FormatError(f"expected id ||| candidate ||| features ||| score, found {len(fields)} fields")
-    score = None
-    alignment = None
-    for field in fields[3:]:
-        if alignment is None and _PAIRS.match(field):
-            alignment = field
-        elif _LINKS.match(field):
-            alignment = field
-        elif field == "" and len(fields) > 4 and alignment is None:
-            alignment = field
-    if len(fields) > 3 and fields[3] and fields[3] != alignment:
-        score = _number(fields[3].split()[0])
-    return RawCandidate(fields[0], fields[1], alignment, _features(fields[2]) if len(fields) > 2 else {}, score)
+    score = _number(fields[3].split()[0]) if len(fields) > 3 and fields[3] else None
+    features = _features(fields[2]) if len(fields) > 2 else {}
+    return RawCandidate(fields[0], fields[1], _alignment_field(fields[4:]), features, score)
+
+
+def _alignment_field(fields: list[str]) -> str | None:
+    """The word links, where there are none the phrase pairs; an empty field is a candidate without links."""
+    for form in (_LINKS, _PAIRS):
+        for field in fields:
+            if form.match(field):
+                return field
+    return "" if "" in fields else None
 
 
 def _features(text: str) -> dict[str, float]:

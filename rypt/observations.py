@@ -189,4 +189,5 @@ def link_message(candidate: Candidate, wrong: int, source_size: int) -> str:
         kernel.BAD_SOURCE: f"a link is out of range: the source has {source_size} tokens, from 0",
         kernel.BAD_TARGET: f"a link is out of range: the candidate has {size} tokens, from 0",
     }[wrong]
-    return f"segment {candidate.segment}: {what}; the alignment is {candidate.alignment!r}, the candidate {candidate.text!r}"
+    given = f"the alignment is {candidate.alignment!r}, the candidate {candidate.text!r}"
+    return f"segment {candidate.segment}: {what}; {given}"

@@ -50,7 +50,9 @@ def linked_positions(links: Links, source_size: int) -> list[list[int]]:
     return positions
 
 
-def phrase_of(span: Span, linked: Sequence[Sequence[int]], tokens: Sequence[str], *, gap: str = "mark") -> Phrase | None:
+def phrase_of(
+    span: Span, linked: Sequence[Sequence[int]], tokens: Sequence[str], *, gap: str = "mark"
+) -> Phrase | None:
     """The phrase of a constituent in a candidate; None when nothing is aligned with it.
 
     ``linked`` comes from `linked_positions`. ``gap="words"`` writes one ``[Skip]`` for each word of a gap instead of

@@ -98,7 +98,7 @@ def _constituents(tree: SourceTree | None, select: str, max_len: int) -> list[Sp
 
 
 def pilot_line(query: Query) -> str:
-    """A query with ``gap="words"`` as the authors' pilot wrote it: ``i j_k ||| phrase ||| count ||| candidate ||| start``."""
+    """A query with ``gap="words"`` in the authors' form: ``i j_k ||| phrase ||| count ||| candidate ||| start``."""
     span = f"{query.span.start}_{query.span.stop - 1}"
     fields = [f"{query.segment} {span}", query.phrase, str(query.candidates), query.example, str(query.positions[0])]
     return " ||| ".join(fields)

@@ -77,7 +77,9 @@ class Scorer:
     @property
     def signature(self) -> str:
         """All that a number depends on besides the data."""
-        return f"RYPT|nodes:spans|phrase:aligned|gap:mark|case:{self.case}|{self.model.options}|version:{version('rypt')}"
+        return (
+            f"RYPT|nodes:spans|phrase:aligned|gap:mark|case:{self.case}|{self.model.options}|version:{version('rypt')}"
+        )
 
 
 def coverage(observations: Observations, ties: str = "unknown") -> Coverage:

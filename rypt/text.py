@@ -70,15 +70,20 @@ def open_output(path: PathLike) -> Iterator[TextIO]:
         raise InputError(path, None, error.strerror or str(error)) from None
     try:
         os.close(handle)
-        stream = gzip.open(name, "wt", encoding="utf-8") if target.suffix == ".gz" else open(name, "w", encoding="utf-8")
-        with stream:
-            yield cast(TextIO, stream)
+        with _open_for_writing(name, zipped=target.suffix == ".gz") as stream:
+            yield stream
         _flush_to_disk(name)
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _open_for_writing(name: str, *, zipped: bool) -> TextIO:
+    if zipped:
+        return cast(TextIO, gzip.open(name, "wt", encoding="utf-8"))
+    return open(name, "w", encoding="utf-8")
 
 
 def _flush_to_disk(name: str) -> None:

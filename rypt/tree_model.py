@@ -118,9 +118,7 @@ class TreeModel(Expected):
         return out
 
 
-def _shares(
-    classes: NDArray[np.int64], size: int, truth: Codes, chosen: NDArray[np.bool_], prior: float
-) -> Floats:
+def _shares(classes: NDArray[np.int64], size: int, truth: Codes, chosen: NDArray[np.bool_], prior: float) -> Floats:
     yes = np.bincount(classes[chosen], truth[chosen], minlength=size)
     total = np.bincount(classes[chosen], minlength=size)
     return (yes + PSEUDO_COUNT * prior) / (total + PSEUDO_COUNT)
@@ -141,9 +139,7 @@ def _emissions(observations: Observations, truth: Codes, novelty: bool) -> Float
 
 # before anything is counted, larger majorities are right more often: columns NO, YES, in the order of CODES
 _PRIOR_EMISSION = (
-    np.array(
-        [[0, 0], [0, 0], [4, 2], [2, 2], [2, 2], [2, 8], [1, 8], [2, 4], [2, 3], [8, 2], [8, 1], [4, 2], [3, 2]]
-    )
+    np.array([[0, 0], [0, 0], [4, 2], [2, 2], [2, 2], [2, 8], [1, 8], [2, 4], [2, 3], [8, 2], [8, 1], [4, 2], [3, 2]])
     / 30
 )
 

@@ -16,7 +16,7 @@ from rypt.text import FormatError
 
 ESCAPES = {
     "-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}",
-    "*lrb*": "(", "*rrb*": ")", "\\/": "/", "\\*": "*",
+    "*lrb*": "(", "*rrb*": ")",
 }  # fmt: skip
 QUOTES = dict.fromkeys(["``", "''", "“", "”", "„", "&quot;"], '"')
 _ATOMS = re.compile(r"[()]|[^\s()]+")
@@ -169,7 +169,7 @@ def _category(label: str) -> str:
 
 def unescape(token: str) -> str:
     """A leaf as it stands in the source text: ``-LRB-`` is an opening bracket."""
-    return ESCAPES.get(token.lower(), token)
+    return ESCAPES.get(token.lower(), token.replace("\\/", "/").replace("\\*", "*"))
 
 
 def _escaped(token: str) -> str:
