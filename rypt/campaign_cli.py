@@ -158,7 +158,8 @@ def format_report(report: "ScoreReport", *, with_segments: bool = False) -> str:
     lines.append(f"RYPT = {report.score:.4f}   {which} of {len(report.segments)} segments")
     lines.append(
         f"coverage {covered.before:.1%} labelled, {covered.after:.1%} after percolation, "
-        f"of {covered.nodes} constituents ({covered.unaligned / max(1, covered.nodes):.1%} unaligned, {covered.conflicts} NO below YES)"
+        f"of {covered.nodes} constituents "
+        f"({covered.unaligned / max(1, covered.nodes):.1%} unaligned, {covered.conflicts} NO below YES)"
     )
     lines.append(
         f"all {report.candidates} candidates {report.mean:.4f}, best of each segment {report.best:.4f} "

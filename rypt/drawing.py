@@ -51,7 +51,8 @@ def as_html(explanation: Explanation) -> str:
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{escape(explanation.headline)}</title>
 <style>body{{font:15px system-ui,sans-serif;margin:2rem;color:#212121}}figure{{margin:0;overflow-x:auto}}
-table{{border-collapse:collapse;margin-top:1rem}}td,th{{border-bottom:1px solid #ddd;padding:.3rem .7rem;text-align:left}}
+table{{border-collapse:collapse;margin-top:1rem}}
+td,th{{border-bottom:1px solid #ddd;padding:.3rem .7rem;text-align:left}}
 td:first-child{{white-space:nowrap}}
 code{{color:#555;font-size:12px}}</style>
 <figure>{as_svg(explanation)}</figure>

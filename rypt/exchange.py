@@ -116,7 +116,7 @@ def _json_records(
             result.refuse(number, f"expected a JSON object: {error}")
             continue
         if isinstance(record, dict):
-            yield number, {rename.get(name, name): value for name, value in record.items()}
+            yield number, {rename.get(name, name): value for name, value in record.items()} if rename else record
         else:
             result.refuse(number, f"expected a JSON object, found {line[:40]!r}")
 
@@ -190,7 +190,7 @@ def _refuse_misplaced(db: JudgmentDatabase, result: Imported) -> None:
 
 
 def _insert_staged(db: JudgmentDatabase, result: Imported) -> None:
-    """Move staged judgments over in the order of the table, so that its pages fill up."""
+    """Move staged judgments over; the window sorts them in the order of the table, so that its pages fill up."""
     execute = db.db.conn.execute
     staged = execute("SELECT count(*) FROM incoming").fetchone()[0]
     before = db.count()
@@ -198,7 +198,7 @@ def _insert_staged(db: JudgmentDatabase, result: Imported) -> None:
         INSERT INTO judgments ({COLUMNS})
         SELECT segment, start, stop, phrase, worker, origin, label, row_number() OVER (
             PARTITION BY segment, start, stop, phrase, worker, origin, label ORDER BY line), source, time, weight
-        FROM incoming WHERE true ORDER BY {IDENTITY.replace("repeat", "8")} {KEEP_BOTH}
+        FROM incoming WHERE true {KEEP_BOTH}
     """)
     result.added = db.count() - before
     result.already = staged - result.added
@@ -231,6 +231,8 @@ def segment_from_record(record: Record) -> Segment:
 
 def _text(record: Record, name: str) -> str:
     value = record.get(name)
+    if type(value) is str and value.isprintable() and value.strip():
+        return value
     if value is None or isinstance(value, (dict, list)) or not str(value).strip():
         raise FormatError(f"expected a field {name}, found {'nothing' if value is None else repr(value)}")
     return re.sub(r"[\r\n\x00]+", " ", str(value))
@@ -238,6 +240,8 @@ def _text(record: Record, name: str) -> str:
 
 def _whole(record: Record, name: str) -> int:
     value = record.get(name)
+    if type(value) is int and 0 <= value < 10**9:
+        return value
     if value is None or isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", str(value).strip()):
         raise FormatError(f"expected a whole number in the field {name}, found {value!r}")
     return int(value)

@@ -79,6 +79,8 @@ def phrase_key(phrase: str, case: str = "lower") -> str:
     >>> phrase_key("Food [Skip] [Skip]  for")
     'food [GAP] for'
     """
+    if "[" not in phrase and "\t" not in phrase and "  " not in phrase and phrase.strip(" ") == phrase != "":
+        return normalize(phrase, case)
     words: list[str] = []
     for token in tokenize(phrase):
         if token not in (GAP, SKIP):

@@ -1,0 +1,70 @@
+"""Public human judgments (MQM of TED talks): coverage, percolation and models with disjoint systems.
+
+The figures are those of a replication by other code; splits are random, so a few tenths of a point may differ.
+"""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rypt.analysis import DisjointSystems
+from rypt.database import JudgmentDatabase
+
+pytestmark = pytest.mark.real("mqm-ted-ende")
+SPLITS = 8
+
+
+def load(folder: Path, database: Path, label: str) -> tuple[JudgmentDatabase, DisjointSystems]:
+    path = Path(__file__).resolve().parents[2] / "bench" / "ted.py"
+    spec = importlib.util.spec_from_file_location("bench_ted", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.load(folder, database, label)
+
+
+def test_judgments_are_those_of_our_own_phrases(real_data: Path, tmp_path: Path) -> None:
+    """Every judgment of a system is found again through our trees, phrases and keys, and nothing else is."""
+    db, disjoint = load(real_data, tmp_path / "ted.db", "any")
+    assert db.count() == 218_050
+    assert sum(int(np.count_nonzero(labels >= 0)) for labels in disjoint.own.values()) == 218_050
+    share = np.concatenate(list(disjoint.own.values()))
+    assert (share == 1).sum() / (share >= 0).sum() == pytest.approx(0.823, abs=0.002)
+
+
+def test_percolation_curve(real_data: Path, tmp_path: Path) -> None:
+    _, disjoint = load(real_data, tmp_path / "ted.db", "any")
+    curve = disjoint.curve(range(1, 8), splits=SPLITS, judging=7, seed=3, ties="no")
+    before = [52.8, 45.9, 39.1, 34.4, 31.0, 27.9, 25.4]
+    after = [62.6, 67.9, 70.1, 70.7, 70.0, 68.5, 67.0]
+    accuracy = [56.1, 76.6, 82.0, 84.3, 85.6, 86.7, 87.3]
+    assert [100 * point.before for point in curve] == pytest.approx(before, abs=0.5)
+    assert [100 * point.after for point in curve] == pytest.approx(after, abs=1.0)
+    assert [100 * point.accuracy for point in curve] == pytest.approx(accuracy, abs=2.5)
+    at_4 = curve[3]
+    assert 100 * at_4.yes_right == pytest.approx(91, abs=1)
+    assert 100 * at_4.no_right == pytest.approx(58, abs=4)
+    assert 100 * at_4.always_yes == pytest.approx(81.2, abs=1.5)
+
+
+def test_percolation_of_dense_labels(real_data: Path, tmp_path: Path) -> None:
+    """Labels that do not percolate by construction."""
+    _, disjoint = load(real_data, tmp_path / "ted.db", "dens")
+    (one, four) = disjoint.curve([1, 4], splits=SPLITS, judging=7, seed=3, ties="no")
+    assert 100 * one.accuracy == pytest.approx(30.7, abs=3)
+    assert 100 * four.accuracy == pytest.approx(78.5, abs=2)
+
+
+def test_models(real_data: Path, tmp_path: Path) -> None:
+    """Both calibrated models beat the length prior; the tree model ranks constituents best."""
+    _, disjoint = load(real_data, tmp_path / "ted.db", "any")
+    measured = disjoint.compare_models(splits=4, judging=7, seed=3, ties="no")
+    prior, table = measured["length prior"], measured["calibrated table"]
+    tree = measured["tree model + novelty, tempered"]
+    assert (table.accuracy, table.auc, table.log_loss) == pytest.approx((0.832, 0.734, 0.408), abs=0.02)
+    assert prior.log_loss == pytest.approx(0.441, abs=0.02)
+    assert table.log_loss < prior.log_loss
+    assert tree.log_loss < prior.log_loss
+    assert tree.auc > table.auc > prior.auc
+    assert tree.auc >= 0.753 - 0.005

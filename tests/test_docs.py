@@ -1,0 +1,66 @@
+"""The documentation is true: commands, README, links, set-up."""
+
+import doctest
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from rypt import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_commands_page_is_what_the_commands_say() -> None:
+    spec = importlib.util.spec_from_file_location("update_commands", ROOT / "docs" / "update_commands.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.TARGET.read_text(encoding="utf-8") == module.commands_page()
+
+
+def test_readme_examples_run() -> None:
+    result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert result.attempted > 8
+    assert result.failed == 0
+
+
+def test_readme_has_two_set_up_commands_and_ci_runs_the_second() -> None:
+    commands = re.findall(r"^python3 -m venv .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(commands) == 2
+    assert commands[0].endswith("rypt demo")
+    assert commands[1].endswith("pytest")
+    assert commands[1] in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_in_examples_exist(page: Path) -> None:
+    """Every ``rypt …`` line in a shell block names real commands and options."""
+    for block in re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            if not line.startswith("rypt "):
+                continue
+            words = shlex.split(line, comments=True)[1:]
+            command = cli.rypt
+            while hasattr(command, "get_command") and words:
+                command = command.get_command(None, words.pop(0))
+                assert command is not None, line
+            known = {option for parameter in command.params for option in parameter.opts}
+            for word in words:
+                if word.startswith("-") and word != "-":
+                    assert word in known, f"{word} in {line}"
+
+
+def test_pages_speak_of_the_product_alone() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8").lower()
+        for word in ("/work/", "/tmp/", "todo", "claude"):
+            assert word not in text, f"{word} in {page.name}"

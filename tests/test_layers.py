@@ -1,0 +1,75 @@
+"""mert → rypt ← hits, and nothing heavy is imported before it is needed."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FORBIDDEN = {"rypt": {"mert", "hits"}, "mert": {"hits"}, "hits": {"mert"}}
+HEAVY = {
+    "numba": {"rypt/kernel.py"},
+    "sqlite_utils": {"rypt/database.py", "rypt/schema.py"},
+    "nltk": {"rypt/trees.py"},
+    "sacrebleu": set(),
+    "boto3": set(),
+    "flask": set(),
+    "matplotlib": set(),
+}
+
+
+def imports(path: Path) -> set[str]:
+    """Top-level names of all modules that a file imports anywhere."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+@pytest.mark.parametrize("package", FORBIDDEN)
+def test_arrows(package: str) -> None:
+    files = list((ROOT / package).rglob("*.py"))
+    assert files
+    for path in files:
+        assert not imports(path) & FORBIDDEN[package], path
+
+
+@pytest.mark.parametrize("module", HEAVY)
+def test_each_heavy_package_is_imported_where_it_is_needed_only(module: str) -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for package in FORBIDDEN
+        for path in (ROOT / package).rglob("*.py")
+        if module in imports(path)
+    }
+    assert found == HEAVY[module]
+
+
+def test_the_command_line_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, rypt, mert, hits\n"
+        "from importlib.metadata import entry_points\n"
+        "commands = [entry.load() for entry in entry_points(group='rypt.commands')]\n"
+        "assert len(commands) > 5\n"
+        f"print(sorted(set(sys.modules) & {set(HEAVY) | {'numpy', 'tqdm', 'tabulate', 'sqlite3'}!r}))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert out.stdout.strip() == "[]"
+
+
+def test_only_the_command_line_prints_and_exits() -> None:
+    for package in FORBIDDEN:
+        for path in (ROOT / package).rglob("*.py"):
+            if path.name.endswith("cli.py"):
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                    assert node.func.id not in {"print", "input"}, f"{path}:{node.lineno}"
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                    assert (node.value.id, node.attr) != ("sys", "exit"), f"{path}:{node.lineno}"
+                    assert (node.value.id, node.attr) != ("os", "environ"), f"{path}:{node.lineno}"
