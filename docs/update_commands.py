@@ -31,7 +31,7 @@ def sections(command: click.Command, context: click.Context, name: str) -> list[
 
 def commands_page() -> str:
     """The whole page."""
-    root = click.Context(rypt, info_name="rypt")
+    root = click.Context(rypt, info_name="rypt", **rypt.context_settings)
     root.terminal_width = 100
     parts = [HEADER]
     for name in rypt.list_commands(root):

@@ -30,7 +30,6 @@ class Split:
 
     observations: Observations
     truth: Codes
-    segments: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +88,35 @@ class DisjointSystems:
             for system, candidates in systems.items()
         }
 
-    def splits(self, count: int, judging: int, rng: np.random.Generator, max_len: int | None = None) -> Iterator[Split]:
-        """Random divisions: ``judging`` systems give judgments (all, or those on a frontier), the rest are scored."""
-        allowed = frontier_spans(self.trees, max_len) if max_len is not None else None
+    def splits(
+        self, count: int, judging: int, rng: np.random.Generator, max_lens: Sequence[int | None] = (None,)
+    ) -> Iterator[list[Split]]:
+        """Random divisions: ``judging`` systems give judgments, the rest are scored.
+
+        For each division a split for each max_len, with the judgments on its frontier; None takes all judgments.
+        """
+        frontiers = [None if max_len is None else frontier_spans(self.trees, max_len) for max_len in max_lens]
         names = sorted(set(self.systems) - set(self.judged_only))
         for _ in range(count):
             order = [names[i] for i in rng.permutation(len(names))]
             votes = self.votes_of([*order[:judging], *self.judged_only])
-            if allowed is not None:
-                votes = [vote for vote in votes if (vote.segment, vote.span) in allowed]
-            judged = JudgedPhrases(self.forest, votes)
-            scored = order[judging:]
-            observations = concatenate([judged.observe(self.systems[system], self.case) for system in scored])
-            yield Split(observations, np.concatenate([self.own[system] for system in scored]), observations.segments)
+            yield [self._split(votes, allowed, order[judging:]) for allowed in frontiers]
+
+    def _split(self, votes: Sequence[Votes], allowed: set[tuple[str, Span]] | None, scored: Sequence[str]) -> Split:
+        if allowed is not None:
+            votes = [vote for vote in votes if (vote.segment, vote.span) in allowed]
+        judged = JudgedPhrases(self.forest, votes)
+        observations = concatenate([judged.observe(self.systems[system], self.case) for system in scored])
+        return Split(observations, np.concatenate([self.own[system] for system in scored]))
 
     def curve(
         self, max_lens: Sequence[int], *, splits: int, judging: int, seed: int, ties: str = "unknown"
     ) -> list[CurvePoint]:
         """Coverage and accuracy of percolation for each max_len, with the share of YES as the baseline (Figure 3)."""
+        divided = list(self.splits(splits, judging, np.random.default_rng(seed), max_lens))
         return [
-            _curve_point(max_len, list(self.splits(splits, judging, np.random.default_rng(seed), max_len)), ties)
-            for max_len in max_lens
+            _curve_point(max_len, of_one, ties)
+            for max_len, of_one in zip(max_lens, zip(*divided, strict=True), strict=True)
         ]
 
     def compare_models(
@@ -119,8 +126,8 @@ class DisjointSystems:
         rng = np.random.default_rng(seed)
         truths: list[Codes] = []
         predictions: dict[str, list[Floats]] = {}
-        for split in self.splits(splits, judging, rng, max_len):
-            fold_of = rng.integers(0, folds, len(self.forest.trees))[split.segments]
+        for (split,) in self.splits(splits, judging, rng, [max_len]):
+            fold_of = rng.integers(0, folds, len(self.forest.trees))[split.observations.segments]
             for fold in range(folds):
                 train, test = (_part(split, chosen) for chosen in (fold_of != fold, fold_of == fold))
                 truths.append(test[1])

@@ -7,7 +7,7 @@ from typing import Any
 from rypt.database import JudgmentDatabase
 from rypt.phrases import phrase_key
 from rypt.records import Segment
-from rypt.text import FormatError
+from rypt.text import FormatError, tokenize
 from rypt.treebank import parsed
 from rypt.trees import SourceTree
 
@@ -55,10 +55,14 @@ def _damage(db: JudgmentDatabase) -> Iterator[Problem]:
 
 def _changed_texts(db: JudgmentDatabase, sources: Sequence[Segment]) -> Iterator[Problem]:
     counts = dict(db.db.execute("SELECT segment, count(*) FROM judgments GROUP BY segment").fetchall())
+    if not sources:
+        return
     texts = {segment.id: segment.text for segment in sources}
     for segment in db.segments():
-        now = texts.get(segment.id, segment.text)
-        if now != segment.text:
+        now = texts.get(segment.id)
+        if now is None:
+            yield Problem("segment is not in the source", f"segment {segment.id}", counts.get(segment.id, 0))
+        elif tokenize(now) != segment.tokens:
             where = f"segment {segment.id} was {segment.text!r} and is now {now!r}"
             yield Problem("segment text changed", where, counts.get(segment.id, 0))
 

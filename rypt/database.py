@@ -58,14 +58,21 @@ class JudgmentDatabase:
         self._refuse_foreign_file()
         with self.errors():
             self.db = Database(self._connect())
-            self.db.execute("PRAGMA foreign_keys = ON")
-            self._refuse_other_version()
-            if not readonly:
-                self._prepare(case or "lower")
-        found = self._setting("case")
-        if case and case != found:
-            raise DatabaseError(path, f"compares phrases with case:{found}; case:{case} needs a database of its own")
-        self.case = found
+            try:
+                self._open(case)
+            except BaseException:
+                self.close()
+                raise
+
+    def _open(self, case: str | None) -> None:
+        self.db.execute("PRAGMA foreign_keys = ON")
+        self._refuse_other_version()
+        if not self.readonly:
+            self._prepare(case or "lower")
+        self.case = self._setting("case")
+        if case and case != self.case:
+            message = f"compares phrases with case:{self.case}; case:{case} needs a database of its own"
+            raise DatabaseError(self.path, message)
 
     def _refuse_foreign_file(self) -> None:
         if str(self.path) == ":memory:":
@@ -89,12 +96,16 @@ class JudgmentDatabase:
             connection = sqlite3.connect(f"{location}?mode=ro", uri=True, timeout=BUSY_SECONDS)
             connection.execute("SELECT 1 FROM sqlite_master")
         except sqlite3.OperationalError:  # a WAL database on a medium where no shared memory can be made
+            log = self.path.with_name(f"{self.path.name}-wal")
+            if log.exists() and log.stat().st_size:
+                message = f"{log.name} holds changes that cannot be read here; open it once where it can be written"
+                raise DatabaseError(self.path, message) from None
             connection = sqlite3.connect(f"{location}?immutable=1", uri=True)
         return connection
 
     def _refuse_other_version(self) -> None:
-        application = self.db.execute("PRAGMA application_id").fetchone()[0]
         tables = self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        application = self.db.execute("PRAGMA application_id").fetchone()[0]  # after the tables: others may create them
         if (tables or self.readonly) and application != APPLICATION_ID:
             raise DatabaseError(self.path, "expected a judgment database, found an SQLite file of another program")
         known = {migration.name for migration in migrations.pending(Database(memory=True))}
@@ -118,6 +129,8 @@ class JudgmentDatabase:
         """Turn what SQLite says (a full or read-only disk, a damaged file) into one line that names the file."""
         try:
             yield
+        except UnicodeEncodeError as error:
+            raise DatabaseError(self.path, f"expected Unicode text, found {error.object!r}") from None
         except sqlite3.Error as error:
             raise DatabaseError(self.path, f"{error} (nothing was changed)") from error
 
@@ -148,15 +161,17 @@ class JudgmentDatabase:
 
     def _setting(self, name: str) -> str:
         row = self.db.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchone()
+        if row is None:
+            raise DatabaseError(self.path, f"the setting {name} is missing")
         return str(row[0])
 
     def add_segments(self, segments: Iterable[Segment], *, replace_trees: bool = False) -> None:
         """Add segments; one that is there must have the same text and, unless replaced, the same tree."""
         with self.writing():
             for segment in segments:
-                self._add_segment(segment, replace_trees)
+                self.add_segment(segment, replace_trees)
 
-    def _add_segment(self, segment: Segment, replace_trees: bool) -> bool:
+    def add_segment(self, segment: Segment, replace_trees: bool) -> bool:
         """Inside a transaction: True when the segment is new."""
         row = self.db.execute("SELECT text, tree, language FROM segments WHERE id = ?", [segment.id]).fetchone()
         if row is None:
@@ -170,6 +185,8 @@ class JudgmentDatabase:
             raise DatabaseError(
                 self.path, f"segment {segment.id} is there with another tree (--replace-trees takes it)"
             )
+        if language and segment.language and language != segment.language:
+            raise DatabaseError(self.path, f"segment {segment.id} is there with another language: {language}")
         merged = [segment.tree if segment.tree is not None else tree, language or segment.language, segment.id]
         self.db.execute("UPDATE segments SET tree = ?, language = ? WHERE id = ?", merged)
         return False
@@ -223,8 +240,9 @@ class JudgmentDatabase:
                 where.append(f"{column} IN ({', '.join('?' * len(allowed))})")
                 values += list(allowed)
         sql = f"""
-            SELECT segment, start, stop, phrase, sum(weight * (label = 'YES')), sum(weight * (label = 'NO')),
-                sum(weight * (label = 'NOT_SURE'))
+            SELECT segment, start, stop, phrase, round(sum(weight * (label = 'YES')), 9),
+                round(sum(weight * (label = 'NO')), 9),
+                round(sum(weight * (label = 'NOT_SURE')), 9)
             FROM judgments WHERE {" AND ".join(where)} GROUP BY segment, start, stop, phrase
         """
         with self.errors():

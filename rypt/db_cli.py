@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rypt.cli import progress, talk
-from rypt.text import FormatError, RyptError, open_output
+from rypt.text import FormatError, InputError, RyptError, open_output
 
 if TYPE_CHECKING:
     from rypt.campaign import Campaign
@@ -34,12 +34,16 @@ def campaign_of(path: Path) -> "Campaign | None":
     return Campaign.open(path) if path.is_dir() else None
 
 
-def open_database(path: Path, *, readonly: bool = False, case: str | None = None) -> "JudgmentDatabase":
-    """Open a database file or that of a campaign."""
+def open_database(
+    path: Path, *, readonly: bool = False, case: str | None = None, create: bool = False
+) -> "JudgmentDatabase":
+    """Open a database file or that of a campaign; a new one is made only when asked for."""
     from rypt.database import JudgmentDatabase
 
     campaign = campaign_of(path)
     file = campaign.path(campaign.files.database) if campaign else path
+    if not create and not file.exists():
+        raise InputError(file, None, "No such file or directory")
     return JudgmentDatabase(file, readonly=readonly, case=case)
 
 
@@ -96,7 +100,7 @@ def import_(
     from rypt.text import read_lines
 
     results = []
-    with open_database(database, case=case) as opened:
+    with open_database(database, case=case, create=True) as opened:
         for file in files:
             lines = progress(read_lines(file), f"import {file}", quiet=quiet)
             result = import_file(
@@ -132,11 +136,17 @@ def export(database: Path, file: str, segments: bool, form: str | None) -> None:
     """Write everything as JSONL, or the judgments as CSV, to FILE (stdout by default; .gz is compressed)."""
     from rypt.exchange import export_csv, export_jsonl
 
-    form = form or ("csv" if file.removesuffix(".gz").endswith(".csv") else "jsonl")
-    if segments and form == "jsonl":
-        raise click.UsageError("--segments goes with CSV; JSONL holds both")
-    with open_database(database, readonly=True) as opened, open_output(file) as stream:
-        count = export_csv(opened, stream, segments=segments) if form == "csv" else export_jsonl(opened, stream)
+    ending = Path(file.removesuffix(".gz")).suffix
+    with open_database(database, readonly=True) as opened:
+        if file != "-" and Path(file).exists() and Path(file).samefile(opened.path):
+            raise InputError(file, None, "is the database itself")
+        if form is None and ending not in (".jsonl", ".csv", ""):
+            raise click.UsageError(f"expected a file .jsonl or .csv, found {file} (or say --format)")
+        as_csv = form == "csv" or (form is None and ending == ".csv")
+        if segments and not as_csv:
+            raise click.UsageError("--segments goes with CSV; JSONL holds both")
+        with open_output(file) as stream:
+            count = export_csv(opened, stream, segments=segments) if as_csv else export_jsonl(opened, stream)
     talk(f"{count} records written", quiet=file == "-")
 
 
@@ -150,12 +160,13 @@ def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json
     from rypt.exchange import merge as merge_into
 
     results = []
-    with open_database(database) as opened:
+    for other in others:
+        open_database(other, readonly=True).close()
+    with open_database(database, create=True) as opened:
         for other in others:
             found = campaign_of(other)
-            result = merge_into(
-                opened, found.path(found.files.database) if found else other, replace_trees=replace_trees
-            )
+            path = found.path(found.files.database) if found else other
+            result = merge_into(opened, path, replace_trees=replace_trees)
             results.append({"file": str(other), **asdict(result)})
             if not as_json:
                 click.echo(

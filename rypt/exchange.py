@@ -6,21 +6,24 @@ One record a line. A record with a ``label`` is a judgment, one with a ``text`` 
 
 import csv
 import json
-import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, TextIO
 
 from rypt.database import COLUMNS, IDENTITY, KEEP_BOTH, DatabaseError, JudgmentDatabase
-from rypt.records import SOURCES, Judgment, Label, Segment, Span
+from rypt.fields import (
+    JUDGMENT_FIELDS,
+    SEGMENT_FIELDS,
+    Record,
+    judgment_from_record,
+    judgment_record,
+    segment_from_record,
+    segment_record,
+)  # fmt: skip
+from rypt.records import Segment
 from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
 
-Record = Mapping[str, Any]
-JUDGMENT_FIELDS = ("segment", "start", "stop", "phrase", "label", "worker", "origin", "source", "time", "weight")
-SEGMENT_FIELDS = ("id", "text", "tree", "language")
 REFUSED_KEPT = 1000
 BATCH = 20_000
 
@@ -70,8 +73,10 @@ def import_file(
     """
     result = Imported()
     records = read_records(path, lines if lines is not None else read_lines(path), rename or {}, result)
+    with db.errors():
+        _stage(db, records, {"source": "import", **(defaults or {})}, result)
     with db.writing():
-        _stage(db, records, {"source": "import", **(defaults or {})}, result, replace_trees)
+        _add_staged_segments(db, result, replace_trees)
         _refuse_misplaced(db, result)
         if result.refused and not skip_refused:
             line, message = min(result.refusals)
@@ -94,10 +99,10 @@ def read_records(
         yield from _json_records(rows, rename, result)
         return
     delimiter = "\t" if "\t" in first[1] else ","
-    header = [rename.get(name.strip(), name.strip()) for name in next(_csv_rows([first], delimiter))[1]]
+    header = [rename.get(name.strip(), name.strip()) for name in next(_csv_rows(path, [first], delimiter))[1]]
     if not {"label", "text"} & set(header):
         raise InputError(path, first[0], f"expected a column label (judgments) or text (segments), found {header}")
-    for number, row in _csv_rows(rows, delimiter):
+    for number, row in _csv_rows(path, rows, delimiter):
         if len(row) != len(header):
             result.refuse(number, f"expected {len(header)} fields, found {len(row)}")
         else:
@@ -121,7 +126,7 @@ def _json_records(
             result.refuse(number, f"expected a JSON object, found {line[:40]!r}")
 
 
-def _csv_rows(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _csv_rows(path: PathLike, lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Rows with the number of their last line; TSV takes quotation marks as they stand, CSV as quotes."""
     if delimiter == "\t":
         yield from ((number, line.split("\t")) for number, line in lines if line.strip())
@@ -133,33 +138,37 @@ def _csv_rows(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[tupl
         for number, line in lines:  # noqa: B007
             yield line + "\n"
 
-    for row in csv.reader(feed()):
-        if row:
-            yield number, row
+    csv.field_size_limit(2**31 - 1)
+    try:
+        for row in csv.reader(feed()):
+            if row:
+                yield number, row
+    except csv.Error as error:
+        raise InputError(path, number, f"expected CSV: {error}") from None
 
 
 def _stage(
-    db: JudgmentDatabase,
-    records: Iterable[tuple[int, Record]],
-    defaults: Mapping[str, str],
-    result: Imported,
-    replace_trees: bool,
+    db: JudgmentDatabase, records: Iterable[tuple[int, Record]], defaults: Mapping[str, str], result: Imported
 ) -> None:
-    """Put judgments into a temporary table and segments where they belong."""
-    db.db.conn.execute("DROP TABLE IF EXISTS temp.incoming")
-    db.db.conn.execute("""
+    """Put judgments and segments into temporary tables; other processes may write meanwhile."""
+    db.db.conn.executescript("""
+        DROP TABLE IF EXISTS temp.incoming;
+        DROP TABLE IF EXISTS temp.incoming_segments;
         CREATE TEMP TABLE incoming (
             line INTEGER, segment TEXT, start INTEGER, stop INTEGER, phrase TEXT, worker TEXT, origin TEXT, label TEXT,
-            source TEXT, time INTEGER, weight REAL)
+            source TEXT, time INTEGER, weight REAL);
+        CREATE TEMP TABLE incoming_segments (line INTEGER, id TEXT, text TEXT, tree TEXT, language TEXT);
     """)
-    batch: list[tuple[Any, ...]] = []
     insert = f"INSERT INTO incoming VALUES ({', '.join('?' * 11)})"
+    batch: list[tuple[Any, ...]] = []
     for line, record in records:
         try:
-            if "label" in record:
+            if "text" in record and "label" not in record:
+                segment = segment_from_record(record)
+                values = (line, segment.id, segment.text, segment.tree, segment.language)
+                db.db.conn.execute("INSERT INTO incoming_segments VALUES (?, ?, ?, ?, ?)", values)
+            elif "label" in record or "label" in defaults:
                 batch.append((line, *db.row(judgment_from_record({**defaults, **record}))))
-            elif "text" in record:
-                result.segments += db._add_segment(segment_from_record(record), replace_trees)
             else:
                 raise FormatError("expected a label (a judgment) or a text (a segment)")
         except RyptError as error:
@@ -168,6 +177,16 @@ def _stage(
             db.db.conn.executemany(insert, batch)
             batch.clear()
     db.db.conn.executemany(insert, batch)
+    db.db.conn.commit()
+
+
+def _add_staged_segments(db: JudgmentDatabase, result: Imported, replace_trees: bool) -> None:
+    rows = db.db.conn.execute("SELECT line, id, text, tree, language FROM incoming_segments ORDER BY line")
+    for line, *values in rows:
+        try:
+            result.segments += db.add_segment(Segment(*values), replace_trees)
+        except DatabaseError as error:
+            result.refuse(line, str(error))
 
 
 def _refuse_misplaced(db: JudgmentDatabase, result: Imported) -> None:
@@ -202,93 +221,14 @@ def _insert_staged(db: JudgmentDatabase, result: Imported) -> None:
     """)
     result.added = db.count() - before
     result.already = staged - result.added
-    execute("DROP TABLE incoming")
-    execute("DROP TABLE sizes")
-
-
-def judgment_from_record(record: Record) -> Judgment:
-    """Read one judgment; what is missing or wrong is named."""
-    segment, phrase, worker = (_text(record, name) for name in ("segment", "phrase", "worker"))
-    if "start" in record:
-        span = Span(_whole(record, "start"), _whole(record, "stop"))
-    else:
-        span = Span.inclusive(_whole(record, "first"), _whole(record, "last"))
-    if not 0 <= span.start < span.stop:
-        raise FormatError(f"expected a span of at least one token, found {span}")
-    source = str(record.get("source") or "import")
-    if source not in SOURCES:
-        raise FormatError(f"expected a source hit, import or simulation, found {source!r}")
-    label = Label.parse(str(record["label"] if record["label"] is not None else ""))
-    origin = str(record.get("origin") or "")
-    return Judgment(segment, span, phrase, label, worker, origin, source, _time(record), _weight(record))
-
-
-def segment_from_record(record: Record) -> Segment:
-    """Read one segment."""
-    text = _text(record, "text")
-    return Segment(_text(record, "id"), text, record.get("tree") or None, record.get("language") or None)
-
-
-def _text(record: Record, name: str) -> str:
-    value = record.get(name)
-    if type(value) is str and value.isprintable() and value.strip():
-        return value
-    if value is None or isinstance(value, (dict, list)) or not str(value).strip():
-        raise FormatError(f"expected a field {name}, found {'nothing' if value is None else repr(value)}")
-    return re.sub(r"[\r\n\x00]+", " ", str(value))
-
-
-def _whole(record: Record, name: str) -> int:
-    value = record.get(name)
-    if type(value) is int and 0 <= value < 10**9:
-        return value
-    if value is None or isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", str(value).strip()):
-        raise FormatError(f"expected a whole number in the field {name}, found {value!r}")
-    return int(value)
-
-
-def _weight(record: Record) -> float:
-    value = record.get("weight")
-    try:
-        weight = 1.0 if value in (None, "") else float(str(value))
-    except ValueError:
-        weight = math.nan
-    if not 0 <= weight < math.inf:
-        raise FormatError(f"expected a weight of at least 0, found {value!r}")
-    return weight
-
-
-def _time(record: Record) -> int | None:
-    value = record.get("time")
-    if value in (None, ""):
-        return None
-    text = str(value).strip()
-    if re.fullmatch(r"\d{1,12}", text):
-        return int(text)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise FormatError(f"expected a time like 2026-11-16T09:30:00Z, found {value!r}") from None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-
-
-def judgment_record(judgment: Judgment) -> dict[str, Any]:
-    """A judgment as it is exported; `judgment_from_record` reads it back."""
-    j = judgment
-    time = None if j.time is None else datetime.fromtimestamp(j.time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    values = (j.segment, *j.span, j.phrase, str(j.label), j.worker, j.origin, j.source, time, j.weight)
-    return dict(zip(JUDGMENT_FIELDS, values, strict=True))
-
-
-def segment_records(db: JudgmentDatabase) -> Iterator[dict[str, Any]]:
-    """The segments as they are exported; `segment_from_record` reads them back."""
-    return ({name: getattr(segment, name) for name in SEGMENT_FIELDS} for segment in db.segments())
+    for table in ("incoming", "incoming_segments", "sizes"):
+        execute(f"DROP TABLE temp.{table}")
 
 
 def export_jsonl(db: JudgmentDatabase, stream: TextIO) -> int:
     """Write all segments, then all judgments; importing it into an empty database gives the same one."""
     count = 0
-    for record in chain(segment_records(db), map(judgment_record, db.judgments())):
+    for record in chain(map(segment_record, db.segments()), map(judgment_record, db.judgments())):
         stream.write(json.dumps(record, ensure_ascii=False) + "\n")
         count += 1
     return count
@@ -299,7 +239,7 @@ def export_csv(db: JudgmentDatabase, stream: TextIO, *, segments: bool = False) 
     writer = csv.DictWriter(stream, SEGMENT_FIELDS if segments else JUDGMENT_FIELDS, lineterminator="\n")
     writer.writeheader()
     count = 0
-    for record in segment_records(db) if segments else map(judgment_record, db.judgments()):
+    for record in map(segment_record, db.segments()) if segments else map(judgment_record, db.judgments()):
         writer.writerow(record)
         count += 1
     return count
@@ -312,7 +252,7 @@ def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False)
             raise DatabaseError(other, f"compares phrases with case:{second.case}, {db.path} with case:{db.case}")
         conflicts: list[str] = []
         with db.writing():
-            new_segments = sum(db._add_segment(segment, replace_trees) for segment in second.segments())
+            new_segments = sum(db.add_segment(segment, replace_trees) for segment in second.segments())
             before, total = db.count(), second.count()
             conflicts = _conflicts(db, second)
             rows = second.db.execute(f"SELECT {COLUMNS} FROM judgments ORDER BY {IDENTITY}")

@@ -5,6 +5,7 @@ The phrase is made of the candidate tokens aligned with at least one source toke
 is lower-cased (an option) and composed (NFC); punctuation stays.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -79,10 +80,10 @@ def phrase_key(phrase: str, case: str = "lower") -> str:
     >>> phrase_key("Food [Skip] [Skip]  for")
     'food [GAP] for'
     """
-    if "[" not in phrase and "\t" not in phrase and "  " not in phrase and phrase.strip(" ") == phrase != "":
+    if phrase.isprintable() and "[" not in phrase and "  " not in phrase and phrase.strip(" ") == phrase != "":
         return normalize(phrase, case)
     words: list[str] = []
-    for token in tokenize(phrase):
+    for token in tokenize(re.sub(r"[\r\n\0]", " ", phrase)):
         if token not in (GAP, SKIP):
             words.append(normalize(token, case))
         elif not words or words[-1] != GAP:

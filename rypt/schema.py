@@ -32,9 +32,9 @@ def m001_segments_and_judgments(db: Database) -> None:
     db.execute("""
         CREATE VIEW votes AS
         SELECT segment, start, stop, phrase,
-            sum(weight * (label = 'YES')) AS yes,
-            sum(weight * (label = 'NO')) AS no,
-            sum(weight * (label = 'NOT_SURE')) AS not_sure,
+            round(sum(weight * (label = 'YES')), 9) AS yes,
+            round(sum(weight * (label = 'NO')), 9) AS no,
+            round(sum(weight * (label = 'NOT_SURE')), 9) AS not_sure,
             count(*) AS judgments
         FROM judgments GROUP BY segment, start, stop, phrase
     """)

@@ -51,6 +51,8 @@ def _open_bytes(path: PathLike) -> IO[bytes]:
         return os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     try:
         if str(path).endswith(".gz"):
+            if os.stat(path).st_size == 0:
+                raise InputError(path, None, "expected a whole gzip file, found an empty one")
             return cast(IO[bytes], gzip.open(path, "rb"))
         return open(path, "rb")
     except OSError as error:

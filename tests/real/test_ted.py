@@ -13,10 +13,14 @@ from rypt.analysis import DisjointSystems
 from rypt.database import JudgmentDatabase
 
 pytestmark = pytest.mark.real("mqm-ted-ende")
-SPLITS = 8
+SPLITS = 6
 
 
-def load(folder: Path, database: Path, label: str) -> tuple[JudgmentDatabase, DisjointSystems]:
+Loaded = tuple[JudgmentDatabase, DisjointSystems]
+REAL = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+def load(folder: Path, database: Path, label: str) -> Loaded:
     path = Path(__file__).resolve().parents[2] / "bench" / "ted.py"
     spec = importlib.util.spec_from_file_location("bench_ted", path)
     module = importlib.util.module_from_spec(spec)
@@ -24,17 +28,25 @@ def load(folder: Path, database: Path, label: str) -> tuple[JudgmentDatabase, Di
     return module.load(folder, database, label)
 
 
-def test_judgments_are_those_of_our_own_phrases(real_data: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def any_labels(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    folder = REAL / "mqm-ted-ende"
+    if not folder.is_dir():
+        pytest.skip("the real data mqm-ted-ende is not beside this checkout")
+    return load(folder, tmp_path_factory.mktemp("ted") / "ted.db", "any")
+
+
+def test_judgments_are_those_of_our_own_phrases(any_labels: Loaded) -> None:
     """Every judgment of a system is found again through our trees, phrases and keys, and nothing else is."""
-    db, disjoint = load(real_data, tmp_path / "ted.db", "any")
+    db, disjoint = any_labels
     assert db.count() == 218_050
     assert sum(int(np.count_nonzero(labels >= 0)) for labels in disjoint.own.values()) == 218_050
     share = np.concatenate(list(disjoint.own.values()))
     assert (share == 1).sum() / (share >= 0).sum() == pytest.approx(0.823, abs=0.002)
 
 
-def test_percolation_curve(real_data: Path, tmp_path: Path) -> None:
-    _, disjoint = load(real_data, tmp_path / "ted.db", "any")
+def test_percolation_curve(any_labels: Loaded) -> None:
+    _, disjoint = any_labels
     curve = disjoint.curve(range(1, 8), splits=SPLITS, judging=7, seed=3, ties="no")
     before = [52.8, 45.9, 39.1, 34.4, 31.0, 27.9, 25.4]
     after = [62.6, 67.9, 70.1, 70.7, 70.0, 68.5, 67.0]
@@ -56,9 +68,9 @@ def test_percolation_of_dense_labels(real_data: Path, tmp_path: Path) -> None:
     assert 100 * four.accuracy == pytest.approx(78.5, abs=2)
 
 
-def test_models(real_data: Path, tmp_path: Path) -> None:
+def test_models(any_labels: Loaded) -> None:
     """Both calibrated models beat the length prior; the tree model ranks constituents best."""
-    _, disjoint = load(real_data, tmp_path / "ted.db", "any")
+    _, disjoint = any_labels
     measured = disjoint.compare_models(splits=4, judging=7, seed=3, ties="no")
     prior, table = measured["length prior"], measured["calibrated table"]
     tree = measured["tree model + novelty, tempered"]

@@ -47,7 +47,7 @@ def test_curve_counts_what_percolation_adds_and_how_much_of_it_is_right():
 
 
 def test_splits_never_score_a_judging_system():
-    for split in disjoint().splits(5, 3, np.random.default_rng(0)):
+    for (split,) in disjoint().splits(5, 3, np.random.default_rng(0)):
         assert len(split.observations) == 1
         assert len(split.truth) == 5
 

@@ -53,7 +53,6 @@ def test_texts_that_changed_since_the_workers_saw_them(db: JudgmentDatabase) -> 
     assert problems(db, now) == [Problem("segment text changed", where, 4)]
 
 
-# BUG audit.py _changed_texts compares texts, not tokens: read_source strips lines, an imported text keeps its spaces.
 def test_spaces_that_no_token_shows_are_no_change() -> None:
     db = JudgmentDatabase(":memory:")
     db.add_segments([Segment("0", "der  Patient ")])
@@ -123,7 +122,6 @@ def overwrite(path: Path, table: str) -> None:
 
 
 @pytest.mark.parametrize("look", [problems, summary], ids=["check", "summary"])
-# BUG (settings only) database.py _setting is called outside errors(): a traceback instead of one line.
 @pytest.mark.parametrize("table", ["segments", "judgments", "settings"])
 def test_a_damaged_file_is_an_error_that_names_it(
     tmp_path: Path, look: Callable[[JudgmentDatabase], object], table: str

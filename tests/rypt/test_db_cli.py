@@ -302,20 +302,17 @@ def test_a_missing_or_empty_file_cannot_be_read(run: Run, one: Path, tmp_path: P
     assert (tmp_path / "x.db").stat().st_size == 0
 
 
-# BUG db_cli.py add and merge open a database that is not there by making it; a misspelt name leaves an empty one.
 @pytest.mark.parametrize("arguments", [WRITING[2], ["merge", "x.db", "missing.db"]], ids=["add", "merge"])
 def test_a_command_that_fails_makes_no_database(run: Run, one: Path, tmp_path: Path, arguments: list[str]) -> None:
     failed(run(*arguments))
     assert os.listdir(tmp_path) == ["j.db"]
 
 
-# BUG db_cli.py export: the database itself may be named as the output and is then replaced: all judgments are lost.
 def test_an_export_does_not_replace_its_database(run: Run, one: Path) -> None:
     failed(run("export", "j.db", "./j.db"))
     assert len(content(one)) == 1
 
 
-# BUG database.py add: a phrase that is not UTF-8 is a UnicodeEncodeError, a traceback instead of one line.
 def test_a_phrase_that_is_not_utf8_is_refused(one: Path, tmp_path: Path) -> None:
     failed(run_process(tmp_path, "add", "j.db", "s", "0", "2", b"caf\xe9", "NO", "--worker", "v"))
     assert len(content(one)) == 1

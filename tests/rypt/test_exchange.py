@@ -132,13 +132,11 @@ def test_files_and_compressed_files_come_back(tmp_path: Path, name: str) -> None
     assert exported(copy) == exported(db)
 
 
-# BUG exchange.py _csv_rows: csv.Error (a bare carriage return, 131,072 characters) is not caught.
 @pytest.mark.parametrize("field", [{"origin": "a\rb"}, {"phrase": "x" * 200_000}], ids=["return", "long"])
 def test_everything_comes_back_from_csv(field: Record) -> None:
     assert_comes_back([record(**field)], as_csv)
 
 
-# BUG exchange.py _time and judgment_record: years after 9999 cannot be written, years before 1000 not read again.
 @pytest.mark.parametrize("time", [999_999_999_999, "0900-01-01T00:00:00Z"])
 def test_every_time_that_is_imported_comes_back(time: int | str) -> None:
     db, copy = database(), database()
@@ -146,14 +144,12 @@ def test_every_time_that_is_imported_comes_back(time: int | str) -> None:
     assert take(copy, exported(db)).added == db.count()
 
 
-# BUG exchange.py _text: str.strip() takes a no-break space for nothing, tokenize() takes it for a token.
 def test_a_phrase_of_a_no_break_space_comes_back() -> None:
     db, copy = database(), database()
     db.add([Judgment("s", Span(0, 1), "\u00a0", Label.YES, "w")])
     assert take(copy, exported(db)).added == 1
 
 
-# BUG exchange.py judgment_from_record: "or" takes the origin 0 for none, so two origins become one.
 def test_the_origin_0_is_an_origin() -> None:
     db = database(records=[record(origin=0), record(origin="")])
     assert [j.origin for j in db.judgments()] == ["", "0"]
@@ -226,9 +222,8 @@ BAD_RECORDS = [
     ({"worker": " "}, "expected a field worker, found ' '"),
     ({"worker": None}, "expected a field worker, found nothing"),
     ({"phrase": ["the"]}, r"expected a field phrase, found \['the'\]"),
-    ({"phrase": "\u0000"}, "expected a phrase of at least one word"),
+    ({"phrase": "\u0000"}, "expected a field phrase"),
     ({"source": "rumour"}, "expected a source hit, import or simulation, found 'rumour'"),
-    # BUG exchange.py _stage: a lone surrogate reaches SQLite, a UnicodeEncodeError is not caught.
     ({"worker": "\ud800"}, ""),
 ]
 
@@ -254,7 +249,6 @@ BAD_LINES = [
     ('{"text": "ohne Namen"}', "expected a field id"),
     ('{"id": "s", "text": "die Patientin"}', "segment s is there with another text: 'der Patient"),
     (json.dumps({"id": "s", "text": SEGMENTS[0].text, "tree": "(S x)"}), "with another tree .--replace-trees"),
-    # BUG exchange.py segment_from_record: a tree that is no text stops at SQLite, without its line, skipped or not.
     ('{"id": "n", "text": "neu", "tree": ["S"]}', "tree"),
 ]
 
@@ -357,7 +351,6 @@ def test_a_merge_keeps_each_judgment_once_whichever_way_it_goes(left: list[Recor
             assert exported(ab) == before
 
 
-# BUG database.py _add_segment: the first of two languages stays in silence, so a merge depends on its direction.
 def test_a_merge_of_segments_with_other_languages_does_not_depend_on_its_direction(tmp_path: Path) -> None:
     outcomes = set()
     for ours, theirs in (("de", "nl"), ("nl", "de")):

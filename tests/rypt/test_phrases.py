@@ -54,7 +54,9 @@ def test_an_empty_phrase_is_refused():
         phrase_key("  ")
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t")).filter(bool), min_size=1))
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\r\n\0")).filter(bool), min_size=1)
+)
 def test_keys_are_those_of_the_tokens(tokens):
     """Normalising a phrase as a whole, which is faster, is normalising its tokens."""
     if "[GAP]" not in tokens and "[Skip]" not in tokens:
