@@ -20,7 +20,7 @@ from rypt.alignment import Lexicon
 from rypt.database import JudgmentDatabase
 from rypt.nbest import read_candidates
 from rypt.records import Candidate, Segment
-from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
+from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, open_output, read_lines, unwatched
 from rypt.treebank import attach_trees, parsed
 from rypt.trees import SourceTree
 
@@ -58,9 +58,10 @@ class Campaign:
     files: Files
     scoring: Scoring = Scoring()
     languages: tuple[str | None, str | None] = (None, None)
+    watch: Watch = unwatched
 
     @classmethod
-    def open(cls, folder: PathLike) -> "Campaign":
+    def open(cls, folder: PathLike, watch: Watch = unwatched) -> "Campaign":
         """Read ``rypt.toml``; what is not known in it is an error, so that a typing mistake does not pass."""
         path = Path(folder) / SETTINGS
         if not path.is_file():
@@ -79,6 +80,7 @@ class Campaign:
             _section(Files, settings.get("files", {}), path),
             _section(Scoring, settings.get("scoring", {}), path),
             (languages.get("source"), languages.get("target")),
+            watch,
         )
 
     def path(self, name: str) -> Path:
@@ -111,7 +113,7 @@ class Campaign:
     def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> list[Candidate]:
         """Read candidates of this campaign's segments from any list."""
         segments = {segment.id: segment for segment in self.segments}
-        return read_candidates(path, segments, alignments=alignments, lexicon=self.lexicon)
+        return read_candidates(path, segments, alignments=alignments, lexicon=self.lexicon, watch=self.watch)
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -146,6 +148,7 @@ def create(
     references: Sequence[PathLike] = (),
     lexicon: PathLike | None = None,
     languages: tuple[str | None, str | None] = (None, None),
+    watch: Watch = unwatched,
 ) -> Campaign:
     """Make a campaign from files, where they are; everything is read and checked before anything is written."""
     target = Path(folder)
@@ -165,7 +168,7 @@ def create(
         [relative(path) for path in references],
         relative(lexicon) if lexicon is not None else None,
     )
-    campaign = Campaign(target, files, languages=languages)
+    campaign = Campaign(target, files, languages=languages, watch=watch)
     check(campaign)
     target.mkdir(parents=True, exist_ok=True)
     with campaign.database(readonly=False) as db:

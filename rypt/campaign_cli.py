@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rypt.cli import colours_wanted, progress, talk
+from rypt.cli import colours_wanted, progress, talk, watcher
 from rypt.db_cli import JSON, QUIET
 from rypt.text import RyptError, open_output
 
@@ -91,7 +91,7 @@ def init(
         raise click.UsageError(f"expected a language pair like de-en, found {languages!r}")
     campaign = create(
         folder, source=source, trees=trees, nbest=nbest, alignments=alignments, references=references,
-        lexicon=lexicon, languages=(pair[0] or None, pair[1] or None),
+        lexicon=lexicon, languages=(pair[0] or None, pair[1] or None), watch=watcher(quiet=quiet),
     )  # fmt: skip
     talk(_summary(campaign), quiet=quiet)
 
@@ -120,15 +120,16 @@ def _summary(campaign: "Campaign") -> str:
 @click.option("-b", "--score-only", is_flag=True, help="Print the number alone.")
 @scoring_options
 @JSON
+@QUIET
 def score(
     campaign: str, file: str | None, alignments: str | None, pick: str, with_segments: bool, score_only: bool,
-    model: str | None, unknown: str | None, ties: str | None, hold_out: str, as_json: bool,
+    model: str | None, unknown: str | None, ties: str | None, hold_out: str, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Print the RYPT score of a corpus, with its signature and its coverage before and after percolation."""
     from rypt.campaign import Campaign
     from rypt.report import score_report
 
-    opened = Campaign.open(campaign)
+    opened = Campaign.open(campaign, watcher(quiet=quiet))
     if alignments and not file:
         raise click.UsageError("--alignments goes with --candidates")
     candidates = opened.read_candidates(file, alignments) if file else opened.candidates
@@ -165,6 +166,8 @@ def format_report(report: "ScoreReport", *, with_segments: bool = False) -> str:
         f"all {report.candidates} candidates {report.mean:.4f}, best of each segment {report.best:.4f} "
         f"({report.tied:.1f} tied at the top)"
     )
+    if report.without_candidate:
+        lines.append(f"{report.without_candidate} segments have no candidate and are left out")
     if report.without_parse:
         lines.append(f"{report.without_parse} segments without a parse left out")
     if report.unused_keys:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rypt.text import RyptError
+from rypt.text import RyptError, Watch
 
 T = TypeVar("T")
 GROUP = "rypt.commands"
@@ -70,6 +70,11 @@ def progress(items: Iterable[T], what: str, *, quiet: bool, total: int | None = 
     from tqdm import tqdm
 
     yield from tqdm(items, desc=what, total=total, disable=True if quiet else None, file=sys.stderr, leave=False)
+
+
+def watcher(*, quiet: bool) -> Watch:
+    """What a library function takes to show its progress."""
+    return lambda lines, what: progress(lines, what, quiet=quiet)
 
 
 def talk(message: str, *, quiet: bool = False) -> None:

@@ -18,7 +18,7 @@ from rypt.derivation import is_derivation, parse_derivation
 from rypt.kernel import first_bad_links
 from rypt.observations import line_buffer, link_message
 from rypt.records import Candidate, Segment
-from rypt.text import FormatError, InputError, PathLike, read_lines, tokenize
+from rypt.text import FormatError, InputError, PathLike, Watch, read_lines, tokenize, unwatched
 
 _TRACE = re.compile(r"\|(\d+)-(\d+)\|")
 _LINKS = re.compile(r"\d+-\d+( |$)")
@@ -42,6 +42,7 @@ def read_candidates(
     *,
     alignments: PathLike | None = None,
     lexicon: Lexicon | None = None,
+    watch: Watch = unwatched,
 ) -> list[Candidate]:
     """Read a list and check it against its segments; errors name file and line."""
     lexicon = lexicon or Lexicon()
@@ -49,7 +50,7 @@ def read_candidates(
     candidates: list[Candidate] = []
     places: list[tuple[PathLike, int]] = []
     order = list(segments)
-    for number, line in read_lines(path):
+    for number, line in watch(read_lines(path), f"read {path}"):
         try:
             raw = _parse_line(line, order, len(candidates))
             place: tuple[PathLike, int] = (path, number)

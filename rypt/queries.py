@@ -8,7 +8,7 @@ from rypt.alignment import check_links, parse_links
 from rypt.frontier import frontier
 from rypt.phrases import Phrase, linked_positions, normalize, phrase_key, phrase_of
 from rypt.records import Candidate, Query, Span
-from rypt.text import FormatError
+from rypt.text import FormatError, tokenize
 from rypt.trees import SourceTree
 
 Key = tuple[str, Span, str]
@@ -63,7 +63,7 @@ def queries(
         spans = chosen[candidate.segment]
         if not spans:
             continue
-        tokens = [normalize(token, case) for token in candidate.tokens]
+        tokens = tokenize(normalize(candidate.text, case))
         linked = candidate_links(candidate, trees[candidate.segment])
         for span in spans:
             phrase = phrase_of(span, linked, tokens, gap=gap)

@@ -33,6 +33,7 @@ class ScoreReport:
     candidates: int
     segments: list[SegmentScore]
     without_parse: int
+    without_candidate: int
     coverage: Coverage
     mean: float
     best: float
@@ -71,6 +72,7 @@ def score_report(
         candidates=len(kept),
         segments=rows,
         without_parse=len({c.segment for c in candidates}) - len(groups),
+        without_candidate=sum(tree is not None for tree in scorer.forest.trees) - len(groups),
         coverage=coverage(scorer.observe([kept[i] for i in chosen]), ties),
         mean=float(scorer.score(stats.sum(axis=0) if kept else none)[0]),
         best=float(scorer.score(stats[list(best.values())].sum(axis=0) if best else none)[0]),

@@ -5,12 +5,21 @@ import os
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TextIO, cast
 
 PathLike = str | Path
+
+
+NumberedLines = Iterable[tuple[int, str]]
+Watch = Callable[[NumberedLines, str], NumberedLines]  # passes lines on and shows, under a name, how far it is
+
+
+def unwatched(lines: NumberedLines, what: str) -> NumberedLines:
+    """Pass lines on and show nothing."""
+    return lines
 
 
 class RyptError(Exception):

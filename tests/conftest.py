@@ -1,5 +1,6 @@
 """Where the real data is, and settings for all tests."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,17 @@ settings.load_profile("rypt")
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-@pytest.fixture
-def real_data(request: pytest.FixtureRequest) -> Path:
-    """The folder of real data named by the test's ``real`` mark; the test is skipped where it is absent."""
-    folder = REAL / request.node.get_closest_marker("real").args[0]
-    if not folder.is_dir():
-        pytest.skip(f"the real data {folder.name} is not beside this checkout")
-    return folder
+@pytest.fixture(scope="session")
+def real_data() -> Callable[[str], Path]:
+    """Find a folder of real data by name; a test that needs it is skipped where it is absent."""
+
+    def find(name: str) -> Path:
+        folder = REAL / name
+        if not folder.is_dir():
+            pytest.skip(f"the real data {name} is not beside this checkout (../shared/data)")
+        return folder
+
+    return find
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from rypt.frontier import frontier
 from rypt.phrases import phrase_of
 from rypt.queries import candidate_links
 
-pytestmark = pytest.mark.real("hmert2009")
+pytestmark = pytest.mark.real
 
 
 def read_jsonl(path: Path) -> list[dict]:
@@ -21,10 +22,15 @@ def read_jsonl(path: Path) -> list[dict]:
 
 
 @pytest.fixture
-def pilot(real_data: Path, tmp_path: Path) -> Path:
+def data(real_data: Callable[[str], Path]) -> Path:
+    return real_data("hmert2009")
+
+
+@pytest.fixture
+def pilot(data: Path, tmp_path: Path) -> Path:
     """A campaign of the 2,051 segments and the 25 with queries."""
-    sources = read_jsonl(real_data / "sources.jsonl.gz")
-    candidates = [c for c in read_jsonl(real_data / "candidates.jsonl.gz") if c["set"] == "25sen"]
+    sources = read_jsonl(data / "sources.jsonl.gz")
+    candidates = [c for c in read_jsonl(data / "candidates.jsonl.gz") if c["set"] == "25sen"]
     (tmp_path / "source").write_text("".join(s["source"] + "\n" for s in sources), encoding="utf-8")
     (tmp_path / "trees").write_text("".join((s["tree"] or "()") + "\n" for s in sources), encoding="utf-8")
     lines = [f"{c['i']} ||| {c['tokens']} ||| F= 0 ||| {c['score']} ||| {c['align']}\n" for c in candidates]
@@ -39,11 +45,11 @@ def run(*arguments: str) -> None:
     cli.main(list(arguments))
 
 
-def test_query_file_is_reproduced_line_by_line(pilot: Path, real_data: Path, tmp_path: Path) -> None:
+def test_query_file_is_reproduced_line_by_line(pilot: Path, data: Path, tmp_path: Path) -> None:
     output = tmp_path / "queries"
     run("queries", str(pilot), "--select", "all", "--max-len", "6", "--format", "pilot", "-o", str(output), "-q")
     ours = set(output.read_text(encoding="utf-8").splitlines())
-    with gzip.open(real_data / "queries.rest.25sen.txt.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(data / "queries.rest.25sen.txt.gz", "rt", encoding="utf-8") as file:
         theirs = set(file.read().splitlines())
     assert len(theirs) == 2198
     assert ours == theirs
@@ -72,10 +78,10 @@ def test_unaligned_frontier_constituents(pilot: Path) -> None:
     assert unaligned / total == pytest.approx(0.085, abs=0.015)
 
 
-def test_labels_import(pilot: Path, real_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_labels_import(pilot: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     renames = {"i": "segment", "j": "first", "k": "last", "candidate_substring": "phrase", "hit": "origin"}
     options = [part for item in renames.items() for part in ("--rename", "=".join(item))]
-    command = ["db", "import", str(pilot), str(real_data / "judgments.tsv.gz"), *options, "--json", "-q"]
+    command = ["db", "import", str(pilot), str(data / "judgments.tsv.gz"), *options, "--json", "-q"]
     run(*command)
     (first,) = json.loads(capsys.readouterr().out)
     assert (first["added"], first["already"], first["refused"]) == (1700, 0, 0)

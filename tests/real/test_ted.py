@@ -4,6 +4,7 @@ The figures are those of a replication by other code; splits are random, so a fe
 """
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,11 @@ import pytest
 from rypt.analysis import DisjointSystems
 from rypt.database import JudgmentDatabase
 
-pytestmark = pytest.mark.real("mqm-ted-ende")
+pytestmark = pytest.mark.real
 SPLITS = 6
 
 
 Loaded = tuple[JudgmentDatabase, DisjointSystems]
-REAL = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 def load(folder: Path, database: Path, label: str) -> Loaded:
@@ -29,11 +29,8 @@ def load(folder: Path, database: Path, label: str) -> Loaded:
 
 
 @pytest.fixture(scope="module")
-def any_labels(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
-    folder = REAL / "mqm-ted-ende"
-    if not folder.is_dir():
-        pytest.skip("the real data mqm-ted-ende is not beside this checkout")
-    return load(folder, tmp_path_factory.mktemp("ted") / "ted.db", "any")
+def any_labels(real_data: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    return load(real_data("mqm-ted-ende"), tmp_path_factory.mktemp("ted") / "ted.db", "any")
 
 
 def test_judgments_are_those_of_our_own_phrases(any_labels: Loaded) -> None:
@@ -60,9 +57,9 @@ def test_percolation_curve(any_labels: Loaded) -> None:
     assert 100 * at_4.always_yes == pytest.approx(81.2, abs=1.5)
 
 
-def test_percolation_of_dense_labels(real_data: Path, tmp_path: Path) -> None:
+def test_percolation_of_dense_labels(real_data: Callable[[str], Path], tmp_path: Path) -> None:
     """Labels that do not percolate by construction."""
-    _, disjoint = load(real_data, tmp_path / "ted.db", "dens")
+    _, disjoint = load(real_data("mqm-ted-ende"), tmp_path / "ted.db", "dens")
     (one, four) = disjoint.curve([1, 4], splits=SPLITS, judging=7, seed=3, ties="no")
     assert 100 * one.accuracy == pytest.approx(30.7, abs=3)
     assert 100 * four.accuracy == pytest.approx(78.5, abs=2)
