@@ -1,6 +1,6 @@
 """Percolation and models on the public MQM judgments of TED talks, with judgments of disjoint systems.
 
-    python bench/ted.py FOLDER [--splits 30] [--label any]
+    python bench/ted.py FOLDER [--splits 30] [--label any] [--plot figure3.svg]
 
 FOLDER holds sources.jsonl.gz, candidates.jsonl.gz and judgments.tsv.gz of mqm-ted-ende. Prints coverage and accuracy
 for max_len 1 to 7 (the paper's Figure 3) beside the always-YES baseline, and accuracy, AUC and log loss of the models.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from rypt.analysis import DisjointSystems
+from rypt.analysis import CurvePoint, DisjointSystems
 from rypt.database import JudgmentDatabase
 from rypt.exchange import import_file
 from rypt.records import Candidate, Segment
@@ -43,6 +43,27 @@ def load(folder: Path, database: Path, label: str = "any") -> tuple[JudgmentData
     return db, DisjointSystems(trees, systems, lambda names: db.votes(origins=names), judged_only=[REFERENCE])
 
 
+def plot(curve: list[CurvePoint], path: Path) -> None:
+    """The curves of the paper's Figure 3, with the baseline it lacks."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    lengths = [point.max_len for point in curve]
+    lines = {
+        "accuracy of percolated labels": ("accuracy", "o-", "#1565c0"),
+        "always YES on the same nodes": ("always_yes", "o:", "#90a4ae"),
+        "coverage after percolation": ("after", "s-", "#2e7d32"),
+        "coverage before": ("before", "s--", "#81c784"),
+    }
+    for label, (name, style, colour) in lines.items():
+        axes.plot(lengths, [100 * getattr(point, name) for point in curve], style, color=colour, label=label)
+    axes.set(xlabel="maxLen", ylabel="%", ylim=(0, 100), xticks=lengths)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right", fontsize=9)
+    figure.savefig(path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
@@ -50,6 +71,7 @@ def main() -> None:
     parser.add_argument("--label", default="any", choices=["any", "major", "dens"])
     parser.add_argument("--ties", default="no", choices=["no", "unknown", "yes"])
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--plot", type=Path, help="write the curves as a picture (.svg, .png)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         db, disjoint = load(options.folder, Path(scratch) / "ted.db", options.label)
@@ -66,6 +88,8 @@ def main() -> None:
         ]
         names = ["max_len", "before %", "after %", "accuracy %", "of YES %", "of NO %", "always YES %"]
         print(tabulate(rows, names, floatfmt=".1f"))
+        if options.plot:
+            plot(curve, options.plot)
         print("\nmodels at max_len 4, fitted on four fifths of the segments, measured on the others")
         measured = disjoint.compare_models(
             splits=min(options.splits, 10), judging=JUDGING, seed=options.seed, ties=options.ties
