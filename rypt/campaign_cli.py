@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rypt.cli import colours_wanted, progress, talk, watcher
-from rypt.db_cli import JSON, QUIET
+from rypt.cli import JSON, QUIET, colours_wanted, progress, talk, watcher
 from rypt.text import RyptError, open_output
 
 if TYPE_CHECKING:

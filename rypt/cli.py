@@ -13,6 +13,8 @@ from rypt.text import RyptError, Watch
 T = TypeVar("T")
 GROUP = "rypt.commands"
 SHELLS = ("bash", "zsh", "fish")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress and no talk on stderr.")
 
 
 class Commands(click.Group):

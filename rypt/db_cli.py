@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rypt.cli import progress, talk
+from rypt.cli import JSON, QUIET, progress, talk
 from rypt.text import FormatError, InputError, RyptError, open_output
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from rypt.database import JudgmentDatabase
 
 DATABASE = click.argument("database", type=click.Path(path_type=Path))
-JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress and no talk on stderr.")
 
 
 @click.group()

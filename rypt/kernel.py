@@ -26,8 +26,11 @@ Judged = tuple[Bytes, Ints, Ints, Ids, Ids, Ints, Ids, Ints, Ids, Codes, NDArray
 
 
 def compiled(function: F) -> F:
-    """Compile with numba and keep the machine code on disk."""
-    return cast(F, numba.njit(cache=True, nogil=True)(function))
+    """Compile with numba and keep the machine code on disk, where there is a place for it."""
+    try:
+        return cast(F, numba.njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        return cast(F, numba.njit(nogil=True)(function))
 
 
 _FNV = np.uint64(0xCBF29CE484222325)
