@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from rypt.text import FormatError, InputError, PathLike, read_lines, tokenize
 
+MAX_DIGITS = 6  # of a token's position: no segment is longer, and a range is never too large for the memory
 Links = tuple[tuple[int, int], ...]
 
 
@@ -59,7 +60,7 @@ def _parse_range(text: str, item: str) -> tuple[int, ...]:
 
 
 def _is_index(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+    return text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
 
 
 def check_links(links: Links, source_size: int, target_size: int) -> None:
@@ -103,7 +104,8 @@ class Lexicon:
                 check_links(links, len(source), len(target))
             except FormatError as error:
                 raise InputError(path, number, str(error)) from None
-            table.setdefault((" ".join(source), " ".join(target)), links)
+            if links:
+                table.setdefault((" ".join(source), " ".join(target)), links)
         return cls(table)
 
     def links(self, pair: PhrasePair, source: Sequence[str], target: Sequence[str]) -> Links:

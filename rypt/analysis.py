@@ -13,9 +13,17 @@ from numpy.typing import NDArray
 from rypt.calibration import concatenate
 from rypt.frontier import frontier
 from rypt.kernel import Codes
-from rypt.model import CalibratedTable, Floats, direct_labels, length_class, percolated, yes_share_by_length
+from rypt.model import (
+    CalibratedTable,
+    Floats,
+    Percolation,
+    direct_labels,
+    length_class,
+    percolated,
+    yes_share_by_length,
+)
 from rypt.observations import Forest, JudgedPhrases, Observations
-from rypt.percolation import NO_UP, UNKNOWN, YES, YES_DOWN
+from rypt.percolation import NO_UP, YES_DOWN
 from rypt.records import Candidate, Span, Votes
 from rypt.scorer import coverage
 from rypt.tree_model import TreeModel, log_loss
@@ -143,13 +151,9 @@ def _part(split: Split, chosen: NDArray[np.bool_]) -> tuple[Observations, Codes]
 
 
 def _predictions(train: Observations, truth: Codes, test: Observations, ties: str) -> dict[str, Floats]:
-    prior = yes_share_by_length(train, truth)[:-1]
-    states, _ = percolated(test, ties)
-    unknown = prior[length_class(test.lengths)]
-    hard = np.where(states == UNKNOWN, 0.5, (states == YES) | (states == YES_DOWN))
     return {
-        "length prior": unknown,
-        "hard percolation, unknown = 0.5": hard,
+        "length prior": yes_share_by_length(train, truth)[length_class(test.lengths)],
+        "hard percolation, unknown = 0.5": Percolation(ties=ties).p_yes(test),
         "calibrated table": CalibratedTable.fit(train, truth, ties).p_yes(test),
         "tree model": TreeModel.fit(train, truth, novelty=False, temper=1.0).p_yes(test),
         "tree model + novelty": TreeModel.fit(train, truth, temper=1.0).p_yes(test),

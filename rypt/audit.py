@@ -28,14 +28,15 @@ class Problem:
 def check(db: JudgmentDatabase, sources: Sequence[Segment] | None = None) -> Iterator[Problem]:
     """Look for damage, texts that changed, and judgments that no candidate can ever use.
 
-    ``sources`` are the segments as they are now, to compare with those the workers saw.
+    ``sources`` are the segments as they are now, to compare with those the workers saw; their trees count.
     """
     yield from _damage(db)
     yield from _changed_texts(db, sources or ())
     trees: dict[str, SourceTree | None] = {}
+    now = {segment.id: segment for segment in sources or () if segment.tree is not None}
     for segment in db.segments():
         try:
-            trees[segment.id] = parsed(segment)
+            trees[segment.id] = parsed(now.get(segment.id, segment))
         except FormatError as error:
             trees[segment.id] = None
             yield Problem("tree does not fit its text", str(error), 0)
@@ -48,15 +49,18 @@ def _damage(db: JudgmentDatabase) -> Iterator[Problem]:
         for (message,) in db.db.execute("PRAGMA integrity_check"):
             if message != "ok":
                 yield Problem("damaged file", message, 0)
+        foreign = "SELECT label, count(*) FROM judgments WHERE label NOT IN ('YES', 'NO', 'NOT_SURE') GROUP BY label"
+        for label, count in db.db.execute(foreign):
+            yield Problem("label is none of YES, NO, NOT_SURE", repr(label), count)
         missing = "SELECT segment, count(*) FROM judgments WHERE segment NOT IN (SELECT id FROM segments) GROUP BY 1"
         for segment, count in db.db.execute(missing):
             yield Problem("judgments without a segment", f"segment {segment}", count)
 
 
 def _changed_texts(db: JudgmentDatabase, sources: Sequence[Segment]) -> Iterator[Problem]:
-    counts = dict(db.db.execute("SELECT segment, count(*) FROM judgments GROUP BY segment").fetchall())
     if not sources:
         return
+    counts = dict(db.db.execute("SELECT segment, count(*) FROM judgments GROUP BY segment").fetchall())
     texts = {segment.id: segment.text for segment in sources}
     for segment in db.segments():
         now = texts.get(segment.id)

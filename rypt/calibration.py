@@ -10,16 +10,15 @@ import numpy as np
 
 from rypt.database import JudgmentDatabase
 from rypt.kernel import Codes
-from rypt.model import CalibratedTable, Model, Percolation, direct_labels, yes_share_by_length
+from rypt.model import CalibratedTable, Percolation, direct_labels, yes_share_by_length
 from rypt.observations import Forest, JudgedPhrases, Observations
+from rypt.options import HOLD_OUT, MODELS, check_option
 from rypt.records import Candidate
 from rypt.scorer import Scorer
 from rypt.text import RyptError
 from rypt.tree_model import TreeModel
 from rypt.trees import SourceTree
 
-MODELS = ("percolation", "table", "tree")
-HOLD_OUT = ("worker", "origin")
 FOLDS = 5
 
 
@@ -34,8 +33,8 @@ def scorer_from_database(
     hold_out: str = "worker",
 ) -> Scorer:
     """A scorer with all judgments of a database; models that need parameters learn them from it."""
-    if model not in MODELS:
-        raise RyptError(f"expected a model {', '.join(MODELS)}, found {model!r}")
+    check_option("model", model, MODELS)
+    check_option("hold_out", hold_out, HOLD_OUT)
     scorer = Scorer(trees, db.votes(), case=db.case, model=Percolation(ties=ties))
     if model == "percolation":
         prior = None
@@ -45,10 +44,10 @@ def scorer_from_database(
         scorer.model = Percolation(unknown, ties, prior)
         return scorer
     observations, truth = held_out_labels(scorer.forest, db, candidates, hold_out, ties)
-    fitted: Model = (
-        CalibratedTable.fit(observations, truth, ties) if model == "table" else TreeModel.fit(observations, truth)
-    )
-    scorer.model = fitted
+    if model == "table":
+        scorer.model = CalibratedTable.fit(observations, truth, ties, f"held-out-{hold_out}")
+    else:
+        scorer.model = TreeModel.fit(observations, truth, ties=ties, trained=f"held-out-{hold_out}")
     return scorer
 
 
@@ -56,8 +55,8 @@ def held_out_labels(
     forest: Forest, db: JudgmentDatabase, candidates: Sequence[Candidate], hold_out: str, ties: str
 ) -> tuple[Observations, Codes]:
     """What the others say of each constituent, and the label a left-out group gave it (1 YES, 0 NO, -1 none)."""
-    column = HOLD_OUT[HOLD_OUT.index(hold_out)]
-    groups = sorted(row[0] for row in db.db.execute(f"SELECT DISTINCT {column} FROM judgments"))
+    check_option("hold_out", hold_out, HOLD_OUT)
+    groups = sorted(row[0] for row in db.db.execute(f"SELECT DISTINCT {hold_out} FROM judgments"))
     if len(groups) < 2:
         raise RyptError(
             f"{db.path}: this model learns from what one {hold_out} says where another was left out; "

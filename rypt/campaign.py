@@ -9,45 +9,20 @@ Paths in ``rypt.toml`` are relative to the folder.
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from rypt.alignment import Lexicon
-from rypt.database import JudgmentDatabase
+from rypt.database import JudgmentDatabase, remove_database
+from rypt.fields import segment_from_record
 from rypt.nbest import read_candidates
 from rypt.records import Candidate, Segment
-from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, open_output, read_lines, unwatched
+from rypt.settings import SETTINGS, Files, Languages, Scoring, Settings, read_settings, write_settings
+from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, read_lines, unwatched
 from rypt.treebank import attach_trees, parsed
 from rypt.trees import SourceTree
-
-SETTINGS = "rypt.toml"
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """Where the texts of a campaign are, as written in ``[files]``."""
-
-    source: str
-    trees: str | None = None
-    nbest: list[str] = field(default_factory=list)
-    alignments: list[str] = field(default_factory=list)
-    references: list[str] = field(default_factory=list)
-    lexicon: str | None = None
-    database: str = "judgments.db"
-
-
-@dataclass(frozen=True, slots=True)
-class Scoring:
-    """How constituents are asked about and scored, as written in ``[scoring]``."""
-
-    max_len: int = 4
-    model: str = "percolation"
-    unknown: str = "half"
-    ties: str = "unknown"
 
 
 @dataclass(frozen=True)
@@ -55,33 +30,23 @@ class Campaign:
     """An open campaign; texts are read when they are first needed."""
 
     folder: Path
-    files: Files
-    scoring: Scoring = Scoring()
-    languages: tuple[str | None, str | None] = (None, None)
+    settings: Settings
     watch: Watch = unwatched
 
     @classmethod
     def open(cls, folder: PathLike, watch: Watch = unwatched) -> "Campaign":
-        """Read ``rypt.toml``; what is not known in it is an error, so that a typing mistake does not pass."""
-        path = Path(folder) / SETTINGS
-        if not path.is_file():
-            raise InputError(folder, None, f"expected a campaign, a folder with {SETTINGS} ('rypt init' makes one)")
-        try:
-            settings = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(path, None, f"expected TOML: {error}") from None
-        known = {"files": Files, "scoring": Scoring}
-        for section in settings:
-            if section not in {*known, "languages"}:
-                raise InputError(path, None, f"unknown section [{section}]")
-        languages = settings.get("languages", {})
-        return cls(
-            Path(folder),
-            _section(Files, settings.get("files", {}), path),
-            _section(Scoring, settings.get("scoring", {}), path),
-            (languages.get("source"), languages.get("target")),
-            watch,
-        )
+        """Open the campaign in a folder."""
+        return cls(Path(folder), read_settings(Path(folder)), watch)
+
+    @property
+    def files(self) -> Files:
+        """Where its texts are."""
+        return self.settings.files
+
+    @property
+    def scoring(self) -> Scoring:
+        """How it is scored."""
+        return self.settings.scoring
 
     def path(self, name: str) -> Path:
         """A file of the campaign."""
@@ -90,7 +55,7 @@ class Campaign:
     @cached_property
     def segments(self) -> list[Segment]:
         """The source segments with their trees, checked against each other."""
-        segments = read_source(self.path(self.files.source), self.languages[0])
+        segments = read_source(self.path(self.files.source), self.settings.languages.source)
         return attach_trees(segments, self.path(self.files.trees)) if self.files.trees else segments
 
     @cached_property
@@ -100,7 +65,7 @@ class Campaign:
 
     @cached_property
     def candidates(self) -> list[Candidate]:
-        """The candidates of all lists, each string once a segment, in order."""
+        """The candidates of all lists in order, each text with its alignment once a segment."""
         lists: Sequence[str | None] = self.files.alignments or [None] * len(self.files.nbest)
         if len(lists) != len(self.files.nbest):
             raise InputError(self.path(SETTINGS), None, "expected as many files in alignments as in nbest")
@@ -126,16 +91,16 @@ class Campaign:
         return [_read_reference(self.path(name), len(self.segments)) for name in self.files.references]
 
     def database(self, *, readonly: bool = True) -> JudgmentDatabase:
-        """The judgment database."""
-        return JudgmentDatabase(self.path(self.files.database), readonly=readonly)
-
-    def save(self) -> None:
-        """Write ``rypt.toml``."""
-        lines = [f"[files]\n{_toml(self.files)}", f"[scoring]\n{_toml(self.scoring)}"]
-        languages = dict(zip(("source", "target"), self.languages, strict=True))
-        lines.append("[languages]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in languages.items() if v))
-        with open_output(self.path(SETTINGS)) as stream:
-            stream.write("\n".join(lines))
+        """The judgment database; a source that changed since it was judged is refused."""
+        db = JudgmentDatabase(self.path(self.files.database), readonly=readonly)
+        known = {segment.id: segment for segment in db.segments()}
+        for segment in self.segments:
+            judged = known.get(segment.id, segment)
+            if judged.tokens != segment.tokens:
+                db.close()
+                what = f"segment {segment.id} is {segment.text!r}, but judgments are about {judged.text!r}"
+                raise InputError(self.path(self.files.source), None, f"{what} (see 'rypt db check')")
+        return db
 
 
 def create(
@@ -147,7 +112,8 @@ def create(
     alignments: Sequence[PathLike] = (),
     references: Sequence[PathLike] = (),
     lexicon: PathLike | None = None,
-    languages: tuple[str | None, str | None] = (None, None),
+    languages: Languages | None = None,
+    case: str | None = None,
     watch: Watch = unwatched,
 ) -> Campaign:
     """Make a campaign from files, where they are; everything is read and checked before anything is written."""
@@ -156,6 +122,10 @@ def create(
         raise InputError(folder, None, "there is a campaign already")
     if not nbest:
         raise RyptError("expected at least one list of candidates (--nbest)")
+    if len(alignments) not in (0, len(nbest)):
+        raise RyptError(f"expected as many --alignments as --nbest, {len(nbest)}, found {len(alignments)}")
+    if "-" in map(str, (source, trees, lexicon, *nbest, *alignments, *references)):
+        raise RyptError("expected files that stay: a campaign reads them again, and standard input cannot be")
 
     def relative(path: PathLike) -> str:
         return os.path.relpath(path, target)
@@ -168,18 +138,29 @@ def create(
         [relative(path) for path in references],
         relative(lexicon) if lexicon is not None else None,
     )
-    campaign = Campaign(target, files, languages=languages, watch=watch)
-    check(campaign)
+    campaign = Campaign(target, Settings(files, languages=languages or Languages()), watch)
+    _check(campaign)
     target.mkdir(parents=True, exist_ok=True)
-    with campaign.database(readonly=False) as db:
-        db.add_segments(campaign.segments)
-    campaign.save()
+    database = campaign.path(files.database)
+    new = not database.exists()
+    try:
+        with JudgmentDatabase(database, case=case) as db:
+            db.add_segments(campaign.segments)
+        write_settings(campaign.settings, target)
+    except BaseException:
+        if new:
+            remove_database(database)
+        raise
     return campaign
 
 
-def check(campaign: Campaign) -> None:
+def _check(campaign: Campaign) -> None:
     """Read everything a campaign names; the first thing wrong is an error."""
-    _ = campaign.trees, campaign.candidates, campaign.references
+    _ = campaign.references
+    if not campaign.candidates:
+        raise InputError(campaign.path(campaign.files.nbest[0]), None, "expected candidates, found none")
+    if not any(campaign.trees.values()):
+        raise InputError(campaign.path(campaign.files.source), None, "no segment has a parse (--trees gives them)")
 
 
 def read_source(path: PathLike, language: str | None = None) -> list[Segment]:
@@ -187,10 +168,12 @@ def read_source(path: PathLike, language: str | None = None) -> list[Segment]:
     segments: dict[str, Segment] = {}
     for number, line in read_lines(path):
         try:
+            if "\0" in line:
+                raise FormatError("expected text, found a NUL character")
             segment = _json_segment(line, language) if line.startswith("{") else None
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
-        segment = segment or Segment(str(number - 1), line.strip(), None, language)
+        segment = segment or Segment(str(number - 1), line.strip(" \t"), None, language)
         there = segments.setdefault(segment.id, segment)
         if there is not segment:
             kind = "another text" if there.text != segment.text else "the same text"
@@ -203,9 +186,10 @@ def read_source(path: PathLike, language: str | None = None) -> list[Segment]:
 def _json_segment(line: str, language: str | None) -> Segment:
     try:
         record = json.loads(line)
-        return Segment(str(record["id"]), str(record["text"]), record.get("tree"), record.get("language") or language)
-    except (ValueError, KeyError, TypeError):
-        raise FormatError("expected a JSON object with id and text") from None
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"expected a JSON object with id and text: {error}") from None
+    segment = segment_from_record(record)
+    return replace(segment, language=segment.language or language)
 
 
 def _read_reference(path: PathLike, count: int) -> list[str]:
@@ -213,19 +197,3 @@ def _read_reference(path: PathLike, count: int) -> list[str]:
     if len(lines) != count:
         raise InputError(path, len(lines), f"expected {count} lines, one a segment, found {len(lines)}")
     return lines
-
-
-def _section(kind: type[Any], values: Mapping[str, Any], path: Path) -> Any:
-    known = {f.name for f in fields(kind)}
-    for name in values:
-        if name not in known:
-            raise InputError(path, None, f"unknown setting {name!r}, expected one of {', '.join(sorted(known))}")
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise InputError(path, None, f"missing setting: {error}") from None
-
-
-def _toml(section: Any) -> str:
-    values = {f.name: getattr(section, f.name) for f in fields(section)}
-    return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in values.items() if value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from rypt.cli import JSON, QUIET, colours_wanted, progress, talk, watcher
+from rypt.options import CASES, HOLD_OUT, MODELS, PICKS, SELECTIONS, TIES, UNKNOWN_AS
 from rypt.text import RyptError, open_output
 
 if TYPE_CHECKING:
@@ -26,16 +27,16 @@ def scoring_options(command: F) -> F:
     """Options of everything that scores; without them the campaign's own settings hold."""
     for option in reversed(
         [
-            click.option("--model", type=click.Choice(["percolation", "table", "tree"]), help="How labels spread."),
+            click.option("--model", type=click.Choice(MODELS), help="How labels spread."),
             click.option(
                 "--unknown",
-                type=click.Choice(["half", "ignore", "no", "yes", "prior", "smoothed"]),
+                type=click.Choice(UNKNOWN_AS),
                 help="What a constituent without a label counts as.",
             ),
-            click.option("--ties", type=click.Choice(["unknown", "no", "yes"]), help="What a tied vote counts as."),
+            click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as."),
             click.option(
                 "--hold-out",
-                type=click.Choice(["worker", "origin"]),
+                type=click.Choice(HOLD_OUT),
                 default="worker",
                 show_default=True,
                 help="Whose judgments teach the models table and tree.",
@@ -53,12 +54,15 @@ def build_scorer(
     """The scorer of a campaign's database, with its settings where no option says otherwise."""
     from rypt.calibration import scorer_from_database
 
+    model = model or campaign.scoring.model
+    if unknown and model != "percolation":
+        raise click.UsageError(f"--unknown goes with --model percolation; {model} gives unknowns a probability")
     with campaign.database() as db:
         return scorer_from_database(
             campaign.trees,
             db,
             candidates,
-            model=model or campaign.scoring.model,
+            model=model,
             unknown=unknown or campaign.scoring.unknown,
             ties=ties or campaign.scoring.ties,
             hold_out=hold_out,
@@ -73,24 +77,26 @@ def build_scorer(
 @click.option("--alignments", multiple=True, type=FILE, help="Alignments of a list without them, one file a list.")
 @click.option("--references", multiple=True, type=FILE, help="Reference translations, a line each segment.")
 @click.option("--lexicon", type=FILE, help="Training alignments: source ||| target ||| links, or a phrase table.")
-@click.option("--languages", metavar="SRC-TGT", help="The language pair, such as de-en.")
+@click.option("--case", type=click.Choice(CASES), help="How the database compares phrases [lower].")
+@click.option("--languages", metavar="SRC-TGT", help="The language pair, such as de-en or en:zh-Hans.")
 @QUIET
 def init(
     folder: str, source: str, trees: str | None, nbest: tuple[str, ...], alignments: tuple[str, ...],
-    references: tuple[str, ...], lexicon: str | None, languages: str | None, quiet: bool,
+    references: tuple[str, ...], lexicon: str | None, languages: str | None, case: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Check texts and make a campaign of them in FOLDER.
 
     A campaign is a folder with rypt.toml, which names the texts where they are, and the database of judgments.
     """
     from rypt.campaign import create
+    from rypt.settings import Languages
 
-    pair = (languages or "-").split("-")
+    pair = (languages or "-").split(":" if ":" in (languages or "") else "-")
     if len(pair) != 2:
-        raise click.UsageError(f"expected a language pair like de-en, found {languages!r}")
+        raise click.UsageError(f"expected a language pair like de-en or en:zh-Hans, found {languages!r}")
     campaign = create(
         folder, source=source, trees=trees, nbest=nbest, alignments=alignments, references=references,
-        lexicon=lexicon, languages=(pair[0] or None, pair[1] or None), watch=watcher(quiet=quiet),
+        lexicon=lexicon, languages=Languages(pair[0] or None, pair[1] or None), watch=watcher(quiet=quiet), case=case,
     )  # fmt: skip
     talk(_summary(campaign), quiet=quiet)
 
@@ -112,7 +118,7 @@ def _summary(campaign: "Campaign") -> str:
 @click.option("--candidates", "file", type=click.Path(), help="Score these candidates instead of the campaign's lists.")
 @click.option("--alignments", type=click.Path(), help="Alignments of these candidates, line by line.")
 @click.option(
-    "--pick", type=click.Choice(["first", "best"]), default="first", show_default=True,
+    "--pick", type=click.Choice(PICKS), default="first", show_default=True,
     help="Score the first candidate of each segment, or the best by RYPT.",
 )  # fmt: skip
 @click.option("--segments", "with_segments", is_flag=True, help="A line each segment.")
@@ -133,7 +139,7 @@ def score(
         raise click.UsageError("--alignments goes with --candidates")
     candidates = opened.read_candidates(file, alignments) if file else opened.candidates
     scorer = build_scorer(opened, opened.candidates, model, unknown, ties, hold_out)
-    report = score_report(scorer, candidates, pick=pick, ties=ties or opened.scoring.ties)
+    report = score_report(scorer, candidates, pick=pick)
     if as_json:
         click.echo(json.dumps(report.as_dict(with_segments=with_segments), ensure_ascii=False))
     elif score_only:
@@ -162,7 +168,7 @@ def format_report(report: "ScoreReport", *, with_segments: bool = False) -> str:
         f"({covered.unaligned / max(1, covered.nodes):.1%} unaligned, {covered.conflicts} NO below YES)"
     )
     lines.append(
-        f"all {report.candidates} candidates {report.mean:.4f}, best of each segment {report.best:.4f} "
+        f"all {report.candidates} candidates {report.all_candidates:.4f}, best of each segment {report.best:.4f} "
         f"({report.tied:.1f} tied at the top)"
     )
     if report.without_candidate:
@@ -177,7 +183,7 @@ def format_report(report: "ScoreReport", *, with_segments: bool = False) -> str:
 
 @click.command()
 @CAMPAIGN
-@click.option("--select", type=click.Choice(["frontier", "all"]), default="frontier", show_default=True,
+@click.option("--select", type=click.Choice(SELECTIONS), default="frontier", show_default=True,
               help="Constituents that cover a segment once, or every constituent up to --max-len.")  # fmt: skip
 @click.option("--max-len", type=click.IntRange(min=1), help="The longest constituent, in source words [4].")
 @click.option("--max-gaps", type=int, default=1, show_default=True, help="Gaps in a phrase.")
@@ -185,8 +191,8 @@ def format_report(report: "ScoreReport", *, with_segments: bool = False) -> str:
 @click.option("--max-source-words", type=int, default=6, show_default=True, help="Source words, whatever --max-len.")
 @click.option("--max-phrase-words", type=int, default=8, show_default=True, help="Words of a phrase.")
 @click.option("--max-extent", type=int, default=12, show_default=True, help="Words from first to last, with gaps.")
-@click.option("--format", "form", type=click.Choice(["jsonl", "pilot"]), default="jsonl", show_default=True,
-              help="JSONL, or the query file of the paper's authors.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "pilot"]), default="jsonl", show_default=True,
+              help="JSONL, CSV with columns for label and worker, or the form of the paper's authors.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(), default="-", help="A file instead of stdout.")
 @QUIET
 def queries(
@@ -195,7 +201,7 @@ def queries(
 ) -> None:  # fmt: skip
     """Print what is still to ask: (segment, span, phrase), and how many candidates each answer would serve."""
     from rypt.campaign import Campaign
-    from rypt.queries import QueryLimits, pilot_line, query_record
+    from rypt.queries import QueryLimits, write_queries
     from rypt.queries import queries as find_queries
 
     opened = Campaign.open(campaign)
@@ -213,9 +219,7 @@ def queries(
         gap="words" if form == "pilot" else "mark",
     )
     with open_output(output) as stream:
-        for query in found:
-            line = pilot_line(query) if form == "pilot" else json.dumps(query_record(query), ensure_ascii=False)
-            stream.write(line + "\n")
+        write_queries(found, stream, form)
     served = sum(query.candidates for query in found)
     talk(f"{len(found)} queries; their answers serve {served} places in candidates", quiet=quiet)
 
@@ -236,14 +240,16 @@ def explain(
     """Draw the tree of SEGMENT with the labels and phrases of a CANDIDATE (a number from 0, in the list's order)."""
     from rypt.campaign import Campaign
 
+    if output is not None and not output.endswith((".svg", ".html")):
+        raise click.UsageError(f"expected an output .svg or .html, found {output}")
     opened = Campaign.open(campaign)
     scorer = build_scorer(opened, opened.candidates, model, unknown, ties, hold_out)
-    click.echo(_explained(opened, scorer, segment, candidate, max_len, ties, output))
+    click.echo(_explained(opened, scorer, segment, candidate, max_len, output))
 
 
 def _explained(
     campaign: "Campaign", scorer: "Scorer", segment: str, number: int, max_len: int | None = None,
-    ties: str | None = None, output: str | None = None,
+    output: str | None = None,
 ) -> str:  # fmt: skip
     """The outline of one candidate's tree; the picture is written where ``output`` says."""
     from rypt.drawing import as_html, as_svg
@@ -257,13 +263,7 @@ def _explained(
         raise RyptError(f"segment {segment} has {len(own)} candidates, from 0; there is no candidate {number}")
     with campaign.database() as db:
         votes = db.votes(segment)
-    explanation = find_explanation(
-        scorer,
-        own[number],
-        votes,
-        max_len=max_len or campaign.scoring.max_len,
-        ties=ties or campaign.scoring.ties,
-    )
+    explanation = find_explanation(scorer, own[number], votes, max_len=max_len or campaign.scoring.max_len)
     if output is not None:
         with open_output(output) as stream:
             stream.write(as_html(explanation) if output.endswith(".html") else as_svg(explanation))
@@ -283,6 +283,8 @@ def demo(folder: str, quiet: bool) -> None:
     from rypt.demo_campaign import open_demo
     from rypt.report import score_report
 
+    if not Path(folder).exists():
+        talk("the first run compiles the scorer, which takes some seconds", quiet=quiet)
     campaign = open_demo(Path(folder))
     talk(_summary(campaign), quiet=quiet)
     talk("the judgments in this campaign are simulated: no person gave them", quiet=quiet)

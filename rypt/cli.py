@@ -104,6 +104,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(130)
     except RyptError as error:
         _fail(str(error))
+    except UnicodeEncodeError as error:
+        _fail(f"this output cannot show {error.object[error.start]!a} in {error.encoding}; set PYTHONIOENCODING=utf-8")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -44,7 +44,7 @@ def tree_from_conllu(lines: Sequence[str], source: Sequence[str] | None = None) 
         for head, tokens in enumerate(yields)
         if max(tokens) - min(tokens) + 1 == len(tokens)
     ]
-    return SourceTree.from_spans(surface, sorted(spans, key=lambda item: (item[0].start, -item[0].stop)))
+    return SourceTree.from_spans(surface, spans)
 
 
 def _read_words(lines: Sequence[str]) -> tuple[list[str], list[Word]]:
@@ -63,7 +63,7 @@ def _read_words(lines: Sequence[str]) -> tuple[list[str], list[Word]]:
         try:
             if "-" in number:
                 first, range_end = (int(part) for part in number.split("-"))
-                if first != len(words) + 1:
+                if first != len(words) + 1 or range_end <= first:
                     raise ValueError
                 surface.append(form)
                 continue
@@ -74,6 +74,8 @@ def _read_words(lines: Sequence[str]) -> tuple[list[str], list[Word]]:
             words.append(Word(form, int(head), relation, len(surface) - 1))
         except ValueError:
             raise FormatError(f"expected word {len(words) + 1} with the number of its head, found {line!r}") from None
+    if range_end > len(words):
+        raise FormatError(f"a multiword token goes on to word {range_end}, but there are {len(words)} words")
     for word in words:
         if not 0 <= word.head <= len(words):
             raise FormatError(f"word {word.form!r} has head {word.head}, but there are {len(words)} words")

@@ -5,6 +5,7 @@ to the same key in one origin more than once (``repeat``). Adding a judgment tha
 attributes: the earliest time and the smallest weight stay, so the order of additions does not matter.
 """
 
+import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,10 +16,11 @@ from urllib.parse import quote
 
 from sqlite_utils import Database
 
-from rypt.phrases import CASES, phrase_key
+from rypt.options import CASES, check_option
+from rypt.phrases import phrase_key
 from rypt.records import Judgment, Label, Segment, Span, Votes
-from rypt.schema import APPLICATION_ID, migrations
-from rypt.text import PathLike, RyptError
+from rypt.schema import APPLICATION_ID, VOTE_SUMS, migrations
+from rypt.text import FormatError, PathLike, RyptError, one_line
 
 BUSY_SECONDS = 120.0
 IDENTITY = "segment, start, stop, phrase, worker, origin, label, repeat"
@@ -36,6 +38,12 @@ class DatabaseError(RyptError):
 
     def __init__(self, path: PathLike, message: str) -> None:
         super().__init__(f"{path}: {message}")
+
+
+def remove_database(path: Path) -> None:
+    """Remove a database that was just made and is not wanted after all."""
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 class JudgmentDatabase:
@@ -81,6 +89,8 @@ class JudgmentDatabase:
             if self.path.exists() or self.readonly:
                 with open(self.path, "rb") as file:
                     head = file.read(16)
+                if not head and self.readonly:
+                    raise DatabaseError(self.path, "expected a judgment database, found an empty file")
                 if head and head != b"SQLite format 3\0":
                     raise DatabaseError(self.path, "expected a judgment database, found a file that is not SQLite")
         except OSError as error:
@@ -115,8 +125,7 @@ class JudgmentDatabase:
 
     def _prepare(self, case: str) -> None:
         """Create or bring up to date; two processes may do it at once."""
-        if case not in CASES:
-            raise DatabaseError(self.path, f"expected case lower or keep, found {case!r}")
+        check_option("case", case, CASES)
         if migrations.pending(self.db):
             self.db.enable_wal()
             with self.writing():
@@ -125,21 +134,21 @@ class JudgmentDatabase:
                 self.db.execute("INSERT OR IGNORE INTO settings VALUES ('case', ?)", [case])
 
     @contextmanager
-    def errors(self) -> Iterator[None]:
+    def errors(self, consequence: str = "") -> Iterator[None]:
         """Turn what SQLite says (a full or read-only disk, a damaged file) into one line that names the file."""
         try:
             yield
         except UnicodeEncodeError as error:
             raise DatabaseError(self.path, f"expected Unicode text, found {error.object!r}") from None
         except sqlite3.Error as error:
-            raise DatabaseError(self.path, f"{error} (nothing was changed)") from error
+            raise DatabaseError(self.path, f"{error}{consequence}") from error
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """One transaction that holds the write lock from its start and leaves no trace when it fails."""
-        with self.errors():
+        with self.errors(" (nothing was changed)"):
             if self.db.conn.in_transaction:
-                self.db.conn.commit()
+                raise RuntimeError("one write inside another: the outer one would be committed half done")
             self.db.conn.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -148,6 +157,16 @@ class JudgmentDatabase:
                 if self.db.conn.in_transaction:
                     self.db.conn.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read the state of one moment, whatever others write meanwhile."""
+        with self.errors():
+            self.db.conn.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self.db.conn.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded into it."""
@@ -205,7 +224,10 @@ class JudgmentDatabase:
         """The columns of a judgment, its phrase as a key, without ``repeat``."""
         j = judgment
         phrase = phrase_key(j.phrase, self.case)
-        return (j.segment, *j.span, phrase, j.worker, j.origin, str(j.label), j.source, j.time, j.weight)
+        worker, origin = one_line(j.worker), one_line(j.origin)
+        if not worker.strip():
+            raise FormatError("expected a worker, found nothing")
+        return (j.segment, *j.span, phrase, worker, origin, str(j.label), j.source, j.time, j.weight)
 
     def count(self) -> int:
         """How many judgments there are."""
@@ -223,6 +245,8 @@ class JudgmentDatabase:
         with self.errors():
             for row in self.db.execute(f"SELECT {COLUMNS} FROM judgments {where} ORDER BY {IDENTITY}", values):
                 name, start, stop, phrase, worker, origin, label, _, source, time, weight = row
+                if label not in Label.__members__:
+                    raise DatabaseError(self.path, f"expected labels YES, NO, NOT_SURE, found {label!r}")
                 yield Judgment(name, Span(start, stop), phrase, Label(label), worker, origin, source, time, weight)
 
     def votes(
@@ -234,16 +258,15 @@ class JudgmentDatabase:
     ) -> list[Votes]:
         """The judgments of each key, counted; of one segment, of these workers, of these origins, or all."""
         conditions = {"segment": None if segment is None else [segment], "worker": workers, "origin": origins}
-        where, values = ["1"], []
+        where: list[str] = ["1"]
+        values: list[str] = []
         for column, allowed in conditions.items():
             if allowed is not None:
-                where.append(f"{column} IN ({', '.join('?' * len(allowed))})")
-                values += list(allowed)
+                where.append(f"{column} IN (SELECT value FROM json_each(?))")
+                values.append(json.dumps(list(allowed)))
         sql = f"""
-            SELECT segment, start, stop, phrase, round(sum(weight * (label = 'YES')), 9),
-                round(sum(weight * (label = 'NO')), 9),
-                round(sum(weight * (label = 'NOT_SURE')), 9)
-            FROM judgments WHERE {" AND ".join(where)} GROUP BY segment, start, stop, phrase
+            SELECT segment, start, stop, phrase, {VOTE_SUMS} FROM judgments
+            WHERE {" AND ".join(where)} GROUP BY segment, start, stop, phrase
         """
         with self.errors():
             return [Votes(row[0], Span(row[1], row[2]), *row[3:]) for row in self.db.execute(sql, values)]

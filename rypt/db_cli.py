@@ -1,18 +1,22 @@
 """``rypt db``: the judgment database on the command line; the same verbs as in the library."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rypt.cli import JSON, QUIET, progress, talk
+from rypt.options import CASES
 from rypt.text import FormatError, InputError, RyptError, open_output
 
 if TYPE_CHECKING:
     from rypt.campaign import Campaign
     from rypt.database import JudgmentDatabase
+    from rypt.exchange import Imported
 
 DATABASE = click.argument("database", type=click.Path(path_type=Path))
 
@@ -82,7 +86,7 @@ def add(database: Path, segment: str, start: int, stop: int, phrase: str, label:
 @click.option("--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="Fill a field the file does not have.")
 @click.option("--skip-refused", is_flag=True, help="Import the other lines when some are refused.")
 @click.option("--replace-trees", is_flag=True, help="Let segments of the file bring new trees.")
-@click.option("--case", type=click.Choice(["lower", "keep"]), help="How a new database compares phrases [lower].")
+@click.option("--case", type=click.Choice(CASES), help="How a new database compares phrases [lower].")
 @JSON
 @QUIET
 def import_(
@@ -92,29 +96,46 @@ def import_(
     """Import segments and judgments from JSONL, CSV or TSV FILES ("-" is stdin).
 
     Each file is one transaction, and importing it again adds nothing. Judgments have the fields segment, start and
-    stop (or first and last, included), phrase, label, worker, and origin, source, time, weight if you like.
+    stop (or first and last, included), phrase, label, worker, and origin, source, time, weight if you like. A blank
+    label is a question nobody answered: it is counted and left out.
     """
+    from rypt.database import remove_database
     from rypt.exchange import import_file
-    from rypt.text import read_lines
+    from rypt.fields import JUDGMENT_FIELDS
 
-    results = []
-    with open_database(database, case=case, create=True) as opened:
-        for file in files:
-            lines = progress(read_lines(file), f"import {file}", quiet=quiet)
-            result = import_file(
-                opened, file, lines=lines, rename=_pairs(rename), defaults=_pairs(defaults), skip_refused=skip_refused,
+    known = {*JUDGMENT_FIELDS, "first", "last"}
+    for name in _pairs(defaults):
+        if name not in known:
+            raise click.UsageError(f"--set {name}: expected one of {', '.join(sorted(known))}")
+    new = not database.exists()
+    try:
+        with open_database(database, case=case, create=not database.is_dir()) as opened:
+            importer = partial(
+                import_file, opened, rename=_pairs(rename), defaults=_pairs(defaults), skip_refused=skip_refused,
                 replace_trees=replace_trees,
             )  # fmt: skip
-            results.append({"file": file, **asdict(result)})
-            if not as_json:
-                click.echo(
-                    f"{file}: {result.added} judgments added, {result.already} already there, "
-                    f"{result.refused} refused; {result.segments} segments added"
-                )
-            for number, message in result.refusals:
-                talk(f"{file}:{number}: refused: {message}", quiet=as_json)
+            results = [_import_one(importer, file, as_json=as_json, quiet=quiet) for file in files]
+    except BaseException:
+        if new:
+            remove_database(database)
+        raise
     if as_json:
         click.echo(json.dumps(results, ensure_ascii=False))
+
+
+def _import_one(importer: Callable[..., "Imported"], file: str, *, as_json: bool, quiet: bool) -> dict[str, Any]:
+    """Import one file and say what became of its lines."""
+    from rypt.text import read_lines
+
+    result = importer(file, lines=progress(read_lines(file), f"import {file}", quiet=quiet))
+    if not as_json:
+        click.echo(
+            f"{file}: {result.added} judgments added, {result.already} already there, "
+            f"{result.unanswered} unanswered, {result.refused} refused; {result.segments} segments added"
+        )
+    for number, message in result.refusals:
+        talk(f"{file}:{number}: refused: {message}", quiet=as_json)
+    return {"file": file, **asdict(result)}
 
 
 def _pairs(items: tuple[str, ...]) -> dict[str, str]:
@@ -209,7 +230,7 @@ def check(database: Path, source: str | None, as_json: bool) -> None:
     from rypt.campaign import read_source
 
     campaign = campaign_of(database)
-    sources = read_source(source) if source else read_source(campaign.path(campaign.files.source)) if campaign else None
+    sources = read_source(source) if source else campaign.segments if campaign else None
     with open_database(database, readonly=True) as opened:
         problems = list(find_problems(opened, sources))
     if as_json:

@@ -1,34 +1,38 @@
 """The bundled demo: German-English texts written for this project, and simulated judgments."""
 
-import shutil
-from importlib.resources import as_file, files
+from importlib.resources import files
 from pathlib import Path
 
-from rypt.campaign import SETTINGS, Campaign, create
+from rypt.campaign import Campaign, create
 from rypt.exchange import import_file
-from rypt.text import InputError
+from rypt.settings import SETTINGS, Languages
+from rypt.text import InputError, open_output
 
+DATABASE = "judgments.db"
 TEXTS = ("source.de", "trees.de", "nbest.en", "reference.en", "reference.align", "weights.init", "judgments.jsonl")
 
 
 def open_demo(folder: Path) -> Campaign:
     """Copy the texts into the folder, make the campaign and import the judgments; what is there is used again."""
     if (folder / SETTINGS).exists():
+        if not all((folder / name).exists() for name in TEXTS):
+            raise InputError(folder, None, "is a campaign, but not the demo's")
         campaign = Campaign.open(folder)
     else:
-        if folder.exists() and any(folder.iterdir()):
+        ours = {*TEXTS, DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm"}  # what an interrupted demo leaves
+        if folder.exists() and not {path.name for path in folder.iterdir()} <= ours:
             raise InputError(folder, None, "expected a new or empty folder for the demo")
         folder.mkdir(parents=True, exist_ok=True)
-        with as_file(files("rypt") / "demo") as bundled:
-            for name in TEXTS:
-                shutil.copyfile(bundled / name, folder / name)
+        for name in TEXTS:
+            with open_output(folder / name) as stream:
+                stream.write((files("rypt") / "demo" / name).read_text(encoding="utf-8"))
         campaign = create(
             folder,
             source=folder / "source.de",
             trees=folder / "trees.de",
             nbest=[folder / "nbest.en"],
             references=[folder / "reference.en"],
-            languages=("de", "en"),
+            languages=Languages("de", "en"),
         )
     with campaign.database(readonly=False) as db:
         import_file(db, folder / "judgments.jsonl")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from rypt.alignment import PhrasePair
 from rypt.text import FormatError, tokenize
 
-_OPENING = re.compile(r"\((\S*)\{(\d+)-(\d+)\}(\)*)$")
+_OPENING = re.compile(r"\((\S*)\{(\d{1,6})-(\d{1,6})\}(\)*)$")
 
 
 @dataclass(slots=True)
@@ -70,6 +70,8 @@ def parse_derivation(text: str) -> tuple[list[str], list[PhrasePair]]:
 
 
 def _open(start: int, stop: int, stack: list[_Node]) -> _Node:
+    if start > stop:
+        raise FormatError(f"expected a source span from left to right, found {start}-{stop}")
     if stack:
         parent = stack[-1]
         if start < parent.start or stop > parent.stop:

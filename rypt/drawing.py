@@ -1,6 +1,7 @@
 """The picture of the paper's Figure 2 as SVG: the source tree with its labels, the alignment, the candidate."""
 
-from html import escape
+import html
+import re
 
 from rypt.explain import ExplainedNode, Explanation
 from rypt.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN
@@ -15,6 +16,11 @@ STYLE = (
     "text{font:13px system-ui,sans-serif;text-anchor:middle;fill:#212121}.word{font-size:14px}"
     ".small{font-size:12px;text-anchor:start}.edge{stroke:#9e9e9e;fill:none}.link{stroke:#90a4ae;stroke-dasharray:2 3}"
 )
+
+
+def escape(text: str) -> str:
+    """Text for XML, without the control characters that XML does not know."""
+    return html.escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "\ufffd", text))
 
 
 def as_svg(explanation: Explanation) -> str:

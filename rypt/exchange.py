@@ -16,6 +16,7 @@ from rypt.fields import (
     JUDGMENT_FIELDS,
     SEGMENT_FIELDS,
     Record,
+    is_unanswered,
     judgment_from_record,
     judgment_record,
     segment_from_record,
@@ -23,6 +24,7 @@ from rypt.fields import (
 )  # fmt: skip
 from rypt.records import Segment
 from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
+from rypt.treebank import parsed
 
 REFUSED_KEPT = 1000
 BATCH = 20_000
@@ -35,6 +37,7 @@ class Imported:
     added: int = 0
     already: int = 0
     segments: int = 0
+    unanswered: int = 0
     refused: int = 0
     refusals: list[tuple[int, str]] = field(default_factory=list)
 
@@ -98,8 +101,12 @@ def read_records(
         yield from _json_records([first], rename, result)
         yield from _json_records(rows, rename, result)
         return
-    delimiter = "\t" if "\t" in first[1] else ","
-    header = [rename.get(name.strip(), name.strip()) for name in next(_csv_rows(path, [first], delimiter))[1]]
+    delimiter = max("\t,;", key=first[1].count)
+    names = [name.strip() for name in next(_csv_rows(path, [first], delimiter))[1]]
+    missing = set(rename) - set(names)
+    if missing:
+        raise InputError(path, first[0], f"expected the columns to rename, {sorted(missing)}, found {names}")
+    header = [rename.get(name, name) for name in names]
     if not {"label", "text"} & set(header):
         raise InputError(path, first[0], f"expected a column label (judgments) or text (segments), found {header}")
     for number, row in _csv_rows(path, rows, delimiter):
@@ -140,7 +147,7 @@ def _csv_rows(path: PathLike, lines: Iterable[tuple[int, str]], delimiter: str) 
 
     csv.field_size_limit(2**31 - 1)
     try:
-        for row in csv.reader(feed()):
+        for row in csv.reader(feed(), delimiter=delimiter):
             if row:
                 yield number, row
     except csv.Error as error:
@@ -165,8 +172,11 @@ def _stage(
         try:
             if "text" in record and "label" not in record:
                 segment = segment_from_record(record)
+                parsed(segment)
                 values = (line, segment.id, segment.text, segment.tree, segment.language)
                 db.db.conn.execute("INSERT INTO incoming_segments VALUES (?, ?, ?, ?, ?)", values)
+            elif is_unanswered({**defaults, **record}):
+                result.unanswered += 1
             elif "label" in record or "label" in defaults:
                 batch.append((line, *db.row(judgment_from_record({**defaults, **record}))))
             else:
@@ -228,9 +238,10 @@ def _insert_staged(db: JudgmentDatabase, result: Imported) -> None:
 def export_jsonl(db: JudgmentDatabase, stream: TextIO) -> int:
     """Write all segments, then all judgments; importing it into an empty database gives the same one."""
     count = 0
-    for record in chain(map(segment_record, db.segments()), map(judgment_record, db.judgments())):
-        stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-        count += 1
+    with db.snapshot():
+        for record in chain(map(segment_record, db.segments()), map(judgment_record, db.judgments())):
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            count += 1
     return count
 
 

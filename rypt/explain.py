@@ -67,15 +67,13 @@ class Explanation:
         return f"segment {self.candidate.segment}: RYPT {self.score:.4f} ({counts})"
 
 
-def explain(
-    scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len: int = 4, ties: str = "unknown"
-) -> Explanation:
+def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len: int = 4) -> Explanation:
     """Put together all that is known about one candidate; ``votes`` are those of its segment."""
     tree = scorer.forest.trees[scorer.forest.index[candidate.segment]]
     if tree is None:
         raise RyptError(f"segment {candidate.segment} has no parse, so there is no tree to explain")
     observations = scorer.observe([candidate])
-    states, _ = percolated(observations, ties)
+    states, _ = percolated(observations, scorer.model.ties)
     p_yes = scorer.model.p_yes(observations)
     links = candidate_links(candidate, tree)
     known: dict[tuple[Span, str], Votes] = {(vote.span, vote.phrase): vote for vote in votes}

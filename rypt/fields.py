@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rypt.records import SOURCES, Judgment, Label, Segment, Span
-from rypt.text import FormatError
+from rypt.text import FormatError, is_one_line, one_line
 
 Record = Mapping[str, Any]
 JUDGMENT_FIELDS = ("segment", "start", "stop", "phrase", "label", "worker", "origin", "source", "time", "weight")
@@ -26,9 +26,18 @@ def judgment_from_record(record: Record) -> Judgment:
     source = str(record.get("source") or "import")
     if source not in SOURCES:
         raise FormatError(f"expected a source hit, import or simulation, found {source!r}")
-    label = Label.parse(str(record["label"] if record["label"] is not None else ""))
+    label = Label.parse(str(record["label"]))
     origin = _optional_text(record, "origin") or ""
     return Judgment(segment, span, phrase, label, worker, origin, source, _time(record), _weight(record))
+
+
+def is_unanswered(record: Record) -> bool:
+    """Whether the record has a place for a label, and nothing in it.
+
+    >>> is_unanswered({"label": ""}), is_unanswered({"label": "NO"}), is_unanswered({})
+    (True, False, False)
+    """
+    return "label" in record and (record["label"] is None or not str(record["label"]).strip())
 
 
 def judgment_record(judgment: Judgment) -> dict[str, Any]:
@@ -41,8 +50,10 @@ def judgment_record(judgment: Judgment) -> dict[str, Any]:
 
 def segment_from_record(record: Record) -> Segment:
     """Read one segment."""
-    tree, language = _optional_text(record, "tree"), _optional_text(record, "language")
-    return Segment(_text(record, "id"), _text(record, "text"), tree, language)
+    optional = {name: _optional_text(record, name) for name in ("text", "tree", "language")}
+    if not isinstance(record.get("text"), str):
+        raise FormatError(f"expected a field text, found {record.get('text')!r}")
+    return Segment(_text(record, "id"), optional["text"] or "", optional["tree"], optional["language"])
 
 
 def segment_record(segment: Segment) -> dict[str, Any]:
@@ -56,8 +67,8 @@ def _text(record: Record, name: str) -> str:
         return value
     if value is None or isinstance(value, (dict, list)) or not str(value).strip(" \t\r\n\0"):
         raise FormatError(f"expected a field {name}, found {'nothing' if value is None else repr(value)}")
-    text = re.sub(r"[\r\n\0]+", " ", str(value))
-    if not text.isascii() and re.search("[\ud800-\udfff]", text):
+    text = one_line(str(value))
+    if not is_one_line(text):
         raise FormatError(f"expected Unicode text in the field {name}, found {text!r}")
     return text
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.kernel import UNALIGNED, Codes
-from rypt.observations import TIES, Observations, label_states
+from rypt.observations import Observations, label_states
+from rypt.options import TIES, UNKNOWN_AS, check_option
 from rypt.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN, percolate_states
 from rypt.text import RyptError
 
@@ -17,13 +18,19 @@ Floats = NDArray[np.float64]
 Stats = NDArray[np.int64]  # (candidates, columns)
 
 LENGTHS = (1, 2, 3, 4, 5, 7, 10, 15)  # the shortest constituent, in source tokens, of each length class
-UNKNOWN_AS = ("half", "ignore", "no", "yes", "prior", "smoothed")
+CREDIT = {"half": 0.5, "no": 0.0, "yes": 1.0, "ignore": 0.5}  # of an unknown, where it is one number
 PSEUDO_NODES = 5
+UNALIGNED_STATE = 5  # one more state than percolation has
+TABLE_PRIOR = np.array([0.6, 0.9, 0.2, 0.85, 0.4, 0.5])  # P(YES) of each state before anything is counted
 SCALE = 1 << 20  # probabilities are summed as integers, in units of 1/SCALE
 
 
 class Model(Protocol):
     """What a scorer needs of a model."""
+
+    @property
+    def ties(self) -> str:
+        """What a tied vote counts as."""
 
     @property
     def options(self) -> str:
@@ -77,10 +84,8 @@ class Percolation:
     """
 
     def __init__(self, unknown: str = "half", ties: str = "unknown", prior: Floats | None = None) -> None:
-        if unknown not in UNKNOWN_AS:
-            raise RyptError(f"expected unknown as one of {', '.join(UNKNOWN_AS)}, found {unknown!r}")
-        if ties not in TIES:
-            raise RyptError(f"expected ties as one of {', '.join(TIES)}, found {ties!r}")
+        check_option("unknown", unknown, UNKNOWN_AS)
+        check_option("ties", ties, TIES)
         if unknown in ("prior", "smoothed") and prior is None:
             raise RyptError(f"unknown:{unknown} needs the share of YES at each length")
         self.unknown = unknown
@@ -119,17 +124,16 @@ class Percolation:
         if self.unknown == "prior":
             credit = np.atleast_2d(sums)[:, 4:] @ self.prior[:-1]
         else:
-            credit = unknown * {"half": 0.5, "no": 0.0, "yes": 1.0}[self.unknown]
+            credit = unknown * CREDIT[self.unknown]
         return _ratio(yes + credit, nodes)
 
     def p_yes(self, observations: Observations) -> Floats:
         """1 for YES, 0 for NO, and what an unknown counts as."""
         states, _ = percolated(observations, self.ties)
-        values = {"no": 0.0, "yes": 1.0}
-        if self.unknown in ("prior", "smoothed"):
+        if self.unknown == "prior":
             unknown = self.prior[length_class(observations.lengths)]
         else:
-            unknown = np.full(len(states), values.get(self.unknown, 0.5))
+            unknown = np.full(len(states), self.prior[-1] if self.unknown == "smoothed" else CREDIT[self.unknown])
         known = (states != UNKNOWN).astype(bool)
         return np.where(known, (states == YES) | (states == YES_DOWN), unknown).astype(np.float64)
 
@@ -176,9 +180,9 @@ def direct_labels(observations: Observations, ties: str = "unknown") -> Codes:
 
 
 def table_states(observations: Observations, ties: str) -> Codes:
-    """States after percolation, with one more (5) for unknown constituents that nothing is aligned with."""
+    """States after percolation, with one more for unknown constituents that nothing is aligned with."""
     states, _ = percolated(observations, ties)
-    return np.where((states == UNKNOWN) & (observations.codes == UNALIGNED), 5, states).astype(np.int8)
+    return np.where((states == UNKNOWN) & (observations.codes == UNALIGNED), UNALIGNED_STATE, states).astype(np.int8)
 
 
 class CalibratedTable(Expected):
@@ -187,18 +191,21 @@ class CalibratedTable(Expected):
     Each cell is shrunk to its state's share of YES, and that to ``TABLE_PRIOR``, by a few pseudo-counts.
     """
 
-    def __init__(self, table: Floats, ties: str = "unknown") -> None:
+    def __init__(self, table: Floats, ties: str = "unknown", trained: str = "given") -> None:
         self.table = table  # (states, length classes)
         self.ties = ties
+        self.trained = trained
 
     @property
     def options(self) -> str:
         """Its part of the signature."""
-        return f"model:table|ties:{self.ties}"
+        return f"model:table|ties:{self.ties}|trained:{self.trained}"
 
     @classmethod
-    def fit(cls, observations: Observations, truth: Codes, ties: str = "unknown") -> "CalibratedTable":
-        """Count held-out labels (1 YES, 0 NO, -1 none) by state and length."""
+    def fit(
+        cls, observations: Observations, truth: Codes, ties: str = "unknown", trained: str = "given"
+    ) -> "CalibratedTable":
+        """Count held-out labels (1 YES, 0 NO, -1 none) by state and length; ``trained`` says in signatures on what."""
         known = truth >= 0
         states = table_states(observations, ties)[known]
         classes = length_class(observations.lengths)[known]
@@ -207,11 +214,8 @@ class CalibratedTable(Expected):
         yes = np.bincount(cells, truth[known], minlength=size).reshape(-1, len(LENGTHS))
         total = np.bincount(cells, minlength=size).reshape(-1, len(LENGTHS))
         by_state = (yes.sum(axis=1) + PSEUDO_NODES * TABLE_PRIOR) / (total.sum(axis=1) + PSEUDO_NODES)
-        return cls((yes + PSEUDO_NODES * by_state[:, None]) / (total + PSEUDO_NODES), ties)
+        return cls((yes + PSEUDO_NODES * by_state[:, None]) / (total + PSEUDO_NODES), ties, trained)
 
     def p_yes(self, observations: Observations) -> Floats:
         """The cell of each constituent."""
         return self.table[table_states(observations, self.ties), length_class(observations.lengths)]
-
-
-TABLE_PRIOR = np.array([0.6, 0.9, 0.2, 0.85, 0.4, 0.5])  # P(YES) of each state before anything is counted

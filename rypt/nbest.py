@@ -6,6 +6,7 @@ and plain text, one candidate a segment. Alignments may also stand in a file of 
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from rypt.alignment import Lexicon, PhrasePair, format_links, links_of_pairs, parse_phrase_pairs
+from rypt.buffers import line_buffer, link_message
 from rypt.derivation import is_derivation, parse_derivation
 from rypt.kernel import first_bad_links
-from rypt.observations import line_buffer, link_message
 from rypt.records import Candidate, Segment
-from rypt.text import FormatError, InputError, PathLike, Watch, read_lines, tokenize, unwatched
+from rypt.text import FormatError, InputError, PathLike, Watch, is_one_line, read_lines, tokenize, unwatched
 
-_TRACE = re.compile(r"\|(\d+)-(\d+)\|")
+_TRACE = re.compile(r"(?<!\S)\|(\d{1,6})-(\d{1,6})\|(?!\S)")
 _LINKS = re.compile(r"\d+-\d+( |$)")
 _PAIRS = re.compile(r"\d+(-\d+)?=\d+(-\d+)?( |$)")
 
@@ -52,6 +53,8 @@ def read_candidates(
     order = list(segments)
     for number, line in watch(read_lines(path), f"read {path}"):
         try:
+            if "\0" in line:
+                raise FormatError("expected text, found a NUL character")
             raw = _parse_line(line, order, len(candidates))
             place: tuple[PathLike, int] = (path, number)
             if aligned is not None and alignments is not None:
@@ -75,27 +78,27 @@ def _parse_line(line: str, order: list[str], index: int) -> RawCandidate:
     if line.startswith("{"):
         return _parse_json(line)
     if "|||" in line:
-        return _parse_fields([field.strip() for field in line.split("|||")])
+        return _parse_fields([field.strip(" \t") for field in line.split("|||")])
     if index >= len(order):
         raise FormatError(f"expected {len(order)} lines, one a segment, found more")
-    return RawCandidate(order[index], line.strip(), None, {}, None)
+    return RawCandidate(order[index], line.strip(" \t"), None, {}, None)
 
 
 def _parse_json(line: str) -> RawCandidate:
     try:
         record: dict[str, Any] = json.loads(line)
-        segment = str(record["id"] if "id" in record else record["segment"])
-        features = {str(name): float(value) for name, value in (record.get("features") or {}).items()}
-        score = record.get("score")
-        text = str(record["candidate"])
+        segment = record["id"] if "id" in record else record["segment"]
+        text, alignment, score = record["candidate"], record.get("alignment"), record.get("score")
+        features = {str(name): _number(value) for name, value in (record.get("features") or {}).items()}
+        score = None if score is None else _number(score)
     except KeyError as error:
         raise FormatError(f"expected a field {error.args[0]}") from None
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(f"expected a JSON object with id, candidate, alignment: {error}") from None
-    alignment = record.get("alignment")
-    if not isinstance(alignment, str | None):
-        raise FormatError(f"expected the alignment as text like '0-0 1-2', found {alignment!r}")
-    return RawCandidate(segment, text, alignment, features, None if score is None else float(score))
+    for name, value in (("candidate", text), ("alignment", alignment or "")):
+        if not isinstance(value, str) or not is_one_line(value):
+            raise FormatError(f"expected the {name} as one line of text, found {value!r}")
+    return RawCandidate(str(segment), text, alignment, features, score)
 
 
 def _parse_fields(fields: list[str]) -> RawCandidate:
@@ -107,11 +110,14 @@ def _parse_fields(fields: list[str]) -> RawCandidate:
 
 
 def _alignment_field(fields: list[str]) -> str | None:
-    """The word links, where there are none the phrase pairs; an empty field is a candidate without links."""
+    """The word links, else the phrase pairs, else the derivation; an empty field is a candidate without links."""
     for form in (_LINKS, _PAIRS):
         for field in fields:
             if form.match(field):
                 return field
+    for field in fields:
+        if is_derivation(field):
+            return field
     return "" if "" in fields else None
 
 
@@ -121,33 +127,32 @@ def _features(text: str) -> dict[str, float]:
     >>> _features("LM0= -2.5 TM0= -1 -2 oov=1")
     {'LM0': -2.5, 'TM0_0': -1.0, 'TM0_1': -2.0, 'oov': 1.0}
     """
-    groups: list[tuple[str, list[float]]] = []
+    named: dict[str, list[float]] = {}
+    name = "F"
     for item in text.split():
-        name, equals, value = item.rpartition("=")
-        if equals and value:
-            groups += [(name, [_number(value)])]
-        elif equals:
-            groups.append((name, []))
+        label, equals, value = item.rpartition("=")
+        if equals:
+            name = label
+            named.setdefault(name, []).extend([_number(value)] if value else [])
         elif item.endswith(":"):
-            groups.append((item[:-1], []))
+            name = item[:-1]
         else:
-            if not groups:
-                groups.append(("F", []))
-            groups[-1][1].append(_number(item))
-    features: dict[str, float] = {}
-    for name, values in groups:
-        if len(values) == 1 and name not in features:
-            features[name] = values[0]
-        else:
-            features.update({f"{name}_{i}": value for i, value in enumerate(values)})
-    return features
+            named.setdefault(name, []).append(_number(item))
+    return {
+        name if len(values) == 1 else f"{name}_{i}": value
+        for name, values in named.items()
+        for i, value in enumerate(values)
+    }
 
 
-def _number(text: str) -> float:
+def _number(text: str | float) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        raise FormatError(f"expected a number, found {text!r}") from None
+        value = math.nan
+    if not math.isfinite(value):
+        raise FormatError(f"expected a finite number, found {text!r}")
+    return value
 
 
 def _read_alignments(path: PathLike) -> list[tuple[str | None, str]]:
@@ -181,8 +186,9 @@ def _aligned(raw: RawCandidate, segment: Segment, lexicon: Lexicon) -> Candidate
             raise FormatError(f"the derivation is of another candidate: it yields {' '.join(tokens)!r}, not {text!r}")
     elif alignment and "=" in alignment:
         pairs = parse_phrase_pairs(alignment)
-    elif alignment is None and _TRACE.search(text):
-        text, pairs = _parse_trace(text)
+    if _TRACE.search(text) and not is_derivation(raw.text):
+        text, traced = _parse_trace(text)
+        pairs = traced if alignment is None else pairs
     if pairs is not None:
         alignment = format_links(links_of_pairs(pairs, segment.tokens, tokenize(text), lexicon))
     if alignment is None:
@@ -202,6 +208,8 @@ def _parse_trace(text: str) -> tuple[str, list[PhrasePair]]:
     for token in tokenize(text):
         trace = _TRACE.fullmatch(token)
         if trace:
+            if int(trace[1]) > int(trace[2]):
+                raise FormatError(f"expected a source range from left to right, found {token}")
             pairs.append(PhrasePair(tuple(range(int(trace[1]), int(trace[2]) + 1)), tuple(range(begin, len(words)))))
             begin = len(words)
         else:

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt import kernel
-from rypt.kernel import NOVEL, UNALIGNED, Bytes, Codes, Ids, Ints
+from rypt.buffers import line_buffer, link_message
+from rypt.kernel import NOVEL, UNALIGNED, Codes, Ids, Ints
 from rypt.percolation import NO, UNKNOWN, YES
 from rypt.phrases import GAP, joined_keys
 from rypt.records import Candidate, Votes
@@ -19,19 +20,19 @@ CODES = (
     "one YES", "all YES", "most YES", "more YES", "one NO", "all NO", "most NO", "more NO",
 )  # fmt: skip
 NOT_SURE, TIE, YES_ONE, NO_ONE = 3, 4, 5, 9
-TIES = {"unknown": UNKNOWN, "no": NO, "yes": YES}
+TIE_STATES = {"unknown": UNKNOWN, "no": NO, "yes": YES}
 
 
 def vote_code(yes: float, no: float, not_sure: float) -> int:
     """The pattern of the votes on one key: who is in the majority, and by how much.
 
-    >>> [CODES[vote_code(*votes)] for votes in [(1, 0, 0), (3, 1, 0), (3, 2, 0), (1, 1, 0), (0, 1, 2), (0, 2, 0)]]
+    >>> [CODES[vote_code(*votes)] for votes in [(1, 0, 0), (3, 1, 0), (3, 2, 0), (1, 1, 0), (0, 1, 1), (0, 2, 0)]]
     ['one YES', 'most YES', 'more YES', 'tie', 'not sure', 'all NO']
     """
     best, total = max(yes, no, not_sure), yes + no + not_sure
     if best == 0:
         return NOVEL
-    if [yes, no, not_sure].count(best) > 1:
+    if yes == no == best:
         return TIE
     if best == not_sure:
         return NOT_SURE
@@ -46,7 +47,7 @@ def label_states(ties: str = "unknown") -> Codes:
     states = np.zeros(len(CODES), np.int8)
     states[YES_ONE:NO_ONE] = YES
     states[NO_ONE:] = NO
-    states[TIE] = TIES[ties]
+    states[TIE] = TIE_STATES[ties]
     return states
 
 
@@ -166,28 +167,5 @@ class JudgedPhrases:
             raise FormatError(f"segment {error.args[0]!r} of a candidate is not known") from None
 
 
-def line_buffer(data: bytes, count: int) -> tuple[Bytes, Ints]:
-    """Text as bytes, and the offset of each of its ``count`` lines (and of one more after the last)."""
-    buffer = np.frombuffer(data + b"\n", np.uint8)
-    ends = np.flatnonzero(buffer == 10)
-    if count == 0:
-        return buffer, np.zeros(1, np.int64)
-    if len(ends) != count:
-        raise FormatError("a candidate or a phrase contains a line break")
-    return buffer, np.concatenate([[0], ends + 1]).astype(np.int64)
-
-
 def _power_of_two(least: int) -> int:
     return 1 << max(1, (least - 1).bit_length())
-
-
-def link_message(candidate: Candidate, wrong: int, source_size: int) -> str:
-    """What is wrong with the links of a candidate."""
-    size = len(candidate.tokens)
-    what = {
-        kernel.BAD_LINK: "expected alignment links like 3-5",
-        kernel.BAD_SOURCE: f"a link is out of range: the source has {source_size} tokens, from 0",
-        kernel.BAD_TARGET: f"a link is out of range: the candidate has {size} tokens, from 0",
-    }[wrong]
-    given = f"the alignment is {candidate.alignment!r}, the candidate {candidate.text!r}"
-    return f"segment {candidate.segment}: {what}; {given}"

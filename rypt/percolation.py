@@ -65,6 +65,8 @@ def percolate(tree: SourceTree, labels: Sequence[Label | None]) -> list[Label | 
     >>> percolate(tree, [None, Label.YES, None, None, Label.NO])
     [<Label.NO: 'NO'>, <Label.YES: 'YES'>, <Label.YES: 'YES'>, <Label.YES: 'YES'>, <Label.NO: 'NO'>]
     """
+    if len(labels) != len(tree.constituents):
+        raise ValueError(f"expected a label or None for each of {len(tree.constituents)} constituents")
     given = {Label.YES: YES, Label.NO: NO}
     states = np.array([given.get(label, UNKNOWN) if label else UNKNOWN for label in labels], dtype=np.int8)
     parents = np.array([c.parent for c in tree.constituents], dtype=np.int32)

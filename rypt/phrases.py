@@ -5,7 +5,6 @@ The phrase is made of the candidate tokens aligned with at least one source toke
 is lower-cased (an option) and composed (NFC); punctuation stays.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,11 +12,10 @@ from itertools import pairwise
 
 from rypt.alignment import Links
 from rypt.records import Span
-from rypt.text import FormatError, tokenize
+from rypt.text import FormatError, one_line, tokenize
 
 GAP = "[GAP]"
 SKIP = "[Skip]"  # one for each word of a gap, as in the authors' query files
-CASES = ("lower", "keep")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ def phrase_key(phrase: str, case: str = "lower") -> str:
     if phrase.isprintable() and "[" not in phrase and "  " not in phrase and phrase.strip(" ") == phrase != "":
         return normalize(phrase, case)
     words: list[str] = []
-    for token in tokenize(re.sub(r"[\r\n\0]", " ", phrase)):
+    for token in tokenize(one_line(phrase)):
         if token not in (GAP, SKIP):
             words.append(normalize(token, case))
         elif not words or words[-1] != GAP:

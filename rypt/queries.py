@@ -1,8 +1,11 @@
 """What to ask workers: the phrases of constituents that have no judgment yet."""
 
+import csv
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TextIO
 
 from rypt.alignment import check_links, parse_links
 from rypt.frontier import frontier
@@ -12,7 +15,6 @@ from rypt.text import FormatError, tokenize
 from rypt.trees import SourceTree
 
 Key = tuple[str, Span, str]
-SELECTIONS = ("frontier", "all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,13 @@ def queries(
             served[key] += 1
             examples.setdefault(key, (candidate.text, phrase.positions))
     ordered = sorted(served, key=lambda key: (order[key[0]], key[1], key[2]))
-    return [Query(*key, served[key], *examples[key]) for key in ordered]
+    return [Query(*key, *_source(trees[key[0]], key[1]), served[key], *examples[key]) for key in ordered]
+
+
+def _source(tree: SourceTree | None, span: Span) -> tuple[str, str]:
+    """The words of a segment, and of a constituent in it."""
+    tokens = tree.tokens if tree else ()
+    return " ".join(tokens), " ".join(tokens[slice(*span)])
 
 
 def candidate_links(candidate: Candidate, tree: SourceTree | None) -> list[list[int]]:
@@ -105,13 +113,30 @@ def pilot_line(query: Query) -> str:
 
 
 def query_record(query: Query) -> dict[str, object]:
-    """A query as JSONL: its key, how many candidates an answer serves, and one of them with the phrase's tokens."""
+    """A query as JSONL; with a label and a worker added, it can be imported as a judgment."""
     return {
         "segment": query.segment,
         "start": query.span.start,
         "stop": query.span.stop,
+        "source_text": query.source_text,
+        "source_phrase": query.source_phrase,
         "phrase": query.phrase,
         "candidates": query.candidates,
         "example": query.example,
         "positions": list(query.positions),
     }
+
+
+CSV_FIELDS = ("segment", "start", "stop", "source_text", "source_phrase", "phrase", "example", "label", "worker")
+
+
+def write_queries(found: Iterable[Query], stream: TextIO, form: str) -> None:
+    """Write queries as JSONL, as CSV with empty columns for label and worker, or as the authors' pilot wrote them."""
+    if form == "csv":
+        writer = csv.DictWriter(stream, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**query_record(query), "label": "", "worker": ""} for query in found)
+        return
+    for query in found:
+        line = pilot_line(query) if form == "pilot" else json.dumps(query_record(query), ensure_ascii=False)
+        stream.write(line + "\n")

@@ -17,13 +17,13 @@ class Label(StrEnum):
 
     @classmethod
     def parse(cls, text: str) -> "Label":
-        """Read a label as people and old files write it; a blank answer counts as NOT_SURE, as in the paper.
+        """Read a label as people and old files write it; BLANK, an answer left out, is NOT_SURE, as in the paper.
 
         >>> Label.parse("not sure"), Label.parse("yes")
         (<Label.NOT_SURE: 'NOT_SURE'>, <Label.YES: 'YES'>)
         """
         name = text.strip().upper().replace(" ", "_")
-        if name in {"NOTSURE", "BLANK", ""}:
+        if name in {"NOTSURE", "BLANK"}:
             return cls.NOT_SURE
         try:
             return cls(name)
@@ -120,11 +120,13 @@ class Votes:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A (segment, span, phrase) still without a label, and where to see it."""
+    """A (segment, span, phrase) still without a label, how many candidates it would serve, and where to see it."""
 
     segment: str
     span: Span
     phrase: str
+    source_text: str
+    source_phrase: str
     candidates: int
     example: str
     positions: tuple[int, ...]

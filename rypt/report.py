@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from rypt.model import Stats
 from rypt.nbest import by_segment
+from rypt.options import PICKS, check_option
 from rypt.records import Candidate
 from rypt.scorer import Coverage, Scorer, coverage, picks
-
-PICKS = ("first", "best")
+from rypt.text import RyptError
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class ScoreReport:
     without_parse: int
     without_candidate: int
     coverage: Coverage
-    mean: float
+    all_candidates: float
     best: float
     tied: float
     unused_keys: int
@@ -49,34 +50,39 @@ class ScoreReport:
         return record
 
 
-def score_report(
-    scorer: Scorer, candidates: Sequence[Candidate], *, pick: str = "first", ties: str = "unknown"
-) -> ScoreReport:
+def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str = "first") -> ScoreReport:
     """Score the first candidate of each segment, or the best by RYPT, as one corpus."""
-    parsed = [i for i, c in enumerate(candidates) if scorer.forest.trees[scorer.forest.index[c.segment]] is not None]
-    kept = [candidates[i] for i in parsed]
-    stats = scorer.stats(kept)
-    scores = scorer.score(stats) if kept else np.zeros(0)
+    check_option("pick", pick, PICKS)
+    parsed = scorer.forest.counts > 0
+    kept = [c for c in candidates if parsed[scorer.forest.index[c.segment]]]
+    observations = scorer.observe(kept)
+    stats = scorer.model.stats(observations)
+    scores = scorer.score(stats)
     groups = list(by_segment(kept))
+    if not groups:
+        raise RyptError("nothing to score: no segment has both a parse and a candidate")
     best, tied = picks(scores, kept)
     chosen = [indices[0] if pick == "first" else best[segment] for segment, indices in groups]
+    taken = observations.take(np.array(chosen, np.int64))
     rows = []
-    for i in chosen:
-        covered = coverage(scorer.observe([kept[i]]), ties)
+    for place, i in enumerate(chosen):
+        covered = coverage(taken.take(np.array([place])), scorer.model.ties)
         rows.append(SegmentScore(kept[i].segment, float(scores[i]), covered.before, covered.after, kept[i].text))
-    none = np.zeros((1, stats.shape[1]), np.int64)
-    total = float(scorer.score(stats[chosen].sum(axis=0) if chosen else none)[0])
     return ScoreReport(
-        score=total,
+        score=_corpus_score(scorer, stats[chosen]),
         pick=pick,
         candidates=len(kept),
         segments=rows,
         without_parse=len({c.segment for c in candidates}) - len(groups),
-        without_candidate=sum(tree is not None for tree in scorer.forest.trees) - len(groups),
-        coverage=coverage(scorer.observe([kept[i] for i in chosen]), ties),
-        mean=float(scorer.score(stats.sum(axis=0) if kept else none)[0]),
-        best=float(scorer.score(stats[list(best.values())].sum(axis=0) if best else none)[0]),
+        without_candidate=int(parsed.sum()) - len(groups),
+        coverage=coverage(taken, scorer.model.ties),
+        all_candidates=_corpus_score(scorer, stats),
+        best=_corpus_score(scorer, stats[list(best.values())]),
         tied=tied,
         unused_keys=scorer.judged.unused,
-        signature=f"{scorer.signature}|n:{len(chosen)}",
+        signature=f"{scorer.signature}|pick:{pick}|n:{len(chosen)}",
     )
+
+
+def _corpus_score(scorer: Scorer, stats: Stats) -> float:
+    return float(scorer.score(stats.sum(axis=0, keepdims=True))[0])

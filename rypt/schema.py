@@ -5,6 +5,10 @@ from sqlite_utils.migrations import Migrations
 
 APPLICATION_ID = 0x52595054  # "RYPT", so that other SQLite files are told apart
 
+VOTE_SUMS = ", ".join(  # rounded, so that 0.1 + 0.2 ties with 0.3
+    f"round(sum(weight * (label = '{name.upper()}')), 9) AS {name}" for name in ("yes", "no", "not_sure")
+)
+
 migrations = Migrations("rypt")
 
 
@@ -29,13 +33,9 @@ def m001_segments_and_judgments(db: Database) -> None:
             PRIMARY KEY (segment, start, stop, phrase, worker, origin, label, repeat)
         ) WITHOUT ROWID
     """)
-    db.execute("""
+    db.execute(f"""
         CREATE VIEW votes AS
-        SELECT segment, start, stop, phrase,
-            round(sum(weight * (label = 'YES')), 9) AS yes,
-            round(sum(weight * (label = 'NO')), 9) AS no,
-            round(sum(weight * (label = 'NOT_SURE')), 9) AS not_sure,
-            count(*) AS judgments
+        SELECT segment, start, stop, phrase, {VOTE_SUMS}, count(*) AS judgments
         FROM judgments GROUP BY segment, start, stop, phrase
     """)
     db.execute("""

@@ -1,5 +1,6 @@
 """RYPT statistics and scores of many candidates at once."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -40,6 +41,8 @@ class Coverage:
 
 class Scorer:
     """From trees and votes to statistics of candidates that add up, and the score of their sums.
+
+    Phrases of the votes are keys, as the database holds them (`rypt.phrases.phrase_key`).
 
     >>> from rypt.records import Span
     >>> trees = {"1": SourceTree.from_brackets("(S (NP (ART der) (NN patient)) (VVFIN lacht))")}
@@ -100,6 +103,10 @@ def coverage(observations: Observations, ties: str = "unknown") -> Coverage:
     )
 
 
+def _model_score(candidate: Candidate) -> float:
+    return -math.inf if candidate.score is None else candidate.score
+
+
 def picks(scores: Floats, candidates: Sequence[Candidate]) -> tuple[dict[str, int], float]:
     """The best candidate of each segment, and the mean number of candidates tied at the top.
 
@@ -113,6 +120,6 @@ def picks(scores: Floats, candidates: Sequence[Candidate]) -> tuple[dict[str, in
             best[candidate.segment], tied[candidate.segment] = i, 1
         elif scores[i] == scores[j]:
             tied[candidate.segment] += 1
-            if (candidate.score or 0.0) > (candidates[j].score or 0.0):
+            if _model_score(candidate) > _model_score(candidates[j]):
                 best[candidate.segment] = i
     return best, (sum(tied.values()) / len(tied) if tied else 0.0)

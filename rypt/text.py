@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import re
+import stat
 import sys
 import tempfile
 import zlib
@@ -74,8 +76,13 @@ def open_output(path: PathLike) -> Iterator[TextIO]:
     if str(path) == "-":
         yield sys.stdout
         return
-    target = Path(path)
+    target = Path(path).resolve()
+    mode = stat.S_IMODE(target.stat().st_mode) if target.is_file() else 0o666 & ~_umask()
     try:
+        if target.exists() and not target.is_file():  # a device or a pipe, which must not be replaced
+            with _open_for_writing(str(target), zipped=False) as stream:
+                yield stream
+            return
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
         raise InputError(path, None, error.strerror or str(error)) from None
@@ -84,10 +91,12 @@ def open_output(path: PathLike) -> Iterator[TextIO]:
         with _open_for_writing(name, zipped=target.suffix == ".gz") as stream:
             yield stream
         _flush_to_disk(name)
-        os.chmod(name, 0o666 & ~_umask())
+        os.chmod(name, mode)
         os.replace(name, target)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, name):
+            raise InputError(path, None, error.strerror or str(error)) from None
         raise
 
 
@@ -109,6 +118,20 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def one_line(text: str) -> str:
+    """Text without line breaks and NULs, which would break files of one record a line."""
+    return text if text.isprintable() else re.sub(r"[\r\n\0]+", " ", text)
+
+
+def is_one_line(text: str) -> bool:
+    """Whether a text can stand in a line of a UTF-8 file.
+
+    >>> is_one_line("das Haus"), is_one_line("das\\nHaus"), is_one_line("\\ud800")
+    (True, False, False)
+    """
+    return text.isprintable() or not re.search("[\r\n\0\ud800-\udfff]", text)
 
 
 def tokenize(text: str) -> list[str]:

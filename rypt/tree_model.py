@@ -45,6 +45,7 @@ def posteriors(
                 yes = down[classes[at + node], classes[at + parent], label]
                 message[node, label] = yes * inside[node, 1] + (1 - yes) * inside[node, 0]
                 inside[parent, label] *= message[node, label]
+            inside[parent] /= max(inside[parent, 0], inside[parent, 1])
         for node in range(count):
             parent = parents[first + node]
             if parent < 0:
@@ -69,15 +70,24 @@ class TreeModel(Expected):
     down: Floats
     emission: Floats
     temper: float = 1.0
+    ties: str = "unknown"
+    trained: str = "given"
 
     @property
     def options(self) -> str:
         """Its part of the signature."""
-        return f"model:tree|temper:{self.temper:g}"
+        return f"model:tree|temper:{self.temper:g}|ties:{self.ties}|trained:{self.trained}"
 
     @classmethod
     def fit(
-        cls, observations: Observations, truth: Codes, *, novelty: bool = True, temper: float | None = None
+        cls,
+        observations: Observations,
+        truth: Codes,
+        *,
+        novelty: bool = True,
+        temper: float | None = None,
+        ties: str = "unknown",
+        trained: str = "given",
     ) -> "TreeModel":
         """Count held-out labels (1 YES, 0 NO, -1 none), alone, in pairs of parent and child, and with their votes.
 
@@ -99,10 +109,9 @@ class TreeModel(Expected):
             ],
             axis=1,
         ).reshape(len(LENGTHS), len(LENGTHS), 2)
-        model = cls(root, down, _emissions(observations, truth, novelty), 1.0 if temper is None else temper)
-        if temper is not None:
-            return model
-        fits = [cls(model.root, model.down, model.emission, t) for t in TEMPERS]
+        emission = _emissions(observations, truth, novelty)
+        tempers = TEMPERS if temper is None else (temper,)
+        fits = [cls(root, down, emission, t, ties, trained) for t in tempers]
         return min(fits, key=lambda fit: log_loss(fit.p_yes(observations), truth))
 
     def p_yes(self, observations: Observations) -> Floats:

@@ -1,5 +1,6 @@
 """Files of source trees: one a line, in blocks, or CoNLL-U; and their segments."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rypt.conllu import tree_from_conllu
@@ -50,21 +51,21 @@ def _with_tree(segment: Segment, block: Lines, path: PathLike) -> Segment:
 def read_blocks(path: PathLike) -> Iterator[Lines]:
     """The numbered lines of each tree.
 
-    CoNLL-U has a blank line after each tree. Brackets stand one tree a line when the first line is a whole tree,
-    otherwise a tree goes on until its brackets are closed.
+    CoNLL-U has a blank line after each tree. Brackets stand one tree a line when every line begins one, otherwise a
+    tree goes on until its brackets are closed.
     """
     lines = list(read_lines(path))
     first = next((line for _, line in lines if line.strip()), "")
     if _is_conllu([(1, first)]):
         yield from _conllu_blocks(lines)
-    elif first.count("(") == first.count(")"):
+    elif all(line.startswith("(") or not line.strip() for _, line in lines):
         yield from ([line] for line in lines)
     else:
         yield from _bracket_blocks(lines, path)
 
 
 def _is_conllu(block: Lines) -> bool:
-    return any(line.startswith("#") or "\t" in line.strip() for _, line in block)
+    return any(re.match(r"#|\d+([-.]\d+)?\t", line) for _, line in block)
 
 
 def _conllu_blocks(lines: Lines) -> Iterator[Lines]:

@@ -4,6 +4,7 @@ A constituent is a *distinct span*: a unary chain is one constituent, pretermina
 empty elements do not. Constituents stand in pre-order, so a parent always comes before its children.
 """
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -16,9 +17,10 @@ from rypt.text import FormatError
 
 ESCAPES = {
     "-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}",
-    "*lrb*": "(", "*rrb*": ")",
+    "*lrb*": "(", "*rrb*": ")", "\\/": "/", "\\*": "*",
 }  # fmt: skip
-QUOTES = dict.fromkeys(["``", "''", "“", "”", "„", "&quot;"], '"')
+QUOTES = {**dict.fromkeys(["``", "''", "“", "”", "„"], '"'), **dict.fromkeys(["`", "‘", "’", "‚"], "'")}
+_ESCAPE = re.compile("|".join(map(re.escape, ESCAPES)), re.IGNORECASE)
 _ATOMS = re.compile(r"[()]|[^\s()]+")
 
 
@@ -54,7 +56,7 @@ class SourceTree:
         """Nest spans, given outer before inner; equal ones become one, words without a node of their own get one."""
         given = list(spans)
         bare = set(range(len(tokens))) - {span.start for span, _ in given if len(span) == 1}
-        given += [(Span(i, i + 1), "") for i in bare]
+        given += [(Span(i, i + 1), "X") for i in bare]
         if tokens and not any(span == (0, len(tokens)) for span, _ in given):
             given.insert(0, (Span(0, len(tokens)), "ROOT"))
         given.sort(key=lambda item: (item[0].start, -item[0].stop))
@@ -102,7 +104,7 @@ class SourceTree:
     def matched(self, tokens: Sequence[str]) -> "SourceTree":
         """The same tree over the source's own tokens; a token that differs is named.
 
-        Case, Unicode composition, bracket escapes and the style of quotation marks may differ.
+        Case, Unicode composition, escapes (``-LRB-``, ``&apos;``) and the style of quotation marks may differ.
         """
         for i, (ours, theirs) in enumerate(zip(self.tokens, tokens, strict=False)):
             if _comparable(ours) != _comparable(theirs):
@@ -119,7 +121,7 @@ class SourceTree:
             while open_nodes and open_nodes[-1] != node.parent:
                 open_nodes.pop()
                 parts.append(")")
-            parts.append(f" ({node.label or 'X'}")
+            parts.append(f" ({node.label}")
             open_nodes.append(i)
             if not self.children[i]:
                 parts.append(" " + _escaped(self.tokens[node.span.start]))
@@ -164,12 +166,13 @@ def _category(label: str) -> str:
     >>> [_category(label) for label in ["NP-SBJ-1", "PP=2", "-LRB-", "$,", "NN##case=nom##"]]
     ['NP', 'PP', '-LRB-', '$,', 'NN']
     """
-    return label if label.startswith("-") else re.split(r"[-=]|##", label)[0]
+    parts = label.split("+")
+    return "+".join(part if part.startswith("-") else re.split(r"[-=]|##", part)[0] for part in parts)
 
 
 def unescape(token: str) -> str:
     """A leaf as it stands in the source text: ``-LRB-`` is an opening bracket."""
-    return ESCAPES.get(token.lower(), token.replace("\\/", "/").replace("\\*", "*"))
+    return _ESCAPE.sub(lambda found: ESCAPES[found[0].lower()], token)
 
 
 def _escaped(token: str) -> str:
@@ -177,5 +180,5 @@ def _escaped(token: str) -> str:
 
 
 def _comparable(token: str) -> str:
-    plain = unescape(token)
+    plain = unescape(html.unescape(token))
     return unicodedata.normalize("NFC", QUOTES.get(plain, plain)).casefold()

@@ -27,7 +27,7 @@ def test_bad_links(text):
         parse_links(text)
 
 
-@pytest.mark.parametrize("text", ["0-1", "0=", "=1", "0-=1", "a=b"])
+@pytest.mark.parametrize("text", ["0-1", "0=", "=1", "0-=1", "a=b", "0-9999999999=0"])
 def test_bad_phrase_pairs(text):
     with pytest.raises(FormatError, match="expected phrase alignments"):
         parse_phrase_pairs(text)
@@ -45,7 +45,8 @@ def test_a_lexicon_gives_the_word_links_of_a_pair(tmp_path):
     table.write_text(
         "Offizielle sind ||| official are ||| 0-0 1-1\n"
         "das haus ||| the house ||| 0.5 0.4 ||| 0-0 1-1 ||| 3 2 1\n"
-        "offizielle sind ||| official are ||| 0-1\n",
+        "offizielle sind ||| official are ||| 0-1\n"
+        "ein pair ||| an pair ||| 0.5 ||| ||| 1\n",
         encoding="utf-8",
     )
     lexicon = Lexicon.read(table)
@@ -54,6 +55,8 @@ def test_a_lexicon_gives_the_word_links_of_a_pair(tmp_path):
     assert lexicon.links(pair, source, ["official", "forecasts", "are"]) == ((0, 0), (2, 2))
     assert lexicon.links(pair, source, ["an", "unknown", "pair"]) == ((0, 0), (0, 2), (2, 0), (2, 2))
     assert lexicon.links(PhrasePair((0, 1), (0, 1)), ["das", "Haus"], ["The", "house"]) == ((0, 0), (1, 1))
+    every = ((0, 0), (0, 1), (1, 0), (1, 1))  # a table without alignments says nothing
+    assert lexicon.links(PhrasePair((0, 1), (0, 1)), ["ein", "pair"], ["an", "pair"]) == every
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import pytest
 from rypt.calibration import scorer_from_database
 from rypt.campaign import Campaign
 from rypt.database import JudgmentDatabase
-from rypt.records import Candidate, Judgment, Label, Segment, Span
+from rypt.records import Candidate, Judgment, Label, Segment, Span, Votes
+from rypt.scorer import Scorer
 from rypt.text import RyptError
 from rypt.trees import SourceTree
 
@@ -45,8 +46,25 @@ def test_priors_come_from_the_labels(unknown):
 
 
 def test_unknown_model_is_named():
-    with pytest.raises(RyptError, match="expected a model"):
+    with pytest.raises(RyptError, match="expected model as one of"):
         scorer_from_database(TREES, database("ab"), [], model="forest")
+
+
+@pytest.mark.parametrize(("model", "hold_out"), [("table", "worker"), ("tree", "worker"), ("table", "origin")])
+def test_workers_who_always_disagree_teach_that_labels_are_worth_little(model, hold_out):
+    """Each worker's own labels would predict themselves perfectly; the others' labels predict the opposite."""
+    db = JudgmentDatabase(":memory:")
+    db.add_segments([Segment("1", "a b", str(TREES["1"]))])
+    said = [("a", Label.YES, Label.NO), ("b", Label.NO, Label.YES)]
+    for worker, first, second in said:
+        for n in range(40):
+            key = {"worker": worker, "origin": worker}
+            db.add([Judgment("1", Span(0, 1), f"x{n}", first if n % 2 else second, **key)])
+    candidates = [Candidate("1", f"x{n} y", "0-0 1-1") for n in range(40)]
+    scorer = scorer_from_database(TREES, db, candidates, model=model, hold_out=hold_out)
+    one_says_yes = [Votes("1", Span(0, 1), "x0", 1, 0)]
+    p = scorer.model.p_yes(Scorer(TREES, one_says_yes).observe(candidates[:1]))
+    assert p[1] < 0.5
 
 
 def test_all_models_rank_the_demo_much_alike(demo_campaign):

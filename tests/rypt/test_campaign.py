@@ -3,6 +3,7 @@
 import pytest
 
 from rypt.campaign import Campaign, create, read_source
+from rypt.settings import Languages
 from rypt.text import InputError, RyptError
 
 FILES = {
@@ -35,7 +36,7 @@ def make(texts, **changes):
 
 
 def test_made_and_opened_again(texts):
-    make(texts, languages=("de", "en"))
+    make(texts, languages=Languages("de", "en"))
     campaign = Campaign.open(texts / "campaign")
     assert [segment.text for segment in campaign.segments] == ["das Haus", "ja"]
     assert campaign.segments[0].language == "de"
@@ -54,7 +55,7 @@ def test_lists_merge_without_duplicates(texts):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("trees", "(NP (ART das) (NN Haus)\n()\n", "trees:1: unbalanced brackets"),
+        ("trees", "(NP (ART das) (NN Haus)\n()\n", "trees:1: segment 0: unbalanced brackets"),
         ("trees", "(NP (ART das) (NN Hof))\n()\n", "trees:1: segment 0: token 1 is 'Haus' in the source and 'Hof'"),
         ("nbest", "0 ||| the house ||| ||| -1 ||| 0-0 1-7\n", "nbest:1: segment 0: a link is out of range"),
         ("ref", "the house\n", "ref:1: expected 2 lines"),
@@ -64,7 +65,7 @@ def test_lists_merge_without_duplicates(texts):
             '{"id": 1, "text": "a"}\n{"id": 1, "text": "b"}\n',
             "source:2: segment 1 is there already with another text",
         ),
-        ("source", '{"id": 1}\n', "source:1: expected a JSON object with id and text"),
+        ("source", '{"id": 1}\n', "source:1: expected a field text"),
     ],
 )
 def test_nothing_is_written_when_something_is_wrong(texts, name, text, message):
@@ -91,7 +92,14 @@ def test_candidates_are_required(texts):
         ("[files]\nsource = 3 4\n", "expected TOML"),
         ("[files]\nsource = 'source'\nsauce = 'x'\n", "unknown setting 'sauce'"),
         ("[fils]\n", "unknown section \\[fils\\]"),
-        ("[files]\ntrees = 'trees'\n", "missing setting"),
+        ("[files]\ntrees = 'trees'\n", "a setting of \\[files\\] is missing"),
+        ("files = 3\n", "expected \\[files\\] as a section, found 3"),
+        ("[files]\nsource = 3\n", "expected source in \\[files\\] as a text, found 3"),
+        ("[files]\nsource = 's'\nnbest = 'nb'\n", "expected nbest in \\[files\\] as a list of texts, found 'nb'"),
+        ("[files]\nsource = 's'\n[scoring]\nmax_len = '4'\n", "expected max_len in \\[scoring\\] as a whole number"),
+        ("[files]\nsource = 's'\n[scoring]\nmax_len = 0\n", "expected max_len of at least 1"),
+        ("[files]\nsource = 's'\n[scoring]\nties = 'coin'\n", "expected ties as one of unknown, no, yes"),
+        ("languages = 'de'\n[files]\nsource = 's'\n", "expected \\[languages\\] as a section"),
     ],
 )
 def test_bad_settings(texts, settings, message):

@@ -78,6 +78,18 @@ def test_score_json_and_segments(capsys, demo_campaign):
 
 
 @pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["--pick", "best"], ["pick:best"]),
+        (["--model", "tree", "--ties", "no"], ["model:tree", "ties:no", "trained:held-out-worker"]),
+    ],
+)
+def test_every_choice_is_in_the_signature(capsys, demo_campaign, options, parts):
+    signature = json.loads(run(capsys, "score", demo_campaign, "--json", *options)[1])["signature"]
+    assert all(part in signature.split("|") for part in parts)
+
+
+@pytest.mark.parametrize(
     "options", [("--model", "table"), ("--model", "tree"), ("--unknown", "ignore"), ("--ties", "no")]
 )
 def test_scoring_options_are_in_the_signature(capsys, demo_campaign, options):

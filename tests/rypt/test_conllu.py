@@ -75,6 +75,8 @@ def test_any_dependency_tree_gives_nested_constituents_over_all_words(data):
         (block((1, "a", 2), (2, "b", 1)), "circle"),
         (block((1, "a", 7)), "has head 7, but there are 1 words"),
         (["1\ta\t_"], "expected 10 columns"),
+        (["1-0\tim" + "\t_" * 8, *block((1, "in", 0))], "expected word 1"),
+        (["1-2\tim" + "\t_" * 8, *block((1, "in", 0))], "goes on to word 2, but there are 1 words"),
         (block((2, "a", 0)), "expected word 1"),
         (["1\ta\t_\t_\t_\t_\t_\tdep"], "expected word 1 with the number of its head"),
     ],

@@ -20,7 +20,7 @@ from rypt.database import DatabaseError, JudgmentDatabase
 from rypt.exchange import import_file
 from rypt.records import Judgment, Label, Segment, Span, Votes
 from rypt.schema import APPLICATION_ID, migrations
-from rypt.text import FormatError
+from rypt.text import FormatError, RyptError
 
 RYPT = [sys.executable, "-c", "from rypt.cli import main; main()"]
 SEGMENT = Segment("s", "der Patient wurde isoliert .", "(S (NP (A der) (N Patient)) (V wurde) (VP isoliert) (. .))")
@@ -164,7 +164,7 @@ def test_case_is_fixed_when_the_database_is_made(tmp_path: Path) -> None:
         other = "lower" if case == "keep" else "keep"
         with pytest.raises(DatabaseError, match=f"case:{case}; case:{other} needs a database of its own"):
             JudgmentDatabase(path, case=other)
-    with pytest.raises(DatabaseError, match="expected case lower or keep"):
+    with pytest.raises(RyptError, match="expected case as one of lower, keep"):
         JudgmentDatabase(tmp_path / "upper.db", case="upper")
 
 

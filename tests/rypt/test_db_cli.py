@@ -113,11 +113,19 @@ def test_import_says_what_became_of_the_lines(run: Run, one: Path, tmp_path: Pat
     complaint = "expected a label YES, NO or NOT_SURE, found 'maybe'"
     assert failed(run("import", "j.db", "a.csv")) == f"a.csv:4: {complaint}"
     assert len(content(one)) == 1
-    counts = "a.csv: 1 judgments added, 1 already there, 1 refused; 0 segments added\n"
+    counts = "a.csv: 1 judgments added, 1 already there, 0 unanswered, 1 refused; 0 segments added\n"
     assert run("import", "j.db", "a.csv", "--skip-refused") == (0, counts, f"a.csv:4: refused: {complaint}\n")
     again = run("import", "j.db", "a.csv", "--skip-refused", "--json")
     assert (again.code, again.err) == (0, "")
-    facts = {"file": "a.csv", "added": 0, "already": 2, "segments": 0, "refused": 1, "refusals": [[4, complaint]]}
+    facts = {
+        "file": "a.csv",
+        "added": 0,
+        "already": 2,
+        "segments": 0,
+        "unanswered": 0,
+        "refused": 1,
+        "refusals": [[4, complaint]],
+    }
     assert json.loads(again.out) == [facts]
 
 
@@ -126,7 +134,7 @@ def test_import_reads_stdin_and_makes_a_database_that_keeps_case(run: Run, tmp_p
     lines += json.dumps({"Seg": "s", "first": 0, "last": 1, "phrase": "The patient", "label": "NO"}) + "\n"
     options = ["--rename", "Seg=segment", "--set", "worker=v", "--set", "source=hit", "--case", "keep"]
     done = run_process(tmp_path, "import", "new.db", "-", *options, input=lines)
-    assert done == (0, "-: 1 judgments added, 0 already there, 0 refused; 1 segments added\n", "")
+    assert done == (0, "-: 1 judgments added, 0 already there, 0 unanswered, 0 refused; 1 segments added\n", "")
     assert content(tmp_path / "new.db") == [Judgment("s", Span(0, 2), "The patient", Label.NO, "v", source="hit")]
     assert "<stdin>:1: expected a JSON object" in failed(run_process(tmp_path, "import", "new.db", "-", input="{\n"))
     assert "new.db: compares phrases with case:keep" in failed(run("import", "new.db", "x", "--case", "lower"))
@@ -140,11 +148,12 @@ def test_import_of_several_files_keeps_those_before_the_bad_one(run: Run, one: P
 
 
 def test_replace_trees(run: Run, one: Path, tmp_path: Path) -> None:
-    (tmp_path / "s.jsonl").write_text(json.dumps({"id": "s", "text": SEGMENT.text, "tree": "(S x)"}))
+    flat = f"(S {SEGMENT.text})"
+    (tmp_path / "s.jsonl").write_text(json.dumps({"id": "s", "text": SEGMENT.text, "tree": flat}))
     assert "s.jsonl:1: j.db: segment s is there with another tree" in failed(run("import", "j.db", "s.jsonl"))
     assert run("import", "j.db", "s.jsonl", "--replace-trees").code == 0
     with JudgmentDatabase(one, readonly=True) as db:
-        assert db.segments()[0].tree == "(S x)"
+        assert db.segments()[0].tree == flat
 
 
 def test_export_goes_to_stdout_and_to_files_and_comes_back(run: Run, one: Path, tmp_path: Path) -> None:

@@ -40,6 +40,12 @@ def test_a_second_run_uses_what_is_there(tmp_path):
         assert list(db.judgments()) == before
 
 
+def test_an_interrupted_demo_goes_on(tmp_path):
+    (tmp_path / "source.de").write_text("half")
+    campaign = open_demo(tmp_path)
+    assert len(campaign.segments) == 40
+
+
 def test_a_folder_with_other_things_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(InputError, match="expected a new or empty folder"):

@@ -40,6 +40,8 @@ def test_words_without_source_and_source_without_words_stay_unaligned():
         ("(S{0-2} a)) b", "unbalanced"),
         ("(S{0-2} a) b", "after its end"),
         ("a b", "expected a derivation"),
+        ("(S{0-3} (Y{3-2} c))", "from left to right, found 3-2"),
+        ("(S{0-9999999999} a)", "expected a derivation"),
         ("(S{0-2} (X{1-3} a))", "node 1-3 lies outside its parent 0-2"),
     ],
 )

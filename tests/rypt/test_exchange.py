@@ -160,11 +160,12 @@ def test_the_origin_0_is_an_origin() -> None:
 
 def test_columns_are_renamed_and_filled_and_spans_may_include_their_last_token() -> None:
     db = database()
-    text = 'seg\tfirst\tlast\ttranslation\tlabel\n\ns\t0\t1\tThe  [Skip] [Skip] "patient\tnot sure\r\ns\t2\t2\twas\t\n'
+    text = "seg\tfirst\tlast\ttranslation\tlabel\n\n"
+    text += 's\t0\t1\tThe  [Skip] [Skip] "patient\tnot sure\r\ns\t2\t2\twas\tBLANK\ns\t3\t3\tx\t\n'
     result = take(
         db, text, rename={"seg": "segment", "translation": "phrase"}, defaults={"worker": "v", "source": "hit"}
     )
-    assert result == Imported(added=2)
+    assert result == Imported(added=2, unanswered=1)
     keep: dict[str, Any] = {"worker": "v", "source": "hit"}
     assert list(db.judgments()) == [
         Judgment("s", Span(0, 2), 'the [GAP] "patient', Label.NOT_SURE, **keep),
@@ -248,7 +249,12 @@ BAD_LINES = [
     ('{"id": "s"}', "expected a label .* or a text"),
     ('{"text": "ohne Namen"}', "expected a field id"),
     ('{"id": "s", "text": "die Patientin"}', "segment s is there with another text: 'der Patient"),
-    (json.dumps({"id": "s", "text": SEGMENTS[0].text, "tree": "(S x)"}), "with another tree .--replace-trees"),
+    (
+        json.dumps({"id": "s", "text": SEGMENTS[0].text, "tree": f"(FLAT {SEGMENTS[0].text})"}),
+        "with another tree .--repl",
+    ),
+    (json.dumps({"id": "n", "text": "neu", "tree": "(S (A neu)"}), "segment n: unbalanced brackets"),
+    (json.dumps({"id": "n", "text": "neu", "tree": "(S alt)"}), "token 0 is 'neu' in the source and 'alt'"),
     ('{"id": "n", "text": "neu", "tree": ["S"]}', "tree"),
 ]
 

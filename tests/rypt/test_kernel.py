@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rypt import kernel
-from rypt.observations import line_buffer
+from rypt.buffers import line_buffer
 from rypt.text import FormatError
 
 

@@ -23,7 +23,14 @@ def test_treatments(unknown, score):
 
 def test_smoothed_adds_five_nodes_a_segment_at_the_prior():
     sums = np.array([[6, 2, 4, 12, 2]])
-    assert Percolation("smoothed", prior=PRIOR).score(sums)[0] == pytest.approx((6 + 10 * 0.6) / (8 + 10))
+    model = Percolation("smoothed", prior=PRIOR)
+    assert model.score(sums)[0] == pytest.approx((6 + 10 * 0.6) / (8 + 10))
+    scorer = Scorer(
+        {"1": SourceTree.from_brackets("(S (A a) (B b))")}, [Votes("1", Span(0, 1), "x", 1, 0)], model=model
+    )
+    stats = scorer.stats([Candidate("1", "x", "0-0")])
+    assert stats.tolist() == [[1, 0, 2, 3, 1]]
+    assert model.p_yes(scorer.observe([Candidate("1", "x", "0-0")])).tolist() == [0.6, 1.0, 0.6]
 
 
 def test_prior_by_length():
@@ -70,8 +77,12 @@ def test_bad_options(unknown, ties):
 @pytest.mark.parametrize(("ties", "counts"), [("unknown", (0, 0)), ("no", (0, 1)), ("yes", (1, 0))])
 def test_ties(ties, counts):
     trees = {"1": SourceTree.from_brackets("(X a)")}
+    candidate = [Candidate("1", "x", "0-0")]
     scorer = Scorer(trees, [Votes("1", Span(0, 1), "x", 1, 1)], model=Percolation(ties=ties))
-    assert tuple(scorer.stats([Candidate("1", "x", "0-0")])[0, :2]) == counts
+    assert tuple(scorer.stats(candidate)[0, :2]) == counts
+    for votes in [(1, 0, 1), (0, 1, 1)]:  # a tie with NOT_SURE is nobody's YES or NO
+        scorer = Scorer(trees, [Votes("1", Span(0, 1), "x", *votes)], model=Percolation(ties=ties))
+        assert tuple(scorer.stats(candidate)[0, :2]) == (0, 0)
 
 
 def test_table_learns_what_each_state_is_worth():
@@ -86,6 +97,16 @@ def test_table_learns_what_each_state_is_worth():
     assert root < 0.02
     assert no < 0.02
     assert yes == pytest.approx(0.5, abs=0.02)
+
+
+def test_table_tells_unaligned_constituents_from_unknown_ones():
+    observed = JudgedPhrases(Forest({"1": SourceTree.from_brackets("(S (A a) (B b))")}), []).observe(
+        [Candidate("1", "x", "0-0")] * 100, "lower"
+    )
+    table = CalibratedTable.fit(observed, np.tile(np.array([1, 1, 0], np.int8), 100))
+    _, aligned, unaligned = table.p_yes(observed)[:3]
+    assert aligned > 0.9
+    assert unaligned < 0.1
 
 
 def test_yes_share_by_length_shrinks_to_the_overall_share():

@@ -30,6 +30,8 @@ def read(tmp_path, text, alignments=None, **options):
         ("0 ||| the old house ||| LM0= -1 ||| -4.5 ||| 0=0 1-2=1-2", "the old house", "0-0 1-1 1-2 2-1 2-2"),
         ("0 ||| the |0-0| old house |1-2| ||| lm=-1 ||| -4.5", "the old house", "0-0 1-1 1-2 2-1 2-2"),
         ("0 ||| (S{0-3} the (X{1-2} old) house) ||| lm=-1 ||| -4.5", "the old house", "0-0 0-2 1-1 2-0 2-2"),
+        ("0 ||| the |0-0| old house |1-2| ||| lm=-1 ||| -4.5 ||| 0-0 1-1 2-2", "the old house", "0-0 1-1 2-2"),
+        ("0 ||| the house ||| lm=-1 ||| -4.5 ||| (S{0-3} (X{0-1} the) (X{1-3} house))", "the house", "0-0 1-1 2-1"),
         ("0 ||| house ||| LM0= -1 ||| -4.5 |||", "house", ""),
         (
             json.dumps({"id": 0, "candidate": "the house", "alignment": "0-0 2-1", "score": -4.5}),
@@ -46,6 +48,10 @@ def test_dialects(tmp_path, line, text, links):
 def test_features_are_kept(tmp_path):
     (candidate,) = read(tmp_path, "0 ||| x ||| LM0= -1.5 TM0= -2 -3 oov=1 ||| -4 ||| 0-0\n")
     assert candidate.features == {"LM0": -1.5, "TM0_0": -2, "TM0_1": -3, "oov": 1}
+    (candidate,) = read(tmp_path, "0 ||| x ||| lm= -1 lm= -2 d: 0.5 0.25 7 ||| -4 ||| 0-0\n")
+    assert candidate.features == {"lm_0": -1, "lm_1": -2, "d_0": 0.5, "d_1": 0.25, "d_2": 7}
+    (candidate,) = read(tmp_path, "0 ||| x ||| 1 2 ||| -4 ||| 0-0\n")
+    assert candidate.features == {"F_0": 1, "F_1": 2}
 
 
 def test_plain_output_with_alignments(tmp_path):
@@ -81,10 +87,18 @@ GOOD = "1 ||| yes ||| ||| -1 ||| 0-0\n"
         ("0 ||| the house ||| ||| -1 ||| 0-0 1x1\n", "list:2: segment 0: expected alignment links like 3-5"),
         ("7 ||| the house ||| ||| -1 ||| 0-0\n", "list:2: segment '7' is not in the source"),
         ("0 ||| the house ||| ||| -1\n", "list:2: expected an alignment"),
-        ("0 ||| the house ||| LM0= x ||| -1 ||| 0-0\n", "list:2: expected a number, found 'x'"),
-        ("0 ||| the house ||| ||| many ||| 0-0\n", "list:2: expected a number, found 'many'"),
+        ("0 ||| the house ||| LM0= x ||| -1 ||| 0-0\n", "list:2: expected a finite number, found 'x'"),
+        ("0 ||| the house ||| ||| many ||| 0-0\n", "list:2: expected a finite number, found 'many'"),
         ('{"id": 0, "alignment": ""}\n', "list:2: expected a field candidate"),
         ("{not json}\n", "list:2: expected a JSON object"),
+        ("0 ||| x ||| LM0= nan ||| -1 ||| 0-0\n", "list:2: expected a finite number, found 'nan'"),
+        ("0 ||| a\0b ||| ||| -1 ||| 0-0\n", "list:2: expected text, found a NUL character"),
+        ("0 ||| a |1-0| ||| ||| -1\n", "list:2: expected a source range from left to right"),
+        ('{"id": 0, "candidate": null, "alignment": ""}\n', "list:2: expected the candidate as one line of text"),
+        ('{"id": 0, "candidate": "a\\nb", "alignment": ""}\n', "list:2: expected the candidate as one line of text"),
+        ('{"id": 0, "candidate": "a", "alignment": [0]}\n', "list:2: expected the alignment as one line of text"),
+        ('{"id": 0, "candidate": "a", "alignment": "", "score": "x"}\n', "list:2: expected a finite number"),
+        ("0 ||| |0-9999999999| x ||| ||| -1 ||| 0-0 9-0\n", "list:2: segment 0: a link is out of range"),
         (
             json.dumps({"id": 0, "candidate": "a house", "alignment": "(S{0-3} the house)"}) + "\n",
             "list:2: the derivation is of another candidate: it yields 'the house', not 'a house'",

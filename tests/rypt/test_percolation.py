@@ -1,5 +1,6 @@
 """NO up and YES down: against the rule written out, and its properties."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import reference_percolate, trees
@@ -96,6 +97,11 @@ def test_between_a_yes_above_and_a_no_below_nothing_is_known():
     assert after[spans["0-2"]] is None
     assert after[spans["1-2"]] is None  # YES does not jump over a blocked constituent
     assert after[spans["3-4"]] == Label.YES
+
+
+def test_a_label_for_each_constituent_is_needed():
+    with pytest.raises(ValueError, match="for each of 3 constituents"):
+        percolate(SourceTree.from_brackets("(A (x x) (y y))"), [Label.YES])
 
 
 def test_not_sure_does_not_percolate():

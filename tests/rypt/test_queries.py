@@ -1,14 +1,18 @@
 """What is asked."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from reference import corpora, reference_phrase
 
+from rypt.database import JudgmentDatabase
+from rypt.exchange import import_file
 from rypt.frontier import frontier
 from rypt.phrases import Phrase
-from rypt.queries import QueryLimits, pilot_line, queries, query_record
-from rypt.records import Candidate, Span
-from rypt.text import FormatError
+from rypt.queries import QueryLimits, pilot_line, queries, query_record, write_queries
+from rypt.records import Candidate, Segment, Span
+from rypt.text import FormatError, open_output
 from rypt.trees import SourceTree
 
 TREES = {"1": SourceTree.from_brackets("(S (NP (ART der) (NN patient)) (VAFIN wurde) (VVPP isoliert) ($. .))")}
@@ -48,9 +52,33 @@ def test_all_constituents():
 def test_the_example_shows_where_the_phrase_stands():
     query = next(q for q in queries(TREES, CANDIDATES, max_len=2) if "[GAP]" in q.phrase)
     assert query_record(query) == {
-        "segment": "1", "start": 0, "stop": 2, "phrase": "the [GAP] patient", "candidates": 1,
+        "segment": "1", "start": 0, "stop": 2, "source_text": "der patient wurde isoliert .",
+        "source_phrase": "der patient", "phrase": "the [GAP] patient", "candidates": 1,
         "example": "the very old patient .", "positions": [0, 3],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_answered_queries_import_as_judgments(form, tmp_path):
+    """The list goes out, labels are written into it, it comes back; what is left blank is asked again."""
+    db = JudgmentDatabase(":memory:")
+    db.add_segments([Segment("1", "der patient wurde isoliert .")])
+    found = queries(TREES, CANDIDATES, max_len=2)
+    path = tmp_path / f"queries.{form}"
+    with open_output(path) as stream:
+        write_queries(found, stream, form)
+    if form == "csv":
+        text = path.read_text().replace("was isolated .,,\n", "was isolated .,NO,me\n")
+    else:
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        answers = ["NO" if "was isolated" in record["example"] else "" for record in records]
+        lines = [json.dumps({**r, "label": a, "worker": "me"}) for r, a in zip(records, answers, strict=True)]
+        text = "".join(line + "\n" for line in lines)
+    path.write_text(text)
+    result = import_file(db, path)
+    assert (result.added, result.unanswered) == (4, 1)
+    judged = {(v.segment, v.span, v.phrase) for v in db.votes()}
+    assert [q.phrase for q in queries(TREES, CANDIDATES, max_len=2, judged=judged)] == ["the [GAP] patient"]
 
 
 def test_pilot_form():

@@ -147,6 +147,26 @@ def test_picks_break_ties_by_model_score_then_order():
     best, tied = picks(np.array([0.5, 0.5, 0.1]), candidates)
     assert best == {"1": 1, "2": 2}
     assert tied == 1.5
+    unscored = [Candidate("1", "a", "", score=-3.0), Candidate("1", "b", "")]
+    assert picks(np.array([0.5, 0.5]), unscored)[0] == {"1": 0}
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 127, 128, 129, 200])
+def test_phrases_that_cross_the_words_of_a_bit_set(size):
+    """One constituent aligned with every token of a long candidate, and with every second one."""
+    text = " ".join(f"t{i}" for i in range(size))
+    gaps = " [GAP] ".join(f"t{i}" for i in range(0, size, 2))
+    for step, phrase in ((1, text), (2, gaps)):
+        links = " ".join(f"0-{i}" for i in range(0, size, step))
+        scorer = Scorer(PATIENT, [Votes("1", Span(0, 1), phrase, 1, 0)])
+        assert coverage(scorer.observe([Candidate("1", text, links)])).yes == 1
+
+
+def test_contradictions_are_counted():
+    votes = [Votes("1", Span(0, 2), "the patient", 1, 0), Votes("1", Span(1, 2), "patient", 0, 1)]
+    covered = coverage(Scorer(PATIENT, votes).observe([Candidate("1", "the patient", "0-0 1-1")]))
+    assert (covered.conflicts, covered.unaligned, covered.yes, covered.no) == (1, 3, 1, 1)
+    assert (covered.percolated_yes, covered.percolated_no) == (1, 0)
 
 
 def test_signature_names_every_choice():

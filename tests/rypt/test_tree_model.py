@@ -20,8 +20,6 @@ from rypt.trees import SourceTree
 def test_posteriors_equal_enumeration(tree, seed):
     rng = np.random.default_rng(seed)
     count = len(tree.constituents)
-    if count > 10:
-        return
     size = len(LENGTHS)
     emission = rng.random((len(CODES), 2))
     model = TreeModel(rng.random(size), rng.random((size, size, 2)), emission, temper=0.7)
@@ -70,6 +68,14 @@ def test_the_temper_has_the_smallest_log_loss():
     for temper in (0.1, 0.5, 1.0):
         other, _, _ = learned(temper=temper)
         assert log_loss(best.p_yes(observed), truth) <= log_loss(other.p_yes(observed), truth) + 1e-12
+
+
+def test_a_flat_tree_of_thousands_does_not_underflow():
+    tree = SourceTree.from_spans([f"w{i}" for i in range(4000)], [])
+    model, _, _ = learned()
+    observed = JudgedPhrases(Forest({"1": tree}), []).observe([Candidate("1", "", "")], "lower")
+    p = model.p_yes(observed)
+    assert np.isfinite(p).all()
 
 
 def test_log_loss():

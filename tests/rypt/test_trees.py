@@ -61,6 +61,11 @@ def test_deep_trees():
     assert SourceTree.from_brackets(str(tree)) == tree
 
 
+def test_a_bracket_inside_a_token_and_a_bracket_label_read_back():
+    tree = SourceTree.from_spans(["1)", ":-("], [(Span(0, 1), "NP+-LRB-")])
+    assert SourceTree.from_brackets(str(tree)) == tree
+
+
 @given(trees())
 def test_text_form_reads_back(tree):
     assert SourceTree.from_brackets(str(tree)) == tree
@@ -96,8 +101,9 @@ def test_crossing_spans_are_refused():
 
 
 def test_matching_ignores_case_composition_escapes_and_quotation_marks():
-    tree = SourceTree.from_brackets("(S (X ``) (X Größe) (X -LRB-) (X ''))")
-    assert tree.matched(['"', "gro\u0308ße", "(", '"']).tokens == ('"', "gro\u0308ße", "(", '"')
+    tree = SourceTree.from_brackets("(S (X ``) (X Größe) (X -LRB-) (X '') (X 's) (X &))")
+    source = ['"', "gro\u0308ße", "(", '"', "&apos;s", "&amp;"]
+    assert tree.matched(source).tokens == tuple(source)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,51 @@
+"""Codes of votes, and observations of some candidates."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import corpora, reference_label
+
+from rypt.calibration import concatenate
+from rypt.observations import CODES, label_states, vote_code
+from rypt.percolation import NO, UNKNOWN, YES
+from rypt.records import Span, Votes
+from rypt.scorer import Scorer
+
+STATES = {None: UNKNOWN, "YES": YES, "NO": NO}
+
+
+@given(st.tuples(*[st.integers(0, 4)] * 3))
+def test_the_state_of_a_code_is_the_majority(votes):
+    state = label_states()[vote_code(*map(float, votes))]
+    assert state == STATES[reference_label(Votes("1", Span(0, 1), "x", *map(float, votes)))]
+
+
+@pytest.mark.parametrize(
+    ("votes", "code"),
+    [
+        ((0, 0, 0), "novel"),
+        ((0.4, 0, 0), "one YES"),
+        ((0, 6, 2), "most NO"),
+        ((0, 5, 3), "more NO"),
+        ((2, 2, 2), "tie"),
+    ],
+)
+def test_codes(votes, code):
+    assert CODES[vote_code(*votes)] == code
+
+
+@settings(max_examples=50)
+@given(corpora(), st.data())
+def test_taking_and_joining_candidates(corpus, data):
+    trees, candidates, votes = corpus
+    scorer = Scorer(trees, votes)
+    chosen = np.array(data.draw(st.lists(st.integers(0, len(candidates) - 1)) if candidates else st.just([])), np.int64)
+    observations = scorer.observe(candidates)
+    taken = observations.take(chosen)
+    direct = scorer.observe([candidates[i] for i in chosen])
+    assert taken.codes.tolist() == direct.codes.tolist()
+    assert taken.lengths.tolist() == direct.lengths.tolist()
+    twice = concatenate([observations, taken])
+    assert twice.codes.tolist() == [*observations.codes, *taken.codes]
+    assert twice.nodes.tolist() == [*observations.nodes, *taken.nodes]

@@ -1,0 +1,89 @@
+"""Reading lines and writing files whole or not at all."""
+
+import gzip
+import os
+import stat
+from contextlib import suppress
+
+import pytest
+
+from rypt.text import InputError, open_output, read_lines, tokenize
+
+
+def test_lines_end_at_lf_only_and_lose_their_ends(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes("\ufeffa\r\nb\u2028c\x0bd\n\ne".encode())
+    assert list(read_lines(path)) == [(1, "a"), (2, "b\u2028c\x0bd"), (3, ""), (4, "e")]
+
+
+def test_gzip_and_a_missing_file(tmp_path):
+    with gzip.open(tmp_path / "x.gz", "wt") as file:
+        file.write("a\nb\n")
+    assert [line for _, line in read_lines(tmp_path / "x.gz")] == ["a", "b"]
+    with pytest.raises(InputError, match="nowhere: No such file or directory"):
+        list(read_lines(tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x", b"a\nb\xff\n", ":2: expected UTF-8, found byte 0xff"),
+        ("x.gz", gzip.compress(b"a\n" * 50_000)[:-20], "expected a whole gzip file"),
+        ("x.gz", b"not gzip at all", "expected a whole gzip file"),
+        ("x.gz", b"", "expected a whole gzip file, found an empty one"),
+    ],
+)
+def test_bad_bytes_are_named(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        list(read_lines(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["out", "out.gz"])
+def test_a_failed_writer_leaves_the_old_file(tmp_path, name):
+    path = tmp_path / name
+    with open_output(path) as stream:
+        stream.write("old\n")
+    before = path.read_bytes()
+    with suppress(KeyError), open_output(path) as stream:
+        stream.write("new\n" * 100_000)
+        raise KeyError
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [name]
+    assert [line for _, line in read_lines(path)] == ["old"]
+
+
+def test_the_new_file_appears_at_once(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("old")
+    with open_output(path) as stream:
+        stream.write("new")
+        stream.flush()
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+def test_links_pipes_and_permissions_stay_what_they_are(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    with open_output(link) as stream:
+        stream.write("new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    with open_output("/dev/null") as stream:
+        stream.write("x")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_a_folder_is_no_output(tmp_path):
+    with pytest.raises(InputError, match="Is a directory"), open_output(tmp_path) as stream:
+        stream.write("x")
+    with pytest.raises(InputError, match="No such file"), open_output(tmp_path / "no" / "x") as stream:
+        stream.write("x")
+
+
+def test_a_no_break_space_is_part_of_a_token():
+    assert tokenize("a\u00a0b  c\td ") == ["a\u00a0b", "c", "d"]
