@@ -52,10 +52,27 @@ def test_splits_never_score_a_judging_system():
         assert len(split.truth) == 5
 
 
+def test_systems_that_only_judge_are_never_scored():
+    asked = []
+
+    def remember(systems):
+        asked.append(list(systems))
+        return votes_of(systems)
+
+    candidates = {s: [Candidate("1", t, LINKS)] for s, t in TEXTS.items()}
+    of_reference = DisjointSystems(TREES, candidates, remember, judged_only=["s1"])
+    asked.clear()
+    for (split,) in of_reference.splits(10, 1, np.random.default_rng(0)):
+        assert len(split.observations) == 2  # s2, s3, s4 without the one that judges
+    assert all("s1" in systems and len(systems) == 2 for systems in asked)
+
+
 def test_models_are_compared():
     measured = disjoint().compare_models(splits=3, judging=3, seed=1, max_len=1, folds=2)
     assert set(measured) >= {"length prior", "calibrated table", "tree model + novelty, tempered"}
-    assert all(0 <= q.accuracy <= 1 and q.log_loss >= 0 for q in measured.values())
+    assert measured["hard percolation, unknown = 0.5"].accuracy == 1.0
+    assert measured["calibrated table"].log_loss < measured["hard percolation, unknown = 0.5"].log_loss + 1
+    assert measured["tree model + novelty, tempered"].auc > 0.7
 
 
 def test_frontier_spans():

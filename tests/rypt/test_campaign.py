@@ -2,7 +2,9 @@
 
 import pytest
 
+from rypt import audit
 from rypt.campaign import Campaign, create, read_source
+from rypt.records import Judgment, Label, Segment, Span
 from rypt.settings import Languages
 from rypt.text import InputError, RyptError
 
@@ -45,6 +47,48 @@ def test_made_and_opened_again(texts):
     assert campaign.references == [["the house", "yes"]]
     with campaign.database() as db:
         assert [segment.id for segment in db.segments()] == ["0", "1"]
+
+
+def test_a_source_that_changed_since_it_was_judged_is_refused(texts):
+    make(texts)
+    (texts / "source").write_text("das Dach\nja\n")
+    (texts / "trees").write_text("(NP (ART das) (NN Dach))\n()\n")
+    with pytest.raises(InputError, match="segment 0 is 'das Dach', but judgments are about 'das Haus'"):
+        Campaign.open(texts / "campaign").database()
+
+
+def test_a_check_looks_at_the_trees_of_today(texts):
+    campaign = make(texts)
+    with campaign.database(readonly=False) as db:
+        db.add([Judgment("0", Span(0, 1), "the", Label.YES, "v")])
+        assert list(audit.check(db, campaign.segments)) == []
+        flat = [Segment("0", "das Haus", "(NP (ART das) (NN Haus))"), Segment("1", "ja", None)]
+        assert list(audit.check(db, flat)) == []
+        one_token = [Segment("0", "das Haus", "(NP das-Haus)"), Segment("1", "ja", None)]
+        kinds = [problem.kind for problem in audit.check(db, one_token)]
+        assert "tree does not fit its text" in kinds
+
+
+def test_init_that_fails_leaves_no_database(texts, monkeypatch):
+    monkeypatch.setattr("rypt.campaign.write_settings", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    with pytest.raises(OSError, match="No space left"):
+        make(texts)
+    assert list((texts / "campaign").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"alignments": ["a", "b"]}, "expected as many --alignments as --nbest, 1, found 2"),
+        ({"source": "-"}, "expected files that stay"),
+        ({"trees": None}, "no segment has a parse"),
+        ({"nbest": ["/dev/null"]}, "expected candidates, found none"),
+    ],
+)
+def test_campaigns_that_could_not_be_scored(texts, changes, message):
+    with pytest.raises(RyptError, match=message):
+        make(texts, **changes)
+    assert not (texts / "campaign").exists()
 
 
 def test_lists_merge_without_duplicates(texts):

@@ -149,6 +149,30 @@ def test_failures_are_one_line_and_exit_1(capsys, demo_campaign, arguments, mess
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["score", "CAMPAIGN", "--model", "table", "--unknown", "no"],
+        ["score", "CAMPAIGN", "--alignments", "x"],
+        ["explain", "0", "-C", "CAMPAIGN", "-o", "x.png"],
+        ["init", "x", "--source", "s", "--nbest", "n", "--languages", "deutsch"],
+    ],
+)
+def test_options_that_cannot_work_are_wrong_usage(capsys, demo_campaign, arguments):
+    code, out, err = run(capsys, *[str(demo_campaign) if a == "CAMPAIGN" else a for a in arguments])
+    assert (code, out) == (2, "")
+    assert "Error: " in err
+
+
+def test_an_output_that_cannot_show_a_character(demo_campaign):
+    environment = os.environ | {"PYTHONIOENCODING": "latin1"}
+    command = [rypt_command(), "explain", "3", "-C", str(demo_campaign)]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1
+    assert "set PYTHONIOENCODING=utf-8" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
 def test_a_missing_campaign(capsys, tmp_path):
     code, _, err = run(capsys, "score", tmp_path)
     assert code == 1

@@ -317,6 +317,19 @@ def test_a_command_that_fails_makes_no_database(run: Run, one: Path, tmp_path: P
     assert os.listdir(tmp_path) == ["j.db"]
 
 
+def test_an_import_that_fails_makes_no_database(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"{HEADER}s,0,2,the patient,YES,v\n")
+    assert "segment 's' is not in the database" in failed(run("import", "new.db", "a.csv"))
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+def test_semicolons_and_columns_that_are_not_there(run: Run, one: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"{HEADER}s,0,2,the patient,YES,v\n".replace(",", ";"))
+    assert "expected the columns to rename" in failed(run("import", "j.db", "a.csv", "--rename", "nope=label"))
+    assert run("import", "j.db", "a.csv", "--set", "colour=red").code == 2
+    assert run("import", "j.db", "a.csv").out.startswith("a.csv: 1 judgments added")
+
+
 def test_an_export_does_not_replace_its_database(run: Run, one: Path) -> None:
     failed(run("export", "j.db", "./j.db"))
     assert len(content(one)) == 1

@@ -40,6 +40,12 @@ def test_a_second_run_uses_what_is_there(tmp_path):
         assert list(db.judgments()) == before
 
 
+def test_another_campaign_is_left_alone(tmp_path):
+    (tmp_path / "rypt.toml").write_text('[files]\nsource = "mine"\n')
+    with pytest.raises(InputError, match="is a campaign, but not the demo's"):
+        open_demo(tmp_path)
+
+
 def test_an_interrupted_demo_goes_on(tmp_path):
     (tmp_path / "source.de").write_text("half")
     campaign = open_demo(tmp_path)

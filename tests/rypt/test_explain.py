@@ -56,6 +56,13 @@ def test_html_escapes_and_carries_the_signature():
     assert "RYPT|nodes:spans" in page
 
 
+def test_control_characters_do_not_break_the_picture():
+    tree = SourceTree.from_brackets("(S (A a\x01) (B b))").matched(["a\x01", "b"])
+    candidate = Candidate("1", "x\x0b y", "0-0 1-1")
+    root = ElementTree.fromstring(as_svg(explain(Scorer({"1": tree}, []), candidate, [])))
+    assert "a\ufffd" in ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
 def test_a_segment_without_a_parse_cannot_be_explained():
     with pytest.raises(RyptError, match="segment 2 has no parse"):
         explain(Scorer(TREES, []), Candidate("2", "x", ""), [])
