@@ -5,7 +5,7 @@ integers; hashes only find the place, equality is always checked, so no collisio
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
@@ -22,7 +22,40 @@ UNALIGNED, SILENT, NOVEL = 0, 1, 2  # codes: no phrase; nobody asked about the c
 BAD_LINK, BAD_SOURCE, BAD_TARGET = 1, 2, 3
 
 
-Judged = tuple[Bytes, Ints, Ints, Ids, Ids, Ints, Ids, Ints, Ids, Codes, NDArray[np.bool_]]
+class Trees(NamedTuple):
+    """The constituents of all segments, one after the other, parents before children."""
+
+    firsts: Ints  # where each segment's constituents begin, and one more
+    starts: Ids  # first source token of each constituent
+    parents: Ids  # within the segment, -1 for a root
+    sizes: Ids  # source tokens of each segment
+
+
+class Judged(NamedTuple):
+    """The judged phrases: their tokens, interned, and a hash table with a region for each segment."""
+
+    words: Bytes  # the text of all phrases
+    token_starts: Ints  # where each distinct token stands in it
+    token_stops: Ints
+    token_slots: Ids  # hash table of tokens
+    ids: Ids  # token ids of all phrases
+    offsets: Ints  # where each phrase begins in ids, and one more
+    nodes: Ids  # the constituent of each phrase, within its segment
+    regions: Ints  # where each segment's part of the table begins, and one more
+    table: Ids  # phrases, -1 where empty
+    codes: Codes  # what the votes on each phrase say
+    asked: NDArray[np.bool_]  # whether a constituent has any judged phrase
+    gap: int  # the token id of the gap mark
+
+
+class Texts(NamedTuple):
+    """Candidates: their segments, and their texts and links, a line each."""
+
+    segments: Ids
+    text: Bytes
+    text_lines: Ints
+    links: Bytes
+    link_lines: Ints
 
 
 def compiled(function: F) -> F:
@@ -182,7 +215,6 @@ def _read_links(buffer: Bytes, start: int, stop: int, words: int, sizes: tuple[i
 @compiled
 def _read_tokens(judged: Judged, text: Bytes, start: int, stop: int, tokens: Ids, prefix: Any) -> int:
     """Read a candidate as token ids (-1 for a token of no judged phrase) with the hashes of all its prefixes."""
-    words, token_starts, token_stops, slots = judged[0], judged[1], judged[2], judged[3]
     size = 0
     i = start
     while i < stop:
@@ -192,7 +224,9 @@ def _read_tokens(judged: Judged, text: Bytes, start: int, stop: int, tokens: Ids
         begin = i
         while i < stop and text[i] != SPACE and text[i] != TAB:
             i += 1
-        token, _ = _find_token(slots, words, token_starts, token_stops, text, begin, i)
+        token, _ = _find_token(
+            judged.token_slots, judged.words, judged.token_starts, judged.token_stops, text, begin, i
+        )
         tokens[size] = token
         prefix[size + 1] = prefix[size] * _BASE + _mix(np.uint64(token + 1))
         size += 1
@@ -242,23 +276,16 @@ def _same_phrase(
 
 
 @compiled
-def observe(
-    forest: tuple[Ints, Ids, Ids, Ids],
-    judged: Judged,
-    gap: int,
-    candidates: tuple[Ids, Bytes, Ints, Bytes, Ints],
-    offsets: Ints,
-    codes: Codes,
-) -> tuple[int, int]:
+def observe(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, codes: Codes) -> tuple[int, int]:
     """Fill ``codes`` with what the database says of each constituent of each candidate.
 
-    ``forest`` is (first constituent of each segment, start, parent, tokens of each segment), ``judged`` the interned
-    phrases with their table, codes and constituents, ``gap`` the id of the gap mark, ``candidates`` (segment, texts,
-    their lines, links, their lines). Returns the first bad candidate and what is wrong with its links, or (-1, 0).
+    Returns the first bad candidate and what is wrong with its links, or (-1, 0).
     """
-    firsts, starts, parents, sizes = forest
-    _, _, _, _, ids, phrase_offsets, nodes, regions, table, phrase_codes, asked = judged
-    segments, text, text_lines, links, link_lines = candidates
+    firsts, starts, parents, sizes = trees
+    segments, text, text_lines, links, link_lines = texts
+    ids, phrase_offsets, nodes, regions, table, gap = (
+        judged.ids, judged.offsets, judged.nodes, judged.regions, judged.table, judged.gap,
+    )  # fmt: skip
     longest, deepest = 1, 1
     for candidate in range(len(segments)):
         longest = max(longest, (text_lines[candidate + 1] - text_lines[candidate]) // 2 + 1)
@@ -298,7 +325,7 @@ def observe(
                 if parent >= 0:
                     covered[parent * width + word] |= covered[node * width + word]
             runs = _find_runs(covered, node * width, width, run_starts, run_stops)
-            if runs == 0 or not asked[first + node]:
+            if runs == 0 or not judged.asked[first + node]:
                 codes[at + node] = SILENT if runs else UNALIGNED
                 continue
             codes[at + node] = NOVEL
@@ -314,7 +341,7 @@ def observe(
                 if nodes[phrase] == node and _same_phrase(
                     ids, phrase_offsets[phrase], phrase_offsets[phrase + 1], gap, tokens, runs, run_starts, run_stops
                 ):
-                    codes[at + node] = phrase_codes[phrase]
+                    codes[at + node] = judged.codes[phrase]
                     break
                 slot = (slot + 1) & (region_size - 1)
     return -1, 0

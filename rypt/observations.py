@@ -70,9 +70,9 @@ class Forest:
         """How many constituents each segment has."""
         return np.diff(self.firsts)
 
-    def arrays(self) -> tuple[Ints, Ids, Ids, Ids]:
+    def arrays(self) -> kernel.Trees:
         """What the kernel needs."""
-        return self.firsts, self.starts, self.parents, self.sizes
+        return kernel.Trees(self.firsts, self.starts, self.parents, self.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,6 @@ class JudgedPhrases:
         buffer, lines = line_buffer(joined_keys(phrases, "keep"), len(phrases))
         slots = np.full(_power_of_two(2 * (len(buffer) // 2 + len(phrases))), -1, np.int32)
         starts, stops, ids, offsets = kernel.intern_phrases(buffer, lines, slots)
-        self.gap = 0  # the gap mark was interned first
         segment, node = np.array(segments, np.int32), np.array(nodes, np.int32)
         per_segment = np.bincount(segment, minlength=len(self.forest.trees))
         sizes = [_power_of_two(2 * int(count)) if count else 0 for count in per_segment]
@@ -141,8 +140,9 @@ class JudgedPhrases:
         kernel.fill_table(ids, offsets[1:].copy(), segment, node, regions, table)
         asked = np.zeros(len(self.forest.parents), np.bool_)
         asked[self.forest.firsts[segment] + node] = True
-        self.arrays = (
-            buffer, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, np.array(codes, np.int8), asked
+        self.arrays = kernel.Judged(
+            buffer, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, np.array(codes, np.int8),
+            asked, gap=0,  # the gap mark was interned first
         )  # fmt: skip
 
     def observe(self, candidates: Sequence[Candidate], case: str) -> Observations:
@@ -152,9 +152,8 @@ class JudgedPhrases:
         links, link_lines = line_buffer("\n".join([c.alignment for c in candidates]).encode(), len(candidates))
         offsets = np.concatenate([[0], np.cumsum(self.forest.counts[segments])]).astype(np.int64)
         codes = np.full(int(offsets[-1]), UNALIGNED, np.int8)
-        bad, wrong = kernel.observe(
-            self.forest.arrays(), self.arrays, self.gap, (segments, text, text_lines, links, link_lines), offsets, codes
-        )
+        texts = kernel.Texts(segments, text, text_lines, links, link_lines)
+        bad, wrong = kernel.observe(self.forest.arrays(), self.arrays, texts, offsets, codes)
         if bad >= 0:
             raise FormatError(link_message(candidates[bad], wrong, int(self.forest.sizes[segments[bad]])))
         return Observations(self.forest, segments, offsets, codes)
