@@ -21,7 +21,7 @@ from rypt.fields import (
     judgment_record,
     segment_from_record,
     segment_record,
-)  # fmt: skip
+)
 from rypt.records import Segment
 from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
 from rypt.treebank import parsed

@@ -276,6 +276,16 @@ def _same_phrase(
 
 
 @compiled
+def _room(trees: Trees, texts: Texts) -> tuple[int, int]:
+    """The most tokens that any candidate can have, and the most constituents of any segment."""
+    longest, most = 1, 1
+    for candidate, segment in enumerate(texts.segments):
+        longest = max(longest, (texts.text_lines[candidate + 1] - texts.text_lines[candidate]) // 2 + 1)
+        most = max(most, trees.firsts[segment + 1] - trees.firsts[segment])
+    return longest, most
+
+
+@compiled
 def observe(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, codes: Codes) -> tuple[int, int]:
     """Fill ``codes`` with what the database says of each constituent of each candidate.
 
@@ -286,20 +296,14 @@ def observe(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, codes: Co
     ids, phrase_offsets, nodes, regions, table, gap = (
         judged.ids, judged.offsets, judged.nodes, judged.regions, judged.table, judged.gap,
     )  # fmt: skip
-    longest, deepest = 1, 1
-    for candidate in range(len(segments)):
-        longest = max(longest, (text_lines[candidate + 1] - text_lines[candidate]) // 2 + 1)
-        deepest = max(deepest, firsts[segments[candidate] + 1] - firsts[segments[candidate]])
-    tokens, prefix, powers = (
-        np.zeros(longest, np.int32),
-        np.zeros(longest + 1, np.uint64),
-        np.ones(longest + 1, np.uint64),
-    )
-    for i in range(longest):
-        powers[i + 1] = powers[i] * _BASE
+    longest, most = _room(trees, texts)
+    tokens, prefix = np.zeros(longest, np.int32), np.zeros(longest + 1, np.uint64)
+    powers = np.full(longest + 1, _BASE)
+    powers[0] = _ONE
+    powers = np.cumprod(powers)
     run_starts, run_stops = np.zeros(longest, np.int64), np.zeros(longest, np.int64)
     linked = np.zeros((sizes.max() + 1) * ((longest >> 6) + 1), np.uint64)
-    covered = np.zeros(deepest * ((longest >> 6) + 1), np.uint64)
+    covered = np.zeros(most * ((longest >> 6) + 1), np.uint64)
     gap_value = _mix(np.uint64(gap + 1))
     for candidate in range(len(segments)):
         segment = segments[candidate]
