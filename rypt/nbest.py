@@ -8,7 +8,7 @@ and plain text, one candidate a segment. Alignments may also stand in a file of 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,12 +50,8 @@ def read_candidates(
     aligned = _read_alignments(alignments) if alignments is not None else None
     candidates: list[Candidate] = []
     places: list[tuple[PathLike, int]] = []
-    order = list(segments)
-    for number, line in watch(read_lines(path), f"read {path}"):
+    for number, raw in read_raw(path, list(segments), watch):
         try:
-            if "\0" in line:
-                raise FormatError("expected text, found a NUL character")
-            raw = _parse_line(line, order, len(candidates))
             place: tuple[PathLike, int] = (path, number)
             if aligned is not None and alignments is not None:
                 place = (alignments, len(candidates) + 1)
@@ -63,7 +59,7 @@ def read_candidates(
             segment = segments.get(raw.segment)
             if segment is None:
                 raise FormatError(f"segment {raw.segment!r} is not in the source")
-            candidates.append(_aligned(raw, segment, lexicon))
+            candidates.append(aligned_candidate(raw, segment, lexicon))
             places.append(place)
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
@@ -74,11 +70,26 @@ def read_candidates(
     return candidates
 
 
-def _parse_line(line: str, order: list[str], index: int) -> RawCandidate:
+def read_raw(
+    path: PathLike, order: Sequence[str] | None = None, watch: Watch = unwatched
+) -> Iterator[tuple[int, RawCandidate]]:
+    """The numbered lines of a list as they stand; ``order`` names the segments of plain output, a line each."""
+    for index, (number, line) in enumerate(watch(read_lines(path), f"read {path}")):
+        try:
+            if "\0" in line:
+                raise FormatError("expected text, found a NUL character")
+            yield number, _parse_line(line, order, index)
+        except FormatError as error:
+            raise InputError(path, number, str(error)) from None
+
+
+def _parse_line(line: str, order: Sequence[str] | None, index: int) -> RawCandidate:
     if line.startswith("{"):
         return _parse_json(line)
     if "|||" in line:
         return _parse_fields([field.strip(" \t") for field in line.split("|||")])
+    if order is None:
+        raise FormatError(f"expected id ||| candidate ||| features ||| score, found {line[:40]!r}")
     if index >= len(order):
         raise FormatError(f"expected {len(order)} lines, one a segment, found more")
     return RawCandidate(order[index], line.strip(" \t"), None, {}, None)
@@ -173,7 +184,7 @@ def _with_alignment(raw: RawCandidate, aligned: list[tuple[str | None, str]], in
     return RawCandidate(raw.segment, raw.text, links, raw.features, raw.score)
 
 
-def _aligned(raw: RawCandidate, segment: Segment, lexicon: Lexicon) -> Candidate:
+def aligned_candidate(raw: RawCandidate, segment: Segment, lexicon: Lexicon) -> Candidate:
     """Bring every kind of alignment to Pharaoh links."""
     text, alignment = raw.text, raw.alignment
     pairs: list[PhrasePair] | None = None
