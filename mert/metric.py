@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mert.lists import NBest
 from rypt.calibration import scorer_from_database
 from rypt.campaign import Campaign
+from rypt.kernel import compiled
 from rypt.nbest import RawCandidate, aligned_candidate
 from rypt.records import Candidate
 from rypt.scorer import Scorer
@@ -50,6 +51,8 @@ class Bleu:
     def __init__(self, references: Sequence[Sequence[str]], tokenize: str = "none", smooth_method: str = "exp") -> None:
         from sacrebleu.metrics.bleu import BLEU
 
+        if smooth_method not in ("exp", "none"):
+            raise RyptError(f"expected smoothing exp or none, found {smooth_method!r}")
         self.references = references
         self.bleu = BLEU(tokenize=tokenize, smooth_method=smooth_method, force=True)
 
@@ -79,19 +82,34 @@ class Bleu:
 
     def score(self, sums: Ints) -> Floats:
         """Corpus BLEU of each row, from 0 to 100."""
-        lengths, references = sums[:, 0].astype(np.float64), sums[:, 1].astype(np.float64)
-        correct, total = sums[:, 2 : 2 + ORDER].astype(np.float64), sums[:, 2 + ORDER :].astype(np.float64)
-        precision = np.divide(100.0 * correct, total, out=np.zeros_like(correct), where=total > 0)
-        if self.bleu.smooth_method == "exp":
-            missing = (correct == 0) & (total > 0)
-            halvings = np.cumsum(missing, axis=1)
-            smoothed = np.divide(100.0, total * 2.0**halvings, out=np.zeros_like(total), where=total > 0)
-            precision = np.where(missing, smoothed, precision)
-        dead = (total[:, 0] == 0) | (precision == 0).any(axis=1) | (correct.sum(axis=1) == 0)
-        logs = np.log(precision, out=np.zeros_like(precision), where=precision > 0)
-        penalty = np.where(lengths < references, np.exp(1 - references / np.maximum(lengths, 1e-300)), 1.0)
-        scores: Floats = np.where(dead, 0.0, penalty * np.exp(logs.mean(axis=1)))
-        return scores
+        return bleu_scores(np.ascontiguousarray(sums), self.bleu.smooth_method == "exp")
+
+
+@compiled
+def bleu_scores(sums: Ints, smooth: bool) -> Floats:
+    """BLEU-4 of each row (candidate length, reference length, four matches, four totals).
+
+    An order without a match counts as 1 / (2^k total), k the number of such orders so far, when ``smooth``.
+    """
+    scores = np.zeros(len(sums))
+    for row in range(len(sums)):
+        length, reference = sums[row, 0], sums[row, 1]
+        logs, halvings, matches = 0.0, 1.0, 0
+        dead = length == 0
+        for n in range(ORDER):
+            correct, total = sums[row, 2 + n], sums[row, 2 + ORDER + n]
+            matches += correct
+            if total == 0 or (correct == 0 and not smooth):
+                dead = True
+            elif correct == 0:
+                halvings *= 2.0
+                logs += np.log(100.0 / (halvings * total))
+            else:
+                logs += np.log(100.0 * correct / total)
+        if not dead and matches > 0:
+            penalty = np.exp(1.0 - reference / length) if length < reference else 1.0
+            scores[row] = penalty * np.exp(logs / ORDER)
+    return scores
 
 
 class Rypt:

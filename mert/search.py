@@ -49,6 +49,7 @@ def envelopes(
     for segment in range(len(offsets) - 1):
         longest = max(longest, offsets[segment + 1] - offsets[segment])
     hull, since = np.empty(longest, np.int64), np.empty(longest, np.float64)
+    rise, height = np.empty(longest, np.float64), np.empty(longest, np.float64)  # of the lines in the hull
     changes = 0
     for segment in range(len(offsets) - 1):
         i, stop = offsets[segment], offsets[segment + 1]
@@ -64,13 +65,12 @@ def envelopes(
                 i += 1
             crossing = -np.inf
             while size:
-                top = hull[size - 1]
-                crossing = (intercepts[top] - intercept) / (slope - slopes[top])
+                crossing = (height[size - 1] - intercept) / (slope - rise[size - 1])
                 if crossing > since[size - 1]:
                     break
                 size -= 1
                 crossing = -np.inf
-            hull[size], since[size] = line, crossing
+            hull[size], since[size], rise[size], height[size] = line, crossing, slope, intercept
             size += 1
         first[segment] = hull[0]
         for k in range(1, size):
