@@ -82,7 +82,8 @@ def _said(seconds: dict[str, float]) -> str:
 
 
 def _metric(name: str, references: tuple[str, ...], campaign: str | None) -> "Metric":
-    from mert.metric import Bleu, Rypt, read_references
+    from mert.bleu import Bleu
+    from mert.metric import Rypt, read_references
 
     if name == "bleu":
         if not references:

@@ -54,7 +54,15 @@ def arrange(candidates: Iterable[RawCandidate]) -> NBest:
         by_segment.setdefault(raw.segment, []).append(raw)
     segments = sorted(by_segment, key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name))
     ordered = [raw for segment in segments for raw in by_segment[segment]]
-    names = tuple(dict.fromkeys(name for raw in ordered for name in raw.features))
-    features = np.array([[raw.features.get(name, 0.0) for name in names] for raw in ordered], dtype=np.float64)
+    names = tuple(
+        dict.fromkeys(name for labels in dict.fromkeys(tuple(raw.features) for raw in ordered) for name in labels)
+    )
+    features = np.array([_row(raw, names) for raw in ordered], dtype=np.float64)
     offsets = np.concatenate([[0], np.cumsum([len(by_segment[segment]) for segment in segments])]).astype(np.int64)
     return NBest(segments, offsets, ordered, names, features.reshape(len(ordered), len(names)))
+
+
+def _row(raw: RawCandidate, names: tuple[str, ...]) -> list[float]:
+    if tuple(raw.features) == names:
+        return list(raw.features.values())
+    return [raw.features.get(name, 0.0) for name in names]

@@ -6,7 +6,6 @@ and plain text, one candidate a segment. Alignments may also stand in a file of 
 """
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 from rypt.alignment import Lexicon, PhrasePair, format_links, links_of_pairs, parse_phrase_pairs
 from rypt.buffers import line_buffer, link_message
 from rypt.derivation import is_derivation, parse_derivation
+from rypt.features import FeatureReader, finite
 from rypt.kernel import first_bad_links
 from rypt.records import Candidate, Segment
 from rypt.text import FormatError, InputError, PathLike, Watch, is_one_line, read_lines, tokenize, unwatched
@@ -74,20 +74,21 @@ def read_raw(
     path: PathLike, order: Sequence[str] | None = None, watch: Watch = unwatched
 ) -> Iterator[tuple[int, RawCandidate]]:
     """The numbered lines of a list as they stand; ``order`` names the segments of plain output, a line each."""
+    features = FeatureReader()
     for index, (number, line) in enumerate(watch(read_lines(path), f"read {path}")):
         try:
             if "\0" in line:
                 raise FormatError("expected text, found a NUL character")
-            yield number, _parse_line(line, order, index)
+            yield number, _parse_line(line, order, index, features)
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
 
 
-def _parse_line(line: str, order: Sequence[str] | None, index: int) -> RawCandidate:
+def _parse_line(line: str, order: Sequence[str] | None, index: int, features: FeatureReader) -> RawCandidate:
     if line.startswith("{"):
         return _parse_json(line)
     if "|||" in line:
-        return _parse_fields([field.strip(" \t") for field in line.split("|||")])
+        return _parse_fields([field.strip(" \t") for field in line.split("|||")], features)
     if order is None:
         raise FormatError(f"expected id ||| candidate ||| features ||| score, found {line[:40]!r}")
     if index >= len(order):
@@ -100,8 +101,8 @@ def _parse_json(line: str) -> RawCandidate:
         record: dict[str, Any] = json.loads(line)
         segment = record["id"] if "id" in record else record["segment"]
         text, alignment, score = record["candidate"], record.get("alignment"), record.get("score")
-        features = {str(name): _number(value) for name, value in (record.get("features") or {}).items()}
-        score = None if score is None else _number(score)
+        features = {str(name): finite(value) for name, value in (record.get("features") or {}).items()}
+        score = None if score is None else finite(score)
     except KeyError as error:
         raise FormatError(f"expected a field {error.args[0]}") from None
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -112,12 +113,12 @@ def _parse_json(line: str) -> RawCandidate:
     return RawCandidate(str(segment), text, alignment, features, score)
 
 
-def _parse_fields(fields: list[str]) -> RawCandidate:
+def _parse_fields(fields: list[str], features: FeatureReader) -> RawCandidate:
     if len(fields) < 2:
         raise FormatError(f"expected id ||| candidate ||| features ||| score, found {len(fields)} fields")
-    score = _number(fields[3].split()[0]) if len(fields) > 3 and fields[3] else None
-    features = _features(fields[2]) if len(fields) > 2 else {}
-    return RawCandidate(fields[0], fields[1], _alignment_field(fields[4:]), features, score)
+    score = finite(fields[3].split()[0]) if len(fields) > 3 and fields[3] else None
+    named = features(fields[2]) if len(fields) > 2 else {}
+    return RawCandidate(fields[0], fields[1], _alignment_field(fields[4:]), named, score)
 
 
 def _alignment_field(fields: list[str]) -> str | None:
@@ -130,40 +131,6 @@ def _alignment_field(fields: list[str]) -> str | None:
         if is_derivation(field):
             return field
     return "" if "" in fields else None
-
-
-def _features(text: str) -> dict[str, float]:
-    """Named features, ``Name= v v`` or ``name=value``; values without a name are numbered.
-
-    >>> _features("LM0= -2.5 TM0= -1 -2 oov=1")
-    {'LM0': -2.5, 'TM0_0': -1.0, 'TM0_1': -2.0, 'oov': 1.0}
-    """
-    named: dict[str, list[float]] = {}
-    name = "F"
-    for item in text.split():
-        label, equals, value = item.rpartition("=")
-        if equals:
-            name = label
-            named.setdefault(name, []).extend([_number(value)] if value else [])
-        elif item.endswith(":"):
-            name = item[:-1]
-        else:
-            named.setdefault(name, []).append(_number(item))
-    return {
-        name if len(values) == 1 else f"{name}_{i}": value
-        for name, values in named.items()
-        for i, value in enumerate(values)
-    }
-
-
-def _number(text: str | float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise FormatError(f"expected a finite number, found {text!r}")
-    return value
 
 
 def _read_alignments(path: PathLike) -> list[tuple[str | None, str]]:
