@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mert.lists import NBest
 from mert.metric import Metric
-from mert.search import Floats, Ids, Ints, best_step, sorted_lines
+from mert.search import Floats, Ints, best_step
 
 RANDOM_DIRECTIONS = 8  # tried in each pass besides the coordinates
 GAIN = 1e-9  # a smaller one is no gain
@@ -39,14 +39,11 @@ class Problem:
     free: NDArray[np.bool_]
     low: Floats
     high: Floats
-    orders: Sequence[Ids]  # for each feature the candidates of each segment, sorted by it
 
     def score(self, weights: Floats) -> float:
         """The score of the candidates these weights choose."""
         scores = self.features @ weights
-        flat = np.zeros(len(scores))
-        order = np.arange(len(scores), dtype=np.int32)
-        return best_step(self.offsets, order, flat, scores, self.stats, self.metric.score).score
+        return best_step(self.offsets, np.zeros(len(scores)), scores, self.stats, self.metric.score).score
 
 
 def make_problem(
@@ -57,16 +54,14 @@ def make_problem(
     starts = lists.offsets[:-1]
     spread = np.maximum.reduceat(lists.features, starts) > np.minimum.reduceat(lists.features, starts)
     size = len(lists.names)
-    features = np.asfortranarray(lists.features)
     return Problem(
         lists.offsets,
-        features,
+        np.asfortranarray(lists.features),
         metric.stats(lists),
         metric,
         free & spread.any(axis=0),
         np.full(size, low),
         np.full(size, high),
-        [sorted_lines(lists.offsets, features[:, i]) for i in range(size)],
     )
 
 
@@ -80,13 +75,10 @@ def climb(problem: Problem, start: Floats, rng: np.random.Generator) -> Tuned:
         intercepts = problem.features @ weights
         for direction in _directions(problem, rng):
             moving = np.flatnonzero(direction)
-            if len(moving) == 1 and direction[moving[0]] == 1:
-                slopes, order = problem.features[:, moving[0]], problem.orders[moving[0]]
-            else:
-                slopes = problem.features @ direction
-                order = sorted_lines(problem.offsets, slopes)
+            alone = len(moving) == 1 and direction[moving[0]] == 1
+            slopes = problem.features[:, moving[0]] if alone else problem.features @ direction
             low, high = _limits(problem, weights, direction)
-            step = best_step(problem.offsets, order, slopes, intercepts, problem.stats, problem.metric.score, low, high)
+            step = best_step(problem.offsets, slopes, intercepts, problem.stats, problem.metric.score, low, high)
             searches += 1
             if step.score > score + GAIN:
                 weights = weights + step.length * direction

@@ -15,7 +15,6 @@ from rypt.kernel import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Ids = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,61 +26,66 @@ class Step:
 
 
 @compiled
-def sorted_lines(offsets: Ints, slopes: Floats) -> Ids:
-    """The candidates of each segment in the order of their slopes."""
-    order = np.empty(len(slopes), np.int32)
-    for segment in range(len(offsets) - 1):
-        start, stop = offsets[segment], offsets[segment + 1]
-        order[start:stop] = np.argsort(slopes[start:stop]) + start
-    return order
+def _leftmost(slopes: Floats, intercepts: Floats, start: int, stop: int) -> int:
+    """The line that is highest at minus infinity: the flattest, of these the highest, of these the first."""
+    best = start
+    for line in range(start + 1, stop):
+        if slopes[line] < slopes[best] or (slopes[line] == slopes[best] and intercepts[line] > intercepts[best]):
+            best = line
+    return best
+
+
+@compiled
+def _next(slopes: Floats, intercepts: Floats, start: int, stop: int, line: int) -> tuple[int, float]:
+    """The line that overtakes a line of the envelope, and where; -1 when none is steeper.
+
+    Of lines that cross it at one place the steepest, of these the highest, of these the first.
+    """
+    slope, height = slopes[line], intercepts[line]
+    following, place = -1, np.inf
+    for other in range(start, stop):
+        rise = slopes[other] - slope
+        if rise > 0:
+            crossing = (height - intercepts[other]) / rise
+            if crossing < place or (
+                crossing == place
+                and (
+                    slopes[other] > slopes[following]
+                    or (slopes[other] == slopes[following] and intercepts[other] > intercepts[following])
+                )
+            ):
+                following, place = other, crossing
+    return following, place
 
 
 @compiled
 def envelopes(
-    offsets: Ints, order: Ids, slopes: Floats, intercepts: Floats, first: Ints, where: Floats, before: Ints, after: Ints
+    offsets: Ints, slopes: Floats, intercepts: Floats, first: Ints, where: Floats, before: Ints, after: Ints
 ) -> int:
     """Each segment's winner at minus infinity, and where (``where``) one winner gives way to the next.
 
-    ``order`` comes from `sorted_lines`. Of lines that coincide, the first candidate wins, whatever the order of the
-    others. Returns the number of changes.
+    An envelope has few corners, so walking from each to the next costs less than sorting the lines. Returns the
+    number of changes.
     """
-    longest = 1
-    for segment in range(len(offsets) - 1):
-        longest = max(longest, offsets[segment + 1] - offsets[segment])
-    hull, since = np.empty(longest, np.int64), np.empty(longest, np.float64)
-    rise, height = np.empty(longest, np.float64), np.empty(longest, np.float64)  # of the lines in the hull
     changes = 0
     for segment in range(len(offsets) - 1):
-        i, stop = offsets[segment], offsets[segment + 1]
-        size = 0
-        while i < stop:
-            line = np.int64(order[i])
-            slope, intercept = slopes[line], intercepts[line]
-            i += 1
-            while i < stop and slopes[order[i]] == slope:
-                other = np.int64(order[i])
-                if intercepts[other] > intercept or (intercepts[other] == intercept and other < line):
-                    line, intercept = other, intercepts[other]
-                i += 1
-            crossing = -np.inf
-            while size:
-                crossing = (height[size - 1] - intercept) / (slope - rise[size - 1])
-                if crossing > since[size - 1]:
-                    break
-                size -= 1
-                crossing = -np.inf
-            hull[size], since[size], rise[size], height[size] = line, crossing, slope, intercept
-            size += 1
-        first[segment] = hull[0]
-        for k in range(1, size):
-            where[changes], before[changes], after[changes] = since[k], hull[k - 1], hull[k]
+        start, stop = offsets[segment], offsets[segment + 1]
+        line = _leftmost(slopes, intercepts, start, stop)
+        first[segment] = line
+        reached = -np.inf
+        while True:
+            following, place = _next(slopes, intercepts, start, stop, line)
+            if following < 0:
+                break
+            reached = max(reached, place)
+            where[changes], before[changes], after[changes] = reached, line, following
             changes += 1
+            line = following
     return changes
 
 
 def best_step(
     offsets: Ints,
-    order: Ids,
     slopes: Floats,
     intercepts: Floats,
     stats: Ints,
@@ -98,7 +102,7 @@ def best_step(
     size = len(slopes)
     first, where = np.empty(len(offsets) - 1, np.int64), np.empty(size)
     before, after = np.empty(size, np.int64), np.empty(size, np.int64)
-    count = envelopes(offsets, order, slopes, intercepts, first, where, before, after)
+    count = envelopes(offsets, slopes, intercepts, first, where, before, after)
     by_place = np.argsort(where[:count], kind="stable")
     points = where[:count][by_place]
     sums = np.empty((count + 1, stats.shape[1]), np.int64)

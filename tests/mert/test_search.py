@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mert.search import best_step, sorted_lines
+from mert.search import best_step
 
 RATIO_COLUMNS = 2
 
@@ -31,7 +31,7 @@ def problems(draw):
 
 
 def search(offsets, slopes, intercepts, stats, low=-np.inf, high=np.inf):
-    return best_step(offsets, sorted_lines(offsets, slopes), slopes, intercepts, stats, ratio, low, high)
+    return best_step(offsets, slopes, intercepts, stats, ratio, low, high)
 
 
 def score_at(offsets, slopes, intercepts, stats, t):
