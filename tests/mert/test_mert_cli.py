@@ -3,18 +3,7 @@
 import json
 
 import pytest
-
-from rypt import cli
-
-
-def run(capsys, *arguments):
-    code = 0
-    try:
-        cli.main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        code = stop.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+from commands import run
 
 
 @pytest.fixture

@@ -8,19 +8,9 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from commands import run
 
 from rypt import cli
-
-
-def run(capsys, *arguments):
-    """Exit code, stdout, stderr of one command."""
-    code = 0
-    try:
-        cli.main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        code = stop.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_help_lists_every_command(capsys):
