@@ -34,8 +34,8 @@ class Trees(NamedTuple):
 class Judged(NamedTuple):
     """The judged phrases: their tokens, interned, and a hash table with a region for each segment."""
 
-    words: Bytes  # the text of all phrases
-    token_starts: Ints  # where each distinct token stands in it
+    words: Bytes  # the distinct tokens
+    token_starts: Ints  # where each stands in words
     token_stops: Ints
     token_slots: Ids  # hash table of tokens
     ids: Ids  # token ids of all phrases
@@ -64,6 +64,11 @@ def compiled(function: F) -> F:
         return cast(F, numba.njit(cache=True, nogil=True)(function))
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
         return cast(F, numba.njit(nogil=True)(function))
+
+
+def inlined(function: F) -> F:
+    """Compile into every caller: handing arrays to a function costs more than these small ones do."""
+    return cast(F, numba.njit(inline="always")(function))
 
 
 _FNV = np.uint64(0xCBF29CE484222325)
@@ -97,7 +102,7 @@ def _mix(value: np.uint64) -> np.uint64:
     return value ^ (value >> _SHIFT_29)
 
 
-@compiled
+@inlined
 def _token_hash(buffer: Bytes, start: int, stop: int) -> np.uint64:
     value = _FNV
     for i in range(start, stop):
@@ -105,7 +110,7 @@ def _token_hash(buffer: Bytes, start: int, stop: int) -> np.uint64:
     return _mix(value)
 
 
-@compiled
+@inlined
 def _find_token(
     slots: Ids, words: Bytes, starts: Ints, stops: Ints, buffer: Bytes, start: int, stop: int
 ) -> tuple[np.int64, np.int64]:
@@ -157,6 +162,22 @@ def intern_phrases(buffer: Bytes, lines: Ints, slots: Ids) -> tuple[Ints, Ints, 
             total += 1
     offsets[len(lines) - 1] = total
     return starts[:known].copy(), stops[:known].copy(), ids[:total].copy(), offsets
+
+
+@compiled
+def compact_tokens(buffer: Bytes, starts: Ints, stops: Ints, slots: Ids) -> tuple[Bytes, Ints, Ints]:
+    """The distinct tokens side by side, and in ``slots`` (all -1) a table of them: small enough for the cache."""
+    words = np.empty((stops - starts).sum(), np.uint8)
+    new_starts, new_stops = np.empty_like(starts), np.empty_like(stops)
+    at = 0
+    for token in range(len(starts)):
+        size = stops[token] - starts[token]
+        words[at : at + size] = buffer[starts[token] : stops[token]]
+        new_starts[token], new_stops[token] = at, at + size
+        at += size
+        _, slot = _find_token(slots, words, new_starts, new_stops, words, at - size, at)
+        slots[slot] = token
+    return words, new_starts, new_stops
 
 
 @compiled

@@ -130,8 +130,10 @@ class JudgedPhrases:
 
     def _build(self, segments: list[int], nodes: list[int], phrases: list[str], codes: list[int]) -> None:
         buffer, lines = line_buffer(joined_keys(phrases, "keep"), len(phrases))
-        slots = np.full(_power_of_two(2 * (len(buffer) // 2 + len(phrases))), -1, np.int32)
-        starts, stops, ids, offsets = kernel.intern_phrases(buffer, lines, slots)
+        room = np.full(_power_of_two(2 * (len(buffer) // 2 + len(phrases))), -1, np.int32)
+        starts, stops, ids, offsets = kernel.intern_phrases(buffer, lines, room)
+        slots = np.full(_power_of_two(4 * len(starts)), -1, np.int32)
+        words, starts, stops = kernel.compact_tokens(buffer, starts, stops, slots)
         segment, node = np.array(segments, np.int32), np.array(nodes, np.int32)
         per_segment = np.bincount(segment, minlength=len(self.forest.trees))
         sizes = [_power_of_two(2 * int(count)) if count else 0 for count in per_segment]
@@ -141,7 +143,7 @@ class JudgedPhrases:
         asked = np.zeros(len(self.forest.parents), np.bool_)
         asked[self.forest.firsts[segment] + node] = True
         self.arrays = kernel.Judged(
-            buffer, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, np.array(codes, np.int8),
+            words, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, np.array(codes, np.int8),
             asked, gap=0,  # the gap mark was interned first
         )  # fmt: skip
 
