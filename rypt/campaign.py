@@ -15,7 +15,8 @@ from functools import cached_property
 from pathlib import Path
 
 from rypt.alignment import Lexicon
-from rypt.database import JudgmentDatabase, remove_database
+from rypt.database import JudgmentDatabase
+from rypt.exchange import new_database
 from rypt.fields import segment_from_record
 from rypt.nbest import read_candidates
 from rypt.records import Candidate, Segment
@@ -142,15 +143,9 @@ def create(
     _check(campaign)
     target.mkdir(parents=True, exist_ok=True)
     database = campaign.path(files.database)
-    new = not database.exists()
-    try:
-        with JudgmentDatabase(database, case=case) as db:
-            db.add_segments(campaign.segments)
-        write_settings(campaign.settings, target)
-    except BaseException:
-        if new:
-            remove_database(database)
-        raise
+    with JudgmentDatabase(database, case=case) if database.exists() else new_database(database, case) as db:
+        db.add_segments(campaign.segments)
+    write_settings(campaign.settings, target)
     return campaign
 
 

@@ -40,12 +40,6 @@ class DatabaseError(RyptError):
         super().__init__(f"{path}: {message}")
 
 
-def remove_database(path: Path) -> None:
-    """Remove a database that was just made and is not wanted after all."""
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
 class JudgmentDatabase:
     """Open a database, creating it if it is not there.
 

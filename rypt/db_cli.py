@@ -99,42 +99,44 @@ def import_(
     stop (or first and last, included), phrase, label, worker, and origin, source, time, weight if you like. A blank
     label is a question nobody answered: it is counted and left out.
     """
-    from rypt.database import remove_database
-    from rypt.exchange import import_file
+    from rypt.exchange import import_file, new_database
     from rypt.fields import JUDGMENT_FIELDS
 
     known = {*JUDGMENT_FIELDS, "first", "last"}
     for name in _pairs(defaults):
         if name not in known:
             raise click.UsageError(f"--set {name}: expected one of {', '.join(sorted(known))}")
-    new = not database.exists()
-    try:
-        with open_database(database, case=case, create=not database.is_dir()) as opened:
-            importer = partial(
-                import_file, opened, rename=_pairs(rename), defaults=_pairs(defaults), skip_refused=skip_refused,
-                replace_trees=replace_trees,
-            )  # fmt: skip
-            results = [_import_one(importer, file, as_json=as_json, quiet=quiet) for file in files]
-    except BaseException:
-        if new:
-            remove_database(database)
-        raise
+    results: list[dict[str, Any]] = []
+    failure: RyptError | None = None
+    with open_database(database, case=case) if database.exists() else new_database(database, case) as opened:
+        importer = partial(
+            import_file, opened, rename=_pairs(rename), defaults=_pairs(defaults), skip_refused=skip_refused,
+            replace_trees=replace_trees,
+        )  # fmt: skip
+        for file in files:
+            try:
+                results.append(_import_one(importer, file, quiet=quiet or as_json))
+            except RyptError as error:  # the files before it stay
+                failure = error
+                break
+    for result in results if not as_json else ():
+        click.echo(
+            "{file}: {added} judgments added, {already} already there, {unanswered} unanswered, "
+            "{refused} refused; {segments} segments added".format_map(result)
+        )
+    if failure:
+        raise failure
     if as_json:
         click.echo(json.dumps(results, ensure_ascii=False))
 
 
-def _import_one(importer: Callable[..., "Imported"], file: str, *, as_json: bool, quiet: bool) -> dict[str, Any]:
-    """Import one file and say what became of its lines."""
+def _import_one(importer: Callable[..., "Imported"], file: str, *, quiet: bool) -> dict[str, Any]:
+    """Import one file; what became of its lines."""
     from rypt.text import read_lines
 
     result = importer(file, lines=progress(read_lines(file), f"import {file}", quiet=quiet))
-    if not as_json:
-        click.echo(
-            f"{file}: {result.added} judgments added, {result.already} already there, "
-            f"{result.unanswered} unanswered, {result.refused} refused; {result.segments} segments added"
-        )
     for number, message in result.refusals:
-        talk(f"{file}:{number}: refused: {message}", quiet=as_json)
+        talk(f"{file}:{number}: refused: {message}", quiet=quiet)
     return {"file": file, **asdict(result)}
 
 

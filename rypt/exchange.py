@@ -6,9 +6,13 @@ One record a line. A record with a ``label`` is a judgment, one with a ``text`` 
 
 import csv
 import json
+import os
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import Any, TextIO
 
 from rypt.database import COLUMNS, IDENTITY, KEEP_BOTH, DatabaseError, JudgmentDatabase
@@ -254,6 +258,46 @@ def export_csv(db: JudgmentDatabase, stream: TextIO, *, segments: bool = False) 
         writer.writerow(record)
         count += 1
     return count
+
+
+@contextmanager
+def new_database(path: Path, case: str | None = None) -> Iterator[JudgmentDatabase]:
+    """A database that appears at ``path``, whole, when the block ends without an error and has put something into it.
+
+    Until then it stands beside it under a name of its own, so a failure leaves nothing behind. A database that another
+    process makes at ``path`` meanwhile is never removed: it takes over what is here.
+    """
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        with _named(scratch, path, case) as db:
+            yield db
+            filled = bool(db.segments()) or db.count() > 0
+        if filled:
+            _publish(scratch, path)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            scratch.with_name(scratch.name + suffix).unlink(missing_ok=True)
+
+
+def _named(scratch: Path, path: Path, case: str | None) -> JudgmentDatabase:
+    """A database whose messages name the path it will have."""
+    try:
+        db = JudgmentDatabase(scratch, case=case)
+    except DatabaseError as error:
+        raise DatabaseError(path, str(error).removeprefix(f"{scratch}: ")) from None
+    db.path = path
+    return db
+
+
+def _publish(scratch: Path, path: Path) -> None:
+    """Give a closed database its name; where there is one by now, or names cannot be linked, merge it."""
+    try:
+        os.link(scratch, path)
+    except OSError:
+        with JudgmentDatabase(scratch, readonly=True) as db:
+            case = db.case
+        with JudgmentDatabase(path, case=case) as db:
+            merge(db, scratch)
 
 
 def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False) -> Merged:

@@ -4,6 +4,7 @@ import pytest
 
 from rypt import audit
 from rypt.campaign import Campaign, create, read_source
+from rypt.database import JudgmentDatabase
 from rypt.records import Judgment, Label, Segment, Span
 from rypt.settings import Languages
 from rypt.text import InputError, RyptError
@@ -69,11 +70,22 @@ def test_a_check_looks_at_the_trees_of_today(texts):
         assert "tree does not fit its text" in kinds
 
 
-def test_init_that_fails_leaves_no_database(texts, monkeypatch):
+def test_init_that_fails_at_its_end_can_be_run_again(texts, monkeypatch):
     monkeypatch.setattr("rypt.campaign.write_settings", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(OSError, match="No space left"):
         make(texts)
-    assert list((texts / "campaign").iterdir()) == []
+    assert [path.name for path in (texts / "campaign").iterdir()] == ["judgments.db"]
+    monkeypatch.undo()
+    assert len(make(texts).segments) == 2
+
+
+def test_init_keeps_the_judgments_of_a_database_that_is_there(texts):
+    make(texts)
+    (texts / "campaign" / "rypt.toml").unlink()
+    with JudgmentDatabase(texts / "campaign" / "judgments.db") as db:
+        db.add([Judgment("0", Span(0, 1), "the", Label.YES, "v")])
+    with make(texts).database() as db:
+        assert db.count() == 1
 
 
 @pytest.mark.parametrize(

@@ -323,6 +323,21 @@ def test_an_import_that_fails_makes_no_database(run: Run, tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == ["a.csv"]
 
 
+@pytest.mark.parametrize("there", [True, False], ids=["old", "new"])
+def test_files_imported_before_one_that_fails_stay(run: Run, tmp_path: Path, there: bool) -> None:
+    (tmp_path / "s.jsonl").write_text('{"id": "s", "text": "das Haus"}\n')
+    (tmp_path / "good.csv").write_text(f"{HEADER}s,0,2,the house,YES,v\n")
+    (tmp_path / "bad.csv").write_text(f"{HEADER}s,0,2,a house,maybe,v\n")
+    if there:
+        assert run("import", "x.db", "s.jsonl").code == 0
+    outcome = run("import", "x.db", "s.jsonl", "good.csv", "bad.csv")
+    assert outcome.code == 1
+    assert "good.csv: 1 judgments added" in outcome.out
+    assert outcome.err.startswith("rypt: bad.csv:2: ")
+    with JudgmentDatabase(tmp_path / "x.db", readonly=True) as db:
+        assert [j.phrase for j in db.judgments()] == ["the house"]
+
+
 def test_semicolons_and_columns_that_are_not_there(run: Run, one: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"{HEADER}s,0,2,the patient,YES,v\n".replace(",", ";"))
     assert "expected the columns to rename" in failed(run("import", "j.db", "a.csv", "--rename", "nope=label"))

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rypt.database import DatabaseError, JudgmentDatabase
-from rypt.exchange import Imported, export_csv, export_jsonl, import_file, merge
+from rypt.exchange import Imported, export_csv, export_jsonl, import_file, merge, new_database
 from rypt.records import SOURCES, Judgment, Label, Segment, Span
 from rypt.text import InputError, open_output
 
@@ -381,3 +382,39 @@ def test_an_export_is_of_one_moment(tmp_path: Path) -> None:
         stream = Interrupted()
         assert export_jsonl(db, stream) == 1
         assert export_jsonl(db, io.StringIO()) == 3
+
+
+def test_a_new_database_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    with suppress(KeyError), new_database(path) as db:
+        db.add_segments([Segment("s", "ja")])
+        assert not path.exists()
+        raise KeyError
+    with new_database(path):
+        pass
+    with pytest.raises(DatabaseError, match=r"j\.db: segment s is there with another text"), new_database(path) as db:
+        db.add_segments([Segment("s", "ja"), Segment("s", "nein")])
+    with pytest.raises(DatabaseError, match=r"no/j\.db: unable to open"), new_database(tmp_path / "no" / "j.db"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    with new_database(path, "keep") as db:
+        db.add_segments([Segment("s", "ja")])
+    assert [file.name for file in tmp_path.iterdir()] == ["j.db"]
+    with JudgmentDatabase(path, readonly=True) as db:
+        assert (db.case, len(db.segments())) == ("keep", 1)
+
+
+def test_a_database_made_meanwhile_is_kept_and_takes_over_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    with new_database(path) as db:
+        db.add_segments([Segment("s", "ja")])
+        db.add([Judgment("s", Span(0, 1), "yes", Label.YES, "ours")])
+        with JudgmentDatabase(path) as other:
+            other.add_segments([Segment("s", "ja")])
+            other.add([Judgment("s", Span(0, 1), "yes", Label.NO, "theirs")])
+    with JudgmentDatabase(path, readonly=True) as db:
+        assert {j.worker for j in db.judgments()} == {"ours", "theirs"}
+    with pytest.raises(DatabaseError, match="another text"), new_database(path) as db:
+        db.add_segments([Segment("s", "nein")])
+    with JudgmentDatabase(path, readonly=True) as db:
+        assert db.count() == 2
