@@ -1,8 +1,13 @@
-"""``rypt tune``: weights for n-best lists."""
+"""``rypt tune``: weights for n-best lists, or for a decoder."""
 
 import json
+import re
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,85 +15,402 @@ from rypt.cli import JSON, QUIET, progress, talk, watcher
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
-    from mert.metric import Metric
+    from concurrent.futures import Executor
+
+    from mert.constraints import Constraints
+    from mert.lists import NBest
+    from mert.metric import Metric, Resources
+    from mert.search import Window
+    from mert.solve import Recipe, Solution
+    from mert.tune import Iteration, Plan, Run
+    from mert.weights import WeightsFile
+
+
+def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Several options as one decorator."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+LOOP = _options(
+    click.option("--decoder", metavar="COMMAND", help="Decode and tune in turn: a shell command with {weights} and "
+                 "{nbest} in it, or package.module:function."),
+    click.option("--replay", multiple=True, type=click.Path(), metavar="LIST", help="Tune in turn on lists of an "
+                 "earlier run, one each iteration."),
+    click.option("--zmert", type=click.Path(), metavar="CONFIG", help="Run Z-MERT's configuration file instead."),
+    click.option("--folder", type=click.Path(file_okay=False), default="rypt-tune", show_default=True,
+                 help="Where a run with a decoder is kept, and resumed from."),
+    click.option("--max-iterations", type=click.IntRange(min=1), default=25, show_default=True),
+    click.option("--patience", type=click.IntRange(min=1), default=3, show_default=True,
+                 help="Stop after so many iterations without a significant gain."),
+    click.option("--return", "keep", type=click.Choice(["best", "last"]), default="best", show_default=True,
+                 help="The weights whose own decoding scored best, or the last ones."),
+    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a decoder may take."),
+    click.option("--plot", type=click.Path(), help="Draw scores and weights of a run here (.svg, .png, .pdf)."),
+)  # fmt: skip
+SEARCH = _options(
+    click.option("--algorithm", type=click.Choice(["mert", "pro", "mira"]), default="mert", show_default=True),
+    click.option("--restarts", type=click.IntRange(min=0), default=20, show_default=True, help="Random starts too."),
+    click.option("--seed", type=int, default=1, show_default=True, help="Of the random starts and directions."),
+    click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Starts climbed at once."),
+    click.option("--dask", metavar="ADDRESS", help="Climb on the Dask cluster with this scheduler (tcp://…)."),
+    click.option("--replicates", type=click.IntRange(min=1), default=1, show_default=True,
+                 help="Tune with so many seeds and tell mean and spread."),
+    click.option("--average", is_flag=True, help="Return the mean weights of the replicates, not the best ones."),
+    click.option("--window", metavar="KIND:SIZE", help="Smooth scores over neighbouring intervals: min:3, average:3."),
+)  # fmt: skip
+CONSTRAINTS = _options(
+    click.option("--weights", "start_file", type=click.Path(), help="Where to start [all weights 1]."),
+    click.option("--tune", "only", multiple=True, metavar="FEATURE", help="Tune only these; the others are held."),
+    click.option("--fix", multiple=True, metavar="FEATURE", help="Hold a weight."),
+    click.option("--bound", multiple=True, metavar="FEATURE=LOW..HIGH", help="Keep a weight in bounds: LM0=0.. "),
+    click.option("--range", "ranges", multiple=True, metavar="FEATURE=LOW..HIGH", help="Draw random starts from here."),
+    click.option("--tie", multiple=True, metavar="FEATURE,FEATURE", help="Weights that keep their proportions."),
+    click.option("--norm", metavar="NORM", help="Scale the result: none, l1, l2, max, or FEATURE=VALUE."),
+)  # fmt: skip
 
 
 @click.command()
-@click.argument("lists", nargs=-1, required=True)
-@click.option("--metric", "name", type=click.Choice(["bleu", "rypt"]), default="bleu", show_default=True,
-              help="What to climb.")  # fmt: skip
-@click.option("--references", multiple=True, type=click.Path(), help="Reference files, for bleu.")
+@click.argument("lists", nargs=-1)
+@click.option("--metric", "spec", default="bleu", show_default=True,
+              help="What to climb: bleu, chrf, chrf++, ter, rypt, or a sum such as 0.7*bleu+0.3*rypt.")  # fmt: skip
+@click.option("--references", multiple=True, type=click.Path(), help="Reference files, or what their names begin with.")
 @click.option("--campaign", type=click.Path(file_okay=False), help="The campaign with the judgments, for rypt.")
-@click.option("--weights", "start_file", type=click.Path(), help="Where to start [all weights 1].")
-@click.option("--fix", multiple=True, metavar="FEATURE", help="A weight to hold.")
-@click.option("--restarts", type=click.IntRange(min=0), default=20, show_default=True, help="Random starts besides.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the random starts and directions.")
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Starts climbed at once.")
+@CONSTRAINTS
+@SEARCH
+@LOOP
 @click.option("-o", "--output", type=click.Path(), help="Write the weights here, in the form they were read.")
 @JSON
 @QUIET
 def tune(
-    lists: tuple[str, ...], name: str, references: tuple[str, ...], campaign: str | None, start_file: str | None,
-    fix: tuple[str, ...], restarts: int, seed: int, threads: int, output: str | None, as_json: bool, quiet: bool,
+    lists: tuple[str, ...], spec: str, references: tuple[str, ...], campaign: str | None,
+    start_file: str | None, only: tuple[str, ...], fix: tuple[str, ...], bound: tuple[str, ...],
+    ranges: tuple[str, ...], tie: tuple[str, ...], norm: str | None,
+    algorithm: str, restarts: int, seed: int, threads: int, dask: str | None, replicates: int, average: bool,
+    window: str | None,
+    decoder: str | None, replay: tuple[str, ...], zmert: str | None, folder: str, max_iterations: int, patience: int,
+    keep: str, timeout: float | None, plot: str | None,
+    output: str | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Find weights under which the best candidates of n-best LISTS win.
+    """Find weights under which the best candidates of n-best LISTS win, or run a decoder in a loop.
 
-    Och's exact line search, along coordinates and random directions, from the given weights and random ones. The
-    answer depends on the seed, not on the number of threads.
+    Och's exact line search from the given weights and random ones. The answer depends on the seed, not on the number
+    of threads. With --decoder the lists of all iterations are merged; a run that was interrupted is resumed.
     """
+    from mert.solve import Recipe
+
+    ways = [bool(lists), decoder is not None, bool(replay), zmert is not None]
+    if sum(ways) != 1:
+        raise click.UsageError("expected one of: n-best LISTS, --decoder, --replay, --zmert")
+    if average and replicates == 1:
+        raise click.UsageError("--average needs --replicates of at least 2")
+    if plot and lists:
+        raise click.UsageError("--plot draws iterations: it needs --decoder, --replay or --zmert")
+    recipe = Recipe(algorithm, restarts, seed, threads, replicates, average)
+    with _executor(dask) as executor:
+        if zmert is not None:
+            from mert.zmert import read_zmert
+
+            plan, run_decoder, place, final = read_zmert(zmert, recipe)
+            run = _loop(plan, run_decoder, place, executor, plot, quiet=quiet)
+            final(run.weights)
+            _tell_run(plan, run, output, as_json=as_json)
+            return
+        metric = _read_metric(spec, _resources(references, campaign))
+        said = _Limits(only, fix, bound, ranges, tie, norm)
+        smoothing = _read_window(window)
+        if lists:
+            _tune_lists(lists, metric, start_file, said, recipe, smoothing, executor, output,
+                        as_json=as_json, quiet=quiet)  # fmt: skip
+            return
+        from mert.decoder import ReplayDecoder, read_decoder
+        from mert.tune import Plan
+
+        if start_file is None:
+            raise click.UsageError("a decoder needs --weights to start with")
+        start = _read_start(start_file)
+        names = tuple(entry.name for entry in start.entries)
+        plan = Plan(metric, start, recipe, said.constraints(names, start), only or None, smoothing,
+                    max_iterations, patience, keep, decoder or "replay")  # fmt: skip
+        made = read_decoder(decoder, timeout) if decoder is not None else ReplayDecoder(replay)
+        run = _loop(plan, made, Path(folder), executor, plot, quiet=quiet)
+        _tell_run(plan, run, output, as_json=as_json)
+
+
+class _Limits:
+    """The constraints of the command line; a name may stand for all values of a label."""
+
+    def __init__(
+        self, only: Sequence[str], fix: Sequence[str], bound: Sequence[str], ranges: Sequence[str],
+        tie: Sequence[str], norm: str | None,
+    ) -> None:  # fmt: skip
+        self.only, self.fix, self.tie, self.norm = only, fix, tie, norm
+        self.bound = [_read_limits(text, "--bound") for text in bound]
+        self.ranges = [_read_limits(text, "--range") for text in ranges]
+
+    def constraints(self, names: Sequence[str], start: "WeightsFile | None") -> "Constraints":
+        """These, on top of what the file of weights says."""
+        from mert.constraints import Constraints
+
+        given = start.constraints if start else Constraints()
+        bounds = {name: pair for label, pair in self.bound for name in _members(label, names)}
+        ranges = {name: pair for label, pair in self.ranges for name in _members(label, names)}
+        only = {name for label in self.only for name in _members(label, names)}
+        return replace(
+            given,
+            only=frozenset(only) if only else given.only,
+            fixed=given.fixed | {name for label in self.fix for name in _members(label, names)},
+            bounds={**given.bounds, **bounds},
+            ranges={**given.ranges, **ranges},
+            tied=tuple(
+                tuple(name for label in group.split(",") for name in _members(label.strip(), names))
+                for group in self.tie
+            ),
+            normalization=_read_norm(self.norm, names) if self.norm else given.normalization,
+        )
+
+
+def _members(label: str, names: Sequence[str]) -> list[str]:
+    """The features a name stands for: itself, or Name_0, Name_1 ….
+
+    >>> _members("TM0", ["LM0", "TM0_0", "TM0_1"])
+    ['TM0_0', 'TM0_1']
+    """
+    found = [name for name in names if name == label] or [
+        name for name in names if re.fullmatch(rf"{re.escape(label)}_\d+", name)
+    ]
+    if not found:
+        raise RyptError(f"{label} is no feature; there are {', '.join(names)}")
+    return found
+
+
+def _read_limits(text: str, option: str) -> tuple[str, tuple[float, float]]:
+    """Read ``LM0=0..1``; an end that is missing is infinite.
+
+    >>> _read_limits("LM0=0..", "--bound")
+    ('LM0', (0.0, inf))
+    """
+    found = re.fullmatch(r"(.+)=(\S*?)\.\.(\S*)", text)
+    try:
+        if found is None:
+            raise ValueError
+        low, high = float(found[2] or "-inf"), float(found[3] or "inf")
+    except ValueError:
+        raise RyptError(f"{option} {text}: expected FEATURE=LOW..HIGH") from None
+    return found[1], (low, high)
+
+
+def _read_norm(text: str, names: Sequence[str]) -> Any:
+    from mert.constraints import Normalization
+
+    if text in ("none", "l1", "l2", "max"):
+        return Normalization(text)
+    name, equals, value = text.partition("=")
+    try:
+        if not equals or not float(value) > 0:
+            raise ValueError
+    except ValueError:
+        raise RyptError(f"--norm {text}: expected none, l1, l2, max, or FEATURE=VALUE above 0") from None
+    (member,) = _members(name, names)[:1]
+    return Normalization("weight", float(value), member)
+
+
+def _read_window(text: str | None) -> "Window | None":
+    from mert.search import Window
+
+    if text is None:
+        return None
+    kind, _, size = text.partition(":")
+    if kind not in ("min", "average") or not size.isdigit() or int(size) < 1:
+        raise RyptError(f"--window {text}: expected min:SIZE or average:SIZE, with a SIZE from 1")
+    return Window(kind, int(size))
+
+
+def _read_start(path: str) -> "WeightsFile":
+    from mert.weights import read_weights
+
+    return read_weights(path)
+
+
+def _resources(references: Sequence[str], campaign: str | None) -> "Resources":
+    from mert.metric import Resources
+    from mert.references import read_references
+
+    return Resources(read_references(references) if references else None, campaign)
+
+
+def _read_metric(spec: str, resources: "Resources") -> "Metric":
+    from mert.metric import read_metric
+
+    return read_metric(spec, resources)
+
+
+@contextmanager
+def _executor(address: str | None) -> "Iterator[Executor | None]":
+    if address is None:
+        yield None
+        return
+    from mert.cluster import dask_executor
+
+    with dask_executor(address) as executor:
+        yield executor
+
+
+def _tune_lists(
+    paths: tuple[str, ...], metric: "Metric", start_file: str | None, said: _Limits, recipe: "Recipe",
+    window: "Window | None", executor: "Executor | None", output: str | None, *, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
     import numpy as np
 
     from mert.lists import read_lists
-    from mert.optimize import make_problem, optimize
-    from mert.weights import read_weights, write_weights
+    from mert.optimize import make_problem
+    from mert.solve import solve
+    from mert.weights import default_weights
 
-    seconds = {}
-    clock = time.perf_counter()
-    given = read_lists(lists, watcher(quiet=quiet))
-    for feature in fix:
-        if feature not in given.names:
-            raise RyptError(f"--fix {feature}: the lists have the features {', '.join(given.names)}")
-    start, form = read_weights(start_file, given.names) if start_file else (np.ones(len(given.names)), "moses")
-    metric = _metric(name, references, campaign)
-    seconds["read"] = time.perf_counter() - clock
-    clock = time.perf_counter()
-    problem = make_problem(given, metric, fixed=fix)
-    seconds["stats"] = time.perf_counter() - clock
-    clock = time.perf_counter()
-    results = optimize(
-        problem, start, restarts=restarts, seed=seed, threads=threads,
-        watch=lambda found: progress(found, "climb", quiet=quiet, total=restarts + 1),
+    clock = _Clock()
+    start = _read_start(start_file) if start_file else None
+    lists = read_lists(paths, watcher(quiet=quiet), tune=said.only or None)
+    sparse_names = lists.sparse.names if lists.sparse else ()
+    if start is None:
+        start = default_weights(lists.names, np.ones(len(lists.names)))
+    names, weights, sparse = start.match(lists.names, sparse_names)
+    lists = replace(lists, names=names)
+    _check_references(lists, metric, quiet=quiet)
+    clock.lap("read")
+    constraints = said.constraints(names, start)
+    problem = make_problem(
+        lists, metric, weights, constraints, sparse_weights=sparse if lists.sparse else None, window=window
+    )
+    clock.lap("stats")
+    total = recipe.restarts + 1
+    solution = solve(
+        problem, weights, recipe, executor=executor,
+        watch=lambda found: progress(found, "climb", quiet=quiet, total=total),
     )  # fmt: skip
-    seconds["optimize"] = time.perf_counter() - clock
-    best, start_score = results[0], problem.score(start)
+    clock.lap("optimize")
     if output:
-        write_weights(output, given.names, best.weights, form)
-    signature = f"{metric.signature}|restarts:{restarts}|seed:{seed}|n:{len(given.segments)}"
-    weights = dict(zip(given.names, best.weights.tolist(), strict=True))
+        start.write(output, names, solution.weights)
+    signature = f"{metric.signature}|{recipe}|norm:{problem.normalization}|n:{len(lists.segments)}"
+    if sparse_names and not quiet:
+        talk(f"{len(sparse_names)} sparse features are held at the given weights (--tune names those to tune)")
+    _tell_solution(names, solution, signature, clock.seconds, as_json=as_json, quiet=quiet)
+
+
+class _Clock:
+    """Seconds spent on the parts of a job."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.began = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        """A part is done."""
+        now = time.perf_counter()
+        self.seconds[name] = now - self.began
+        self.began = now
+
+
+def _check_references(lists: "NBest", metric: "Metric", *, quiet: bool) -> None:
+    """Refuse segments without a reference where the list says so, and mention references without a segment."""
+    references = getattr(metric, "references", None)
+    if references is None:
+        return
+    size = len(references)
+    expected = f"one of the {size} segments of {', '.join(map(str, references.paths)) or 'the references'}, from 0"
+    lists.check_segments(lambda segment: segment.isdigit() and int(segment) < size, expected)
+    if len(lists.segments) < size:
+        talk(f"{size - len(lists.segments)} of {size} segments of the references have no candidates", quiet=quiet)
+
+
+def _tell_solution(
+    names: Sequence[str], solution: "Solution", signature: str, seconds: dict[str, float], *,
+    as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    weights = dict(zip(names, solution.weights.tolist(), strict=True))
     if as_json:
-        facts = {"score": best.score, "start_score": start_score, "weights": weights, "signature": signature}
-        click.echo(json.dumps({**facts, "seconds": seconds}))
+        facts = {
+            "score": solution.score, "start_score": solution.start_score, "weights": weights, "signature": signature,
+            "seconds": seconds, "searches": solution.searches, "gain": asdict(solution.gain),
+            "replicates": {"scores": solution.scores, "mean": solution.mean, "deviation": solution.deviation},
+            "notes": solution.notes,
+        }  # fmt: skip
+        click.echo(json.dumps(facts))
         return
     for feature, value in weights.items():
         click.echo(f"{feature:30} {value: .6f}")
-    click.echo(f"{name.upper()} {start_score:.4f} → {best.score:.4f} on {len(given.segments)} segments")
+    gain = solution.gain
+    click.echo(
+        f"{solution.start_score:.4f} → {solution.score:.4f}; gain {gain.gain:.4f}, "
+        f"95 % of resamples {gain.low:.4f} to {gain.high:.4f}, p = {gain.p:.3f}"
+    )
+    if len(solution.scores) > 1:
+        click.echo(f"{len(solution.scores)} replicates: mean {solution.mean:.4f}, deviation {solution.deviation:.4f}")
     click.echo(signature)
-    spread = ", ".join(f"{result.score:.4f}" for result in results[1:4])
-    talk(f"next best starts: {spread}; seconds: {_said(seconds)}", quiet=quiet)
+    for note in solution.notes:
+        talk(f"note: {note}", quiet=quiet)
+    ends = ", ".join(f"{score:.4f}" for score in solution.ends[1:4])
+    took = ", ".join(f"{name} {value:.1f}" for name, value in seconds.items())
+    talk(f"next best starts: {ends or 'none'}; seconds: {took}", quiet=quiet)
 
 
-def _said(seconds: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:.1f}" for name, value in seconds.items())
+def _loop(
+    plan: "Plan", decoder: Any, folder: Path, executor: "Executor | None", plot: str | None, *, quiet: bool
+) -> "Run":
+    from mert.tune import tune as run_loop
+
+    seen: list[float] = []
+
+    def tell(iteration: "Iteration") -> None:
+        seen.append(iteration.seconds)
+        left = (plan.max_iterations - iteration.number) * sum(seen) / len(seen)
+        talk(
+            f"iteration {iteration.number}: decoded {iteration.decoded:.4f}, {iteration.new} new candidates, "
+            f"all lists {iteration.before:.4f} → {iteration.after:.4f} (p = {iteration.p:.3f}), "
+            f"{iteration.seconds:.1f} s, at most {left:.0f} s left",
+            quiet=quiet,
+        )
+        for note in iteration.notes:
+            talk(f"  note: {note}", quiet=quiet)
+
+    total = plan.recipe.restarts + 1
+    run = run_loop(
+        plan, decoder, folder, executor=executor, tell=tell,
+        watch=lambda found: progress(found, "climb", quiet=quiet, total=total),
+    )  # fmt: skip
+    if plot:
+        from mert.plot import plot_run
+
+        plot_run(plot, run.iterations, plan.metric.signature.partition("|")[0])
+    return run
 
 
-def _metric(name: str, references: tuple[str, ...], campaign: str | None) -> "Metric":
-    from mert.bleu import Bleu
-    from mert.metric import Rypt, read_references
+def _tell_run(plan: "Plan", run: "Run", output: str | None, *, as_json: bool) -> None:
+    import numpy as np
+    from tabulate import tabulate
 
-    if name == "bleu":
-        if not references:
-            raise click.UsageError("--metric bleu needs --references")
-        return Bleu(read_references(references))
-    if campaign is None:
-        raise click.UsageError("--metric rypt needs --campaign")
-    return Rypt.from_campaign(campaign)
+    if output:
+        plan.start.write(output, list(run.weights), np.array(list(run.weights.values())))
+    signature = f"{plan.metric.signature}|{plan.recipe}|iterations:{len(run.iterations)}"
+    if as_json:
+        facts = {
+            "score": run.score, "start_score": run.start_score, "weights": run.weights, "signature": signature,
+            "stopped": run.stopped, "iterations": [asdict(iteration) for iteration in run.iterations],
+        }  # fmt: skip
+        click.echo(json.dumps(facts))
+        return
+    rows = [
+        (i.number, f"{i.decoded:.4f}", i.new, i.candidates, f"{i.before:.4f}", f"{i.after:.4f}", f"{i.p:.3f}",
+         f"{i.seconds:.1f}")
+        for i in run.iterations
+    ]  # fmt: skip
+    head = ("iteration", "decoded", "new", "candidates", "before", "after", "p", "seconds")
+    click.echo(tabulate(rows, head, disable_numparse=True))
+    for feature, value in run.weights.items():
+        click.echo(f"{feature:30} {value: .6f}")
+    click.echo(f"stopped: {run.stopped}; decoded {run.start_score:.4f} → {run.score:.4f}")
+    click.echo(signature)

@@ -1,87 +1,298 @@
-"""Metrics a tuner can climb: statistics of candidates that add up, and scores of many sums at once."""
+"""Metrics a tuner can climb: what a metric is, what it may ask for, and how it is found by name.
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+    read_metric("0.7*bleu + 0.3*rypt", Resources(references, campaign)) → stats of candidates → score of sums
+
+A metric is made by a factory, ``(resources, options) -> Metric``, found in the entry-point group ``rypt.metrics`` or
+named as ``package.module:Class``. docs/metrics.md shows how to write one.
+"""
+
+import importlib
+import inspect
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import NoReturn, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mert.lists import NBest
-from rypt.calibration import scorer_from_database
-from rypt.campaign import Campaign
-from rypt.nbest import RawCandidate, aligned_candidate
-from rypt.records import Candidate
-from rypt.scorer import Scorer
-from rypt.text import InputError, PathLike, RyptError, read_lines
+from mert.references import References
+from rypt.records import RawCandidate
+from rypt.text import PathLike, RyptError, one_line
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Default = TypeVar("Default")
+GROUP = "rypt.metrics"
+MEMBERS = ("maximize", "scale", "signature", "stats", "score")
+FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 class Metric(Protocol):
-    """What the optimizer needs of a metric; higher is better."""
+    """Statistics of candidates that add up, and the score of their sums."""
+
+    maximize: bool  # whether a higher score is a better one
+    scale: float  # scores run from 0 to this
 
     @property
     def signature(self) -> str:
         """All that a score depends on besides the data."""
 
-    def stats(self, lists: NBest) -> Ints:
-        """Integers for each candidate, (candidates, columns)."""
+    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+        """Integers for each candidate, (candidates, columns); of no candidates (0, columns)."""
 
     def score(self, sums: Ints) -> Floats:
-        """The score of each row of summed statistics."""
+        """The score of each row of summed statistics; a line search asks for thousands of rows at once."""
 
 
-def read_references(paths: Sequence[PathLike]) -> list[list[str]]:
-    """Reference files, a line each segment; all must have the same number of lines."""
-    references = [[line for _, line in read_lines(path)] for path in paths]
-    for path, lines in zip(paths, references, strict=True):
-        if len(lines) != len(references[0]):
-            raise InputError(
-                path, len(lines), f"expected {len(references[0])} lines like {paths[0]}, found {len(lines)}"
-            )
-    return references
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a metric may ask for."""
+
+    references: References | None = None
+    campaign: PathLike | None = None
+
+    def need_references(self, metric: str) -> References:
+        """The references; an error that names the metric where there are none."""
+        if self.references is None:
+            raise RyptError(f"the metric {metric} needs --references")
+        return self.references
+
+    def need_campaign(self, metric: str) -> PathLike:
+        """The folder of the campaign; an error that names the metric where there is none."""
+        if self.campaign is None:
+            raise RyptError(f"the metric {metric} needs --campaign")
+        return self.campaign
 
 
-class Rypt:
-    """RYPT with the judgments of a campaign; lists need alignments."""
+class Options:
+    """The options of a metric, read strictly: each is taken by name, and `done` refuses what nobody took.
 
-    def __init__(self, scorer: Scorer, align: Callable[[RawCandidate], Candidate]) -> None:
-        self.scorer = scorer
-        self.align = align
+    >>> options = Options("bleu", {"tokenize": "13a", "lowercase": "yes", "smoth": "exp"})
+    >>> options.choice("tokenize", "none", ("none", "13a")), options.flag("lowercase", False)
+    ('13a', True)
+    >>> options.done()
+    Traceback (most recent call last):
+        ...
+    rypt.text.RyptError: the metric bleu has no option 'smoth', expected one of tokenize, lowercase
+    """
 
-    @classmethod
-    def from_campaign(cls, folder: PathLike) -> "Rypt":
-        """The metric of a campaign: its trees, its database, its settings."""
-        campaign = Campaign.open(folder)
-        segments = {segment.id: segment for segment in campaign.segments}
+    def __init__(self, metric: str, given: Mapping[str, str]) -> None:
+        self.metric = metric
+        self.given = given
+        self.known: list[str] = []
 
-        def align(raw: RawCandidate) -> Candidate:
-            if raw.segment not in segments:
-                raise RyptError(f"segment {raw.segment!r} of the list is not in the campaign {folder}")
-            return aligned_candidate(raw, segments[raw.segment], campaign.lexicon)
+    def text(self, name: str, default: Default) -> str | Default:
+        """Any text."""
+        self.known.append(name)
+        return self.given.get(name, default)
 
-        settings = campaign.scoring
-        with campaign.database() as db:
-            scorer = scorer_from_database(
-                campaign.trees,
-                db,
-                campaign.candidates,
-                model=settings.model,
-                unknown=settings.unknown,
-                ties=settings.ties,
-            )
-        return cls(scorer, align)
+    def choice(self, name: str, default: Default, choices: Sequence[str]) -> str | Default:
+        """One of some texts."""
+        value = self.text(name, default)
+        if name in self.given and value not in choices:
+            self._refuse(name, f"one of {', '.join(choices)}")
+        return value
 
-    @property
-    def signature(self) -> str:
-        """The scorer's signature."""
-        return self.scorer.signature
+    def flag(self, name: str, default: bool) -> bool:
+        """True or false."""
+        value = self.text(name, None)
+        if value is None:
+            return default
+        return FLAGS[value.lower()] if value.lower() in FLAGS else self._refuse(name, "true or false")
 
-    def stats(self, lists: NBest) -> Ints:
-        """The model's statistics of each candidate."""
-        return self.scorer.stats([self.align(raw) for raw in lists.candidates])
+    def whole(self, name: str, default: int, least: int = 0) -> int:
+        """A whole number from ``least`` up."""
+        value = self.text(name, None)
+        if value is None:
+            return default
+        if not re.fullmatch("[0-9]{1,9}", value) or int(value) < least:
+            self._refuse(name, f"a whole number of at least {least}")
+        return int(value)
 
-    def score(self, sums: Ints) -> Floats:
-        """RYPT of each row, from 0 to 1."""
-        return self.scorer.score(sums)
+    def number(self, name: str, default: Default, least: float = -math.inf) -> float | Default:
+        """A finite number from ``least`` up."""
+        value = self.text(name, None)
+        if value is None:
+            return default
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number) or number < least:
+            self._refuse(name, "a number" if least == -math.inf else f"a number of at least {least:g}")
+        return number
+
+    def done(self) -> None:
+        """Refuse options that were not asked for."""
+        for name in self.given:
+            if name not in self.known:
+                known = f"expected one of {', '.join(self.known)}" if self.known else "it has none"
+                raise RyptError(f"the metric {self.metric} has no option {name!r}, {known}")
+
+    def _refuse(self, name: str, expected: str) -> NoReturn:
+        raise RyptError(f"the metric {self.metric}: expected {name} as {expected}, found {self.given[name]!r}")
+
+
+def stats_by_text(
+    candidates: Sequence[RawCandidate], rows: Callable[[str, list[str]], Iterable[Sequence[int]]], columns: int
+) -> Ints:
+    """Statistics that depend on segment and text alone, (candidates, columns); each text is computed once a segment.
+
+    ``rows(segment, texts)`` gives a row for each of the distinct texts of a segment, so that it can prepare the
+    segment's references once. Lists repeat themselves: one text has many derivations.
+
+    >>> raw = [RawCandidate("0", text, None, {}, None) for text in ("a b", "a", "a b")]
+    >>> stats_by_text(raw, lambda segment, texts: [[len(text), 1] for text in texts], columns=2).tolist()
+    [[3, 1], [1, 1], [3, 1]]
+    """
+    texts: dict[str, dict[str, Sequence[int]]] = {}
+    for raw in candidates:
+        texts.setdefault(raw.segment, {})[raw.text] = ()
+    for segment, found in texts.items():
+        texts[segment] = dict(zip(found, rows(segment, list(found)), strict=True))
+    if not candidates:
+        return np.zeros((0, columns), np.int64)
+    return check_stats(np.array([texts[raw.segment][raw.text] for raw in candidates]), len(candidates))
+
+
+def check_stats(stats: NDArray[np.generic], count: int, metric: str = "a metric") -> Ints:
+    """The statistics of so many candidates as 64-bit integers; anything else is a mistake of the metric's author."""
+    if stats.ndim != 2 or len(stats) != count or not np.issubdtype(stats.dtype, np.integer):
+        expected = f"whole numbers in ({count}, columns)"
+        raise RyptError(f"the stats of {metric}: expected {expected}, found {stats.dtype} in {stats.shape}")
+    return stats.astype(np.int64, copy=False)
+
+
+def read_metric(spec: str, resources: Resources) -> Metric:
+    """The metric that a text names: ``name``, ``name(option=value,…)``, or a weighted sum such as ``0.7*bleu-0.3*ter``.
+
+    A name is one of the entry-point group ``rypt.metrics``, or ``package.module:Class``.
+    """
+    terms = parse_spec(spec)
+    metrics = [_make(term, resources) for term in terms]
+    if len(terms) == 1 and terms[0].weight == 1:
+        return metrics[0]
+    from mert.metrics.mix import Mix, Part  # it needs what this file defines
+
+    return Mix([Part(term.weight, term.name, metric) for term, metric in zip(terms, metrics, strict=True)])
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One summand of a spec."""
+
+    weight: float
+    name: str
+    options: Mapping[str, str]
+
+
+class _Scanner:
+    """Takes a spec apart from left to right."""
+
+    def __init__(self, spec: str) -> None:
+        self.spec = spec
+        self.place = 0
+
+    def take(self, pattern: str) -> re.Match[str] | None:
+        """What stands here, if it has this form; spaces around it are passed."""
+        match = re.compile(rf"\s*{pattern}\s*", re.IGNORECASE).match(self.spec, self.place)
+        if match:
+            self.place = match.end()
+        return match
+
+    def expect(self, pattern: str, expected: str) -> re.Match[str]:
+        """What stands here, or an error that says where and what was expected."""
+        match = self.take(pattern)
+        if match:
+            return match
+        rest = self.spec[self.place :]
+        found = f"{rest[:20]!r}" if rest else "the end"
+        raise RyptError(f"the metric {self.spec!r}: expected {expected} at character {self.place + 1}, found {found}")
+
+
+def parse_spec(spec: str) -> list[Term]:
+    """Take a weighted sum of metrics apart.
+
+    >>> for term in parse_spec("0.7*chrf++(beta=1) - 0.3*ter"):
+    ...     print(term.weight, term.name, term.options)
+    0.7 chrf++ {'beta': '1'}
+    -0.3 ter {}
+    """
+    scanner = _Scanner(spec)
+    sign = scanner.take("([+-])")
+    terms = [_term(scanner, sign)]
+    while not scanner.take("$"):
+        terms.append(_term(scanner, scanner.expect("([+-])", "+, - or the end")))
+    return terms
+
+
+def _term(scanner: _Scanner, sign: re.Match[str] | None) -> Term:
+    number = scanner.take(r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)\s*\*")
+    weight = float(number[1]) if number else 1.0
+    if weight == 0 or not math.isfinite(weight):
+        raise RyptError(f"the metric {scanner.spec!r}: expected weights other than 0 and finite, found {weight:g}")
+    name = scanner.expect(r"([^\W\d][\w.]*(?::[^\W\d][\w.]*|\+\+)?)", "a metric such as bleu or 0.5*bleu")[1]
+    options: dict[str, str] = {}
+    if scanner.take(r"\("):
+        while not scanner.take(r"\)"):
+            if options:
+                scanner.expect(",", "a comma or )")
+            option = scanner.expect(r"(\w+)\s*=\s*([^,()]*?)(?=\s*[,)])", "option=value, then a comma or ),")
+            if option[1] in options:
+                raise RyptError(f"the metric {scanner.spec!r}: the option {option[1]} is there twice")
+            options[option[1]] = option[2]
+    return Term(-weight if sign and sign[1] == "-" else weight, name, options)
+
+
+def metric_names() -> list[str]:
+    """The names of all metrics that this and other packages offer by entry point."""
+    return sorted({entry.name for entry in entry_points(group=GROUP)})
+
+
+def _make(term: Term, resources: Resources) -> Metric:
+    factory = _imported(term.name) if ":" in term.name else _offered(term.name)
+    try:
+        inspect.signature(factory).bind(resources, term.options)
+    except (TypeError, ValueError) as error:
+        message = f"expected something to call with resources and options: {error}"
+        raise RyptError(f"the metric {term.name}: {message}") from None
+    metric: Metric = factory(resources, term.options)
+    missing = [member for member in MEMBERS if not hasattr(metric, member)]
+    if missing:
+        raise RyptError(f"the metric {term.name} lacks {', '.join(missing)}: it is no metric")
+    return metric
+
+
+def _offered(name: str) -> Callable[[Resources, Mapping[str, str]], Metric]:
+    """The factory of an entry point."""
+    found = list({entry.value: entry for entry in entry_points(group=GROUP, name=name)}.values())
+    if not found:
+        known = ", ".join(metric_names())
+        raise RyptError(f"unknown metric {name!r}, expected one of {known}, or package.module:Class")
+    if len(found) > 1:
+        offered = " and ".join(entry.value for entry in found)
+        raise RyptError(f"more than one package offers the metric {name}: write {offered} for what is meant")
+    return _load(found[0])
+
+
+def _imported(name: str) -> Callable[[Resources, Mapping[str, str]], Metric]:
+    """The factory that ``package.module:Class`` names; modules in the current folder are found after installed ones."""
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.append(here)
+        importlib.invalidate_caches()
+    return _load(EntryPoint(name, name, GROUP))
+
+
+def _load(entry: EntryPoint) -> Callable[[Resources, Mapping[str, str]], Metric]:
+    try:
+        factory: Callable[[Resources, Mapping[str, str]], Metric] = entry.load()
+    except Exception as error:  # whatever a module does when it is imported
+        what = f"the metric {entry.name}" + (f" ({entry.value})" if entry.value != entry.name else "")
+        raise RyptError(f"{what} cannot be imported: {type(error).__name__}: {one_line(str(error))}") from error
+    return factory

@@ -1,6 +1,8 @@
-"""From starting points to weights: line searches along coordinates and random directions until nothing helps.
+"""From starting points to weights: line searches along many directions until nothing helps.
 
-Each start has a random generator of its own, so the answer is the same for any number of threads.
+Each start has a random generator of its own, and products are summed in one fixed order, so the answer is the same for
+any number of threads. Lengths in weight space are measured in units of what they do: a weight counts times the spread
+of its feature inside segments, so rescaling a feature changes nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,18 +12,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mert.constraints import Constraints, Normalization
 from mert.lists import NBest
 from mert.metric import Metric
-from mert.search import Floats, Ints, best_step
+from mert.search import Floats, Ints, Window, best_step, winners
+from rypt.kernel import compiled
 
-RANDOM_DIRECTIONS = 8  # tried in each pass besides the coordinates
+RANDOM_DIRECTIONS = 4  # tried in each pass besides the axes and the last pass's move
 GAIN = 1e-9  # a smaller one is no gain
 MAX_PASSES = 100
+REACH = 100.0  # a step is at most so many times as long as the weights: none can dwarf the others
+NEARNESS = 0.5  # random starts stray from the given weights by this, the mean length of a weight being 1
+GOOD_POINTS = 8  # the best point is joined with so many others
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The weights of one start, their score on the lists, and how much work it was."""
+    """The weights of one start, their score on the lists (higher is better), and how many lines were searched."""
 
     weights: Floats
     score: float
@@ -30,113 +37,243 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is tuned: features and statistics of candidates, which weights may move, and how far."""
+    """What is tuned: features and statistics of candidates, and the directions in which weights may move.
 
+    ``score`` of sums is the metric's, turned over where lower is better. ``base`` is what held sparse features add.
+    """
+
+    names: tuple[str, ...]
     offsets: Ints
     features: Floats  # (candidates, features), columns contiguous
-    stats: Ints
+    base: Floats | None  # (candidates,)
+    stats: Ints  # (candidates, columns)
     metric: Metric
-    free: NDArray[np.bool_]
+    axes: Floats  # (axes, features)
+    deciding: NDArray[np.bool_]  # (features,): whether a feature ever differs inside a segment
+    spread: Floats  # (features,): the standard deviation of each inside segments, 1 where that is 0
     low: Floats
     high: Floats
+    ranges: Floats  # (features, 2), NaN where there is none
+    normalization: Normalization
+    window: Window | None
+
+    def rate(self, sums: Ints) -> Floats:
+        """Scores of sums, higher is better."""
+        scores = self.metric.score(sums)
+        return scores if self.metric.maximize else -scores
+
+    def values(self, weights: Floats) -> Floats:
+        """The model score of each candidate."""
+        total = combine(self.features, weights)
+        return total if self.base is None else total + self.base
+
+    def chosen(self, weights: Floats) -> Ints:
+        """The candidates these weights choose, one a segment."""
+        best = np.empty(len(self.offsets) - 1, np.int64)
+        winners(self.offsets, self.values(weights), best)
+        return best
 
     def score(self, weights: Floats) -> float:
-        """The score of the candidates these weights choose."""
-        scores = self.features @ weights
-        return best_step(self.offsets, np.zeros(len(scores)), scores, self.stats, self.metric.score).score
+        """The score of the candidates these weights choose, higher is better."""
+        return float(self.rate(self.stats[self.chosen(weights)].sum(axis=0, keepdims=True))[0])
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which weights may move, (features,)."""
+        return np.asarray(self.axes.any(axis=0))
+
+    def length(self, weights: Floats) -> float:
+        """How long a move is."""
+        return float(np.abs(weights * self.spread).sum())
+
+    def scaled(self, weights: Floats) -> Floats:
+        """The weights, normalized."""
+        return self.normalization.apply(weights, self.names)
+
+
+@compiled
+def combine(features: Floats, weights: Floats) -> Floats:
+    """The sum of the columns times their weights, in the order of the columns."""
+    total = np.zeros(features.shape[0])
+    for column in range(features.shape[1]):
+        weight = weights[column]
+        if weight != 0.0:
+            values = features[:, column]
+            for row in range(len(total)):
+                total[row] += values[row] * weight
+    return total
 
 
 def make_problem(
-    lists: NBest, metric: Metric, *, fixed: Sequence[str] = (), low: float = -np.inf, high: float = np.inf
+    lists: NBest,
+    metric: Metric,
+    start: Floats,
+    constraints: Constraints | None = None,
+    *,
+    sparse_weights: Floats | None = None,
+    window: Window | None = None,
 ) -> Problem:
-    """Put together what is tuned; features that never differ inside a segment are held, for they decide nothing."""
-    free = np.array([name not in fixed for name in lists.names])
-    starts = lists.offsets[:-1]
-    spread = np.maximum.reduceat(lists.features, starts) > np.minimum.reduceat(lists.features, starts)
-    size = len(lists.names)
+    """Put together what is tuned, from the statistics of all candidates."""
+    constraints = constraints or Constraints()
+    constraints.check(lists.names, start)
+    base = None if sparse_weights is None else lists.sparse_dot(sparse_weights)
+    constraints = constraints.settled(lists.names, anything_held=base is not None and bool(base.any()))
+    spread = _spread(lists.features, lists.offsets)
+    low, high = constraints.low_high(lists.names)
+    none = (np.nan, np.nan)
     return Problem(
+        lists.names,
         lists.offsets,
         np.asfortranarray(lists.features),
-        metric.stats(lists),
+        base,
+        np.ascontiguousarray(metric.stats(lists.candidates), np.int64),
         metric,
-        free & spread.any(axis=0),
-        np.full(size, low),
-        np.full(size, high),
+        constraints.axes(lists.names, start, spread > 0),
+        spread > 0,
+        np.where(spread > 0, spread, 1.0),
+        low,
+        high,
+        np.array([constraints.ranges.get(name, none) for name in lists.names], np.float64).reshape(-1, 2),
+        constraints.normalization or Normalization(),
+        window,
     )
 
 
+def _spread(features: Floats, offsets: Ints) -> Floats:
+    """The standard deviation of each feature around the means of the segments; 0 for one that never differs."""
+    spread = np.zeros(features.shape[1])
+    sizes = np.diff(offsets)
+    for i, column in enumerate(features.T):
+        if (np.maximum.reduceat(column, offsets[:-1]) > np.minimum.reduceat(column, offsets[:-1])).any():
+            means = np.add.reduceat(column, offsets[:-1]) / sizes
+            spread[i] = np.sqrt(np.mean((column - np.repeat(means, sizes)) ** 2))
+    return spread
+
+
+class _Climb:
+    """A walk from a start: where it is, the model scores there, and the metric's score."""
+
+    def __init__(self, problem: Problem, start: Floats) -> None:
+        self.problem = problem
+        self.weights = start.copy()
+        self.values = problem.values(start)
+        self.score = problem.score(start)
+        self.searches = 0
+
+    def along(self, direction: Floats) -> bool:
+        """Take the best step along a direction, if it gains."""
+        p = self.problem
+        moving = np.flatnonzero(direction)
+        if not len(moving):
+            return False
+        alone = len(moving) == 1 and direction[moving[0]] == 1.0
+        slopes = p.features[:, moving[0]] if alone else combine(p.features, direction)
+        reach = REACH * (p.length(self.weights) or 1.0) / p.length(direction)
+        low, high = self._limits(direction)
+        low, high = max(low, -reach), min(high, reach)
+        step = best_step(p.offsets, slopes, self.values, p.stats, p.rate, low, high, p.window)
+        self.searches += 1
+        if step.length == 0.0 or not step.score > (self.score if p.window is None else step.here) + GAIN:
+            return False
+        self.weights = np.clip(self.weights + step.length * direction, p.low, p.high)
+        self.values = self.values + step.length * slopes
+        self.score = step.score
+        return True
+
+    def _limits(self, direction: Floats) -> tuple[float, float]:
+        """How far one may go each way before a weight leaves its bounds."""
+        moving = direction != 0
+        to_low = (self.problem.low - self.weights)[moving] / direction[moving]
+        to_high = (self.problem.high - self.weights)[moving] / direction[moving]
+        return float(np.minimum(to_low, to_high).max()), float(np.maximum(to_low, to_high).min())
+
+    def tuned(self) -> Tuned:
+        """The result, scored afresh."""
+        weights = self.problem.scaled(self.weights)
+        return Tuned(weights, self.problem.score(weights), self.searches)
+
+
 def climb(problem: Problem, start: Floats, rng: np.random.Generator) -> Tuned:
-    """Go along each direction, in random order, to its best step, until a pass over all of them gains nothing."""
-    weights = start.copy()
-    score = problem.score(weights)
-    searches = 0
+    """Go along each direction to its best step, until a pass over all of them gains nothing.
+
+    A pass tries, in random order, the axes, a few Gaussian directions, and the sum of the moves of the pass before
+    (Powell's replaced direction).
+    """
+    walk = _Climb(problem, start)
+    moved = np.zeros(len(start))
     for _ in range(MAX_PASSES):
-        before = score
-        intercepts = problem.features @ weights
-        for direction in _directions(problem, rng):
-            moving = np.flatnonzero(direction)
-            alone = len(moving) == 1 and direction[moving[0]] == 1
-            slopes = problem.features[:, moving[0]] if alone else problem.features @ direction
-            low, high = _limits(problem, weights, direction)
-            step = best_step(problem.offsets, slopes, intercepts, problem.stats, problem.metric.score, low, high)
-            searches += 1
-            if step.score > score + GAIN:
-                weights = weights + step.length * direction
-                intercepts = intercepts + step.length * slopes
-                score = step.score
-        if score <= before + GAIN:
+        before = walk.weights
+        gained = [walk.along(direction) for direction in _directions(problem, moved, rng)]
+        if not any(gained):
             break
-    return Tuned(normalize(weights, problem), score, searches)
+        moved = walk.weights - before
+    return walk.tuned()
 
 
-def _directions(problem: Problem, rng: np.random.Generator) -> Iterator[Floats]:
-    """The coordinates and a few Gaussian directions, in random order."""
-    free = np.flatnonzero(problem.free)
-    directions = [np.eye(len(problem.free))[i] for i in free]
-    for _ in range(RANDOM_DIRECTIONS if len(free) > 1 else 0):
-        direction = np.zeros(len(problem.free))
-        direction[free] = rng.normal(size=len(free))
-        directions.append(direction)
+def _directions(problem: Problem, moved: Floats, rng: np.random.Generator) -> Iterator[Floats]:
+    count = RANDOM_DIRECTIONS if len(problem.axes) > 1 else 0
+    random = rng.normal(size=(count, len(problem.axes))) / _axis_lengths(problem) @ problem.axes
+    directions = [*problem.axes, moved, *random]
     for i in rng.permutation(len(directions)):
         yield directions[i]
 
 
-def _limits(problem: Problem, weights: Floats, direction: Floats) -> tuple[float, float]:
-    """How far one may go each way before a weight leaves its bounds."""
-    moving = direction != 0
-    to_low = (problem.low - weights)[moving] / direction[moving]
-    to_high = (problem.high - weights)[moving] / direction[moving]
-    return float(np.minimum(to_low, to_high).max()), float(np.maximum(to_low, to_high).min())
+def _axis_lengths(problem: Problem) -> Floats:
+    return np.asarray(np.abs(problem.axes * problem.spread).sum(axis=1))
 
 
-def normalize(weights: Floats, problem: Problem) -> Floats:
-    """Scale to a sum of absolute values of 1, which changes no winner; with fixed weights or bounds, leave as is."""
-    bounded = np.isfinite(problem.low).any() or np.isfinite(problem.high).any()
-    total = np.abs(weights).sum()
-    return weights if bounded or not problem.free.all() or total == 0 else weights / total
+def join(problem: Problem, results: Sequence[Tuned], rng: np.random.Generator) -> Tuned:
+    """Go from the best point along the lines to other good points, and climb on from where that leads."""
+    best = results[0]
+    while True:
+        walk = _Climb(problem, best.weights)
+        length = problem.length(best.weights)
+        for other in results[1:GOOD_POINTS]:
+            there = problem.length(other.weights)
+            scale = length / there if problem.normalization.kind != "none" and there else 1.0
+            walk.along(other.weights * scale - walk.weights)
+        reached = climb(problem, walk.weights, rng)
+        searches = best.searches + walk.searches + reached.searches
+        if reached.score <= best.score + GAIN:
+            return Tuned(best.weights, best.score, searches)
+        best = Tuned(reached.weights, reached.score, searches)
+
+
+def random_start(problem: Problem, start: Floats, rng: np.random.Generator) -> Floats:
+    """A point near the start, or within the ranges where there are any; inside the bounds."""
+    lengths = np.abs(start * problem.spread)
+    scale = float(lengths[lengths > 0].mean()) if lengths.any() else 1.0
+    shift = rng.normal(size=len(problem.axes)) * NEARNESS * scale / _axis_lengths(problem)
+    point = start + shift @ problem.axes
+    drawn = problem.ranges[:, 0] + rng.uniform(size=len(start)) * (problem.ranges[:, 1] - problem.ranges[:, 0])
+    return np.clip(np.where(problem.free & np.isfinite(drawn), drawn, point), problem.low, problem.high)
 
 
 def optimize(
     problem: Problem,
     start: Floats,
     *,
+    earlier: Sequence[Floats] = (),
     restarts: int = 20,
     seed: int = 1,
     threads: int = 1,
     executor: Executor | None = None,
     watch: Callable[[Iterable[Tuned]], Iterable[Tuned]] = lambda found: found,
 ) -> list[Tuned]:
-    """Climb from the given weights and from random ones; all results, the best first (of equals the earliest)."""
-    generators = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(restarts + 1)]
-    scale = max(float(np.abs(start).max()), 1e-3)
-    starts = [start]
-    for rng in generators[1:]:
-        point = np.clip(rng.uniform(-scale, scale, len(start)), problem.low, problem.high)
-        starts.append(np.where(problem.free, point, start))
+    """Climb from the given weights, ``earlier`` ones and random ones; all results, the best first.
+
+    The best is then joined with the others that are good. Of equal results the earliest start comes first.
+    """
+    given = [start, *earlier]
+    generators = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(len(given) + restarts + 1)]
+    starts = given + [random_start(problem, start, rng) for rng in generators[len(given) : -1]]
     pool = executor or ThreadPoolExecutor(max_workers=threads)
     try:
-        results = list(watch(pool.map(climb, [problem] * len(starts), starts, generators)))
+        results = list(watch(pool.map(climb, [problem] * len(starts), starts, generators[:-1])))
     finally:
         if executor is None:
             pool.shutdown()
-    return sorted(results, key=lambda tuned: -tuned.score)
+    results.sort(key=lambda tuned: -tuned.score)
+    if len(results) > 1 and len(problem.axes) > 1:
+        results[0] = join(problem, results, generators[-1])
+    return results

@@ -1,8 +1,9 @@
-"""Och's line search: the exact score along a direction, and the best step (paper, section 2).
+"""Och's exact line search: the best step along a direction, over n-best lists.
 
-Along w + t·d the model score of a candidate is a line in t. The upper envelope of a segment's lines says which
-candidate wins where; where the envelopes of all segments bend, the summed statistics change. So the metric is constant
-between neighbouring critical points, and is evaluated once for each interval, with statistics updated incrementally.
+Along w + t·d the model score of a candidate is a line in t, with slope d·features and intercept w·features. The upper
+envelope of a segment's lines says which candidate wins where; the critical points of all segments together cut t into
+intervals on which the summed statistics, and so the metric, are constant (Och 2003; Zaidan & Callison-Burch 2009,
+section 2). Every interval is scored, so nothing along the line is missed.
 """
 
 from collections.abc import Callable
@@ -15,47 +16,47 @@ from rypt.kernel import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Score = Callable[[Ints], Floats]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far to go along a direction, and the score there."""
+    """How far to go along a direction, the score there, and the score here."""
 
     length: float
     score: float
+    here: float
 
 
-@compiled
-def _leftmost(slopes: Floats, intercepts: Floats, start: int, stop: int) -> int:
-    """The line that is highest at minus infinity: the flattest, of these the highest, of these the first."""
-    best = start
-    for line in range(start + 1, stop):
-        if slopes[line] < slopes[best] or (slopes[line] == slopes[best] and intercepts[line] > intercepts[best]):
-            best = line
-    return best
-
-
-@compiled
-def _next(slopes: Floats, intercepts: Floats, start: int, stop: int, line: int) -> tuple[int, float]:
-    """The line that overtakes a line of the envelope, and where; -1 when none is steeper.
-
-    Of lines that cross it at one place the steepest, of these the highest, of these the first.
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Smoothing over neighbouring intervals (Cer et al. 2008): the score of one is the least or the mean of ``size``
+    on each side and its own, so that a lucky spike between bad intervals does not win.
     """
-    slope, height = slopes[line], intercepts[line]
-    following, place = -1, np.inf
-    for other in range(start, stop):
-        rise = slopes[other] - slope
-        if rise > 0:
-            crossing = (height - intercepts[other]) / rise
-            if crossing < place or (
-                crossing == place
-                and (
-                    slopes[other] > slopes[following]
-                    or (slopes[other] == slopes[following] and intercepts[other] > intercepts[following])
-                )
-            ):
-                following, place = other, crossing
-    return following, place
+
+    kind: str  # "min" or "average"
+    size: int
+
+    def smooth(self, scores: Floats) -> Floats:
+        """Smoothed scores; at the ends the windows are shorter.
+
+        >>> Window("average", 1).smooth(np.array([0.0, 3.0, 0.0, 6.0]))
+        array([1.5, 1. , 3. , 3. ])
+        """
+        filled = np.pad(scores, self.size, constant_values=np.nan)
+        windows = np.lib.stride_tricks.sliding_window_view(filled, 2 * self.size + 1)
+        return np.asarray(np.nanmin(windows, axis=1) if self.kind == "min" else np.nanmean(windows, axis=1))
+
+
+@compiled
+def winners(offsets: Ints, values: Floats, chosen: Ints) -> None:
+    """The candidate of each segment with the highest value; the first of equals."""
+    for segment in range(len(offsets) - 1):
+        best = offsets[segment]
+        for candidate in range(offsets[segment] + 1, offsets[segment + 1]):
+            if values[candidate] > values[best]:
+                best = candidate
+        chosen[segment] = best
 
 
 @compiled
@@ -64,24 +65,92 @@ def envelopes(
 ) -> int:
     """Each segment's winner at minus infinity, and where (``where``) one winner gives way to the next.
 
-    An envelope has few corners, so walking from each to the next costs less than sorting the lines. Returns the
-    number of changes.
+    An envelope has few corners, so walking from each to the next, over all lines, costs less than sorting the lines:
+    the loop that computes the crossings has no branches and runs on four lines at once. Lines that cross the present
+    one at one place give way to the steepest, of these to the highest, of these to the first. Returns the number of
+    changes.
     """
+    longest = 0
+    for segment in range(len(offsets) - 1):
+        longest = max(longest, offsets[segment + 1] - offsets[segment])
+    crossings = np.empty(longest)
     changes = 0
     for segment in range(len(offsets) - 1):
         start, stop = offsets[segment], offsets[segment + 1]
-        line = _leftmost(slopes, intercepts, start, stop)
-        first[segment] = line
+        slope, height = slopes[start:stop], intercepts[start:stop]
+        size = stop - start
+        line = 0
+        for other in range(1, size):
+            if slope[other] <= slope[line] and (slope[other] < slope[line] or height[other] > height[line]):
+                line = other
+        first[segment] = start + line
         reached = -np.inf
         while True:
-            following, place = _next(slopes, intercepts, start, stop, line)
+            here_slope, here_height = slope[line], height[line]
+            for other in range(size):
+                rise = slope[other] - here_slope
+                crossing = (here_height - height[other]) / rise
+                crossings[other] = crossing if rise > 0.0 else np.inf
+            following, place = -1, np.inf
+            for other in range(size):
+                if crossings[other] <= place and slope[other] > here_slope:
+                    if following >= 0 and crossings[other] == place:
+                        if slope[other] < slope[following]:
+                            continue
+                        if slope[other] == slope[following] and height[other] <= height[following]:
+                            continue
+                    following, place = other, crossings[other]
             if following < 0:
                 break
             reached = max(reached, place)
-            where[changes], before[changes], after[changes] = reached, line, following
+            where[changes], before[changes], after[changes] = reached, start + line, start + following
             changes += 1
             line = following
     return changes
+
+
+@compiled
+def running_sums(stats: Ints, first: Ints, before: Ints, after: Ints, order: Ints, sums: Ints) -> None:
+    """The summed statistics of the winners in each interval, from left to right."""
+    width = stats.shape[1]
+    sums[0] = 0
+    for segment in range(len(first)):
+        for column in range(width):
+            sums[0, column] += stats[first[segment], column]
+    for i in range(len(order)):
+        change = order[i]
+        for column in range(width):
+            sums[i + 1, column] = sums[i, column] + stats[after[change], column] - stats[before[change], column]
+
+
+@compiled
+def choose(points: Floats, scores: Floats, low: float, high: float) -> tuple[int, float]:
+    """The best interval within [low, high] and the step to its middle; -1 where there is none.
+
+    Of equal intervals the one around 0 is taken, which is no step at all, else the widest. An interval without an end
+    is entered by as much as the distance between the outermost points, at least 1.
+    """
+    count = len(points)
+    best, widest, length = -1, 0.0, 0.0
+    span = max(1.0, points[-1] - points[0]) if count else 1.0
+    for i in range(count + 1):
+        left = max(points[i - 1] if i > 0 else -np.inf, low)
+        right = min(points[i] if i < count else np.inf, high)
+        if not left < right or (best >= 0 and scores[i] < scores[best]):
+            continue
+        width = np.inf if left < 0.0 < right else right - left
+        if best >= 0 and scores[i] == scores[best] and width <= widest:
+            continue
+        best, widest = i, width
+        if left < 0.0 < right:
+            length = 0.0
+        elif left == -np.inf:
+            length = right - span
+        elif right == np.inf:
+            length = left + span
+        else:
+            length = left + (right - left) / 2.0
+    return best, length
 
 
 def best_step(
@@ -89,39 +158,32 @@ def best_step(
     slopes: Floats,
     intercepts: Floats,
     stats: Ints,
-    score: Callable[[Ints], Floats],
+    score: Score,
     low: float = -np.inf,
     high: float = np.inf,
+    window: Window | None = None,
 ) -> Step:
     """The step with the best score in [low, high]: the middle of the best interval.
 
-    Of equal intervals, the one around 0 is taken, which is no step at all, else the widest.
-    ``stats`` (candidates, columns) add up; ``score`` rates many sums at once, higher is better. An interval without
-    an end is entered by as much as the distance between the outermost critical points, at least 1.
+    ``stats`` (candidates, columns) add up; ``score`` rates many sums at once, higher is better. With a window the
+    smoothed scores decide, and are returned.
     """
     size = len(slopes)
     first, where = np.empty(len(offsets) - 1, np.int64), np.empty(size)
     before, after = np.empty(size, np.int64), np.empty(size, np.int64)
     count = envelopes(offsets, slopes, intercepts, first, where, before, after)
-    by_place = np.argsort(where[:count], kind="stable")
-    points = where[:count][by_place]
+    order = np.argsort(where[:count])
+    points = where[order]
     sums = np.empty((count + 1, stats.shape[1]), np.int64)
-    sums[0] = stats[first].sum(axis=0)
-    sums[1:] = stats[after[:count][by_place]] - stats[before[:count][by_place]]
-    np.cumsum(sums, axis=0, out=sums)
-    left, right = np.concatenate([[-np.inf], points]), np.concatenate([points, [np.inf]])
-    left, right = np.maximum(left, low), np.minimum(right, high)
-    open_intervals = np.flatnonzero(left < right)
-    if not len(open_intervals):
-        return Step(0.0, -np.inf)
-    left, right = left[open_intervals], right[open_intervals]
-    scores = score(sums[open_intervals])
-    best = np.flatnonzero(scores == scores.max())
-    here = best[(left[best] < 0) & (right[best] > 0)]
-    if len(here):
-        return Step(0.0, float(scores[here[0]]))
-    chosen = best[np.argmax(right[best] - left[best])]
-    span = max(1.0, float(points[-1] - points[0])) if count else 1.0
-    a = float(left[chosen]) if np.isfinite(left[chosen]) else float(right[chosen]) - 2 * span
-    b = float(right[chosen]) if np.isfinite(right[chosen]) else a + 2 * span
-    return Step((a + b) / 2, float(scores[chosen]))
+    running_sums(stats, first, before, after, order, sums)
+    if window is not None:  # only intervals with a width are neighbours
+        apart = np.append(points[1:] > points[:-1], True)[:count]
+        points, sums = points[apart], sums[np.append(True, apart)]
+    inside = slice(np.searchsorted(points, low, "right"), np.searchsorted(points, high, "left") + 1)
+    scores = np.full(len(sums), -np.inf)
+    scores[inside] = score(sums[inside])
+    if window is not None:
+        scores[inside] = window.smooth(scores[inside])
+    here = float(scores[np.searchsorted(points, 0.0, "right")])
+    chosen, length = choose(points, scores, low, high)
+    return Step(length, float(scores[chosen]), here) if chosen >= 0 else Step(0.0, -np.inf, here)

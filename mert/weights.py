@@ -1,81 +1,218 @@
-"""Files of weights, written in the form in which they were read: Moses, ``name value``, or JSON."""
+"""Files of weights: Moses (``Name= v v``, or the ``[weight]`` part of a moses.ini), ``name value``, JSON, params.txt.
+
+A file is written back as it was read, with other numbers: comments, order and everything else stay.
+"""
 
 import json
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from mert.constraints import Constraints, Normalization
 from mert.lists import Floats
-from rypt.text import InputError, PathLike, open_output, read_lines
+from rypt.text import FormatError, InputError, PathLike, open_output, read_lines
 
-FORMS = ("moses", "lines", "json")
-
-
-def read_weights(path: PathLike, names: Sequence[str]) -> tuple[Floats, str]:
-    """The weights of these features in their order, and the form of the file.
-
-    Moses' ``Name= v v`` stands for the features Name_0, Name_1 (Name where it has one value).
-    """
-    lines = [(number, line.strip()) for number, line in read_lines(path) if line.strip() and line[0] != "#"]
-    if lines and lines[0][1].startswith("{"):
-        found, form = _read_json(path, "\n".join(line for _, line in lines)), "json"
-    else:
-        form = "moses" if lines and lines[0][1].split()[0].endswith("=") else "lines"
-        found = {}
-        for number, line in lines:
-            for name, value in _read_line(path, number, line, form):
-                if name in found:
-                    raise InputError(path, number, f"the weight of {name} is there twice")
-                found[name] = value
-    unknown, missing = sorted(set(found) - set(names)), sorted(set(names) - set(found))
-    if unknown:
-        raise InputError(path, None, f"weights of features that are not in the list: {', '.join(unknown)}")
-    if missing:
-        raise InputError(path, None, f"expected weights of all features, missing {', '.join(missing)}")
-    return np.array([found[name] for name in names], dtype=np.float64), form
+UNLABELLED = re.compile(r"F(_\d+)?")
+NORMALIZATIONS = {"absval": "weight", "maxabsval": "max", "minabsval": "min"}
+PARAMS_LINE = "name ||| value Opt|Fix min max random-min random-max"
 
 
-def _read_json(path: PathLike, text: str) -> dict[str, float]:
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One weight of a file: its name and value, its line, and the stretch of the text in which the value stands."""
+
+    name: str
+    value: float
+    line: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsFile:
+    """A file of weights: what it says, and what is needed to write it with other numbers."""
+
+    path: PathLike
+    form: str  # moses, ini, lines, json, params
+    text: str
+    entries: tuple[Entry, ...]
+    constraints: Constraints = field(default_factory=Constraints)
+
+    def match(self, names: Sequence[str], sparse: Sequence[str] = ()) -> tuple[tuple[str, ...], Floats, Floats]:
+        """The names of the features (those of params.txt, where the list has none), their weights, the sparse ones.
+
+        Sparse features without a weight have 0. The other features must all have one, and all weights must be of
+        features, but that a moses.ini may have more, for Moses prints only those that can be tuned.
+        """
+        if self.form == "params" and all(UNLABELLED.fullmatch(name) for name in names):
+            if len(names) != len(self.entries):
+                message = f"expected {len(names)} parameters, as many as the lists have features"
+                raise InputError(self.path, None, f"{message}, found {len(self.entries)}")
+            names = [entry.name for entry in self.entries]
+        found = {entry.name: entry for entry in self.entries}
+        missing = [name for name in names if name not in found]
+        known = {*names, *sparse}
+        for entry in self.entries:
+            if entry.name not in known and self.form != "ini" and not (sparse and "_" in entry.name):
+                expected = f"the lists have {', '.join(names)}"
+                raise InputError(self.path, entry.line, f"a weight of {entry.name}, which is no feature: {expected}")
+        if missing:
+            raise InputError(self.path, None, f"expected weights of all features, missing {', '.join(missing)}")
+        dense = np.array([found[name].value for name in names], dtype=np.float64)
+        held = [found[name].value if name in found else 0.0 for name in sparse]
+        return tuple(names), dense, np.array(held, dtype=np.float64)
+
+    def with_weights(self, names: Sequence[str], weights: Floats) -> str:
+        """The text of the file with these weights."""
+        values = dict(zip(names, weights.tolist(), strict=True))
+        if self.form == "json":
+            kept = {entry.name: values.get(entry.name, entry.value) for entry in self.entries}
+            return json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
+        parts, place = [], 0
+        for entry in self.entries:
+            if entry.name in values:
+                parts += [self.text[place : entry.start], repr(values[entry.name])]
+                place = entry.stop
+        return "".join(parts) + self.text[place:]
+
+    def write(self, path: PathLike, names: Sequence[str], weights: Floats) -> None:
+        """Write the file, whole or not at all; reading it back gives the same numbers."""
+        text = self.with_weights(names, weights)
+        with open_output(path) as stream:
+            stream.write(text)
+
+
+def read_weights(path: PathLike) -> WeightsFile:
+    """Read weights in any of the forms."""
+    lines = [(number, line.rstrip("\r")) for number, line in read_lines(path)]
+    text = "".join(line + "\n" for _, line in lines)
+    form = _form([line for _, line in lines])
+    if form == "json":
+        return WeightsFile(path, form, text, tuple(_read_json(path, text)))
+    constraints = Constraints()
+    entries: dict[str, Entry] = {}
+    place, inside = 0, form != "ini"
+    for number, line in lines:
+        try:
+            if form == "ini" and line.strip().startswith("["):
+                inside = line.strip() == "[weight]"
+            elif form == "params" and re.match(r"\s*normalization\s*=", line):
+                constraints = _with_normalization(constraints, line.partition("=")[2].split())
+            elif inside and line.strip() and not line.lstrip().startswith("#"):
+                for entry in _read_line(line, form, number, place):
+                    if entry.name in entries:
+                        raise FormatError(f"the weight of {entry.name} is there twice")
+                    entries[entry.name] = entry
+                if form == "params":
+                    constraints = _with_limits(constraints, next(reversed(entries.values())), line)
+        except FormatError as error:
+            raise InputError(path, number, str(error)) from None
+        place += len(line) + 1
+    if not entries:
+        raise InputError(path, None, "expected weights, found none")
+    return WeightsFile(path, form, text, tuple(entries.values()), constraints)
+
+
+def default_weights(names: Sequence[str], weights: Floats) -> WeightsFile:
+    """A file in Moses' form for features that came without one; Name_0, Name_1 … share a line."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        stem, underscore, number = name.rpartition("_")
+        group = stem if underscore and number == str(len(groups.get(stem, []))) else name
+        groups.setdefault(group, []).append(name)
+    value = dict(zip(names, weights.tolist(), strict=True))
+    entries, text = [], ""
+    for line, (group, members) in enumerate(groups.items(), start=1):
+        label = members[0] if len(members) == 1 else group
+        text += f"{label}="
+        for name in members:
+            start = len(text) + 1
+            text += f" {value[name]!r}"
+            entries.append(Entry(name, value[name], line, start, len(text)))
+        text += "\n"
+    return WeightsFile("weights", "moses", text, tuple(entries))
+
+
+def _form(lines: Sequence[str]) -> str:
+    said = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if said and said[0].startswith("{"):
+        return "json"
+    if "[weight]" in said:
+        return "ini"
+    if any("|||" in line for line in said):
+        return "params"
+    return "moses" if said and said[0].split()[0].endswith("=") else "lines"
+
+
+def _read_json(path: PathLike, text: str) -> Iterator[Entry]:
     try:
-        return {str(name): _finite(value) for name, value in json.loads(text).items()}
-    except (ValueError, TypeError) as error:
+        for name, value in json.loads(text).items():
+            yield Entry(str(name), _finite(value), 0, 0, 0)
+    except (ValueError, TypeError, AttributeError, FormatError) as error:
         raise InputError(path, None, f"expected a JSON object of names and numbers: {error}") from None
 
 
-def _read_line(path: PathLike, number: int, line: str, form: str) -> list[tuple[str, float]]:
-    words = line.split()
-    try:
-        if form == "moses" and words[0].endswith("=") and len(words) > 1:
-            name, values = words[0][:-1], [_finite(word) for word in words[1:]]
-            return [(name if len(values) == 1 else f"{name}_{i}", value) for i, value in enumerate(values)]
-        if form == "lines" and len(words) == 2:
-            return [(words[0], _finite(words[1]))]
-    except ValueError as error:
-        raise InputError(path, number, f"expected numbers: {error}") from None
-    expected = "Name= value value …" if form == "moses" else "name value"
-    raise InputError(path, number, f"expected {expected}, found {line!r}")
+def _read_line(line: str, form: str, number: int, place: int) -> Iterator[Entry]:
+    words = list(re.finditer(r"\S+", line))
+    if form in ("moses", "ini") and words[0].group().endswith("=") and len(words) > 1:
+        name, values = words[0].group()[:-1], words[1:]
+        named = [name] if len(values) == 1 else [f"{name}_{i}" for i in range(len(values))]
+    elif form == "params" and "|||" in line:
+        name = line.partition("|||")[0].strip()
+        values = list(re.finditer(r"\S+", line))[len(line.partition("|||")[0].split()) + 1 :]
+        if not name or len(values) != 6 or values[1].group() not in ("Opt", "Fix"):
+            raise FormatError(f"expected {PARAMS_LINE}, found {line!r}")
+        named, values = [name], values[:1]
+    elif form == "lines" and len(words) == 2:
+        named, values = [words[0].group()], words[1:]
+    elif form == "lines" and len(words) == 3 and words[1].group() == "=":
+        named, values = [words[0].group()], words[2:]
+    else:
+        expected = {"lines": "name value", "params": PARAMS_LINE}.get(form, "Name= value value …")
+        raise FormatError(f"expected {expected}, found {line!r}")
+    for name, word in zip(named, values, strict=True):
+        yield Entry(name, _finite(word.group()), number, place + word.start(), place + word.end())
 
 
 def _finite(value: str | float) -> float:
-    number = float(value)
-    if not math.isfinite(number):
-        raise ValueError(f"{value!r} is not finite")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or isinstance(value, bool):
+        raise FormatError(f"expected a finite number, found {value!r}")
     return number
 
 
-def write_weights(path: PathLike, names: Sequence[str], weights: Floats, form: str = "moses") -> None:
-    """Write weights; reading them back gives the same numbers."""
-    with open_output(path) as stream:
-        if form == "json":
-            stream.write(json.dumps(dict(zip(names, weights.tolist(), strict=True)), indent=1) + "\n")
-            return
-        if form == "lines":
-            stream.writelines(f"{name} {value!r}\n" for name, value in zip(names, weights.tolist(), strict=True))
-            return
-        groups: dict[str, list[float]] = {}
-        for name, value in zip(names, weights.tolist(), strict=True):
-            stem, underscore, number = name.rpartition("_")
-            group = stem if underscore and number == str(len(groups.get(stem, []))) else name
-            groups.setdefault(group, []).append(value)
-        stream.writelines(f"{name}= {' '.join(map(repr, values))}\n" for name, values in groups.items())
+def _with_limits(constraints: Constraints, entry: Entry, line: str) -> Constraints:
+    """What a line of params.txt says besides the value."""
+    kind, *limits = line.partition("|||")[2].split()[1:]
+    if kind == "Fix":
+        return replace(constraints, fixed=constraints.fixed | {entry.name})
+    low, high = (_limit(word) for word in limits[:2])
+    drawn = (_finite(limits[2]), _finite(limits[3]))
+    bounds, ranges = dict(constraints.bounds), dict(constraints.ranges)
+    if math.isfinite(low) or math.isfinite(high):
+        bounds[entry.name] = (low, high)
+    ranges[entry.name] = drawn
+    return replace(constraints, bounds=bounds, ranges=ranges)
+
+
+def _limit(word: str) -> float:
+    return {"-inf": -math.inf, "+inf": math.inf, "inf": math.inf}.get(word.lower()) or _finite(word)
+
+
+def _with_normalization(constraints: Constraints, words: list[str]) -> Constraints:
+    """Z-MERT's ``none``, ``absval 1 NAME``, ``maxabsval 1``, ``minabsval 1``, ``LNorm 2 1``."""
+    if words == ["none"]:
+        return replace(constraints, normalization=Normalization("none"))
+    if len(words) >= 2 and words[0] in NORMALIZATIONS and (words[0] == "absval") == (len(words) > 2):
+        name = " ".join(words[2:]) or None
+        return replace(constraints, normalization=Normalization(NORMALIZATIONS[words[0]], _finite(words[1]), name))
+    if len(words) == 3 and words[0] == "LNorm" and words[1] in ("1", "2", "1.0", "2.0"):
+        return replace(constraints, normalization=Normalization(f"l{words[1][0]}", _finite(words[2])))
+    expected = "none, absval 1 NAME, maxabsval 1, minabsval 1, LNorm 2 1 or LNorm 1 1"
+    raise FormatError(f"expected normalization = {expected}, found {' '.join(words)!r}")

@@ -61,9 +61,9 @@ class Texts(NamedTuple):
 def compiled(function: F) -> F:
     """Compile with numba and keep the machine code on disk, where there is a place for it."""
     try:
-        return cast(F, numba.njit(cache=True, nogil=True)(function))
+        return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return cast(F, numba.njit(nogil=True)(function))
+        return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
 
 
 def inlined(function: F) -> F:

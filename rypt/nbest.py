@@ -1,14 +1,15 @@
 """Candidates with their alignments: n-best lists, JSONL, and plain system output.
 
-Read are Moses' form (``id ||| text ||| features ||| score [||| alignment …]``), Joshua's (the text may be a
-derivation, or carry ``|0-1|`` after each phrase), JSONL (``{"id", "candidate", "alignment", "features", "score"}``),
-and plain text, one candidate a segment. Alignments may also stand in a file of their own, line by line.
+Read are Moses' form (``id ||| text ||| features ||| score [||| alignment …]``), Joshua's and cdec's (the text may be
+a derivation, or carry ``|0-1|`` after each phrase), Marian's (alignment and word scores before the features), fairseq's
+(lines ``H-0``, ``P-0``, ``A-0``), JSONL (``{"id", "candidate", "alignment", "features", "score"}``), and plain text,
+one candidate a segment. Alignments may also stand in a file of their own, line by line.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,25 +17,16 @@ import numpy as np
 from rypt.alignment import Lexicon, PhrasePair, format_links, links_of_pairs, parse_phrase_pairs
 from rypt.buffers import line_buffer, link_message
 from rypt.derivation import is_derivation, parse_derivation
-from rypt.features import FeatureReader, finite
+from rypt.fairseq import is_fairseq, read_fairseq
+from rypt.features import finite, read_features
 from rypt.kernel import first_bad_links
-from rypt.records import Candidate, Segment
+from rypt.records import Candidate, RawCandidate, Segment
 from rypt.text import FormatError, InputError, PathLike, Watch, is_one_line, read_lines, tokenize, unwatched
 
 _TRACE = re.compile(r"(?<!\S)\|(\d{1,6})-(\d{1,6})\|(?!\S)")
+_LINK = re.compile(r"[0-9]+-[0-9]+")
 _LINKS = re.compile(r"\d+-\d+( |$)")
 _PAIRS = re.compile(r"\d+(-\d+)?=\d+(-\d+)?( |$)")
-
-
-@dataclass(frozen=True, slots=True)
-class RawCandidate:
-    """One line of a list: fields as they stand, ``alignment`` None where the line has none."""
-
-    segment: str
-    text: str
-    alignment: str | None
-    features: Mapping[str, float]
-    score: float | None
 
 
 def read_candidates(
@@ -71,24 +63,36 @@ def read_candidates(
 
 
 def read_raw(
-    path: PathLike, order: Sequence[str] | None = None, watch: Watch = unwatched
+    path: PathLike, order: Sequence[str] | None = None, watch: Watch = unwatched, *, data: bytes | None = None
 ) -> Iterator[tuple[int, RawCandidate]]:
-    """The numbered lines of a list as they stand; ``order`` names the segments of plain output, a line each."""
-    features = FeatureReader()
-    for index, (number, line) in enumerate(watch(read_lines(path), f"read {path}")):
+    """The numbered lines of a list as they stand; ``order`` names the segments of plain output, a line each.
+
+    ``data`` is what the file holds, where it has been read already.
+    """
+    lines = read_lines(path) if data is None else enumerate(data.decode().removesuffix("\n").split("\n"), start=1)
+    watched = iter(watch(lines, f"read {path}"))
+    first = next(watched, None)
+    if first is None:
+        return
+    if order is None and is_fairseq(first[1]):
+        yield from read_fairseq(path, chain([first], watched))
+        return
+    for index, (number, line) in enumerate(chain([first], watched)):
         try:
-            if "\0" in line:
-                raise FormatError("expected text, found a NUL character")
-            yield number, _parse_line(line, order, index, features)
+            yield number, parse_line(line, order, index)
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
 
 
-def _parse_line(line: str, order: Sequence[str] | None, index: int, features: FeatureReader) -> RawCandidate:
+def parse_line(line: str, order: Sequence[str] | None = None, index: int = 0) -> RawCandidate:
+    """Read one line of a list."""
+    line = line.rstrip("\r")
+    if "\0" in line:
+        raise FormatError("expected text, found a NUL character")
     if line.startswith("{"):
         return _parse_json(line)
     if "|||" in line:
-        return _parse_fields([field.strip(" \t") for field in line.split("|||")], features)
+        return _parse_fields([field.strip(" \t") for field in line.split("|||")])
     if order is None:
         raise FormatError(f"expected id ||| candidate ||| features ||| score, found {line[:40]!r}")
     if index >= len(order):
@@ -113,12 +117,21 @@ def _parse_json(line: str) -> RawCandidate:
     return RawCandidate(str(segment), text, alignment, features, score)
 
 
-def _parse_fields(fields: list[str], features: FeatureReader) -> RawCandidate:
+def _parse_fields(fields: list[str]) -> RawCandidate:
     if len(fields) < 2:
         raise FormatError(f"expected id ||| candidate ||| features ||| score, found {len(fields)} fields")
-    score = finite(fields[3].split()[0]) if len(fields) > 3 and fields[3] else None
-    named = features(fields[2]) if len(fields) > 2 else {}
-    return RawCandidate(fields[0], fields[1], _alignment_field(fields[4:]), named, score)
+    at = 2
+    while at < len(fields) and _before_features(fields[at], fields[at + 1] if at + 1 < len(fields) else ""):
+        at += 1
+    score = finite(fields[at + 1].split()[0]) if len(fields) > at + 1 and fields[at + 1] else None
+    named = read_features(fields[at]) if len(fields) > at else {}
+    return RawCandidate(fields[0], fields[1], _alignment_field(fields[2:at] + fields[at + 2 :]), named, score)
+
+
+def _before_features(field: str, following: str) -> bool:
+    """Whether a field after the text is Marian's alignment, which may be empty, or its word scores."""
+    links = _LINK.fullmatch(field.split(maxsplit=1)[0]) if field else "=" in following and not following[0].isdigit()
+    return bool(links) or field.startswith("WordScores=")
 
 
 def _alignment_field(fields: list[str]) -> str | None:

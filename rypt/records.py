@@ -69,6 +69,17 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class RawCandidate:
+    """One line of a list: fields as they stand, ``alignment`` None where the line has none."""
+
+    segment: str
+    text: str
+    alignment: str | None
+    features: Mapping[str, float]
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """One translation of a segment; ``alignment`` holds Pharaoh links ``source-candidate``."""
 

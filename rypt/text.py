@@ -1,6 +1,8 @@
 """Text files: plain, ``.gz`` or ``-``; positions for messages; writing that is all or nothing."""
 
+import codecs
 import gzip
+import io
 import os
 import re
 import stat
@@ -57,6 +59,36 @@ def read_lines(path: PathLike) -> Iterator[tuple[int, str]]:
             raise InputError(path, number + 1, f"expected a whole gzip file: {error}") from None
 
 
+def read_bytes(path: PathLike) -> bytes:
+    """A whole file, checked: UTF-8 without NULs; a byte order mark at its beginning is left out."""
+    data = bytearray()
+    with _open_bytes(path) as stream:
+        try:
+            while chunk := stream.read(1 << 22):
+                data += chunk
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(path, data.count(b"\n") + 1, f"expected a whole gzip file: {error}") from None
+    del data[: 3 * data.startswith(b"\xef\xbb\xbf")]
+    _check_utf8(path, data)
+    if (nul := data.find(b"\0")) >= 0:
+        raise InputError(path, data.count(b"\n", 0, nul) + 1, "expected text, found a NUL character")
+    return bytes(data)
+
+
+def _check_utf8(path: PathLike, data: bytearray) -> None:
+    """Refuse what is not UTF-8; piece by piece, for the decoded text may take four times the room."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    view, size = memoryview(data), 1 << 22
+    for start in range(0, len(data) + 1, size):
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(view[start : start + size], final=start + size > len(data))
+        except UnicodeDecodeError as error:
+            place = start - pending + error.start
+            line = data.count(b"\n", 0, place) + 1
+            raise InputError(path, line, f"expected UTF-8, found byte 0x{data[place]:02x}") from None
+
+
 def _open_bytes(path: PathLike) -> IO[bytes]:
     if str(path) == "-":
         return os.fdopen(os.dup(sys.stdin.fileno()), "rb")
@@ -71,25 +103,55 @@ def _open_bytes(path: PathLike) -> IO[bytes]:
 
 
 @contextmanager
+def open_binary_input(path: PathLike) -> Iterator[IO[bytes]]:
+    """The bytes of a plain file, of a ``.gz`` or of ``-``; a broken gzip file is an `InputError`."""
+    with _open_bytes(path) as stream:
+        try:
+            yield stream
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(path, None, f"expected a whole gzip file: {error}") from None
+
+
+@contextmanager
 def open_output(path: PathLike) -> Iterator[TextIO]:
     """Write to ``-`` (standard output) or to a file that appears, whole, only when the block ends without an error."""
     if str(path) == "-":
         yield sys.stdout
         return
+    with (
+        _replacement(path) as (name, zipped),
+        _open_for_writing(name, zipped=zipped) as raw,
+        io.TextIOWrapper(raw, encoding="utf-8") as stream,
+    ):
+        yield stream
+
+
+@contextmanager
+def open_binary_output(path: PathLike) -> Iterator[IO[bytes]]:
+    """Write bytes where `open_output` writes text, and with the same promise."""
+    if str(path) == "-":
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        return
+    with _replacement(path) as (name, zipped), _open_for_writing(name, zipped=zipped) as stream:
+        yield stream
+
+
+@contextmanager
+def _replacement(path: PathLike) -> Iterator[tuple[str, bool]]:
+    """A file to write instead of ``path`` and whether it is zipped; it takes the place of ``path`` in the end."""
     target = Path(path).resolve()
     mode = stat.S_IMODE(target.stat().st_mode) if target.is_file() else 0o666 & ~_umask()
     try:
         if target.exists() and not target.is_file():  # a device or a pipe, which must not be replaced
-            with _open_for_writing(str(target), zipped=False) as stream:
-                yield stream
+            yield str(target), False
             return
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
         raise InputError(path, None, error.strerror or str(error)) from None
     try:
         os.close(handle)
-        with _open_for_writing(name, zipped=target.suffix == ".gz") as stream:
-            yield stream
+        yield name, target.suffix == ".gz"
         _flush_to_disk(name)
         os.chmod(name, mode)
         os.replace(name, target)
@@ -100,10 +162,8 @@ def open_output(path: PathLike) -> Iterator[TextIO]:
         raise
 
 
-def _open_for_writing(name: str, *, zipped: bool) -> TextIO:
-    if zipped:
-        return cast(TextIO, gzip.open(name, "wt", encoding="utf-8"))
-    return open(name, "w", encoding="utf-8")
+def _open_for_writing(name: str, *, zipped: bool) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(name, "wb", compresslevel=6)) if zipped else open(name, "wb")
 
 
 def _flush_to_disk(name: str) -> None:

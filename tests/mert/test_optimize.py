@@ -7,7 +7,7 @@ import pytest
 
 from mert.lists import arrange
 from mert.optimize import climb, make_problem, optimize
-from rypt.nbest import RawCandidate
+from rypt.records import RawCandidate
 
 
 class Share:

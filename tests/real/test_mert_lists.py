@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from mert.bleu import Bleu
+from mert.metrics.bleu import Bleu
 from mert.lists import read_lists
 from mert.metric import read_references
 from mert.optimize import make_problem, optimize

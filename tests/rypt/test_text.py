@@ -3,11 +3,12 @@
 import gzip
 import os
 import stat
+import sys
 from contextlib import suppress
 
 import pytest
 
-from rypt.text import InputError, open_output, read_lines, tokenize
+from rypt.text import InputError, open_binary_input, open_binary_output, open_output, read_lines, tokenize
 
 
 def test_lines_end_at_lf_only_and_lose_their_ends(tmp_path):
@@ -51,6 +52,39 @@ def test_a_failed_writer_leaves_the_old_file(tmp_path, name):
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == [name]
     assert [line for _, line in read_lines(path)] == ["old"]
+
+
+@pytest.mark.parametrize("name", ["out", "out.gz"])
+def test_bytes_are_written_whole_or_not_at_all(tmp_path, name):
+    path = tmp_path / name
+    with open_binary_output(path) as stream:
+        stream.write(b"\xff\x00\n\r\n")
+    with open_binary_input(path) as stream:
+        assert stream.read() == b"\xff\x00\n\r\n"
+    before = path.read_bytes()
+    assert before.startswith(b"\x1f\x8b") == name.endswith(".gz")
+    with suppress(KeyError), open_binary_output(path) as stream:
+        stream.write(b"new" * 100_000)
+        raise KeyError
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [name]
+    with pytest.raises(InputError, match="Is a directory"), open_binary_output(tmp_path) as stream:
+        stream.write(b"x")
+
+
+def test_bytes_go_to_standard_output_after_the_text(capfdbinary):
+    sys.stdout.write("text ")
+    with open_binary_output("-") as stream:
+        stream.write(b"\xff")
+        stream.flush()
+    assert capfdbinary.readouterr().out == b"text \xff"
+
+
+def test_a_broken_gzip_file_is_named_when_its_bytes_are_read(tmp_path):
+    path = tmp_path / "x.gz"
+    path.write_bytes(gzip.compress(os.urandom(50_000))[:-20])
+    with pytest.raises(InputError, match=r"x\.gz: expected a whole gzip file"), open_binary_input(path) as stream:
+        stream.read()
 
 
 def test_the_new_file_appears_at_once(tmp_path):

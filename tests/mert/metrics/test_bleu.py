@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
-from mert.bleu import Bleu
+from mert.metrics.bleu import Bleu
 from mert.lists import arrange
-from rypt.nbest import RawCandidate
+from rypt.records import RawCandidate
 from rypt.text import RyptError
 
 WORDS = st.lists(st.sampled_from(["the", "a", "cat", "sat", "mat", "on", "."]), max_size=9).map(" ".join)

@@ -1,0 +1,41 @@
+"""Is the gain real? A paired bootstrap over segments (Koehn 2004)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mert.optimize import Problem
+from mert.search import Floats
+
+SAMPLES = 1000
+BLOCK = 100  # samples drawn at once
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """How much better one set of weights is than another on the same lists.
+
+    ``low`` and ``high`` hold 95 % of the resampled gains; ``p`` is the share of resamples without a gain.
+    """
+
+    gain: float
+    low: float
+    high: float
+    p: float
+
+
+def bootstrap_gain(
+    problem: Problem, before: Floats, after: Floats, rng: np.random.Generator, samples: int = SAMPLES
+) -> Gain:
+    """The gain from one set of weights to another in the metric's score, positive when it got better."""
+    old, new = (problem.stats[problem.chosen(weights)] for weights in (before, after))
+    size = len(old)
+    gains = []
+    for start in range(0, samples, BLOCK):
+        drawn = rng.integers(size, size=(min(BLOCK, samples - start), size))
+        counts = np.stack([np.bincount(row, minlength=size) for row in drawn])
+        gains.append(problem.rate(counts @ new) - problem.rate(counts @ old))
+    resampled = np.concatenate(gains)
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    gain = problem.score(after) - problem.score(before)
+    return Gain(gain, float(low), float(high), float(np.mean(resampled <= 0)))

@@ -1,0 +1,160 @@
+"""What decodes: a command, a replay of old lists, or a Python function.
+
+A decoder is called with the iteration (from 1), a file of weights to read and a file for the n-best list to write.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol
+
+from rypt.text import InputError, PathLike, RyptError, read_bytes
+
+FIELDS = ("weights", "config", "nbest", "iteration", "folder")
+LAST_LINES = 5
+FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*")
+
+
+class Decoder(Protocol):
+    """Writes the n-best list that the weights in a file lead to."""
+
+    def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
+        """Decode; ``nbest`` must hold the whole list when this returns."""
+
+
+class NoMoreListsError(Exception):
+    """A replay has come to its end."""
+
+
+class CommandDecoder:
+    """Runs a shell command in which ``{weights}`` (or ``{config}``), ``{nbest}``, ``{iteration}``, ``{folder}`` stand
+    for paths and numbers; what it prints goes to a log beside the list.
+    """
+
+    def __init__(self, template: str, timeout: float | None = None, log_name: str = "run{iteration}.log") -> None:
+        unknown = [name for name in re.findall(r"(?<!\$)\{(\w+)\}", template) if name not in FIELDS]
+        if unknown:
+            names = ", ".join(f"{{{name}}}" for name in FIELDS)
+            raise RyptError(f"--decoder: {{{unknown[0]}}} is not known, expected {names}")
+        if "{nbest}" not in template:
+            raise RyptError("--decoder: expected {nbest} in the command, the file it writes its list to")
+        if "{weights}" not in template and "{config}" not in template:
+            raise RyptError("--decoder: expected {weights} or {config} in the command, the file it reads weights from")
+        self.template, self.timeout, self.log_name = template, timeout, log_name
+
+    def command(self, iteration: int, weights: Path, nbest: Path) -> str:
+        """The command with its paths.
+
+        >>> CommandDecoder("moses -f {config} -n-best-list {nbest} 100").command(2, Path("w"), Path("a b"))
+        "moses -f w -n-best-list 'a b' 100"
+        """
+        values = (weights, weights, nbest, iteration, nbest.parent)
+        filled = dict(zip(FIELDS, (shlex.quote(str(value)) for value in values), strict=True))
+        return re.sub(r"(?<!\$)\{(\w+)\}", lambda found: filled[found[1]], self.template)
+
+    def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
+        """Run the command; an error tells its last lines."""
+        log = nbest.parent / self.log_name.format(iteration=iteration)
+        command = self.command(iteration, weights, nbest)
+        with open(log, "wb") as output:
+            process = subprocess.Popen(
+                command, shell=True, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
+            try:
+                code = process.wait(self.timeout)
+            except subprocess.TimeoutExpired:
+                raise RyptError(
+                    f"the decoder did not finish in {self.timeout:g} seconds in iteration {iteration}{_said(log)}"
+                ) from None
+            finally:
+                _end(process)
+        if code != 0:
+            how = f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
+            raise RyptError(f"the decoder {how} in iteration {iteration}{_said(log)}")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End the command and what it started."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _said(log: Path) -> str:
+    with open(log, encoding="utf-8", errors="replace") as lines:
+        last = deque((line.strip() for line in lines if line.strip()), maxlen=LAST_LINES)
+    return f"; it said: {' | '.join(last)} (all of it in {log})" if last else f"; it said nothing (see {log})"
+
+
+class ReplayDecoder:
+    """Gives out lists that an earlier run made, one after the other."""
+
+    def __init__(self, lists: Sequence[PathLike]) -> None:
+        for path in lists:
+            if not Path(path).is_file():
+                raise InputError(path, None, "No such file")
+        self.lists = lists
+
+    def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
+        """Copy the list of this iteration."""
+        if iteration > len(self.lists):
+            raise NoMoreListsError
+        nbest.write_bytes(read_bytes(self.lists[iteration - 1]))
+
+
+class FunctionDecoder:
+    """Calls a Python function as it is called itself."""
+
+    def __init__(self, function: Callable[[int, Path, Path], object]) -> None:
+        self.function = function
+
+    def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
+        """Call the function."""
+        try:
+            self.function(iteration, weights, nbest)
+        except RyptError:
+            raise
+        except Exception as error:
+            raise RyptError(f"the decoder failed in iteration {iteration}: {type(error).__name__}: {error}") from error
+
+
+def read_decoder(text: str, timeout: float | None = None) -> Decoder:
+    """A command template, or ``package.module:function``."""
+    if not FUNCTION.fullmatch(text.strip()):
+        return CommandDecoder(text, timeout)
+    module, _, name = text.strip().partition(":")
+    sys.path.append(str(Path.cwd()))  # where a user's own module is
+    try:
+        function = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise RyptError(f"--decoder {text}: {error}") from None
+    finally:
+        sys.path.pop()
+    return FunctionDecoder(function)
+
+
+def keep_list(nbest: Path, kept: Path) -> None:
+    """Move a list that is whole to where it stays, zipped; a list that is empty or cut off is refused."""
+    import gzip
+
+    data = read_bytes(nbest) if nbest.is_file() else b""
+    if not data.strip():
+        raise InputError(nbest, None, "the decoder wrote no candidates")
+    if not data.endswith(b"\n"):
+        line = data.count(b"\n") + 1
+        raise InputError(nbest, line, "the list breaks off in the middle of a line: the decoder did not finish it")
+    part = kept.with_name(kept.name + ".part")
+    with open(part, "wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as stream:
+        stream.write(data)
+    with open(part, "rb") as written:
+        os.fsync(written.fileno())
+    shutil.move(part, kept)
+    nbest.unlink()

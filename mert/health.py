@@ -1,0 +1,49 @@
+"""What may be wrong with tuned weights, said so that a user can act on it."""
+
+import numpy as np
+
+from mert.optimize import Problem
+from mert.search import Floats
+
+TINY = 1e-4  # of the mean length of a weight
+HUGE = 0.95  # of the length of all weights together
+EDGE = 1e-9
+
+
+def examine(problem: Problem, weights: Floats, start: Floats) -> list[str]:
+    """Notes on weights that collapsed, one that drowns the others, and weights on the edge of their bounds."""
+    free = problem.free
+    lengths = np.abs(weights * problem.spread)
+    total = float(lengths.sum())
+    notes = []
+    if total == 0:
+        return ["all weights are 0: every candidate has the same model score"]
+    tiny = [
+        name
+        for name, length, moved, before in zip(problem.names, lengths, free, start, strict=True)
+        if moved and before != 0 and length < TINY * total / len(weights)
+    ]
+    if tiny:
+        notes.append(f"collapsed to almost nothing: {', '.join(tiny)}")
+    largest = int(np.argmax(lengths))
+    if len(weights) > 1 and lengths[largest] > HUGE * total:
+        share = 100 * lengths[largest] / total
+        notes.append(f"{problem.names[largest]} alone decides {share:.0f} % of the model score")
+    at_edge = [
+        f"{name} ({low if weight - low <= high - weight else high:g})"
+        for name, weight, low, high, moved in zip(problem.names, weights, problem.low, problem.high, free, strict=True)
+        if moved and min(abs(weight - low), abs(high - weight)) <= EDGE * max(1.0, abs(weight))
+    ]
+    if at_edge:
+        notes.append(f"at the edge of its bounds: {', '.join(at_edge)}")
+    outside = [
+        name
+        for name, weight, low, high in zip(problem.names, weights, problem.low, problem.high, strict=True)
+        if not low - EDGE <= weight <= high + EDGE
+    ]
+    if outside:
+        notes.append(f"normalization took weights out of their bounds: {', '.join(outside)}")
+    idle = [name for name, deciding in zip(problem.names, problem.deciding, strict=True) if not deciding]
+    if idle:
+        notes.append(f"never different inside a segment, so left alone: {', '.join(idle)}")
+    return notes

@@ -1,0 +1,116 @@
+"""chrF and chrF++: sacrebleu's statistics and numbers, with the scores of many sums at once."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from mert.metric import Floats, Ints, Options, Resources, stats_by_text
+from mert.references import References
+from rypt.records import RawCandidate
+from rypt.text import RyptError
+
+EPSILON = 1e-16
+
+
+class ChrF:
+    """The F-score of character n-grams, and of word n-grams where ``word_order`` is not 0 (chrF++ has 2).
+
+    Popović 2015 and 2017. Of several references the one with the best sentence score counts.
+    """
+
+    maximize = True
+    scale = 100.0
+
+    def __init__(
+        self,
+        references: References,
+        *,
+        char_order: int = 6,
+        word_order: int = 0,
+        beta: int = 2,
+        lowercase: bool = False,
+        whitespace: bool = False,
+        eps_smoothing: bool = False,
+    ) -> None:
+        from sacrebleu.metrics.chrf import CHRF
+
+        if char_order + word_order < 1:
+            raise RyptError("the metric chrf: expected char_order and word_order not both 0")
+        self.references = references
+        self.chrf = CHRF(char_order, word_order, beta, lowercase, whitespace, eps_smoothing)
+        self.chrf.num_refs = references.count
+
+    @property
+    def signature(self) -> str:
+        """sacrebleu's name and signature."""
+        return f"chrF{self.chrf.beta}{'+' * self.chrf.word_order}|{self.chrf.get_signature()}"
+
+    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+        """For each order, characters first, the n-grams of the candidate, of the reference, and in both."""
+        return stats_by_text(candidates, self._rows, 3 * self.chrf.order)
+
+    def _rows(self, segment: str, texts: list[str]) -> Iterator[list[int]]:
+        (ngrams,) = self.chrf._cache_references([[reference] for reference in self.references[segment]])
+        for text in texts:
+            yield self.chrf._compute_segment_statistics(self.chrf._preprocess_segment(text), ngrams)
+
+    def score(self, sums: Ints) -> Floats:
+        """Corpus chrF of each row, from 0 to 100: bit by bit what sacrebleu makes of the row."""
+        return chrf_scores(sums, self.chrf.beta, self.chrf.eps_smoothing)
+
+
+def chrf_scores(sums: Ints, beta: int, eps_smoothing: bool) -> Floats:
+    """F-scores of rows of (candidate, reference, match) counts, an order after the other.
+
+    Precision and recall are averaged over the orders that both sides have; with ``eps_smoothing`` the F-scores of all
+    orders are. Every operation stands where sacrebleu has it, so the roundings are the same.
+    """
+    factor = beta**2
+    size = len(sums)
+    score, precision, recall, orders = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
+    for start in range(0, sums.shape[1], 3):
+        ours, theirs, both = sums[:, start : start + 3].T
+        p = _divide(both, ours, EPSILON)
+        r = _divide(both, theirs, EPSILON)
+        score += _divide((1 + factor) * p * r, factor * p + r, EPSILON)
+        effective = (ours > 0) & (theirs > 0)
+        precision += np.where(effective, p, 0.0)
+        recall += np.where(effective, r, 0.0)
+        orders += effective
+    if eps_smoothing:
+        means: Floats = 100 * score / (sums.shape[1] // 3)
+        return means
+    precision, recall = _divide(precision, orders, 0.0), _divide(recall, orders, 0.0)
+    return 100 * _divide((1 + factor) * precision * recall, factor * precision + recall, 0.0)
+
+
+def _divide(part: Floats | Ints, whole: Floats | Ints, otherwise: float) -> Floats:
+    """Quotients, and a number where the divisor is 0."""
+    result: Floats = np.full(len(part), otherwise)
+    np.divide(part, whole, out=result, where=whole > 0)
+    return result
+
+
+def make_chrf(resources: Resources, options: Mapping[str, str]) -> ChrF:
+    """The metric ``chrf``."""
+    return _make("chrf", 0, resources, options)
+
+
+def make_chrf_plus_plus(resources: Resources, options: Mapping[str, str]) -> ChrF:
+    """The metric ``chrf++``, with unigrams and bigrams of words."""
+    return _make("chrf++", 2, resources, options)
+
+
+def _make(name: str, word_order: int, resources: Resources, given: Mapping[str, str]) -> ChrF:
+    options = Options(name, given)
+    metric = ChrF(
+        resources.need_references(name),
+        char_order=options.whole("char_order", 6),
+        word_order=options.whole("word_order", word_order),
+        beta=options.whole("beta", 2),
+        lowercase=options.flag("lowercase", False),
+        whitespace=options.flag("whitespace", False),
+        eps_smoothing=options.flag("eps_smoothing", False),
+    )
+    options.done()
+    return metric

@@ -1,0 +1,93 @@
+"""RYPT for tuning: a campaign's trees, judgments and settings."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mert.metric import Floats, Ints, Options, Resources
+from rypt.calibration import scorer_from_database
+from rypt.campaign import Campaign
+from rypt.nbest import aligned_candidate
+from rypt.options import MODELS, TIES, UNKNOWN_AS
+from rypt.records import Candidate, RawCandidate
+from rypt.scorer import Scorer
+from rypt.settings import Scoring
+from rypt.text import FormatError, PathLike, RyptError
+
+
+class Rypt:
+    """RYPT with the judgments of a campaign; lists need alignments."""
+
+    maximize = True
+    scale = 1.0
+
+    def __init__(self, scorer: Scorer, align: Callable[[RawCandidate], Candidate]) -> None:
+        self.scorer = scorer
+        self.align = align
+
+    @classmethod
+    def from_campaign(
+        cls, folder: PathLike, *, scoring: Scoring | None = None, database: PathLike | None = None
+    ) -> "Rypt":
+        """The metric of a campaign; other settings or another judgment database may take the place of its own."""
+        campaign = Campaign.open(folder)
+        if database is not None:
+            files = replace(campaign.files, database=str(Path(database).absolute()))
+            campaign = replace(campaign, settings=replace(campaign.settings, files=files))
+        scoring = scoring or campaign.scoring
+        with campaign.database() as db:
+            scorer = scorer_from_database(
+                campaign.trees,
+                db,
+                campaign.candidates,
+                model=scoring.model,
+                unknown=scoring.unknown,
+                ties=scoring.ties,
+            )
+        return cls(scorer, _Aligner(campaign))
+
+    @property
+    def signature(self) -> str:
+        """The scorer's signature."""
+        return self.scorer.signature
+
+    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+        """The model's statistics of each candidate."""
+        return self.scorer.stats([self.align(raw) for raw in candidates])
+
+    def score(self, sums: Ints) -> Floats:
+        """RYPT of each row, from 0 to 1."""
+        return self.scorer.score(sums)
+
+
+class _Aligner:
+    """Brings the lines of a list to candidates of a campaign's segments."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.folder = campaign.folder
+        self.segments = {segment.id: segment for segment in campaign.segments}
+        self.lexicon = campaign.lexicon
+
+    def __call__(self, raw: RawCandidate) -> Candidate:
+        segment = self.segments.get(raw.segment)
+        if segment is None:
+            raise RyptError(f"segment {raw.segment!r} of the list is not in the campaign {self.folder}")
+        try:
+            return aligned_candidate(raw, segment, self.lexicon)
+        except FormatError as error:
+            raise RyptError(f"a candidate of segment {raw.segment}: {error}") from None
+
+
+def make_rypt(resources: Resources, options: Mapping[str, str]) -> Rypt:
+    """The metric ``rypt``; its options take the place of the campaign's settings."""
+    read = Options("rypt", options)
+    folder = resources.need_campaign("rypt")
+    own = Campaign.open(folder).scoring
+    model = read.choice("model", own.model, MODELS)
+    unknown = read.choice("unknown", own.unknown, UNKNOWN_AS)
+    ties = read.choice("ties", own.ties, TIES)
+    database = read.text("db", None)
+    read.done()
+    if "unknown" in options and model != "percolation":
+        raise RyptError(f"the metric rypt: the option unknown is for model=percolation, the model is {model}")
+    return Rypt.from_campaign(folder, scoring=replace(own, model=model, unknown=unknown, ties=ties), database=database)

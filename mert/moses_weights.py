@@ -1,0 +1,178 @@
+"""Files of weights around Moses' ``mert``: ``init.opt``, ``weights.txt``, ``run*.dense``, sparse weights, its log line.
+
+Weights are printed in the fewest digits that read back as the same float64, and never with a ``+``: the expression
+with which ``mert-moses.pl`` looks for the best point in the log knows digits, points, minus signs and e only.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rypt.features import finite
+from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
+
+Floats = NDArray[np.float64]
+
+UNTUNABLE = {"UNTUNEABLE", "UNTUNEABLECOMPONENT"}  # Moses' words for what has no weight
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """Where a search starts, and between which weights its random starts lie (no bounds on the result)."""
+
+    points: Floats  # (starts, features)
+    low: Floats
+    high: Floats
+
+
+def read_starts(paths: Sequence[PathLike], size: int | None = None) -> Starts:
+    """Starting points, one a file: its first line; the second and third line of the first file say low and high.
+
+    ``mert --ifile a,b`` gets the starting points of earlier iterations so ("historic bests"). Other files may have the
+    lines of low and high too, which count nothing. ``size`` is the number of features, as of ``mert -d``.
+    """
+    points: list[Floats] = []
+    low = high = np.zeros(0)
+    for path in paths:
+        rows = _read_rows(path, size)
+        size = len(rows[0])
+        if not points:
+            if len(rows) != 3:
+                raise InputError(path, None, f"expected three lines (start, low, high), found {len(rows)}")
+            low, high = np.minimum(rows[1], rows[2]), np.maximum(rows[1], rows[2])
+        elif len(rows) not in (1, 3):
+            raise InputError(path, None, f"expected one line or three (start, low, high), found {len(rows)}")
+        points.append(rows[0])
+    if not points:
+        raise RyptError("expected a file with a starting point, found none")
+    return Starts(np.array(points), low, high)
+
+
+def _read_rows(path: PathLike, size: int | None) -> list[Floats]:
+    """Lines of numbers, as many in each."""
+    rows: list[Floats] = []
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        values = _numbers(path, number, line.split())
+        size = len(values) if size is None else size
+        if len(values) != size:
+            raise InputError(path, number, f"expected {size} weights, found {len(values)}")
+        rows.append(np.array(values))
+    if not rows:
+        raise InputError(path, None, "expected a line of weights, found none")
+    return rows
+
+
+def _numbers(path: PathLike, number: int, words: Sequence[str]) -> list[float]:
+    try:
+        return [_number(word) for word in words]
+    except FormatError as error:
+        raise InputError(path, number, str(error)) from None
+
+
+def _number(word: str) -> float:
+    if "_" in word:  # Python would read 1_0 as 10
+        raise FormatError(f"expected a finite number, found {word!r}")
+    return finite(word)
+
+
+def write_starts(path: PathLike, start: Floats, low: Floats, high: Floats) -> None:
+    """Write the file of a starting point: start, low, high."""
+    with open_output(path) as stream:
+        stream.writelines(f"{format_weights(row)}\n" for row in (start, low, high))
+
+
+def format_weights(weights: Floats) -> str:
+    """Weights in one line.
+
+    >>> format_weights(np.array([0.25, -1e-7, 3.0, 2e22]))
+    '0.25 -1e-07 3 2e22'
+    """
+    if not np.isfinite(weights).all():
+        raise RyptError(f"expected finite weights, found {' '.join(map(str, weights.tolist()))}")
+    return " ".join(repr(weight).removesuffix(".0").replace("e+", "e") for weight in (weights + 0.0).tolist())
+
+
+def format_best_point(weights: Floats, score: float) -> str:
+    """The line of ``mert``'s log from which ``mert-moses.pl`` takes weights and score.
+
+    >>> format_best_point(np.array([0.75, -0.25]), 0.2735)
+    'Best point: 0.75 -0.25  => 0.273500'
+    """
+    return f"Best point: {format_weights(weights)}  => {score:.6f}"
+
+
+def write_weights_line(path: PathLike, weights: Floats) -> None:
+    """Write ``weights.txt``: one line of weights."""
+    with open_output(path) as stream:
+        stream.write(f"{format_weights(weights)}\n")
+
+
+def read_weights_line(path: PathLike, size: int | None = None) -> Floats:
+    """Read ``weights.txt``: one line of weights."""
+    rows = _read_rows(path, size)
+    if len(rows) != 1:
+        raise InputError(path, None, f"expected one line of weights, found {len(rows)}")
+    return rows[0]
+
+
+def read_dense(path: PathLike) -> dict[str, float]:
+    """Weights out of ``run*.dense`` or the decoder's ``-show-weights``, under the names of the files of features.
+
+    There the weights of ``TM0= 0.2 0.1``, or of two lines ``TM0= 0.2`` and ``TM0= 0.1``, are called TM0_0 and TM0_1,
+    and a single weight of LM0 is called LM0_0. Untunable features and parts of features have no weight.
+    """
+    counts: dict[str, int] = {}
+    weights: dict[str, float] = {}
+    for number, line in read_lines(path):
+        words = line.split()
+        if not words or words[-1] == "UNTUNEABLE":
+            continue
+        name = words[0].removesuffix("=")
+        if len(words) < 2 or not name or name == words[0]:
+            raise InputError(path, number, f"expected Name= weight …, found {line[:40]!r}")
+        for value in _numbers(path, number, [word for word in words[1:] if word not in UNTUNABLE]):
+            weights[f"{name}_{counts.get(name, 0)}"] = value
+            counts[name] = counts.get(name, 0) + 1
+    return weights
+
+
+def write_dense(path: PathLike, weights: Mapping[str, float]) -> None:
+    """Write ``run*.dense``, a line a weight, of weights named as in the files of features and in their order."""
+    counts: dict[str, int] = {}
+    lines = []
+    for feature, value in weights.items():
+        name, _, number = feature.rpartition("_")
+        if not name or number != str(counts.get(name, 0)):
+            raise RyptError(f"expected features named as Moses does (LM0_0, TM0_0, TM0_1), found {feature}")
+        counts[name] = counts.get(name, 0) + 1
+        lines.append(f"{name}= {format_weights(np.array([value]))}\n")
+    with open_output(path) as stream:
+        stream.writelines(lines)
+
+
+def read_sparse_weights(path: PathLike) -> dict[str, float]:
+    """Lines of ``name value``; a line that begins with # is a comment."""
+    weights: dict[str, float] = {}
+    for number, line in read_lines(path):
+        words = line.split()
+        if not words or line.startswith("#"):
+            continue
+        if len(words) != 2:
+            raise InputError(path, number, f"expected name and weight, found {line[:40]!r}")
+        if words[0] in weights:
+            raise InputError(path, number, f"the weight of {words[0]} is there twice")
+        weights[words[0]] = _numbers(path, number, words[1:])[0]
+    return weights
+
+
+def write_sparse_weights(path: PathLike, weights: Mapping[str, float]) -> None:
+    """Write lines of ``name value``."""
+    with open_output(path) as stream:
+        for name, value in weights.items():
+            if name.startswith("#") or len(name.split()) != 1 or name != name.strip():
+                raise RyptError(f"a sparse feature called {name!r} cannot be written")
+            stream.write(f"{name} {format_weights(np.array([value]))}\n")

@@ -1,0 +1,388 @@
+"""The compiled reader of n-best lists with ``|||``: fields, labels and numbers straight from the bytes of the files.
+
+`rypt.nbest` reads the same lines one by one and is the definition of the form; this does whole lists at once, and hands
+back the place of a line that it cannot read, for `rypt.nbest` to say what is wrong.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rypt.kernel import Bytes, Ids, Ints, compiled, inlined
+
+Floats = NDArray[np.float64]
+SPACE, TAB, RETURN, BAR, EQUALS, COLON, UNDERSCORE = 32, 9, 13, 124, 61, 58, 95
+MINUS, PLUS, POINT, ZERO, NINE, CAPITAL_E, SMALL_E = 45, 43, 46, 48, 57, 69, 101
+MAX_FIELDS = 12
+UNNAMED = 0  # the label of numbers without one
+EXACT = 1 << 53  # whole numbers up to here, and powers of ten up to 22, are exact: one rounding gives the right number
+POWERS = np.array([10.0**n for n in range(23)])
+WORD_SCORES = np.frombuffer(b"WordScores=", np.uint8)
+
+
+@inlined
+def _blank(byte: int) -> bool:
+    return byte == SPACE or byte == TAB
+
+
+@compiled
+def _trim(buffer: Bytes, start: int, stop: int) -> tuple[int, int]:
+    while start < stop and _blank(buffer[start]):
+        start += 1
+    while stop > start and _blank(buffer[stop - 1]):
+        stop -= 1
+    return start, stop
+
+
+@compiled
+def _is_links(buffer: Bytes, start: int, stop: int) -> bool:
+    """Whether a field begins with an alignment link, 3-5."""
+    place, dashes, digits = start, 0, 0
+    while place < stop and not _blank(buffer[place]):
+        byte = buffer[place]
+        if byte == MINUS and digits > 0 and dashes == 0:
+            dashes, digits = 1, 0
+        elif ZERO <= byte <= NINE:
+            digits += 1
+        else:
+            return False
+        place += 1
+    return dashes == 1 and digits > 0
+
+
+@compiled
+def _begins(buffer: Bytes, start: int, stop: int, with_bytes: Bytes) -> bool:
+    if stop - start < len(with_bytes):
+        return False
+    for i in range(len(with_bytes)):
+        if buffer[start + i] != with_bytes[i]:
+            return False
+    return True
+
+
+@compiled
+def _holds(buffer: Bytes, start: int, stop: int, byte: int) -> bool:
+    for place in range(start, stop):
+        if buffer[place] == byte:
+            return True
+    return False
+
+
+@compiled
+def find_fields(buffer: Bytes, lines: Ints, ids: Ints, texts: Ints, features: Ints, word_scores: Bytes) -> int:
+    """Where id, text and features of each line stand, (lines, 2) each; returns the first line without them, or -1.
+
+    Marian puts alignment (it may be empty) and word scores between text and features: those are passed over.
+    """
+    starts, stops = np.empty(MAX_FIELDS, np.int64), np.empty(MAX_FIELDS, np.int64)
+    for line in range(len(lines) - 1):
+        place, stop = lines[line], lines[line + 1] - 1
+        while stop > place and buffer[stop - 1] == RETURN:
+            stop -= 1
+        count, begin = 0, place
+        while place < stop and count < MAX_FIELDS - 1:
+            if buffer[place] == BAR and place + 2 < stop and buffer[place + 1] == BAR and buffer[place + 2] == BAR:
+                starts[count], stops[count] = _trim(buffer, begin, place)
+                count += 1
+                place += 3
+                begin = place
+            else:
+                place += 1
+        starts[count], stops[count] = _trim(buffer, begin, stop)
+        count += 1
+        if count < 2:
+            return line
+        field = 2
+        while field < count and (
+            _is_links(buffer, starts[field], stops[field])
+            or _begins(buffer, starts[field], stops[field], word_scores)
+            or (
+                starts[field] == stops[field]
+                and field + 1 < count
+                and _holds(buffer, starts[field + 1], stops[field + 1], EQUALS)
+                and not ZERO <= buffer[starts[field + 1]] <= NINE
+            )
+        ):
+            field += 1
+        ids[line, 0], ids[line, 1] = starts[0], stops[0]
+        texts[line, 0], texts[line, 1] = starts[1], stops[1]
+        features[line, 0] = starts[field] if field < count else stop
+        features[line, 1] = stops[field] if field < count else stop
+    return -1
+
+
+@compiled
+def same_bytes(buffer: Bytes, a: int, a_stop: int, b: int, b_stop: int) -> bool:
+    """Whether two stretches of the buffer are equal."""
+    if a_stop - a != b_stop - b:
+        return False
+    for i in range(a_stop - a):
+        if buffer[a + i] != buffer[b + i]:
+            return False
+    return True
+
+
+@compiled
+def hash_bytes(buffer: Bytes, start: int, stop: int) -> int:
+    """A number for a stretch of bytes (FNV-1a)."""
+    value = np.uint64(0xCBF29CE484222325)
+    for place in range(start, stop):
+        value = (value ^ np.uint64(buffer[place])) * np.uint64(0x100000001B3)
+    return np.int64((value ^ (value >> np.uint64(29))) & np.uint64(0x7FFFFFFFFFFFFFFF))  # type: ignore[return-value]
+
+
+@compiled
+def group_lines(buffer: Bytes, ids: Ints, groups: Ids) -> int:
+    """Number the runs of lines with the same id; returns how many there are."""
+    count = 0
+    for line in range(len(ids)):
+        if line == 0 or not same_bytes(buffer, ids[line - 1, 0], ids[line - 1, 1], ids[line, 0], ids[line, 1]):
+            count += 1
+        groups[line] = count - 1
+    return count
+
+
+@inlined
+def _word(buffer: Bytes, place: int, stop: int) -> tuple[int, int, int]:
+    """The next word, and where a value begins in it: after its last ``=``, at its end for a label."""
+    while place < stop and _blank(buffer[place]):
+        place += 1
+    end, value = place, place
+    while end < stop and not _blank(buffer[end]):
+        if buffer[end] == EQUALS:
+            value = end + 1
+        end += 1
+    if value == place and end > place and buffer[end - 1] == COLON:
+        value = end
+    return place, end, value
+
+
+@compiled
+def _find_label(buffer: Bytes, start: int, stop: int, labels: Ints, slots: Ids) -> int:
+    """The slot of a label, or the empty slot for it."""
+    mask = len(slots) - 1
+    slot = hash_bytes(buffer, start, stop) & mask
+    while slots[slot] >= 0 and not same_bytes(buffer, labels[slots[slot], 0], labels[slots[slot], 1], start, stop):
+        slot = (slot + 1) & mask
+    return slot
+
+
+@compiled
+def _more_slots(buffer: Bytes, labels: Ints, known: int, size: int) -> Ids:
+    slots = np.full(size, -1, np.int32)
+    for label in range(1, known):
+        slots[_find_label(buffer, labels[label, 0], labels[label, 1], labels, slots)] = label
+    return slots
+
+
+@compiled
+def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, Ids, int, int]:
+    """All labels of the feature fields: where each first stands, how many values it has, and the slots to find it.
+
+    ``labels`` has for each label its first byte, the end, its number of values, whether it may be absent from a line
+    (1; a label glued to its value, or with ``_``), and the line it was last seen in. Returns also the first line in
+    which a label has another number of values than before, or where one that all lines must have is missing, and that
+    label; else -1, -1.
+    """
+    labels = np.zeros((64, 5), np.int64)
+    labels[:, 4] = -1
+    labels[UNNAMED, 2] = -1
+    slots = np.full(256, -1, np.int32)
+    counts = np.zeros(64, np.int64)
+    met = np.empty(64, np.int64)
+    known, required, required_here = 1, 0, 0
+    for line in range(len(features)):
+        place, stop = features[line, 0], features[line, 1]
+        label, meetings = UNNAMED, 0
+        while True:
+            begin, end, value = _word(buffer, place, stop)
+            if begin == end:
+                break
+            place = end
+            if value > begin:
+                slot = _find_label(buffer, begin, value - 1, labels, slots)
+                label = slots[slot]
+                if label < 0:
+                    if known == len(labels):
+                        room = np.zeros((2 * known, 5), np.int64)
+                        room[:, 4] = -1
+                        room[:known] = labels
+                        labels, counts = room, np.concatenate((counts, np.zeros(known, np.int64)))
+                        met = np.concatenate((met, np.empty(known, np.int64)))
+                        slots = _more_slots(buffer, labels, known, 8 * known)
+                        slot = _find_label(buffer, begin, value - 1, labels, slots)
+                    label = known
+                    slots[slot] = known
+                    labels[label, 0], labels[label, 1] = begin, value - 1
+                    labels[label, 2] = -1
+                    glued = value < end
+                    labels[label, 3] = 1 if glued or _holds(buffer, begin, value - 1, UNDERSCORE) else 0
+                    known += 1
+                if value == end and labels[label, 4] == line:
+                    continue
+            if labels[label, 4] != line:
+                labels[label, 4] = line
+                met[meetings] = label
+                meetings += 1
+                counts[label] = 0
+            if value < end or value == begin:
+                counts[label] += 1
+        required_here = 0
+        for i in range(meetings):
+            label = met[i]
+            if labels[label, 2] < 0 and (labels[label, 3] == 1 or line == 0):
+                labels[label, 2] = counts[label]
+                required += 1 - labels[label, 3]
+            if labels[label, 2] != counts[label]:
+                return labels[:known], slots, line, label
+            required_here += 1 - labels[label, 3]
+        if required_here != required:
+            for label in range(known):
+                if labels[label, 3] == 0 and labels[label, 2] >= 0 and labels[label, 4] != line:
+                    return labels[:known], slots, line, label
+    return labels[:known], slots, -1, -1
+
+
+@inlined
+def _number(buffer: Bytes, start: int, stop: int) -> tuple[float, int]:
+    """A decimal number and 0; 1 where it takes more care to round it rightly, 2 where it is no number."""
+    place = start
+    negative = place < stop and buffer[place] == MINUS
+    if place < stop and (buffer[place] == MINUS or buffer[place] == PLUS):
+        place += 1
+    whole, digits, after, exponent, state = 0, 0, 0, 0, 0
+    seen_point = False
+    while place < stop:
+        byte = buffer[place]
+        if ZERO <= byte <= NINE:
+            if whole < 900719925474099:
+                whole = whole * 10 + (byte - ZERO)
+                after += 1 if seen_point else 0
+            elif byte != ZERO or not seen_point:
+                state = 1
+            digits += 1
+        elif byte == POINT and not seen_point:
+            seen_point = True
+        else:
+            break
+        place += 1
+    if place < stop and digits > 0 and (buffer[place] == SMALL_E or buffer[place] == CAPITAL_E):
+        place += 1
+        below = place < stop and buffer[place] == MINUS
+        if place < stop and (buffer[place] == MINUS or buffer[place] == PLUS):
+            place += 1
+        powers = 0
+        while place < stop and ZERO <= buffer[place] <= NINE:
+            exponent = min(exponent * 10 + (buffer[place] - ZERO), 9999)
+            powers += 1
+            place += 1
+        if powers == 0:
+            state = 2
+        exponent = -exponent if below else exponent
+    if place < stop or digits == 0:
+        state = 2
+    exponent -= after
+    if state == 0 and not -22 <= exponent <= 22:
+        state = 0 if whole == 0 else 1
+        exponent = 0
+    value = 0.0
+    if state == 0:
+        value = whole / POWERS[-exponent] if exponent < 0 else whole * POWERS[exponent]
+    return -value if negative else value, state
+
+
+@compiled
+def fill_features(
+    buffer: Bytes, features: Ints, labels: Ints, slots: Ids, firsts: Ints, columns: Floats,
+    rows: Ints, sparse_columns: Ids, sparse_values: Floats, hard: Ints,
+) -> tuple[int, int]:  # fmt: skip
+    """Read all numbers, into ``columns`` (features, lines) or as sparse triples.
+
+    ``firsts`` is where the columns of each label begin; one below 0 is a sparse column, -1 - its number. Numbers that
+    take more care are left in ``hard`` (line, column, start, stop). Returns the first line with a word that is no
+    number, or -1, and how many are hard; the number of sparse values before each line is in ``rows``.
+    """
+    sparse, hards = 0, 0
+    counts, seen = np.zeros(len(labels), np.int64), np.full(len(labels), -1, np.int64)
+    for line in range(len(features)):
+        place, stop = features[line, 0], features[line, 1]
+        label = UNNAMED
+        rows[line] = sparse
+        while True:
+            begin, end, value = _word(buffer, place, stop)
+            if begin == end:
+                break
+            place = end
+            if value > begin:
+                label = slots[_find_label(buffer, begin, value - 1, labels, slots)]
+                if value == end:
+                    continue
+            if seen[label] != line:
+                seen[label], counts[label] = line, 0
+            number, state = _number(buffer, value, end)
+            if state == 2:
+                return line, hards
+            first = firsts[label]
+            if first >= 0:
+                column = first + counts[label]
+                columns[column, line] = number
+                target = column
+            else:
+                sparse_columns[sparse], sparse_values[sparse] = -1 - first + counts[label], number
+                target = -1 - sparse
+                sparse += 1
+            if state == 1:
+                if hards < len(hard):
+                    hard[hards, 0], hard[hards, 1], hard[hards, 2], hard[hards, 3] = line, target, value, end
+                hards += 1
+            counts[label] += 1
+    rows[len(features)] = sparse
+    return -1, hards
+
+
+@compiled
+def first_equals(buffer: Bytes, segments: Ids, texts: Ints, equals: Ints) -> None:
+    """For each line the first one of the same segment with the same text."""
+    size = 16
+    while size < 2 * len(texts):
+        size *= 2
+    slots = np.full(size, -1, np.int64)
+    for line in range(len(texts)):
+        slot = (hash_bytes(buffer, texts[line, 0], texts[line, 1]) + segments[line] * 40503) & (size - 1)
+        while slots[slot] >= 0:
+            other = slots[slot]
+            if segments[other] == segments[line] and same_bytes(
+                buffer, texts[other, 0], texts[other, 1], texts[line, 0], texts[line, 1]
+            ):
+                break
+            slot = (slot + 1) & (size - 1)
+        if slots[slot] < 0:
+            slots[slot] = line
+        equals[line] = slots[slot]
+
+
+@compiled
+def distinct_lines(
+    equals: Ints, columns: Floats, rows: Ints, sparse_columns: Ids, sparse_values: Floats, keep: NDArray[np.bool_]
+) -> int:
+    """Mark the lines that differ from all earlier ones of their segment in text or features; returns how many."""
+    previous = np.full(len(equals), -1, np.int64)  # the chain of kept lines with one text
+    latest = np.full(len(equals), -1, np.int64)
+    kept = 0
+    for line in range(len(equals)):
+        other = latest[equals[line]]
+        while other >= 0:
+            same = rows[line + 1] - rows[line] == rows[other + 1] - rows[other]
+            for column in range(len(columns)):
+                same = same and columns[column, line] == columns[column, other]
+            if same:
+                for i in range(rows[line + 1] - rows[line]):
+                    a, b = rows[line] + i, rows[other] + i
+                    same = same and sparse_columns[a] == sparse_columns[b] and sparse_values[a] == sparse_values[b]
+            if same:
+                break
+            other = previous[other]
+        keep[line] = other < 0
+        if other < 0:
+            previous[line], latest[equals[line]] = latest[equals[line]], line
+            kept += 1
+    return kept

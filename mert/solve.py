@@ -1,0 +1,115 @@
+"""Weights for lists that are there: one recipe for MERT, PRO and MIRA, replicated where one run says too little."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+
+from mert.bootstrap import Gain, bootstrap_gain
+from mert.health import examine
+from mert.mira import mira
+from mert.optimize import Problem, Tuned, optimize
+from mert.pro import pro
+from mert.search import Floats
+
+ALGORITHMS = ("mert", "pro", "mira")
+Watcher = Callable[[Iterable[Tuned]], Iterable[Tuned]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How weights are sought. ``average`` takes the mean weights of the replicates instead of the best ones."""
+
+    algorithm: str = "mert"
+    restarts: int = 20
+    seed: int = 1
+    threads: int = 1
+    replicates: int = 1
+    average: bool = False
+
+    def __str__(self) -> str:
+        said = f"{self.algorithm}|restarts:{self.restarts}" if self.algorithm == "mert" else self.algorithm
+        more = f"|replicates:{self.replicates}{'|averaged' if self.average else ''}" if self.replicates > 1 else ""
+        return f"{said}|seed:{self.seed}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Tuned weights, with scores as the metric gives them, and what is worth knowing about them."""
+
+    weights: Floats
+    score: float
+    start_score: float
+    scores: tuple[float, ...]  # of the replicates
+    ends: tuple[float, ...]  # of the climbs, the best first
+    searches: int
+    gain: Gain
+    notes: tuple[str, ...]
+
+    @property
+    def mean(self) -> float:
+        """The mean score of the replicates."""
+        return float(np.mean(self.scores))
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the replicates' scores."""
+        return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else 0.0
+
+
+def solve(
+    problem: Problem,
+    start: Floats,
+    recipe: Recipe,
+    *,
+    earlier: Sequence[Floats] = (),
+    executor: Executor | None = None,
+    watch: Watcher = lambda found: found,
+) -> Solution:
+    """Tune from these weights, once for each replicate, with seeds that follow one another."""
+    sign = 1.0 if problem.metric.maximize else -1.0
+    runs = [_run(problem, start, recipe, recipe.seed + k, earlier, executor, watch) for k in range(recipe.replicates)]
+    tops = [results[0] for results in runs]
+    best = max(tops, key=lambda tuned: tuned.score)
+    weights = best.weights
+    if recipe.average and len(tops) > 1:
+        weights = average_weights(problem, [tuned.weights for tuned in tops])
+    gain = bootstrap_gain(problem, start, weights, np.random.default_rng(recipe.seed))
+    return Solution(
+        weights,
+        sign * problem.score(weights),
+        sign * problem.score(start),
+        tuple(sign * tuned.score for tuned in tops),
+        tuple(sign * tuned.score for results in runs for tuned in results),
+        sum(tuned.searches for results in runs for tuned in results),
+        gain,
+        tuple(examine(problem, weights, start)),
+    )
+
+
+def average_weights(problem: Problem, weights: Sequence[Floats]) -> Floats:
+    """The mean of several weights, each first scaled to the same length, for only their proportions matter."""
+    if problem.normalization.kind == "none":
+        return np.asarray(np.mean(weights, axis=0))
+    return problem.scaled(np.mean([w / (problem.length(w) or 1.0) for w in weights], axis=0))
+
+
+def _run(
+    problem: Problem, start: Floats, recipe: Recipe, seed: int, earlier: Sequence[Floats],
+    executor: Executor | None, watch: Watcher,
+) -> list[Tuned]:  # fmt: skip
+    if recipe.algorithm == "mert":
+        return optimize(
+            problem, start, earlier=earlier, restarts=recipe.restarts, seed=seed, threads=recipe.threads,
+            executor=executor, watch=watch,
+        )  # fmt: skip
+    rng, scale = np.random.default_rng(seed), problem.metric.scale
+    features, free = problem.features, problem.free
+    if problem.base is not None:  # what is held anyway, as one more feature that is held
+        features = np.column_stack([features, problem.base])
+        start, free = np.append(start, 1.0), np.append(free, False)
+    arrays = (problem.offsets, features, problem.stats, problem.rate, start, free, rng)
+    weights = pro(*arrays, scale=scale) if recipe.algorithm == "pro" else mira(*arrays, scale=scale)
+    weights = problem.scaled(np.clip(weights[: len(problem.names)], problem.low, problem.high))
+    return [Tuned(weights, problem.score(weights), 0)]

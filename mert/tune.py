@@ -1,0 +1,219 @@
+"""The tuning loop: decode, merge with all earlier lists, optimise, again; kept in a folder, and resumed from it.
+
+The folder holds for each iteration n ``runN.weights`` (decoded with), ``runN.nbest.gz``, ``runN.log`` (what the
+decoder said) and ``runN.json`` (what came of it). A step that is there is not done again, so a run killed anywhere goes
+on where it was, to the same result.
+"""
+
+import fcntl
+import json
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mert.constraints import Constraints
+from mert.decoder import Decoder, NoMoreListsError, keep_list
+from mert.lists import NBest, read_lists
+from mert.metric import Metric
+from mert.optimize import make_problem
+from mert.search import Floats, Window
+from mert.solve import Recipe, Watcher, solve
+from mert.weights import WeightsFile
+from rypt.text import RyptError, open_output
+
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a tuning run does; a folder belongs to one plan."""
+
+    metric: Metric
+    start: WeightsFile
+    recipe: Recipe
+    constraints: Constraints = field(default_factory=Constraints)
+    tune: tuple[str, ...] | None = None
+    window: Window | None = None
+    max_iterations: int = 25
+    patience: int = 3
+    keep: str = "best"  # or "last": which iteration's weights are the answer
+    decoder: str = ""
+
+    def said(self) -> dict[str, Any]:
+        """What must be the same for a run to be resumed."""
+        only = None if self.constraints.only is None else sorted(self.constraints.only)
+        return {
+            "metric": self.metric.signature,
+            "start": {entry.name: entry.value for entry in self.start.entries},
+            "recipe": {name: value for name, value in asdict(self.recipe).items() if name != "threads"},
+            "constraints": {
+                "fixed": sorted(self.constraints.fixed), "only": only, "tied": self.constraints.tied,
+                "bounds": dict(self.constraints.bounds), "ranges": dict(self.constraints.ranges),
+                "normalization": str(self.constraints.normalization),
+            },
+            "tune": self.tune,
+            "window": None if self.window is None else f"{self.window.kind} {self.window.size}",
+            "decoder": self.decoder,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """What came of one iteration; scores are the metric's own.
+
+    ``decoded`` is the score of what the decoder chose, ``before`` and ``after`` are those on all lists so far, with the
+    weights decoded with and with the new ones, ``weights``.
+    """
+
+    number: int
+    candidates: int
+    new: int
+    decoded: float
+    before: float
+    after: float
+    p: float
+    used: dict[str, float]
+    weights: dict[str, float]
+    notes: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished tuning run: its iterations, the answer, and why it stopped."""
+
+    iterations: tuple[Iteration, ...]
+    weights: dict[str, float]
+    score: float
+    start_score: float
+    stopped: str
+
+
+def tune(
+    plan: Plan,
+    decoder: Decoder,
+    folder: Path,
+    *,
+    executor: Executor | None = None,
+    watch: Watcher = lambda found: found,
+    tell: Callable[[Iteration], None] = lambda iteration: None,
+) -> Run:
+    """Tune until no candidate is new, nothing changes significantly any more, or the iterations are used up."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder):
+        _check_plan(plan, folder)
+        done: list[Iteration] = []
+        stopped = f"{plan.max_iterations} iterations are done"
+        for number in range(1, plan.max_iterations + 1):
+            kept = _read_iteration(folder / f"run{number}.json")
+            if kept is None:
+                try:
+                    kept = _iterate(plan, decoder, folder, number, done, executor, watch)
+                except NoMoreListsError:
+                    stopped = f"there are {number - 1} lists to replay"
+                    break
+            done.append(kept)
+            tell(kept)
+            if kept.new == 0:
+                stopped = "no candidate is new"
+                break
+            still = [iteration.p > SIGNIFICANT for iteration in done[-plan.patience :]]
+            if len(done) > plan.patience and all(still):
+                stopped = f"no significant gain in {plan.patience} iterations"
+                break
+        if not done:
+            raise RyptError("expected at least one list to tune on")
+        return _finish(plan, done, stopped)
+
+
+def _iterate(
+    plan: Plan, decoder: Decoder, folder: Path, number: int, done: list[Iteration],
+    executor: Executor | None, watch: Watcher,
+) -> Iteration:  # fmt: skip
+    began = time.perf_counter()
+    weights_file, kept = folder / f"run{number}.weights", folder / f"run{number}.nbest.gz"
+    used = done[-1].weights if done else {entry.name: entry.value for entry in plan.start.entries}
+    if not kept.exists():
+        plan.start.write(weights_file, list(used), np.array(list(used.values())))
+        nbest = folder / f"run{number}.nbest"
+        nbest.unlink(missing_ok=True)
+        decoder(number, weights_file, nbest)
+        keep_list(nbest, kept)
+    latest = read_lists([kept], tune=plan.tune)
+    everything = read_lists([folder / f"run{n}.nbest.gz" for n in range(1, number + 1)], tune=plan.tune)
+    sparse_names = everything.sparse.names if everything.sparse else ()
+    names, start, sparse = plan.start.match(everything.names, sparse_names)
+    start = np.array([used.get(name, value) for name, value in zip(names, start, strict=True)])
+    decoded = _score(plan, latest, start)
+    problem = make_problem(
+        everything, plan.metric, start, plan.constraints,
+        sparse_weights=sparse if everything.sparse else None, window=plan.window,
+    )  # fmt: skip
+    new = len(everything.candidates) - (done[-1].candidates if done else 0)
+    earlier = [np.array([iteration.used[name] for name in names]) for iteration in done]
+    recipe = Recipe(**{**asdict(plan.recipe), "seed": plan.recipe.seed + 1000 * number})
+    solution = solve(problem, start, recipe, earlier=earlier, executor=executor, watch=watch)
+    iteration = Iteration(
+        number, len(everything.candidates), new, decoded, solution.start_score, solution.score, solution.gain.p,
+        dict(zip(names, start.tolist(), strict=True)), dict(zip(names, solution.weights.tolist(), strict=True)),
+        solution.notes, time.perf_counter() - began,
+    )  # fmt: skip
+    with open_output(folder / f"run{number}.json") as stream:
+        json.dump(asdict(iteration), stream, indent=1)
+    return iteration
+
+
+def _score(plan: Plan, lists: NBest, weights: Floats) -> float:
+    """The score of what these weights choose of a list."""
+    stats = plan.metric.stats([lists.candidates[int(i)] for i in lists.best(weights)])
+    return float(plan.metric.score(stats.sum(axis=0, keepdims=True))[0])
+
+
+def _finish(plan: Plan, done: list[Iteration], stopped: str) -> Run:
+    """The answer: the weights whose own decoding scored best, or the last ones."""
+    sign = 1.0 if plan.metric.maximize else -1.0
+    best = max(done, key=lambda iteration: sign * iteration.decoded)
+    last = done[-1]
+    weights, score = (best.used, best.decoded) if plan.keep == "best" else (last.weights, last.after)
+    return Run(tuple(done), weights, score, done[0].decoded, stopped)
+
+
+def _read_iteration(path: Path) -> Iteration | None:
+    if not path.exists():
+        return None
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return Iteration(**{**record, "notes": tuple(record["notes"])})
+    except (ValueError, TypeError, KeyError) as error:
+        raise RyptError(f"{path}: expected the record of an iteration: {error}") from None
+
+
+def _check_plan(plan: Plan, folder: Path) -> None:
+    """Remember the plan, or refuse a folder that belongs to another."""
+    path = folder / "plan.json"
+    said = json.loads(json.dumps(plan.said()))
+    if not path.exists():
+        with open_output(path) as stream:
+            json.dump(said, stream, indent=1)
+        return
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    other = [name for name in said if kept.get(name) != said[name]]
+    if other:
+        raise RyptError(f"{folder} holds a run with another {other[0]}: give another --folder, or remove this one")
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep a second run out of the folder."""
+    with open(folder / "lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RyptError(f"another run is at work in {folder}") from None
+        yield
