@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from rypt.cli import JSON, QUIET, progress, talk, watcher
 from rypt.text import RyptError
@@ -75,6 +76,12 @@ CONSTRAINTS = _options(
 )  # fmt: skip
 
 
+BESIDE_ZMERT = {
+    "zmert", "algorithm", "threads", "dask", "replicates", "average", "window", "folder", "timeout", "plot", "output",
+    "as_json", "quiet",
+}  # fmt: skip
+
+
 @click.command()
 @click.argument("lists", nargs=-1)
 @click.option("--metric", "spec", default="bleu", show_default=True,
@@ -116,10 +123,15 @@ def tune(
         if zmert is not None:
             from mert.zmert import read_zmert
 
-            plan, run_decoder, place, final = read_zmert(zmert, recipe)
-            run = _loop(plan, run_decoder, place, executor, plot, quiet=quiet)
-            final(run.weights)
-            _tell_run(plan, run, output, as_json=as_json)
+            context = click.get_current_context()
+            _refuse_beside_zmert(context)
+            place = Path(folder) if context.get_parameter_source("folder") == ParameterSource.COMMANDLINE else None
+            asked = read_zmert(
+                zmert, recipe, now=int(time.time() * 1000), folder=place, window=_read_window(window), timeout=timeout
+            )
+            run = _loop(asked.plan, asked.decoder, asked.folder, executor, plot, quiet=quiet)
+            asked.finish(run.weights)
+            _tell_run(asked.plan, run, output, as_json=as_json)
             return
         metric = _read_metric(spec, _resources(references, campaign))
         said = _Limits(only, fix, bound, ranges, tie, norm)
@@ -140,6 +152,14 @@ def tune(
         made = read_decoder(decoder, timeout) if decoder is not None else ReplayDecoder(replay)
         run = _loop(plan, made, Path(folder), executor, plot, quiet=quiet)
         _tell_run(plan, run, output, as_json=as_json)
+
+
+def _refuse_beside_zmert(context: click.Context) -> None:
+    """Refuse options for what Z-MERT's configuration says itself."""
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if source == ParameterSource.COMMANDLINE and option.name not in BESIDE_ZMERT:
+            raise click.UsageError(f"{option.opts[0]} cannot be given with --zmert: the configuration decides that")
 
 
 class _Limits:
@@ -212,7 +232,7 @@ def _read_norm(text: str, names: Sequence[str]) -> Any:
         return Normalization(text)
     name, equals, value = text.partition("=")
     try:
-        if not equals or not float(value) > 0:
+        if not equals or not 0 < float(value) < float("inf"):
             raise ValueError
     except ValueError:
         raise RyptError(f"--norm {text}: expected none, l1, l2, max, or FEATURE=VALUE above 0") from None
@@ -317,12 +337,15 @@ class _Clock:
 
 def _check_references(lists: "NBest", metric: "Metric", *, quiet: bool) -> None:
     """Refuse segments without a reference where the list says so, and mention references without a segment."""
-    references = getattr(metric, "references", None)
+    from mert.lists import segment_number
+
+    parts = [part.metric for part in getattr(metric, "parts", ())]
+    references = next((found for part in (metric, *parts) if (found := getattr(part, "references", None))), None)
     if references is None:
         return
     size = len(references)
     expected = f"one of the {size} segments of {', '.join(map(str, references.paths)) or 'the references'}, from 0"
-    lists.check_segments(lambda segment: segment.isdigit() and int(segment) < size, expected)
+    lists.check_segments(lambda segment: (number := segment_number(segment)) is not None and number < size, expected)
     if len(lists.segments) < size:
         talk(f"{size - len(lists.segments)} of {size} segments of the references have no candidates", quiet=quiet)
 

@@ -30,14 +30,14 @@ class DaskExecutor(Executor):
 
 
 @contextmanager
-def dask_executor(address: str) -> Iterator[DaskExecutor]:
+def dask_executor(address: str, timeout: float = 10.0) -> Iterator[DaskExecutor]:
     """An executor on the cluster whose scheduler is at this address (``tcp://…``)."""
     try:
         from distributed import Client
     except ImportError:
         raise RyptError("--dask needs Dask: pip install 'rypt[cluster]'") from None
     try:
-        client: Any = Client(address, timeout=10)  # type: ignore[no-untyped-call]
+        client: Any = Client(address, timeout=timeout)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise RyptError(f"--dask {address}: no scheduler answers ({error})") from None
     with client:

@@ -88,8 +88,9 @@ class Constraints:
         return name not in self.fixed and (self.only is None or name in self.only)
 
     def low_high(self, names: Sequence[str]) -> tuple[Floats, Floats]:
-        """The bounds of all weights, (features,) each."""
-        pairs = np.array([self.bounds.get(name, UNBOUNDED) for name in names], dtype=np.float64).reshape(-1, 2)
+        """The bounds of all weights, (features,) each; one that is held has none."""
+        bounds = [self.bounds.get(name, UNBOUNDED) if self.moves(name) else UNBOUNDED for name in names]
+        pairs = np.array(bounds, dtype=np.float64).reshape(-1, 2)
         return pairs[:, 0].copy(), pairs[:, 1].copy()
 
     def axes(self, names: Sequence[str], start: Floats, deciding: NDArray[np.bool_]) -> Floats:
@@ -114,6 +115,9 @@ class Constraints:
     def settled(self, names: Sequence[str], *, anything_held: bool) -> "Constraints":
         """The same with the default normalization decided."""
         if self.normalization is not None:
+            if anything_held and self.normalization.kind != "none":
+                message = "it would scale the tuned weights and not those of the sparse features that are held"
+                raise RyptError(f"the normalization {self.normalization} cannot be had: {message}")
             return self
         scalable = all(end in (0.0, -np.inf, np.inf) for pair in self.bounds.values() for end in pair)
         held = anything_held or any(not self.moves(name) for name in names)

@@ -13,11 +13,13 @@ EDGE = 1e-9
 def examine(problem: Problem, weights: Floats, start: Floats) -> list[str]:
     """Notes on weights that collapsed, one that drowns the others, and weights on the edge of their bounds."""
     free = problem.free
-    lengths = np.abs(weights * problem.spread)
+    lengths = np.abs(weights * problem.spread) * problem.deciding
     total = float(lengths.sum())
     notes = []
     if total == 0:
-        return ["all weights are 0: every candidate has the same model score"]
+        return ["all weights that decide are 0: every candidate has the same model score"]
+    if not free.any():
+        notes.append("no weight may move")
     tiny = [
         name
         for name, length, moved, before in zip(problem.names, lengths, free, start, strict=True)

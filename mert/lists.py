@@ -1,8 +1,9 @@
 """N-best lists as arrays: the candidates of each segment side by side, one row of features each."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import overload
 
 import numpy as np
@@ -100,16 +101,39 @@ class NBest:
 def read_lists(paths: Sequence[PathLike], watch: Watch = unwatched, *, tune: Sequence[str] | None = None) -> NBest:
     """Read and merge n-best lists; a candidate with the same text and features counts once.
 
-    ``tune`` names the features that get columns of their own; without it all do that are not sparse. Sparse is, as in
-    Moses, a label with ``_`` and a space before its value.
+    Features get columns of their own unless they are sparse, as in Moses a label with ``_`` and a space before its
+    value; sparse ones do that ``tune`` names. Where there are too many, only those get columns that ``tune`` names or
+    that every line must have.
     """
     files = [(path, read_bytes(path)) for path in paths]
     for path, data in files:
-        if not data.strip():
+        if not data or data.isspace():
             raise InputError(path, None, "expected candidates, found an empty list")
-    if all(_has_bars(data) for _, data in files):
-        return _scan(files, tune)
-    return arrange(chain.from_iterable(_numbered(path, data, watch) for path, data in files), tune)
+    barred = [file for file in files if _has_bars(file[1])]
+    if len(barred) == len(files):
+        lists = _scan(files, tune)
+    else:
+        if barred:  # what is wrong inside a list is said as if it came alone
+            _Scanned(barred)
+        lists = arrange(chain.from_iterable(_numbered(path, data, watch) for path, data in files), tune)
+    _check_numbers(lists)
+    return lists
+
+
+def segment_number(segment: str) -> int | None:
+    """The number that an id is, None for another id.
+
+    >>> segment_number("007"), segment_number("news-7")
+    (7, None)
+    """
+    return int(segment) if re.fullmatch("[0-9]{1,18}", segment) else None
+
+
+def _check_numbers(lists: NBest) -> None:
+    """Refuse two ids that are one number: their candidates would compete apart for one reference."""
+    for i, (one, other) in enumerate(pairwise(lists.segments), start=1):
+        if segment_number(other) is not None and segment_number(one) == segment_number(other):
+            raise InputError(*lists.places(int(lists.offsets[i])), f"segment {other} is called {one} elsewhere")
 
 
 def _has_bars(data: bytes) -> bool:
@@ -147,25 +171,36 @@ class _Lines:
         """Read one line whole."""
         return parse_line(self.text(line))
 
-    def refuse(self, line: int, otherwise: str) -> InputError:
+    def refuse(self, line: int, otherwise: Callable[[], str]) -> InputError:
         """What is wrong with a line, as the reader of single lines says it, or in other words."""
         try:
             self.parse(line)
         except FormatError as error:
-            otherwise = str(error)
-        return InputError(*self.place(line), otherwise)
+            return InputError(*self.place(line), str(error))
+        return InputError(*self.place(line), otherwise())
+
+
+class _Scanned:
+    """The lines of lists with ``|||``, where their fields stand, and their labels."""
+
+    def __init__(self, files: Sequence[tuple[PathLike, bytes]]) -> None:
+        self.lines = _Lines(files)
+        size = len(self.lines.starts) - 1
+        self.ids, self.texts, self.fields, self.scores = (np.empty((size, 2), np.int64) for _ in range(4))
+        bad = scan.find_fields(
+            self.lines.buffer, self.lines.starts, self.ids, self.texts, self.fields, self.scores, scan.WORD_SCORES
+        )
+        if bad >= 0:
+            raise self.lines.refuse(bad, lambda: "expected id ||| candidate ||| features ||| score")
+        self.labels = _Labels(self.lines, self.fields)
 
 
 def _scan(files: Sequence[tuple[PathLike, bytes]], tune: Sequence[str] | None) -> NBest:
-    lines = _Lines(files)
-    size = len(lines.starts) - 1
-    ids, texts, fields = (np.empty((size, 2), np.int64) for _ in range(3))
-    bad = scan.find_fields(lines.buffer, lines.starts, ids, texts, fields, scan.WORD_SCORES)
-    if bad >= 0:
-        raise lines.refuse(bad, "expected id ||| candidate ||| features ||| score")
-    segments, segment_of = _segments(lines.buffer, ids)
-    table = _Labels(lines, fields)
-    names, columns, sparse = table.read(fields, tune)
+    scanned = _Scanned(files)
+    lines, texts = scanned.lines, scanned.texts
+    size = len(texts)
+    segments, segment_of = _segments(lines.buffer, scanned.ids)
+    names, columns, sparse = scanned.labels.read(scanned.fields, scanned.scores, tune)
     equals = np.empty(size, np.int64)
     scan.first_equals(lines.buffer, segment_of, texts, equals)
     keep = np.empty(size, np.bool_)
@@ -174,8 +209,6 @@ def _scan(files: Sequence[tuple[PathLike, bytes]], tune: Sequence[str] | None) -
     order = order[keep[order]]
     offsets = np.searchsorted(segment_of[order], np.arange(len(segments) + 1)).astype(np.int64)
     if count < size or (order[1:] < order[:-1]).any():
-        place = np.empty(size, np.int64)
-        place[order] = np.arange(count)
         first = np.full(size, count, np.int64)  # of each text the first kept line in the new order
         np.minimum.at(first, equals[order], np.arange(count))
         equals, texts, segment_of = first[equals[order]], texts[order], segment_of[order]
@@ -199,7 +232,18 @@ def _segments(buffer: Bytes, ids: Ints) -> tuple[list[str], Ids]:
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
-    return sorted(set(names), key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name))
+    """Numbers by their value, then the others by their letters."""
+    numbers = {name: segment_number(name) for name in names}
+    return sorted(numbers, key=lambda name: (numbers[name] is None, numbers[name] or 0, name))
+
+
+def _sorted(sparse: Sparse) -> Sparse:
+    """The same with the features of each candidate in the order of their columns, so that equal ones look equal."""
+    row = np.repeat(np.arange(len(sparse.rows) - 1), np.diff(sparse.rows))
+    if not ((np.diff(sparse.columns) < 0) & (np.diff(row) == 0)).any():
+        return sparse
+    order = np.lexsort((sparse.columns, row))
+    return Sparse(sparse.names, sparse.rows, sparse.columns[order], sparse.values[order])
 
 
 def _reordered(sparse: Sparse, order: Ints) -> Sparse:
@@ -214,29 +258,34 @@ class _Labels:
 
     def __init__(self, lines: _Lines, fields: Ints) -> None:
         self.lines = lines
-        self.labels, self.slots, bad, label = scan.find_labels(lines.buffer, fields)
-        self.names = ["F", *(lines.buffer[a:b].tobytes().decode() for a, b in self.labels[1:, :2])]
+        labels, known, self.slots, bad, label = scan.find_labels(lines.buffer, fields)
+        self.labels = labels[:known]
+        self.names = ["F", *(lines.buffer[a:b].tobytes().decode() for a, b in self.labels[1:, : scan.STOP + 1])]
         if bad >= 0:
-            raise lines.refuse(bad, self._mismatch(bad, label))
+            raise lines.refuse(bad, lambda: self._mismatch(bad, label))
 
     def _mismatch(self, bad: int, label: int) -> str:
-        name, expected = self.names[label], int(self.labels[label, 2])
-        found = len(parse_line(self.lines.text(bad)).features)
+        name, expected = self.names[label], int(self.labels[label, scan.VALUES])
+        found = len(self.lines.parse(bad).features)
         path, number = self.lines.place(0)
-        before = len(parse_line(self.lines.text(0)).features)
-        what = f"{expected} values of {name}" if expected >= 0 else f"no feature {name}"
+        try:
+            before = len(self.lines.parse(0).features)
+        except FormatError as error:
+            return f"expected features like line {number} of {path}, but there: {error}"
+        what = f"{expected} value{'s' * (expected != 1)} of {name}" if expected >= 0 else f"no feature {name}"
         if label == scan.UNNAMED:
             what = "no numbers without a name" if expected < 0 else f"{expected} numbers"
         return f"expected {before} features like line {number} of {path}, with {what}, found {found}"
 
     def column_names(self, label: int) -> list[str]:
         """``Name`` for one value, else ``Name_0``, ``Name_1`` …."""
-        size = max(int(self.labels[label, 2]), 0)
+        size = max(int(self.labels[label, scan.VALUES]), 0)
         return [self.names[label]] if size == 1 else [f"{self.names[label]}_{i}" for i in range(size)]
 
-    def read(self, fields: Ints, tune: Sequence[str] | None) -> tuple[tuple[str, ...], Floats, Sparse]:
-        """All features: the names and columns of those that are tuned, and the others."""
+    def read(self, fields: Ints, scores: Ints, tune: Sequence[str] | None) -> tuple[tuple[str, ...], Floats, Sparse]:
+        """All features: the names and columns of those that are not sparse, and the sparse ones."""
         by_label = [self.column_names(label) for label in range(len(self.names))]
+        self._check_names(by_label)
         dense = self._dense(by_label, tune)
         firsts = np.zeros(len(by_label), np.int64)
         names: list[str] = []
@@ -245,50 +294,74 @@ class _Labels:
             firsts[label] = len(names) if dense[label] else -1 - len(sparse_names)
             (names if dense[label] else sparse_names).extend(columns)
         size = len(fields)
-        held = int(sum(len(columns) for label, columns in enumerate(by_label) if not dense[label]))
-        room = self._values_in(fields) if held else 0
+        room = self._values_in(fields) if sparse_names else 0
         matrix = np.zeros((len(names), size))
         rows, columns_, values = np.empty(size + 1, np.int64), np.empty(room, np.int32), np.empty(room)
         hard = np.empty((0, 4), np.int64)
         while True:
             bad, hards = scan.fill_features(
-                self.lines.buffer, fields, self.labels, self.slots, firsts, matrix, rows, columns_, values, hard
+                self.lines.buffer, fields, scores, self.labels, self.slots, firsts, matrix, rows, columns_, values, hard
             )
             if bad >= 0:
-                raise self.lines.refuse(bad, "expected numbers in the features")
+                raise self.lines.refuse(bad, lambda: "expected numbers in the features")
             if hards <= len(hard):
                 break
             hard = np.empty((hards, 4), np.int64)
-        for line, column, start, stop in hard[:hards]:
+        self._read_hard(hard, matrix, values)
+        count = int(rows[-1])
+        return tuple(names), matrix, _sorted(Sparse(tuple(sparse_names), rows, columns_[:count], values[:count]))
+
+    def _read_hard(self, hard: Ints, matrix: Floats, values: Floats) -> None:
+        """Round the numbers that were left, each to the nearest."""
+        for line, column, start, stop in hard:
             number = float(self.lines.buffer[start:stop].tobytes())
             if not np.isfinite(number):
-                raise self.lines.refuse(int(line), "expected a finite number")
-            if column >= 0:
-                matrix[column, line] = number
-            else:
+                raise self.lines.refuse(int(line), lambda: "expected a finite number")
+            if column < 0:
                 values[-1 - column] = number
-        count = int(rows[-1])
-        return tuple(names), matrix, Sparse(tuple(sparse_names), rows, columns_[:count], values[:count])
+            elif column < len(matrix):
+                matrix[column, line] = number
 
     def _values_in(self, fields: Ints) -> int:
         """At most so many numbers can stand in the feature fields."""
         return int((fields[:, 1] - fields[:, 0]).sum()) // 2 + len(fields)
 
+    def _check_names(self, by_label: list[list[str]]) -> None:
+        """Refuse two features of one name, such as TM_0 beside the first value of TM."""
+        owner: dict[str, int] = {}
+        for label, columns in enumerate(by_label):
+            for name in columns:
+                if owner.setdefault(name, label) != label:
+                    line = int(np.searchsorted(self.lines.starts, self.labels[label, scan.FIRST], "right")) - 1
+                    raise self.lines.refuse(line, lambda name=name: f"the feature {name} is there twice")  # type: ignore[misc]
+
     def _dense(self, by_label: list[list[str]], tune: Sequence[str] | None) -> list[bool]:
-        if tune is not None:
-            missing = sorted(set(tune) - set(chain.from_iterable(by_label)))
-            if missing:
-                raise RyptError(f"the lists have no feature {', '.join(missing)}")
-            return [any(name in tune for name in columns) for columns in by_label]
-        glued = np.zeros(len(by_label), np.bool_)
-        for label, stop in enumerate(self.labels[:, 1]):
-            after = self.lines.buffer[stop + 1] if label else 32
-            glued[label] = after not in (32, 9)
-        dense = [not absent or bool(glued[label]) for label, absent in enumerate(self.labels[:, 3])]
-        count = sum(len(columns) for label, columns in enumerate(by_label) if dense[label])
-        if count > MAX_DENSE:
-            raise RyptError(f"the lists have {count} features: name those to tune with --tune, the others are held")
-        return dense
+        """Which labels get columns of their own."""
+        after = [self.lines.buffer[row[scan.STOP] + 1] for row in self.labels[1:]]
+        glued = [False, *(byte not in b" \t" for byte in after)]
+        must = [not optional for optional in self.labels[:, scan.OPTIONAL]]
+        named = [
+            tune is not None and not {self.names[label], *columns}.isdisjoint(tune)
+            for label, columns in enumerate(by_label)
+        ]
+        _check_tuned(tune, {*self.names, *chain.from_iterable(by_label)})
+        dense = [a or b for a, b in zip(must, glued, strict=True)]
+        if _too_many(sum(len(columns) for label, columns in enumerate(by_label) if dense[label]), tune):
+            dense = must
+        return [a or b for a, b in zip(dense, named, strict=True)]
+
+
+def _check_tuned(tune: Sequence[str] | None, known: set[str]) -> None:
+    missing = sorted(set(tune or ()) - known)
+    if missing:
+        raise RyptError(f"the lists have no feature {', '.join(missing)}")
+
+
+def _too_many(count: int, tune: Sequence[str] | None) -> bool:
+    """Whether the features are too many to have columns; which do then must have been said."""
+    if count > MAX_DENSE and not tune:
+        raise RyptError(f"the lists have {count} features: name those to tune with --tune, the others are held")
+    return count > MAX_DENSE
 
 
 def arrange(
@@ -298,17 +371,17 @@ def arrange(
     by_segment: dict[str, dict[object, tuple[PathLike, int, RawCandidate]]] = {}
     for number, given in enumerate(candidates, start=1):
         path, line, raw = given if isinstance(given, tuple) else ("candidates", number, given)
-        key = (raw.text, tuple(raw.features.items()))
+        key = (raw.text, frozenset((name, value) for name, value in raw.features.items() if value))
         by_segment.setdefault(raw.segment, {}).setdefault(key, (path, line, raw))
     segments = _in_order(by_segment)
     placed = [entry for segment in segments for entry in by_segment[segment].values()]
     raws = [raw for _, _, raw in placed]
     names = tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys(tuple(raw.features) for raw in raws))))
-    if tune is None and len(names) > MAX_DENSE:
-        raise RyptError(f"the lists have {len(names)} features: name those to tune with --tune, the others are held")
-    if tune is not None and set(tune) - set(names):
-        raise RyptError(f"the lists have no feature {', '.join(sorted(set(tune) - set(names)))}")
-    dense = names if tune is None else tuple(name for name in names if name in tune)
+    label_of = {name: re.sub(r"_[0-9]+$", "", name) for name in names}
+    _check_tuned(tune, {*names, *label_of.values()})
+    dense = names
+    if _too_many(len(names), tune):
+        dense = tuple(name for name in names if name in (tune or ()) or label_of[name] in (tune or ()))
     features = np.zeros((len(dense), len(raws)))
     for i, raw in enumerate(raws):
         features[:, i] = [raw.features.get(name, 0.0) for name in dense]
@@ -326,7 +399,7 @@ def arrange(
         Candidates(buffer, texts, equals, segment_of, raws.__getitem__),
         dense,
         features.T,
-        _held(raws, [name for name in names if name not in dense]),
+        _held(raws, [name for name in names if name not in set(dense)]),
         lambda i: placed[i][:2],
     )
 

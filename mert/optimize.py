@@ -5,7 +5,7 @@ any number of threads. Lengths in weight space are measured in units of what the
 of its feature inside segments, so rescaling a feature changes nothing.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -17,12 +17,15 @@ from mert.lists import NBest
 from mert.metric import Metric
 from mert.search import Floats, Ints, Window, best_step, winners
 from rypt.kernel import compiled
+from rypt.text import RyptError
 
 RANDOM_DIRECTIONS = 4  # tried in each pass besides the axes and the last pass's move
 GAIN = 1e-9  # a smaller one is no gain
+ENOUGH = 1e-4  # a pass from a start that gains less, the best score being 1, is the last; the best goes on to the end
 MAX_PASSES = 100
 REACH = 100.0  # a step is at most so many times as long as the weights: none can dwarf the others
 NEARNESS = 0.5  # random starts stray from the given weights by this, the mean length of a weight being 1
+BLOCK = 1024  # rows of features combined at once
 GOOD_POINTS = 8  # the best point is joined with so many others
 
 
@@ -50,7 +53,7 @@ class Problem:
     metric: Metric
     axes: Floats  # (axes, features)
     deciding: NDArray[np.bool_]  # (features,): whether a feature ever differs inside a segment
-    spread: Floats  # (features,): the standard deviation of each inside segments, 1 where that is 0
+    spread: Floats  # (features,): the standard deviation of each inside segments
     low: Floats
     high: Floats
     ranges: Floats  # (features, 2), NaN where there is none
@@ -86,6 +89,13 @@ class Problem:
         """How long a move is."""
         return float(np.abs(weights * self.spread).sum())
 
+    def limits(self, weights: Floats, direction: Floats) -> tuple[float, float]:
+        """How far one may go each way before a weight leaves its bounds."""
+        moving = direction != 0
+        to_low = (self.low - weights)[moving] / direction[moving]
+        to_high = (self.high - weights)[moving] / direction[moving]
+        return float(np.minimum(to_low, to_high).max()), float(np.maximum(to_low, to_high).min())
+
     def scaled(self, weights: Floats) -> Floats:
         """The weights, normalized."""
         return self.normalization.apply(weights, self.names)
@@ -93,14 +103,18 @@ class Problem:
 
 @compiled
 def combine(features: Floats, weights: Floats) -> Floats:
-    """The sum of the columns times their weights, in the order of the columns."""
-    total = np.zeros(features.shape[0])
-    for column in range(features.shape[1]):
-        weight = weights[column]
-        if weight != 0.0:
-            values = features[:, column]
-            for row in range(len(total)):
-                total[row] += values[row] * weight
+    """The sum of the columns times their weights, in the order of the columns; blocks of rows stay in the cache."""
+    size = features.shape[0]
+    total = np.zeros(size)
+    for start in range(0, size, BLOCK):
+        stop = min(start + BLOCK, size)
+        block = total[start:stop]
+        for column in range(features.shape[1]):
+            weight = weights[column]
+            if weight != 0.0:
+                values = features[start:stop, column]
+                for row in range(stop - start):
+                    block[row] += values[row] * weight
     return total
 
 
@@ -114,6 +128,8 @@ def make_problem(
     window: Window | None = None,
 ) -> Problem:
     """Put together what is tuned, from the statistics of all candidates."""
+    if not lists.names:
+        raise RyptError("the lists have no features to tune")
     constraints = constraints or Constraints()
     constraints.check(lists.names, start)
     base = None if sparse_weights is None else lists.sparse_dot(sparse_weights)
@@ -130,7 +146,7 @@ def make_problem(
         metric,
         constraints.axes(lists.names, start, spread > 0),
         spread > 0,
-        np.where(spread > 0, spread, 1.0),
+        spread,
         low,
         high,
         np.array([constraints.ranges.get(name, none) for name in lists.names], np.float64).reshape(-1, 2),
@@ -145,8 +161,9 @@ def _spread(features: Floats, offsets: Ints) -> Floats:
     sizes = np.diff(offsets)
     for i, column in enumerate(features.T):
         if (np.maximum.reduceat(column, offsets[:-1]) > np.minimum.reduceat(column, offsets[:-1])).any():
-            means = np.add.reduceat(column, offsets[:-1]) / sizes
-            spread[i] = np.sqrt(np.mean((column - np.repeat(means, sizes)) ** 2))
+            means = np.add.reduceat(column / np.repeat(sizes, sizes), offsets[:-1])
+            away = np.abs(column - np.repeat(means, sizes))
+            spread[i] = away.max() * np.sqrt(np.mean((away / away.max()) ** 2))  # no square over- or underflows
     return spread
 
 
@@ -164,12 +181,12 @@ class _Climb:
         """Take the best step along a direction, if it gains."""
         p = self.problem
         moving = np.flatnonzero(direction)
-        if not len(moving):
+        if not p.length(direction) > 0:
             return False
         alone = len(moving) == 1 and direction[moving[0]] == 1.0
         slopes = p.features[:, moving[0]] if alone else combine(p.features, direction)
         reach = REACH * (p.length(self.weights) or 1.0) / p.length(direction)
-        low, high = self._limits(direction)
+        low, high = p.limits(self.weights, direction)
         low, high = max(low, -reach), min(high, reach)
         step = best_step(p.offsets, slopes, self.values, p.stats, p.rate, low, high, p.window)
         self.searches += 1
@@ -180,42 +197,42 @@ class _Climb:
         self.score = step.score
         return True
 
-    def _limits(self, direction: Floats) -> tuple[float, float]:
-        """How far one may go each way before a weight leaves its bounds."""
-        moving = direction != 0
-        to_low = (self.problem.low - self.weights)[moving] / direction[moving]
-        to_high = (self.problem.high - self.weights)[moving] / direction[moving]
-        return float(np.minimum(to_low, to_high).max()), float(np.maximum(to_low, to_high).min())
-
     def tuned(self) -> Tuned:
         """The result, scored afresh."""
         weights = self.problem.scaled(self.weights)
         return Tuned(weights, self.problem.score(weights), self.searches)
 
 
-def climb(problem: Problem, start: Floats, rng: np.random.Generator) -> Tuned:
-    """Go along each direction to its best step, until a pass over all of them gains nothing.
+def climb(problem: Problem, start: Floats, rng: np.random.Generator, enough: float = ENOUGH) -> Tuned:
+    """Go along each direction to its best step, until a pass over all of them gains no more than is worth it.
 
     A pass tries, in random order, the axes, a few Gaussian directions, and the sum of the moves of the pass before
     (Powell's replaced direction).
     """
     walk = _Climb(problem, start)
     moved = np.zeros(len(start))
+    exhausted: set[int] = set()  # the axes searched since the last step, which have nothing more to give
     for _ in range(MAX_PASSES):
-        before = walk.weights
-        gained = [walk.along(direction) for direction in _directions(problem, moved, rng)]
-        if not any(gained):
+        before, score = walk.weights, walk.score
+        directions = _directions(problem, moved, rng)
+        for i in rng.permutation(len(directions)):
+            if i in exhausted:
+                continue
+            if walk.along(directions[i]):
+                exhausted.clear()
+            if i < len(problem.axes):
+                exhausted.add(i)
+        if walk.score <= score + enough * problem.metric.scale:
             break
         moved = walk.weights - before
     return walk.tuned()
 
 
-def _directions(problem: Problem, moved: Floats, rng: np.random.Generator) -> Iterator[Floats]:
+def _directions(problem: Problem, moved: Floats, rng: np.random.Generator) -> list[Floats]:
+    """The axes, random directions, and the move of the last pass."""
     count = RANDOM_DIRECTIONS if len(problem.axes) > 1 else 0
     random = rng.normal(size=(count, len(problem.axes))) / _axis_lengths(problem) @ problem.axes
-    directions = [*problem.axes, moved, *random]
-    for i in rng.permutation(len(directions)):
-        yield directions[i]
+    return [*problem.axes, *random, moved]
 
 
 def _axis_lengths(problem: Problem) -> Floats:
@@ -223,7 +240,7 @@ def _axis_lengths(problem: Problem) -> Floats:
 
 
 def join(problem: Problem, results: Sequence[Tuned], rng: np.random.Generator) -> Tuned:
-    """Go from the best point along the lines to other good points, and climb on from where that leads."""
+    """Go from the best point along the lines to other good points, and climb on from where that leads, to the end."""
     best = results[0]
     while True:
         walk = _Climb(problem, best.weights)
@@ -232,7 +249,7 @@ def join(problem: Problem, results: Sequence[Tuned], rng: np.random.Generator) -
             there = problem.length(other.weights)
             scale = length / there if problem.normalization.kind != "none" and there else 1.0
             walk.along(other.weights * scale - walk.weights)
-        reached = climb(problem, walk.weights, rng)
+        reached = climb(problem, walk.weights, rng, enough=0.0)
         searches = best.searches + walk.searches + reached.searches
         if reached.score <= best.score + GAIN:
             return Tuned(best.weights, best.score, searches)
@@ -240,13 +257,23 @@ def join(problem: Problem, results: Sequence[Tuned], rng: np.random.Generator) -
 
 
 def random_start(problem: Problem, start: Floats, rng: np.random.Generator) -> Floats:
-    """A point near the start, or within the ranges where there are any; inside the bounds."""
+    """A point near the start, or within the ranges where there are any; inside the bounds.
+
+    Tied weights go together, as far as the first of them with a range says.
+    """
     lengths = np.abs(start * problem.spread)
     scale = float(lengths[lengths > 0].mean()) if lengths.any() else 1.0
     shift = rng.normal(size=len(problem.axes)) * NEARNESS * scale / _axis_lengths(problem)
-    point = start + shift @ problem.axes
     drawn = problem.ranges[:, 0] + rng.uniform(size=len(start)) * (problem.ranges[:, 1] - problem.ranges[:, 0])
-    return np.clip(np.where(problem.free & np.isfinite(drawn), drawn, point), problem.low, problem.high)
+    axes_of = (problem.axes != 0).sum(axis=0)  # how many axes move each weight
+    point = start.copy()
+    for length, axis in zip(shift.tolist(), problem.axes, strict=True):
+        ranged = np.flatnonzero((axis != 0) & np.isfinite(drawn))
+        if len(ranged) and (axes_of[axis != 0] == 1).all():
+            length = (drawn[ranged[0]] - start[ranged[0]]) / axis[ranged[0]]
+        low, high = problem.limits(point, axis)
+        point += min(max(length, low), high) * axis
+    return np.clip(np.where((axes_of > 1) & np.isfinite(drawn), drawn, point), problem.low, problem.high)
 
 
 def optimize(

@@ -19,13 +19,11 @@ def plot_run(path: PathLike, iterations: Sequence[Iteration], metric: str) -> No
     if not str(path).endswith(FORMATS):
         raise RyptError(f"--plot {path}: expected a name ending in {', '.join(FORMATS)}")
     numbers = [iteration.number for iteration in iterations]
-    figure, (scores, weights) = pyplot.subplots(2, 1, figsize=(8, 8), sharex=True, constrained_layout=True)
+    figure, (scores, weights) = pyplot.subplots(2, 1, figsize=(9, 8), sharex=True, layout="constrained")
     scores.plot(numbers, [iteration.decoded for iteration in iterations], "o-", label="decoded")
     scores.plot(numbers, [iteration.before for iteration in iterations], "s:", label="all lists, before")
     scores.plot(numbers, [iteration.after for iteration in iterations], "^--", label="all lists, tuned")
     scores.set_ylabel(metric)
-    scores.legend()
-    scores.grid(alpha=0.3)
     for i, name in enumerate(iterations[0].used):
         shares = [iteration.used[name] / (sum(map(abs, iteration.used.values())) or 1.0) for iteration in iterations]
         weights.plot(numbers, shares, marker=".", linestyle=("-", "--", "-.", ":")[i // 10 % 4], label=name)
@@ -33,8 +31,9 @@ def plot_run(path: PathLike, iterations: Sequence[Iteration], metric: str) -> No
     weights.set_ylabel("weight decoded with, as a share")
     weights.xaxis.set_major_locator(MaxNLocator(integer=True))
     weights.axhline(0, color="grey", linewidth=0.5)
-    weights.grid(alpha=0.3)
-    weights.legend(fontsize="x-small", ncols=2, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    for panel in (scores, weights):
+        panel.grid(alpha=0.3)
+        panel.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     try:
         figure.savefig(path)
     except OSError as error:

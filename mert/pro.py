@@ -55,7 +55,7 @@ def pro(
     if not 0 < interpolate <= 1 or l2 <= 0:
         raise RyptError(f"expected an interpolation above 0 and at most 1 and an l2 above 0, found {interpolate}, {l2}")
     quality = (sentence_score or score)(stats)
-    better, worse = _pairs(offsets, quality, rng, samples, kept, threshold * scale)
+    better, worse = sample_pairs(offsets, quality, rng, samples, kept, threshold * scale)
     if not len(better):
         raise RyptError(
             f"no pair of candidates to learn from: in none of the sampled ones do the scores differ by "
@@ -73,7 +73,7 @@ def pro(
     return np.where(moving, start + interpolate * (found - start), start)
 
 
-def _pairs(
+def sample_pairs(
     offsets: Ints, quality: Floats, rng: np.random.Generator, samples: int, kept: int, threshold: float
 ) -> tuple[Ints, Ints]:
     """The better and the worse candidates of the pairs kept from all segments."""

@@ -11,9 +11,9 @@ from rypt.kernel import Bytes, Ids, Ints, compiled, inlined
 
 Floats = NDArray[np.float64]
 SPACE, TAB, RETURN, BAR, EQUALS, COLON, UNDERSCORE = 32, 9, 13, 124, 61, 58, 95
-MINUS, PLUS, POINT, ZERO, NINE, CAPITAL_E, SMALL_E = 45, 43, 46, 48, 57, 69, 101
-MAX_FIELDS = 12
+MINUS, PLUS, POINT, ZERO, NINE, CAPITAL_E, SMALL_E, BRACE = 45, 43, 46, 48, 57, 69, 101, 123
 UNNAMED = 0  # the label of numbers without one
+FIRST, STOP, VALUES, OPTIONAL, SEEN, COUNT, MET, LABEL_FACTS = 0, 1, 2, 3, 4, 5, 6, 7  # what is known of a label
 EXACT = 1 << 53  # whole numbers up to here, and powers of ten up to 22, are exact: one rounding gives the right number
 POWERS = np.array([10.0**n for n in range(23)])
 WORD_SCORES = np.frombuffer(b"WordScores=", np.uint8)
@@ -68,45 +68,60 @@ def _holds(buffer: Bytes, start: int, stop: int, byte: int) -> bool:
 
 
 @compiled
-def find_fields(buffer: Bytes, lines: Ints, ids: Ints, texts: Ints, features: Ints, word_scores: Bytes) -> int:
-    """Where id, text and features of each line stand, (lines, 2) each; returns the first line without them, or -1.
+def _field_end(buffer: Bytes, place: int, stop: int) -> int:
+    """Where the next ``|||`` stands, ``stop`` where there is none."""
+    while place + 2 < stop:
+        if buffer[place] == BAR and buffer[place + 1] == BAR and buffer[place + 2] == BAR:
+            return place
+        place += 1
+    return stop
 
-    Marian puts alignment (it may be empty) and word scores between text and features: those are passed over.
+
+@compiled
+def _before_features(buffer: Bytes, begin: int, end: int, stop: int, word_scores: Bytes) -> bool:
+    """Whether a field is Marian's alignment, which may be empty, or its word scores."""
+    start, finish = _trim(buffer, begin, end)
+    if start < finish:
+        return _is_links(buffer, start, finish) or _begins(buffer, start, finish, word_scores)
+    if end == stop:
+        return False
+    start, finish = _trim(buffer, end + 3, _field_end(buffer, end + 3, stop))
+    return _holds(buffer, start, finish, EQUALS) and not ZERO <= buffer[start] <= NINE
+
+
+@compiled
+def find_fields(
+    buffer: Bytes, lines: Ints, ids: Ints, texts: Ints, features: Ints, scores: Ints, word_scores: Bytes
+) -> int:
+    """Where id, text, features and score of each line stand, (lines, 2) each; returns the first line without them.
+
+    If all have them, it is -1. Marian puts alignment and word scores between text and features: those are passed over.
     """
-    starts, stops = np.empty(MAX_FIELDS, np.int64), np.empty(MAX_FIELDS, np.int64)
     for line in range(len(lines) - 1):
         place, stop = lines[line], lines[line + 1] - 1
         while stop > place and buffer[stop - 1] == RETURN:
             stop -= 1
-        count, begin = 0, place
-        while place < stop and count < MAX_FIELDS - 1:
-            if buffer[place] == BAR and place + 2 < stop and buffer[place + 1] == BAR and buffer[place + 2] == BAR:
-                starts[count], stops[count] = _trim(buffer, begin, place)
-                count += 1
-                place += 3
-                begin = place
-            else:
-                place += 1
-        starts[count], stops[count] = _trim(buffer, begin, stop)
-        count += 1
-        if count < 2:
+        end = _field_end(buffer, place, stop)
+        ids[line, 0], ids[line, 1] = _trim(buffer, place, end)
+        if end == stop or ids[line, 0] == ids[line, 1] or buffer[place] == BRACE:
             return line
-        field = 2
-        while field < count and (
-            _is_links(buffer, starts[field], stops[field])
-            or _begins(buffer, starts[field], stops[field], word_scores)
-            or (
-                starts[field] == stops[field]
-                and field + 1 < count
-                and _holds(buffer, starts[field + 1], stops[field + 1], EQUALS)
-                and not ZERO <= buffer[starts[field + 1]] <= NINE
-            )
-        ):
-            field += 1
-        ids[line, 0], ids[line, 1] = starts[0], stops[0]
-        texts[line, 0], texts[line, 1] = starts[1], stops[1]
-        features[line, 0] = starts[field] if field < count else stop
-        features[line, 1] = stops[field] if field < count else stop
+        begin = end + 3
+        end = _field_end(buffer, begin, stop)
+        texts[line, 0], texts[line, 1] = _trim(buffer, begin, end)
+        passed = True
+        while passed and end < stop:
+            begin = end + 3
+            end = _field_end(buffer, begin, stop)
+            passed = _before_features(buffer, begin, end, stop, word_scores)
+        if passed:
+            begin = stop
+        features[line, 0], features[line, 1] = _trim(buffer, begin, end)
+        begin = min(end + 3, stop)
+        start, finish = _trim(buffer, begin, _field_end(buffer, begin, stop))
+        scores[line, 0] = start
+        while start < finish and not _blank(buffer[start]):
+            start += 1
+        scores[line, 1] = start
     return -1
 
 
@@ -175,21 +190,28 @@ def _more_slots(buffer: Bytes, labels: Ints, known: int, size: int) -> Ids:
 
 
 @compiled
-def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, Ids, int, int]:
-    """All labels of the feature fields: where each first stands, how many values it has, and the slots to find it.
+def _more_labels(labels: Ints, known: int, size: int) -> Ints:
+    room = np.zeros((size, LABEL_FACTS), np.int64)
+    for label in range(size):
+        room[label, VALUES], room[label, SEEN] = -1, -1
+        if label < known:
+            for fact in range(LABEL_FACTS):
+                room[label, fact] = labels[label, fact]
+    return room
 
-    ``labels`` has for each label its first byte, the end, its number of values, whether it may be absent from a line
-    (1; a label glued to its value, or with ``_``), and the line it was last seen in. Returns also the first line in
-    which a label has another number of values than before, or where one that all lines must have is missing, and that
-    label; else -1, -1.
+
+@compiled
+def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, int, Ids, int, int]:
+    """All labels of the feature fields: what is known of each, how many there are, and the slots to find them.
+
+    A row of ``labels`` has where it first stands (FIRST to STOP), how many VALUES it has, whether it is OPTIONAL in a
+    line (1 for a label glued to its value, or with ``_``), and for the line it was last SEEN in the COUNT of its
+    values; in MET stand, one below the other, the labels of a line. Returns also the first line in which a label has
+    another number of values than before, or where one that all lines must have is missing, and that label; else -1, -1.
     """
-    labels = np.zeros((64, 5), np.int64)
-    labels[:, 4] = -1
-    labels[UNNAMED, 2] = -1
+    labels = _more_labels(np.empty((1, LABEL_FACTS), np.int64), 0, 64)
     slots = np.full(256, -1, np.int32)
-    counts = np.zeros(64, np.int64)
-    met = np.empty(64, np.int64)
-    known, required, required_here = 1, 0, 0
+    known, required = 1, 0
     for line in range(len(features)):
         place, stop = features[line, 0], features[line, 1]
         label, meetings = UNNAMED, 0
@@ -203,43 +225,35 @@ def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, Ids, int, int]:
                 label = slots[slot]
                 if label < 0:
                     if known == len(labels):
-                        room = np.zeros((2 * known, 5), np.int64)
-                        room[:, 4] = -1
-                        room[:known] = labels
-                        labels, counts = room, np.concatenate((counts, np.zeros(known, np.int64)))
-                        met = np.concatenate((met, np.empty(known, np.int64)))
+                        labels = _more_labels(labels, known, 2 * known)
                         slots = _more_slots(buffer, labels, known, 8 * known)
                         slot = _find_label(buffer, begin, value - 1, labels, slots)
                     label = known
-                    slots[slot] = known
-                    labels[label, 0], labels[label, 1] = begin, value - 1
-                    labels[label, 2] = -1
-                    glued = value < end
-                    labels[label, 3] = 1 if glued or _holds(buffer, begin, value - 1, UNDERSCORE) else 0
                     known += 1
-                if value == end and labels[label, 4] == line:
-                    continue
-            if labels[label, 4] != line:
-                labels[label, 4] = line
-                met[meetings] = label
+                    slots[slot] = label
+                    labels[label, FIRST], labels[label, STOP] = begin, value - 1
+                    if value < end or _holds(buffer, begin, value - 1, UNDERSCORE):
+                        labels[label, OPTIONAL] = 1
+            if labels[label, SEEN] != line:
+                labels[label, SEEN], labels[label, COUNT] = line, 0
+                labels[meetings, MET] = label
                 meetings += 1
-                counts[label] = 0
-            if value < end or value == begin:
-                counts[label] += 1
+            if value < end:
+                labels[label, COUNT] += 1
         required_here = 0
         for i in range(meetings):
-            label = met[i]
-            if labels[label, 2] < 0 and (labels[label, 3] == 1 or line == 0):
-                labels[label, 2] = counts[label]
-                required += 1 - labels[label, 3]
-            if labels[label, 2] != counts[label]:
-                return labels[:known], slots, line, label
-            required_here += 1 - labels[label, 3]
+            label = labels[i, MET]
+            if labels[label, VALUES] < 0 and (labels[label, OPTIONAL] == 1 or line == 0):
+                labels[label, VALUES] = labels[label, COUNT]
+                required += 1 - labels[label, OPTIONAL]
+            if labels[label, VALUES] != labels[label, COUNT]:
+                return labels, known, slots, line, label
+            required_here += 1 - labels[label, OPTIONAL]
         if required_here != required:
             for label in range(known):
-                if labels[label, 3] == 0 and labels[label, 2] >= 0 and labels[label, 4] != line:
-                    return labels[:known], slots, line, label
-    return labels[:known], slots, -1, -1
+                if labels[label, OPTIONAL] == 0 and labels[label, VALUES] >= 0 and labels[label, SEEN] != line:
+                    return labels, known, slots, line, label
+    return labels, known, slots, -1, -1
 
 
 @inlined
@@ -277,6 +291,8 @@ def _number(buffer: Bytes, start: int, stop: int) -> tuple[float, int]:
             place += 1
         if powers == 0:
             state = 2
+        if exponent == 9999 and state == 0:
+            state = 1
         exponent = -exponent if below else exponent
     if place < stop or digits == 0:
         state = 2
@@ -292,14 +308,15 @@ def _number(buffer: Bytes, start: int, stop: int) -> tuple[float, int]:
 
 @compiled
 def fill_features(
-    buffer: Bytes, features: Ints, labels: Ints, slots: Ids, firsts: Ints, columns: Floats,
+    buffer: Bytes, features: Ints, scores: Ints, labels: Ints, slots: Ids, firsts: Ints, columns: Floats,
     rows: Ints, sparse_columns: Ids, sparse_values: Floats, hard: Ints,
 ) -> tuple[int, int]:  # fmt: skip
-    """Read all numbers, into ``columns`` (features, lines) or as sparse triples.
+    """Read all numbers, into ``columns`` (features, lines) or as sparse triples; those of scores are only looked at.
 
     ``firsts`` is where the columns of each label begin; one below 0 is a sparse column, -1 - its number. Numbers that
-    take more care are left in ``hard`` (line, column, start, stop). Returns the first line with a word that is no
-    number, or -1, and how many are hard; the number of sparse values before each line is in ``rows``.
+    take more care are left in ``hard`` (line, column, start, stop), scores with the column after the last. Returns the
+    first line with a word that is no number or with an empty label, or -1, and how many numbers are hard; the number of
+    sparse values before each line is in ``rows``.
     """
     sparse, hards = 0, 0
     counts, seen = np.zeros(len(labels), np.int64), np.full(len(labels), -1, np.int64)
@@ -307,34 +324,41 @@ def fill_features(
         place, stop = features[line, 0], features[line, 1]
         label = UNNAMED
         rows[line] = sparse
-        while True:
+        in_features = True
+        while in_features:
             begin, end, value = _word(buffer, place, stop)
-            if begin == end:
-                break
             place = end
             if value > begin:
+                if value == begin + 1:
+                    return line, hards
                 label = slots[_find_label(buffer, begin, value - 1, labels, slots)]
                 if value == end:
                     continue
-            if seen[label] != line:
-                seen[label], counts[label] = line, 0
+            in_features = begin < end
+            if not in_features:
+                value, end = scores[line, 0], scores[line, 1]
+                if value == end:
+                    break
             number, state = _number(buffer, value, end)
             if state == 2:
                 return line, hards
-            first = firsts[label]
-            if first >= 0:
-                column = first + counts[label]
-                columns[column, line] = number
-                target = column
-            else:
-                sparse_columns[sparse], sparse_values[sparse] = -1 - first + counts[label], number
-                target = -1 - sparse
-                sparse += 1
+            target = len(columns)
+            if in_features:
+                if seen[label] != line:
+                    seen[label], counts[label] = line, 0
+                first = firsts[label]
+                if first >= 0:
+                    target = first + counts[label]
+                    columns[target, line] = number
+                else:
+                    sparse_columns[sparse], sparse_values[sparse] = -1 - first + counts[label], number
+                    target = -1 - sparse
+                    sparse += 1
+                counts[label] += 1
             if state == 1:
                 if hards < len(hard):
                     hard[hards, 0], hard[hards, 1], hard[hards, 2], hard[hards, 3] = line, target, value, end
                 hards += 1
-            counts[label] += 1
     rows[len(features)] = sparse
     return -1, hards
 

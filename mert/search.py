@@ -79,13 +79,14 @@ def envelopes(
         start, stop = offsets[segment], offsets[segment + 1]
         slope, height = slopes[start:stop], intercepts[start:stop]
         size = stop - start
-        line = 0
+        line, steepest = 0, slope[0]
         for other in range(1, size):
+            steepest = max(steepest, slope[other])
             if slope[other] <= slope[line] and (slope[other] < slope[line] or height[other] > height[line]):
                 line = other
         first[segment] = start + line
         reached = -np.inf
-        while True:
+        while slope[line] < steepest:
             here_slope, here_height = slope[line], height[line]
             for other in range(size):
                 rise = slope[other] - here_slope
@@ -93,12 +94,12 @@ def envelopes(
                 crossings[other] = crossing if rise > 0.0 else np.inf
             following, place = -1, np.inf
             for other in range(size):
-                if crossings[other] <= place and slope[other] > here_slope:
-                    if following >= 0 and crossings[other] == place:
-                        if slope[other] < slope[following]:
-                            continue
-                        if slope[other] == slope[following] and height[other] <= height[following]:
-                            continue
+                if crossings[other] <= place and crossings[other] < np.inf:
+                    if crossings[other] == place and (
+                        slope[other] < slope[following]
+                        or (slope[other] == slope[following] and height[other] <= height[following])
+                    ):
+                        continue
                     following, place = other, crossings[other]
             if following < 0:
                 break
@@ -112,15 +113,26 @@ def envelopes(
 @compiled
 def running_sums(stats: Ints, first: Ints, before: Ints, after: Ints, order: Ints, sums: Ints) -> None:
     """The summed statistics of the winners in each interval, from left to right."""
-    width = stats.shape[1]
+    width = np.uint64(stats.shape[1])  # unsigned and flat: no index has to be checked for counting from the end
+    rows, total = stats.reshape(-1), sums.reshape(-1)
     sums[0] = 0
     for segment in range(len(first)):
+        row = np.uint64(first[segment]) * width
         for column in range(width):
-            sums[0, column] += stats[first[segment], column]
+            total[column] += rows[row + column]
+    changes = np.empty(len(order) * stats.shape[1], np.int64)  # segment by segment, which is how rows lie in memory
+    place = np.uint64(0)
+    for change in range(len(order)):
+        gone, come = np.uint64(before[change]) * width, np.uint64(after[change]) * width
+        for column in range(width):
+            changes[place + column] = rows[come + column] - rows[gone + column]
+        place += width
+    place = np.uint64(0)
     for i in range(len(order)):
-        change = order[i]
+        change_row = np.uint64(order[i]) * width
         for column in range(width):
-            sums[i + 1, column] = sums[i, column] + stats[after[change], column] - stats[before[change], column]
+            total[place + width + column] = total[place + column] + changes[change_row + column]
+        place += width
 
 
 @compiled

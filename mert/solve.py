@@ -104,12 +104,24 @@ def _run(
             problem, start, earlier=earlier, restarts=recipe.restarts, seed=seed, threads=recipe.threads,
             executor=executor, watch=watch,
         )  # fmt: skip
-    rng, scale = np.random.default_rng(seed), problem.metric.scale
-    features, free = problem.features, problem.free
-    if problem.base is not None:  # what is held anyway, as one more feature that is held
-        features = np.column_stack([features, problem.base])
-        start, free = np.append(start, 1.0), np.append(free, False)
-    arrays = (problem.offsets, features, problem.stats, problem.rate, start, free, rng)
-    weights = pro(*arrays, scale=scale) if recipe.algorithm == "pro" else mira(*arrays, scale=scale)
-    weights = problem.scaled(np.clip(weights[: len(problem.names)], problem.low, problem.high))
+    weights = problem.scaled(_learned(problem, start, recipe.algorithm, np.random.default_rng(seed)))
     return [Tuned(weights, problem.score(weights), 0)]
+
+
+def _learned(problem: Problem, start: Floats, algorithm: str, rng: np.random.Generator) -> Floats:
+    """The weights of PRO or MIRA, which see one feature for each axis, tied weights being one, and what is held."""
+    free = problem.free
+    held = problem.values(np.where(free, 0.0, start))
+    places = [int(np.flatnonzero(axis)[0]) for axis in problem.axes]
+    lengths = np.array([start[i] / axis[i] for i, axis in zip(places, problem.axes, strict=True)])
+    features = np.column_stack([problem.features @ problem.axes.T, held])
+    learn = pro if algorithm == "pro" else mira
+    found = learn(
+        problem.offsets, features, problem.stats, problem.rate, np.append(lengths, 1.0),
+        np.append(np.ones(len(places), np.bool_), False), rng, scale=problem.metric.scale,
+    )[:-1]  # fmt: skip
+    weights = np.where(free, 0.0, start)
+    for length, axis in zip(found.tolist(), problem.axes, strict=True):
+        low, high = problem.limits(np.zeros(len(start)), axis)
+        weights += min(max(length, low), high) * axis
+    return np.clip(weights, problem.low, problem.high)

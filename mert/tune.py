@@ -8,10 +8,10 @@ on where it was, to the same result.
 import fcntl
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,32 @@ from mert.weights import WeightsFile
 from rypt.text import RyptError, open_output
 
 SIGNIFICANT = 0.05
+RESTING = 1e-12  # a smaller movement of a weight is rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Stillness:
+    """Stop when weights come to rest: when none moves in an iteration, or when for so many ``iterations`` in a row none
+    moves by more than ``movement``, from iteration ``earliest`` on. Without a movement only the first counts.
+    """
+
+    movement: float | None
+    iterations: int = 3
+    earliest: int = 5
+
+    def reason(self, done: "Sequence[Iteration]") -> str | None:
+        """Why to stop after these iterations; None where there is no reason."""
+        if _movement(done[-1]) <= RESTING:
+            return "no weight changed"
+        if self.movement is None or len(done) < max(self.earliest, self.iterations):
+            return None
+        if any(_movement(iteration) > self.movement for iteration in done[-self.iterations :]):
+            return None
+        return f"no weight moved by more than {self.movement:g} in {self.iterations} iterations"
+
+
+def _movement(iteration: "Iteration") -> float:
+    return max(abs(value - iteration.used[name]) for name, value in iteration.weights.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +70,8 @@ class Plan:
     patience: int = 3
     keep: str = "best"  # or "last": which iteration's weights are the answer
     decoder: str = ""
+    previous: int | None = None  # how many earlier lists are merged with the latest one; None: all
+    still: Stillness | None = None
 
     def said(self) -> dict[str, Any]:
         """What must be the same for a run to be resumed."""
@@ -60,6 +88,7 @@ class Plan:
             "tune": self.tune,
             "window": None if self.window is None else f"{self.window.kind} {self.window.size}",
             "decoder": self.decoder,
+            "previous": self.previous,
         }  # fmt: skip
 
 
@@ -123,6 +152,9 @@ def tune(
             if kept.new == 0:
                 stopped = "no candidate is new"
                 break
+            if plan.still and (reason := plan.still.reason(done)):
+                stopped = reason
+                break
             still = [iteration.p > SIGNIFICANT for iteration in done[-plan.patience :]]
             if len(done) > plan.patience and all(still):
                 stopped = f"no significant gain in {plan.patience} iterations"
@@ -146,19 +178,27 @@ def _iterate(
         decoder(number, weights_file, nbest)
         keep_list(nbest, kept)
     latest = read_lists([kept], tune=plan.tune)
-    everything = read_lists([folder / f"run{n}.nbest.gz" for n in range(1, number + 1)], tune=plan.tune)
+    first = 1 if plan.previous is None else max(1, number - plan.previous)
+    lists = [folder / f"run{n}.nbest.gz" for n in range(first, number + 1)]
+    everything = read_lists(lists, tune=plan.tune)
     sparse_names = everything.sparse.names if everything.sparse else ()
     names, start, sparse = plan.start.match(everything.names, sparse_names)
+    everything = replace(everything, names=names)
     start = np.array([used.get(name, value) for name, value in zip(names, start, strict=True)])
     decoded = _score(plan, latest, start)
+    bounded = Constraints() if everything.sparse else plan.constraints  # what is held does not scale with the rest
+    inside = _inside(bounded, names, start)
     problem = make_problem(
-        everything, plan.metric, start, plan.constraints,
+        everything, plan.metric, inside, plan.constraints,
         sparse_weights=sparse if everything.sparse else None, window=plan.window,
     )  # fmt: skip
-    new = len(everything.candidates) - (done[-1].candidates if done else 0)
-    earlier = [np.array([iteration.used[name] for name in names]) for iteration in done]
+    known = done[-1].candidates if done else 0
+    if first > 1:  # lists were left behind, so the last count is of others
+        known = len(read_lists(lists[:-1], tune=plan.tune).candidates) if lists[:-1] else 0
+    new = len(everything.candidates) - known
+    earlier = [_inside(bounded, names, np.array([iteration.used[name] for name in names])) for iteration in done]
     recipe = Recipe(**{**asdict(plan.recipe), "seed": plan.recipe.seed + 1000 * number})
-    solution = solve(problem, start, recipe, earlier=earlier, executor=executor, watch=watch)
+    solution = solve(problem, inside, recipe, earlier=earlier, executor=executor, watch=watch)
     iteration = Iteration(
         number, len(everything.candidates), new, decoded, solution.start_score, solution.score, solution.gain.p,
         dict(zip(names, start.tolist(), strict=True)), dict(zip(names, solution.weights.tolist(), strict=True)),
@@ -167,6 +207,22 @@ def _iterate(
     with open_output(folder / f"run{number}.json") as stream:
         json.dump(asdict(iteration), stream, indent=1)
     return iteration
+
+
+def _inside(constraints: Constraints, names: Sequence[str], weights: Floats) -> Floats:
+    """Weights that normalization took out of their bounds, scaled back into them, which changes no winner."""
+    if constraints.normalization is None or constraints.normalization.kind == "none":
+        return weights
+    low, high = constraints.low_high(names)
+    least, most = 0.0, np.inf
+    for weight, lower, upper in zip(weights.tolist(), low.tolist(), high.tolist(), strict=True):
+        if weight != 0.0:
+            ends = sorted((lower / weight, upper / weight))
+            least, most = max(least, ends[0]), min(most, ends[1])
+    factor = min(max(1.0, least), most)
+    if factor == 1.0 or not 0.0 < factor < np.inf or least > most:
+        return weights
+    return np.clip(weights * factor, low, high)
 
 
 def _score(plan: Plan, lists: NBest, weights: Floats) -> float:

@@ -11,12 +11,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mert.constraints import Constraints, Normalization
+from mert.constraints import UNBOUNDED, Constraints, Normalization
 from mert.lists import Floats
-from rypt.text import FormatError, InputError, PathLike, open_output, read_lines
+from rypt.features import finite
+from rypt.text import FormatError, InputError, PathLike, open_output, read_bytes
 
 UNLABELLED = re.compile(r"F(_\d+)?")
 NORMALIZATIONS = {"absval": "weight", "maxabsval": "max", "minabsval": "min"}
+WORD = re.compile(r"\S+")
+JSON_MEMBER = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*([^\s,}]+)')  # of an object of numbers
 PARAMS_LINE = "name ||| value Opt|Fix min max random-min random-max"
 
 
@@ -45,13 +48,19 @@ class WeightsFile:
         """The names of the features (those of params.txt, where the list has none), their weights, the sparse ones.
 
         Sparse features without a weight have 0. The other features must all have one, and all weights must be of
-        features, but that a moses.ini may have more, for Moses prints only those that can be tuned.
+        features, but that a moses.ini may have more, for Moses prints only those that can be tuned. Bounds in the file
+        must hold there.
         """
         if self.form == "params" and all(UNLABELLED.fullmatch(name) for name in names):
             if len(names) != len(self.entries):
                 message = f"expected {len(names)} parameters, as many as the lists have features"
                 raise InputError(self.path, None, f"{message}, found {len(self.entries)}")
             names = [entry.name for entry in self.entries]
+        for entry in self.entries:
+            low, high = self.constraints.bounds.get(entry.name, UNBOUNDED)
+            if not low <= entry.value <= high:
+                said = f"the bounds {low:g}..{high:g} of {entry.name} exclude its start {entry.value:g}"
+                raise InputError(self.path, entry.line, said)
         found = {entry.name: entry for entry in self.entries}
         missing = [name for name in names if name not in found]
         known = {*names, *sparse}
@@ -68,9 +77,6 @@ class WeightsFile:
     def with_weights(self, names: Sequence[str], weights: Floats) -> str:
         """The text of the file with these weights."""
         values = dict(zip(names, weights.tolist(), strict=True))
-        if self.form == "json":
-            kept = {entry.name: values.get(entry.name, entry.value) for entry in self.entries}
-            return json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
         parts, place = [], 0
         for entry in self.entries:
             if entry.name in values:
@@ -87,45 +93,52 @@ class WeightsFile:
 
 def read_weights(path: PathLike) -> WeightsFile:
     """Read weights in any of the forms."""
-    lines = [(number, line.rstrip("\r")) for number, line in read_lines(path)]
-    text = "".join(line + "\n" for _, line in lines)
-    form = _form([line for _, line in lines])
-    if form == "json":
-        return WeightsFile(path, form, text, tuple(_read_json(path, text)))
+    text = read_bytes(path).decode()
+    lines = text.split("\n")
+    form = _form(lines)
     constraints = Constraints()
     entries: dict[str, Entry] = {}
+    if form == "json":
+        for entry in _read_json(path, text):
+            _add(path, entries, entry)
     place, inside = 0, form != "ini"
-    for number, line in lines:
+    for number, raw in enumerate(lines if form != "json" else (), start=1):
+        line = raw.strip()
         try:
-            if form == "ini" and line.strip().startswith("["):
-                inside = line.strip() == "[weight]"
-            elif form == "params" and re.match(r"\s*normalization\s*=", line):
+            if form == "ini" and line.startswith("["):
+                inside = line == "[weight]"
+            elif form == "params" and re.match(r"normalization\s*=", line):
                 constraints = _with_normalization(constraints, line.partition("=")[2].split())
-            elif inside and line.strip() and not line.lstrip().startswith("#"):
-                for entry in _read_line(line, form, number, place):
-                    if entry.name in entries:
-                        raise FormatError(f"the weight of {entry.name} is there twice")
-                    entries[entry.name] = entry
+            elif inside and line and not line.startswith("#"):
+                for entry in _read_line(raw, form, number, place):
+                    _add(path, entries, entry)
                 if form == "params":
                     constraints = _with_limits(constraints, next(reversed(entries.values())), line)
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
-        place += len(line) + 1
+        place += len(raw) + 1
     if not entries:
         raise InputError(path, None, "expected weights, found none")
     return WeightsFile(path, form, text, tuple(entries.values()), constraints)
 
 
+def _add(path: PathLike, entries: dict[str, Entry], entry: Entry) -> None:
+    if entry.name in entries:
+        raise InputError(path, entry.line, f"the weight of {entry.name} is there twice")
+    entries[entry.name] = entry
+
+
 def default_weights(names: Sequence[str], weights: Floats) -> WeightsFile:
     """A file in Moses' form for features that came without one; Name_0, Name_1 … share a line."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[tuple[str, bool], list[str]] = {}  # a name alone, or what numbered names begin with
     for name in names:
-        stem, underscore, number = name.rpartition("_")
-        group = stem if underscore and number == str(len(groups.get(stem, []))) else name
-        groups.setdefault(group, []).append(name)
+        stem, _, number = name.rpartition("_")
+        together = (stem, True)
+        numbered = bool(stem) and stem not in names and number == str(len(groups.get(together, ())))
+        groups.setdefault(together if numbered else (name, False), []).append(name)
     value = dict(zip(names, weights.tolist(), strict=True))
     entries, text = [], ""
-    for line, (group, members) in enumerate(groups.items(), start=1):
+    for line, ((group, _), members) in enumerate(groups.items(), start=1):
         label = members[0] if len(members) == 1 else group
         text += f"{label}="
         for name in members:
@@ -149,22 +162,29 @@ def _form(lines: Sequence[str]) -> str:
 
 def _read_json(path: PathLike, text: str) -> Iterator[Entry]:
     try:
-        for name, value in json.loads(text).items():
-            yield Entry(str(name), _finite(value), 0, 0, 0)
-    except (ValueError, TypeError, AttributeError, FormatError) as error:
+        pairs = json.loads(text, object_pairs_hook=list)
+        if not all(isinstance(value, int | float) and not isinstance(value, bool) for _, value in pairs):
+            raise FormatError("some value is no number")
+        values = [finite(value) for _, value in pairs]
+    except (ValueError, TypeError, RecursionError, FormatError) as error:
         raise InputError(path, None, f"expected a JSON object of names and numbers: {error}") from None
+    for (name, _), value, member in zip(pairs, values, JSON_MEMBER.finditer(text), strict=True):
+        yield Entry(name, value, text.count("\n", 0, member.start()) + 1, member.start(1), member.end(1))
 
 
 def _read_line(line: str, form: str, number: int, place: int) -> Iterator[Entry]:
-    words = list(re.finditer(r"\S+", line))
-    if form in ("moses", "ini") and words[0].group().endswith("=") and len(words) > 1:
+    words = list(WORD.finditer(line))
+    if form in ("moses", "ini"):
+        comment = next((i for i, word in enumerate(words) if word.group().startswith("#")), len(words))
+        words = words[:comment]
+    if form in ("moses", "ini") and len(words[0].group()) > 1 and words[0].group().endswith("=") and len(words) > 1:
         name, values = words[0].group()[:-1], words[1:]
         named = [name] if len(values) == 1 else [f"{name}_{i}" for i in range(len(values))]
     elif form == "params" and "|||" in line:
         name = line.partition("|||")[0].strip()
-        values = list(re.finditer(r"\S+", line))[len(line.partition("|||")[0].split()) + 1 :]
+        values = list(WORD.finditer(line, line.index("|||") + 3))
         if not name or len(values) != 6 or values[1].group() not in ("Opt", "Fix"):
-            raise FormatError(f"expected {PARAMS_LINE}, found {line!r}")
+            raise FormatError(f"expected {PARAMS_LINE}, found {line.strip()!r}")
         named, values = [name], values[:1]
     elif form == "lines" and len(words) == 2:
         named, values = [words[0].group()], words[1:]
@@ -172,19 +192,9 @@ def _read_line(line: str, form: str, number: int, place: int) -> Iterator[Entry]
         named, values = [words[0].group()], words[2:]
     else:
         expected = {"lines": "name value", "params": PARAMS_LINE}.get(form, "Name= value value …")
-        raise FormatError(f"expected {expected}, found {line!r}")
+        raise FormatError(f"expected {expected}, found {line.strip()!r}")
     for name, word in zip(named, values, strict=True):
-        yield Entry(name, _finite(word.group()), number, place + word.start(), place + word.end())
-
-
-def _finite(value: str | float) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number) or isinstance(value, bool):
-        raise FormatError(f"expected a finite number, found {value!r}")
-    return number
+        yield Entry(name, finite(word.group()), number, place + word.start(), place + word.end())
 
 
 def _with_limits(constraints: Constraints, entry: Entry, line: str) -> Constraints:
@@ -193,7 +203,7 @@ def _with_limits(constraints: Constraints, entry: Entry, line: str) -> Constrain
     if kind == "Fix":
         return replace(constraints, fixed=constraints.fixed | {entry.name})
     low, high = (_limit(word) for word in limits[:2])
-    drawn = (_finite(limits[2]), _finite(limits[3]))
+    drawn = (finite(limits[2]), finite(limits[3]))
     bounds, ranges = dict(constraints.bounds), dict(constraints.ranges)
     if math.isfinite(low) or math.isfinite(high):
         bounds[entry.name] = (low, high)
@@ -202,7 +212,7 @@ def _with_limits(constraints: Constraints, entry: Entry, line: str) -> Constrain
 
 
 def _limit(word: str) -> float:
-    return {"-inf": -math.inf, "+inf": math.inf, "inf": math.inf}.get(word.lower()) or _finite(word)
+    return {"-inf": -math.inf, "+inf": math.inf, "inf": math.inf}.get(word.lower()) or finite(word)
 
 
 def _with_normalization(constraints: Constraints, words: list[str]) -> Constraints:
@@ -211,8 +221,15 @@ def _with_normalization(constraints: Constraints, words: list[str]) -> Constrain
         return replace(constraints, normalization=Normalization("none"))
     if len(words) >= 2 and words[0] in NORMALIZATIONS and (words[0] == "absval") == (len(words) > 2):
         name = " ".join(words[2:]) or None
-        return replace(constraints, normalization=Normalization(NORMALIZATIONS[words[0]], _finite(words[1]), name))
+        return replace(constraints, normalization=Normalization(NORMALIZATIONS[words[0]], _size(words[1]), name))
     if len(words) == 3 and words[0] == "LNorm" and words[1] in ("1", "2", "1.0", "2.0"):
-        return replace(constraints, normalization=Normalization(f"l{words[1][0]}", _finite(words[2])))
+        return replace(constraints, normalization=Normalization(f"l{words[1][0]}", _size(words[2])))
     expected = "none, absval 1 NAME, maxabsval 1, minabsval 1, LNorm 2 1 or LNorm 1 1"
     raise FormatError(f"expected normalization = {expected}, found {' '.join(words)!r}")
+
+
+def _size(word: str) -> float:
+    size = finite(word)
+    if not size > 0:
+        raise FormatError(f"expected weights scaled to a size above 0, found {word}")
+    return size

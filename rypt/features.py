@@ -2,7 +2,7 @@
 
 import math
 
-from rypt.text import FormatError
+from rypt.text import FormatError, tokenize
 
 
 def read_features(text: str) -> dict[str, float]:
@@ -13,27 +13,33 @@ def read_features(text: str) -> dict[str, float]:
     """
     named: dict[str, list[float]] = {}
     name = "F"
-    for word in text.split():
+    for word in tokenize(text):
         label, equals, value = word.rpartition("=")
-        if equals:
-            name = label
-            named.setdefault(name, []).extend([finite(value)] if value else [])
-        elif word.endswith(":"):
-            name = word[:-1]
+        if equals or word.endswith(":"):
+            name = label if equals else word[:-1]
+            if not name:
+                raise FormatError(f"expected the name of a feature, found {word!r}")
+            named.setdefault(name, []).extend([finite(value)] if equals and value else [])
         else:
             named.setdefault(name, []).append(finite(word))
-    return {
-        name if len(values) == 1 else f"{name}_{i}": value
+    flat = [
+        (name if len(values) == 1 else f"{name}_{i}", value)
         for name, values in named.items()
         for i, value in enumerate(values)
-    }
+    ]
+    features = dict(flat)
+    if len(features) < len(flat):
+        twice = next(name for i, (name, _) in enumerate(flat) if name in dict(flat[:i]))
+        raise FormatError(f"the feature {twice} is there twice")
+    return features
 
 
 def finite(text: str | float) -> float:
-    """A number; NaN, infinity and words are refused."""
+    """A number; NaN, infinity and words are refused, and so is what only Python reads as a number, such as 1_000."""
+    plain = not isinstance(text, str) or (text.isascii() and text.isprintable() and "_" not in text)
     try:
-        value = float(text)
-    except ValueError:
+        value = float(text) if plain else math.nan
+    except (ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value):
         raise FormatError(f"expected a finite number, found {text!r}")

@@ -24,7 +24,7 @@ from rypt.records import Candidate, RawCandidate, Segment
 from rypt.text import FormatError, InputError, PathLike, Watch, is_one_line, read_lines, tokenize, unwatched
 
 _TRACE = re.compile(r"(?<!\S)\|(\d{1,6})-(\d{1,6})\|(?!\S)")
-_LINK = re.compile(r"[0-9]+-[0-9]+")
+_LINK = re.compile(r"[0-9]+-[0-9]+(?![^ \t])")
 _LINKS = re.compile(r"\d+-\d+( |$)")
 _PAIRS = re.compile(r"\d+(-\d+)?=\d+(-\d+)?( |$)")
 
@@ -71,17 +71,24 @@ def read_raw(
     """
     lines = read_lines(path) if data is None else enumerate(data.decode().removesuffix("\n").split("\n"), start=1)
     watched = iter(watch(lines, f"read {path}"))
-    first = next(watched, None)
-    if first is None:
+    head = []
+    for numbered in watched:
+        head.append(numbered)
+        if order is not None or _says_its_form(numbered[1]):
+            break
+    if head and is_fairseq(head[-1][1]):
+        yield from read_fairseq(path, chain(head, watched))
         return
-    if order is None and is_fairseq(first[1]):
-        yield from read_fairseq(path, chain([first], watched))
-        return
-    for index, (number, line) in enumerate(chain([first], watched)):
+    for index, (number, line) in enumerate(chain(head, watched)):
         try:
             yield number, parse_line(line, order, index)
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
+
+
+def _says_its_form(line: str) -> bool:
+    """Whether a line is of a known form; fairseq's output may begin with lines of its log, which are of none."""
+    return line.startswith("{") or "|||" in line or is_fairseq(line)
 
 
 def parse_line(line: str, order: Sequence[str] | None = None, index: int = 0) -> RawCandidate:
@@ -105,33 +112,43 @@ def _parse_json(line: str) -> RawCandidate:
         record: dict[str, Any] = json.loads(line)
         segment = record["id"] if "id" in record else record["segment"]
         text, alignment, score = record["candidate"], record.get("alignment"), record.get("score")
-        features = {str(name): finite(value) for name, value in (record.get("features") or {}).items()}
+        features = {name: finite(value) for name, value in (record.get("features") or {}).items()}
         score = None if score is None else finite(score)
     except KeyError as error:
         raise FormatError(f"expected a field {error.args[0]}") from None
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(f"expected a JSON object with id, candidate, alignment: {error}") from None
-    for name, value in (("candidate", text), ("alignment", alignment or "")):
+    if isinstance(segment, int) and not isinstance(segment, bool):
+        segment = str(segment)
+    for name, value in (("id", segment), ("candidate", text), ("alignment", alignment or "")):
         if not isinstance(value, str) or not is_one_line(value):
             raise FormatError(f"expected the {name} as one line of text, found {value!r}")
-    return RawCandidate(str(segment), text, alignment, features, score)
+    if not segment:
+        raise FormatError("expected an id, found an empty one")
+    for name in features:
+        if len(name.split()) != 1 or not is_one_line(name):
+            raise FormatError(f"expected one word as the name of a feature, found {name!r}")
+    return RawCandidate(segment, text, alignment, features, score)
 
 
 def _parse_fields(fields: list[str]) -> RawCandidate:
     if len(fields) < 2:
         raise FormatError(f"expected id ||| candidate ||| features ||| score, found {len(fields)} fields")
+    if not fields[0]:
+        raise FormatError("expected an id before |||, found none")
     at = 2
     while at < len(fields) and _before_features(fields[at], fields[at + 1] if at + 1 < len(fields) else ""):
         at += 1
-    score = finite(fields[at + 1].split()[0]) if len(fields) > at + 1 and fields[at + 1] else None
+    score = finite(tokenize(fields[at + 1])[0]) if len(fields) > at + 1 and fields[at + 1] else None
     named = read_features(fields[at]) if len(fields) > at else {}
     return RawCandidate(fields[0], fields[1], _alignment_field(fields[2:at] + fields[at + 2 :]), named, score)
 
 
 def _before_features(field: str, following: str) -> bool:
     """Whether a field after the text is Marian's alignment, which may be empty, or its word scores."""
-    links = _LINK.fullmatch(field.split(maxsplit=1)[0]) if field else "=" in following and not following[0].isdigit()
-    return bool(links) or field.startswith("WordScores=")
+    if not field:
+        return "=" in following and following[0] not in "0123456789"
+    return _LINK.match(field) is not None or field.startswith("WordScores=")
 
 
 def _alignment_field(fields: list[str]) -> str | None:

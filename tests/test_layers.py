@@ -13,10 +13,11 @@ HEAVY = {
     "numba": {"rypt/kernel.py"},
     "sqlite_utils": {"rypt/database.py", "rypt/schema.py"},
     "nltk": {"rypt/trees.py"},
-    "sacrebleu": {"mert/metrics/bleu.py"},
+    "sacrebleu": {"mert/metrics/bleu.py", "mert/metrics/chrf.py", "mert/metrics/ter.py"},
     "boto3": set(),
     "flask": set(),
-    "matplotlib": set(),
+    "matplotlib": {"mert/plot.py"},
+    "distributed": {"mert/cluster.py"},
 }
 
 

@@ -1,19 +1,15 @@
 """BLEU for tuning: sacrebleu's numbers, with the statistics of whole lists counted in one compiled loop."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mert.lists import Candidates
 from mert.metric import Floats, Ints, Metric, Options, Resources, stats_by_text
 from mert.references import References
-from mert.scan import hash_bytes, same_bytes
+from mert.scan import same_bytes
 from rypt.kernel import Bytes, Ids, compiled, inlined
 from rypt.records import RawCandidate
-
-if TYPE_CHECKING:
-    pass
 
 ORDER = 4
 COLUMNS = 2 + 2 * ORDER
@@ -124,8 +120,9 @@ def _count_all(references: _Texts, per_segment: int, buffer: Bytes, texts: Ints,
     size = 16
     while size < len(references.buffer) + 2:
         size *= 2
-    tokens, slots = np.empty((len(references.buffer) // 2 + 2, 2), np.int64), np.full(size, -1, np.int32)
-    ids = np.empty(len(references.buffer) // 2 + len(references.ranges) + 1, np.int32)
+    most = len(references.buffer) // 2 + len(references.ranges) + 1  # tokens
+    tokens, slots = np.empty((most, 2), np.int64), np.full(size, -1, np.int32)
+    ids = np.empty(most, np.int32)
     offsets = np.empty(len(references.ranges) + 1, np.int64)
     intern_tokens(references.buffer, references.ranges, tokens, slots, ids, offsets)
     longest = int((texts[:, 1] - texts[:, 0]).max(initial=0)) // 2 + 2
@@ -135,40 +132,53 @@ def _count_all(references: _Texts, per_segment: int, buffer: Bytes, texts: Ints,
     )  # fmt: skip
 
 
+@compiled
+def _wide_space(buffer: Bytes, place: int, stop: int) -> int:
+    """How many bytes of white space beyond ASCII begin here; 0 for none."""
+    first = buffer[place]
+    second = buffer[place + 1] if place + 1 < stop else 0
+    third = buffer[place + 2] if place + 2 < stop else 0
+    width = 0
+    if first == 0xC2:
+        width = 2 if second == 0x85 or second == 0xA0 else 0
+    elif first == 0xE1:
+        width = 3 if second == 0x9A and third == 0x80 else 0
+    elif first == 0xE2:
+        thin = second == 0x80 and (0x80 <= third <= 0x8A or third == 0xA8 or third == 0xA9 or third == 0xAF)
+        width = 3 if thin or (second == 0x81 and third == 0x9F) else 0
+    elif second == 0x80 and third == 0x80:
+        width = 3
+    return width
+
+
 @inlined
 def _space(buffer: Bytes, place: int, stop: int) -> int:
     """How many bytes of white space, as Python's ``str.split`` knows it, begin here; 0 for none."""
     byte = buffer[place]
     width = 0
     if byte <= 32:
-        width = 1 if byte == 32 or 9 <= byte <= 13 or 28 <= byte <= 31 else 0
-    elif byte >= 0xC2:
-        second = buffer[place + 1] if place + 1 < stop else 0
-        third = buffer[place + 2] if place + 2 < stop else 0
-        if byte == 0xC2:
-            width = 2 if second == 0x85 or second == 0xA0 else 0
-        elif byte == 0xE1:
-            width = 3 if second == 0x9A and third == 0x80 else 0
-        elif byte == 0xE2:
-            thin = second == 0x80 and (0x80 <= third <= 0x8A or third == 0xA8 or third == 0xA9 or third == 0xAF)
-            width = 3 if thin or (second == 0x81 and third == 0x9F) else 0
-        elif byte == 0xE3:
-            width = 3 if second == 0x80 and third == 0x80 else 0
+        width = 1 if byte == 32 or 9 <= byte <= 13 or byte >= 28 else 0
+    elif byte == 0xC2 or 0xE1 <= byte <= 0xE3:
+        width = _wide_space(buffer, place, stop)
     return width
 
 
 @inlined
-def _next_token(buffer: Bytes, place: int, stop: int) -> tuple[int, int]:
-    """Where the next token begins and ends; both are ``stop`` after the last."""
+def _next_token(buffer: Bytes, place: int, stop: int) -> tuple[int, int, int]:
+    """Where the next token begins and ends, and its hash; both places are ``stop`` after the last."""
+    begin = place
+    value = np.uint64(0xCBF29CE484222325)
     while place < stop:
         width = _space(buffer, place, stop)
         if width == 0:
+            value = (value ^ np.uint64(buffer[place])) * np.uint64(0x100000001B3)
+            place += 1
+        elif place > begin:
             break
-        place += width
-    end = place
-    while end < stop and _space(buffer, end, stop) == 0:
-        end += 1
-    return place, end
+        else:
+            begin += width
+            place = begin
+    return begin, place, np.int64((value ^ (value >> np.uint64(29))) & np.uint64(0x7FFFFFFFFFFFFFFF))  # type: ignore[return-value]
 
 
 @compiled
@@ -179,11 +189,11 @@ def intern_tokens(buffer: Bytes, ranges: Ints, tokens: Ints, slots: Ids, ids: Id
         offsets[text] = count
         place, stop = ranges[text, 0], ranges[text, 1]
         while True:
-            begin, end = _next_token(buffer, place, stop)
+            begin, end, hashed = _next_token(buffer, place, stop)
             if begin >= end:
                 break
             place = end
-            slot = hash_bytes(buffer, begin, end) & mask
+            slot = hashed & mask
             while slots[slot] >= 0 and not same_bytes(
                 buffer, tokens[slots[slot], 0], tokens[slots[slot], 1], begin, end
             ):
@@ -198,12 +208,9 @@ def intern_tokens(buffer: Bytes, ranges: Ints, tokens: Ints, slots: Ids, ids: Id
 
 
 @inlined
-def _token_id(known: Bytes, tokens: Ints, slots: Ids, buffer: Bytes, begin: int, end: int) -> int:
+def _token_id(known: Bytes, tokens: Ints, slots: Ids, buffer: Bytes, begin: int, end: int, hashed: int) -> int:
     """The number of a token, UNKNOWN where no reference has it."""
-    value = np.uint64(0xCBF29CE484222325)
-    for place in range(begin, end):
-        value = (value ^ np.uint64(buffer[place])) * np.uint64(0x100000001B3)
-    slot = np.int64((value ^ (value >> np.uint64(29))) & np.uint64(len(slots) - 1))
+    slot = hashed & (len(slots) - 1)
     number = UNKNOWN
     while slots[slot] >= 0:
         token = slots[slot]
@@ -271,11 +278,11 @@ def count_ngrams(
             seen[:reached] = 0
             place, stop, length = texts[candidate, 0], texts[candidate, 1], 0
             while True:
-                begin, end = _next_token(buffer, place, stop)
+                begin, end, hashed = _next_token(buffer, place, stop)
                 if begin >= end:
                     break
                 place = end
-                ids[length] = _token_id(known, tokens, token_slots, buffer, begin, end)
+                ids[length] = _token_id(known, tokens, token_slots, buffer, begin, end, hashed)
                 length += 1
             for start in range(length):
                 state = 0

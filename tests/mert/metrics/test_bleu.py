@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
-from mert.metrics.bleu import Bleu
 from mert.lists import arrange
+from mert.metrics.bleu import Bleu
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

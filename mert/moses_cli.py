@@ -1,0 +1,377 @@
+"""``rypt moses-tools`` and the programs in the folder it makes, which ``mert-moses.pl`` runs in the place of Moses'."""
+
+import argparse
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from rypt.cli import talk
+from rypt.text import RyptError, open_output
+
+if TYPE_CHECKING:
+    from mert.moses_mert import Search
+    from mert.moses_metrics import FileMetric
+    from mert.moses_pairs import Pairs
+
+DEFAULT_SEED = 1
+UNSUPPORTED = ("streaming", "no-shuffle", "model-bg", "safe-hope")  # switches of Moses' kbmira
+UNSUPPORTED_VALUES = ("streaming-out", "hgdir", "reference", "hg-prune")  # its options with a value
+
+
+@click.command("moses-tools")
+@click.option("--folder", type=click.Path(file_okay=False), help="Put the programs here.")
+def moses_tools(folder: str | None) -> None:
+    """Print a folder with programs for Moses: mert-moses.pl --mertdir "$(rypt moses-tools)".
+
+    It holds extractor, mert, pro, kbmira, evaluator and megam_i686.opt, which run this rypt whatever the PATH says.
+    Without --folder it is in the user's own data ($XDG_DATA_HOME, or .local/share at home).
+    """
+    from mert.moses_scripts import write_scripts
+
+    click.echo(str(write_scripts(folder or _own_folder(), sys.executable)))
+
+
+def _own_folder() -> Path:
+    """One folder for each Python and version of rypt."""
+    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    key = hashlib.sha256(sys.executable.encode("utf-8", "surrogateescape")).hexdigest()[:10]
+    return Path(data) / "rypt" / f"moses-tools-{version('rypt')}-{key}"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Options as getopt reads them, beginnings of long names too; what is wrong is one line."""
+
+    def __init__(self, program: str, description: str, *, beginnings: bool = True) -> None:
+        super().__init__(prog=program, description=description, allow_abbrev=beginnings)
+
+    def error(self, message: str) -> NoReturn:
+        """Leave the rest to `main`."""
+        raise RyptError(f"{message} ({self.prog} --help lists the options)")
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text) >= least):
+            raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, found {text!r}")
+        return int(text)
+
+    return read
+
+
+def _files(text: str | None) -> list[str]:
+    return [name for name in (text or "").split(",") if name]
+
+
+def _add_metric(parser: _Parser) -> None:
+    parser.add_argument("-s", "--sctype", default="BLEU", help="metric, or several with commas between [%(default)s]")
+    parser.add_argument("-c", "--scconfig", default="", help="settings of the metric, key:value,key:value")
+
+
+def _add_preparation(parser: _Parser) -> None:
+    parser.add_argument("-f", "--factors", help="factors of each token that are compared, such as 0|2")
+    parser.add_argument("-l", "--filter", help="command that all texts are sent through")
+
+
+def _read_metric(sctype: str, scconfig: str, factors: str | None = None, command: str | None = None) -> "FileMetric":
+    from mert.moses_metrics import read_file_metric
+    from mert.moses_preparation import read_preparations
+
+    return read_file_metric(sctype, scconfig, read_preparations(factors, command, sctype.count(",") + 1))
+
+
+def run_extractor(program: str, arguments: Sequence[str]) -> None:
+    """Features and statistics of an n-best list."""
+    parser = _Parser(program, "Write the features and the statistics of n-best lists.")
+    _add_metric(parser)
+    _add_preparation(parser)
+    parser.add_argument("-r", "--reference", help="files of references, with commas between")
+    parser.add_argument("-n", "--nbest", help="n-best lists, with commas between")
+    parser.add_argument("-S", "--scfile", default="statscore.data", help="statistics are written here [%(default)s]")
+    parser.add_argument("-F", "--ffile", default="features.data", help="features are written here [%(default)s]")
+    parser.add_argument("-R", "--prev-scfile", help="earlier files of statistics, with commas between")
+    parser.add_argument("-E", "--prev-ffile", help="earlier files of features, with commas between")
+    parser.add_argument("-b", "--binary", action="store_true", help="write binary files")
+    parser.add_argument("-d", "--allow-duplicates", action="store_true", help="keep equal candidates")
+    parser.add_argument("-v", "--verbose", type=_whole(0), default=0, help="1 and more: say what was read")
+    given = parser.parse_args(arguments)
+
+    from mert.moses_extract import Extraction, extract
+
+    metric = _read_metric(given.sctype, given.scconfig, given.factors, given.filter)
+    order = Extraction(
+        _files(given.nbest), _files(given.reference), given.ffile, given.scfile, _files(given.prev_ffile),
+        _files(given.prev_scfile), given.binary, given.allow_duplicates,
+    )  # fmt: skip
+    pairs = extract(order, metric)
+    talk(f"{metric.name} of {len(pairs.features)} candidates of {len(pairs.segments)} segments")
+    if given.verbose:
+        talk(f"{len(pairs.names)} features: {' '.join(pairs.names)}")
+        if pairs.sparse is not None:
+            talk(f"{len(set().union(*pairs.sparse))} sparse features")
+
+
+def run_mert(program: str, arguments: Sequence[str]) -> None:
+    """Weights from files of features and statistics."""
+    parser = _Parser(program, "Find weights by line search; they go to weights.txt and to stderr.")
+    _add_metric(parser)
+    parser.add_argument("-d", "--pdim", type=_whole(1), required=True, help="number of dense features")
+    parser.add_argument("-n", "--ntry", type=_whole(0), default=1, help="random starts [%(default)s]")
+    parser.add_argument("-m", "--nrandom", type=_whole(0), default=0, help="random directions [%(default)s]")
+    parser.add_argument("-t", "--type", default="powell", choices=("powell", "random-direction", "random"))
+    parser.add_argument("-r", "--rseed", type=_whole(0), default=DEFAULT_SEED, help="random seed [%(default)s]")
+    parser.add_argument("-o", "--optimize", help="only these features move, with commas between")
+    parser.add_argument("-P", dest="positive", help="these weights stay at 0 or above, with commas between")
+    parser.add_argument("-S", "--scfile", default="statscore.data", help="files of statistics [%(default)s]")
+    parser.add_argument("-F", "--ffile", default="features.data", help="files of features [%(default)s]")
+    parser.add_argument("-i", "--ifile", default="init.opt", help="files of starting points [%(default)s]")
+    parser.add_argument("-p", "--sparse-weights", help="weights under which sparse features become one dense one")
+    parser.add_argument("-T", "--threads", type=_whole(0), default=1, help="starts at once [%(default)s]")
+    parser.add_argument("--shard-count", type=_whole(0), default=0, help="optimise so many parts, take the mean")
+    parser.add_argument("--shard-size", type=float, help="each part is a sample of this share of the segments")
+    parser.add_argument("-v", "--verbose", type=_whole(0), default=0, help="1 and more: the score of each start")
+    given = parser.parse_args(arguments)
+
+    import numpy as np
+
+    from mert.moses_mert import search
+    from mert.moses_weights import format_best_point, read_sparse_weights, read_starts, write_weights_line
+
+    how = _read_search(given)
+    metric = _read_metric(given.sctype, given.scconfig)
+    pairs = _read_pairs(_files(given.ffile), _files(given.scfile))
+    if len(pairs.names) != given.pdim:
+        raise RyptError(f"-d {given.pdim}: the files have {len(pairs.names)} features, {' '.join(pairs.names)}")
+    if given.sparse_weights is not None:
+        pairs = pairs.with_sparse_weights(read_sparse_weights(given.sparse_weights))
+    starts = read_starts(_files(given.ifile), len(pairs.names))
+    talk(f"{len(pairs.features)} candidates of {len(pairs.segments)} segments, seed {how.seed}")
+    found = search(pairs, metric, starts, how, talk)
+    for number, score in enumerate(found.ends if given.verbose else ()):
+        talk(f"start {number}: {score:.6f}")
+    for ends, what in ((found.ends, "starts"), (found.near, "starts near the best")):
+        if ends:
+            talk(f"{len(ends)} {what}: mean {np.mean(ends):.6f}, variance {np.var(ends):.3g}")
+    write_weights_line("weights.txt", found.weights)
+    talk(format_best_point(found.weights, found.score))
+    for note in found.notes:
+        talk(f"note: {note}")
+
+
+def _read_search(given: argparse.Namespace) -> "Search":
+    from mert.moses_mert import Search
+    from mert.moses_metrics import read_window
+
+    if given.shard_size is not None and not (given.shard_count and 0 < given.shard_size <= 1):
+        raise RyptError("--shard-size: expected a share above 0 and at most 1, together with --shard-count")
+    only = None if given.optimize is None else tuple(given.optimize.replace(",", " ").split())
+    return Search(
+        restarts=given.ntry, directions=given.nrandom, kind=given.type, only=only,
+        positive=tuple(_files(given.positive)), seed=given.rseed, threads=max(1, given.threads),
+        shards=given.shard_count, share=given.shard_size, window=read_window(given.scconfig),
+    )  # fmt: skip
+
+
+def _read_pairs(features: Sequence[str], scores: Sequence[str]) -> "Pairs":
+    from mert.moses_pairs import pair_blocks
+
+    if not features or not scores:
+        raise RyptError("expected files of features (--ffile) and of statistics (--scfile)")
+    return pair_blocks(features, scores)
+
+
+def _add_learning(parser: _Parser) -> None:
+    parser.add_argument("--sctype", help="metric, or several with commas between [what the files say]")
+    parser.add_argument("--scconfig", default="", help="settings of the metric, key:value,key:value")
+    parser.add_argument("-S", "--scfile", action="append", default=[], help="file of statistics; may be repeated")
+    parser.add_argument("-F", "--ffile", action="append", default=[], help="file of features; may be repeated")
+    parser.add_argument("-r", "--random-seed", type=_whole(0), default=DEFAULT_SEED, help="[%(default)s]")
+    parser.add_argument("-o", "--output-file", default="-", help="the result is written here [standard output]")
+
+
+def run_pro(program: str, arguments: Sequence[str]) -> None:
+    """Examples for a classifier."""
+    parser = _Parser(program, "Sample pairs of candidates as examples for megam.")
+    _add_learning(parser)
+    parser.add_argument("-b", "--smooth-brevity-penalty", action="store_true", help="smooth the brevity penalty too")
+    given = parser.parse_args(arguments)
+
+    import numpy as np
+
+    from mert.moses_learn import classifier_lines
+
+    pairs = _read_pairs(given.ffile, given.scfile)
+    metric = _read_metric(given.sctype or pairs.metric, given.scconfig)
+    rng = np.random.default_rng(given.random_seed)
+    lines = classifier_lines(pairs, metric, rng, smooth_brevity=given.smooth_brevity_penalty)
+    count = _write_lines(given.output_file, lines)
+    talk(f"{count} examples of {len(pairs.segments)} segments, {metric.name}, seed {given.random_seed}")
+
+
+def _write_lines(path: str, lines: Iterable[str]) -> int:
+    """Write lines and count them."""
+    count = 0
+    with open_output(path) as stream:
+        for line in lines:
+            stream.write(f"{line}\n")
+            count += 1
+    return count
+
+
+def run_kbmira(program: str, arguments: Sequence[str]) -> None:
+    """Weights by batch MIRA."""
+    parser = _Parser(program, "Find weights by batch MIRA on n-best lists.")
+    _add_learning(parser)
+    parser.add_argument("--type", default="nbest", help="nbest is the only one")
+    parser.add_argument("-C", "--cparam", type=float, default=0.01, help="largest step [%(default)s]")
+    parser.add_argument("-D", "--decay", type=float, default=0.999, help="of the background [%(default)s]")
+    parser.add_argument("-J", "--iters", type=_whole(1), default=60, help="passes over the lists [%(default)s]")
+    parser.add_argument("-d", "--dense-init", help="dense weights to start with [all 0]")
+    parser.add_argument("-s", "--sparse-init", help="sparse weights to start with [all 0]")
+    parser.add_argument("--verbose", action="store_true", help="say what was read")
+    for name in (*UNSUPPORTED, *UNSUPPORTED_VALUES):
+        parser.add_argument(f"--{name}", nargs=0 if name in UNSUPPORTED else 1, action=_Refused, help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    if given.type != "nbest":
+        raise RyptError(f"--type {given.type} is not supported, only nbest (--batch-mira, not --hg-mira)")
+
+    import numpy as np
+
+    from mert.moses_learn import learn, read_dense_start, weight_lines
+    from mert.moses_weights import read_sparse_weights
+
+    pairs = _read_pairs(given.ffile, given.scfile)
+    metric = _read_metric(given.sctype or pairs.metric, given.scconfig)
+    if given.verbose:
+        talk(f"{len(pairs.features)} candidates of {len(pairs.segments)} segments, seed {given.random_seed}")
+    dense = np.zeros(len(pairs.names)) if given.dense_init is None else read_dense_start(given.dense_init, pairs.names)
+    sparse = {} if given.sparse_init is None else read_sparse_weights(given.sparse_init)
+    learned = learn(
+        pairs, metric, dense, sparse, np.random.default_rng(given.random_seed),
+        c=given.cparam, decay=given.decay, passes=given.iters,
+    )  # fmt: skip
+    _write_lines(given.output_file, weight_lines(learned.weights))
+    talk(f"Initial {metric.name} = {learned.before:.6f}")
+    talk(f"Best {metric.name} = {learned.after:.6f}")
+
+
+class _Refused(argparse.Action):
+    """An option of Moses that is not there."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, given: object, values: object, option: str | None = None
+    ) -> None:
+        raise RyptError(f"{option} is not supported")
+
+
+def run_megam(program: str, arguments: Sequence[str]) -> None:
+    """Weights from examples of ``pro``."""
+    parser = _Parser(program, "Fit weights to the examples of pro.", beginnings=False)
+    parser.add_argument("-fvals", action="store_true", required=True, help="features have values")
+    parser.add_argument("-nobias", action="store_true", required=True, help="without a bias")
+    parser.add_argument("-quiet", action="store_true", help="say nothing")
+    parser.add_argument("-maxi", type=_whole(1), help="the optimum is found in few steps: nothing to limit")
+    parser.add_argument("-lambda", dest="precision", type=float, default=1.0, help="of the prior [%(default)s]")
+    parser.add_argument("kind", choices=["binary"])
+    parser.add_argument("file")
+    given = parser.parse_args(arguments)
+    if not 0 < given.precision < float("inf"):
+        raise RyptError(f"-lambda {given.precision}: expected a number above 0")
+
+    from mert.moses_learn import fit_examples, weight_lines
+
+    weights = fit_examples(given.file, given.precision)
+    _write_lines("-", weight_lines(weights))
+    if not given.quiet:
+        talk(f"{len(weights)} features")
+
+
+class _Metric(argparse.Action):
+    """Options that belong to the ``--sctype`` before them; those before the first belong to the first."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, given: object, values: object, option: str | None = None
+    ) -> None:
+        metrics: list[dict[str, str]] = vars(given).setdefault("metrics", [{}])
+        if self.dest in metrics[-1] and self.dest == "sctype":
+            metrics.append({})
+        metrics[-1][self.dest] = str(values)
+
+
+def run_evaluator(program: str, arguments: Sequence[str]) -> None:
+    """Scores of translations."""
+    parser = _Parser(program, "Score translations, or the first candidates of n-best lists.")
+    for short, name, said in (
+        ("-s", "sctype", "metric [BLEU]; may be repeated"), ("-c", "scconfig", "settings of the metric before it"),
+        ("-f", "factors", "factors of each token that are compared"), ("-l", "filter", "command for all texts"),
+    ):  # fmt: skip
+        parser.add_argument(short, f"--{name}", action=_Metric, default=argparse.SUPPRESS, help=said)
+    parser.add_argument("-R", "--reference", help="files of references, with commas between")
+    parser.add_argument("-C", "--candidate", help="files of translations, with commas between")
+    parser.add_argument("-n", "--nbest", help="n-best lists, with commas between")
+    parser.add_argument("-b", "--bootstrap", type=_whole(0), default=0, help="resamples for a 95%% interval [none]")
+    parser.add_argument("-r", "--rseed", type=_whole(0), default=DEFAULT_SEED, help="of the resamples [%(default)s]")
+    given = parser.parse_args(arguments)
+
+    import numpy as np
+
+    from mert.moses_evaluate import evaluate, read_first, read_plain
+    from mert.references import read_references
+
+    references = read_references(_files(given.reference)) if given.reference else None
+    named = [(path, read_plain) for path in _files(given.candidate)] + [(p, read_first) for p in _files(given.nbest)]
+    if not named:
+        raise RyptError("expected translations (--candidate) or lists (--nbest)")
+    metrics = [
+        _read_metric(m.get("sctype", "BLEU"), m.get("scconfig", ""), m.get("factors"), m.get("filter"))
+        for m in getattr(given, "metrics", [{}])
+    ]
+    for path, read in named:
+        candidates = read(path, references)
+        for metric in metrics:
+            rng = np.random.default_rng(given.rseed)
+            score = str(evaluate(candidates, references, metric, rng, given.bootstrap))
+            click.echo("\t".join([path] * (len(named) > 1) + [metric.name] * (len(metrics) > 1) + [score]))
+
+
+RUN = {
+    "extractor": run_extractor,
+    "mert": run_mert,
+    "pro": run_pro,
+    "kbmira": run_kbmira,
+    "evaluator": run_evaluator,
+    "megam_i686.opt": run_megam,
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the program that the first argument names: exit 0 when it worked, else 1 with one line on stderr."""
+    program = arguments[0] if arguments else ""
+    message = ""
+    try:
+        if program not in RUN:
+            raise RyptError(f"expected one of {', '.join(RUN)}")
+        RUN[program](program, arguments[1:])
+    except RyptError as error:
+        message = str(error)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    except MemoryError:
+        message = "there is not enough memory"
+    except KeyboardInterrupt:
+        message = "stopped"
+    if message:
+        talk(f"{program or 'moses_cli'}: {' '.join(message.splitlines())}")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

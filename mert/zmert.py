@@ -1,0 +1,265 @@
+"""A drop-in for Z-MERT: its configuration file, parameters, lists and decoder script, run by this package's loop.
+
+    read_zmert("ZMERT_config.txt") → tune(plan, decoder, folder) → finish
+
+docs/zmert.md says which settings are honoured and what differs.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from mert.constraints import Constraints
+from mert.metric import Metric, Resources, read_metric
+from mert.references import References, read_references, reference_files
+from mert.search import Window
+from mert.solve import Recipe
+from mert.tune import Plan, Stillness
+from mert.weights import WeightsFile, read_weights
+from mert.zmert_config import Configuration, read_configuration
+from mert.zmert_decoder import ORIGINAL, DecoderConfig, Lists, Script, ZmertDecoder, java_number
+from mert.zmert_lists import ListRules, normalize
+from rypt.text import InputError, PathLike, RyptError, open_output, read_lines
+
+BEAMS = ("20", "25")  # tercom's own, and sacrebleu's
+
+
+@dataclass(frozen=True, slots=True)
+class ZmertRun:
+    """What a configuration asks for: a plan, its decoder, the folder the run is kept in, where the weights go."""
+
+    plan: Plan
+    decoder: ZmertDecoder
+    folder: Path
+    final: Path | None
+
+    def finish(self, weights: Mapping[str, float]) -> None:
+        """Write what Z-MERT leaves behind; the run is kept as ``.finished``, so that the next one begins anew."""
+        if self.final is not None:
+            with open_output(self.final) as stream:
+                stream.writelines(f"{name} ||| {java_number(value)}\n" for name, value in weights.items())
+        self.decoder.finish(weights)
+        kept = self.folder.with_name(self.folder.name + ".finished")
+        if (kept / "plan.json").exists():
+            shutil.rmtree(kept)
+        os.replace(self.folder, kept)
+
+
+def read_zmert(
+    path: PathLike,
+    recipe: Recipe,
+    *,
+    now: int,
+    folder: Path | None = None,
+    window: Window | None = None,
+    timeout: float | None = None,
+) -> ZmertRun:
+    """Read a configuration and all it names. ``now``, in milliseconds, is the seed where it says none, or ``time``.
+
+    The configuration gives starts, seed and, if it says so, threads of the recipe; the rest is as it was.
+    """
+    config = read_configuration(path)
+    folder = folder or config.folder / f"{Path(path).name}.run"
+    is_rypt = config.words("-m", ("BLEU",))[0] == "RYPT"
+    method = config.whole("-txtNrm", 0 if is_rypt else 1, 0, 4)
+    if is_rypt and method:
+        raise config.error("-txtNrm", "RYPT needs the words that were aligned; expected 0")
+    references = None if is_rypt and "-r" not in config else _read_references(config, method)
+    _check_source(config, references)
+    recipe = replace(
+        recipe,
+        restarts=config.whole("-ipi", 20, 1) - 1,
+        seed=_read_seed(config, folder, now),
+        threads=config.whole("-thrCnt", recipe.threads, 1),
+    )
+    start = _read_parameters(config, recipe.seed)
+    rules = ListRules(
+        len(start.entries), config.whole("-N", 100, 1), len(references) if references else None, method, is_rypt
+    )
+    decoder = _read_decoder(config, start, rules, timeout)
+    max_iterations = config.whole("-maxIt", 20, 1)
+    movement = config.number("-stopSig", -1.0)
+    plan = Plan(
+        _read_metric(config, references),
+        start,
+        recipe,
+        start.constraints,
+        window=window,
+        max_iterations=max_iterations,
+        patience=max_iterations,
+        keep="last",
+        decoder=_signature(config, decoder, references),
+        previous=config.whole("-prevIt", 20, 0),
+        still=Stillness(
+            movement if movement >= 0 else None, config.whole("-stopIt", 3, 1), config.whole("-minIt", 5, 1)
+        ),
+    )
+    final = config.place("-fin", "") if "-fin" in config else None
+    return ZmertRun(plan, decoder, folder, final)
+
+
+def _read_references(config: Configuration, method: int) -> References:
+    """References in one file, ``-rps`` lines a segment, or in numbered ones."""
+    count = config.whole("-rps", 1, 1)
+    path = config.file("-r", "reference.txt") if count == 1 else config.place("-r", "reference.txt")
+    files = reference_files(path)
+    if len(files) == 1:
+        lines = [line for _, line in read_lines(files[0])]
+        if not lines or len(lines) % count:
+            message = f"expected {count} lines a segment (-rps {count})" if lines else "expected references"
+            raise InputError(files[0], len(lines) or None, f"{message}, found {len(lines)} lines")
+        documents = [lines[i::count] for i in range(count)]
+    elif len(files) < count:
+        raise config.error("-rps", f"expected {count} files, found {len(files)} that begin with {path}")
+    else:
+        files = files[:count]
+        documents = read_references(files).documents
+    return References([[normalize(line, method) for line in document] for document in documents], files)
+
+
+def _check_source(config: Configuration, references: References | None) -> None:
+    """Z-MERT needs the source for Joshua inside it; here it is only looked at: one line a segment."""
+    if "-s" not in config:
+        return
+    path = config.file("-s", "")
+    size = sum(1 for _ in read_lines(path))
+    if references is not None and size != len(references):
+        raise InputError(path, size, f"expected {len(references)} lines, one a segment, found {size}")
+
+
+def _read_seed(config: Configuration, folder: Path, now: int) -> int:
+    """The seed that is said; a run with the time as its seed keeps it when it is resumed."""
+    (word,) = config.words("-seed", ("time",))
+    if word != "time":
+        if not re.fullmatch("-?[0-9]{1,19}", word):
+            raise config.error("-seed", "expected a whole number or time")
+        return int(word) % 2**64
+    try:
+        return int(json.loads((folder / "plan.json").read_text(encoding="utf-8"))["recipe"]["seed"])
+    except FileNotFoundError:
+        return now
+    except (ValueError, KeyError, TypeError) as error:
+        raise RyptError(f"{folder / 'plan.json'}: expected the plan of a run: {error}") from None
+
+
+def _read_parameters(config: Configuration, seed: int) -> WeightsFile:
+    """The parameter file; ranges of random starts are cut to the bounds, and a weight with one value only is fixed."""
+    path = config.file("-p", "params.txt")
+    start = read_weights(path)
+    if start.form != "params":
+        raise InputError(path, None, "expected name ||| value Opt|Fix min max random-min random-max")
+    if start.constraints.normalization is None:
+        raise InputError(path, None, "expected a line normalization = …")
+    constraints = _within_bounds(start.constraints)
+    entries = start.entries
+    if config.flag("-rand"):
+        rng = np.random.default_rng(seed)
+        entries = tuple(
+            replace(entry, value=float(rng.uniform(*constraints.ranges[entry.name])))
+            if constraints.moves(entry.name)
+            else entry
+            for entry in entries
+        )
+    for entry in entries:
+        low, high = constraints.bounds.get(entry.name, (-np.inf, np.inf))
+        if constraints.moves(entry.name) and not low <= entry.value <= high:
+            raise InputError(
+                path, entry.line, f"expected {entry.name} from {low:g} to {high:g}, its bounds, found {entry.value:g}"
+            )
+    return replace(start, entries=entries, constraints=constraints)
+
+
+def _within_bounds(constraints: Constraints) -> Constraints:
+    single = {name for name, (low, high) in constraints.bounds.items() if low == high}
+    bounds = {name: pair for name, pair in constraints.bounds.items() if name not in single}
+    ranges = {}
+    for name, (low, high) in constraints.ranges.items():
+        least, most = bounds.get(name, (-np.inf, np.inf))
+        ranges[name] = (min(max(low, least), most), max(min(high, most), least)) if low <= high else (low, high)
+    return replace(constraints, fixed=constraints.fixed | single, bounds=bounds, ranges=ranges)
+
+
+def _read_metric(config: Configuration, references: References | None) -> Metric:
+    """The metric of ``-m``."""
+    name, *options = config.words("-m", ("BLEU", "4", "closest"))
+    resources = Resources(references)
+    if name == "BLEU":
+        _check_bleu(config, options)
+        spec = "bleu"
+    elif name == "TER" and 4 <= len(options) <= 6:
+        spec = _ter(config, options)
+    elif name == "TER-BLEU" and 6 <= len(options) <= 8:
+        _check_bleu(config, options[-2:])
+        spec = f"bleu - {_ter(config, options[:-2])}"
+    elif name == "CHRF" and len(options) == 2:
+        if options[0] not in ("1", "1.0") or not re.fullmatch("[1-9][0-9]?", options[1]):
+            raise config.error("-m", "expected CHRF 1 N: another beta brings a length penalty that is not supported")
+        spec = f"chrf(beta=1,char_order={options[1]},eps_smoothing=true)"
+    elif name == "RYPT" and len(options) == 1:
+        spec, resources = "rypt", Resources(references, config.folder / options[0])
+    else:
+        known = "BLEU 4 closest, TER case|nocase punc|nopunc 20 50, TER-BLEU (both), CHRF 1 N, or RYPT CAMPAIGN"
+        raise config.error("-m", f"not supported; expected {known}")
+    return read_metric(spec, resources)
+
+
+def _check_bleu(config: Configuration, options: list[str]) -> None:
+    if options != ["4", "closest"]:
+        raise config.error("-m", "expected BLEU of up to 4 words with the closest reference length: 4 closest")
+
+
+def _ter(config: Configuration, options: list[str]) -> str:
+    """TER by sacrebleu; the jar of tercom and its threads, which may follow, are not needed."""
+    case, punctuation, beam, distance = options[:4]
+    if case not in ("case", "nocase") or punctuation not in ("punc", "nopunc"):
+        raise config.error("-m", "expected case or nocase, then punc or nopunc")
+    if beam not in BEAMS or distance != "50":
+        raise config.error("-m", "another beam or distance of shifts is not supported; expected 20 50")
+    return f"ter(case_sensitive={'true' if case == 'case' else 'false'},no_punct={punctuation != 'punc'})"
+
+
+def _read_decoder(config: Configuration, start: WeightsFile, rules: ListRules, timeout: float | None) -> ZmertDecoder:
+    """The script or the ready lists, and the decoder's configuration."""
+    fake = str(config.place("-fake", "")) if "-fake" in config else None
+    save = config.whole("-save", 3, 0, 3)
+    lists = Lists(
+        config.place("-decOut", "output.nbest"), rules, fake, keep=save in (2, 3), compress=config.flag("-compress")
+    )
+    script = None
+    success, pass_iteration = config.whole("-decExit", 0, 0, 255), config.flag("-passIt")
+    if "-cmd" in config:
+        script = Script(config.file("-cmd", ""), pass_iteration=pass_iteration, success=success, timeout=timeout)
+    elif fake is None:
+        raise InputError(config.path, None, "expected -cmd, the decoder's script, or -fake, lists that are there")
+    elif lists.ready(1) is None:
+        raise config.error("-fake", "no such list of iteration 1")
+    names = [entry.name for entry in start.entries]
+    template = None
+    path = config.place("-dcfg", "dec_cfg.txt")
+    if script or "-dcfg" in config or path.is_file():
+        if not path.with_name(path.name + ORIGINAL).is_file():
+            config.file("-dcfg", "dec_cfg.txt")
+        template = DecoderConfig(path, names)
+        missing = template.missing([name for name in names if start.constraints.moves(name)])
+        if script and missing:
+            raise InputError(path, None, f"expected a line that begins with {missing[0]!r} and a space, for its weight")
+    return ZmertDecoder(template, script, lists, keep_config=save in (1, 3))
+
+
+def _signature(config: Configuration, decoder: ZmertDecoder, references: References | None) -> str:
+    """What lists and scores depend on besides the plan; a run with other ones is not resumed."""
+    parts = {
+        "cmd": decoder.script.path.read_bytes() if decoder.script else b"",
+        "dcfg": decoder.config.template if decoder.config else b"",
+        "fake": " ".join(config.words("-fake", ())).encode(),
+        "references": json.dumps(references.documents).encode() if references else b"",
+    }
+    said = "|".join(f"{name}:{hashlib.sha256(data).hexdigest()[:12]}" for name, data in parts.items() if data)
+    return f"zmert|N:{decoder.lists.rules.size}|txtNrm:{decoder.lists.rules.method}|{said}"

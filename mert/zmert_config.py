@@ -1,0 +1,122 @@
+"""Z-MERT's configuration file: one ``-setting value`` a line, ``#`` begins a comment.
+
+Everything is read strictly: a setting that is unknown, there twice or out of range is refused with its line.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from rypt.text import InputError, PathLike, read_lines
+
+PATHS = ("-dir", "-s", "-r", "-p", "-docInfo", "-fin", "-cmd", "-decOut", "-dcfg", "-fake")
+NUMBERS = (
+    "-rps", "-txtNrm", "-maxIt", "-prevIt", "-minIt", "-stopIt", "-stopSig", "-thrCnt", "-save", "-compress", "-ipi",
+    "-opi", "-rand", "-seed", "-passIt", "-decExit", "-N", "-v", "-decV",
+)  # fmt: skip
+LISTS = ("-m", "-docSet", "-damianos")  # these have more than one value
+KNOWN = (*PATHS, *NUMBERS, *LISTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What a configuration file says: the words of each setting, with its line."""
+
+    path: PathLike
+    said: dict[str, tuple[int, tuple[str, ...]]]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.said
+
+    def error(self, name: str, message: str) -> InputError:
+        """An error in the line of a setting; a default has no line."""
+        line, words = self.said.get(name, (None, ()))
+        return InputError(self.path, line, " ".join([name, *words]) + f": {message}")
+
+    def words(self, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        """All values of a setting."""
+        return self.said[name][1] if name in self.said else default
+
+    def whole(self, name: str, default: int, least: int, most: int | None = None) -> int:
+        """A whole number within limits."""
+        if name not in self.said:
+            return default
+        (word,) = self.said[name][1]
+        value = int(word) if re.fullmatch("[+-]?[0-9]{1,18}", word) else None
+        if value is None or value < least or (most is not None and value > most):
+            limits = f"from {least} up" if most is None else f"from {least} to {most}"
+            raise self.error(name, f"expected a whole number {limits}")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """0, which is the default, or 1."""
+        return self.whole(name, 0, 0, 1) == 1
+
+    def number(self, name: str, default: float) -> float:
+        """A finite number."""
+        if name not in self.said:
+            return default
+        (word,) = self.said[name][1]
+        try:
+            value = float(word)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise self.error(name, "expected a number")
+        return value
+
+    @property
+    def folder(self) -> Path:
+        """The folder that all other paths start from: ``-dir``, itself seen from where one is, or where one is."""
+        (word,) = self.words("-dir", (".",))
+        if not Path(word).is_dir():
+            raise self.error("-dir", "no such folder")
+        return Path(word)
+
+    def place(self, name: str, default: str) -> Path:
+        """The path of a file, be it there or not."""
+        (word,) = self.words(name, (default,))
+        return self.folder / word
+
+    def file(self, name: str, default: str) -> Path:
+        """The path of a file that must be there."""
+        path = self.place(name, default)
+        if not path.is_file():
+            raise self.error(name, f"no such file: {path}")
+        return path
+
+
+def read_configuration(path: PathLike) -> Configuration:
+    """Read a configuration file."""
+    said: dict[str, tuple[int, tuple[str, ...]]] = {}
+    for number, line in read_lines(path):
+        name, *words = line.partition("#")[0].split() or [""]
+        if not name:
+            continue
+        if name not in KNOWN:
+            expected = f"expected one of {', '.join(KNOWN)}" if name.startswith("-") else "expected -setting value"
+            raise InputError(path, number, f"unknown setting {name}: {expected}")
+        if name in said:
+            raise InputError(path, number, f"{name} is there twice, first in line {said[name][0]}")
+        if not words or (len(words) > 1 and name not in LISTS):
+            found = "none" if not words else f"{len(words)}: {' '.join(words)}"
+            raise InputError(path, number, f"{name}: expected one value, found {found}")
+        said[name] = number, tuple(words)
+    config = Configuration(path, said)
+    _check_supported(config)
+    return config
+
+
+def _check_supported(config: Configuration) -> None:
+    """Refuse what cannot be done here, and numbers of settings that have nothing to do here."""
+    if config.flag("-opi"):
+        raise config.error("-opi", "not supported: each iteration climbs until no weight can be bettered; expected 0")
+    if config.words("-damianos", ("0",))[0] != "0":
+        raise config.error("-damianos", "not supported: random starts are drawn from the ranges of the parameter file")
+    if "-docInfo" in config:
+        raise config.error("-docInfo", "not supported: scores are those of all segments together, not of documents")
+    if config.words("-docSet", ("all",)) != ("all",):
+        raise config.error("-docSet", "not supported: scores are those of all segments together; expected all")
+    config.whole("-v", 1, 0, 4)
+    config.whole("-decV", 1, 0, 1)

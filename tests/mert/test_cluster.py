@@ -1,0 +1,55 @@
+"""Restarts on a real Dask cluster of two workers on this machine."""
+
+import numpy as np
+import pytest
+
+from mert.cluster import dask_executor
+from mert.lists import arrange
+from mert.metrics.bleu import Bleu
+from mert.optimize import make_problem, optimize
+from mert.references import References
+from rypt.records import RawCandidate
+from rypt.text import RyptError
+
+distributed = pytest.importorskip("distributed", reason="Dask is not installed (pip install 'rypt[cluster]')")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as local:
+        yield local
+
+
+def made_problem():
+    rng = np.random.default_rng(3)
+    words = ["a", "b", "c", "d", "e", "f", "g"]
+    rows, references = [], []
+    for segment in range(15):
+        reference = rng.choice(words, 8)
+        references.append(" ".join(reference))
+        for _ in range(12):
+            text = [word if rng.random() < 0.7 else rng.choice(words) for word in reference]
+            good = sum(x == y for x, y in zip(text, reference, strict=True))
+            features = {"x": good + float(rng.normal()), "y": float(rng.normal()), "z": float(rng.normal())}
+            rows.append(RawCandidate(str(segment), " ".join(text), None, features, None))
+    return make_problem(arrange(rows), Bleu(References([references])), np.ones(3))
+
+
+def test_the_answer_is_the_same_as_here(cluster):
+    problem = made_problem()
+    here = optimize(problem, np.ones(3), restarts=5, seed=2)
+    with dask_executor(cluster.scheduler_address) as executor:
+        there = optimize(problem, np.ones(3), restarts=5, seed=2, executor=executor)
+        busy = executor.client.run(lambda dask_worker: dask_worker.state.executed_count)
+    assert [tuned.score for tuned in there] == [tuned.score for tuned in here]
+    assert all((a.weights == b.weights).all() for a, b in zip(here, there, strict=True))
+    assert len(busy) == 2
+    assert all(count > 0 for count in busy.values())
+
+
+def test_a_scheduler_that_is_not_there():
+    expected = "--dask tcp://127.0.0.1:1: no scheduler answers"
+    with pytest.raises(RyptError, match=expected), dask_executor("tcp://127.0.0.1:1", timeout=1):
+        pass

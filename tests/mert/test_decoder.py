@@ -1,0 +1,93 @@
+"""Decoders: commands, replays, functions."""
+
+import gzip
+
+import pytest
+
+from mert.decoder import CommandDecoder, NoMoreListsError, ReplayDecoder, keep_list, read_decoder
+from rypt.text import InputError, RyptError
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("moses -f {config}", "expected {nbest} in the command"),
+        ("moses > {nbest}", "expected {weights} or {config} in the command"),
+        ("moses {weigths} {nbest}", "{weigths} is not known, expected {weights}, {config}, {nbest}"),
+    ],
+)
+def test_templates_are_checked(template, message):
+    with pytest.raises(RyptError) as caught:
+        CommandDecoder(template)
+    assert message in str(caught.value)
+
+
+def test_braces_of_the_shell_are_left_alone(tmp_path):
+    decoder = CommandDecoder("awk '{print $1}' {weights} > {nbest}; echo ${HOME}")
+    assert decoder.command(1, tmp_path / "w", tmp_path / "n").startswith("awk '{print $1}' ")
+    assert decoder.command(1, tmp_path / "w", tmp_path / "n").endswith("echo ${HOME}")
+
+
+def test_a_command_runs_in_a_shell_with_quoted_paths(tmp_path):
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    (folder / "w").write_text("weights\n")
+    CommandDecoder("cat {weights} > {nbest}; echo {iteration} said")(4, folder / "w", folder / "n")
+    assert (folder / "n").read_text() == "weights\n"
+    assert (folder / "run4.log").read_text() == "4 said\n"
+
+
+def test_a_command_that_a_signal_ends(tmp_path):
+    with pytest.raises(RyptError, match=r"was killed by signal 9 in iteration 1; it said nothing \(see .*run1.log\)"):
+        CommandDecoder(": {weights} {nbest}; kill -9 $$")(1, tmp_path / "w", tmp_path / "n")
+
+
+def test_what_a_command_started_ends_with_it(tmp_path):
+    command = CommandDecoder("(while :; do :; done) & echo $! > {folder}/pid; : {weights} {nbest}; wait", timeout=1)
+    with pytest.raises(RyptError, match="did not finish in 1 seconds"):
+        command(1, tmp_path / "w", tmp_path / "n")
+    pid = (tmp_path / "pid").read_text().strip()
+    state = f"/proc/{pid}/stat"
+    try:
+        with open(state) as stream:
+            assert stream.read().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        pass
+
+
+def test_functions_by_name(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("def decode(iteration, weights, nbest):\n    nbest.write_text(weights.name)\n")
+    monkeypatch.chdir(tmp_path)
+    read_decoder("mine:decode")(1, tmp_path / "w", tmp_path / "n")
+    assert (tmp_path / "n").read_text() == "w"
+    with pytest.raises(RyptError, match="has no attribute 'nothing'"):
+        read_decoder("mine:nothing")
+    with pytest.raises(RyptError, match="No module named 'not_there'"):
+        read_decoder("not_there:decode")
+
+
+def test_a_function_that_fails(tmp_path, monkeypatch):
+    (tmp_path / "broken.py").write_text("def decode(iteration, weights, nbest):\n    return 1 / 0\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RyptError, match="the decoder failed in iteration 3: ZeroDivisionError"):
+        read_decoder("broken:decode")(3, tmp_path / "w", tmp_path / "n")
+
+
+def test_replay(tmp_path):
+    with gzip.open(tmp_path / "old.gz", "wt") as stream:
+        stream.write("0 ||| a ||| x= 1 ||| 0\n")
+    replay = ReplayDecoder([tmp_path / "old.gz"])
+    replay(1, tmp_path / "w", tmp_path / "n")
+    assert (tmp_path / "n").read_text() == "0 ||| a ||| x= 1 ||| 0\n"
+    with pytest.raises(NoMoreListsError):
+        replay(2, tmp_path / "w", tmp_path / "n")
+    with pytest.raises(InputError, match="missing: No such file"):
+        ReplayDecoder([tmp_path / "missing"])
+
+
+def test_a_kept_list_is_the_same_bytes_each_time(tmp_path):
+    for name in ("a.gz", "b.gz"):
+        (tmp_path / "n").write_text("0 ||| a\n")
+        keep_list(tmp_path / "n", tmp_path / name)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert not (tmp_path / "n").exists()

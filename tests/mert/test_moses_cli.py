@@ -1,0 +1,455 @@
+"""Moses' programs, run as ``mert-moses.pl`` runs them."""
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import run
+from moses_world import BEST_POINT, NAMES, World, best_point, shell, tools
+from sacrebleu.metrics.bleu import BLEU
+
+from mert import moses_cli
+from mert.lists import read_lists
+from mert.metrics.rypt import Rypt
+from mert.moses import read_features, read_scores
+from mert.moses_scripts import PROGRAMS, write_scripts
+
+START = [0.3, 0.2, 0.2, -0.3]
+
+
+def call(capfd, *arguments):
+    """Exit code, stdout, stderr of one program, run in this process."""
+    code = 0
+    try:
+        moses_cli.main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    captured = capfd.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """A working folder with a list, references and a start; extractor has run."""
+    monkeypatch.chdir(tmp_path)
+    made = World()
+    made.write_references(tmp_path)
+    made.write_nbest(tmp_path / "nbest.gz", START)
+    (tmp_path / "init.opt").write_text("0.3 0.2 0.2 -0.3\n0 0 0 0\n1 1 1 1\n")
+    return made
+
+
+def extract(capfd, *more):
+    code, out, err = call(capfd, "extractor", "-r", "ref0", "-n", "nbest.gz", *more)
+    assert (code, out) == (0, ""), err
+    return err
+
+
+DATA = ("-S", "statscore.data", "-F", "features.data")
+
+
+def mert(capfd, *more):
+    code, out, err = call(capfd, "mert", "-d", 4, *more)
+    assert (code, out) == (0, ""), err
+    return (*best_point(err), err)
+
+
+def test_two_iterations_of_mert_moses_pl(tmp_path):
+    """The files, commands and checks are the script's: extractor.sh, runN.*, init.opt, weights.txt, the log's line."""
+    world = World(segments=6, candidates=30)
+    (reference,) = world.write_references(tmp_path)
+    bin = tools(tmp_path / "bin")
+    weights, config = START, "--scconfig case:true"
+    for step in (1, 2):
+        world.write_nbest(tmp_path / f"run{step}.best100.out.gz", weights, size=6)
+        files = f"--scfile run{step}.scores.dat --ffile run{step}.features.dat"
+        (tmp_path / "extractor.sh").write_text(
+            f"#!/bin/bash\ncd {tmp_path}\n"
+            f"{bin}/extractor  {config}  {files} -r {reference} -n run{step}.best100.out.gz\n"
+        )
+        assert shell(tmp_path, "bash extractor.sh", "extract.out", "extract.err") == 0
+        lines = [weights, [0] * 4, [1] * 4]
+        (tmp_path / f"run{step}.init.opt").write_text("\n".join(" ".join(map(str, line)) for line in lines) + "\n")
+        features, scores = (
+            ",".join(f"run{i}.{kind}.dat" for i in range(1, step + 1)) for kind in ("features", "scores")
+        )
+        command = f"{bin}/mert -d 4   {config} --ffile {features} --scfile {scores} --ifile run{step}.init.opt -n 20"
+        assert shell(tmp_path, f"{command} -r {1000 * step}", "mert.out", "mert.log") == 0
+        assert (tmp_path / "weights.txt").stat().st_size > 0
+        weights, score = best_point((tmp_path / "mert.log").read_text())
+        assert len(weights) == 4
+        assert [float(word) for word in (tmp_path / "weights.txt").read_text().split()] == weights
+        assert sum(map(abs, weights)) == pytest.approx(1)
+        os.rename(tmp_path / "weights.txt", tmp_path / f"run{step}.weights.txt")
+    merged = read_lists([tmp_path / f"run{step}.best100.out.gz" for step in (1, 2)])
+    assert len(merged.features) > len(read_lists([tmp_path / "run1.best100.out.gz"]).features)
+    texts = [merged.candidates.text(i) for i in merged.best(np.array(weights))]
+    theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, world.references)
+    assert score == pytest.approx(theirs.score / 100, abs=1e-6)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_moses_tools_prints_a_folder_of_executables(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    code, out, _ = run(capsys, "moses-tools")
+    folder = Path(out.removesuffix("\n"))
+    assert (code, folder.parent) == (0, tmp_path / "rypt")
+    assert sorted(path.name for path in folder.iterdir()) == sorted(PROGRAMS)
+    assert all(os.access(path, os.X_OK) for path in folder.iterdir())
+    times = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    (folder / "mert").chmod(0o644)
+    assert run(capsys, "moses-tools")[1] == out
+    assert os.access(folder / "mert", os.X_OK)
+    changed = [path.name for path in folder.iterdir() if path.stat().st_mtime_ns != times[path]]
+    assert changed == ["mert"]
+    assert run(capsys, "moses-tools", "--folder", tmp_path / "here")[1] == f"{tmp_path / 'here'}\n"
+    code, _, err = run(capsys, "moses-tools", "--folder", tmp_path / "a b")
+    assert code == 1
+    assert "without blanks" in err
+    (tmp_path / "file").write_text("")
+    assert run(capsys, "moses-tools", "--folder", tmp_path / "file" / "x")[0] == 1
+
+
+def test_a_script_runs_its_python_wherever_that_is_and_whatever_lies_around(tmp_path):
+    python = tmp_path / f"a folder 'with' $quotes and a very {'long ' * 20}name" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    folder = write_scripts(tmp_path / "bin", python)
+    (tmp_path / "numpy.py").write_text("raise SystemExit('the wrong numpy')")
+    (tmp_path / "candidates").write_text("a cat\n")
+    done = subprocess.run(
+        [folder / "evaluator", "-R", "candidates", "-C", "candidates", "-s", "PER"],
+        cwd=tmp_path, env={"PATH": "/nowhere"}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "1.000000\n"), done.stderr
+
+
+def test_text_and_binary_files_give_the_same_answer(capfd, world):
+    extract(capfd)
+    text = mert(capfd, "-n", 3)[:2]
+    extract(capfd, "-b", "--ffile", "f.bin", "--scfile", "s.bin")
+    assert Path("f.bin").read_bytes().startswith(b"FEATURES_BIN_BEGIN_0 0 ")
+    assert mert(capfd, "-n", 3, "--ffile", "f.bin", "--scfile", "s.bin")[:2] == text
+
+
+def test_extractor_writes_what_moses_reads(capfd, world):
+    assert "BLEU of " in extract(capfd, "-v", "1")
+    features, scores = list(read_features("features.data")), list(read_scores("statscore.data"))
+    assert features[0].names == tuple(NAMES)
+    assert [block.segment for block in features] == [block.segment for block in scores] == list("01234567")
+    lists = read_lists(["nbest.gz"])
+    text, reference = lists.candidates.text(0).split(), world.references[0][0].split()
+    same = sum(min(text.count(word), reference.count(word)) for word in set(text))
+    row = scores[0].stats[0].tolist()
+    assert scores[0].name == "BLEU"
+    assert row[:2] + row[3::2] + row[8:] == [same, *(len(text) - n for n in range(4)), len(reference)]
+
+
+def test_earlier_files_and_duplicates(capfd, world):
+    extract(capfd)
+    once = Path("features.data").read_bytes()
+    extract(capfd, "--prev-ffile", "features.data", "--prev-scfile", "statscore.data", "--ffile", "f", "--scfile", "s")
+    assert Path("f").read_bytes() == once
+    extract(capfd, "-E", "features.data", "-R", "statscore.data", "-d", "--ffile", "f", "--scfile", "s")
+    twice = [len(block.values) for block in read_features("f")]
+    assert twice == [2 * len(block.values) for block in read_features("features.data")]
+    lines = list(world.lines(START, 3))
+    Path("nbest").write_text("".join(lines[:3] * 2 + lines[3:]))
+    extract(capfd, "-n", "nbest", "--allow-duplicates", "--ffile", "f", "--scfile", "s")
+    first = next(iter(read_features("f"))).values
+    assert first.tolist() == [*first[:3].tolist()] * 2
+    assert [len(block.stats) for block in read_scores("s")][:2] == [6, 3]
+
+
+def test_sparse_features_become_one(capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    world = World(sparse=True)
+    world.write_references(tmp_path)
+    world.write_nbest("nbest.gz", START)
+    extract(capfd, "-v", "1")
+    assert "pair_" in Path("features.data").read_text()
+    assert call(capfd, "extractor", "-r", "ref0", "-n", "nbest.gz", "-b")[0] == 1
+    Path("merge").write_text("pair_0 0.5\npair_1 -1\npair_unknown 3\n")
+    Path("init.pro").write_text("0.1 0.1 0.1 0.1 1\n0 0 0 0 0\n1 1 1 1 1\n")
+    weights, score, _ = mert(capfd, "--ifile", "init.pro,init.pro", "--sparse-weights", "merge", "-n", 5)
+    assert len(weights) == 5
+    lists = read_lists(["nbest.gz"])
+    known = dict.fromkeys(lists.sparse.names, 0.0) | {"pair_0": 0.5, "pair_1": -1.0}
+    model = lists.features @ weights[:4] + weights[4] * lists.sparse.dot(
+        np.array([known[n] for n in lists.sparse.names])
+    )
+    bounds = lists.offsets.tolist()
+    texts = [lists.candidates.text(a + int(np.argmax(model[a:b]))) for a, b in pairwise(bounds)]
+    theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, world.references)
+    assert score == pytest.approx(theirs.score / 100, abs=1e-6)
+
+
+def test_only_some_weights_move(capfd, world):
+    extract(capfd)
+    Path("second.opt").write_text("9 9 9 9\n")
+    weights, _, _ = mert(capfd, "-o", "TM0_0,WordPenalty0_0", "-n", 3, "--ifile", "init.opt,second.opt")
+    assert [weights[0], weights[2]] == [0.3, 0.2]
+    assert weights[1] != 0.2
+    everything = mert(capfd, "-o", ",".join(NAMES), "-n", 3)[0]
+    assert sum(map(abs, everything)) == pytest.approx(1)
+    assert everything == mert(capfd, "-n", 3)[0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-m", "5"],
+        ["-t", "random-direction", "-m", "50"],
+        ["--type=random-direction"],
+        ["-t", "random", "--ntry", "30"],
+        ["--shard-count", "2"],
+        ["--shard-count", "3", "--shard-size", "0.5"],
+        ["--scconfig", "case:true,reflen:closest,regtype:average,regwin:2"],
+        ["--scconfig", "regtype:min,regwin:1"],
+        ["--threads", "2", "-v", "1"],
+        ["-P", "LM0_0,TM0_1"],
+    ],
+    ids=" ".join,
+)
+def test_every_way_of_searching_finds_weights_and_says_their_true_score(capfd, world, options):
+    extract(capfd)
+    weights, score, err = mert(capfd, "-n", 4, "-r", 7, *options)
+    lists = read_lists(["nbest.gz"])
+    texts = [lists.candidates.text(i) for i in lists.best(np.array(weights))]
+    theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, world.references)
+    assert score == pytest.approx(theirs.score / 100, abs=1e-6)
+    start = mert(capfd, "-t", "random", "-n", 0)[1]
+    assert score >= start - (0.05 if "--shard-count" in options else 0)
+    assert mert(capfd, "-n", 4, "-r", 7, *options)[0] == weights
+    assert ("start 4: " in err) == ("-v" in options)
+    assert ("shard 1: " in err) == ("--shard-count" in options)
+
+
+def test_the_seed_decides_and_is_1_by_default(capfd, world):
+    extract(capfd)
+    assert mert(capfd, "-n", 2) == mert(capfd, "-n", 2, "-r", 1)
+    assert mert(capfd, "-n", 2)[0] != mert(capfd, "-n", 2, "-r", 2)[0]
+
+
+@pytest.mark.parametrize("sctype", ["TER", "CHRF", "PER", "WER", "CDER", "BLEU,CHRF"])
+def test_other_metrics(capfd, world, sctype):
+    config = ["--sctype", sctype, "--scconfig", "case:false" + (",weights:1+3" if "," in sctype else "")]
+    extract(capfd, *config)
+    weights, score, _ = mert(capfd, *config, "-n", 3)
+    lists = read_lists(["nbest.gz"])
+    Path("chosen").write_text("".join(f"{lists.candidates.text(i)}\n" for i in lists.best(np.array(weights))))
+    code, out, _ = call(capfd, "evaluator", "-R", "ref0", "--candidate", "chosen", *config)
+    assert (code, float(out)) == (0, pytest.approx(score, abs=1e-6))
+    assert score > mert(capfd, *config, "-t", "random", "-n", 0)[1]
+    code, _, err = call(capfd, "mert", "-d", 4, "--sctype", "BLEU")
+    assert (code, err.splitlines()[-1]) == (
+        1,
+        f"mert: expected statistics of BLEU as --sctype says, found those of {sctype}",
+    )
+
+
+@pytest.mark.parametrize("kind", ["campaign", "db"])
+def test_rypt(capfd, demo_campaign, tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    where = demo_campaign if kind == "campaign" else demo_campaign / "judgments.db"
+    config = ["--sctype", "RYPT", "--scconfig", f"case:true,{kind}:{where}"]
+    nbest = demo_campaign / "nbest.en"
+    code, _, err = call(capfd, "extractor", *config, "-r", demo_campaign / "reference.en", "-n", nbest)
+    assert code == 0, err
+    assert next(iter(read_scores("statscore.data"))).name == "RYPT"
+    size = len(next(iter(read_features("features.data"))).names)
+    Path("init.opt").write_text("\n".join(" ".join([value] * size) for value in ("0.1", "0", "1")))
+    code, _, err = call(capfd, "mert", "-d", size, *config, "-n", 5)
+    assert code == 0, err
+    weights, score = best_point(err)
+    lists, metric = read_lists([nbest]), Rypt.from_campaign(demo_campaign)
+    chosen = [lists.candidates[int(i)] for i in lists.best(np.array(weights))]
+    assert score == pytest.approx(metric.score(metric.stats(chosen).sum(axis=0, keepdims=True))[0], abs=1e-6)
+    first = call(capfd, "evaluator", *config, "--nbest", nbest)
+    assert first[0] == 0
+    assert score > float(first[1])
+
+
+def test_rypt_mixed_with_bleu(capfd, demo_campaign, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    nbest, reference = demo_campaign / "nbest.en", demo_campaign / "reference.en"
+    files = ["--reference", reference, "--nbest", nbest]
+    rypt = f"campaign:{demo_campaign}"
+    mixed = ["-s", "BLEU,RYPT", "-c", f"weights:0.7+0.3,{rypt}"]
+    code, out, err = call(capfd, "evaluator", *files, "-s", "BLEU", "-s", "RYPT", "-c", rypt, *mixed)
+    assert code == 0, err
+    (_, bleu), (_, human), (name, both) = (line.split("\t") for line in out.splitlines())
+    assert name == "BLEU,RYPT"
+    assert float(both) == pytest.approx(0.7 * float(bleu) + 0.3 * float(human), abs=1e-6)
+    code, _, err = call(capfd, "extractor", *files, "--sctype", "BLEU,RYPT", "--scconfig", f"weights:0.7+0.3,{rypt}")
+    assert code == 0, err
+    assert next(iter(read_scores("statscore.data"))).stats.shape[1] == 13
+
+
+def test_pairwise_ranking_with_the_scripts_own_regular_expressions(capfd, world):
+    extract(capfd)
+    files = ["--ffile", "features.data", "--scfile", "statscore.data"]
+    code, out, err = call(capfd, "pro", "-r", 3, *files, *files, "-o", "pro.data")
+    assert (code, out) == (0, ""), err
+    lines = Path("pro.data").read_text().splitlines()
+    assert [line[0] for line in lines] == ["1", "0"] * (len(lines) // 2)
+    for better, worse in zip(lines[::2], lines[1::2], strict=True):
+        ours, theirs = better.split()[1:], worse.split()[1:]
+        assert ours[::2] == theirs[::2]
+        assert [float(word) for word in ours[1::2]] == [-float(word) for word in theirs[1::2]]
+    code, out, err = call(capfd, "megam_i686.opt", "-fvals", "-maxi", 30, "-nobias", "binary", "pro.data")
+    assert code == 0, err
+    weights = dict(line.split() for line in out.splitlines())
+    assert set(weights) == {"F0", "F1", "F2", "F3"}
+    assert "+" not in out
+    examples = [line.split() for line in lines]
+    table = np.array([[dict(zip(e[1::2], e[2::2], strict=True)).get(n, 0) for n in weights] for e in examples], float)
+    found = np.array([float(word) for word in weights.values()])
+    wrong = 1 / (1 + np.exp(-table @ found)) - np.array([float(e[0]) for e in examples])
+    assert wrong @ table + found == pytest.approx(0, abs=1e-6)  # the gradient at the optimum, with a prior of 1
+
+
+def test_batch_mira(capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    world = World(sparse=True)
+    world.write_references(tmp_path)
+    world.write_nbest("nbest.gz", START)
+    extract(capfd)
+    Path("run1.dense").write_text("LM0= 0.01\nTM0= 0.1\nTM0= 0.1\nWordPenalty0= -0.1\n")
+    Path("run1.sparse-weights").write_text("pair_1 0.01\npair_9 0.5\n")
+    files = ["--ffile", "features.data", "--scfile", "statscore.data"]
+    start = ["--dense-init", "run1.dense", "--sparse-init", "run1.sparse-weights"]
+    code, out, err = call(capfd, "kbmira", *start, "-r", 2, *files, "-J", 20, "-o", "mert.out")
+    assert (code, out) == (0, ""), err
+    words = dict(line.split() for line in Path("mert.out").read_text().splitlines())
+    assert list(words)[:4] == ["F0", "F1", "F2", "F3"]
+    assert set(list(words)[4:]) <= {f"pair_{i}" for i in range(10)}
+    assert float(words["pair_9"]) == 0.5
+    before, after = (float(line.split(" = ")[1]) for line in err.splitlines())
+    assert "Best BLEU = " in err
+    assert after > before
+    Path("init.opt").write_text("0.01 0.1 0.1 -0.1\n0 0 0 0\n1 1 1 1\n")
+    assert call(capfd, "kbmira", "-d", "init.opt", "-s", "run1.sparse-weights", "-r", 2, *files, "-J", 20)[1] == (
+        Path("mert.out").read_text()
+    )
+
+
+def test_evaluator(capfd, world):
+    Path("out").write_text("".join(f"{line}\n" for line in world.references[0]))
+    assert call(capfd, "evaluator", "--reference", "ref0", "-s", "BLEU", "--candidate", "out") == (0, "1.000000\n", "")
+    Path("wrong").write_text("".join(f"{line} the\n" for line in world.references[0]))
+    _, out, _ = call(capfd, "evaluator", "-R", "ref0", "-C", "out,wrong", "-s", "TER", "-s", "WER")
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert [row[:2] for row in rows] == [["out", "TER"], ["out", "WER"], ["wrong", "TER"], ["wrong", "WER"]]
+    words = sum(len(line.split()) for line in world.references[0])
+    assert float(rows[3][2]) == pytest.approx(1 - 8 / words, abs=1e-6)
+    _, out, _ = call(capfd, "evaluator", "-R", "ref0", "--nbest", "nbest.gz", "--bootstrap", 50, "--rseed", 3)
+    Path("upper").write_text("".join(f"{line.upper()}\n" for line in world.references[0]))
+    settings = ["--scconfig", "case:false"]  # mert-moses.pl names no metric where it is BLEU
+    assert call(capfd, "evaluator", "--reference", "ref0", *settings, "--candidate", "upper")[1] == "1.000000\n"
+    score, interval = out.rstrip().split("\t")
+    low, high = map(float, interval.strip("[]").split(","))
+    assert low <= float(score) <= high
+    assert call(capfd, "evaluator", "-R", "ref0", "-n", "nbest.gz", "-b", 50, "-r", 3)[1] == out
+
+
+def test_factors_and_filter(capfd, world):
+    Path("out").write_text("The|x house|y\n")
+    Path("ref").write_text("the|1 house|2\n")
+    scored = ["evaluator", "-R", "ref", "-C", "out", "-s", "WER"]
+    assert call(capfd, *scored)[1] == "0.000000\n"
+    assert call(capfd, *scored, "-f", "0")[1] == "0.500000\n"
+    assert call(capfd, *scored, "-f", "0", "-c", "case:false")[1] == "1.000000\n"
+    assert call(capfd, *scored, "-f", "0", "-l", "tr T t")[1] == "1.000000\n"
+    assert call(capfd, *scored, "-f", "0|2")[0::2] == (1, "evaluator: --factors 0|2: the token 'the|1' has 2 factors\n")
+    for command, said in (
+        ("exit 3", "it failed with code 3"),
+        ("head -n 0", "expected 1 lines"),
+        ("cat; echo", "got 2"),
+    ):
+        code, out, err = call(capfd, *scored, "-l", command)
+        assert (code, out) == (1, "")
+        assert said in err
+
+
+WRONG = [
+    (["extractor"], "expected a list (--nbest)"),
+    (["extractor", "--nonsense"], "unrecognized arguments: --nonsense"),
+    (["extractor", "-n", "nbest.gz"], "the metric BLEU needs --reference"),
+    (["extractor", "-n", "nbest.gz", "-r", "nowhere"], "nowhere: no such file"),
+    (["extractor", "-n", "nowhere", "-r", "ref0"], "nowhere: No such file"),
+    (["extractor", "-n", "nbest.gz", "-r", "short"], "nbest.gz:13: segment 1: expected one of the 1 segments of short"),
+    (["extractor", "-n", "broken", "-r", "ref0"], "broken:2: expected"),
+    (["extractor", "-n", "words", "-r", "ref0"], "words:1: "),
+    (["extractor", "-n", "named", "-r", "ref0"], "named:1: segment x: expected one of the 8 segments"),
+    (["extractor", "-n", "nbest.gz", "-r", "ref0", "--ffile", "no/f"], "no/f: No such file or directory"),
+    (["extractor", "-n", "nbest.gz", "-r", "ref0", "--scfile", "no/s"], "no/s: No such file or directory"),
+    (["extractor", "-n", "nbest.gz", "-r", "ref0", "-s", "METEOR"], "'METEOR' is not supported, expected some of BLEU"),
+    (["extractor", "-n", "nbest.gz", "-r", "ref0", "-c", "reflen:longest"], "expected reflen as one of closest"),
+    (["extractor", "-n", "nbest.gz", "-r", "ref0", "-c", "colour:red"], "has no option 'colour'"),
+    (["extractor", "-n", "nbest.gz", "-r", "ref0", "-c", "case"], "expected key:value"),
+    (["extractor", "-n", "nbest.gz", "-r", "ref0", "-s", "RYPT"], "needs campaign:FOLDER or db:FILE"),
+    (["extractor", "-n", "nbest.gz", "-s", "RYPT", "-c", "db:ref0"], "expected a judgment database"),
+    (["extractor", "-n", "nbest.gz", "-s", "PER", "-r", "ref0,ref1"], "compares with one reference"),
+    (["extractor", "-n", "nbest.gz", "-r", "ref0", "-E", "features.data"], "expected a file of statistics for each"),
+    (["mert"], "the following arguments are required: -d/--pdim"),
+    (["mert", "-d", "x"], "expected a whole number"),
+    (["mert", "-d", "5"], "-d 5: the files have 4 features, LM0_0"),
+    (["mert", "-d", "4", "-o", "LM0_0,LM7_0"], "-o: LM7_0 is no feature; there are LM0_0"),
+    (["mert", "-d", "4", "-P", "lm"], "-P: lm is no feature"),
+    (["mert", "-d", "4", "--ifile", "nowhere"], "nowhere: No such file"),
+    (["mert", "-d", "4", "--ifile", "short.opt"], "short.opt:1: expected 4 weights, found 3"),
+    (["mert", "-d", "4", "--shard-size", "0.5"], "--shard-size: expected a share above 0"),
+    (["mert", "-d", "4", "--shard-count", "9"], "there are 8 segments only"),
+    (["mert", "-d", "4", "-t", "simplex"], "invalid choice: 'simplex'"),
+    (["mert", "-d", "4", "-r", "-1"], "expected a whole number"),
+    (["mert", "-d", "4", "-c", "regtype:min"], "together with regwin:N"),
+    (["mert", "-d", "4", "--ffile", "cut"], "cut:"),
+    (["mert", "-d", "4", "--ffile", "features.data,features.data"], "expected a file of statistics for each"),
+    (["pro"], "expected files of features"),
+    (["kbmira", *DATA, "--type", "hypergraph"], "--type hypergraph is not supported"),
+    (["kbmira", *DATA, "--model-bg"], "--model-bg is not supported"),
+    (["kbmira", *DATA, "-d", "short.opt"], "short.opt:1: expected 4 weights"),
+    (["megam_i686.opt", "-fvals", "-nobias", "binary", "ref0"], "ref0:1: expected 0 or 1"),
+    (["megam_i686.opt", "binary", "ref0"], "required: -fvals, -nobias"),
+    (["evaluator", "-R", "ref0", "-C", "short"], "short: expected 8 lines like ref0, found 1"),
+    (["evaluator", "-R", "ref0", "-n", "named"], "segment x"),
+    (["evaluator", "-C", "ref0"], "the metric BLEU needs --reference"),
+    (["evaluator", "-R", "ref0"], "expected translations"),
+    (["hgdecode"], "expected one of extractor"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), WRONG, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_what_is_wrong_is_one_line_and_leaves_nothing_half_written(capfd, world, arguments, message):
+    extract(capfd)
+    Path("short").write_text("the cat\n")
+    Path("ref1").write_text(Path("ref0").read_text())
+    Path("short.opt").write_text("1 2 3\n0 0 0\n1 1 1\n")
+    Path("broken").write_text("0 ||| a ||| LM0= 1 TM0= 1 2 WordPenalty0= 3 ||| 0\n0 ||| a ||| LM0= 1 TM0= x\n")
+    Path("words").write_text("no list\n")
+    Path("named").write_text("x ||| a ||| LM0= 1 ||| 0\n")
+    Path("cut").write_bytes(Path("features.data").read_bytes()[:400])
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    code, out, err = call(capfd, *arguments)
+    assert code == 1
+    assert err.splitlines()[-1].startswith(f"{arguments[0]}: ")
+    assert message in err.splitlines()[-1]
+    assert "Traceback" not in err
+    assert not BEST_POINT.search(err)
+    assert out == ""
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_help(capfd):
+    for program in PROGRAMS:
+        code, out, _ = call(capfd, program, "--help")
+        assert code == 0
+        assert out.startswith(f"usage: {program}")

@@ -1,0 +1,197 @@
+"""The tuning loop: it climbs, it stops, and a run that was killed comes to the same result."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import toy
+from commands import run
+
+from mert.decoder import FunctionDecoder, ReplayDecoder
+from mert.metrics.bleu import Bleu
+from mert.references import read_references
+from mert.solve import Recipe
+from mert.tune import Plan, tune
+from mert.weights import read_weights
+from rypt.text import InputError, RyptError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return toy.write_set(tmp_path / "set")
+
+
+def plan_for(folder, **options):
+    metric = Bleu(read_references([folder / "ref"]))
+    return Plan(metric, read_weights(folder / "weights"), Recipe(restarts=3), **options)
+
+
+def test_the_loop_climbs_and_stops_when_no_candidate_is_new(folder, tmp_path):
+    told = []
+    run = tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "run", tell=told.append)
+    assert run.stopped == "no candidate is new"
+    assert run.score > run.start_score + 10
+    assert [iteration.number for iteration in run.iterations] == list(range(1, len(told) + 1))
+    assert run.iterations[-1].new == 0
+    assert run.score == max(iteration.decoded for iteration in run.iterations)
+    for earlier, later in zip(run.iterations, run.iterations[1:], strict=False):
+        assert later.used == earlier.weights
+        assert later.candidates == earlier.candidates + later.new
+        assert earlier.after >= earlier.before
+    kept = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"run1.weights", "run1.nbest.gz", "run1.json", "plan.json"} <= kept
+
+
+def test_the_score_is_that_of_what_the_decoder_chose(folder, tmp_path):
+    from sacrebleu.metrics.bleu import BLEU
+
+    run = tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "run")
+    weights = np.array([run.weights[name] for name in toy.NAMES])
+    best = [max(toy.pool(s)[1], key=lambda row: float(np.dot(row[1], weights)))[0] for s in range(toy.SEGMENTS)]
+    references = [toy.pool(s)[0] for s in range(toy.SEGMENTS)]
+    theirs = BLEU(tokenize="none", force=True).corpus_score(best, [references]).score
+    assert run.score == pytest.approx(theirs, abs=1e-9)
+
+
+def test_max_iterations_and_the_last_weights(folder, tmp_path):
+    run = tune(plan_for(folder, max_iterations=1, keep="last"), FunctionDecoder(toy.decode), tmp_path / "run")
+    assert run.stopped == "1 iterations are done"
+    assert run.weights == run.iterations[0].weights
+    assert run.score == run.iterations[0].after
+
+
+def test_patience(folder, tmp_path):
+    """Lists that bring new candidates for ever, but no gain."""
+
+    def growing(iteration, weights, nbest):
+        toy.decode(iteration, folder / "weights", nbest)
+        with open(nbest, "a") as stream:
+            stream.write(f"0 ||| nothing at all {iteration} ||| LM0= -9 TM0= -9 -9 WordPenalty0= 0 ||| -9\n")
+
+    run = tune(plan_for(folder, patience=2), FunctionDecoder(growing), tmp_path / "run")
+    assert run.stopped == "no significant gain in 2 iterations"
+    assert len(run.iterations) == 3
+
+
+def test_a_replay_gives_the_same_run(folder, tmp_path):
+    first = tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "run")
+    lists = [tmp_path / "run" / f"run{n}.nbest.gz" for n in range(1, len(first.iterations) + 1)]
+    again = tune(plan_for(folder), ReplayDecoder(lists), tmp_path / "replay")
+    assert (again.weights, again.score) == (first.weights, first.score)
+    short = tune(plan_for(folder), ReplayDecoder(lists[:1]), tmp_path / "short")
+    assert short.stopped == "there are 1 lists to replay"
+
+
+@pytest.mark.parametrize("lost", ["run2.json", "run2.nbest.gz", "run1.json"])
+def test_what_is_missing_is_done_again_with_the_same_result(folder, tmp_path, lost):
+    whole = tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "run")
+    number = int(lost[3])
+    for path in (tmp_path / "run").iterdir():
+        later = path.name.startswith("run") and int(path.name[3 : path.name.index(".")]) > number
+        if later or path.name in (lost, f"run{number}.json"):
+            path.unlink()
+    again = tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "run")
+    assert (again.weights, again.score, again.stopped) == (whole.weights, whole.score, whole.stopped)
+
+
+def test_a_finished_run_is_not_done_again(folder, tmp_path):
+    run = tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "run")
+
+    def refuse(iteration, weights, nbest):
+        raise AssertionError("decoded again")
+
+    assert tune(plan_for(folder), FunctionDecoder(refuse), tmp_path / "run") == run
+
+
+def test_a_folder_belongs_to_one_plan(folder, tmp_path):
+    tune(plan_for(folder, max_iterations=1), FunctionDecoder(toy.decode), tmp_path / "run")
+    (folder / "weights").write_text("LM0= 0.5\nTM0= 1.0 0.1\nWordPenalty0= 0.1\n")
+    with pytest.raises(RyptError, match="holds a run with another start: give another --folder"):
+        tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "run")
+
+
+def test_two_runs_keep_out_of_each_other_s_way(folder, tmp_path):
+    def second(iteration, weights, nbest):
+        with pytest.raises(RyptError, match="another run is at work"):
+            tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "run")
+        toy.decode(iteration, weights, nbest)
+
+    tune(plan_for(folder, max_iterations=1), FunctionDecoder(second), tmp_path / "run")
+
+
+def command(folder, place, *, trouble=None, timeout=None, more=()):
+    toy_command = f"{sys.executable} {toy.__file__} {{weights}} {{nbest}} {{iteration}}"
+    if trouble:
+        toy_command += f" '{json.dumps(trouble)}'"
+    limit = ["--timeout", str(timeout)] if timeout else []
+    code = "from rypt.cli import main; main()"
+    return [
+        sys.executable, "-c", code, "tune", "--decoder", toy_command, "--references", str(folder / "ref"),
+        "--weights", str(folder / "weights"), "--folder", str(place), "--restarts", "3", *limit, *more,
+    ]  # fmt: skip
+
+
+def run_command(arguments, **options):
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False, **options)
+
+
+def test_a_run_that_is_killed_goes_on_to_the_same_result(folder, tmp_path):
+    arguments = command(folder, tmp_path / "killed", trouble={"2": "kill"}, more=["--json", "-q"])
+    assert run_command(arguments).returncode == -signal.SIGKILL
+    assert (tmp_path / "killed" / "run1.json").exists()
+    assert not (tmp_path / "killed" / "run2.json").exists()
+    resumed = json.loads(run_command(arguments).stdout)
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "whole" / "killed").touch()
+    whole = json.loads(run_command([a.replace("/killed", "/whole") for a in arguments]).stdout)
+    assert (resumed["weights"], resumed["score"]) == (whole["weights"], whole["score"])
+    assert len(whole["iterations"]) > 2
+
+
+@pytest.mark.parametrize(
+    ("trouble", "message"),
+    [
+        (
+            "crash",
+            "the decoder failed with exit code 3 in iteration 2; it said: loading the model | segmentation fault",
+        ),
+        ("hang", "the decoder did not finish in 3 seconds in iteration 2; it said nothing"),
+        ("half", "run2.nbest:120: the list breaks off in the middle of a line: the decoder did not finish it"),
+        ("empty", "run2.nbest: the decoder wrote no candidates"),
+        ("nothing", "run2.nbest: the decoder wrote no candidates"),
+        ("garbage", "run2.nbest.gz:121: expected a finite number, found 'many'"),
+    ],
+)
+def test_trouble_with_the_decoder_is_told(capsys, folder, tmp_path, trouble, message):
+    output, place = tmp_path / "tuned", tmp_path / "run"
+    arguments = command(folder, place, trouble={"2": trouble}, timeout=3, more=["-q", "-o", str(output)])
+    code, out, err = run(capsys, *arguments[3:])
+    assert (code, out) == (1, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert not output.exists()
+    assert (place / "run1.json").exists()
+
+
+def test_the_command_line_tells_plots_and_writes(capsys, folder, tmp_path):
+    more = ["-o", tmp_path / "tuned", "--plot", tmp_path / "run.svg", "--threads", "2"]
+    code, out, err = run(capsys, *command(folder, tmp_path / "run", more=more)[3:])
+    assert code == 0, err
+    assert "iteration 1: decoded" in err
+    assert "s left" in err
+    assert out.startswith("iteration    decoded")
+    assert "stopped: no candidate is new" in out
+    assert (tmp_path / "tuned").read_text().startswith("LM0= ")
+    assert "<svg" in (tmp_path / "run.svg").read_text()
+
+
+def test_a_list_that_cannot_be_kept_is_told(folder, tmp_path):
+    def cut(iteration, weights, nbest):
+        Path(nbest).write_bytes(b"0 ||| a\xff ||| LM0= 1\n")
+
+    with pytest.raises(InputError, match=r"run1\.nbest:1: expected UTF-8, found byte 0xff"):
+        tune(plan_for(folder), FunctionDecoder(cut), tmp_path / "run")

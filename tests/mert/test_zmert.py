@@ -1,0 +1,447 @@
+"""Z-MERT's configuration, run from its first line to the files it leaves."""
+
+import gzip
+import json
+import re
+
+import numpy as np
+import pytest
+import zmert_set
+from commands import run as run_command
+from zmert_set import ask, bleu_of, go, write_config
+
+from mert.tune import Iteration, Stillness
+from mert.zmert_decoder import java_number
+from rypt.text import InputError, RyptError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return zmert_set.write_set(tmp_path / "set")
+
+
+def names_in(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_run_with_a_decoder(folder):
+    asked, run = go(write_config(folder, "-cmd decoder.py\n-fin final.txt"))
+    assert run.score > run.start_score + 10
+    assert run.stopped in ("no candidate is new", "no weight changed")
+    last = run.iterations[-1]
+    assert run.weights == last.weights
+    lines = [f"{name} ||| {java_number(value)}\n" for name, value in run.weights.items()]
+    assert (folder / "final.txt").read_bytes() == "".join(lines).encode()
+    assert list(run.weights) == list(zmert_set.NAMES)
+    assert (folder / "dec_cfg.txt").read_text() == zmert_set.TEMPLATE
+    lm, tm, wp = (java_number(value) for value in run.weights.values())
+    final = f"# of the decoder\nlm score {lm}\nthreads 4\ntm {tm}\nwp {wp}\n"
+    assert (folder / "dec_cfg.txt.ZMERT.final").read_text() == final
+    assert (folder / "dec_cfg.txt.ZMERT.it1").read_text().endswith("tm 1.0\nwp 0.2\n")
+    saved = {f"{stem}.ZMERT.it{n}" for stem in ("dec_cfg.txt", "output.nbest") for n in range(1, last.number + 1)}
+    assert saved <= names_in(folder)
+    assert not {"output.nbest", "dec_cfg.txt.ZMERT.orig", asked.folder.name} & names_in(folder)
+    assert (folder / "config.txt.run.finished" / "run1.json").exists()
+    first = (folder / "output.nbest.ZMERT.it1").read_text().splitlines()
+    texts = zmert_set.best_of(first, {"lm score": 0.5, "tm": 1.0, "wp": 0.2})
+    assert run.start_score == pytest.approx(bleu_of(texts, folder), abs=1e-9)
+
+
+def test_a_finished_run_is_not_resumed_but_repeated(folder):
+    path = write_config(folder, "-cmd decoder.py\n-maxIt 2")
+    _, once = go(path)
+    _, again = go(path)
+    assert once.weights == again.weights
+    assert (folder / "calls").read_text() == "\n" * 4
+
+
+@pytest.mark.parametrize("save", [0, 1, 2, 3])
+def test_save_says_what_is_kept(folder, save):
+    go(write_config(folder, f"-cmd decoder.py\n-maxIt 1\n-save {save}"))
+    assert ("dec_cfg.txt.ZMERT.it1" in names_in(folder)) == (save in (1, 3))
+    assert ("output.nbest.ZMERT.it1" in names_in(folder)) == (save in (2, 3))
+
+
+def test_compressed_lists(folder):
+    go(write_config(folder, "-cmd decoder.py\n-maxIt 1\n-compress 1"))
+    lines = gzip.decompress((folder / "output.nbest.ZMERT.it1.gz").read_bytes()).splitlines()
+    assert len(lines) == zmert_set.SEGMENTS * zmert_set.SIZE
+    assert "output.nbest.ZMERT.it1" not in names_in(folder)
+
+
+def test_the_iteration_and_another_exit_code(folder, monkeypatch):
+    monkeypatch.setenv("EXIT_CODE", "7")
+    path = write_config(folder, "-cmd decoder.py\n-maxIt 2\n-passIt 1\n-decExit 7")
+    go(path)
+    assert (folder / "calls").read_text() == "1\n2\n"
+    monkeypatch.setenv("EXIT_CODE", "0")
+    with pytest.raises(RyptError, match=re.escape("in iteration 1; it said: exit code 0, expected 7 (-decExit)")):
+        go(path)
+
+
+def test_a_script_that_is_no_program_is_run_by_the_shell(folder):
+    (folder / "run.sh").write_text(f"{folder / 'decoder.py'} from-shell\n")
+    go(write_config(folder, "-cmd run.sh\n-maxIt 1"))
+    assert (folder / "calls").read_text() == "from-shell\n"
+
+
+def test_an_old_list_does_not_pass_for_a_new_one(folder):
+    (folder / "nothing.sh").write_text("true\n")
+    (folder / "output.nbest").write_text("0 ||| old ||| 1 2 3\n")
+    with pytest.raises(InputError, match=r"output\.nbest: the decoder wrote no such list in iteration 1"):
+        go(write_config(folder, "-cmd nothing.sh"))
+
+
+def saved_lists(folder, count=3):
+    """Lists of an earlier run."""
+    go(write_config(folder, f"-cmd decoder.py\n-maxIt {count}"))
+    (folder / "calls").unlink()
+    return [folder / f"output.nbest.ZMERT.it{n}" for n in range(1, count + 1)]
+
+
+def test_ready_lists_take_the_place_of_the_decoder(folder):
+    lists = saved_lists(folder)
+    _, prefixed = go(write_config(folder, "-fake output.nbest.ZMERT.it"))
+    assert prefixed.stopped == "there are 3 lists to replay"
+    for n, path in enumerate(lists, start=1):
+        (folder / f"old{n}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    _, templated = go(write_config(folder, "-fake old?.gz"))
+    assert templated.weights == prefixed.weights
+    assert not (folder / "calls").exists()
+    lists[1].unlink()
+    _, mixed = go(write_config(folder, "-fake output.nbest.ZMERT.it\n-cmd decoder.py\n-save 0\n-maxIt 3"))
+    assert len(mixed.iterations) == 3
+    assert (folder / "calls").read_text() == "\n"  # only for the list that is not there
+
+
+@pytest.mark.parametrize(("previous", "firsts"), [(0, [1, 2, 3]), (1, [1, 1, 2]), (2, [1, 1, 1])])
+def test_previous_lists(folder, previous, firsts):
+    lists = [path.read_text().splitlines() for path in saved_lists(folder)]
+    _, run = go(write_config(folder, f"-fake output.nbest.ZMERT.it\n-prevIt {previous}"))
+    for n, (iteration, first) in enumerate(zip(run.iterations, firsts, strict=True), start=1):
+        merged = {line for lines in lists[first - 1 : n] for line in lines}
+        before = {line for lines in lists[first - 1 : n - 1] for line in lines}
+        assert (iteration.candidates, iteration.new) == (len(merged), len(merged - before))
+
+
+def write_params(folder, lines, normalization):
+    (folder / "params.txt").write_text("\n".join([*lines, f"normalization = {normalization}"]) + "\n")
+
+
+def test_fixed_weights_and_bounds(folder):
+    write_params(folder, ["lm score ||| 0.5 Opt 0.25 0.75 0.3 0.7", "tm ||| 1.0 Fix 0 0 0 0",
+                          "wp ||| 0.2 Opt -Inf 0.3 -1 0"], "none")  # fmt: skip
+    _, run = go(write_config(folder))
+    for iteration in run.iterations:
+        lm, tm, wp = iteration.weights.values()
+        assert 0.25 <= lm <= 0.75
+        assert tm == 1.0
+        assert wp <= 0.3
+    assert run.weights["lm score"] != 0.5
+
+
+@pytest.mark.parametrize(
+    ("normalization", "measure", "value"),
+    [
+        ("absval 2 lm score", lambda w: abs(w[0]), 2.0),
+        ("maxabsval 3", lambda w: np.abs(w).max(), 3.0),
+        ("minabsval 0.5", lambda w: np.abs(w).min(), 0.5),
+        ("LNorm 1 4", lambda w: np.abs(w).sum(), 4.0),
+        ("LNorm 2 1", np.linalg.norm, 1.0),
+    ],
+)
+def test_normalization(folder, normalization, measure, value):
+    write_params(folder, zmert_set.PARAMS.splitlines()[:3], normalization)
+    _, run = go(write_config(folder))
+    assert measure(np.array(list(run.weights.values()))) == pytest.approx(value)
+
+
+def test_weights_that_normalization_takes_out_of_their_bounds_are_tuned_on(folder):
+    write_params(folder, ["lm score ||| 5 Opt 5 +Inf 5 9", "tm ||| 1 Opt 1 +Inf 1 2", "wp ||| 2 Opt 2 9 2 3"],
+                 "LNorm 1 0.5")  # fmt: skip
+    _, run = go(write_config(folder))
+    assert len(run.iterations) > 2
+    for iteration in run.iterations:
+        lm, tm, wp = iteration.weights.values()
+        assert lm + tm + wp == pytest.approx(0.5)
+        scale = max(5 / lm, 1 / tm, 2 / wp)  # the same proportions inside the bounds
+        assert scale * wp <= 9 + 1e-9
+        assert iteration.after >= iteration.before - 1e-9
+
+
+def test_odd_ranges_are_cut_and_a_single_value_is_held(folder):
+    write_params(folder, ["lm score ||| 0.5 Opt 0 1 -3 -2", "tm ||| 1 Opt 1 1 0 2", "wp ||| 0 Opt -1 1 -5 5"], "none")
+    plan = ask(write_config(folder)).plan
+    assert plan.constraints.ranges == {"lm score": (0.0, 0.0), "tm": (0.0, 2.0), "wp": (-1.0, 1.0)}
+    assert plan.constraints.fixed == {"tm"}
+    _, run = go(write_config(folder))
+    assert run.weights["tm"] == 1.0
+
+
+def test_random_first_weights(folder):
+    write_params(
+        folder, ["lm score ||| 0.5 Opt -Inf +Inf 3 4", "tm ||| 1 Fix 0 0 0 0", "wp ||| 0.1 Opt 5 9 6 7"], "none"
+    )
+    path = write_config(folder, "-cmd decoder.py\n-rand 1\n-maxIt 1")
+    _, run = go(path)
+    lm, tm, wp = run.iterations[0].used.values()
+    assert 3 <= lm <= 4
+    assert tm == 1.0
+    assert 6 <= wp <= 7
+    assert go(path)[1].iterations[0].used == run.iterations[0].used
+    config = (folder / "dec_cfg.txt.ZMERT.it1").read_text()
+    assert f"lm score {java_number(lm)}\n" in config
+
+
+def iteration(number, used, weights):
+    return Iteration(number, 9, 1, 1.0, 1.0, 1.0, 0.0, {"a": used}, {"a": weights}, (), 0.0)
+
+
+def test_when_weights_are_still():
+    moves = [1.0, 0.05, 0.04, 0.03, 0.2, 0.05, 0.02, 0.01]
+    done = [iteration(n, 0.0, move) for n, move in enumerate(moves, start=1)]
+
+    def stops(rule):
+        return [n for n in range(1, len(done) + 1) if rule.reason(done[:n])]
+
+    assert stops(Stillness(0.05, iterations=3, earliest=1)) == [4, 8]
+    assert stops(Stillness(0.05, iterations=3, earliest=5)) == [8]
+    assert stops(Stillness(0.05, iterations=1, earliest=3)) == [3, 4, 6, 7, 8]
+    assert stops(Stillness(None, iterations=1, earliest=1)) == []
+    assert Stillness(None).reason([iteration(1, 0.5, 0.5)]) == "no weight changed"
+
+
+def test_early_stop(folder):
+    path = write_config(folder, "-cmd decoder.py\n-stopSig 9\n-stopIt 2\n-minIt 3")
+    assert go(path)[1].stopped == "no weight moved by more than 9 in 2 iterations"
+    assert len(go(path)[1].iterations) == 3
+    path = write_config(folder, "-cmd decoder.py\n-maxIt 2\n-stopSig 9\n-minIt 7")
+    assert go(path)[1].stopped == "2 iterations are done"
+
+
+def test_an_interrupted_run_goes_on(folder):
+    whole, expected = go(write_config(folder, seed="time"), now=11)
+    assert len(expected.iterations) > 2
+    path = write_config(folder, seed="time")
+    asked = ask(path, now=11)
+
+    def interrupted(number, weights, nbest):
+        if number == 2:
+            (folder / "trouble").touch()
+        asked.decoder(number, weights, nbest)
+
+    from mert.tune import tune
+
+    with pytest.raises(RyptError, match="exit code 9 in iteration 2; it said: out of memory"):
+        tune(asked.plan, interrupted, asked.folder)
+    assert (folder / "dec_cfg.txt.ZMERT.orig").read_text() == zmert_set.TEMPLATE
+    assert (folder / "dec_cfg.txt").read_text() != zmert_set.TEMPLATE
+    (folder / "trouble").unlink()
+    (folder / "calls").unlink()
+    again, run = go(path, now=99)
+    assert again.plan.recipe.seed == whole.plan.recipe.seed == 11
+    assert run.weights == expected.weights
+    assert len((folder / "calls").read_text()) == len(expected.iterations) - 1
+    assert (folder / "dec_cfg.txt").read_text() == zmert_set.TEMPLATE
+
+
+@pytest.mark.parametrize("name", ["ref", "decoder.py", "dec_cfg.txt.ZMERT.orig"])
+def test_a_run_with_other_files_is_not_resumed(folder, name):
+    path = write_config(folder)
+    asked = ask(path)
+    (folder / "trouble").touch()
+    from mert.tune import tune
+
+    with pytest.raises(RyptError):
+        tune(asked.plan, asked.decoder, asked.folder)
+    changed = folder / name
+    changed.write_text(changed.read_text().replace("the", "a") + ("# more\n" if name != "ref" else ""))
+    with pytest.raises(RyptError, match=r"another decoder|remove one of the two"):
+        go(path)
+
+
+def test_references_in_one_file_and_in_many(folder):
+    lines = (folder / "ref").read_text().splitlines()
+    others = [f"x {line}" for line in lines]
+    (folder / "both").write_text("".join(f"{a}\n{b}\n" for a, b in zip(lines, others, strict=True)))
+    for first, name in ((0, "many"), (1, "other.")):
+        for n, document in enumerate((lines, others, ["junk"] * len(lines)), start=first):
+            (folder / f"{name}{n}").write_text("".join(line + "\n" for line in document))
+    for name in ("both", "many", "other"):
+        asked = ask(write_config(folder, r=name, rps=2))
+        assert asked.plan.metric.references.documents == [lines, others]
+        assert asked.decoder.lists.rules.segments == len(lines)
+
+
+def test_texts_are_normalized_unless_told_otherwise(folder):
+    (folder / "ref").write_text("Hello, world.\n" * zmert_set.SEGMENTS)
+    asked = ask(write_config(folder, txtNrm=None))
+    assert asked.plan.metric.references["0"] == ["Hello , world ."]
+    assert asked.decoder.lists.rules.method == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "make"),
+    [
+        ("TER nocase punc 20 50", lambda m: -m("TER").score),
+        ("TER case nopunc 20 50 /x/tercom.jar 4", lambda m: -m("TER", no_punct=True, case_sensitive=True).score),
+        (
+            "TER-BLEU nocase punc 20 50 4 closest",
+            lambda m: m("BLEU", tokenize="none", force=True).score - m("TER").score,
+        ),
+        ("CHRF 1 6", lambda m: m("CHRF", beta=1, eps_smoothing=True).score),
+    ],
+)
+def test_other_metrics(folder, options, make):
+    import sacrebleu.metrics
+
+    asked, run = go(write_config(folder, f"-cmd decoder.py\n-maxIt 1\n-m {options}"))
+    lines = (folder / "output.nbest.ZMERT.it1").read_text().splitlines()
+    texts = zmert_set.best_of(lines, run.weights)
+    references = (folder / "ref").read_text().splitlines()
+
+    def score(name, **options):
+        return getattr(sacrebleu.metrics, name)(**options).corpus_score(texts, [references])
+
+    sign = 1 if asked.plan.metric.maximize else -1
+    assert sign * run.score == pytest.approx(make(score), abs=1e-9)
+    assert sign * (run.score - run.start_score) > 0
+
+
+def test_rypt(demo_campaign, tmp_path, capsys):
+    lines = [line.split() for line in (demo_campaign / "weights.init").read_text().splitlines() if line.strip()]
+    params = [
+        f"{name[:-1] if len(values) == 1 else f'{name[:-1]}_{i}'} ||| {value} Opt -Inf +Inf -1 1"
+        for name, *values in lines
+        for i, value in enumerate(values)
+    ]
+    (tmp_path / "params.txt").write_text("\n".join([*params, "normalization = LNorm 1 1"]) + "\n")
+    (tmp_path / "list1").write_bytes((demo_campaign / "nbest.en").read_bytes())
+    config = tmp_path / "config.txt"
+    config.write_text(f"-dir {tmp_path}\n-m RYPT {demo_campaign}\n-ipi 2\n-seed 1\n-N 1000\n-fake list\n-fin fin\n")
+    code, out, err = run_command(capsys, "tune", "--zmert", config, "--json", "-q")
+    assert code == 0, err
+    facts = json.loads(out)
+    assert facts["score"] > facts["start_score"]
+    assert facts["signature"].startswith("RYPT")
+    assert len((tmp_path / "fin").read_text().splitlines()) == len(params)
+    config.write_text(f"-dir {tmp_path}\n-m RYPT {demo_campaign}\n-txtNrm 1\n-fake list\n")
+    assert (
+        "config.txt:3: -txtNrm 1: RYPT needs the words that were aligned"
+        in run_command(capsys, "tune", "--zmert", config)[2]
+    )
+
+
+def test_the_command_line(folder, capsys):
+    path = write_config(folder, "-cmd decoder.py\n-maxIt 2")
+    code, out, err = run_command(
+        capsys, "tune", "--zmert", path, "-o", folder / "tuned.txt", "--folder", folder / "kept"
+    )
+    assert code == 0, err
+    assert "stopped: 2 iterations are done" in out
+    assert (folder / "kept.finished" / "run2.json").exists()
+    assert (folder / "tuned.txt").read_text().endswith("normalization = LNorm 1 1\n")
+    for option in (["--restarts", "3"], ["--metric", "ter"], ["--fix", "tm"], ["--max-iterations", "9"]):
+        code, out, err = run_command(capsys, "tune", "--zmert", path, *option)
+        assert (code, out) == (2, "")
+        assert f"{option[0]} cannot be given with --zmert" in err
+
+
+REFUSED = [
+    ("-opi 1", ": -opi 1: not supported"),
+    ("-damianos 1 0.5 1", ": -damianos 1 0.5 1: not supported"),
+    ("-docInfo docs", ": -docInfo docs: not supported"),
+    ("-docSet top 8d", ": -docSet top 8d: not supported"),
+    ("-m BLEU 3 closest", "4 closest"),
+    ("-m BLEU 4 shortest", "4 closest"),
+    ("-m BLEU_SBP 4 closest", "not supported; expected BLEU 4 closest"),
+    ("-m 01LOSS", "not supported; expected BLEU 4 closest"),
+    ("-m TER nocase punc 20", "not supported; expected BLEU 4 closest"),
+    ("-m TER nocase punc 40 50", "another beam or distance"),
+    ("-m TER yes punc 20 50", "expected case or nocase"),
+    ("-m CHRF 3 6", "length penalty"),
+    ("-maxIt 0", "expected a whole number from 1 up"),
+    ("-maxIt many", "expected a whole number from 1 up"),
+    ("-prevIt -1", "expected a whole number from 0 up"),
+    ("-save 4", "expected a whole number from 0 to 3"),
+    ("-rand 2", "expected a whole number from 0 to 1"),
+    ("-decV 2", "expected a whole number from 0 to 1"),
+    ("-v 5", "expected a whole number from 0 to 4"),
+    ("-stopSig x", "expected a number"),
+    ("-thrCnt 0", "expected a whole number from 1 up"),
+    ("-compress 2", "expected a whole number from 0 to 1"),
+    ("-nope 3", "unknown setting -nope: expected one of -dir, "),
+    ("maxIt 3", "unknown setting maxIt: expected -setting value"),
+    ("-maxIt", "-maxIt: expected one value, found none"),
+    ("-maxIt 3 4", "-maxIt: expected one value, found 2: 3 4"),
+    ("-N 9", "-N is there twice, first in line 6"),
+    ("-p nowhere", "-p nowhere: no such file"),
+    ("-dcfg nowhere", "-dcfg nowhere: no such file"),
+    ("-s nowhere", "-s nowhere: no such file"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), REFUSED, ids=[line for line, _ in REFUSED])
+def test_settings_that_are_refused(folder, line, message):
+    with pytest.raises(InputError) as caught:
+        ask(write_config(folder, f"-cmd decoder.py   # a comment\n{line}"))
+    assert str(caught.value).startswith(f"{folder / 'config.txt'}:8: ")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("line", ["-v 2", "-decV 0", "-docSet all", "-damianos 0 1 1", "-opi 0", "-s ref", "# -nope"])
+def test_settings_that_change_nothing(folder, line):
+    said = ask(write_config(folder, f"-cmd decoder.py\n{line}")).plan.said()
+    assert said == ask(write_config(folder)).plan.said()
+
+
+@pytest.mark.parametrize(
+    ("others", "text", "message"),
+    [
+        ({}, "", "config.txt: expected -cmd, the decoder's script, or -fake"),
+        ({}, "-cmd nowhere", "-cmd nowhere: no such file"),
+        ({}, "-fake nothing", "-fake nothing: no such list of iteration 1"),
+        ({"dir": "/nowhere/at/all"}, "-cmd decoder.py", "-dir /nowhere/at/all: no such folder"),
+        ({"r": "nowhere"}, "-cmd decoder.py", "-r nowhere: no such file"),
+        ({"r": "nowhere", "rps": 2}, "-cmd decoder.py", "nowhere: no such file, nor numbered ones"),
+        ({"rps": 3}, "-cmd decoder.py", "ref:8: expected 3 lines a segment (-rps 3), found 8 lines"),
+        ({"r": "two", "rps": 3}, "-cmd decoder.py", "-rps 3: expected 3 files, found 2"),
+        ({"seed": "soon"}, "-cmd decoder.py", "-seed soon: expected a whole number or time"),
+        ({}, "-cmd decoder.py\n-s params.txt", "params.txt:4: expected 8 lines, one a segment, found 4"),
+    ],
+)
+def test_hostile_configurations(folder, others, text, message):
+    for n in range(2):
+        (folder / f"two{n}").write_bytes((folder / "ref").read_bytes())
+    with pytest.raises(InputError) as caught:
+        ask(write_config(folder, text, **others))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("normalization = LNorm 1 1\n", "", "params.txt: expected a line normalization"),
+        ("0.5 Opt -Inf", "0.5 Opt 2", "params.txt:1: expected lm score from 2 to inf, its bounds, found 0.5"),
+        ("0.5 Opt -Inf", "0.5 Maybe -Inf", "params.txt:1: expected name ||| value Opt|Fix"),
+        ("tm ||| 1.0", "tm ||| one", "params.txt:2: expected a finite number, found 'one'"),
+        ("tm |||", "tn |||", "dec_cfg.txt: expected a line that begins with 'tn' and a space"),
+    ],
+)
+def test_hostile_parameters(folder, old, new, message):
+    (folder / "params.txt").write_text(zmert_set.PARAMS.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        ask(write_config(folder))
+    assert message in str(caught.value)
+
+
+def test_a_configuration_that_is_not_there(tmp_path, capsys):
+    code, out, err = run_command(capsys, "tune", "--zmert", tmp_path / "nowhere")
+    assert (code, out) == (1, "")
+    assert "nowhere: No such file" in err
+
+
+def test_negative_seeds_are_seeds(folder):
+    seeds = {ask(write_config(folder, seed=seed)).plan.recipe.seed for seed in (-1, 1, 0)}
+    assert len(seeds) == 3
+    assert min(seeds) == 0
