@@ -1,7 +1,6 @@
 """``rypt tune``: weights for n-best lists, or for a decoder."""
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,12 +12,11 @@ import click
 from click.core import ParameterSource
 
 from rypt.cli import JSON, QUIET, progress, talk, watcher
-from rypt.text import RyptError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from mert.constraints import Constraints
+    from mert.limits import Limits
     from mert.lists import NBest
     from mert.metric import Metric, Resources
     from mert.search import Window
@@ -109,6 +107,7 @@ def tune(
     Och's exact line search from the given weights and random ones. The answer depends on the seed, not on the number
     of threads. With --decoder the lists of all iterations are merged; a run that was interrupted is resumed.
     """
+    from mert.limits import Limits, read_window
     from mert.solve import Recipe
 
     ways = [bool(lists), decoder is not None, bool(replay), zmert is not None]
@@ -118,6 +117,9 @@ def tune(
         raise click.UsageError("--average needs --replicates of at least 2")
     if plot and lists:
         raise click.UsageError("--plot draws iterations: it needs --decoder, --replay or --zmert")
+    for place in (output, plot):
+        if place and not Path(place).resolve().parent.is_dir():
+            raise RyptError(f"{place}: there is no folder to write it to")
     recipe = Recipe(algorithm, restarts, seed, threads, replicates, average)
     with _executor(dask) as executor:
         if zmert is not None:
@@ -127,15 +129,15 @@ def tune(
             _refuse_beside_zmert(context)
             place = Path(folder) if context.get_parameter_source("folder") == ParameterSource.COMMANDLINE else None
             asked = read_zmert(
-                zmert, recipe, now=int(time.time() * 1000), folder=place, window=_read_window(window), timeout=timeout
+                zmert, recipe, now=int(time.time() * 1000), folder=place, window=read_window(window), timeout=timeout
             )
             run = _loop(asked.plan, asked.decoder, asked.folder, executor, plot, quiet=quiet)
             asked.finish(run.weights)
             _tell_run(asked.plan, run, output, as_json=as_json)
             return
         metric = _read_metric(spec, _resources(references, campaign))
-        said = _Limits(only, fix, bound, ranges, tie, norm)
-        smoothing = _read_window(window)
+        said = Limits(only, fix, bound, ranges, tie, norm)
+        smoothing = read_window(window)
         if lists:
             _tune_lists(lists, metric, start_file, said, recipe, smoothing, executor, output,
                         as_json=as_json, quiet=quiet)  # fmt: skip
@@ -160,95 +162,6 @@ def _refuse_beside_zmert(context: click.Context) -> None:
         source = context.get_parameter_source(option.name or "")
         if source == ParameterSource.COMMANDLINE and option.name not in BESIDE_ZMERT:
             raise click.UsageError(f"{option.opts[0]} cannot be given with --zmert: the configuration decides that")
-
-
-class _Limits:
-    """The constraints of the command line; a name may stand for all values of a label."""
-
-    def __init__(
-        self, only: Sequence[str], fix: Sequence[str], bound: Sequence[str], ranges: Sequence[str],
-        tie: Sequence[str], norm: str | None,
-    ) -> None:  # fmt: skip
-        self.only, self.fix, self.tie, self.norm = only, fix, tie, norm
-        self.bound = [_read_limits(text, "--bound") for text in bound]
-        self.ranges = [_read_limits(text, "--range") for text in ranges]
-
-    def constraints(self, names: Sequence[str], start: "WeightsFile | None") -> "Constraints":
-        """These, on top of what the file of weights says."""
-        from mert.constraints import Constraints
-
-        given = start.constraints if start else Constraints()
-        bounds = {name: pair for label, pair in self.bound for name in _members(label, names)}
-        ranges = {name: pair for label, pair in self.ranges for name in _members(label, names)}
-        only = {name for label in self.only for name in _members(label, names)}
-        return replace(
-            given,
-            only=frozenset(only) if only else given.only,
-            fixed=given.fixed | {name for label in self.fix for name in _members(label, names)},
-            bounds={**given.bounds, **bounds},
-            ranges={**given.ranges, **ranges},
-            tied=tuple(
-                tuple(name for label in group.split(",") for name in _members(label.strip(), names))
-                for group in self.tie
-            ),
-            normalization=_read_norm(self.norm, names) if self.norm else given.normalization,
-        )
-
-
-def _members(label: str, names: Sequence[str]) -> list[str]:
-    """The features a name stands for: itself, or Name_0, Name_1 ….
-
-    >>> _members("TM0", ["LM0", "TM0_0", "TM0_1"])
-    ['TM0_0', 'TM0_1']
-    """
-    found = [name for name in names if name == label] or [
-        name for name in names if re.fullmatch(rf"{re.escape(label)}_\d+", name)
-    ]
-    if not found:
-        raise RyptError(f"{label} is no feature; there are {', '.join(names)}")
-    return found
-
-
-def _read_limits(text: str, option: str) -> tuple[str, tuple[float, float]]:
-    """Read ``LM0=0..1``; an end that is missing is infinite.
-
-    >>> _read_limits("LM0=0..", "--bound")
-    ('LM0', (0.0, inf))
-    """
-    found = re.fullmatch(r"(.+)=(\S*?)\.\.(\S*)", text)
-    try:
-        if found is None:
-            raise ValueError
-        low, high = float(found[2] or "-inf"), float(found[3] or "inf")
-    except ValueError:
-        raise RyptError(f"{option} {text}: expected FEATURE=LOW..HIGH") from None
-    return found[1], (low, high)
-
-
-def _read_norm(text: str, names: Sequence[str]) -> Any:
-    from mert.constraints import Normalization
-
-    if text in ("none", "l1", "l2", "max"):
-        return Normalization(text)
-    name, equals, value = text.partition("=")
-    try:
-        if not equals or not 0 < float(value) < float("inf"):
-            raise ValueError
-    except ValueError:
-        raise RyptError(f"--norm {text}: expected none, l1, l2, max, or FEATURE=VALUE above 0") from None
-    (member,) = _members(name, names)[:1]
-    return Normalization("weight", float(value), member)
-
-
-def _read_window(text: str | None) -> "Window | None":
-    from mert.search import Window
-
-    if text is None:
-        return None
-    kind, _, size = text.partition(":")
-    if kind not in ("min", "average") or not size.isdigit() or int(size) < 1:
-        raise RyptError(f"--window {text}: expected min:SIZE or average:SIZE, with a SIZE from 1")
-    return Window(kind, int(size))
 
 
 def _read_start(path: str) -> "WeightsFile":
@@ -282,7 +195,7 @@ def _executor(address: str | None) -> "Iterator[Executor | None]":
 
 
 def _tune_lists(
-    paths: tuple[str, ...], metric: "Metric", start_file: str | None, said: _Limits, recipe: "Recipe",
+    paths: tuple[str, ...], metric: "Metric", start_file: str | None, said: "Limits", recipe: "Recipe",
     window: "Window | None", executor: "Executor | None", output: str | None, *, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     import numpy as np
@@ -298,7 +211,7 @@ def _tune_lists(
     sparse_names = lists.sparse.names if lists.sparse else ()
     if start is None:
         start = default_weights(lists.names, np.ones(len(lists.names)))
-    names, weights, sparse = start.match(lists.names, sparse_names)
+    names, weights, sparse = start.match(lists.names, sparse_names, open_ended=lists.open_ended)
     lists = replace(lists, names=names)
     _check_references(lists, metric, quiet=quiet)
     clock.lap("read")

@@ -1,7 +1,8 @@
 """What weights may do: which move, how far, which together, where restarts begin, and how the result is scaled."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +37,13 @@ class Normalization:
         if self.kind == "none":
             return weights
         size = np.abs(weights)
-        named = size[names.index(self.name)] if self.name in names else 0.0
-        measures = {
-            "l1": size.sum(), "l2": np.linalg.norm(weights), "max": size.max(), "min": size.min(), "weight": named,
+        if self.kind == "weight":
+            size = size[[i for i, name in enumerate(names) if name == self.name]]
+        measures: dict[str, Callable[[Floats], np.floating[Any]]] = {
+            "l1": np.sum, "l2": np.linalg.norm, "max": np.max, "min": np.min, "weight": np.sum,
         }  # fmt: skip
-        measure = float(measures[self.kind])
-        return weights * (self.value / measure) if measure > 0 else weights
+        measure = float(measures[self.kind](size))
+        return weights / measure * self.value if measure > 0 else weights
 
 
 @dataclass(frozen=True, slots=True)

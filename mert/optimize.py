@@ -174,7 +174,8 @@ class _Climb:
         self.problem = problem
         self.weights = start.copy()
         self.values = problem.values(start)
-        self.score = problem.score(start)
+        self.score = problem.score(start) if problem.window is None else -np.inf  # before a step nothing is smoothed
+        self.longest = REACH * (problem.length(start) or 1.0)
         self.searches = 0
 
     def along(self, direction: Floats) -> bool:
@@ -185,12 +186,13 @@ class _Climb:
             return False
         alone = len(moving) == 1 and direction[moving[0]] == 1.0
         slopes = p.features[:, moving[0]] if alone else combine(p.features, direction)
-        reach = REACH * (p.length(self.weights) or 1.0) / p.length(direction)
+        reach = REACH * min(p.length(self.weights) or 1.0, self.longest) / p.length(direction)
         low, high = p.limits(self.weights, direction)
         low, high = max(low, -reach), min(high, reach)
         step = best_step(p.offsets, slopes, self.values, p.stats, p.rate, low, high, p.window)
         self.searches += 1
-        if step.length == 0.0 or not step.score > (self.score if p.window is None else step.here) + GAIN:
+        here = self.score if p.window is None else step.here
+        if step.length == 0.0 or not step.score > here + GAIN:
             return False
         self.weights = np.clip(self.weights + step.length * direction, p.low, p.high)
         self.values = self.values + step.length * slopes
@@ -199,8 +201,7 @@ class _Climb:
 
     def tuned(self) -> Tuned:
         """The result, scored afresh."""
-        weights = self.problem.scaled(self.weights)
-        return Tuned(weights, self.problem.score(weights), self.searches)
+        return Tuned(self.weights, self.problem.score(self.weights), self.searches)
 
 
 def climb(problem: Problem, start: Floats, rng: np.random.Generator, enough: float = ENOUGH) -> Tuned:
@@ -303,4 +304,10 @@ def optimize(
     results.sort(key=lambda tuned: -tuned.score)
     if len(results) > 1 and len(problem.axes) > 1:
         results[0] = join(problem, results, generators[-1])
-    return results
+    return [_scaled(problem, tuned) for tuned in results]
+
+
+def _scaled(problem: Problem, tuned: Tuned) -> Tuned:
+    """The same with its weights normalized, and scored as they are then."""
+    weights = problem.scaled(tuned.weights)
+    return Tuned(weights, problem.score(weights), tuned.searches)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rypt.kernel import Bytes, Ids, Ints, compiled, inlined
 
 Floats = NDArray[np.float64]
-SPACE, TAB, RETURN, BAR, EQUALS, COLON, UNDERSCORE = 32, 9, 13, 124, 61, 58, 95
+SPACE, TAB, NEWLINE, RETURN, BAR, EQUALS, COLON, UNDERSCORE = 32, 9, 10, 13, 124, 61, 58, 95
 MINUS, PLUS, POINT, ZERO, NINE, CAPITAL_E, SMALL_E, BRACE = 45, 43, 46, 48, 57, 69, 101, 123
 UNNAMED = 0  # the label of numbers without one
 FIRST, STOP, VALUES, OPTIONAL, SEEN, COUNT, MET, LABEL_FACTS = 0, 1, 2, 3, 4, 5, 6, 7  # what is known of a label
@@ -87,6 +87,17 @@ def _before_features(buffer: Bytes, begin: int, end: int, stop: int, word_scores
         return False
     start, finish = _trim(buffer, end + 3, _field_end(buffer, end + 3, stop))
     return _holds(buffer, start, finish, EQUALS) and not ZERO <= buffer[start] <= NINE
+
+
+@compiled
+def line_starts(buffer: Bytes, starts: Ints) -> None:
+    """Where each line begins, and one more: where the next would."""
+    starts[0] = 0
+    line = 1
+    for place in range(len(buffer)):
+        if buffer[place] == NEWLINE:
+            starts[line] = place + 1
+            line += 1
 
 
 @compiled

@@ -150,11 +150,12 @@ def choose(points: Floats, scores: Floats, low: float, high: float) -> tuple[int
         right = min(points[i] if i < count else np.inf, high)
         if not left < right or (best >= 0 and scores[i] < scores[best]):
             continue
-        width = np.inf if left < 0.0 < right else right - left
-        if best >= 0 and scores[i] == scores[best] and width <= widest:
+        around = left < 0.0 < right
+        width = np.inf if around else right - left
+        if best >= 0 and scores[i] == scores[best] and width <= widest and not around:
             continue
         best, widest = i, width
-        if left < 0.0 < right:
+        if around:
             length = 0.0
         elif left == -np.inf:
             length = right - span

@@ -8,10 +8,11 @@ on where it was, to the same result.
 import fcntl
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,7 @@ class Plan:
         only = None if self.constraints.only is None else sorted(self.constraints.only)
         return {
             "metric": self.metric.signature,
+            "references": _digest(self.metric),
             "start": {entry.name: entry.value for entry in self.start.entries},
             "recipe": {name: value for name, value in asdict(self.recipe).items() if name != "threads"},
             "constraints": {
@@ -182,10 +184,10 @@ def _iterate(
     lists = [folder / f"run{n}.nbest.gz" for n in range(first, number + 1)]
     everything = read_lists(lists, tune=plan.tune)
     sparse_names = everything.sparse.names if everything.sparse else ()
-    names, start, sparse = plan.start.match(everything.names, sparse_names)
+    names, start, sparse = plan.start.match(everything.names, sparse_names, open_ended=everything.open_ended)
     everything = replace(everything, names=names)
     start = np.array([used.get(name, value) for name, value in zip(names, start, strict=True)])
-    decoded = _score(plan, latest, start)
+    decoded = _decoded_score(plan, latest, used)
     bounded = Constraints() if everything.sparse else plan.constraints  # what is held does not scale with the rest
     inside = _inside(bounded, names, start)
     problem = make_problem(
@@ -196,7 +198,9 @@ def _iterate(
     if first > 1:  # lists were left behind, so the last count is of others
         known = len(read_lists(lists[:-1], tune=plan.tune).candidates) if lists[:-1] else 0
     new = len(everything.candidates) - known
-    earlier = [_inside(bounded, names, np.array([iteration.used[name] for name in names])) for iteration in done]
+    earlier = [
+        _inside(bounded, names, np.array([iteration.used.get(name, 0.0) for name in names])) for iteration in done
+    ]
     recipe = Recipe(**{**asdict(plan.recipe), "seed": plan.recipe.seed + 1000 * number})
     solution = solve(problem, inside, recipe, earlier=earlier, executor=executor, watch=watch)
     iteration = Iteration(
@@ -225,9 +229,13 @@ def _inside(constraints: Constraints, names: Sequence[str], weights: Floats) -> 
     return np.clip(weights * factor, low, high)
 
 
-def _score(plan: Plan, lists: NBest, weights: Floats) -> float:
-    """The score of what these weights choose of a list."""
-    stats = plan.metric.stats([lists.candidates[int(i)] for i in lists.best(weights)])
+def _decoded_score(plan: Plan, lists: NBest, used: Mapping[str, float]) -> float:
+    """The score of what the weights decoded with choose of their list, held sparse features included."""
+    names, start, sparse = plan.start.match(
+        lists.names, lists.sparse.names if lists.sparse else (), open_ended=lists.open_ended
+    )
+    weights = np.array([used.get(name, value) for name, value in zip(names, start, strict=True)])
+    stats = plan.metric.stats([lists.candidates[int(i)] for i in lists.best(weights, sparse)])
     return float(plan.metric.score(stats.sum(axis=0, keepdims=True))[0])
 
 
@@ -248,6 +256,12 @@ def _read_iteration(path: Path) -> Iteration | None:
         return Iteration(**{**record, "notes": tuple(record["notes"])})
     except (ValueError, TypeError, KeyError) as error:
         raise RyptError(f"{path}: expected the record of an iteration: {error}") from None
+
+
+def _digest(metric: Metric) -> str | None:
+    """What tells one set of references from another, where a metric has any."""
+    references = getattr(metric, "references", None)
+    return None if references is None else sha256(json.dumps(references.documents).encode()).hexdigest()
 
 
 def _check_plan(plan: Plan, folder: Path) -> None:

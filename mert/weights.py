@@ -44,12 +44,14 @@ class WeightsFile:
     entries: tuple[Entry, ...]
     constraints: Constraints = field(default_factory=Constraints)
 
-    def match(self, names: Sequence[str], sparse: Sequence[str] = ()) -> tuple[tuple[str, ...], Floats, Floats]:
+    def match(
+        self, names: Sequence[str], sparse: Sequence[str] = (), *, open_ended: bool = False
+    ) -> tuple[tuple[str, ...], Floats, Floats]:
         """The names of the features (those of params.txt, where the list has none), their weights, the sparse ones.
 
         Sparse features without a weight have 0. The other features must all have one, and all weights must be of
-        features, but that a moses.ini may have more, for Moses prints only those that can be tuned. Bounds in the file
-        must hold there.
+        features, but that a moses.ini may have more, for Moses prints only those that can be tuned, and any file may
+        where lists leave out what is 0 (``open_ended``). Bounds in the file must hold there.
         """
         if self.form == "params" and all(UNLABELLED.fullmatch(name) for name in names):
             if len(names) != len(self.entries):
@@ -65,7 +67,8 @@ class WeightsFile:
         missing = [name for name in names if name not in found]
         known = {*names, *sparse}
         for entry in self.entries:
-            if entry.name not in known and self.form != "ini" and not (sparse and "_" in entry.name):
+            lenient = open_ended or self.form == "ini" or (sparse and "_" in entry.name)
+            if entry.name not in known and not lenient:
                 expected = f"the lists have {', '.join(names)}"
                 raise InputError(self.path, entry.line, f"a weight of {entry.name}, which is no feature: {expected}")
         if missing:

@@ -63,7 +63,11 @@ def read_candidates(
 
 
 def read_raw(
-    path: PathLike, order: Sequence[str] | None = None, watch: Watch = unwatched, *, data: bytes | None = None
+    path: PathLike,
+    order: Sequence[str] | None = None,
+    watch: Watch = unwatched,
+    *,
+    data: bytes | bytearray | None = None,
 ) -> Iterator[tuple[int, RawCandidate]]:
     """The numbered lines of a list as they stand; ``order`` names the segments of plain output, a line each.
 

@@ -59,7 +59,7 @@ def read_lines(path: PathLike) -> Iterator[tuple[int, str]]:
             raise InputError(path, number + 1, f"expected a whole gzip file: {error}") from None
 
 
-def read_bytes(path: PathLike) -> bytes:
+def read_bytes(path: PathLike) -> bytearray:
     """A whole file, checked: UTF-8 without NULs; a byte order mark at its beginning is left out."""
     data = bytearray()
     with _open_bytes(path) as stream:
@@ -72,7 +72,7 @@ def read_bytes(path: PathLike) -> bytes:
     _check_utf8(path, data)
     if (nul := data.find(b"\0")) >= 0:
         raise InputError(path, data.count(b"\n", 0, nul) + 1, "expected text, found a NUL character")
-    return bytes(data)
+    return data
 
 
 def _check_utf8(path: PathLike, data: bytearray) -> None:

@@ -72,13 +72,11 @@ class Bleu:
         starts = np.unique(candidates.segments[first], return_index=True)[1]
         names = [candidates[int(first[start])].segment for start in starts]
         references = _Texts([text for name in names for text in self.references[name]])
-        rows = np.zeros((len(candidates), COLUMNS), np.int64)
         offsets = np.append(starts, len(first)).astype(np.int64)
-        counted = np.zeros((len(first), COLUMNS), np.int64)
+        rows = np.zeros((len(first), COLUMNS), np.int64)
         texts = candidates.texts[first]
-        _count_all(references, self.references.count, candidates.buffer, texts, offsets, counted)
-        rows[first] = counted
-        return rows[candidates.equals]
+        _count_all(references, self.references.count, candidates.buffer, texts, offsets, rows)
+        return rows if len(first) == len(candidates) else rows[np.searchsorted(first, candidates.equals)]
 
     def score(self, sums: Ints) -> Floats:
         """Corpus BLEU of each row, from 0 to 100.

@@ -1,7 +1,10 @@
 """Restarts on a real Dask cluster of two workers on this machine."""
 
+import json
+
 import numpy as np
 import pytest
+from commands import run
 
 from mert.cluster import dask_executor
 from mert.lists import arrange
@@ -53,3 +56,14 @@ def test_a_scheduler_that_is_not_there():
     expected = "--dask tcp://127.0.0.1:1: no scheduler answers"
     with pytest.raises(RyptError, match=expected), dask_executor("tcp://127.0.0.1:1", timeout=1):
         pass
+
+
+def test_the_command_line_tunes_on_a_cluster(capsys, cluster, demo_campaign):
+    common = [
+        "tune", demo_campaign / "nbest.en", "--references", demo_campaign / "reference.en", "--restarts", 4, "--json",
+        "--weights", demo_campaign / "weights.init",
+    ]  # fmt: skip
+    there = run(capsys, *common, "--dask", cluster.scheduler_address)
+    here = run(capsys, *common)
+    assert there[0] == 0, there[2]
+    assert json.loads(there[1])["weights"] == json.loads(here[1])["weights"]

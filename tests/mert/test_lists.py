@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mert import lists as lists_module
+from mert import columns
 from mert.lists import arrange, read_lists, segment_number
 from rypt.records import RawCandidate
 from rypt.text import InputError, RyptError
@@ -159,7 +159,7 @@ def test_a_glued_feature_may_be_absent_and_is_zero(tmp_path):
 
 @pytest.mark.parametrize("form", ["bars", "json"])
 def test_too_many_features_must_be_named(tmp_path, monkeypatch, form):
-    monkeypatch.setattr(lists_module, "MAX_DENSE", 3)
+    monkeypatch.setattr(columns, "MAX_DENSE", 3)
     features = {"a": 1.0, "b_0": 2.0, "b_1": 3.0, "c": 4.0}
     text = f"0 ||| x ||| {' '.join(f'{k}={v}' for k, v in features.items())}\n"
     if form == "json":

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mert.search import best_step
+from mert.metrics.bleu import Bleu
+from mert.references import References
+from mert.search import Window, best_step, choose, winners
 
 RATIO_COLUMNS = 2
 
@@ -15,6 +17,18 @@ RATIO_COLUMNS = 2
 def ratio(sums):
     """A metric that is not linear: a share, as RYPT is one."""
     return sums[:, 0] / np.maximum(sums[:, 1], 1)
+
+
+BLEU = {smooth: Bleu(References([["a"]]), smooth_method=smooth).score for smooth in ("exp", "none")}
+
+
+@st.composite
+def bleu_stats(draw):
+    """The statistics of one candidate: lengths, falling matches, totals."""
+    length, reference = draw(st.integers(1, 9)), draw(st.integers(1, 9))
+    matches = sorted((draw(st.integers(0, max(0, length - n))) for n in range(4)), reverse=True)
+    totals = [max(0, length - n) for n in range(4)]
+    return [length, reference, *(min(m, t) for m, t in zip(matches, totals, strict=True)), *totals]
 
 
 @st.composite
@@ -30,15 +44,23 @@ def problems(draw):
     return offsets, slopes, intercepts, stats
 
 
-def search(offsets, slopes, intercepts, stats, low=-np.inf, high=np.inf):
-    return best_step(offsets, slopes, intercepts, stats, ratio, low, high)
+@st.composite
+def bleu_problems(draw):
+    """The same lines with the statistics of BLEU."""
+    offsets, slopes, intercepts, _ = draw(problems())
+    size = len(slopes)
+    return offsets, slopes, intercepts, np.array(draw(st.lists(bleu_stats(), min_size=size, max_size=size)), np.int64)
 
 
-def score_at(offsets, slopes, intercepts, stats, t):
+def search(offsets, slopes, intercepts, stats, low=-np.inf, high=np.inf, *, metric=ratio, window=None):
+    return best_step(offsets, slopes, intercepts, stats, metric, low, high, window)
+
+
+def score_at(offsets, slopes, intercepts, stats, t, metric=ratio):
     """The score of the winners at one place; the first of equals wins."""
     values = slopes * t + intercepts
     chosen = [a + int(np.argmax(values[a:b])) for a, b in itertools.pairwise(offsets)]
-    return float(ratio(stats[chosen].sum(axis=0, keepdims=True))[0])
+    return float(metric(stats[chosen].sum(axis=0, keepdims=True))[0])
 
 
 def places(offsets, slopes, intercepts, low=-np.inf, high=np.inf):
@@ -56,7 +78,7 @@ def places(offsets, slopes, intercepts, low=-np.inf, high=np.inf):
     return [(x + y) / 2 for x, y in itertools.pairwise(ends)]
 
 
-@settings(max_examples=400)
+@settings(max_examples=300)
 @given(problems())
 def test_equals_brute_force(problem):
     offsets, slopes, intercepts, _stats = problem
@@ -64,6 +86,24 @@ def test_equals_brute_force(problem):
     best = max(score_at(*problem, t) for t in places(offsets, slopes, intercepts))
     assert step.score == pytest.approx(best, abs=1e-12)
     assert score_at(*problem, step.length) == pytest.approx(best, abs=1e-12)
+
+
+@settings(max_examples=200)
+@given(bleu_problems(), st.sampled_from(list(BLEU)))
+def test_equals_brute_force_for_bleu(problem, smooth):
+    offsets, slopes, intercepts, _stats = problem
+    step = search(*problem, metric=BLEU[smooth])
+    best = max(score_at(*problem, t, BLEU[smooth]) for t in places(offsets, slopes, intercepts))
+    assert step.score == pytest.approx(best, rel=1e-12)
+    assert score_at(*problem, step.length, BLEU[smooth]) == pytest.approx(best, rel=1e-12)
+
+
+@settings(max_examples=150)
+@given(problems())
+def test_the_score_here_is_that_right_of_no_step(problem):
+    offsets, slopes, intercepts, _stats = problem
+    right = next(t for t in places(offsets, slopes, intercepts, 0.0))
+    assert search(*problem).here == pytest.approx(score_at(*problem, right), abs=1e-12)
 
 
 @settings(max_examples=150)
@@ -123,3 +163,119 @@ def test_of_equal_intervals_no_step_is_taken_when_none_is_needed():
     offsets = np.array([0, 2], np.int64)
     step = search(offsets, np.array([0.0, 1.0]), np.array([0.0, -5.0]), np.array([[1, 2], [1, 2]], np.int64))
     assert step.length == 0.0
+
+
+def smoothed(scores, window):
+    """Window by window, in plain words."""
+    reach = [scores[max(0, i - window.size) : i + window.size + 1] for i in range(len(scores))]
+    return [min(part) if window.kind == "min" else sum(part) / len(part) for part in reach]
+
+
+windows = st.builds(Window, st.sampled_from(["min", "average"]), st.integers(1, 3))
+
+
+@settings(max_examples=200)
+@given(problems(), windows)
+def test_a_window_smooths_over_intervals_with_a_width(problem, window):
+    step = search(*problem, window=window)
+    inside, kept = changes(*problem)
+    scores = smoothed([score_at(*problem, t) for t in kept], window)
+    assert step.score == pytest.approx(max(scores), abs=1e-12)
+    taken = int(np.searchsorted(inside, step.length, "right"))
+    assert step.length not in inside
+    assert scores[taken] == pytest.approx(max(scores), abs=1e-12)
+    assert step.here == pytest.approx(scores[int(np.searchsorted(inside, 0.0, "right"))], abs=1e-12)
+
+
+def changes(offsets, slopes, intercepts, stats):
+    """Where any winner changes, found by comparing the winners of neighbouring places; and a place in each interval."""
+
+    def lines(t):
+        values = slopes * t + intercepts
+        found = [a + int(np.argmax(values[a:b])) for a, b in itertools.pairwise(offsets)]
+        return [(slopes[i], intercepts[i]) for i in found]
+
+    tried = places(offsets, slopes, intercepts)
+    crossings = set()
+    for a, b in itertools.pairwise(offsets):
+        for i, j in itertools.combinations(range(a, b), 2):
+            if slopes[i] != slopes[j]:
+                crossings.add((intercepts[j] - intercepts[i]) / (slopes[i] - slopes[j]))
+    points, kept = [], [tried[0]]
+    for (left, right), point in zip(itertools.pairwise(tried), sorted(crossings), strict=True):
+        if lines(left) != lines(right):
+            points.append(point)
+            kept.append(right)
+    return points, kept
+
+
+def test_a_window_prefers_a_plateau_to_a_spike():
+    offsets = np.array([0, 5], np.int64)
+    slopes, intercepts = np.arange(5.0), -np.array([0.0, 1.0, 3.0, 6.0, 10.0])  # winners change at 1, 2, 3, 4
+    stats = np.array([[1, 10], [9, 10], [2, 10], [6, 10], [6, 10]], np.int64)
+    problem = (offsets, slopes, intercepts, stats)
+    assert search(*problem).length == 1.5
+    step = search(*problem, window=Window("min", 1))
+    assert (step.score, step.length > 4) == (0.6, True)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=9), windows)
+def test_smoothing_is_what_it_says(scores, window):
+    assert window.smooth(np.array(scores)).tolist() == pytest.approx(smoothed(scores, window), abs=1e-12)
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.integers(-4, 4).map(float), max_size=6).map(sorted),
+    st.data(),
+    st.sampled_from([-np.inf, -3.5, -2.0, 0.0]),
+    st.sampled_from([np.inf, 3.5, 2.0, 0.25]),
+)
+def test_the_interval_that_is_chosen(points, data, low, high):
+    size = len(points) + 1
+    scores = data.draw(st.lists(st.integers(0, 2).map(float), min_size=size, max_size=size))
+    ends = [-np.inf, *points, np.inf]
+    cut = [(max(a, low), min(b, high)) for a, b in itertools.pairwise(ends)]
+    open_ones = [i for i, (a, b) in enumerate(cut) if a < b]
+    chosen, length = choose(np.array(points), np.array(scores), low, high)
+    best = max(scores[i] for i in open_ones)
+    equal = [i for i in open_ones if scores[i] == best]
+    assert chosen in equal
+    a, b = cut[chosen]
+    assert a < length < b
+    around = [i for i in equal if cut[i][0] < 0 < cut[i][1]]
+    if around:
+        assert (chosen, length) == (around[0], 0.0)
+        return
+    widths = [cut[i][1] - cut[i][0] for i in equal]
+    assert b - a == max(widths)
+    assert chosen == equal[int(np.argmax(widths))]
+    if np.isfinite(b - a):
+        assert length == (a + b) / 2
+
+
+def test_bounds_that_leave_nothing_give_no_step():
+    assert choose(np.array([1.0]), np.array([0.0, 1.0]), 2.0, 2.0)[0] == -1
+    offsets = np.array([0, 2], np.int64)
+    step = search(offsets, np.array([0.0, 1.0]), np.zeros(2), np.array([[1, 2], [2, 2]], np.int64), 3.0, 3.0)
+    assert (step.length, step.score) == (0.0, -np.inf)
+
+
+@given(problems())
+def test_winners_are_the_first_of_the_highest(problem):
+    offsets, slopes, _, _ = problem
+    chosen = np.empty(len(offsets) - 1, np.int64)
+    winners(offsets, slopes, chosen)
+    assert chosen.tolist() == [a + int(np.argmax(slopes[a:b])) for a, b in itertools.pairwise(offsets)]
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(2, 30))
+def test_arbitrary_numbers_equal_brute_force(seed, segments, candidates):
+    """Lines as features make them, with all 53 bits."""
+    rng = np.random.default_rng(seed)
+    size = segments * candidates
+    offsets = np.arange(0, size + 1, candidates).astype(np.int64)
+    problem = (offsets, rng.normal(size=size), rng.normal(size=size), rng.integers(0, 9, size=(size, 2)))
+    best = max(score_at(*problem, t) for t in places(*problem[:3]))
+    assert search(*problem).score == pytest.approx(best, abs=1e-12)

@@ -195,3 +195,21 @@ def test_a_list_that_cannot_be_kept_is_told(folder, tmp_path):
 
     with pytest.raises(InputError, match=r"run1\.nbest:1: expected UTF-8, found byte 0xff"):
         tune(plan_for(folder), FunctionDecoder(cut), tmp_path / "run")
+
+
+def test_held_sparse_features_and_features_that_come_late(folder, tmp_path):
+    """A sparse weight decides what was decoded; a glued feature that only a later list has starts from its weight."""
+    (folder / "weights").write_text("lm 1.0\nWT_a~b 5.0\nlate 0.25\n")
+    lists = [
+        "0 ||| x y ||| lm=2 ||| 0\n0 ||| {0} ||| lm=1 WT_a~b= 1 ||| 0\n1 ||| {1} ||| lm=3 ||| 0\n",
+        "0 ||| x y ||| lm=2 late=1 ||| 0\n0 ||| y ||| lm=1 late=2 ||| 0\n1 ||| z ||| lm=1 ||| 0\n",
+    ]
+    references = [toy.pool(segment)[0] for segment in range(2)]
+
+    def decode(iteration, weights, nbest):
+        nbest.write_text(lists[iteration - 1].format(*references))
+
+    run = tune(plan_for(folder, max_iterations=2, keep="last"), FunctionDecoder(decode), tmp_path / "run")
+    assert run.iterations[0].decoded == pytest.approx(100)
+    assert set(run.iterations[0].used) == {"lm"}
+    assert set(run.iterations[1].weights) == {"lm", "late"}

@@ -35,7 +35,7 @@ def test_a_run_with_a_decoder(folder):
     assert list(run.weights) == list(zmert_set.NAMES)
     assert (folder / "dec_cfg.txt").read_text() == zmert_set.TEMPLATE
     lm, tm, wp = (java_number(value) for value in run.weights.values())
-    final = f"# of the decoder\nlm score {lm}\nthreads 4\ntm {tm}\nwp {wp}\n"
+    final = f"# of the decoder\nlm score {lm}\nthreads 4\ntmx 5\ntm {tm}\nwp {wp}\n"
     assert (folder / "dec_cfg.txt.ZMERT.final").read_text() == final
     assert (folder / "dec_cfg.txt.ZMERT.it1").read_text().endswith("tm 1.0\nwp 0.2\n")
     saved = {f"{stem}.ZMERT.it{n}" for stem in ("dec_cfg.txt", "output.nbest") for n in range(1, last.number + 1)}
@@ -256,7 +256,7 @@ def test_a_run_with_other_files_is_not_resumed(folder, name):
         tune(asked.plan, asked.decoder, asked.folder)
     changed = folder / name
     changed.write_text(changed.read_text().replace("the", "a") + ("# more\n" if name != "ref" else ""))
-    with pytest.raises(RyptError, match=r"another decoder|remove one of the two"):
+    with pytest.raises(RyptError, match=r"another (decoder|references)|remove one of the two"):
         go(path)
 
 
@@ -439,6 +439,22 @@ def test_a_configuration_that_is_not_there(tmp_path, capsys):
     code, out, err = run_command(capsys, "tune", "--zmert", tmp_path / "nowhere")
     assert (code, out) == (1, "")
     assert "nowhere: No such file" in err
+
+
+def test_defaults(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "ref").rename("reference.txt")
+    (folder / "empty.txt").write_text("-cmd decoder.py\n")
+    asked = ask("empty.txt", now=77)
+    plan, lists = asked.plan, asked.decoder.lists
+    assert (plan.recipe.restarts, plan.recipe.seed, plan.recipe.threads) == (19, 77, 1)
+    assert (plan.max_iterations, plan.previous, plan.still) == (20, 20, Stillness(None, 3, 5))
+    assert (lists.rules.size, lists.rules.method, lists.output.name) == (100, 1, "output.nbest")
+    assert asked.decoder.config.path.name == "dec_cfg.txt"
+    assert asked.final is None
+    assert plan.metric.signature.startswith("BLEU|nrefs:1|")
+    threads = ask(write_config(folder, "-cmd decoder.py\n-thrCnt 3", r="reference.txt", ipi=1)).plan.recipe
+    assert (threads.threads, threads.restarts) == (3, 0)
 
 
 def test_negative_seeds_are_seeds(folder):

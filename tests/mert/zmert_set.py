@@ -17,7 +17,7 @@ tm ||| 1.0 Opt -Inf +Inf -1 1
 wp ||| 0.2 Opt -Inf +Inf -1 1
 normalization = LNorm 1 1
 """
-TEMPLATE = "# of the decoder\nlm score 7\nthreads 4\ntm 7\nwp 7\n"
+TEMPLATE = "# of the decoder\nlm score 7\nthreads 4\ntmx 5\ntm 7\nwp 7\n"
 CONFIG = "-dir {folder}\n-r ref\n-txtNrm 0\n-seed 3\n-ipi 3\n-N 4\n"
 SCRIPT = """#!{python}
 import json, os, sys

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from rypt.text import InputError, open_binary_input, open_binary_output, open_output, read_lines, tokenize
+from rypt.text import InputError, open_binary_input, open_binary_output, open_output, read_bytes, read_lines, tokenize
 
 
 def test_lines_end_at_lf_only_and_lose_their_ends(tmp_path):
@@ -38,6 +38,62 @@ def test_bad_bytes_are_named(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         list(read_lines(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["x", "x.gz"])
+def test_a_whole_file_is_its_bytes_without_the_mark_at_its_beginning(tmp_path, name):
+    text = "\ufeffa\r\n\u2028\x0b \ufeff\n\n\U0001f600"
+    (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    assert read_bytes(tmp_path / name) == text[1:].encode()
+    (tmp_path / name).write_bytes(gzip.compress(b"") if name.endswith(".gz") else b"")
+    assert read_bytes(tmp_path / name) == b""
+
+
+def test_a_whole_file_can_be_standard_input(tmp_path, monkeypatch):
+    (tmp_path / "x").write_bytes(b"a\nb")
+    with open(tmp_path / "x") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert read_bytes("-") == b"a\nb"
+
+
+PIECE = 1 << 22
+
+
+@pytest.mark.parametrize("size", [PIECE - 2, PIECE - 1, PIECE, PIECE + 1])
+def test_letters_may_lie_across_the_pieces_that_are_checked(tmp_path, size):
+    data = b"a\n" * (size // 2) + b"b" * (size % 2) + "€".encode() + b"\nc\n"
+    (tmp_path / "x").write_bytes(data)
+    assert read_bytes(tmp_path / "x") == data
+    cut = data[: size + 2] + b"\nc\n"
+    (tmp_path / "x").write_bytes(cut)
+    with pytest.raises(InputError, match=rf"x:{size // 2 + 1}: expected UTF-8, found byte 0xe2"):
+        read_bytes(tmp_path / "x")
+    (tmp_path / "x").write_bytes(data[: size + 2])
+    with pytest.raises(InputError, match=rf"x:{size // 2 + 1}: expected UTF-8, found byte 0xe2"):
+        read_bytes(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x", b"a\nb\xff\n", r"x:2: expected UTF-8, found byte 0xff"),
+        ("x", b"a\n\nb\0", r"x:3: expected text, found a NUL character"),
+        ("x", b"\xed\xa0\x80", r"x:1: expected UTF-8, found byte 0xed"),
+        ("x.gz", gzip.compress(b"a\n" * 50_000)[:-20], r"x\.gz:\d+: expected a whole gzip file"),
+        ("x.gz", gzip.compress(b"a\n")[:-4] + b"abcd", r"x\.gz:\d+: expected a whole gzip file"),
+        ("x.gz", b"not gzip at all", r"x\.gz:1: expected a whole gzip file"),
+        ("x.gz", b"", r"x\.gz: expected a whole gzip file, found an empty one"),
+    ],
+)
+def test_bad_bytes_of_a_whole_file_are_named(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_bytes(tmp_path / name)
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(InputError, match="Is a directory"):
+        read_bytes(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["out", "out.gz"])

@@ -1,0 +1,55 @@
+"""Constraints on the command line."""
+
+import numpy as np
+import pytest
+
+from mert.limits import Limits, read_window
+from mert.search import Window
+from mert.weights import default_weights
+from rypt.text import RyptError
+
+NAMES = ("LM0", "TM0_0", "TM0_1", "WordPenalty0")
+
+
+def limits(**given):
+    said = {"only": (), "fix": (), "bound": (), "ranges": (), "tie": (), "norm": None, **given}
+    return Limits(**said).constraints(NAMES, default_weights(NAMES, np.ones(4)))
+
+
+def test_a_label_stands_for_all_its_values():
+    found = limits(fix=["TM0"], bound=["LM0=0..1", "WordPenalty0=..0"], ranges=["LM0=0.2..0.4"], tie=["LM0,TM0_1"])
+    assert found.fixed == {"TM0_0", "TM0_1"}
+    assert found.bounds == {"LM0": (0, 1), "WordPenalty0": (-np.inf, 0)}
+    assert found.ranges == {"LM0": (0.2, 0.4)}
+    assert found.tied == (("LM0", "TM0_1"),)
+    assert limits(only=["TM0"]).only == {"TM0_0", "TM0_1"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"fix": ["TM1"]}, "TM1 is no feature; there are LM0, TM0_0, TM0_1, WordPenalty0"),
+        ({"bound": ["LM0"]}, "--bound LM0: expected FEATURE=LOW..HIGH"),
+        ({"bound": ["LM0=a..b"]}, "--bound LM0=a..b: expected FEATURE=LOW..HIGH"),
+        ({"norm": "l3"}, "--norm l3: expected none, l1, l2, max, or FEATURE=VALUE above 0"),
+        ({"norm": "LM0=-1"}, "--norm LM0=-1: expected none"),
+    ],
+)
+def test_mistakes_are_told(given, message):
+    with pytest.raises(RyptError) as caught:
+        limits(**given)
+    assert message in str(caught.value)
+
+
+def test_norms():
+    assert limits().normalization is None
+    assert str(limits(norm="max").normalization) == "max"
+    assert str(limits(norm="LM0=2").normalization) == "LM0=2"
+
+
+def test_windows():
+    assert read_window(None) is None
+    assert read_window("min:3") == Window("min", 3)
+    for text in ("median:3", "min", "min:0", "average:x"):
+        with pytest.raises(RyptError, match="expected min:SIZE or average:SIZE"):
+            read_window(text)

@@ -1,0 +1,121 @@
+"""The authors' own Mechanical Turk labels as a results CSV: imported, their careless workers found and excluded."""
+
+import csv
+import gzip
+import io
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hits.agreement import agreement, mean_pairwise_kappa, share_agreeing
+from hits.dawid_skene import dawid_skene, majority_labels
+from hits.quality import campaign_numbers, worker_reports
+from hits.results import Results, counted_answers
+from hits.results_csv import export_results, import_results, write_rows
+from hits.verdicts import Verdict
+from rypt.database import JudgmentDatabase
+from rypt.records import Segment
+
+pytestmark = pytest.mark.real
+CARELESS = {"w01", "w03"}
+
+
+def read_pilot(path: Path) -> dict[tuple[str, str], list[dict[str, str]]]:
+    """The labels of each hit and worker."""
+    found: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            found[row["hit"], row["worker"]].append(row)
+    return found
+
+
+@pytest.fixture(scope="module")
+def results(real_data: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """The pilot, by way of a results CSV; a blank is an empty cell."""
+    folder = tmp_path_factory.mktemp("pilot")
+    rows = []
+    slots: dict[str, dict[tuple[str, int], int]] = defaultdict(dict)  # 35 pages show a phrase twice
+    for (hit, worker), labels in read_pilot(real_data("hmert2009") / "judgments.tsv.gz").items():
+        first = labels[0]
+        row = {"HITId": hit, "AssignmentId": f"{hit}-{worker}", "WorkerId": worker, "Reward": "$0.02"}
+        row |= {"AssignmentStatus": first["status"], "WorkTimeInSeconds": first["seconds"]}
+        row |= {"Input.segment": first["i"], "Input.first": first["j"], "Input.last": first["k"]}
+        seen: Counter[str] = Counter()
+        for label in labels:
+            phrase = label["candidate_substring"]
+            slot = slots[hit].setdefault((phrase, seen[phrase]), len(slots[hit]) + 1)
+            seen[phrase] += 1
+            row[f"Input.phrase_{slot}"] = phrase
+            row[f"Answer.label_{slot}"] = {"NOTSURE": "NOT_SURE", "BLANK": ""}.get(label["label"], label["label"])
+        rows.append(row)
+    alternatives = max(map(len, slots.values()))
+    with open(folder / "results.csv", "w", encoding="utf-8") as stream:
+        inputs = ["segment", "first", "last", *(f"phrase_{i}" for i in range(1, alternatives + 1))]
+        write_rows(stream, inputs, [f"label_{i}" for i in range(1, alternatives + 1)], rows)
+    db = JudgmentDatabase(folder / "pilot.db")
+    db.add_segments([Segment(str(i), " ".join(["x"] * 80)) for i in range(2051)])
+    found = Results(db)
+    added = import_results(found, folder / "results.csv")
+    assert (added.assignments, added.unanswered) == (len(rows), 3)
+    assert found.rows("SELECT count(*) FROM label_answers") == [(1700,)]
+    stream = io.StringIO()
+    export_results(found, stream)
+    assert stream.getvalue() == (folder / "results.csv").read_text(encoding="utf-8")
+    return found
+
+
+def test_the_two_workers_who_said_yes_to_everything_are_bad_and_no_other(results: Results) -> None:
+    found = {report.worker: report for report in worker_reports(results)}
+    assert {worker for worker, report in found.items() if report.verdict == Verdict.BAD} == CARELESS
+    assert found["w02"].answers == 762
+    assert found["w03"].shares["YES"] == pytest.approx(597 / 598)
+    assert found["w03"].reasons[0].startswith("YES to 100% of 598")
+
+
+def test_without_them_workers_agree(results: Results) -> None:
+    db = results.db
+    before = agreement(counted_answers(db), at_least=2, of=2)
+    for worker in CARELESS:
+        db.exclude(worker, "YES to everything")
+    after = agreement(counted_answers(db), at_least=2, of=2)
+    for worker in CARELESS:
+        db.include(worker)
+    assert after.same > before.same + 0.15
+    assert before.alpha < 0 < 0.25 < after.alpha
+    assert mean_pairwise_kappa(counted_answers(db)) == before.kappa
+
+
+def test_the_agreement_of_two_votes_is_what_the_data_says_of_itself(results: Results) -> None:
+    """47 % of the keys with two votes, 71 % without the two workers and without those who were not sure."""
+    votes = [
+        ((segment, start, stop, phrase), (worker, number), label)
+        for number, (segment, start, stop, phrase, label, worker) in enumerate(
+            results.rows("""
+                SELECT l.segment, l.start, l.stop, l.phrase, l.label, a.worker
+                FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
+            """)
+        )
+    ]
+    sure = [vote for vote in votes if vote[1][0] not in CARELESS and vote[2] in ("YES", "NO")]
+    assert share_agreeing(votes, at_least=2, of=2) == pytest.approx(0.472, abs=0.001)
+    assert share_agreeing(sure, at_least=2, of=2) == pytest.approx(0.705, abs=0.001)
+
+
+def test_dawid_and_skene_see_through_them_and_the_majority_does_not(results: Results) -> None:
+    answers = counted_answers(results.db)
+    careful = majority_labels([answer for answer in answers if answer[1] not in CARELESS])
+    weighed, voted = dawid_skene(answers).decided(), majority_labels(answers)
+
+    def right(decided: dict[object, object]) -> float:
+        return sum(decided[key] == label for key, label in careful.items()) / len(careful)
+
+    assert right(weighed) > right(voted) + 0.2
+
+
+def test_numbers(results: Results) -> None:
+    numbers = campaign_numbers(results)
+    assert (numbers.workers, numbers.hits) == (12, 133)
+    assert numbers.yes + numbers.no + numbers.not_sure == pytest.approx(1)
+    assert 300 < numbers.labels_per_hour < 2000
