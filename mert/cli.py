@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from rypt.cli import JSON, QUIET, progress, talk, watcher
+from rypt.text import RyptError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -368,3 +368,12 @@ def test_an_output_that_cannot_be_written_is_named(capsys, small, tmp_path):
     code, _, err = run(capsys, "tune", small / "list", *options)
     assert code == 1
     assert "out: No such file or directory" in err
+
+
+@pytest.mark.parametrize("option", ["-o", "--plot"])
+def test_a_folder_that_is_not_there_is_noticed_before_the_work(capsys, demo, tmp_path, option):
+    folder = demo[1]
+    decoder = ["--decoder", "touch {weights} {nbest} ran", "--weights", folder / "weights.init"]
+    place = tmp_path / "nowhere" / "out.svg"
+    code, _, err = run(capsys, "tune", *decoder, "--references", folder / "reference.en", option, place)
+    assert (code, err) == (1, f"rypt: {place}: there is no folder to write it to\n")
