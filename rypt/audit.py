@@ -109,6 +109,8 @@ def summary(db: JudgmentDatabase) -> dict[str, Any]:
             "segments": one("SELECT count(*) FROM segments"),
             "without_parse": one("SELECT count(*) FROM segments WHERE tree IS NULL"),
             "judgments": judgments,
+            "of_these_count": one(f"SELECT count(*) FROM {db.counted}"),
+            "excluded_workers": len(db.excluded()),
             "keys": one("SELECT count(*) FROM votes"),
             "labels": dict(db.db.execute("SELECT label, count(*) FROM judgments GROUP BY label").fetchall()),
             "sources": dict(db.db.execute("SELECT source, count(*) FROM judgments GROUP BY source").fetchall()),

@@ -72,6 +72,8 @@ class JudgmentDatabase:
         if not self.readonly:
             self._prepare(case or "lower")
         self.case = self._setting("case")
+        views = self.db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'counted'").fetchone()[0]
+        self.counted = "counted" if views else "judgments"  # one of an older rypt, opened for reading
         if case and case != self.case:
             message = f"compares phrases with case:{self.case}; case:{case} needs a database of its own"
             raise DatabaseError(self.path, message)
@@ -250,7 +252,7 @@ class JudgmentDatabase:
         workers: Collection[str] | None = None,
         origins: Collection[str] | None = None,
     ) -> list[Votes]:
-        """The judgments of each key, counted; of one segment, of these workers, of these origins, or all."""
+        """The judgments of each key that count, summed; of one segment, of these workers, of these origins, or all."""
         conditions = {"segment": None if segment is None else [segment], "worker": workers, "origin": origins}
         where: list[str] = ["1"]
         values: list[str] = []
@@ -259,7 +261,7 @@ class JudgmentDatabase:
                 where.append(f"{column} IN (SELECT value FROM json_each(?))")
                 values.append(json.dumps(list(allowed)))
         sql = f"""
-            SELECT segment, start, stop, phrase, {VOTE_SUMS} FROM judgments
+            SELECT segment, start, stop, phrase, {VOTE_SUMS} FROM {self.counted}
             WHERE {" AND ".join(where)} GROUP BY segment, start, stop, phrase
         """
         with self.errors():
@@ -272,3 +274,26 @@ class JudgmentDatabase:
             [segment, *span, phrase_key(phrase, self.case)],
         ).fetchone()
         return Label(row[0]) if row else None
+
+    def exclude(self, worker: str, reason: str, now: int | None = None) -> bool:
+        """Let no judgment of a worker count, those that come later included; they stay. True when this is news.
+
+        >>> db = JudgmentDatabase(":memory:")
+        >>> db.exclude("A1B2", "answers YES to everything"), db.excluded(), db.include("A1B2"), db.excluded()
+        (True, {'A1B2': 'answers YES to everything'}, True, {})
+        """
+        with self.writing():
+            values = [worker, one_line(reason), now]
+            return self.db.execute("INSERT OR IGNORE INTO excluded_workers VALUES (?, ?, ?)", values).rowcount == 1
+
+    def include(self, worker: str) -> bool:
+        """Let an excluded worker's judgments count again; True when this is news."""
+        with self.writing():
+            return self.db.execute("DELETE FROM excluded_workers WHERE worker = ?", [worker]).rowcount == 1
+
+    def excluded(self) -> dict[str, str]:
+        """The excluded workers and why."""
+        with self.errors():
+            if self.counted == "judgments":
+                return {}
+            return dict(self.db.execute("SELECT worker, reason FROM excluded_workers ORDER BY worker").fetchall())

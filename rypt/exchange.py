@@ -301,7 +301,10 @@ def _publish(scratch: Path, path: Path) -> None:
 
 
 def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False) -> Merged:
-    """Take over everything of another database: each judgment once; texts that differ stop it, nothing changed."""
+    """Take over everything of another database: each judgment once; texts that differ stop it, nothing changed.
+
+    A worker excluded in either is excluded in the result.
+    """
     with JudgmentDatabase(other, readonly=True) as second:
         if second.case != db.case:
             raise DatabaseError(other, f"compares phrases with case:{second.case}, {db.path} with case:{db.case}")
@@ -314,6 +317,8 @@ def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False)
             values = ", ".join("?" * len(COLUMNS.split(",")))
             db.db.conn.executemany(f"INSERT INTO judgments ({COLUMNS}) VALUES ({values}) {KEEP_BOTH}", rows)
             added = db.count() - before
+            excluded = ((worker, reason, None) for worker, reason in second.excluded().items())
+            db.db.conn.executemany("INSERT OR IGNORE INTO excluded_workers VALUES (?, ?, ?)", excluded)
     return Merged(added, total - added, new_segments, conflicts)
 
 

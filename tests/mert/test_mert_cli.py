@@ -363,13 +363,6 @@ def test_a_truncated_gzip_file_is_named(capsys, small, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_an_output_that_cannot_be_written_is_named(capsys, small, tmp_path):
-    options = ["--references", small / "refs", "--restarts", "0", "-q", "-o", tmp_path / "no" / "out"]
-    code, _, err = run(capsys, "tune", small / "list", *options)
-    assert code == 1
-    assert "out: No such file or directory" in err
-
-
 @pytest.mark.parametrize("option", ["-o", "--plot"])
 def test_a_folder_that_is_not_there_is_noticed_before_the_work(capsys, demo, tmp_path, option):
     folder = demo[1]

@@ -148,6 +148,8 @@ def test_the_summary_counts_everything(db: JudgmentDatabase, tmp_path: Path) -> 
         "segments": 2,
         "without_parse": 1,
         "judgments": 6,
+        "of_these_count": 6,
+        "excluded_workers": 0,
         "keys": 3,
         "labels": {"YES": 4, "NO": 1, "NOT_SURE": 1},
         "sources": {"import": 5, "simulation": 1},

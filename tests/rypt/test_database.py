@@ -390,3 +390,63 @@ def test_a_phrase_is_one_line_however_it_is_added() -> None:
     with suppress(FormatError):  # to refuse it is as good
         db.add([judgment(phrase="the\npatient\x00")])
     assert [j.phrase for j in db.judgments()] in (["the patient"], [])
+
+
+# What counts
+
+
+def test_of_a_workers_answers_in_hits_the_last_counts_and_all_are_kept() -> None:
+    given = [
+        judgment(Label.YES, origin="h1", source="hit", time=5),
+        judgment(Label.NO, origin="h0", source="hit", time=9),
+        judgment(Label.NOT_SURE, origin="h2", source="hit", time=7),
+        judgment(Label.NOT_SURE, origin="h3", source="hit", time=11, weight=0.0),  # rejected, replaces nothing
+    ]
+    for order in permutations(given):
+        db = database(":memory:", *order)
+        assert db.votes() == [Votes("s", NP, "the patient", 0, 1, 0)]
+        assert db.db.execute("SELECT label, judgments FROM labels").fetchall() == [("NO", 1)]
+        assert db.count() == 4
+    db.add([judgment(Label.YES, "v", origin="h1", source="hit"), judgment(Label.YES, origin="file", time=1)])
+    assert db.votes() == [Votes("s", NP, "the patient", 2, 1, 0)]  # another worker, and an import: both count
+
+
+def test_excluded_workers_do_not_count_anywhere_until_they_are_included(tmp_path: Path) -> None:
+    with database(tmp_path / "j.db", judgment(worker="bad"), judgment(Label.NO, "good")) as db:
+        db.add([judgment(worker="bad", phrase="a patient")])
+        assert db.exclude("bad", "YES to\neverything", 7)
+        assert db.votes() == db.votes("s") == db.votes(workers=["good", "bad"]) == [
+            Votes("s", NP, "the patient", 0, 1, 0)
+        ]  # fmt: skip
+        assert (db.label("s", NP, "the patient"), db.label("s", NP, "a patient")) == (Label.NO, None)
+        assert (db.count(), len(list(db.judgments()))) == (3, 3)
+    with JudgmentDatabase(tmp_path / "j.db", readonly=True) as db:
+        assert (len(db.votes()), db.excluded()) == (1, {"bad": "YES to everything"})
+        with pytest.raises(DatabaseError, match="readonly"):
+            db.include("bad")
+    with JudgmentDatabase(tmp_path / "j.db") as db:
+        assert db.include("bad")
+        assert (len(db.votes()), db.excluded()) == (2, {})
+
+
+def test_a_database_of_the_first_version_is_read_as_it_is_and_brought_up_to_date_when_written(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    with database(path, judgment(worker="w1"), judgment(Label.NO, "w2", weight=0.5)) as db:
+        votes = db.votes()
+        old = Database(memory=True)
+        next(m for m in migrations.pending(old) if m.name.startswith("m001")).fn(old)
+        views = dict(old.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'").fetchall())
+        for name in ("labels", "votes", "counted"):
+            db.db.execute(f"DROP VIEW {name}")
+        db.db.execute("DROP TABLE excluded_workers")
+        for sql in views.values():
+            db.db.execute(sql)
+        db.db.execute("DELETE FROM _sqlite_migrations WHERE name LIKE 'm002%'")
+        db.db.conn.commit()
+    with JudgmentDatabase(path, readonly=True) as db:
+        assert (db.votes(), db.excluded(), db.label("s", NP, "the patient")) == (votes, {}, Label.YES)
+        assert not db.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'counted'").fetchall()
+    with JudgmentDatabase(path) as db:
+        assert db.votes() == votes
+        assert db.exclude("w1", "spam")
+        assert db.votes() == [Votes("s", NP, "the patient", 0, 0.5, 0)]

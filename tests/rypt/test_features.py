@@ -25,3 +25,20 @@ def test_forms(text, features):
 def test_bad_numbers_are_refused(bad):
     with pytest.raises(FormatError, match="expected a finite number, found"):
         read_features(f"LM0= 1 TM0= 2 {bad}")
+
+
+@pytest.mark.parametrize("bad", ["1_000", "１", "1\u00a02", "1\x0b", "0x10"])
+def test_numbers_that_only_python_reads_are_refused(bad):
+    with pytest.raises(FormatError, match="expected a finite number, found"):
+        read_features(f"LM0= {bad}")
+
+
+def test_two_features_of_one_name_are_refused():
+    with pytest.raises(FormatError, match="the feature TM_1 is there twice"):
+        read_features("TM= 1 2 TM_1= 3")
+
+
+@pytest.mark.parametrize("bad", ["=1", "= 1", ":", "x= 1 : 2"])
+def test_a_feature_has_a_name(bad):
+    with pytest.raises(FormatError, match="expected the name of a feature"):
+        read_features(bad)
