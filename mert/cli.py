@@ -118,9 +118,9 @@ def tune(
         raise click.UsageError("--average needs --replicates of at least 2")
     if plot and lists:
         raise click.UsageError("--plot draws iterations: it needs --decoder, --replay or --zmert")
-    for place in (output, plot):
-        if place and not Path(place).resolve().parent.is_dir():
-            raise RyptError(f"{place}: there is no folder to write it to")
+    for wanted in (output, plot):
+        if wanted and not Path(wanted).resolve().parent.is_dir():
+            raise RyptError(f"{wanted}: there is no folder to write it to")
     recipe = Recipe(algorithm, restarts, seed, threads, replicates, average)
     with _executor(dask) as executor:
         if zmert is not None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mert.lists import NBest, Sparse, read_lists
+from mert.columns import Sparse
+from mert.lists import NBest, read_lists
 from mert.moses import FeatureBlock, Floats, Ints, ScoreBlock, write_features, write_scores
 from mert.moses_metrics import FileMetric
 from mert.moses_pairs import Pair, Pairs, merge_pairs, read_pairs

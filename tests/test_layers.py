@@ -14,8 +14,11 @@ HEAVY = {
     "sqlite_utils": {"rypt/database.py", "rypt/schema.py"},
     "nltk": {"rypt/trees.py"},
     "sacrebleu": {"mert/metrics/bleu.py", "mert/metrics/chrf.py", "mert/metrics/ter.py"},
-    "boto3": set(),
-    "flask": set(),
+    "boto3": {"hits/market.py"},
+    "flask": {
+        "hits/serve.py", "hits/dashboard.py", "hits/worker_pages.py", "hits/worker_pages_tests.py",
+        "hits/worker_pages_visit.py",
+    },  # fmt: skip
     "matplotlib": {"mert/plot.py"},
     "distributed": {"mert/cluster.py"},
 }
