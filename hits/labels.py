@@ -1,0 +1,130 @@
+"""Label batches: a source constituent and the phrases that candidates have for it (paper, section 4).
+
+One item shows one source segment with one constituent highlighted, and up to ten phrases, each inside a candidate in
+which it stands. Constituents come from the frontier (Algorithm 1), so no two of a segment overlap; only phrases
+without a label are asked.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hits.alternatives import Alternative, Place, References, by_place, pages_of
+from hits.controls import Links, control_count
+from hits.label_controls import LabelControls
+from hits.layout import batch_template, read_interface
+from hits.markup import extract, highlight, language_columns
+from hits.outputs import short_name
+from hits.page import fit
+from hits.records import MAX_ALTERNATIVES, Batch, BatchSettings, Item, Kind
+from rypt.campaign import Campaign
+from rypt.queries import QueryLimits, queries
+from rypt.records import Segment, Span, Votes
+from rypt.text import RyptError, tokenize
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOptions:
+    """What is asked, and how it is shown.
+
+    ``limit`` is the most items that ask something new; those whose answers serve the most candidates are taken. A label
+    is repeated as a control when votes of at least the weight ``confident`` agree on it.
+    """
+
+    max_len: int = 4
+    alternatives: int = MAX_ALTERNATIVES
+    reference: bool = True
+    control_share: float = 0.1
+    confident: float = 2
+    limit: int | None = None
+    limits: QueryLimits = field(default_factory=QueryLimits)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.alternatives <= MAX_ALTERNATIVES:
+            raise RyptError(f"expected 1 to {MAX_ALTERNATIVES} alternatives an item, found {self.alternatives}")
+        for name, number in (("max_len", self.max_len), ("limit", self.limit)):
+            if number is not None and number < 1:
+                raise RyptError(f"expected {name} of at least 1, found {number}")
+
+
+def make_label_batch(
+    campaign: Campaign,
+    settings: BatchSettings,
+    options: LabelOptions | None = None,
+    *,
+    reference_links: Sequence[Links] | None = None,
+    votes: Iterable[Votes] | None = None,
+) -> Batch:
+    """Ask for the labels a campaign lacks, with controls; the settings' seed decides every choice.
+
+    ``reference_links`` (see `hits.alternatives.read_reference_links`) let the reference's part be highlighted.
+    ``votes`` are the labels that count as given, by default all in the campaign's database.
+    """
+    options = options or LabelOptions()
+    rng = np.random.default_rng(settings.seed)
+    with campaign.database() as db:
+        given = {(v.segment, v.span, v.phrase): v for v in (db.votes() if votes is None else votes)}
+        case = db.case
+    found = queries(campaign.trees, campaign.candidates, max_len=options.max_len, limits=options.limits, case=case)
+    asked = by_place(query for query in found if (query.segment, query.span, query.phrase) not in given)
+    if not asked:
+        raise RyptError(f"nothing to ask: every phrase of the frontier (max_len {options.max_len}) has a label")
+    pages = pages_of(asked, options.alternatives, options.limit)
+    references = References(campaign, reference_links)
+    controls = LabelControls(
+        found, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng
+    )
+    count = control_count(sum(len(page) for _, page in pages), options.control_share)
+    notes = controls.add(pages, count, options.alternatives)
+    slots = max(len(page) for _, page in pages)
+    shown = references if options.reference and references.texts else None
+    segments = {segment.id: segment for segment in campaign.segments}
+    items = []
+    parts: dict[Place, int] = {}
+    for at in rng.permutation(len(pages)):
+        place, page = pages[at]
+        parts[place] = parts.get(place, 0) + 1
+        mixed = [page[i] for i in rng.permutation(len(page))]
+        items.append(_item(segments[place[0]], place[1], parts[place], mixed, slots, settings, shown))
+    interface = read_interface(settings.interface, Kind.LABEL, settings.source_language, settings.target_language)
+    template = batch_template(Kind.LABEL, interface, slots=slots, reference=shown is not None)
+    return fit(Batch(settings, tuple(items), template, notes=tuple(notes)))
+
+
+def _item(
+    segment: Segment, span: Span, part: int, page: Sequence[Alternative], slots: int, settings: BatchSettings,
+    references: References | None,
+) -> Item:  # fmt: skip
+    """One row: what programs read first, then what the page shows."""
+    name = f"{short_name(segment.id)}-{span.start}-{span.stop}-{part}"
+    columns = {
+        "item": name,
+        "segment": segment.id,
+        "start": str(span.start),
+        "stop": str(span.stop),
+        "size": str(len(page)),
+        **language_columns(segment.language or settings.source_language, settings.target_language),
+        "source": highlight(segment.tokens, range(*span)),
+    }
+    if references:
+        words = tokenize(references.texts[segment.id])
+        columns["reference"] = highlight(words, set(references.positions(segment.id, span)), "reference")
+        columns["hidden_reference"] = "" if words else "hidden"
+    for n in range(1, slots + 1):
+        columns |= _slot(n, page[n - 1] if n <= len(page) else None)
+    return Item(name, columns)
+
+
+def _slot(n: int, alternative: Alternative | None) -> dict[str, str]:
+    """The columns of one alternative; a slot that is not used is hidden, and its form fields are switched off."""
+    a = alternative
+    tokens = tokenize(a.candidate) if a else []
+    return {
+        f"phrase_{n}": a.phrase if a else "",
+        f"control_{n}": str(a.expected) if a and a.expected else "",
+        f"control_kind_{n}": str(a.kind) if a and a.kind else "",
+        f"hidden_{n}": "" if a else "hidden disabled",
+        f"highlight_{n}": extract(tokens, a.positions) if a else "",
+        f"text_{n}": highlight(tokens, set(a.positions)) if a else "",
+    }

@@ -1,0 +1,70 @@
+"""What has been published: one line for each hit, appended and forced to disk, so that a crash forgets none."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rypt.text import InputError, RyptError
+
+
+class Ledger:
+    """The hits of one batch on one market: item → hit, in a file of the batch folder.
+
+    A line is whole or it is not there: what a crash left of a last line is cut off when the file is next opened. While
+    it is open no other process can publish the same batch.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.hits: dict[str, str] = {}
+        self._file = -1
+
+    @contextmanager
+    def opened(self) -> Iterator["Ledger"]:
+        """Open for publishing; a second process is refused."""
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise RyptError(f"{self.path}: another process is publishing this batch") from None
+            self._read()
+            yield self
+        finally:
+            os.close(self._file)
+            self._file = -1
+
+    def read(self) -> dict[str, str]:
+        """The hits known so far, without opening for publishing."""
+        if self.path.exists():
+            self._parse(self.path.read_bytes())
+        return self.hits
+
+    def add(self, item: str, hit: str) -> None:
+        """Remember a hit; it is on the disk when this returns."""
+        line = json.dumps({"item": item, "hit": hit}).encode() + b"\n"
+        written = os.write(self._file, line)
+        if written != len(line):
+            raise RyptError(f"{self.path}: the disk is full")
+        os.fsync(self._file)
+        self.hits[item] = hit
+
+    def _read(self) -> None:
+        data = os.pread(self._file, os.fstat(self._file).st_size, 0)
+        whole = self._parse(data)
+        if whole < len(data):
+            os.ftruncate(self._file, whole)
+
+    def _parse(self, data: bytes) -> int:
+        """Read the whole lines; returns how many bytes they are."""
+        whole = data.rfind(b"\n") + 1
+        for number, line in enumerate(data[:whole].splitlines(), start=1):
+            try:
+                record = json.loads(line)
+                self.hits[record["item"]] = record["hit"]
+            except (ValueError, KeyError, TypeError):
+                raise InputError(self.path, number, 'expected {"item": …, "hit": …}') from None
+        return whole

@@ -1,0 +1,201 @@
+"""``rypt hits publish``, ``collect``, ``review``, ``bonus``, ``block``, ``expire``, ``serve``, ``invite``."""
+
+import json
+import time
+from dataclasses import asdict
+from decimal import Decimal
+from pathlib import Path
+
+import click
+
+from hits.shared_cli import BATCH, CAMPAIGN, FOLDER, MONEY, YES, market_options, open_market, open_results
+from rypt.cli import JSON, QUIET, progress, talk
+
+
+@click.command()
+@BATCH
+@market_options
+@YES
+@JSON
+@QUIET
+def publish(
+    batch: str, market: str, at: str, endpoint: str | None, production: bool, yes: bool, as_json: bool, quiet: bool
+) -> None:
+    """Put a BATCH on the market; run again, it only adds what is missing."""
+    from hits.batch import read_batch
+    from hits.price import MTURK_FEES, NO_FEES
+    from hits.price import price as priced
+    from hits.publish import publish as put
+
+    read = read_batch(batch)
+    client = open_market(market, at, endpoint, production, quiet=quiet)
+    cost = priced(read, fees=MTURK_FEES if market == "mturk" else NO_FEES)
+    if not yes:
+        question = f"Publish {cost.hits} hits for ${cost.total:.2f} on {client.name}?"
+        click.confirm(question, abort=True, err=True)
+    made, there = put(read, Path(batch), client, lambda items: progress(items, "publish", quiet=quiet))
+    if as_json:
+        click.echo(json.dumps({"published": made, "already": there, "cost": str(cost.total)}))
+    else:
+        click.echo(f"{made} hits published, {there} were there")
+
+
+@click.command()
+@BATCH
+@CAMPAIGN
+@market_options
+@JSON
+@QUIET
+def collect(
+    batch: str, campaign: str, market: str, at: str, endpoint: str | None, production: bool, as_json: bool, quiet: bool
+) -> None:
+    """Bring the answers to a BATCH into the campaign's database; run again, it adds nothing twice."""
+    from hits.batch import read_batch
+    from hits.collect import collect as bring
+
+    read = read_batch(batch)
+    client = open_market(market, at, endpoint, production, quiet=quiet)
+    with open_results(campaign, readonly=False) as results:
+        added, wrong = bring(read, Path(batch), client, results, lambda items: progress(items, "collect", quiet=quiet))
+    for message in wrong:
+        talk(f"left out: {message}")
+    if as_json:
+        click.echo(json.dumps({**asdict(added), "left_out": len(wrong)}))
+        return
+    click.echo(
+        f"{added.assignments} assignments added, {added.already} were there: {added.judgments} judgments, "
+        f"{added.comparisons} comparisons, {added.controls} controls, {added.unanswered} unanswered"
+    )
+
+
+@click.command()
+@click.argument("decisions", type=click.Path(dir_okay=False))
+@market_options
+@QUIET
+def review(decisions: str, market: str, at: str, endpoint: str | None, production: bool, quiet: bool) -> None:
+    """Approve and reject as a results CSV says in its columns Approve (x) and Reject (the reason)."""
+    from hits.results_csv import read_decisions
+
+    found = read_decisions(decisions)
+    client = open_market(market, at, endpoint, production, quiet=quiet)
+    for decision in progress(found, "review", quiet=quiet):
+        if decision.approve:
+            client.approve(decision.assignment)
+        else:
+            client.reject(decision.assignment, decision.reason)
+    approved = sum(decision.approve for decision in found)
+    click.echo(f"{approved} approved, {len(found) - approved} rejected")
+
+
+@click.command()
+@click.argument("worker")
+@click.argument("assignment")
+@click.argument("amount", type=MONEY)
+@click.option("--reason", required=True, help="What the worker is told.")
+@market_options
+@YES
+def bonus(
+    worker: str, assignment: str, amount: Decimal, reason: str, market: str, at: str, endpoint: str | None,
+    production: bool, yes: bool,
+) -> None:  # fmt: skip
+    """Pay a WORKER a bonus of AMOUNT dollars for an ASSIGNMENT; asked twice, it is paid once."""
+    client = open_market(market, at, endpoint, production)
+    if not yes:
+        click.confirm(f"Pay {worker} ${amount:.2f}?", abort=True, err=True)
+    client.bonus(worker, assignment, amount, reason)
+
+
+@click.command()
+@click.argument("worker")
+@click.option("--reason", required=True)
+@market_options
+def block(worker: str, reason: str, market: str, at: str, endpoint: str | None, production: bool) -> None:
+    """Keep a WORKER from further hits."""
+    open_market(market, at, endpoint, production).block(worker, reason)
+
+
+@click.command()
+@BATCH
+@click.option("--delete", is_flag=True, help="Remove the hits, too; all work must have been reviewed.")
+@market_options
+@QUIET
+def expire(batch: str, delete: bool, market: str, at: str, endpoint: str | None, production: bool, quiet: bool) -> None:
+    """Let nobody begin a hit of this BATCH any more."""
+    from hits.ledger import Ledger
+    from hits.publish import ledger_path
+
+    client = open_market(market, at, endpoint, production, quiet=quiet)
+    published = Ledger(ledger_path(Path(batch), client.name)).read()
+    for hit in progress(list(published.values()), "expire", quiet=quiet):
+        client.expire(hit)
+        if delete:
+            client.delete(hit)
+    click.echo(f"{len(published)} hits {'removed' if delete else 'expired'}")
+
+
+@click.command()
+@click.argument("folder", type=FOLDER)
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
+@click.option("--url", default="", help="How others reach it, behind a reverse proxy.")
+@click.option("--proxy", is_flag=True, help="Trust the X-Forwarded headers of one reverse proxy.")
+@click.option("--batch", "batches", multiple=True, type=FOLDER, help="Whose controls the dashboard uses.")
+@click.option("--completion-url", default="", help="Where a recruiting service wants its people back; {code} in it.")
+@click.option("--hits-each", type=click.IntRange(min=0), default=0, help="Hits until the completion code [all].")
+@JSON
+def serve(
+    folder: str, host: str, port: int, url: str, proxy: bool, batches: tuple[str, ...], completion_url: str,
+    hits_each: int, as_json: bool,
+) -> None:  # fmt: skip
+    """Serve a market of your own from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol."""
+    from hits.serve import Info
+    from hits.serve import serve as run
+    from hits.serve_settings import Join, Options
+
+    def ready(info: Info) -> None:
+        if as_json:
+            click.echo(json.dumps(asdict(info)))
+        else:
+            click.echo(f"market     {info.url}\ndashboard  {info.dashboard_url}\nendpoint   {info.endpoint_url}")
+
+    join = Join(hits=hits_each, completion_url=completion_url)
+    run(folder, host, port, ready, Options(url, proxy, tuple(map(Path, batches)), join))
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
+@click.option("--bulk", type=click.Path(dir_okay=False), help="A file of names, one a line or the first CSV column.")
+@click.option("--country", help="Two letters, for hits that ask for it.")
+@JSON
+def invite(names: tuple[str, ...], at: str, bulk: str | None, country: str | None, as_json: bool) -> None:
+    """Make an invitation link for each of NAMES."""
+    from hits.serve_settings import STORE_NAME, invitation_url, open_settings
+    from hits.store import Store
+    from hits.store_records import Locale
+
+    everybody = [*names, *(_read_names(bulk) if bulk else [])]
+    if not everybody:
+        raise click.UsageError("expected names, or --bulk FILE")
+    settings = open_settings(at)
+    base = settings.url or "http://127.0.0.1:8000/"
+    links = {}
+    with Store(Path(at) / STORE_NAME) as store:
+        for name in everybody:
+            place = Locale(country.upper()) if country else None
+            links[name] = invitation_url(base, store.invite(name, int(time.time()), locale=place).token)
+    if as_json:
+        click.echo(json.dumps(links, ensure_ascii=False))
+        return
+    for name, link in links.items():
+        click.echo(f"{name}\t{link}")
+
+
+def _read_names(path: str) -> list[str]:
+    import csv
+
+    from rypt.text import read_lines
+
+    rows = list(csv.reader(line for _, line in read_lines(path)))
+    names = [row[0].strip() for row in rows if row and row[0].strip()]
+    return names[1:] if names and names[0].lower() in ("name", "names", "worker", "email") else names

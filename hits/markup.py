@@ -1,0 +1,97 @@
+"""Text of decoders and strangers as HTML: escaped, highlighted, with its language and direction.
+
+What comes out is safe in three places at once: inside an element, inside a quoted attribute, and as a cell of a
+spreadsheet (a leading ``=``, ``+``, ``-`` or ``@``, which starts a formula there, is written as a reference).
+"""
+
+import html
+import re
+from collections.abc import Collection, Sequence
+from itertools import groupby
+
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_BREAKS = re.compile("[\r\n]+")
+_FORMULA = "=+-@\t＝＋－＠"
+_RIGHT_TO_LEFT = frozenset(
+    {"ar", "arc", "arz", "azb", "ckb", "dv", "fa", "he", "iw", "ks", "lrc", "mzn", "nqo", "pnb"}
+    | {"ps", "sd", "syr", "ug", "ur", "yi"}
+)
+_RIGHT_TO_LEFT_SCRIPTS = frozenset(["adlm", "arab", "hebr", "mand", "nkoo", "rohg", "samr", "syrc", "thaa"])
+
+
+def plain(text: str) -> str:
+    """Text that XML, HTML and a UTF-8 file can all hold: what they cannot becomes U+FFFD, line ends become spaces.
+
+    >>> plain("one\\x00two\\nthree")
+    'one\ufffdtwo three'
+    """
+    return _ILLEGAL.sub("\ufffd", _BREAKS.sub(" ", text))
+
+
+def escape(text: str) -> str:
+    """Text as HTML that shows exactly this text.
+
+    >>> escape('<b> & "x"'), escape("=1+1")
+    ('&lt;b&gt; &amp; &quot;x&quot;', '&#61;1+1')
+    """
+    return safe_cell(html.escape(plain(text), quote=True))
+
+
+def safe_cell(markup: str) -> str:
+    """HTML that no spreadsheet takes for a formula; a browser shows the same."""
+    return f"&#{ord(markup[0])};{markup[1:]}" if markup and markup[0] in _FORMULA else markup
+
+
+def highlight(tokens: Sequence[str], positions: Collection[int], style: str = "") -> str:
+    """The tokens as HTML, those at the positions inside ``<mark>``, neighbours together.
+
+    >>> highlight(["the", "old", "man", "left"], {1, 2})
+    'the <mark>old man</mark> left'
+    """
+    opening = f'<mark class="{style}">' if style else "<mark>"
+    parts = []
+    for marked, run in groupby(range(len(tokens)), key=lambda i: i in positions):
+        text = html.escape(plain(" ".join(tokens[i] for i in run)), quote=True)
+        parts.append(f"{opening}{text}</mark>" if marked else text)
+    return safe_cell(" ".join(parts))
+
+
+def extract(tokens: Sequence[str], positions: Collection[int]) -> str:
+    """The tokens at the positions alone, an ellipsis for each gap, as HTML.
+
+    >>> extract(["the", "old", "man", "left"], {0, 2})
+    'the … man'
+    """
+    words: list[str] = []
+    before = -1
+    for position in sorted(positions):
+        if words and position > before + 1:
+            words.append("…")
+        words.append(tokens[position])
+        before = position
+    return escape(" ".join(words))
+
+
+def text_direction(language: str) -> str:
+    """``rtl`` or ``ltr`` by language and script, ``auto`` (the browser looks at the text) when it is not known.
+
+    >>> [text_direction(language) for language in ("ar", "he-IL", "de", "", "az-Arab", "ur-Latn")]
+    ['rtl', 'rtl', 'ltr', 'auto', 'rtl', 'ltr']
+    """
+    parts = language.lower().replace("_", "-").split("-")
+    if not parts[0]:
+        return "auto"
+    scripts = [part for part in parts[1:] if len(part) == 4 and part.isalpha()]
+    if scripts:
+        return "rtl" if scripts[0] in _RIGHT_TO_LEFT_SCRIPTS else "ltr"
+    return "rtl" if parts[0] in _RIGHT_TO_LEFT else "ltr"
+
+
+def language_columns(source: str, target: str) -> dict[str, str]:
+    """The columns that say how source and candidates are read."""
+    return {
+        "source_lang": escape(source.replace("_", "-")),
+        "source_dir": text_direction(source),
+        "target_lang": escape(target.replace("_", "-")),
+        "target_dir": text_direction(target),
+    }

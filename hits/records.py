@@ -1,0 +1,239 @@
+"""The nouns of collecting judgments: batches of items, the answers they get, comparisons and rankings.
+
+An *item* is one row of ``batch.csv`` and becomes one hit. Its columns are of two sorts. What the template shows is
+HTML, escaped already (``source``, ``reference``, ``text_1``, …). What only programs read is plain text, and no
+template names it, so no worker sees it:
+
+=========== =========================================================================================================
+label       ``item, segment, start, stop, size, phrase_1 … phrase_10, control_1 … control_10, control_kind_1 …``
+comparison  ``item, segment, system_a, system_b, candidate_a, candidate_b, control, control_kind``
+ranking     ``item, segment, size, system_1 … system_5, candidate_1 … candidate_5, control, control_kind``
+=========== =========================================================================================================
+
+A control column is empty, or it holds what a careful worker answers: a label; ``A``, ``B`` or ``EQUAL``; for a ranking
+JSON, ``{"better": [1, 4]}`` (slot 1 ranks before slot 4) or ``{"equal": [2, 5]}``. A side or slot whose system is
+empty was made for a control: it belongs to no system and never counts in a comparison.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import ROUND_UP, Decimal
+from enum import StrEnum
+from itertools import combinations
+
+from rypt.text import FormatError, RyptError
+
+MAX_ALTERNATIVES = 10
+MAX_RANKED = 5
+CENT = Decimal("0.01")
+DAY = 24 * 3600
+ANNOTATION = "rypt"  # how a hit of ours begins its RequesterAnnotation
+COMMENT = "comment"  # the form field of free text, in all kinds
+
+
+class Kind(StrEnum):
+    """What a batch asks for."""
+
+    LABEL = "label"
+    COMPARISON = "comparison"
+    RANKING = "ranking"
+
+
+class Choice(StrEnum):
+    """What a worker says of two candidates."""
+
+    A = "A"
+    B = "B"
+    EQUAL = "EQUAL"
+
+
+class ControlKind(StrEnum):
+    """How the answer to a control is known."""
+
+    REPEAT = "repeat"  # workers agreed on it before
+    IDENTICAL = "identical"  # the same text twice, or a phrase that is the reference's
+    DAMAGED = "damaged"  # words of another segment were put in
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One row of a batch, which becomes one hit."""
+
+    id: str
+    columns: Mapping[str, str]
+
+    @property
+    def size(self) -> int:
+        """How many answers it asks for: alternatives of a label item, candidates of a ranking, else one."""
+        return int(self.columns.get("size") or 1)
+
+
+@dataclass(frozen=True, slots=True)
+class RewardRule:
+    """What a worker gets for an item: ``base`` and ``each`` for every answer it asks for, in dollars.
+
+    The sum is rounded up to whole cents, the smallest amount a market pays.
+
+    >>> RewardRule(each=Decimal("0.028")).reward(3)
+    Decimal('0.09')
+    """
+
+    base: Decimal = Decimal(0)
+    each: Decimal = CENT
+
+    def __post_init__(self) -> None:
+        for amount in (self.base, self.each):
+            if not amount.is_finite() or not 0 <= amount <= 1000:
+                raise RyptError(f"expected a reward between 0 and 1000 dollars, found {amount}")
+
+    def reward(self, size: int) -> Decimal:
+        """The reward of an item of this size."""
+        return (self.base + self.each * size).quantize(CENT, ROUND_UP)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSettings:
+    """``batch.toml``: what is the same for all items of a batch. Times are in seconds."""
+
+    id: str
+    kind: Kind
+    title: str
+    description: str
+    keywords: str
+    reward: RewardRule
+    assignments: int = 1
+    duration: int = 30 * 60
+    lifetime: int = 14 * DAY
+    auto_approval: int = 7 * DAY
+    frame_height: int = 0
+    seed: int = 0
+    source_language: str = ""
+    target_language: str = ""
+    interface: str = "en"
+    created: str = ""
+
+    def __post_init__(self) -> None:
+        for name, text, most in (
+            ("id", self.id, 64),
+            ("title", self.title, 128),
+            ("description", self.description, 2000),
+            ("keywords", self.keywords, 1000),
+        ):
+            if len(text) > most or (not text.strip() and name != "keywords"):
+                raise RyptError(f"expected a {name} of 1 to {most} characters, found {len(text)}")
+        if not (self.id.isascii() and self.id.isalnum()):
+            raise RyptError(f"expected a batch id of letters and digits, found {self.id!r}")
+        for name, number, least, most in (
+            ("assignments", self.assignments, 1, 10**6),
+            ("duration", self.duration, 30, 365 * DAY),
+            ("lifetime", self.lifetime, 30, 365 * DAY),
+            ("auto_approval", self.auto_approval, 0, 30 * DAY),
+            ("frame_height", self.frame_height, 0, 10**4),
+            ("seed", self.seed, 0, 2**63 - 1),
+        ):
+            if not least <= number <= most:
+                raise RyptError(f"expected {name} between {least} and {most}, found {number}")
+
+
+@dataclass(frozen=True, slots=True)
+class IdenticalPair:
+    """Two systems that gave the same text for a segment: a tie that nobody needs to be asked about."""
+
+    segment: str
+    system_a: str
+    system_b: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Items published together; ``notes`` says what happened while it was made and is not kept."""
+
+    settings: BatchSettings
+    items: tuple[Item, ...]
+    template: str
+    identical: tuple[IdenticalPair, ...] = ()
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    def annotation(self, item: Item) -> str:
+        """The RequesterAnnotation by which a published item is found again."""
+        return f"{ANNOTATION}:{self.settings.id}:{item.id}"
+
+    def reward(self, item: Item) -> Decimal:
+        """What a worker gets for an item."""
+        return self.settings.reward.reward(item.size)
+
+
+def parse_annotation(annotation: str) -> tuple[str, str] | None:
+    """Batch and item of a hit of ours, None for other people's hits.
+
+    >>> parse_annotation("rypt:9f3a:7-3-5-1"), parse_annotation("my survey")
+    (('9f3a', '7-3-5-1'), None)
+    """
+    ours, _, rest = annotation.partition(":")
+    batch, colon, item = rest.partition(":")
+    return (batch, item) if ours == ANNOTATION and batch and colon and item else None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one worker sent for one item; times count seconds since 1970.
+
+    ``fields`` are the form's: ``label_1`` … (YES, NO, NOT_SURE), or ``choice`` (A, B, EQUAL), or ``rank_1`` …
+    (1 to 5), and ``comment``.
+    """
+
+    batch: str
+    item: str
+    hit: str
+    assignment: str
+    worker: str
+    fields: Mapping[str, str]
+    accepted: int | None = None
+    submitted: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What one worker says of two systems' candidates for one segment."""
+
+    segment: str
+    system_a: str
+    system_b: str
+    choice: Choice
+    worker: str
+    time: int | None = None
+    hit: str = ""
+    assignment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One worker's ranks of several systems' candidates for one segment: 1 is best, ties are allowed."""
+
+    segment: str
+    systems: tuple[str, ...]
+    ranks: tuple[int, ...]
+    worker: str
+    time: int | None = None
+    hit: str = ""
+    assignment: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.systems) != len(self.ranks) or not all(1 <= rank <= MAX_RANKED for rank in self.ranks):
+            raise FormatError(f"expected {len(self.systems)} ranks from 1 to {MAX_RANKED}, found {self.ranks}")
+
+    def comparisons(self) -> list[Comparison]:
+        """Every two systems compared: five of them make ten; slots without a system are left out.
+
+        >>> [str(c.choice) for c in Ranking("7", ("x", "y", "z"), (1, 2, 1), "A1").comparisons()]
+        ['A', 'EQUAL', 'B']
+        """
+        slots = [(system, rank) for system, rank in zip(self.systems, self.ranks, strict=True) if system]
+        return [
+            Comparison(self.segment, a, b, _preferred(first, second), self.worker, self.time, self.hit, self.assignment)
+            for (a, first), (b, second) in combinations(slots, 2)
+        ]
+
+
+def _preferred(first: int, second: int) -> Choice:
+    return Choice.EQUAL if first == second else Choice.A if first < second else Choice.B

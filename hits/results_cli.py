@@ -1,0 +1,178 @@
+"""``rypt hits status``, ``workers``, ``import``, ``export``: what came back."""
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hits.shared_cli import CAMPAIGN, FOLDER, YES, market_options, open_campaign, open_market, open_results, plain
+from rypt.cli import JSON, QUIET, talk
+from rypt.text import open_output
+
+if TYPE_CHECKING:
+    from hits.results import Results
+
+
+@click.command()
+@CAMPAIGN
+@click.option("--batch", type=FOLDER, help="Only this batch.")
+@JSON
+def status(campaign: str, batch: str | None, as_json: bool) -> None:
+    """Say how far the collection is: hits, labels an hour, cost, shares of labels, agreement."""
+    from hits.agreement import agreement
+    from hits.batch import read_batch
+    from hits.quality import campaign_numbers
+    from hits.results import counted_answers
+
+    read = read_batch(batch) if batch else None
+    with open_results(campaign) as results:
+        numbers = campaign_numbers(results, batch=read.settings.id if read else None)
+        found = agreement(counted_answers(results.db))
+    facts = {name: plain(value) for name, value in asdict(numbers).items()}
+    facts["agreement"] = {name: plain(value) for name, value in asdict(found).items()}
+    if read:
+        facts["of"] = {"hits": len(read.items), "assignments": len(read.items) * read.settings.assignments}
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        click.echo(f"{name.replace('_', ' '):22} {value if value is not None else '-'}")
+
+
+@click.command()
+@CAMPAIGN
+@click.option("--exclude", multiple=True, metavar="WORKER", help="Let a worker's judgments not count; they stay.")
+@click.option("--include", "included", multiple=True, metavar="WORKER", help="Let them count again.")
+@click.option("--reason", default="excluded by the requester", show_default=True)
+@click.option("--block", "blocked", multiple=True, metavar="WORKER", help="Exclude and keep from further hits.")
+@click.option("--bonus", metavar="SHARE", help="Pay good workers this share of their rewards: 20%.")
+@market_options
+@YES
+@JSON
+@QUIET
+def workers(
+    campaign: str, exclude: tuple[str, ...], included: tuple[str, ...], reason: str, blocked: tuple[str, ...],
+    bonus: str | None, market: str, at: str, endpoint: str | None, production: bool, yes: bool, as_json: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Say how each worker does, with a verdict and its reason; and act on it."""
+    from hits.quality import worker_reports
+
+    now = int(time.time())
+    if exclude or included or blocked:
+        with open_campaign(campaign).database(readonly=False) as db:
+            for worker in (*exclude, *blocked):
+                db.exclude(worker, reason, now)
+            for worker in included:
+                db.include(worker)
+    if blocked:
+        client = open_market(market, at, endpoint, production, quiet=quiet)
+        for worker in blocked:
+            client.block(worker, reason)
+    with open_results(campaign) as results:
+        found = worker_reports(results)
+        payments = _payments(results, found, bonus) if bonus else []
+    if payments:
+        client = open_market(market, at, endpoint, production, quiet=quiet)
+        total = sum((amount for _, _, amount in payments), Decimal(0))
+        if not yes:
+            click.confirm(f"Pay {len(payments)} bonuses, ${total:.2f} in all?", abort=True, err=True)
+        for worker, assignment, amount in payments:
+            client.bonus(worker, assignment, amount, "thank you for careful work")
+        talk(f"{len(payments)} bonuses paid, ${total:.2f}", quiet=quiet)
+    _tell_workers(found, as_json=as_json)
+
+
+def _payments(results: "Results", found: Iterable[Any], share: str) -> list[tuple[str, str, Decimal]]:
+    """For each good worker one payment: the share of all rewards, with their last assignment."""
+    from hits.records import CENT
+
+    try:
+        rate = Decimal(share.removesuffix("%")) / (100 if share.endswith("%") else 1)
+        if not 0 < rate <= 10:
+            raise InvalidOperation
+    except InvalidOperation:
+        raise click.UsageError(f"--bonus {share}: expected a share such as 20%") from None
+    good = {report.worker for report in found if report.verdict == "good" and not report.excluded}
+    earned: dict[str, Decimal] = {}
+    last: dict[str, str] = {}
+    for assignment in results.assignments():
+        answer = assignment.answer
+        if answer.worker in good and assignment.status != "Rejected":
+            earned[answer.worker] = earned.get(answer.worker, Decimal(0)) + _reward(assignment.facts)
+            last[answer.worker] = answer.assignment
+    payments = [(worker, last[worker], (amount * rate).quantize(CENT)) for worker, amount in earned.items()]
+    return [payment for payment in payments if payment[2] > 0]
+
+
+def _reward(facts: Any) -> Decimal:
+    try:
+        return Decimal(str(facts.get("Reward", "0")).lstrip("$") or "0")
+    except InvalidOperation:
+        return Decimal(0)
+
+
+def _tell_workers(found: Sequence[Any], *, as_json: bool) -> None:
+    from tabulate import tabulate
+
+    if as_json:
+        rows = [
+            {
+                "worker": r.worker, "answers": r.answers, "assignments": r.assignments, "seconds": plain(r.seconds),
+                "shares": {name: plain(share) for name, share in r.shares.items()},
+                "controls": [r.controls.hits, r.controls.of], "agreement": [r.agreement.hits, r.agreement.of],
+                "repeats": [r.repeats.hits, r.repeats.of], "longest_run": r.longest_run, "excluded": r.excluded,
+                "verdict": str(r.verdict), "reasons": list(r.reasons),
+            }
+            for r in found
+        ]  # fmt: skip
+        click.echo(json.dumps(rows))
+        return
+    head = ("worker", "n", "s each", "YES/NO/?", "controls", "agree", "self", "verdict", "why")
+    lines = [
+        (
+            r.worker, r.answers, "-" if r.seconds != r.seconds else f"{r.seconds:.1f}", _shares(r.shares), r.controls,
+            r.agreement, r.repeats, "excluded" if r.excluded else str(r.verdict), "; ".join(r.reasons),
+        )
+        for r in found
+    ]  # fmt: skip
+    click.echo(tabulate([tuple(map(str, line)) for line in lines], head, disable_numparse=True))
+
+
+def _shares(shares: Any) -> str:
+    return "/".join(f"{100 * shares.get(name, 0):.0f}" for name in ("YES", "NO", "NOT_SURE"))
+
+
+@click.command("import")
+@click.argument("results_file", type=click.Path(), metavar="RESULTS.csv")
+@CAMPAIGN
+@JSON
+def import_(results_file: str, campaign: str, as_json: bool) -> None:
+    """Load a results CSV of the requester web site into a campaign."""
+    from hits.results_csv import import_results
+
+    with open_results(campaign, readonly=False) as results:
+        added = import_results(results, results_file)
+    if as_json:
+        click.echo(json.dumps(asdict(added)))
+    else:
+        click.echo(f"{added.assignments} assignments added, {added.already} were there: {added.judgments} judgments, "
+                   f"{added.comparisons} comparisons")  # fmt: skip
+
+
+@click.command()
+@CAMPAIGN
+@click.option("--batch", type=FOLDER, help="Only this batch.")
+@click.option("-o", "--output", type=click.Path(), default="-", show_default=True)
+def export(campaign: str, batch: str | None, output: str) -> None:
+    """Write a results CSV as the requester web site did, with empty columns Approve and Reject."""
+    from hits.batch import read_batch
+    from hits.results_csv import export_results
+
+    only = read_batch(batch).settings.id if batch else None
+    with open_results(campaign) as results, open_output(output) as stream:
+        export_results(results, stream, batch=only)

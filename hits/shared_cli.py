@@ -1,0 +1,107 @@
+"""What the commands of ``rypt hits`` share: options, the campaign's results, the market's client."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from rypt.cli import talk
+from rypt.text import RyptError
+
+if TYPE_CHECKING:
+    from hits.market import BotoMarket
+    from hits.results import Results
+    from rypt.campaign import Campaign
+
+F = TypeVar("F", bound=Callable[..., Any])
+FOLDER = click.Path(file_okay=False)
+CAMPAIGN = click.option("-C", "--campaign", type=FOLDER, default=".", show_default=True, help="The campaign's folder.")
+BATCH = click.argument("batch", type=FOLDER)
+YES = click.option("--yes", is_flag=True, help="Do not ask before spending.")
+
+
+class Money(click.ParamType[Decimal]):
+    """An amount of dollars."""
+
+    name = "dollars"
+
+    def convert(self, value: Any, param: Any, context: Any) -> Decimal:
+        """Read a decimal number from 0 up."""
+        try:
+            amount = Decimal(str(value))
+        except InvalidOperation:
+            self.fail(f"{value!r} is no amount of money", param, context)
+        if not amount.is_finite() or amount < 0:
+            self.fail(f"{value!r} is no amount of money", param, context)
+        return amount
+
+
+MONEY = Money()
+
+
+def market_options(command: F) -> F:
+    """Which market, and how to reach it."""
+    for option in reversed(
+        [
+            click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True),
+            click.option(
+                "--at",
+                type=FOLDER,
+                default="market",
+                show_default=True,
+                help="The folder that `rypt hits serve` serves, for the local market.",
+            ),
+            click.option("--endpoint", help="The URL of a requester endpoint, for mturk."),
+            click.option("--production", is_flag=True, help="Say that the endpoint spends real money."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def open_campaign(folder: str) -> "Campaign":
+    """The campaign in a folder."""
+    from rypt.campaign import Campaign
+
+    return Campaign.open(folder)
+
+
+@contextmanager
+def open_results(folder: str, *, readonly: bool = True) -> "Iterator[Results]":
+    """The results in a campaign's database."""
+    from hits.results import Results
+
+    with open_campaign(folder).database(readonly=readonly) as db:
+        yield Results(db)
+
+
+def open_market(market: str, at: str, endpoint: str | None, production: bool, *, quiet: bool = False) -> "BotoMarket":
+    """The market's client; our own is found by its folder."""
+    from hits.market import CLOSED, connect
+
+    if market == "local":
+        if endpoint or production:
+            raise click.UsageError("--endpoint and --production are for --market mturk")
+        from hits.serve_settings import read_settings
+
+        settings = read_settings(at)
+        if not settings.url:
+            raise RyptError(f"{at}: this market was never served; start it with `rypt hits serve {at}`")
+        return connect(settings.url, settings.access_key, settings.secret_key, "local")
+    if endpoint is None:
+        raise click.UsageError("--market mturk needs --endpoint URL")
+    talk(CLOSED, quiet=quiet)
+    if "sandbox" not in endpoint and "127.0.0.1" not in endpoint and "localhost" not in endpoint and not production:
+        raise RyptError(f"{endpoint} is no sandbox: say --production if it is meant")
+    return connect(endpoint, None, None, "mturk")
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: money as text, what is not known as null."""
+    if isinstance(value, Decimal):
+        return str(round(value, 4))
+    if isinstance(value, float):
+        return None if value != value else round(value, 4)
+    return value

@@ -1,0 +1,188 @@
+"""When something speaks against a worker: the limits, and the verdict with its reasons in words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import exp, isnan, log, nan, sqrt
+
+Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
+
+
+class Verdict(StrEnum):
+    """What to do about a worker."""
+
+    GOOD = "good"
+    LOOK = "look"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From where on something speaks against a worker.
+
+    The paper's workers took 8.4 seconds a label, and the fastest careful one of its authors' pilot 2.3. Shares are
+    compared by the ends of their 95 % intervals (Wilson), so that few answers condemn nobody.
+    """
+
+    answers: int = 20  # below, shares and agreement are not judged
+    controls_look: float = 0.8  # look: a smaller share of at least ``controls`` is right
+    controls_bad: float = 0.7  # bad: surely a smaller share is right
+    controls: int = 5
+    seconds_look: float = 2.0  # look: the median answer takes less
+    seconds_bad: float = 1.0
+    share_look: float = 0.85  # look: one answer so often, and others far less on the same questions
+    share_bad: float = 0.95
+    chance: float = 1e-6  # how improbable "far less" is, were the worker like the others
+    run: int = 60  # look: so many equal answers in a row, as improbable; a page of bad ones is NO ten times
+    agreement_gap: float = 0.1  # look: surely agrees with the others less than workers do on average, by this
+    self_look: float = 0.7  # look: surely answers a repeated question differently more often
+    repeats: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """``hits`` of ``of``, and the 95 % interval of the share behind it (Wilson 1927).
+
+    >>> share = Share(9, 10)
+    >>> share.value, round(share.low, 3), round(share.high, 3)
+    (0.9, 0.596, 0.982)
+    """
+
+    hits: int
+    of: int
+
+    @property
+    def value(self) -> float:
+        """The share itself, NaN of nothing."""
+        return self.hits / self.of if self.of else nan
+
+    @property
+    def low(self) -> float:
+        """The lower end, 0 of nothing."""
+        return self._end(-1)
+
+    @property
+    def high(self) -> float:
+        """The upper end, 1 of nothing."""
+        return self._end(1)
+
+    def _end(self, side: int) -> float:
+        if not self.of:
+            return float(side > 0)
+        n, p, z2 = self.of, self.hits / self.of, Z * Z
+        end = (p + z2 / (2 * n) + side * Z * sqrt(p * (1 - p) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+        return min(1.0, max(0.0, end))
+
+    def __str__(self) -> str:
+        return f"{self.hits} of {self.of}"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    """What is known of one worker.
+
+    ``seconds`` is the median time of an answer. ``agreement`` is with the majority of the others, on questions where
+    they have one; ``chance`` is how often that would happen by chance. ``repeats`` are questions answered again, the
+    same way. ``top`` is the most frequent answer, ``expected`` how often the others give it to the same questions.
+    """
+
+    worker: str
+    answers: int
+    assignments: int
+    seconds: float
+    shares: Mapping[str, float]
+    controls: Share
+    agreement: Share
+    chance: float
+    repeats: Share
+    top: str
+    expected: float
+    longest_run: int
+    excluded: bool
+    verdict: Verdict = Verdict.GOOD
+    reasons: tuple[str, ...] = ()
+
+
+def improbability(share: Share, expected: float) -> float:
+    """At most so probable is a share as large as this one where ``expected`` is usual (Chernoff's bound).
+
+    P(at least k of n) <= exp(-n · KL(k/n || expected)); 1 for a share that is not larger.
+
+    >>> improbability(Share(10, 10), 0.5) == 0.5**10, improbability(Share(4, 10), 0.5)
+    (True, 1.0)
+    """
+    p, q = share.value, expected
+    if not p > q:
+        return 1.0
+    if q <= 0:
+        return 0.0
+    distance = p * log(p / q) + ((1 - p) * log((1 - p) / (1 - q)) if p < 1 else 0.0)
+    return exp(-share.of * distance)
+
+
+def judged(report: WorkerReport, typical: float, limits: Limits) -> WorkerReport:
+    """The report with its verdict: the worst of its reasons."""
+    found = [
+        reason
+        for check in (_judge_controls, _judge_speed, _judge_straight_lining, _judge_repeats)
+        if (reason := check(report, limits)) is not None
+    ]
+    if disagreement := _judge_agreement(report, typical, limits):
+        found.append(disagreement)
+    found.sort(key=lambda reason: list(Verdict).index(reason[0]), reverse=True)
+    if found:
+        return replace(report, verdict=found[0][0], reasons=tuple(text for _, text in found))
+    few = report.answers < limits.answers
+    text = f"nothing against it, but only {report.answers} answers so far" if few else "nothing against it"
+    return replace(report, reasons=(text,))
+
+
+Reason = tuple[Verdict, str]
+
+
+def _judge_controls(report: WorkerReport, limits: Limits) -> Reason | None:
+    controls = report.controls
+    text = f"{controls} controls right ({controls.value:.0%})"
+    if controls.of and controls.high < limits.controls_bad:
+        return Verdict.BAD, text
+    if controls.of >= limits.controls and controls.value < limits.controls_look:
+        return Verdict.LOOK, text
+    return None
+
+
+def _judge_speed(report: WorkerReport, limits: Limits) -> Reason | None:
+    text = f"{report.seconds:.1f} seconds an answer"
+    if report.answers >= limits.answers and report.seconds < limits.seconds_bad:
+        return Verdict.BAD, text
+    return (Verdict.LOOK, text) if report.seconds < limits.seconds_look else None
+
+
+def _judge_straight_lining(report: WorkerReport, limits: Limits) -> Reason | None:
+    if report.answers < limits.answers or isnan(report.expected):
+        return None
+    share = Share(round(report.shares[report.top] * report.answers), report.answers)
+    text = f"{report.top} to {share.value:.0%} of {share.of} (others: {report.expected:.0%} of the same)"
+    if improbability(share, report.expected) < limits.chance:
+        if share.value >= limits.share_bad:
+            return Verdict.BAD, text
+        if share.value >= limits.share_look:
+            return Verdict.LOOK, text
+    run, usual = report.longest_run, max(report.shares.values())
+    if run >= limits.run and report.answers * usual**run < limits.chance:
+        return Verdict.LOOK, f"{run} equal answers in a row"
+    return None
+
+
+def _judge_agreement(report: WorkerReport, typical: float, limits: Limits) -> Reason | None:
+    agreement = report.agreement
+    if agreement.of < limits.answers or not agreement.high < typical - limits.agreement_gap:
+        return None
+    text = f"agrees with the others on {agreement} ({agreement.value:.0%}; by chance {report.chance:.0%}, "
+    text += f"the median worker {typical:.0%})"
+    return (Verdict.BAD if agreement.low <= report.chance else Verdict.LOOK), text
+
+
+def _judge_repeats(report: WorkerReport, limits: Limits) -> Reason | None:
+    if report.repeats.of >= limits.repeats and report.repeats.high < limits.self_look:
+        return Verdict.LOOK, f"the same answer to {report.repeats} repeated questions only"
+    return None

@@ -1,0 +1,96 @@
+"""A local market on a loopback port, the real client before it, and a clock that both go by."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+import boto3
+import botocore.auth
+import pytest
+from botocore.config import Config
+
+from hits.endpoint import Endpoint, market_keys, wsgi_app
+from hits.signature import Keys
+from hits.store import Store
+
+START = 1_800_000_000
+QUESTION = (
+    '<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">'
+    "<HTMLContent><![CDATA[<form><input name='label_1'></form>]]></HTMLContent><FrameHeight>0</FrameHeight>"
+    "</HTMLQuestion>"
+)
+HIT: dict[str, Any] = {
+    "Title": "Judge phrases",
+    "Description": "Ten phrases each",
+    "Keywords": "translation",
+    "Reward": "0.05",
+    "AssignmentDurationInSeconds": 600,
+    "AutoApprovalDelayInSeconds": 7 * 86400,
+    "LifetimeInSeconds": 86400,
+    "MaxAssignments": 2,
+    "Question": QUESTION,
+}
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@dataclass
+class LocalMarket:
+    """The parts of a running market; set ``now`` to let time pass for the server and for the client's signatures."""
+
+    store: Store
+    endpoint: Endpoint
+    keys: Keys
+    url: str = ""
+    now: int = START
+
+    def client(self, **changes: Any) -> Any:
+        given = {"aws_access_key_id": self.keys.access_key, "aws_secret_access_key": self.keys.secret_key} | changes
+        retries = Config(retries={"mode": "standard", "max_attempts": 1}, proxies={})
+        return boto3.client("mturk", region_name="us-east-1", endpoint_url=self.url, config=retries, **given)
+
+    @staticmethod
+    def request(**changes: Any) -> dict[str, Any]:
+        """A legal request of CreateHIT; a change to None leaves a member out."""
+        return {name: value for name, value in (HIT | changes).items() if value is not None}
+
+    def worker(self, name: str = "Ada") -> str:
+        return self.store.invite(name, self.now).worker.id
+
+    def submit(self, worker: str, hit: str, label: str = "YES") -> str:
+        assignment = self.store.accept(worker, hit, self.now)
+        self.store.submit(assignment.id, worker, {"label_1": label}, self.now)
+        return assignment.id
+
+
+@pytest.fixture
+def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalMarket]:
+    with Store(tmp_path / "market.db") as store:
+        keys = market_keys(store)
+        local = LocalMarket(store, Endpoint(store, keys), keys)
+        monkeypatch.setattr(
+            botocore.auth, "get_current_datetime", lambda: datetime.fromtimestamp(local.now, UTC).replace(tzinfo=None)
+        )
+        app = wsgi_app(local.endpoint, lambda: local.now)
+        with make_server("127.0.0.1", 0, app, server_class=_Server, handler_class=_Quiet) as server:
+            local.url = f"http://127.0.0.1:{server.server_port}"
+            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+            thread.start()
+            try:
+                yield local
+            finally:
+                server.shutdown()
+                thread.join()

@@ -1,0 +1,136 @@
+from collections import Counter
+from datetime import UTC, datetime
+
+import pytest
+
+from hits.batch import new_settings
+from hits.controls import parse_ranking_control, ranking_control_met
+from hits.markup import escape
+from hits.page import fill
+from hits.rankings import make_ranking_batch
+from hits.records import Batch, BatchSettings, IdenticalPair, Kind
+from rypt.records import Segment
+from rypt.text import RyptError
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+SEGMENTS = [Segment(f"s{n}", f"Quelle {n}") for n in range(60)]
+NOUNS = [
+    "garden",
+    "platform",
+    "telephone",
+    "mountain",
+    "holiday",
+    "kitchen",
+    "bicycle",
+    "weather",
+    "teacher",
+    "library",
+]
+SYSTEMS = [f"system{n}" for n in range(8)]
+OUTPUTS = {
+    system: {s.id: f"{system} says {NOUNS[n % 10]}{n} is there and stays ." for n, s in enumerate(SEGMENTS)}
+    for system in SYSTEMS
+}
+
+
+def settings(seed: int = 1) -> BatchSettings:
+    return new_settings(Kind.RANKING, seed=seed, now=NOW, source_language="de", target_language="en", id="b")
+
+
+@pytest.fixture(scope="module")
+def batch() -> Batch:
+    return make_ranking_batch(SEGMENTS, OUTPUTS, settings(), control_share=0.2)
+
+
+def slots(columns: dict[str, str]) -> list[tuple[str, str]]:
+    return [(columns[f"system_{n}"], columns[f"candidate_{n}"]) for n in range(1, int(columns["size"]) + 1)]
+
+
+def test_each_segment_shows_five_systems_in_an_order_drawn(batch: Batch) -> None:
+    asked = [dict(item.columns) for item in batch.items if not item.columns["control"]]
+    assert sorted(c["segment"] for c in asked) == sorted(s.id for s in SEGMENTS)
+    for c in asked:
+        found = slots(c)
+        assert len({system for system, _ in found}) == 5
+        for n, (system, text) in enumerate(found, start=1):
+            assert text == OUTPUTS[system][c["segment"]]
+            assert c[f"text_{n}"] == escape(text)
+    used = Counter(system for c in asked for system, _ in slots(c))
+    assert max(used.values()) - min(used.values()) <= 1
+    first = Counter(slots(c)[0][0] for c in asked)
+    assert len(first) == 8
+    assert len({item.id for item in batch.items}) == len(batch.items)
+
+
+def test_pairs_of_systems_meet_about_equally_often() -> None:
+    many = make_ranking_batch(SEGMENTS, OUTPUTS, settings(), control_share=0, per_segment=10)
+    assert len(many.items) == 600
+    met = Counter(
+        frozenset((a, b))
+        for i in many.items
+        for a, _ in slots(dict(i.columns))
+        for b, _ in slots(dict(i.columns))
+        if a < b
+    )
+    assert len(met) == 28
+    assert min(met.values()) > 0.7 * max(met.values())
+
+
+def test_controls_hold_a_copy_that_belongs_to_no_system(batch: Batch) -> None:
+    controls = [dict(item.columns) for item in batch.items if item.columns["control"]]
+    assert Counter(c["control_kind"] for c in controls) == {"damaged": 10, "identical": 5}
+    for c in controls:
+        relation, first, second = parse_ranking_control(c["control"])
+        found = slots(c)
+        assert [n for n, (system, _) in enumerate(found, start=1) if not system] == [second]
+        assert found[first - 1][1] == OUTPUTS[found[first - 1][0]][c["segment"]]
+        assert (relation == "equal") == (found[first - 1][1] == found[second - 1][1])
+        assert (relation == "equal") == (c["control_kind"] == "identical")
+        careless = [3] * 5
+        assert ranking_control_met(c["control"], careless) == (relation == "equal")
+
+
+def test_the_page_does_not_tell_the_systems(batch: Batch) -> None:
+    columns = dict.fromkeys(batch.items[0].columns, "")
+    columns |= {name: "SECRET" for name in columns if name.startswith(("system", "candidate", "control", "item"))}
+    assert "SECRET" not in fill(batch.template, columns)
+
+
+def test_the_seed_decides_everything(batch: Batch) -> None:
+    assert make_ranking_batch(SEGMENTS, OUTPUTS, settings(), control_share=0.2) == batch
+    assert make_ranking_batch(SEGMENTS, OUTPUTS, settings(3), control_share=0.2).items != batch.items
+
+
+def test_the_same_text_is_shown_once_and_set_aside() -> None:
+    outputs = {"v": {"s0": "a"}, "w": {"s0": "a "}, "x": {"s0": "b"}, "y": {"s0": "c", "s1": "d"}, "z": {"s1": "d"}}
+    batch = make_ranking_batch(SEGMENTS, outputs, settings(), control_share=0)
+    (item,) = batch.items
+    assert item.size == 3
+    assert sorted(text.strip() for _, text in slots(dict(item.columns))) == ["a", "b", "c"]
+    assert batch.identical == (IdenticalPair("s0", "v", "w"), IdenticalPair("s1", "y", "z"))
+
+
+def test_items_of_fewer_candidates_hide_the_other_slots() -> None:
+    outputs = {"x": {"s0": "a", "s1": "a"}, "y": {"s0": "b", "s1": "b"}, "z": {"s1": "c"}}
+    batch = make_ranking_batch(SEGMENTS, outputs, settings(), control_share=0)
+    small = next(item for item in batch.items if item.columns["segment"] == "s0")
+    assert [small.columns[f"hidden_{n}"] for n in (1, 2, 3)] == ["", "", "hidden disabled"]
+    assert (small.size, small.columns["text_3"], small.columns["system_3"]) == (2, "", "")
+    assert "system_4" not in small.columns
+
+
+def test_limit_and_mistakes() -> None:
+    assert len(make_ranking_batch(SEGMENTS, OUTPUTS, settings(), control_share=0, limit=4).items) == 4
+    with pytest.raises(RyptError, match="nothing to rank"):
+        make_ranking_batch(SEGMENTS, {"x": {"s0": "a"}, "y": {"s0": "a"}}, settings())
+    with pytest.raises(RyptError, match="at least 1 item a segment"):
+        make_ranking_batch(SEGMENTS, OUTPUTS, settings(), per_segment=0)
+    with pytest.raises(RyptError, match="limit"):
+        make_ranking_batch(SEGMENTS, OUTPUTS, settings(), limit=0)
+
+
+def test_references_are_shown_when_given() -> None:
+    batch = make_ranking_batch(SEGMENTS, OUTPUTS, settings(), references={"s0": "the <reference>"}, limit=60)
+    shown = {item.columns["segment"]: item for item in batch.items}
+    assert "the &lt;reference&gt;" in fill(batch.template, shown["s0"].columns)
+    assert shown["s1"].columns["hidden_reference"] == "hidden"
