@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from mert.limits import Limits
-    from mert.lists import NBest
     from mert.metric import Metric, Resources
     from mert.search import Window
     from mert.solve import Recipe, Solution
@@ -56,7 +55,7 @@ LOOP = _options(
 SEARCH = _options(
     click.option("--algorithm", type=click.Choice(["mert", "pro", "mira"]), default="mert", show_default=True),
     click.option("--restarts", type=click.IntRange(min=0), default=20, show_default=True, help="Random starts too."),
-    click.option("--seed", type=int, default=1, show_default=True, help="Of the random starts and directions."),
+    click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of all that is random."),
     click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Starts climbed at once."),
     click.option("--dask", metavar="ADDRESS", help="Climb on the Dask cluster with this scheduler (tcp://…)."),
     click.option("--replicates", type=click.IntRange(min=1), default=1, show_default=True,
@@ -75,6 +74,9 @@ CONSTRAINTS = _options(
 )  # fmt: skip
 
 
+PLOTS = (".svg", ".png", ".pdf")
+LOOP_ONLY = ("folder", "max_iterations", "patience", "keep", "timeout")
+MERT_ONLY = ("restarts", "window", "dask")
 BESIDE_ZMERT = {
     "zmert", "algorithm", "threads", "dask", "replicates", "average", "window", "folder", "timeout", "plot", "output",
     "as_json", "quiet",
@@ -121,20 +123,28 @@ def tune(
     for wanted in (output, plot):
         if wanted and not Path(wanted).resolve().parent.is_dir():
             raise RyptError(f"{wanted}: there is no folder to write it to")
+    if plot and not plot.endswith(PLOTS):
+        raise RyptError(f"--plot {plot}: expected a name ending in {', '.join(PLOTS)}")
+    if output == "-" and as_json:
+        raise click.UsageError("-o - and --json both want standard output")
+    context = click.get_current_context()
+    if lists:
+        _refuse(context, LOOP_ONLY, "needs --decoder, --replay or --zmert")
+    if algorithm != "mert":
+        _refuse(context, MERT_ONLY, "goes with --algorithm mert")
     recipe = Recipe(algorithm, restarts, seed, threads, replicates, average)
     with _executor(dask) as executor:
         if zmert is not None:
             from mert.zmert import read_zmert
 
-            context = click.get_current_context()
             _refuse_beside_zmert(context)
             place = Path(folder) if context.get_parameter_source("folder") == ParameterSource.COMMANDLINE else None
             asked = read_zmert(
                 zmert, recipe, now=int(time.time() * 1000), folder=place, window=read_window(window), timeout=timeout
             )
-            run = _loop(asked.plan, asked.decoder, asked.folder, executor, plot, quiet=quiet)
+            run = _loop(asked.plan, asked.decoder, asked.folder, executor, quiet=quiet)
             asked.finish(run.weights)
-            _tell_run(asked.plan, run, output, as_json=as_json)
+            _tell_run(asked.plan, run, output, plot, as_json=as_json, quiet=quiet)
             return
         metric = _read_metric(spec, _resources(references, campaign))
         said = Limits(only, fix, bound, ranges, tie, norm)
@@ -143,7 +153,7 @@ def tune(
             _tune_lists(lists, metric, start_file, said, recipe, smoothing, executor, output,
                         as_json=as_json, quiet=quiet)  # fmt: skip
             return
-        from mert.decoder import ReplayDecoder, read_decoder
+        from mert.decoder import ReplayDecoder, read_decoder, replayed
         from mert.tune import Plan
 
         if start_file is None:
@@ -151,10 +161,17 @@ def tune(
         start = _read_start(start_file)
         names = tuple(entry.name for entry in start.entries)
         plan = Plan(metric, start, recipe, said.constraints(names, start), only or None, smoothing,
-                    max_iterations, patience, keep, decoder or "replay")  # fmt: skip
+                    max_iterations, patience, keep if decoder else "last", decoder or replayed(replay))  # fmt: skip
         made = read_decoder(decoder, timeout) if decoder is not None else ReplayDecoder(replay)
-        run = _loop(plan, made, Path(folder), executor, plot, quiet=quiet)
-        _tell_run(plan, run, output, as_json=as_json)
+        run = _loop(plan, made, Path(folder), executor, quiet=quiet)
+        _tell_run(plan, run, output, plot, as_json=as_json, quiet=quiet)
+
+
+def _refuse(context: click.Context, names: Sequence[str], why: str) -> None:
+    """Refuse options that would do nothing."""
+    for option in context.command.params:
+        if option.name in names and context.get_parameter_source(option.name) == ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option.opts[0]} {why}")
 
 
 def _refuse_beside_zmert(context: click.Context) -> None:
@@ -204,6 +221,7 @@ def _tune_lists(
     from mert.lists import read_lists
     from mert.optimize import make_problem
     from mert.solve import solve
+    from mert.tune import check_against_references
     from mert.weights import default_weights
 
     clock = _Clock()
@@ -214,7 +232,8 @@ def _tune_lists(
         start = default_weights(lists.names, np.ones(len(lists.names)))
     names, weights, sparse = start.match(lists.names, sparse_names, open_ended=lists.open_ended)
     lists = replace(lists, names=names)
-    _check_references(lists, metric, quiet=quiet)
+    for note in check_against_references(lists, metric):
+        talk(note, quiet=quiet)
     clock.lap("read")
     constraints = said.constraints(names, start)
     problem = make_problem(
@@ -230,9 +249,9 @@ def _tune_lists(
     if output:
         start.write(output, names, solution.weights)
     signature = f"{metric.signature}|{recipe}|norm:{problem.normalization}|n:{len(lists.segments)}"
-    if sparse_names and not quiet:
-        talk(f"{len(sparse_names)} sparse features are held at the given weights (--tune names those to tune)")
-    _tell_solution(names, solution, signature, clock.seconds, as_json=as_json, quiet=quiet)
+    if sparse_names:
+        talk(f"{len(sparse_names)} sparse features are held at the given weights, else at 0 (see --tune)", quiet=quiet)
+    _tell_solution(names, solution, signature, clock.seconds, aside=output == "-", as_json=as_json, quiet=quiet)
 
 
 class _Clock:
@@ -249,24 +268,9 @@ class _Clock:
         self.began = now
 
 
-def _check_references(lists: "NBest", metric: "Metric", *, quiet: bool) -> None:
-    """Refuse segments without a reference where the list says so, and mention references without a segment."""
-    from mert.lists import segment_number
-
-    parts = [part.metric for part in getattr(metric, "parts", ())]
-    references = next((found for part in (metric, *parts) if (found := getattr(part, "references", None))), None)
-    if references is None:
-        return
-    size = len(references)
-    expected = f"one of the {size} segments of {', '.join(map(str, references.paths)) or 'the references'}, from 0"
-    lists.check_segments(lambda segment: (number := segment_number(segment)) is not None and number < size, expected)
-    if len(lists.segments) < size:
-        talk(f"{size - len(lists.segments)} of {size} segments of the references have no candidates", quiet=quiet)
-
-
 def _tell_solution(
     names: Sequence[str], solution: "Solution", signature: str, seconds: dict[str, float], *,
-    as_json: bool, quiet: bool,
+    aside: bool, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     weights = dict(zip(names, solution.weights.tolist(), strict=True))
     if as_json:
@@ -279,15 +283,19 @@ def _tell_solution(
         click.echo(json.dumps(facts))
         return
     for feature, value in weights.items():
-        click.echo(f"{feature:30} {value: .6f}")
+        click.echo(f"{feature:30} {value: .6f}", err=aside)
     gain = solution.gain
     click.echo(
         f"{solution.start_score:.4f} → {solution.score:.4f}; gain {gain.gain:.4f}, "
-        f"95 % of resamples {gain.low:.4f} to {gain.high:.4f}, p = {gain.p:.3f}"
+        f"95 % of resamples {gain.low:.4f} to {gain.high:.4f}, p = {gain.p:.3f}",
+        err=aside,
     )
     if len(solution.scores) > 1:
-        click.echo(f"{len(solution.scores)} replicates: mean {solution.mean:.4f}, deviation {solution.deviation:.4f}")
-    click.echo(signature)
+        click.echo(
+            f"{len(solution.scores)} replicates: mean {solution.mean:.4f}, deviation {solution.deviation:.4f}",
+            err=aside,
+        )
+    click.echo(signature, err=aside)
     for note in solution.notes:
         talk(f"note: {note}", quiet=quiet)
     ends = ", ".join(f"{score:.4f}" for score in solution.ends[1:4])
@@ -295,9 +303,7 @@ def _tell_solution(
     talk(f"next best starts: {ends or 'none'}; seconds: {took}", quiet=quiet)
 
 
-def _loop(
-    plan: "Plan", decoder: Any, folder: Path, executor: "Executor | None", plot: str | None, *, quiet: bool
-) -> "Run":
+def _loop(plan: "Plan", decoder: Any, folder: Path, executor: "Executor | None", *, quiet: bool) -> "Run":
     from mert.tune import tune as run_loop
 
     seen: list[float] = []
@@ -315,28 +321,30 @@ def _loop(
             talk(f"  note: {note}", quiet=quiet)
 
     total = plan.recipe.restarts + 1
-    run = run_loop(
+    return run_loop(
         plan, decoder, folder, executor=executor, tell=tell,
         watch=lambda found: progress(found, "climb", quiet=quiet, total=total),
     )  # fmt: skip
-    if plot:
-        from mert.plot import plot_run
-
-        plot_run(plot, run.iterations, plan.metric.signature.partition("|")[0])
-    return run
 
 
-def _tell_run(plan: "Plan", run: "Run", output: str | None, *, as_json: bool) -> None:
+def _tell_run(plan: "Plan", run: "Run", output: str | None, plot: str | None, *, as_json: bool, quiet: bool) -> None:
     import numpy as np
     from tabulate import tabulate
 
     if output:
         plan.start.write(output, list(run.weights), np.array(list(run.weights.values())))
+    if plot:
+        from mert.plot import plot_run
+
+        plot_run(plot, run.iterations, plan.metric.signature.partition("|")[0])
+    if run.note:
+        talk(f"note: {run.note}", quiet=quiet)
     signature = f"{plan.metric.signature}|{plan.recipe}|iterations:{len(run.iterations)}"
     if as_json:
         facts = {
             "score": run.score, "start_score": run.start_score, "weights": run.weights, "signature": signature,
             "stopped": run.stopped, "iterations": [asdict(iteration) for iteration in run.iterations],
+            "seconds": {"total": sum(iteration.seconds for iteration in run.iterations)},
         }  # fmt: skip
         click.echo(json.dumps(facts))
         return
@@ -346,8 +354,9 @@ def _tell_run(plan: "Plan", run: "Run", output: str | None, *, as_json: bool) ->
         for i in run.iterations
     ]  # fmt: skip
     head = ("iteration", "decoded", "new", "candidates", "before", "after", "p", "seconds")
-    click.echo(tabulate(rows, head, disable_numparse=True))
+    aside = output == "-"
+    click.echo(tabulate(rows, head, disable_numparse=True), err=aside)
     for feature, value in run.weights.items():
-        click.echo(f"{feature:30} {value: .6f}")
-    click.echo(f"stopped: {run.stopped}; decoded {run.start_score:.4f} → {run.score:.4f}")
-    click.echo(signature)
+        click.echo(f"{feature:30} {value: .6f}", err=aside)
+    click.echo(f"stopped: {run.stopped}; {run.start_score:.4f} → {run.score:.4f}", err=aside)
+    click.echo(signature, err=aside)

@@ -85,6 +85,16 @@ class Constraints:
             if name in self.bounds and not self.bounds[name][0] <= low <= high <= self.bounds[name][1]:
                 raise RyptError(f"the range {low:g}..{high:g} of {name} for random starts leaves its bounds")
 
+    def within(self, names: Sequence[str], known: Sequence[str]) -> "Constraints":
+        """The same without features that are ``known`` but not among these names, as a list may leave them out."""
+        absent = set(known) - set(names)
+        return replace(
+            self,
+            fixed=self.fixed - absent,
+            bounds={name: pair for name, pair in self.bounds.items() if name not in absent},
+            ranges={name: pair for name, pair in self.ranges.items() if name not in absent},
+        )
+
     def moves(self, name: str) -> bool:
         """Whether a weight may move."""
         return name not in self.fixed and (self.only is None or name in self.only)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
@@ -40,10 +41,6 @@ class CommandDecoder:
     """
 
     def __init__(self, template: str, timeout: float | None = None, log_name: str = "run{iteration}.log") -> None:
-        unknown = [name for name in re.findall(r"(?<!\$)\{(\w+)\}", template) if name not in FIELDS]
-        if unknown:
-            names = ", ".join(f"{{{name}}}" for name in FIELDS)
-            raise RyptError(f"--decoder: {{{unknown[0]}}} is not known, expected {names}")
         if "{nbest}" not in template:
             raise RyptError("--decoder: expected {nbest} in the command, the file it writes its list to")
         if "{weights}" not in template and "{config}" not in template:
@@ -56,13 +53,13 @@ class CommandDecoder:
         >>> CommandDecoder("moses -f {config} -n-best-list {nbest} 100").command(2, Path("w"), Path("a b"))
         "moses -f w -n-best-list 'a b' 100"
         """
-        values = (weights, weights, nbest, iteration, nbest.parent)
+        values = (weights, weights, nbest, iteration, weights.parent)
         filled = dict(zip(FIELDS, (shlex.quote(str(value)) for value in values), strict=True))
-        return re.sub(r"(?<!\$)\{(\w+)\}", lambda found: filled[found[1]], self.template)
+        return re.sub(r"(?<!\$)\{(\w+)\}", lambda found: filled.get(found[1], found[0]), self.template)
 
     def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
         """Run the command; an error tells its last lines."""
-        log = nbest.parent / self.log_name.format(iteration=iteration)
+        log = weights.parent / self.log_name.format(iteration=iteration)
         command = self.command(iteration, weights, nbest)
         with open(log, "wb") as output:
             process = subprocess.Popen(
@@ -72,13 +69,13 @@ class CommandDecoder:
                 code = process.wait(self.timeout)
             except subprocess.TimeoutExpired:
                 raise RyptError(
-                    f"the decoder did not finish in {self.timeout:g} seconds in iteration {iteration}{_said(log)}"
+                    f"the decoder did not finish in {self.timeout:g} seconds in iteration {iteration}{last_words(log)}"
                 ) from None
             finally:
                 _end(process)
         if code != 0:
             how = f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
-            raise RyptError(f"the decoder {how} in iteration {iteration}{_said(log)}")
+            raise RyptError(f"the decoder {how} in iteration {iteration}{last_words(log)}")
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
@@ -88,7 +85,10 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
-def _said(log: Path) -> str:
+def last_words(log: Path) -> str:
+    """The last lines of what a decoder said, to go behind an error."""
+    if not log.exists():
+        return ""
     with open(log, encoding="utf-8", errors="replace") as lines:
         last = deque((line.strip() for line in lines if line.strip()), maxlen=LAST_LINES)
     return f"; it said: {' | '.join(last)} (all of it in {log})" if last else f"; it said nothing (see {log})"
@@ -107,7 +107,14 @@ class ReplayDecoder:
         """Copy the list of this iteration."""
         if iteration > len(self.lists):
             raise NoMoreListsError
-        nbest.write_bytes(read_bytes(self.lists[iteration - 1]))
+        data = read_bytes(self.lists[iteration - 1])
+        nbest.write_bytes(data if data.endswith(b"\n") else data + b"\n")
+
+
+def replayed(lists: Sequence[PathLike]) -> str:
+    """What tells one replay from another: what is in its lists."""
+    digests = [sha256(Path(path).read_bytes()).hexdigest()[:16] if Path(path).is_file() else "?" for path in lists]
+    return f"replay {' '.join(digests)}"
 
 
 class FunctionDecoder:
@@ -131,26 +138,30 @@ def read_decoder(text: str, timeout: float | None = None) -> Decoder:
     if not FUNCTION.fullmatch(text.strip()):
         return CommandDecoder(text, timeout)
     module, _, name = text.strip().partition(":")
-    sys.path.append(str(Path.cwd()))  # where a user's own module is
+    if str(Path.cwd()) not in sys.path:  # where a user's own module is, and what it may import later
+        sys.path.append(str(Path.cwd()))
     try:
         function = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise RyptError(f"--decoder {text}: {error}") from None
-    finally:
-        sys.path.pop()
     return FunctionDecoder(function)
 
 
-def keep_list(nbest: Path, kept: Path) -> None:
-    """Move a list that is whole to where it stays, zipped; a list that is empty or cut off is refused."""
-    import gzip
-
+def check_whole(nbest: Path) -> None:
+    """Refuse a list that is empty or cut off."""
     data = read_bytes(nbest) if nbest.is_file() else b""
     if not data.strip():
         raise InputError(nbest, None, "the decoder wrote no candidates")
     if not data.endswith(b"\n"):
         line = data.count(b"\n") + 1
         raise InputError(nbest, line, "the list breaks off in the middle of a line: the decoder did not finish it")
+
+
+def keep_list(nbest: Path, kept: Path) -> None:
+    """Move a list to where it stays, zipped; it appears there whole."""
+    import gzip
+
+    data = nbest.read_bytes()
     part = kept.with_name(kept.name + ".part")
     with open(part, "wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as stream:
         stream.write(data)

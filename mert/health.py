@@ -8,6 +8,7 @@ from mert.search import Floats
 TINY = 1e-4  # of the mean length of a weight
 HUGE = 0.95  # of the length of all weights together
 EDGE = 1e-9
+FEEBLE = 0.01  # of the length of all weights together
 
 
 def examine(problem: Problem, weights: Floats, start: Floats) -> list[str]:
@@ -45,6 +46,14 @@ def examine(problem: Problem, weights: Floats, start: Floats) -> list[str]:
     ]
     if outside:
         notes.append(f"normalization took weights out of their bounds: {', '.join(outside)}")
+    held = ~free & problem.deciding & (start != 0)
+    changed = [name for name, fixed, a, b in zip(problem.names, held, weights, start, strict=True) if fixed and a != b]
+    if changed:
+        notes.append(f"normalization scaled weights that are held, too: {', '.join(changed)}")
+    before = np.abs(start * problem.spread) * problem.deciding
+    if before[held].sum() > FEEBLE * before.sum() and lengths[held].sum() < FEEBLE * total:
+        names = [name for name, fixed in zip(problem.names, held, strict=True) if fixed]
+        notes.append(f"the weights that moved grew so large that held ones decide next to nothing: {', '.join(names)}")
     idle = [name for name, deciding in zip(problem.names, problem.deciding, strict=True) if not deciding]
     if idle:
         notes.append(f"never different inside a segment, so left alone: {', '.join(idle)}")

@@ -78,11 +78,15 @@ class NBest:
         """What held sparse features add to each candidate's model score."""
         return None if self.sparse is None else self.sparse.dot(weights)
 
-    def check_segments(self, known: Callable[[str], bool], expected: str) -> None:
-        """Refuse a segment that is not known, with the file and line of its first candidate."""
+    def check_segments(self, size: int, where: str) -> list[str]:
+        """Refuse a segment that is none of ``size`` segments from 0; a note where some have no candidates."""
         for segment, first in zip(self.segments, self.offsets, strict=False):
-            if not known(segment):
-                raise InputError(*self.places(int(first)), f"segment {segment}: expected {expected}")
+            number = segment_number(segment)
+            if number is None or number >= size:
+                expected = f"expected one of the {size} segments of {where}, from 0"
+                raise InputError(*self.places(int(first)), f"segment {segment}: {expected}")
+        missing = size - len(self.segments)
+        return [f"{missing} of {size} segments of {where} have no candidates"] if missing else []
 
 
 def read_lists(paths: Sequence[PathLike], watch: Watch = unwatched, *, tune: Sequence[str] | None = None) -> NBest:

@@ -168,6 +168,42 @@ def check_stats(stats: NDArray[np.generic], count: int, metric: str = "a metric"
     return stats.astype(np.int64, copy=False)
 
 
+def counted(metric: Metric, candidates: Sequence[RawCandidate]) -> Ints:
+    """The statistics of candidates; what goes wrong inside a metric is told as its mistake."""
+    try:
+        found = np.asarray(metric.stats(candidates))
+    except RyptError:
+        raise
+    except Exception as error:
+        raise RyptError(f"the metric {_name(metric)} failed: {type(error).__name__}: {error}") from error
+    return np.ascontiguousarray(check_stats(found, len(candidates), _name(metric)))
+
+
+def rated(metric: Metric, sums: Ints) -> Floats:
+    """The scores of sums; a score that is no number is refused, for nothing can be better than it."""
+    try:
+        scores = np.asarray(metric.score(sums), np.float64)
+    except RyptError:
+        raise
+    except Exception as error:
+        raise RyptError(f"the metric {_name(metric)} failed: {type(error).__name__}: {error}") from error
+    if scores.shape != (len(sums),):
+        raise RyptError(f"the metric {_name(metric)}: expected {len(sums)} scores, found an array {scores.shape}")
+    if not np.isfinite(scores).all():
+        raise RyptError(f"the metric {_name(metric)} gave a score that is no number")
+    return scores
+
+
+def _name(metric: Metric) -> str:
+    return str(metric.signature).partition("|")[0]
+
+
+def references_of(metric: Metric) -> References | None:
+    """The references a metric, or a part of a sum, compares with; None for one that needs none."""
+    parts = [part.metric for part in getattr(metric, "parts", ())]
+    return next((found for part in (metric, *parts) if (found := getattr(part, "references", None))), None)
+
+
 def read_metric(spec: str, resources: Resources) -> Metric:
     """The metric that a text names: ``name``, ``name(option=value,…)``, or a weighted sum such as ``0.7*bleu-0.3*ter``.
 
@@ -261,7 +297,12 @@ def _make(term: Term, resources: Resources) -> Metric:
     except (TypeError, ValueError) as error:
         message = f"expected something to call with resources and options: {error}"
         raise RyptError(f"the metric {term.name}: {message}") from None
-    metric: Metric = factory(resources, term.options)
+    try:
+        metric: Metric = factory(resources, term.options)
+    except (RyptError, OSError):
+        raise
+    except Exception as error:
+        raise RyptError(f"the metric {term.name} cannot be made: {type(error).__name__}: {error}") from error
     missing = [member for member in MEMBERS if not hasattr(metric, member)]
     if missing:
         raise RyptError(f"the metric {term.name} lacks {', '.join(missing)}: it is no metric")

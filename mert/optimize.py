@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mert.constraints import Constraints, Normalization
 from mert.lists import NBest
-from mert.metric import Metric
+from mert.metric import Metric, counted, rated
 from mert.search import Floats, Ints, Window, best_step, winners
 from rypt.kernel import compiled
 from rypt.text import RyptError
@@ -25,6 +25,7 @@ ENOUGH = 1e-4  # a pass from a start that gains less, the best score being 1, is
 MAX_PASSES = 100
 REACH = 100.0  # a step is at most so many times as long as the weights: none can dwarf the others
 NEARNESS = 0.5  # random starts stray from the given weights by this, the mean length of a weight being 1
+LARGEST = 1e300
 BLOCK = 1024  # rows of features combined at once
 GOOD_POINTS = 8  # the best point is joined with so many others
 
@@ -62,7 +63,7 @@ class Problem:
 
     def rate(self, sums: Ints) -> Floats:
         """Scores of sums, higher is better."""
-        scores = self.metric.score(sums)
+        scores = rated(self.metric, sums)
         return scores if self.metric.maximize else -scores
 
     def values(self, weights: Floats) -> Floats:
@@ -134,6 +135,7 @@ def make_problem(
     constraints.check(lists.names, start)
     base = None if sparse_weights is None else lists.sparse_dot(sparse_weights)
     constraints = constraints.settled(lists.names, anything_held=base is not None and bool(base.any()))
+    _check_sizes(lists, start)
     spread = _spread(lists.features, lists.offsets)
     low, high = constraints.low_high(lists.names)
     none = (np.nan, np.nan)
@@ -142,7 +144,7 @@ def make_problem(
         lists.offsets,
         np.asfortranarray(lists.features),
         base,
-        np.ascontiguousarray(metric.stats(lists.candidates), np.int64),
+        counted(metric, lists.candidates),
         metric,
         constraints.axes(lists.names, start, spread > 0),
         spread > 0,
@@ -153,6 +155,16 @@ def make_problem(
         constraints.normalization or Normalization(),
         window,
     )
+
+
+def _check_sizes(lists: NBest, start: Floats) -> None:
+    """Refuse features and weights so large that sums of them are not numbers any more."""
+    for name, column, weight in zip(lists.names, lists.features.T, start, strict=True):
+        largest = float(np.abs(column).max(initial=0.0))
+        if max(largest, abs(weight), largest * abs(weight)) > LARGEST:
+            raise RyptError(
+                f"feature {name} has values up to {largest:g} and the weight {weight:g}: too large to add up"
+            )
 
 
 def _spread(features: Floats, offsets: Ints) -> Floats:

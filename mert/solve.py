@@ -12,8 +12,10 @@ from mert.mira import mira
 from mert.optimize import Problem, Tuned, optimize
 from mert.pro import pro
 from mert.search import Floats
+from rypt.text import RyptError
 
 ALGORITHMS = ("mert", "pro", "mira")
+HOLD = "none"  # the start as it is
 Watcher = Callable[[Iterable[Tuned]], Iterable[Tuned]]
 
 
@@ -75,6 +77,8 @@ def solve(
     weights = best.weights
     if recipe.average and len(tops) > 1:
         weights = average_weights(problem, [tuned.weights for tuned in tops])
+    if problem.metric.maximize and best.score == 0.0:
+        raise RyptError("the best score found is 0: no candidate is worth anything to this metric")
     gain = bootstrap_gain(problem, start, weights, np.random.default_rng(recipe.seed))
     return Solution(
         weights,
@@ -99,6 +103,8 @@ def _run(
     problem: Problem, start: Floats, recipe: Recipe, seed: int, earlier: Sequence[Floats],
     executor: Executor | None, watch: Watcher,
 ) -> list[Tuned]:  # fmt: skip
+    if recipe.algorithm == HOLD:
+        return [Tuned(start, problem.score(start), 0)]
     if recipe.algorithm == "mert":
         return optimize(
             problem, start, earlier=earlier, restarts=recipe.restarts, seed=seed, threads=recipe.threads,

@@ -7,6 +7,8 @@ on where it was, to the same result.
 
 import fcntl
 import json
+import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -19,14 +21,14 @@ from typing import Any
 import numpy as np
 
 from mert.constraints import Constraints
-from mert.decoder import Decoder, NoMoreListsError, keep_list
+from mert.decoder import Decoder, NoMoreListsError, check_whole, keep_list, last_words
 from mert.lists import NBest, read_lists
-from mert.metric import Metric
+from mert.metric import Metric, references_of
 from mert.optimize import make_problem
 from mert.search import Floats, Window
-from mert.solve import Recipe, Watcher, solve
+from mert.solve import HOLD, Recipe, Watcher, solve
 from mert.weights import WeightsFile
-from rypt.text import RyptError, open_output
+from rypt.text import InputError, RyptError, open_output
 
 SIGNIFICANT = 0.05
 RESTING = 1e-12  # a smaller movement of a weight is rounding
@@ -124,6 +126,7 @@ class Run:
     score: float
     start_score: float
     stopped: str
+    note: str = ""
 
 
 def tune(
@@ -171,14 +174,10 @@ def _iterate(
     executor: Executor | None, watch: Watcher,
 ) -> Iteration:  # fmt: skip
     began = time.perf_counter()
-    weights_file, kept = folder / f"run{number}.weights", folder / f"run{number}.nbest.gz"
+    kept = folder / f"run{number}.nbest.gz"
     used = done[-1].weights if done else {entry.name: entry.value for entry in plan.start.entries}
     if not kept.exists():
-        plan.start.write(weights_file, list(used), np.array(list(used.values())))
-        nbest = folder / f"run{number}.nbest"
-        nbest.unlink(missing_ok=True)
-        decoder(number, weights_file, nbest)
-        keep_list(nbest, kept)
+        _decode(plan, decoder, folder, number, used)
     latest = read_lists([kept], tune=plan.tune)
     first = 1 if plan.previous is None else max(1, number - plan.previous)
     lists = [folder / f"run{n}.nbest.gz" for n in range(first, number + 1)]
@@ -191,7 +190,7 @@ def _iterate(
     bounded = Constraints() if everything.sparse else plan.constraints  # what is held does not scale with the rest
     inside = _inside(bounded, names, start)
     problem = make_problem(
-        everything, plan.metric, inside, plan.constraints,
+        everything, plan.metric, inside, plan.constraints.within(names, [entry.name for entry in plan.start.entries]),
         sparse_weights=sparse if everything.sparse else None, window=plan.window,
     )  # fmt: skip
     known = done[-1].candidates if done else 0
@@ -201,16 +200,62 @@ def _iterate(
     earlier = [
         _inside(bounded, names, np.array([iteration.used.get(name, 0.0) for name in names])) for iteration in done
     ]
-    recipe = Recipe(**{**asdict(plan.recipe), "seed": plan.recipe.seed + 1000 * number})
+    recipe = replace(plan.recipe, seed=plan.recipe.seed + 1000 * number)
+    if new == 0:  # the last step has found what there is
+        recipe = replace(recipe, algorithm=HOLD)
     solution = solve(problem, inside, recipe, earlier=earlier, executor=executor, watch=watch)
+    notes = (*solution.notes, *check_against_references(latest, plan.metric))
     iteration = Iteration(
         number, len(everything.candidates), new, decoded, solution.start_score, solution.score, solution.gain.p,
         dict(zip(names, start.tolist(), strict=True)), dict(zip(names, solution.weights.tolist(), strict=True)),
-        solution.notes, time.perf_counter() - began,
+        notes, time.perf_counter() - began,
     )  # fmt: skip
     with open_output(folder / f"run{number}.json") as stream:
         json.dump(asdict(iteration), stream, indent=1)
     return iteration
+
+
+def _decode(plan: Plan, decoder: Decoder, folder: Path, number: int, used: Mapping[str, float]) -> None:
+    """Decode in a folder of this attempt, out of the way of what an earlier one may have left running.
+
+    A list is kept once it has been read, fits the weights, and has the segments that earlier lists have.
+    """
+    for stale in folder.glob("decoding.*"):
+        shutil.rmtree(stale, ignore_errors=True)
+    attempt = Path(tempfile.mkdtemp(prefix="decoding.", dir=folder))
+    weights, nbest = folder / f"run{number}.weights", attempt / f"run{number}.nbest"
+    plan.start.write(weights, list(used), np.array(list(used.values())))
+    decoder(number, weights, nbest)
+    try:
+        check_whole(nbest)
+        lists = read_lists([nbest], tune=plan.tune)
+        plan.start.match(lists.names, lists.sparse.names if lists.sparse else (), open_ended=lists.open_ended)
+        check_against_references(lists, plan.metric)
+        if number > 1:
+            _check_features_and_segments(lists, read_lists([folder / "run1.nbest.gz"], tune=plan.tune), nbest)
+    except InputError as error:
+        raise RyptError(f"{error}{last_words(folder / f'run{number}.log')}") from None
+    keep_list(nbest, folder / f"run{number}.nbest.gz")
+    shutil.rmtree(attempt, ignore_errors=True)
+
+
+def _check_features_and_segments(lists: NBest, first: NBest, path: Path) -> None:
+    """Refuse a list that lacks segments, or features that every line must have, of the first."""
+    missing = sorted(set(first.segments) - set(lists.segments), key=first.segments.index)
+    if missing:
+        some = ", ".join(missing[:5]) + (" …" if len(missing) > 5 else "")
+        raise InputError(path, None, f"expected the segments of the first list, {len(missing)} are missing: {some}")
+    if not first.open_ended and lists.names != first.names:
+        found = ", ".join(lists.names)
+        raise InputError(path, 1, f"expected the features of the first list, {', '.join(first.names)}, found {found}")
+
+
+def check_against_references(lists: NBest, metric: Metric) -> list[str]:
+    """Refuse segments without a reference, with file and line; notes on references without a segment."""
+    references = references_of(metric)
+    if references is None:
+        return []
+    return lists.check_segments(len(references), ", ".join(map(str, references.paths)) or "the references")
 
 
 def _inside(constraints: Constraints, names: Sequence[str], weights: Floats) -> Floats:
@@ -240,12 +285,20 @@ def _decoded_score(plan: Plan, lists: NBest, used: Mapping[str, float]) -> float
 
 
 def _finish(plan: Plan, done: list[Iteration], stopped: str) -> Run:
-    """The answer: the weights whose own decoding scored best, or the last ones."""
+    """The answer: the weights whose own decoding scored best, or the last ones.
+
+    A single iteration has decoded with nothing but the start, so its answer is what it found.
+    """
     sign = 1.0 if plan.metric.maximize else -1.0
-    best = max(done, key=lambda iteration: sign * iteration.decoded)
-    last = done[-1]
-    weights, score = (best.used, best.decoded) if plan.keep == "best" else (last.weights, last.after)
-    return Run(tuple(done), weights, score, done[0].decoded, stopped)
+    best, last = max(done, key=lambda iteration: sign * iteration.decoded), done[-1]
+    if plan.keep == "last" or len(done) == 1:
+        note = (
+            "" if last.weights == last.used else "the weights were not decoded with yet; the score is that on the lists"
+        )
+        return Run(tuple(done), last.weights, last.after, done[0].decoded, stopped, note)
+    fresh = last.weights != last.used
+    note = "the last weights found were not decoded with, and are not the answer (--return last)" if fresh else ""
+    return Run(tuple(done), best.used, best.decoded, done[0].decoded, stopped, note)
 
 
 def _read_iteration(path: Path) -> Iteration | None:
@@ -260,7 +313,7 @@ def _read_iteration(path: Path) -> Iteration | None:
 
 def _digest(metric: Metric) -> str | None:
     """What tells one set of references from another, where a metric has any."""
-    references = getattr(metric, "references", None)
+    references = references_of(metric)
     return None if references is None else sha256(json.dumps(references.documents).encode()).hexdigest()
 
 
@@ -268,12 +321,15 @@ def _check_plan(plan: Plan, folder: Path) -> None:
     """Remember the plan, or refuse a folder that belongs to another."""
     path = folder / "plan.json"
     said = json.loads(json.dumps(plan.said()))
-    if not path.exists():
+    if not any(folder.glob("run*.nbest.gz")):  # nothing was decoded under another plan
         with open_output(path) as stream:
             json.dump(said, stream, indent=1)
         return
-    kept = json.loads(path.read_text(encoding="utf-8"))
-    other = [name for name in said if kept.get(name) != said[name]]
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        other = [name for name in said if kept.get(name) != said[name]]
+    except (OSError, ValueError, AttributeError) as error:
+        raise RyptError(f"{path}: expected the plan of the run that is kept here: {error}") from None
     if other:
         raise RyptError(f"{folder} holds a run with another {other[0]}: give another --folder, or remove this one")
 

@@ -1,7 +1,9 @@
 """The command ``rypt``: finds its subcommands by entry point and turns errors into one line."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points, version
 from typing import Any, TypeVar
@@ -92,6 +94,8 @@ def colours_wanted() -> bool:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run ``rypt``: exit 0 when it worked, 1 with one line on stderr when it failed, 2 for wrong usage."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)
     try:
         rypt.main(arguments, prog_name="rypt", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -111,6 +115,11 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(1)
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def _terminated(number: int, frame: object) -> None:
+    """End as the keyboard would, so that what was started is ended, too."""
+    raise KeyboardInterrupt
 
 
 def _fail(message: str) -> None:

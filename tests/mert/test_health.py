@@ -51,7 +51,15 @@ def test_a_collapsed_weight_is_named_unless_it_was_0_before():
     assert examine(made_problem(), weights, START)[0] == "collapsed to almost nothing: b, c"
     assert examine(made_problem(), weights, np.array([1.0, 1.0, 0.0, 1.0]))[0] == "collapsed to almost nothing: b"
     held = Constraints(fixed=frozenset({"b"}))
-    assert examine(made_problem(held), np.array([1.0, 1e-9, 1.0, 1.0]), START) == [IDLE]
+    weights = np.array([1.0, 1e-9, 1.0, 1.0])
+    assert examine(made_problem(held), weights, weights) == [IDLE]
+
+
+def test_what_becomes_of_held_weights_is_told():
+    held = Constraints(fixed=frozenset({"b"}))
+    notes = examine(made_problem(held), np.array([50.0, 0.1, 50.0, 1.0]), START)
+    assert notes[0] == "normalization scaled weights that are held, too: b"
+    assert notes[1] == "the weights that moved grew so large that held ones decide next to nothing: b"
 
 
 def test_a_weight_that_drowns_the_others_is_named():

@@ -71,7 +71,8 @@ def small(tmp_path_factory):
 
 
 def tuned(capsys, small, *options):
-    base = [small / "list", "--references", small / "refs", "--weights", small / "weights", "--restarts", "2"]
+    base = [small / "list", "--references", small / "refs", "--weights", small / "weights"]
+    base += [] if "--algorithm" in options else ["--restarts", "2"]
     code, out, err = run(capsys, "tune", *base, "--json", "-q", *options)
     assert (code, err) == (0, "")
     return json.loads(out)
@@ -213,7 +214,7 @@ def test_sparse_features_are_held_until_they_are_named(capsys, small, tmp_path):
     code, out, err = run(capsys, "tune", *base, "--json", "-o", tmp_path / "out")
     assert code == 0
     assert list(json.loads(out)["weights"]) == NAMES
-    assert "3 sparse features are held at the given weights (--tune names those to tune)" in err
+    assert "3 sparse features are held at the given weights, else at 0 (see --tune)" in err
     assert (tmp_path / "out").read_text().endswith("wt_a0= 0.5\nwt_a1= 0.25\n")
     tuned_too = run(capsys, "tune", *base, "--json", "-q", "--tune", "wt_a1", "--tune", "LM0", "-o", tmp_path / "out")
     weights = json.loads(tuned_too[1])["weights"]
@@ -249,7 +250,7 @@ def test_references_without_candidates_are_mentioned(capsys, small, tmp_path):
     (tmp_path / "refs").write_text((small / "refs").read_text() + "one more\nand more\n")
     base = [small / "list", "--references", tmp_path / "refs", "--restarts", "0"]
     _, _, err = run(capsys, "tune", *base)
-    assert "2 of 14 segments of the references have no candidates" in err
+    assert f"2 of 14 segments of {tmp_path / 'refs'} have no candidates" in err
     assert "segments of the references" not in run(capsys, "tune", *base, "-q")[2]
 
 
@@ -370,3 +371,38 @@ def test_a_folder_that_is_not_there_is_noticed_before_the_work(capsys, demo, tmp
     place = tmp_path / "nowhere" / "out.svg"
     code, _, err = run(capsys, "tune", *decoder, "--references", folder / "reference.en", option, place)
     assert (code, err) == (1, f"rypt: {place}: there is no folder to write it to\n")
+
+
+def test_a_score_of_0_is_no_success(capsys, small, tmp_path):
+    (tmp_path / "refs").write_text("\n" * len((small / "refs").read_text().splitlines()))
+    options = ["--references", tmp_path / "refs", "--restarts", 0, "-o", tmp_path / "out"]
+    code, _, err = run(capsys, "tune", small / "list", *options)
+    assert (code, err.splitlines()[-1]) == (
+        1,
+        "rypt: the best score found is 0: no candidate is worth anything to this metric",
+    )
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--patience", 2], "--patience needs --decoder, --replay or --zmert"),
+        (["--algorithm", "pro", "--window", "min:2"], "--window goes with --algorithm mert"),
+        (["--seed", -5], "-5 is not in the range"),
+        (["-o", "-", "--json"], "-o - and --json both want standard output"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(capsys, small, options, message):
+    code, out, err = run(capsys, "tune", small / "list", "--references", small / "refs", *options)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_weights_on_standard_output_come_alone(capsys, small):
+    base = [small / "list", "--references", small / "refs", "--weights", small / "weights", "--restarts", "0"]
+    code, out, err = run(capsys, "tune", *base, "-o", "-")
+    assert code == 0
+    assert "BLEU" not in out
+    assert len(out.splitlines()) == len((small / "weights").read_text().splitlines())
+    assert "BLEU|" in err

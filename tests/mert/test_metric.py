@@ -14,8 +14,10 @@ from mert.metric import (
     Resources,
     Term,
     check_stats,
+    counted,
     metric_names,
     parse_spec,
+    rated,
     read_metric,
     stats_by_text,
 )
@@ -242,3 +244,44 @@ def test_stats_are_whole_numbers_in_rows():
     with pytest.raises(RyptError, match=r"the stats of m: .* found int64 in \(2,\)"):
         check_stats(np.array([1, 2]), 2, "m")
     assert check_stats(np.array([[1]], np.int32), 1).dtype == np.int64
+
+
+class Careless:
+    """A metric whose author made a mistake."""
+
+    maximize, scale, signature = True, 1.0, "careless|v1"
+
+    def __init__(self, stats=None, score=None):
+        self.made, self.scored = stats, score
+
+    def stats(self, candidates):
+        return self.made(candidates)
+
+    def score(self, sums):
+        return self.scored(sums)
+
+
+@pytest.mark.parametrize(
+    ("stats", "message"),
+    [
+        (lambda candidates: 1 / 0, "the metric careless failed: ZeroDivisionError"),
+        (lambda candidates: np.full((len(candidates), 2), 0.5), "careless"),
+        (lambda candidates: np.zeros((1, 2), np.int64), "careless"),
+    ],
+)
+def test_statistics_that_are_none_are_the_metric_s_mistake(stats, message):
+    with pytest.raises(RyptError, match=message):
+        counted(Careless(stats), [raw("0", "a"), raw("0", "b")])
+
+
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
+        (lambda sums: np.full(len(sums), np.nan), "the metric careless gave a score that is no number"),
+        (lambda sums: 1.0, "expected 3 scores, found an array"),
+        (lambda sums: sums[:, 9], "the metric careless failed: IndexError"),
+    ],
+)
+def test_scores_that_are_none_are_the_metric_s_mistake(score, message):
+    with pytest.raises(RyptError, match=message):
+        rated(Careless(score=score), np.ones((3, 2), np.int64))

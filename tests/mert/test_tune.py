@@ -1,5 +1,6 @@
 """The tuning loop: it climbs, it stops, and a run that was killed comes to the same result."""
 
+import dataclasses
 import json
 import signal
 import subprocess
@@ -11,13 +12,14 @@ import pytest
 import toy
 from commands import run
 
-from mert.decoder import FunctionDecoder, ReplayDecoder
+from mert.decoder import CommandDecoder, FunctionDecoder, ReplayDecoder
+from mert.metric import Resources, read_metric
 from mert.metrics.bleu import Bleu
 from mert.references import read_references
 from mert.solve import Recipe
 from mert.tune import Plan, tune
 from mert.weights import read_weights
-from rypt.text import InputError, RyptError
+from rypt.text import RyptError
 
 
 @pytest.fixture
@@ -60,6 +62,7 @@ def test_the_score_is_that_of_what_the_decoder_chose(folder, tmp_path):
 def test_max_iterations_and_the_last_weights(folder, tmp_path):
     run = tune(plan_for(folder, max_iterations=1, keep="last"), FunctionDecoder(toy.decode), tmp_path / "run")
     assert run.stopped == "1 iterations are done"
+    assert "not decoded with yet" in run.note
     assert run.weights == run.iterations[0].weights
     assert run.score == run.iterations[0].after
 
@@ -163,7 +166,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_result(folder, tmp_path):
         ("half", "run2.nbest:120: the list breaks off in the middle of a line: the decoder did not finish it"),
         ("empty", "run2.nbest: the decoder wrote no candidates"),
         ("nothing", "run2.nbest: the decoder wrote no candidates"),
-        ("garbage", "run2.nbest.gz:121: expected a finite number, found 'many'"),
+        ("garbage", "run2.nbest:121: expected a finite number, found 'many'"),
     ],
 )
 def test_trouble_with_the_decoder_is_told(capsys, folder, tmp_path, trouble, message):
@@ -193,7 +196,7 @@ def test_a_list_that_cannot_be_kept_is_told(folder, tmp_path):
     def cut(iteration, weights, nbest):
         Path(nbest).write_bytes(b"0 ||| a\xff ||| LM0= 1\n")
 
-    with pytest.raises(InputError, match=r"run1\.nbest:1: expected UTF-8, found byte 0xff"):
+    with pytest.raises(RyptError, match=r"run1\.nbest:1: expected UTF-8, found byte 0xff"):
         tune(plan_for(folder), FunctionDecoder(cut), tmp_path / "run")
 
 
@@ -213,3 +216,82 @@ def test_held_sparse_features_and_features_that_come_late(folder, tmp_path):
     assert run.iterations[0].decoded == pytest.approx(100)
     assert set(run.iterations[0].used) == {"lm"}
     assert set(run.iterations[1].weights) == {"lm", "late"}
+
+
+def test_a_decoder_that_was_mended_goes_on(folder, tmp_path):
+    """A list that cannot be read, or does not fit, is not kept."""
+
+    def wrong(text):
+        def decode(iteration, weights, nbest):
+            toy.decode(iteration, weights, nbest)
+            if iteration == 2:
+                nbest.write_text(text(nbest.read_text()))
+
+        return decode
+
+    for text, message in (
+        (lambda whole: whole.replace("LM0= ", "LM0= nan ", 1), "expected a finite number, found 'nan'"),
+        (lambda whole: whole.replace("LM0=", "LM1="), "a weight of LM0, which is no feature"),
+        (
+            lambda whole: whole + whole.splitlines()[0].replace("0 |||", "99 |||", 1) + "\n",
+            "segment 99: expected one of",
+        ),
+        (lambda whole: "".join(line + "\n" for line in whole.splitlines() if line[:2] != "3 "), "1 are missing: 3"),
+    ):
+        with pytest.raises(RyptError, match=message):
+            tune(plan_for(folder), FunctionDecoder(wrong(text)), tmp_path / "run")
+    mended = tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "run")
+    assert mended == dataclasses.replace(
+        tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "other"), iterations=mended.iterations
+    )
+
+
+def test_a_plan_under_which_nothing_was_decoded_is_replaced(folder, tmp_path):
+    def fail(iteration, weights, nbest):
+        raise ValueError("no model")
+
+    with pytest.raises(RyptError, match="no model"):
+        tune(plan_for(folder, decoder="a"), FunctionDecoder(fail), tmp_path / "run")
+    assert tune(plan_for(folder, decoder="b", max_iterations=1), FunctionDecoder(toy.decode), tmp_path / "run")
+    (tmp_path / "run" / "plan.json").write_text("[]")
+    with pytest.raises(RyptError, match=r"plan\.json: expected the plan"):
+        tune(plan_for(folder, decoder="b"), FunctionDecoder(toy.decode), tmp_path / "run")
+
+
+def test_other_lists_are_another_replay(capsys, folder, tmp_path):
+    toy.decode(1, folder / "weights", tmp_path / "a")
+    (tmp_path / "b").write_text((tmp_path / "a").read_text().replace("LM0= ", "LM0= 1"))
+    common = [
+        "--references",
+        folder / "ref",
+        "--weights",
+        folder / "weights",
+        "--restarts",
+        1,
+        "--folder",
+        tmp_path / "r",
+    ]
+    code, out, _ = run(capsys, "tune", "--replay", tmp_path / "a", *common, "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert result["score"] == result["iterations"][0]["after"] > result["start_score"]
+    code, _, err = run(capsys, "tune", "--replay", tmp_path / "b", *common)
+    assert code == 1
+    assert "holds a run with another decoder" in err
+
+
+def test_an_empty_list_comes_with_the_decoder_s_last_words(folder, tmp_path):
+    decoder = CommandDecoder("echo the model is missing >&2; : {weights}; : > {nbest}")
+    with pytest.raises(RyptError, match="the decoder wrote no candidates; it said: the model is missing"):
+        tune(plan_for(folder), decoder, tmp_path / "run")
+
+
+def test_a_sum_of_metrics_knows_its_references(folder, tmp_path):
+    def mixed():
+        metric = read_metric("0.5*bleu+0.5*chrf", Resources(references=read_references([folder / "ref"])))
+        return dataclasses.replace(plan_for(folder, max_iterations=1), metric=metric)
+
+    tune(mixed(), FunctionDecoder(toy.decode), tmp_path / "run")
+    (folder / "ref").write_text("other words\n" * toy.SEGMENTS)
+    with pytest.raises(RyptError, match="holds a run with another references"):
+        tune(mixed(), FunctionDecoder(toy.decode), tmp_path / "run")

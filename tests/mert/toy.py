@@ -83,7 +83,7 @@ if __name__ == "__main__":  # toy.py WEIGHTS NBEST ITERATION [PLAN]: the plan sa
     if trouble == "garbage":
         written.write_text(written.read_text() + "7 ||| x ||| LM0= many ||| 0\n")
     if trouble == "kill":  # the tuner, once, with half a list written
-        mark = written.with_name("killed")
+        mark = Path(weights_path).with_name("killed")
         if not mark.exists():
             mark.touch()
             written.write_text(written.read_text()[:100])
