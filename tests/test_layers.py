@@ -19,7 +19,7 @@ HEAVY = {
         "hits/serve.py", "hits/dashboard.py", "hits/worker_pages.py", "hits/worker_pages_tests.py",
         "hits/worker_pages_visit.py",
     },  # fmt: skip
-    "matplotlib": {"mert/plot.py"},
+    "matplotlib": {"mert/plot.py", "hits/ranking/plot.py"},
     "distributed": {"mert/cluster.py"},
 }
 

@@ -98,8 +98,10 @@ def test_places_name_the_file_and_line_of_each_candidate(tmp_path):
     one, two = written(tmp_path, "1 ||| a ||| x= 1\n0 ||| b ||| x= 1\n", "0 ||| c ||| x= 1\n1 ||| d ||| x= 1")
     lists = read_lists([one, two])
     assert [lists.places(i) for i in range(4)] == [(one, 2), (two, 1), (one, 1), (two, 2)]
-    with pytest.raises(InputError, match="list0:1: segment 1: expected a friend"):
-        lists.check_segments(lambda segment: segment == "0", "a friend")
+    with pytest.raises(InputError, match="list0:1: segment 1: expected one of the 1 segments of refs, from 0"):
+        lists.check_segments(1, "refs")
+    assert lists.check_segments(2, "refs") == []
+    assert lists.check_segments(5, "refs") == ["3 of 5 segments of refs have no candidates"]
 
 
 def test_the_first_of_equal_candidates_wins(tmp_path):
@@ -270,8 +272,8 @@ def test_gzip_stdin_and_broken_files(tmp_path, monkeypatch):
         monkeypatch.setattr(sys, "stdin", stdin)
         lists = read_lists(["-"])
         assert as_rows(lists) == rows
-        with pytest.raises(InputError, match="<stdin>:1: segment 0: expected x"):
-            lists.check_segments(lambda segment: False, "x")
+        with pytest.raises(InputError, match="<stdin>:1: segment 0: expected one of the 0 segments of refs"):
+            lists.check_segments(0, "refs")
     noise = b"".join(f"0 ||| {os.urandom(8).hex()} ||| x= 1\n".encode() for _ in range(5000))
     (tmp_path / "cut.gz").write_bytes(gzip.compress(noise)[:-1000])
     with pytest.raises(InputError, match=r"cut\.gz:\d+: expected a whole gzip file"):
