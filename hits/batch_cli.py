@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 @click.option("--kind", type=click.Choice(["label", "comparison", "ranking"]), default="label", show_default=True)
 @click.option("--output-of", "systems", multiple=True, metavar="SYSTEM=FILE",
               help="A system's output, a line a segment, for comparisons and rankings.")  # fmt: skip
+@click.option(
+    "--select",
+    "selection",
+    type=click.Choice(["all", "trueskill"]),
+    default="all",
+    show_default=True,
+    help="For comparisons: all pairs, or those TrueSkill learns most from, after what is known; with --limit.",
+)
 @click.option("--max-len", type=click.IntRange(min=1), default=4, show_default=True, help="Of the frontier's nodes.")
 @click.option("--alternatives", type=click.IntRange(1, 10), default=10, show_default=True, help="On one page at most.")
 @click.option("--no-reference", is_flag=True, help="Hide the reference.")
@@ -38,7 +46,7 @@ if TYPE_CHECKING:
 @JSON
 @QUIET
 def make(
-    campaign: str, folder: str, kind: str, systems: tuple[str, ...], max_len: int, alternatives: int,
+    campaign: str, folder: str, kind: str, systems: tuple[str, ...], selection: str, max_len: int, alternatives: int,
     no_reference: bool, reference_alignment: str | None, controls: float, limit: int | None, assignments: int | None,
     wage: Decimal | None, title: str | None, interface: str, seed: int, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
@@ -71,14 +79,46 @@ def make(
     else:
         outputs = _read_outputs(systems, opened)
         references = None if no_reference or not opened.references else _first_reference(opened)
-        build = make_comparison_batch if kind == "comparison" else make_ranking_batch
-        batch = build(opened.segments, outputs, settings, references=references, control_share=controls, limit=limit)
+        if selection == "trueskill":
+            if kind != "comparison" or limit is None:
+                raise click.UsageError("--select trueskill needs --kind comparison and --limit")
+            matches = _select(campaign, outputs, limit, seed)
+            batch = make_comparison_batch(
+                opened.segments, outputs, settings, matches=matches, references=references, control_share=controls
+            )
+        else:
+            build = make_comparison_batch if kind == "comparison" else make_ranking_batch
+            batch = build(
+                opened.segments, outputs, settings, references=references, control_share=controls, limit=limit
+            )
     write_batch(folder, batch)
     for note in batch.notes:
         talk(f"note: {note}", quiet=quiet)
     if batch.identical:
         talk(f"{len(batch.identical)} pairs with the same text were set aside", quiet=quiet)
     _tell_price(batch, price(batch), as_json=as_json, what=f"{folder}: ")
+
+
+def _select(campaign: str, outputs: dict[str, dict[str, str]], count: int, seed: int) -> list[tuple[str, str, str]]:
+    """The comparisons that TrueSkill learns most from, given those in the campaign's database."""
+    import numpy as np
+
+    from hits.outputs import same_text
+    from hits.ranking.data import comparisons_of
+    from hits.ranking.select import select_matches
+
+    better = {"A": 1, "EQUAL": 0, "B": -1}
+    with open_results(campaign) as results:
+        known = [(c.segment, c.system_a, c.system_b, better[c.choice], c.worker) for c in results.comparisons()]
+    known = [row for row in known if row[1] in outputs and row[2] in outputs]
+    found = select_matches(
+        comparisons_of(known) if known else None,
+        {system: list(texts) for system, texts in outputs.items()},
+        count,
+        np.random.default_rng(seed),
+        ask=lambda names, segment: not same_text(outputs[names[0]][segment], outputs[names[1]][segment]),
+    )
+    return [(match.segment, match.systems[0], match.systems[1]) for match in found]
 
 
 def _first_reference(campaign: "Campaign") -> dict[str, str]:

@@ -23,20 +23,24 @@ def make_comparison_batch(
     settings: BatchSettings,
     *,
     pairs: Iterable[tuple[str, str]] | None = None,
+    matches: Iterable[tuple[str, str, str]] | None = None,
     references: Mapping[str, str] | None = None,
     control_share: float = 0.1,
     limit: int | None = None,
 ) -> Batch:
     """Compare systems two by two, all pairs or those given, on every segment for which both have a candidate.
 
-    Pairs with the same text are set aside in ``identical``: they are ties nobody needs to be asked about. ``limit`` is
-    the most comparisons, drawn by the seed.
+    ``matches`` (segment, system, system) asks exactly these instead. Pairs with the same text are set aside in
+    ``identical``: they are ties nobody needs to be asked about. ``limit`` is the most comparisons, drawn by the seed.
     """
     check_outputs(segments, outputs)
     check_limit(limit)
     rng = np.random.default_rng(settings.seed)
     chosen = list(pairs) if pairs is not None else list(combinations(outputs, 2))
     questions, identical = _questions(segments, outputs, chosen)
+    if matches is not None:
+        wanted = {(segment, frozenset((a, b))) for segment, a, b in matches}
+        questions = [(s, a, b) for s, a, b in questions if (s.id, frozenset((a[0], b[0]))) in wanted]
     order = rng.permutation(len(questions))[:limit]
     if not len(order):
         raise RyptError("nothing to compare: no segment has two candidates that differ")

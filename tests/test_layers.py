@@ -16,9 +16,12 @@ HEAVY = {
     "sacrebleu": {"mert/metrics/bleu.py", "mert/metrics/chrf.py", "mert/metrics/ter.py"},
     "boto3": {"hits/market.py"},
     "flask": {
-        "hits/serve.py", "hits/dashboard.py", "hits/worker_pages.py", "hits/worker_pages_tests.py",
+        "hits/serve.py",
+        "hits/dashboard.py",
+        "hits/worker_pages.py",
+        "hits/worker_pages_tests.py",
         "hits/worker_pages_visit.py",
-    },  # fmt: skip
+    },
     "matplotlib": {"mert/plot.py", "hits/ranking/plot.py"},
     "distributed": {"mert/cluster.py"},
 }

@@ -139,3 +139,21 @@ def test_a_comparison_batch(capsys, campaign, tmp_path):
     )[1])  # fmt: skip
     assert made["kind"] == "comparison"
     assert made["assignments"] == 3 * made["hits"]
+
+
+def test_trueskill_chooses_what_to_compare(capsys, campaign, tmp_path):
+    lines = (campaign / "reference.en").read_text().splitlines()
+    options = []
+    for i, name in enumerate("xyz"):
+        (tmp_path / name).write_text("".join(f"{line}{' indeed' * i}\n" for line in lines))
+        options += ["--output-of", f"{name}={tmp_path / name}"]
+    chosen = ["--kind", "comparison", "--select", "trueskill", "--controls", 0]
+    made = run(capsys, "hits", "make", campaign, "-o", tmp_path / "batch", *chosen, "--limit", 9, *options, "--json")
+    assert made[0] == 0, made[2]
+    assert json.loads(made[1])["hits"] == 9
+    with open(tmp_path / "batch" / "batch.csv", newline="", encoding="utf-8") as stream:
+        systems = [{row["system_a"], row["system_b"]} for row in csv.DictReader(stream)]
+    assert set().union(*systems) == {"x", "y", "z"}
+    code, _, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "other", *chosen, *options)
+    assert code == 2
+    assert "--select trueskill needs --kind comparison and --limit" in err

@@ -17,7 +17,18 @@ def test_an_installed_wheel_serves_its_pages(tmp_path):
     shutil.copytree(
         ROOT, source, ignore=shutil.ignore_patterns(".git", ".venv", "build", "*.egg-info", "__pycache__", "tests")
     )
-    built = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), str(source)]
+    built = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(tmp_path),
+        str(source),
+    ]
     subprocess.run(built, check=True, timeout=120)
     (wheel,) = tmp_path.glob("rypt-*.whl")
     venv.create(tmp_path / "new", with_pip=True)

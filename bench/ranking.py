@@ -1,0 +1,190 @@
+"""Ranking: ours beside the alternative, in one run, with ratios.
+
+    python bench/ranking.py FOLDER [--repeats 5]
+
+FOLDER holds ``wmt13.French-English.train.csv.gz`` and the files of counts. Times are CPU seconds of one thread, warm,
+the least of several repeats; compiled code is on the disk already after the first run. The package ``trueskill`` is
+timed over fewer games and said as games a second.
+"""
+
+import argparse
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import trueskill
+
+from hits.ranking.confidence import bootstrap, ranges_of
+from hits.ranking.data import Comparisons
+from hits.ranking.heuristics import ExpectedWins, expected_wins
+from hits.ranking.readers import read_comparisons, sampled
+from hits.ranking.trueskill import TrueSkill, make_pool
+from hits.ranking.trueskill_kernel import IN_ORDER, play_all
+
+GAMES = 25_000
+TRAIN = "wmt13.French-English.train.csv.gz"
+Timer = Callable[[Callable[[], Any]], float]
+
+
+def timer(repeats: int) -> Timer:
+    def least(work: Callable[[], Any]) -> float:
+        work()
+        times = []
+        for _ in range(repeats):
+            start = time.process_time()
+            work()
+            times.append(time.process_time() - start)
+        return min(times)
+
+    return least
+
+
+def tell(what: str, ours: str, other: str, ratio: float, wanted: str) -> None:
+    print(f"{what:58} {ours:>16} {other:>26} {ratio:>9,.1f}x  {wanted}")
+
+
+def package_rate(data: Comparisons, games: int = 3000) -> float:
+    """Games a second of the package's rate_1vs1, with the settings of the WMT program."""
+    world = trueskill.TrueSkill(0.0, 0.5, 0.5 * GAMES / 40, 0.0, 0.25)
+    ratings = [world.create_rating() for _ in data.systems]
+    triples = list(zip(data.a[:games].tolist(), data.b[:games].tolist(), data.outcome[:games].tolist(), strict=True))
+    start = time.process_time()
+    for a, b, outcome in triples:
+        first, second = (a, b) if outcome >= 0 else (b, a)
+        ratings[first], ratings[second] = trueskill.rate_1vs1(
+            ratings[first], ratings[second], drawn=outcome == 0, env=world
+        )
+    return games / (time.process_time() - start)
+
+
+def one_pass(data: Comparisons, least: Timer) -> None:
+    model = TrueSkill(variant="program")
+    pool, skills = make_pool(data, by_pair=False), model.skills(len(data))
+    seeds, means, variances = np.ones(1, np.uint64), np.empty((1, 13)), np.empty((1, 13))
+    spent = least(lambda: play_all(pool.winners, pool.losers, pool.tied, skills, seeds, IN_ORDER, means, variances))
+    rate, theirs = len(data) / spent, package_rate(data)
+    tell("TrueSkill, one pass over 25k comparisons", f"{rate:,.0f}/s", f"trueskill {theirs:,.0f}/s", rate / theirs,
+         "wanted 1,000x or more")  # fmt: skip
+
+
+def many_passes(data: Comparisons, reading: float, least: Timer) -> None:
+    model = TrueSkill()
+
+    def work() -> None:
+        ranges_of(model.sample_scores(data, np.random.default_rng(1), 100)).clusters()
+
+    spent = least(lambda: model.fit(data, np.random.default_rng(1)))
+    tell("TrueSkill, 100 shuffled passes over 25k, the mean", f"{spent:.3f} s", f"reading {reading:.3f} s",
+         spent / reading, "")  # fmt: skip
+    spent = least(work)
+    tell("TrueSkill, 100 passes over 25k drawn anew, and clusters", f"{spent:.3f} s", f"reading {reading:.3f} s",
+         spent / reading, "wanted 2x or less")  # fmt: skip
+    selecting = TrueSkill(variant="program", order="select", games=GAMES)
+    spent = least(lambda: ranges_of(selecting.sample_scores(data, np.random.default_rng(1), 100)).clusters())
+    tell("TrueSkill, 100 runs that select 25k games each", f"{spent:.3f} s", "program 498 s *", 498 / spent, "")
+
+
+def numpy_bootstrap(data: Comparisons, samples: int) -> None:
+    rng = np.random.default_rng(1)
+    scores = []
+    for _ in range(samples):
+        wins, _ = data.take(rng.integers(0, len(data), len(data))).counts()
+        scores.append(expected_wins(wins))
+    ranges_of(np.array(scores))
+
+
+def bootstraps(data: Comparisons, reading: float, least: Timer) -> None:
+    spent = least(lambda: bootstrap(ExpectedWins(), data, np.random.default_rng(1)).clusters())
+    tell("Expected Wins, 1,000 resamples of 80k comparisons", f"{spent:.3f} s", f"reading {reading:.3f} s",
+         spent / reading, "wanted 2x or less")  # fmt: skip
+    start = time.process_time()
+    numpy_bootstrap(data, 50)
+    plain = 20 * (time.process_time() - start)
+    tell("  the same", f"{spent:.3f} s", f"numpy loop {plain:.2f} s", plain / spent, "")
+    rows = least(lambda: bootstrap(ExpectedWins(), data, np.random.default_rng(1), unit="row").clusters())
+    tell("  by rows", f"{rows:.3f} s", f"reading {reading:.3f} s", rows / reading, "")
+
+
+def plain_sampler(data: Comparisons, iterations: int) -> None:
+    """The sampler of Sakaguchi et al. (2014), section 2.2, as a plain loop."""
+    deviation, radius, draw = 0.5, 0.5, random.Random(1).gauss
+    means = [0.0] * len(data.systems)
+    triples = list(zip(data.a.tolist(), data.b.tolist(), data.outcome.tolist(), strict=True))
+    for _ in range(iterations):
+        sums, counts = [0.0] * len(means), [0] * len(means)
+        for a, b, outcome in triples:
+            first, second = draw(means[a], deviation), draw(means[b], deviation)
+            gap = first - second
+            if outcome > 0:
+                wanted = max(gap, radius)
+            elif outcome < 0:
+                wanted = min(gap, -radius)
+            else:
+                wanted = min(max(gap, -radius), radius)
+            sums[a] += first + (wanted - gap) / 2
+            sums[b] += second - (wanted - gap) / 2
+            counts[a] += 1
+            counts[b] += 1
+        means = [total / max(count, 1) for total, count in zip(sums, counts, strict=True)]
+
+
+def sampler(data: Comparisons, least: Timer) -> None:
+    try:
+        from hits.ranking.hopkins_may import HopkinsMay
+    except ImportError:
+        return
+    iterations = 40
+    spent = (
+        least(lambda: HopkinsMay(iterations=iterations, burn_in=10).fit(data, np.random.default_rng(1))) / iterations
+    )
+    start = time.process_time()
+    plain_sampler(data, 3)
+    plain = (time.process_time() - start) / 3
+    tell(f"Hopkins–May, one iteration over {len(data):,} comparisons", f"{1000 * spent:.2f} ms",
+         f"plain loop {1000 * plain:.0f} ms", plain / spent, "wanted 50x or more")  # fmt: skip
+
+
+def solver(folder: Path, least: Timer) -> None:
+    try:
+        from hits.ranking.model import read_model
+
+        model = read_model("mfas")
+    except ImportError:
+        return
+    for name, known in (("wmt10.German-English", 15.3), ("wmt10.French-English", 66.0)):
+        data = read_comparisons([folder / name])
+        fitted = model.fit(data, np.random.default_rng(1))
+        spent = least(lambda data=data: model.fit(data, np.random.default_rng(1)))
+        without = data.without("_ref")
+        again = least(lambda without=without: model.fit(without, np.random.default_rng(1)))
+        what = f"exact ranking, {name}, {len(data.systems)} systems, cost {fitted.extra['cost']}"
+        print(f"{what:58} {spent:>14.3f} s {'':>37}  wanted seconds")
+        what = f"  without _ref, {len(without.systems)} systems"
+        tell(what, f"{again:.3f} s", f"Lopez' solver {known} s *", known / again, "")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--repeats", type=int, default=5)
+    given = parser.parse_args()
+    least = timer(given.repeats)
+    data = read_comparisons([given.folder / TRAIN])
+    reading = least(lambda: read_comparisons([given.folder / TRAIN]))
+    rng = np.random.default_rng(1)
+    part = sampled(data, GAMES, rng).shuffled(rng)
+    decisive = data.take(np.flatnonzero(data.outcome != 0))
+    print(f"{'':58} {'ours':>16} {'other':>26} {'ratio':>10}")
+    one_pass(part, least)
+    many_passes(part, reading, least)
+    bootstraps(decisive, reading, least)
+    sampler(part, least)
+    solver(given.folder, least)
+    print("* CPU seconds once measured on two cores of the same kind, not in this run")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Ratios of wins: Expected Wins, Bojar's ratio, and wins and ties by all comparisons.
+
+    Expected Wins   score(i) = 1/(n−1) Σⱼ wins(i, j) / (wins(i, j) + wins(j, i))     WMT12 and later
+    Bojar           score(i) = wins(i) / (wins(i) + losses(i))                       Bojar et al. 2011
+    wins and ties   score(i) = (wins(i) + ties(i)) / (wins(i) + ties(i) + losses(i)) before WMT11
+
+Koehn (2012) and Sakaguchi et al. (2014) print 1/n for Expected Wins; the programs, and the figures WMT published, have
+1/(n−1). The option ``divisor`` takes either: the order of systems is the same.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hits.ranking.data import Comparisons, Counts
+from hits.ranking.model import Fitted, Floats, Options, check_fit, sign
+
+DIVISORS = ("n-1", "n")
+UNSEEN = ("skip", "zero")
+NEUTRAL = 0.5  # the score of a system without a decisive comparison
+
+
+def expected_wins(wins: NDArray[np.int64], *, divisor: str = "n-1", unseen: str = "skip") -> Floats:
+    """The mean share of wins against each opponent, ties left out; ``wins`` is (…, systems, systems).
+
+    Opponents without a decisive comparison are skipped. The programs count 0 against them (``unseen="zero"``), which
+    punishes whoever was not compared.
+
+    >>> expected_wins(np.array([[0, 3, 1], [1, 0, 1], [1, 1, 0]])).round(3).tolist()
+    [0.625, 0.375, 0.5]
+    """
+    n = wins.shape[-1]
+    decisive = wins + np.swapaxes(wins, -1, -2)
+    shares = _ratio(wins, decisive, 0.0).sum(axis=-1)
+    if unseen == "zero":
+        return np.asarray(shares / (n - 1 if divisor == "n-1" else n), np.float64)
+    mean = _ratio(shares, (decisive > 0).sum(axis=-1), NEUTRAL)
+    return mean if divisor == "n-1" else mean * ((n - 1) / n)
+
+
+def bojar(wins: NDArray[np.int64]) -> Floats:
+    """The share of wins in all decisive comparisons; ``wins`` is (…, systems, systems).
+
+    >>> bojar(np.array([[0, 3, 1], [1, 0, 1], [1, 1, 0]])).round(3).tolist()
+    [0.667, 0.333, 0.5]
+    """
+    won, lost = wins.sum(axis=-1), wins.sum(axis=-2)
+    return _ratio(won, won + lost, NEUTRAL)
+
+
+def wins_ties(wins: NDArray[np.int64], ties: NDArray[np.int64]) -> Floats:
+    """The share of wins and ties in all comparisons; both are (…, systems, systems).
+
+    >>> wins_ties(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).tolist()
+    [0.75, 0.5]
+    """
+    won, lost, tied = wins.sum(axis=-1), wins.sum(axis=-2), ties.sum(axis=-1)
+    return _ratio(won + tied, won + lost + tied, NEUTRAL)
+
+
+def _ratio(part: NDArray[Any], whole: NDArray[Any], otherwise: float) -> Floats:
+    """The quotient, and another number where the whole is 0."""
+    found: Floats = np.full(np.shape(whole), otherwise)
+    np.divide(part, whole, out=found, where=whole > 0)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedWins:
+    """Expected Wins (Callison-Burch et al. 2012): every opponent counts the same, however often they met."""
+
+    divisor: str = "n-1"
+    unseen: str = "skip"
+    name: str = "expected-wins"
+
+    def scores(self, wins: Counts, ties: Counts) -> Floats:
+        """Scores from counts (…, systems, systems)."""
+        return expected_wins(wins, divisor=self.divisor, unseen=self.unseen)
+
+    def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
+        """Scores from the counts; nothing random."""
+        return _fit(self, comparisons, sign(self.name, comparisons, divisor=self.divisor, unseen=self.unseen))
+
+
+@dataclass(frozen=True, slots=True)
+class Bojar:
+    """The ratio of Bojar et al. (2011)."""
+
+    name: str = "bojar"
+
+    def scores(self, wins: Counts, ties: Counts) -> Floats:
+        """Scores from counts (…, systems, systems)."""
+        return bojar(wins)
+
+    def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
+        """Scores from the counts; nothing random."""
+        return _fit(self, comparisons, sign(self.name, comparisons))
+
+
+@dataclass(frozen=True, slots=True)
+class WinsTies:
+    """How often a system was not worse: the ranking of WMT before 2011."""
+
+    name: str = "wins-ties"
+
+    def scores(self, wins: Counts, ties: Counts) -> Floats:
+        """Scores from counts (…, systems, systems)."""
+        return wins_ties(wins, ties)
+
+    def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
+        """Scores from the counts; nothing random."""
+        return _fit(self, comparisons, sign(self.name, comparisons))
+
+
+Heuristic = ExpectedWins | Bojar | WinsTies
+
+
+def _fit(model: Heuristic, comparisons: Comparisons, signature: str) -> Fitted:
+    check_fit(comparisons)
+    wins, ties = comparisons.counts()
+    return Fitted(comparisons.systems, model.scores(wins, ties), signature)
+
+
+def make_expected_wins(options: Options) -> ExpectedWins:
+    """From ``divisor`` (n-1, n) and ``unseen`` (skip, zero)."""
+    return ExpectedWins(options.choice("divisor", "n-1", DIVISORS), options.choice("unseen", "skip", UNSEEN))
+
+
+def make_bojar(options: Options) -> Bojar:
+    """It has no options."""
+    return Bojar()
+
+
+def make_wins_ties(options: Options) -> WinsTies:
+    """It has no options."""
+    return WinsTies()

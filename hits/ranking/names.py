@@ -1,0 +1,31 @@
+"""The names of the models, without loading any of them."""
+
+MODELS = {
+    "expected-wins": "heuristics:make_expected_wins",
+    "bojar": "heuristics:make_bojar",
+    "wins-ties": "heuristics:make_wins_ties",
+    "trueskill": "trueskill:make_trueskill",
+    "hopkins-may": "hopkins_may:make_hopkins_may",
+    "irt-gaussian": "irt:make_irt_gaussian",
+    "irt-categorical": "irt:make_irt_categorical",
+    "bradley-terry": "bradley_terry:make_bradley_terry",
+    "thurstone": "thurstone:make_thurstone",
+    "mfas": "search:make_mfas",
+    "winning-percentage": "search:make_winning_percentage",
+    "testimonial": "search:make_testimonial",
+    "uniform": "baselines:make_uniform",
+    "adjusted-uniform": "baselines:make_adjusted_uniform",
+    "independent-pairs": "baselines:make_independent_pairs",
+    "students-asymmetric": "baselines:make_students_asymmetric",
+    "students-arithmetic": "baselines:make_students_arithmetic",
+    "students-geometric": "baselines:make_students_geometric",
+}  # name → file of this package and its factory, which takes `Options`
+BASELINES = (
+    "uniform", "adjusted-uniform", "independent-pairs", "students-asymmetric", "students-arithmetic",
+    "students-geometric",
+)  # fmt: skip
+RANKING_MODELS = tuple(name for name in MODELS if name not in BASELINES)
+FORMATS = ("csv", "xml", "counts", "tournament", "judgments", "jsonl", "database")
+NOT_JUDGED = ("item", "row")  # what a rank of -1 takes away with it
+CONFIDENCES = ("bootstrap", "sign-test", "none")
+UNITS = ("comparison", "row")  # what a bootstrap draws

@@ -1,0 +1,142 @@
+"""Pictures of rankings: ranks with their clusters, who met whom, and learning curves."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+from hits.ranking.heatmap import Heatmap
+from hits.ranking.result import Ranking
+from rypt.text import PathLike, RyptError
+
+FORMATS = (".svg", ".png", ".pdf")
+LONGEST = 28  # of a system's name
+
+
+@contextmanager
+def _figure(path: PathLike, rows: int, columns: int, width: float, height: float) -> Iterator[tuple[Any, Any]]:
+    """A figure and its panels, saved when the block ends."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    if not str(path).endswith(FORMATS):
+        raise RyptError(f"{path}: expected a name ending in {', '.join(FORMATS)}")
+    figure, panels = pyplot.subplots(rows, columns, figsize=(width, height), layout="constrained", squeeze=False)
+    try:
+        yield figure, panels
+        figure.savefig(path, dpi=120)
+    except OSError as error:
+        raise RyptError(f"{path}: {error.strerror or error}") from None
+    finally:
+        pyplot.close(figure)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names that fit beside an axis: without what all begin with up to a dot, and without a long name's beginning.
+
+    >>> short_names(["newstest2013.fr-en.JHU.2684", "newstest2013.fr-en.online-A"])
+    ['JHU.2684', 'online-A']
+    """
+    rest = list(names)
+    while len({name.partition(".")[0] for name in rest}) == 1 and all("." in name for name in rest):
+        rest = [name.partition(".")[2] for name in rest]
+    return [name if len(name) <= LONGEST else "…" + name[1 - LONGEST :] for name in rest]
+
+
+def plot_ranks(path: PathLike, rankings: Sequence[Ranking]) -> None:
+    """The ranks of each system on the resamples, as in Figures 9 and 10 of Sakaguchi et al. (2014).
+
+    A box reaches from the lower to the upper quartile, its line is the mean, whiskers reach over all resamples. Dashed
+    lines part clusters. Without resamples (sign tests) a bar shows the range.
+    """
+    widths = [max(4.0, 1.5 + 0.55 * len(ranking.systems)) for ranking in rankings]
+    with _figure(path, 1, len(rankings), sum(widths), 6.5) as (_, panels):
+        for panel, ranking in zip(panels[0], rankings, strict=True):
+            _draw_ranks(panel, ranking)
+
+
+def _draw_ranks(panel: Any, ranking: Ranking) -> None:
+    from matplotlib.ticker import MultipleLocator
+
+    n = len(ranking.systems)
+    places = list(range(1, n + 1))
+    if ranking.rank_samples is not None:
+        panel.bxp(_boxes(ranking), positions=places, showfliers=False, showmeans=True, meanline=True, medianprops={
+            "linewidth": 0}, meanprops={"color": "tab:red", "linestyle": "-"})  # fmt: skip
+    elif ranking.systems[0].low is not None:
+        for place, system in zip(places, ranking.systems, strict=True):
+            assert system.low is not None
+            assert system.high is not None
+            panel.bar(place, system.high - system.low + 0.5, bottom=system.low - 0.25, width=0.5, color="lightgrey",
+                      edgecolor="black")  # fmt: skip
+    else:
+        raise RyptError("a plot of ranks needs rank ranges: choose another confidence than none")
+    for edge in cluster_edges(ranking):
+        panel.plot([0.4, n + 0.6], [edge, edge], color="tab:red", linestyle="--", linewidth=1)
+    panel.set_xticks(places, short_names([system.system for system in ranking.systems]), rotation=40, ha="right")
+    panel.set_xlim(0.4, n + 0.6)
+    panel.set_ylim(n + 0.5, 0.5)
+    panel.yaxis.set_major_locator(MultipleLocator(max(1, n // 15)))
+    panel.set_ylabel("rank")
+    panel.set_title(f"{ranking.model}: {ranking.clusters} clusters of {n} systems", fontsize="medium")
+    panel.grid(alpha=0.3)
+
+
+def _boxes(ranking: Ranking) -> list[dict[str, Any]]:
+    import numpy as np
+
+    assert ranking.rank_samples is not None
+    samples = ranking.rank_samples
+    low, first, third, high = np.quantile(samples, [0, 0.25, 0.75, 1], axis=0)
+    return [
+        {"whislo": low[i], "q1": first[i], "med": samples[:, i].mean(), "mean": samples[:, i].mean(), "q3": third[i],
+         "whishi": high[i]}
+        for i in range(len(ranking.systems))
+    ]  # fmt: skip
+
+
+def cluster_edges(ranking: Ranking) -> list[float]:
+    """Between which ranks clusters end: half-way between the ranges on either side."""
+    by_cluster: dict[int, list[tuple[int, int]]] = {}
+    for system in ranking.systems:
+        if system.cluster is not None and system.low is not None and system.high is not None:
+            by_cluster.setdefault(system.cluster, []).append((system.low, system.high))
+    spans = [(min(low for low, _ in spans), max(high for _, high in spans)) for _, spans in sorted(by_cluster.items())]
+    return [(above[1] + below[0]) / 2 for above, below in pairwise(spans)]
+
+
+def plot_heatmap(path: PathLike, table: Heatmap) -> None:
+    """All comparisons, the first fifth and the last fifth of what TrueSkill selects (Figures 5 to 7)."""
+    n = len(table.systems)
+    side = max(3.6, 1.2 + 0.28 * n)
+    titles = ("all comparisons", "first selected matches", "last selected matches")
+    shares, names = (table.everything, table.first, table.last), short_names(table.systems)
+    top = max(float(part.max()) for part in shares)
+    with _figure(path, 1, 3, 3 * side + 2.2, side + 1.6) as (figure, panels):
+        for panel, title, part in zip(panels[0], titles, shares, strict=True):
+            image = panel.imshow(100 * part, cmap="YlOrRd", vmin=0, vmax=100 * top)
+            panel.set_title(title, fontsize="medium")
+            panel.set_xticks(range(n), names, rotation=60, ha="right", fontsize=7)
+            panel.set_yticks(range(n), names if panel is panels[0][0] else [""] * n, fontsize=7)
+        figure.colorbar(image, ax=list(panels[0]), label="% of comparisons", shrink=0.8)
+
+
+def plot_curves(
+    path: PathLike, measures: Sequence[str], curves: Sequence[Mapping[str, Sequence[tuple[float, float]]]], axis: str
+) -> None:
+    """One panel for each measure, with a line of (x, y) for each name; x is logarithmic."""
+    with _figure(path, 1, len(measures), 6.2 * len(measures) + 2.2, 5) as (figure, panels):
+        for panel, measure, lines in zip(panels[0], measures, curves, strict=True):
+            for i, (name, points) in enumerate(lines.items()):
+                style = ("-", "--", "-.", ":")[i // 10 % 4]
+                panel.plot([x for x, _ in points], [y for _, y in points], marker=".", linestyle=style, label=name)
+            panel.set_xscale("log", base=2)
+            xs = sorted({x for points in lines.values() for x, _ in points})
+            panel.set_xticks(xs, [f"{x:g}" for x in xs])
+            panel.set_xlabel(axis)
+            panel.set_ylabel(measure)
+            panel.grid(alpha=0.3)
+        handles, labels = panels[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, fontsize="small", loc="outside right upper", frameon=False)

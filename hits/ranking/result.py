@@ -1,0 +1,114 @@
+"""Rank systems by a model, with ranges and clusters; systems that were never compared are ranked apart."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hits.ranking.confidence import LEVEL, Ranges, Seen, bootstrap, ranges_by_sign_tests, rank_bounds
+from hits.ranking.data import Comparisons
+from hits.ranking.model import Fitted, Floats, Model, check_fit
+from hits.ranking.names import CONFIDENCES
+from rypt.options import check_option
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One system of a ranking; range and cluster are None where nobody asked for them."""
+
+    system: str
+    score: float
+    rank: int
+    low: int | None
+    high: int | None
+    cluster: int | None
+    error: float | None = None  # the standard error of the score, where the model has one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """The systems from best to worst.
+
+    ``rank_samples`` are the ranks on resamples, (samples, systems), with the systems in the order of ``systems``.
+    """
+
+    model: str
+    signature: str
+    systems: tuple[Ranked, ...]
+    rank_samples: Floats | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters there are; 0 where nobody asked."""
+        return max((system.cluster or 0 for system in self.systems), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How ranges are made: by ``bootstrap``, by ``sign-test``, or not at all (``none``)."""
+
+    method: str = "bootstrap"
+    samples: int | None = None
+    trim: int | None = None
+    unit: str = "comparison"
+    level: float = LEVEL
+    threads: int = 1
+    seen: Seen | None = None  # called after each resample that a model was fitted to
+
+
+def rank_systems(
+    comparisons: Comparisons, model: Model, rng: np.random.Generator, confidence: Confidence | None = None
+) -> list[Ranking]:
+    """A ranking for each group of systems that are connected by comparisons, the largest group first.
+
+    Systems of different groups cannot be compared: no comparison says anything about them.
+    """
+    check_fit(comparisons)
+    groups = comparisons.components()
+    parts = [comparisons] if len(groups) == 1 else [comparisons.among(group) for group in groups]
+    return [_rank(part, model, rng, confidence or Confidence()) for part in parts]
+
+
+def _rank(comparisons: Comparisons, model: Model, rng: np.random.Generator, confidence: Confidence) -> Ranking:
+    fitted = model.fit(comparisons, rng)
+    ranges = _ranges(comparisons, model, rng, confidence)
+    order = fitted.order()
+    first, _ = rank_bounds(fitted.scores)
+    numbers = None if ranges is None else ranges.clusters()
+    errors = fitted.extra.get("standard_errors")
+    systems = tuple(
+        Ranked(
+            fitted.systems[i], float(fitted.scores[i]), int(first[i]),
+            None if ranges is None else int(ranges.low[i]), None if ranges is None else int(ranges.high[i]),
+            None if numbers is None else int(numbers[i]), None if errors is None else float(errors[i]),
+        )
+        for i in order
+    )  # fmt: skip
+    samples = None if ranges is None or ranges.samples is None else ranges.samples[:, order]
+    told = fitted.signature if ranges is None else f"{fitted.signature}|{_told(ranges, confidence)}"
+    return Ranking(model.name, told, systems, samples, _extra(fitted))
+
+
+def _extra(fitted: Fitted) -> dict[str, Any]:
+    """The model's own facts; ``parameters_of`` says which systems its lists are of."""
+    lists = any(isinstance(value, list) and name != "rankings" for name, value in fitted.extra.items())
+    return dict(fitted.extra) | ({"parameters_of": list(fitted.systems)} if lists else {})
+
+
+def _ranges(comparisons: Comparisons, model: Model, rng: np.random.Generator, confidence: Confidence) -> Ranges | None:
+    check_option("confidence", confidence.method, CONFIDENCES)
+    if confidence.method == "none":
+        return None
+    if confidence.method == "sign-test":
+        return ranges_by_sign_tests(comparisons.counts()[0], confidence.level)
+    return bootstrap(model, comparisons, rng, samples=confidence.samples, trim=confidence.trim, unit=confidence.unit)
+
+
+def _told(ranges: Ranges, confidence: Confidence) -> str:
+    if ranges.samples is None:
+        return f"ranges:sign-test-{confidence.level:g}"
+    trim = "" if confidence.trim is None else f"-trim-{confidence.trim}"
+    unit = "" if confidence.unit == "comparison" else f"-{confidence.unit}"
+    return f"ranges:samples-{len(ranges.samples)}{trim}{unit}"

@@ -1,0 +1,154 @@
+"""Ranges, sign tests and clusters against brute force and scipy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from hits.ranking.confidence import (
+    bootstrap,
+    clusters,
+    ranges_by_sign_tests,
+    ranges_of,
+    rank_bounds,
+    resampled_scores,
+    sign_test,
+    sign_tests,
+    trim_of,
+)
+from hits.ranking.data import comparisons_of, from_counts
+from hits.ranking.heuristics import Bojar, ExpectedWins, WinsTies
+from hits.ranking.model import read_model
+from hits.ranking.trueskill import TrueSkill
+from rypt.text import RyptError
+
+SPANS = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 4)), min_size=1, max_size=12)
+DATA = from_counts(
+    ("a", "b", "c", "d"),
+    np.array([[0, 30, 28, 40], [20, 0, 26, 35], [22, 24, 0, 33], [10, 15, 17, 0]]),
+    np.array([[0, 9, 8, 5], [9, 0, 12, 4], [8, 12, 0, 3], [5, 4, 3, 0]]),
+)
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_the_sign_test_is_the_exact_binomial_test(wins: int, losses: int) -> None:
+    expected = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+    assert sign_test(wins, losses) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+def test_the_sign_test_of_many() -> None:
+    assert sign_test(5300, 4700) == pytest.approx(binomtest(5300, 10000).pvalue, rel=1e-7)
+    assert 0 <= sign_test(9000, 1) < 1e-300
+
+
+@given(SPANS)
+def test_clusters_are_the_connected_overlaps(spans) -> None:
+    low = np.array([start for start, _ in spans])
+    high = np.array([start + size for start, size in spans])
+    n = len(spans)
+    linked = (low[:, None] <= high[None, :]) & (low[None, :] <= high[:, None])
+    for _ in range(n):
+        linked = linked @ linked
+    found = clusters(low, high)
+    for i in range(n):
+        for j in range(n):
+            assert (found[i] == found[j]) == linked[i, j]
+            if found[i] < found[j]:
+                assert high[i] < low[j]
+    assert set(found.tolist()) == set(range(1, found.max() + 1))
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=9), st.integers(0, 4))
+def test_ranges_drop_the_ends_of_all_ranks(table, trim: int) -> None:
+    scores = np.array(table, float)
+    if len(table) <= 2 * trim:
+        with pytest.raises(RyptError, match="expected more than"):
+            ranges_of(scores, trim)
+        return
+    found = ranges_of(scores, trim)
+    for i in range(4):
+        best = sorted(1 + sum(other > row[i] for other in row) for row in table)
+        worst = sorted(sum(other >= row[i] for other in row) for row in table)
+        assert found.low[i] == best[trim]
+        assert found.high[i] == worst[len(table) - 1 - trim]
+    assert (found.low <= found.high).all()
+
+
+def test_trim_is_koehns_and_the_papers() -> None:
+    assert (trim_of(1000), trim_of(100), trim_of(10)) == (25, 2, 0)
+
+
+@pytest.mark.parametrize("model", [ExpectedWins(), Bojar(), WinsTies()])
+def test_counts_drawn_from_a_multinomial_are_comparisons_drawn_with_replacement(model) -> None:
+    """Means and deviations of scores agree with a plain loop over resampled comparisons."""
+    rng = np.random.default_rng(1)
+    fast = resampled_scores(model, DATA, rng, samples=4000)
+    slow = []
+    for _ in range(1500):
+        wins, ties = DATA.take(rng.integers(0, len(DATA), len(DATA))).counts()
+        slow.append(model.scores(wins, ties))
+    error = np.std(slow, axis=0) * np.sqrt(1 / 1500 + 1 / 4000)
+    assert (np.abs(fast.mean(axis=0) - np.mean(slow, axis=0)) < 4.5 * error).all()
+    assert fast.std(axis=0) == pytest.approx(np.std(slow, axis=0), rel=0.1)
+
+
+def test_rows_are_drawn_whole() -> None:
+    """Rows that always agree with themselves: drawing rows spreads scores by √10 more than drawing comparisons."""
+    records, rows = [], []
+    for row in range(60):
+        for _ in range(10):
+            records.append(("s", "a", "b", 1 if row % 2 else -1, ""))
+            rows.append(row)
+    data = replace(comparisons_of(records), row=np.array(rows, np.int32))
+    spread = [
+        resampled_scores(ExpectedWins(), data, np.random.default_rng(1), samples=2000, unit=unit).std(axis=0)[0]
+        for unit in ("comparison", "row")
+    ]
+    assert spread[1] / spread[0] == pytest.approx(np.sqrt(10), rel=0.1)
+    refitted = resampled_scores(read_model("bradley-terry"), data, np.random.default_rng(1), samples=40, unit="row")
+    assert refitted.std(axis=0)[0] > 2 * spread[0]
+
+
+def test_ranges_of_one_seed_are_the_same_again() -> None:
+    model = TrueSkill()
+    for made in (model, ExpectedWins(), read_model("bradley-terry")):
+        found = [bootstrap(made, DATA, np.random.default_rng(3), samples=20) for _ in range(2)]
+        assert found[0].samples.tolist() == found[1].samples.tolist()
+        assert found[0].samples.shape == (20, 4)
+    threaded = bootstrap(made, DATA, np.random.default_rng(3), samples=20, threads=3)
+    assert threaded.samples.tolist() == found[0].samples.tolist()
+    with pytest.raises(RyptError, match="trueskill draws its own samples"):
+        bootstrap(model, DATA, np.random.default_rng(3), unit="row")
+
+
+def test_all_ties_share_all_ranks() -> None:
+    data = from_counts(("a", "b", "c"), np.zeros((3, 3)), 5 - 5 * np.eye(3))
+    for model in (ExpectedWins(), TrueSkill()):
+        found = bootstrap(model, data, np.random.default_rng(1), samples=50)
+        assert found.clusters().tolist() == [1, 1, 1]
+    assert found.low.min() == 1
+    by_test = ranges_by_sign_tests(data.counts()[0])
+    assert by_test.low.tolist() == [1, 1, 1]
+    assert by_test.high.tolist() == [3, 3, 3]
+
+
+def test_ranges_by_sign_tests_count_who_is_significantly_better() -> None:
+    """Better than 1 of 4, worse than none: a range from 1 to 3, and so on."""
+    wins = np.array([[0, 12, 15, 30], [10, 0, 30, 11], [13, 8, 0, 12], [5, 9, 10, 0]])
+    p = sign_tests(wins)
+    found = ranges_by_sign_tests(wins)
+    for i in range(4):
+        better = sum(p[i, j] <= 0.05 and wins[j, i] > wins[i, j] for j in range(4))
+        worse = sum(p[i, j] <= 0.05 and wins[i, j] > wins[j, i] for j in range(4))
+        assert (found.low[i], found.high[i]) == (1 + better, 4 - worse)
+    assert found.high.tolist() == [3, 3, 4, 4]
+    assert found.low.tolist() == [1, 1, 2, 2]
+
+
+def test_rank_bounds_of_many_samples() -> None:
+    first, last = rank_bounds(np.array([[0.1, 0.3, 0.3], [0.5, 0.4, 0.3]]))
+    assert first.tolist() == [[3, 1, 1], [1, 2, 3]]
+    assert last.tolist() == [[3, 2, 2], [1, 2, 3]]

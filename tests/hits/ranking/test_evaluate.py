@@ -1,0 +1,220 @@
+"""Splits, measures, the choice of the radius, and that nothing depends on threads or on other models."""
+
+from collections import Counter
+from dataclasses import replace
+from math import inf, log2
+
+import numpy as np
+import pytest
+
+from hits.ranking.data import Comparisons, comparisons_of
+from hits.ranking.evaluate import (
+    ENTRANTS,
+    Entrant,
+    Split,
+    accuracy_of,
+    evaluate,
+    oracle,
+    perplexity_of,
+    read_entrant,
+    split_by_rows,
+    split_by_segment,
+)
+from hits.ranking.model import Fitted, carve, sign
+from rypt.text import RyptError
+
+TRUTH = (0.9, 0.5, 0.0, -0.4, -1.0)
+
+
+def rankings(rows: int, seed: int) -> Comparisons:
+    """Rows of three systems: three comparisons each, segments with one to four rows, two kinds of workers."""
+    rng = np.random.default_rng(seed)
+    records, row = [], []
+    segment, left = 0, 0
+    for number in range(rows):
+        if not left:
+            segment, left = segment + 1, int(rng.integers(1, 5))
+        left -= 1
+        systems = rng.choice(5, 3, replace=False)
+        seen = [TRUTH[s] + rng.standard_normal() for s in systems]
+        worker = f"{'expert' if number % 2 else 'crowd'}_{number % 7}"
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            outcome = int(seen[i] > seen[j] + 0.4) - int(seen[j] > seen[i] + 0.4)
+            records.append((f"n{segment}", f"s{systems[i]}", f"s{systems[j]}", outcome, worker))
+            row.append(number)
+    return replace(comparisons_of(records), row=np.array(row, np.int32))
+
+
+DATA = rankings(900, 1)
+
+
+def test_the_test_set_of_hopkins_and_may() -> None:
+    split = split_by_segment(DATA, least=300)
+    often = Counter(DATA.segments[s] for s in DATA.segment)
+    for k in (3, 6, 9, 12):
+        if sum(size for size in often.values() if size <= k) >= 300:
+            break
+    assert f"|k:{k}|" in split.how
+    assert len(split.test) == sum(size for size in often.values() if size <= k)
+    assert {often[split.test.segments[s]] for s in split.test.segment} <= set(range(1, k + 1))
+    assert min(often[split.train.segments[s]] for s in split.train.segment) > k
+    assert len(split.development) >= 300
+    assert len(split.train) + len(split.development) + len(split.test) == len(DATA)
+    parts = [{p.segments[s] for s in p.segment} for p in (split.train, split.development, split.test)]
+    assert not parts[0] & parts[1]
+    assert not parts[1] & parts[2]
+    assert not parts[0] & parts[2]
+
+
+def test_too_few_segments() -> None:
+    with pytest.raises(RyptError, match="lower the least size, or split by rows"):
+        split_by_segment(DATA, least=1300)
+    with pytest.raises(RyptError, match="lower the least size"):
+        split_by_segment(replace(DATA, segments=("",), segment=np.zeros_like(DATA.segment)), least=2000)
+
+
+def test_rows_of_some_workers() -> None:
+    split = split_by_rows(DATA, np.random.default_rng(0), least=200, workers="expert_*")
+    for part in (split.test, split.development):
+        assert 200 <= len(part) <= 202
+        assert all(part.workers[w].startswith("expert") for w in part.worker)
+    sets = [set(part.row.tolist()) for part in (split.train, split.development, split.test)]
+    assert sum(map(len, sets)) == len(set().union(*sets)) == 900
+    again = split_by_rows(DATA, np.random.default_rng(0), least=200, workers="expert_*")
+    assert (again.test.row == split.test.row).all()
+    with pytest.raises(RyptError, match="by workers 'nobody"):
+        split_by_rows(DATA, np.random.default_rng(0), least=200, workers="nobody*")
+    with pytest.raises(RyptError, match="lower the least size"):
+        split_by_rows(DATA, np.random.default_rng(0), least=1350)
+
+
+def test_measures_one_comparison_after_the_other() -> None:
+    rng = np.random.default_rng(2)
+    table = rng.dirichlet(np.ones(3), (3, 3))
+    triples = [(int(a), int(b), int(rng.integers(3))) for a, b in (rng.choice(3, 2, replace=False) for _ in range(50))]
+    counts = np.zeros((3, 3, 3))
+    for triple in triples:
+        counts[triple] += 1
+    expected = 2 ** -(sum(log2(table[t]) for t in triples) / 50)
+    assert perplexity_of(counts, table) == pytest.approx(expected)
+    right = sum(1 for a, b, k in triples if table[a, b].argmax() == k) / 50
+    assert accuracy_of(counts, table) == pytest.approx(right)
+    assert accuracy_of(counts, np.full((3, 3, 3), 1 / 3)) == pytest.approx(1 / 3)
+    assert perplexity_of(counts, np.full((3, 3, 3), 1 / 3)) == pytest.approx(3.0)
+    table[triples[0]] = 0.0
+    assert perplexity_of(counts, table) == inf
+
+
+def test_the_oracle_takes_the_most_frequent_outcome_of_a_pair() -> None:
+    results = [("a", "b", 1), ("b", "a", -1), ("a", "b", 0), ("b", "c", 0), ("c", "b", 0), ("b", "c", 1)]
+    comparisons = comparisons_of([("s", a, b, outcome, "") for a, b, outcome in results])
+    accuracy, perplexity = oracle(comparisons)
+    assert accuracy == pytest.approx(4 / 6)
+    assert perplexity == pytest.approx(2 ** -((2 * log2(2 / 3) + log2(1 / 3)) / 3))
+
+
+def small(labels: list[str], threads: int = 1, seed: int = 5, trials: int = 3):  # type: ignore[no-untyped-def]
+    split = split_by_segment(DATA, least=300)
+    return evaluate(
+        split, [read_entrant(label) for label in labels], np.random.default_rng(seed), sizes=(50, 400), trials=trials,
+        threads=threads,
+    )  # fmt: skip
+
+
+def test_all_models_learn_and_none_beats_the_oracle() -> None:
+    found = small(list(ENTRANTS))
+    assert len(found.rows) == len(ENTRANTS) * 2
+    assert found.row("uniform", 50).perplexity == pytest.approx(3.0)
+    assert found.row("expected-wins", 400).perplexity is None
+    assert found.row("expected-wins", 400).perplexity_radius is None
+    for row in found.rows:
+        assert len(row.accuracies) == 3
+        assert row.accuracy <= found.oracle_accuracy + 1e-12
+        assert row.accuracy == pytest.approx(np.mean(row.accuracies))
+        if row.perplexity is not None:
+            assert row.perplexity >= found.oracle_perplexity
+        carved = row.model.split(":")[0] in ("expected-wins", "trueskill", "hopkins-may")
+        assert (row.accuracy_radius is not None) == carved
+    for name in ("irt-gaussian", "thurstone:prior=1", "bradley-terry:prior=1", "students-geometric"):
+        assert found.row(name, 400).perplexity < found.row("adjusted-uniform", 400).perplexity < 3.0
+        assert found.row(name, 400).perplexity < found.row(name, 50).perplexity
+    assert found.records()[0]["model"] == "uniform"
+
+
+def test_neither_threads_nor_other_models_change_a_row() -> None:
+    one = small(["trueskill:order=select,runs=1", "hopkins-may", "irt-categorical"])
+    two = small(["irt-categorical", "trueskill:order=select,runs=1"], threads=3)
+    for row in two.rows:
+        assert row == one.row(row.model, row.size)
+    assert small(["hopkins-may"], seed=6).rows != small(["hopkins-may"]).rows
+
+
+class Fixed:
+    """Scores that need radius 0.3 on one set of data and 0.001 on another."""
+
+    name = "trueskill"
+
+    def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
+        return Fitted(comparisons.systems, np.array([0.1, 0.0]), sign("fixed", comparisons), None, np.full(2, 0.001))
+
+
+def pairs(better: int, equal: int, worse: int) -> Comparisons:
+    outcomes = [1] * better + [0] * equal + [-1] * worse
+    return comparisons_of([("s", "a", "b", outcome, "") for outcome in outcomes])
+
+
+def test_the_radius_is_chosen_on_the_development_set() -> None:
+    train = pairs(5, 1, 1)
+    for development, radius in ((pairs(1, 8, 1), 0.3), (pairs(8, 1, 1), 0.001)):
+        test = pairs(6, 3, 1)
+        split = Split(train, development, test, "fixed")
+        entrants = [Entrant("fixed", Fixed())]
+        found = evaluate(split, entrants, np.random.default_rng(0), sizes=(3,), trials=2, radii=(0.001, 0.3))
+        (row,) = found.rows
+        assert row.accuracy_radius == radius
+        assert row.accuracy == pytest.approx(0.3 if radius == 0.3 else 0.6)
+        chances = carve(np.array([0.1, 0.0]), np.full(2, 0.001), row.perplexity_radius)[0, 1]
+        assert row.perplexity == pytest.approx(
+            2 ** -((log2(chances[0]) + 3 * log2(chances[1]) + 6 * log2(chances[2])) / 10)
+        )
+
+
+def test_differences_are_paired() -> None:
+    found = small(["students-geometric", "uniform"])
+    gap, error = found.difference("students-geometric", "uniform", 400)
+    assert gap == pytest.approx(found.row("students-geometric", 400).accuracy - 1 / 3)
+    accuracies = np.array(found.row("students-geometric", 400).accuracies)
+    assert error == pytest.approx(accuracies.std(ddof=1) / np.sqrt(3))
+
+
+def test_progress_is_told() -> None:
+    told: list[int] = []
+    split = split_by_segment(DATA, least=300)
+    evaluate(split, [read_entrant("uniform")], np.random.default_rng(0), sizes=(10, 20), trials=4,
+             after_trial=lambda: told.append(1))  # fmt: skip
+    assert len(told) == 8
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sizes": (10_000,)}, "training sizes from 1 to"),
+        ({"sizes": ()}, "expected models, training sizes"),
+        ({"trials": 0}, "one trial or more"),
+        ({"radii": (0.0,)}, "radii above 0"),
+    ],
+)
+def test_bad_settings(change: dict[str, object], message: str) -> None:
+    split = split_by_segment(DATA, least=300)
+    with pytest.raises(RyptError, match=message):
+        evaluate(split, [read_entrant("uniform")], np.random.default_rng(0), **{"sizes": (10,), **change})  # type: ignore[arg-type]
+
+
+def test_a_model_that_fails_says_where() -> None:
+    split = split_by_segment(DATA, least=300)
+    with pytest.raises(RyptError, match="bradley-terry, 3 comparisons, trial 1: bradley-terry: "):
+        evaluate(split, [read_entrant("bradley-terry")], np.random.default_rng(0), sizes=(3,), trials=1)
+    with pytest.raises(RyptError, match="every model once"):
+        evaluate(split, [read_entrant("uniform")] * 2, np.random.default_rng(0), sizes=(3,))
+    with pytest.raises(RyptError, match="MODEL:NAME=VALUE"):
+        read_entrant("trueskill:select")

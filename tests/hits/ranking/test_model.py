@@ -1,0 +1,86 @@
+"""Models by name, their options, and probabilities from Gaussians."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from hits.ranking.data import comparisons_of
+from hits.ranking.model import Fitted, Options, carve, check_fit, read_model
+from hits.ranking.names import MODELS, RANKING_MODELS
+from rypt.text import RyptError
+
+DATA = comparisons_of(
+    [
+        (f"s{k}", a, b, o, "w")
+        for k in range(4)
+        for a, b, o in (("a", "b", 1), ("b", "c", 1), ("a", "c", 0), ("c", "b", 1))
+    ]
+)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_can_be_made_and_fitted_by_name(name: str) -> None:
+    model = read_model(name)
+    assert model.name == name
+    fitted = model.fit(DATA, np.random.default_rng(1))
+    assert fitted.systems == DATA.systems
+    assert fitted.scores.shape == (3,)
+    assert np.isfinite(fitted.scores).all()
+    assert fitted.signature.startswith(name)
+    if fitted.outcomes is not None:
+        off = ~np.eye(3, dtype=bool)
+        assert fitted.outcomes.shape == (3, 3, 3)
+        assert fitted.outcomes[off].sum(axis=1) == pytest.approx(1)
+        if name == "students-asymmetric":
+            return
+        mirrored = np.swapaxes(fitted.outcomes, 0, 1)[:, :, ::-1]
+        assert fitted.outcomes[off] == pytest.approx(mirrored[off])
+    if name in RANKING_MODELS:
+        assert fitted.systems[fitted.order()[0]] == "a"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_refuses_an_option_it_does_not_have(name: str) -> None:
+    with pytest.raises(RyptError, match="found nonsense"):
+        read_model(name, {"nonsense": "1"})
+
+
+def test_options_are_checked() -> None:
+    options = Options("m", {"x": "nan", "y": "2", "z": "b", "i": "1.5", "p": "0"})
+    with pytest.raises(RyptError, match="m: expected x as a number from 0, found 'nan'"):
+        options.number("x", 1.0, low=0)
+    with pytest.raises(RyptError, match="m: expected y as a number to 1, found '2'"):
+        options.number("y", 1.0, high=1)
+    with pytest.raises(RyptError, match="m: expected z as one of a, c, found 'b'"):
+        options.choice("z", "a", ("a", "c"))
+    with pytest.raises(RyptError, match="m: expected i as a whole number from 0"):
+        options.integer("i", 3)
+    with pytest.raises(RyptError, match="m: expected p above 0, found 0"):
+        options.positive("p", 1.0)
+    options.finish()
+    assert Options("m", {}).integer("i", 3) == 3
+
+
+def test_carve_integrates_the_difference_of_two_gaussians() -> None:
+    scores, variances = np.array([0.4, -0.2, 0.1]), np.array([0.2, 0.3, 0.25])
+    table = carve(scores, variances, 0.3)
+    gap, spread = scores[0] - scores[1], np.sqrt(0.5)
+    assert table[0, 1, 0] == pytest.approx(norm.cdf(0, gap, spread))
+    assert table[0, 1, 1] == pytest.approx(norm.cdf(0.3, gap, spread) - norm.cdf(0, gap, spread))
+    assert table[0, 1, 2] == pytest.approx(norm.sf(0.3, gap, spread))
+    assert table[1, 0].tolist() == table[0, 1, ::-1].tolist()
+
+
+def test_order_of_equal_scores_is_by_name() -> None:
+    fitted = Fitted(("z", "a", "m"), np.array([0.5, 0.5, 0.7]), "")
+    assert fitted.order() == [2, 1, 0]
+    assert fitted.probabilities(0, 1) is None
+
+
+def test_too_little_is_refused() -> None:
+    with pytest.raises(RyptError, match="expected two systems or more to rank, found none"):
+        check_fit(comparisons_of([]))
+    with pytest.raises(RyptError, match="found only a"):
+        check_fit(comparisons_of([], ("a",)))
+    with pytest.raises(RyptError, match="expected comparisons, found none"):
+        check_fit(comparisons_of([], ("a", "b")))

@@ -1,0 +1,126 @@
+"""Rankings as text, LaTeX and JSON, and head to head."""
+
+import json
+
+import numpy as np
+import pytest
+
+from hits.ranking.data import comparisons_of, from_counts
+from hits.ranking.head2head import as_record, as_rows, head_to_head
+from hits.ranking.heatmap import heatmap, nearness
+from hits.ranking.model import read_model
+from hits.ranking.result import Confidence, rank_systems
+from hits.ranking.table import as_json, as_latex, as_text
+from hits.ranking.trueskill import TrueSkill
+from rypt.text import RyptError
+
+WINS = np.array([[0, 90, 95, 99], [30, 0, 61, 80], [25, 60, 0, 82], [5, 15, 11, 0]])
+DATA = from_counts(("best", "mid_1", "mid_2", "worst"), WINS, 20 - 20 * np.eye(4))
+
+
+def ranked(model: str = "expected-wins", **how):
+    return rank_systems(DATA, read_model(model), np.random.default_rng(1), Confidence(**how))
+
+
+def test_the_table_has_a_rule_between_clusters() -> None:
+    (ranking,) = ranked()
+    assert [(s.system, s.rank, s.low, s.high, s.cluster) for s in ranking.systems] == [
+        ("best", 1, 1, 1, 1), ("mid_1", 2, 2, 3, 2), ("mid_2", 3, 2, 3, 2), ("worst", 4, 4, 4, 3)
+    ]  # fmt: skip
+    assert ranking.clusters == 3
+    lines = as_text(ranking).splitlines()
+    scores = {s.system: f"{s.score:.3f}" for s in ranking.systems}
+    assert [line.split() for line in lines if "system" in line or "_" in line or "st" in line] == [
+        ["#", "score", "range", "system"], ["1", scores["best"], "1", "best"], ["2", scores["mid_1"], "2-3", "mid_1"],
+        [scores["mid_2"], "2-3", "mid_2"], ["4", scores["worst"], "4", "worst"],
+    ]  # fmt: skip
+    assert sum(set(line) <= {"-", " "} for line in lines) == 3
+
+
+def test_without_confidence_there_are_ranks_only() -> None:
+    (ranking,) = ranked(method="none")
+    assert {s.cluster for s in ranking.systems} == {None}
+    assert "range" not in as_text(ranking)
+    assert [line.split()[0] for line in as_text(ranking).splitlines()[2:]] == ["1", "2", "3", "4"]
+    assert as_json([ranking])["clusters"] is None
+
+
+def test_latex_escapes_names_and_draws_rules() -> None:
+    text = as_latex(ranked()[0])
+    assert r"mid\_1 \\" in text
+    assert "2--3" in text
+    assert text.count(r"\hline") == 5
+    assert text.startswith(r"\begin{tabular}{rrll}")
+
+
+def test_json_has_what_the_command_promises() -> None:
+    record = json.loads(json.dumps(as_json(ranked())))
+    assert record["model"] == "expected-wins"
+    assert set(record["systems"][0]) >= {"system", "score", "rank", "low", "high", "cluster"}
+    searched = as_json(ranked("mfas", method="none"))
+    assert searched["cost"] == 0
+    assert searched["optimal_rankings"] == 1
+    assert searched["nodes"] >= 4
+    errors = as_json(ranked("bradley-terry", samples=10))
+    assert all(system["error"] > 0 for system in errors["systems"])
+    assert errors["parameters_of"] == list(DATA.systems)
+
+
+def test_standard_errors_have_a_column() -> None:
+    text = as_text(ranked("bradley-terry", samples=10)[0])
+    assert text.splitlines()[0].split() == ["#", "score", "±", "range", "system"]
+
+
+def test_the_signature_says_how_ranges_were_made() -> None:
+    assert ranked()[0].signature.endswith("|ranges:samples-1000")
+    assert ranked(trim=3, samples=50, unit="row")[0].signature.endswith("|ranges:samples-50-trim-3-row")
+    assert ranked(method="sign-test", level=0.01)[0].signature.endswith("|ranges:sign-test-0.01")
+    with pytest.raises(RyptError, match="expected confidence as one of bootstrap, sign-test, none, found 'x'"):
+        ranked(method="x")
+
+
+def test_groups_that_never_met_are_ranked_apart() -> None:
+    pairs = [("s", "a", "b", 1, ""), ("s", "b", "c", 1, ""), ("s", "x", "y", -1, "")]
+    found = rank_systems(comparisons_of(pairs * 5), read_model("bojar"), np.random.default_rng(1))
+    assert [[s.system for s in ranking.systems] for ranking in found] == [["a", "b", "c"], ["y", "x"]]
+    assert [s.rank for s in found[1].systems] == [1, 2]
+    record = as_json(found)
+    assert [(s["system"], s["component"]) for s in record["systems"]][-1] == ("x", 2)
+    assert len(record["components"]) == 2
+
+
+def test_equal_scores_share_a_rank() -> None:
+    data = from_counts(("a", "b", "c"), np.array([[0, 2, 3], [2, 0, 3], [1, 1, 0]]), np.zeros((3, 3)))
+    (ranking,) = rank_systems(data, read_model("expected-wins"), np.random.default_rng(1), Confidence("none"))
+    assert [(s.system, s.rank) for s in ranking.systems] == [("a", 1), ("b", 1), ("c", 3)]
+
+
+def test_head_to_head_counts_ties_and_stars_what_is_significant() -> None:
+    table = head_to_head(DATA)
+    rows = as_rows(table)
+    assert rows[1][1] == f"{90 / 140:.2f}"[1:] + "★"
+    assert rows[0][2] == f"{30 / 140:.2f}"[1:] + "★"
+    assert rows[1][3] == f"{60 / 141:.2f}"[1:]
+    assert rows[2][2] == f"{61 / 141:.2f}"[1:]
+    assert rows[0][1] == "–"
+    assert rows[-1][0] == "> others"
+    assert "‡" in as_rows(table, marks=True)[0][2]
+    assert table.significant() == pytest.approx(5 / 6)
+    record = as_record(table)
+    pair = next(p for p in record["pairs"] if (p["system"], p["other"]) == ("best", "mid_1"))
+    assert pair["better"] == pytest.approx(90 / 140)
+    assert pair["comparisons"] == 140
+
+
+def test_a_heatmap_of_what_was_compared_and_what_is_selected() -> None:
+    table = heatmap(DATA, TrueSkill(order="select", games=1000, runs=2, sigma=2.0), np.random.default_rng(1))
+    assert table.systems[0] == "best"
+    assert table.systems[-1] == "worst"
+    for shares in (table.everything, table.first, table.last):
+        assert np.triu(shares, 1).sum() == pytest.approx(1)
+        assert (shares == shares.T).all()
+        assert not shares.diagonal().any()
+    wins, ties = DATA.counts()
+    met = wins + wins.T + ties
+    assert table.everything[0, 3] == pytest.approx(met[0, 3] / len(DATA))
+    assert nearness(table.last) < nearness(table.everything)

@@ -1,0 +1,75 @@
+"""The models on the judgments of WMT13 French-English, against figures that other programs gave."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hits.ranking.bradley_terry import BradleyTerry
+from hits.ranking.data import Comparisons
+from hits.ranking.evaluate import evaluate, read_entrant, split_by_rows, split_by_segment
+from hits.ranking.hopkins_may import HopkinsMay
+from hits.ranking.irt import IRTCategorical, IRTGaussian
+from hits.ranking.readers import read_comparisons
+
+pytestmark = pytest.mark.real
+
+CHOIX = {  # choix 0.4.1, Bradley-Terry without ties
+    "uedin-heafield": 0.537, "uedin-wmt13": 0.405, "online-B": 0.346, "LIMSI": 0.278, "KIT": 0.233, "online-A": 0.154,
+    "MES": 0.050, "DCU": -0.055, "RWTH": -0.231, "CMU": -0.276, "cu-zeman": -0.306, "JHU": -0.424, "Shef": -0.712,
+}  # fmt: skip
+INFER_HM = {  # keisks/wmt-trueskill, mean of 10 runs
+    "uedin-heafield": 0.286, "uedin-wmt13": 0.219, "online-B": 0.230, "LIMSI": 0.217, "KIT": 0.150, "online-A": 0.117,
+    "MES": 0.053, "DCU": 0.013, "RWTH": -0.104, "CMU": -0.116, "cu-zeman": -0.145, "JHU": -0.196, "Shef": -0.359,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def french(real_data: Callable[[str], Path]) -> Comparisons:
+    return read_comparisons([real_data("ranking") / "wmt13.French-English.train.csv.gz"])
+
+
+def by_system(comparisons: Comparisons, figures: dict[str, float]) -> np.ndarray:
+    return np.array([next(v for key, v in figures.items() if key in name) for name in comparisons.systems])
+
+
+def test_bradley_terry_is_that_of_choix(french: Comparisons) -> None:
+    found = BradleyTerry("ignore").fit(french, np.random.default_rng(0))
+    assert found.scores == pytest.approx(by_system(french, CHOIX), abs=6e-4)
+    assert found.order() == BradleyTerry("davidson").fit(french, np.random.default_rng(0)).order()
+
+
+def test_the_programs_hopkins_may(french: Comparisons) -> None:
+    expected = by_system(french, INFER_HM)
+    model = HopkinsMay(variant="program")
+    found = np.mean([model.fit(french, np.random.default_rng(k)).scores for k in range(6)], axis=0)
+    assert found == pytest.approx(expected - expected.mean(), abs=0.03)
+
+
+def test_the_samplers_agree_on_the_order_of_most_pairs(french: Comparisons) -> None:
+    reference = by_system(french, CHOIX)
+    for model in (HopkinsMay(), IRTGaussian(), IRTCategorical()):
+        scores = model.fit(french, np.random.default_rng(1)).scores
+        agree = [
+            (scores[i] > scores[j]) == (reference[i] > reference[j]) for i in range(13) for j in range(i)
+        ]  # fmt: skip
+        assert np.mean(agree) > 0.96
+
+
+def test_the_test_set_of_hopkins_and_may(french: Comparisons) -> None:
+    split = split_by_segment(french)
+    assert split.how == "segments:2000|k:10|development:20"
+    assert (len(split.train), len(split.development), len(split.test)) == (87140, 9200, 3620)
+
+
+def test_four_hundred_comparisons(french: Comparisons) -> None:
+    """All models come near each other: none is 0.02 more accurate than Expected Wins, and all beat the baseline."""
+    split = split_by_rows(french, np.random.default_rng(0), workers="researcher_*")
+    labels = ["adjusted-uniform", "expected-wins", "trueskill:order=select,runs=1", "hopkins-may", "irt-gaussian"]
+    entrants = [read_entrant(label) for label in labels]
+    found = evaluate(split, entrants, np.random.default_rng(1), sizes=(400,), trials=20, threads=2)
+    for label in labels[1:]:
+        assert abs(found.difference(label, "expected-wins", 400)[0]) < 0.02
+        assert found.row(label, 400).accuracy > found.row("adjusted-uniform", 400).accuracy + 0.04
+    assert found.row("irt-gaussian", 400).perplexity < found.row("adjusted-uniform", 400).perplexity

@@ -1,0 +1,88 @@
+"""The search models on the pairwise files of WMT10 and WMT12, against Lopez' solver and Cumings' Table 1."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hits.ranking.astar import explore
+from hits.ranking.costs import costs_mfas, costs_testimonial, costs_winning_percentage
+from hits.ranking.data import Counts
+from hits.ranking.model import read_model
+from hits.ranking.readers import Filters, read_comparisons
+from hits.ranking.search import find_optimum
+
+pytestmark = pytest.mark.real
+
+LOPEZ = {  # systems, cost of alopez/wmt-ranking mfas_solver.py, cheapest rankings by a table of all states
+    "wmt10.Czech-English": (12, 2, 1),
+    "wmt10.English-Czech": (17, 43, 1),
+    "wmt10.English-French": (19, 18, 5),
+    "wmt10.English-German": (18, 31, 2),
+    "wmt10.English-Spanish": (16, 6, 1),
+    "wmt10.French-English": (24, 61, 8),
+    "wmt10.German-English": (25, 55, 2),
+    "wmt10.Spanish-English": (14, 10, 1),
+    "wmt12.English-Czech": (13, 1, 1),
+    "wmt12.English-French": (15, 2, 1),
+    "wmt12.English-German": (15, 28, 1),
+    "wmt12.English-Spanish": (11, 0, 1),
+    "wmt12.French-English": (15, 27, 2),
+    "wmt12.German-English": (16, 22, 1),
+    "wmt12.Spanish-English": (12, 1, 1),
+}
+TABLE_1 = {"wmt10.English-German": (84609, 35297, 89), "wmt10.Czech-English": (839, 544, 13)}
+
+
+def counts(folder: Path, name: str, *exclude: str) -> tuple[tuple[str, ...], Counts]:
+    found = read_comparisons([folder / name], filters=Filters(exclude=exclude))
+    return found.systems, found.counts()[0]
+
+
+@pytest.mark.parametrize("name", LOPEZ)
+def test_cost_and_number_of_the_cheapest_rankings(real_data: Callable[[str], Path], name: str) -> None:
+    systems, wins = counts(real_data("ranking"), name, *(["_ref"] if name.startswith("wmt10") else []))
+    found = find_optimum(costs_mfas(wins))
+    assert (len(systems), found.cost, found.count) == LOPEZ[name]
+    assert explore(costs_mfas(wins)).cost == found.cost
+    listed = found.rankings(100)
+    assert len(set(listed)) == found.count
+    assert {costs_mfas(wins).total(ranking) for ranking in listed} == {found.cost}
+    testimonial = find_optimum(costs_testimonial(wins))
+    assert sorted(testimonial.rankings(100)) == sorted(listed)  # the two costs have the same cheapest rankings
+
+
+@pytest.mark.parametrize("name", TABLE_1)
+def test_cumings_table_1(real_data: Callable[[str], Path], name: str) -> None:
+    costs = costs_winning_percentage(counts(real_data("ranking"), name)[1])
+    nodes = tuple(explore(costs, heuristic).nodes for heuristic in ("none", "least-possible", "least-remaining"))
+    assert nodes == TABLE_1[name]
+
+
+def test_without_a_closed_list_states_are_explored_again(real_data: Callable[[str], Path]) -> None:
+    costs = costs_winning_percentage(counts(real_data("ranking"), "wmt10.English-German")[1])
+    nodes = explore(costs, closed=False).nodes
+    assert nodes is not None
+    assert 190 <= nodes <= 230  # 215 in his later revisions; it depends on which of equal states comes first
+
+
+def test_the_ambiguity_that_cumings_warns_of(real_data: Callable[[str], Path]) -> None:
+    folder = real_data("ranking")
+    given = read_comparisons([folder / "wmt10.French-English"], filters=Filters(exclude=("_ref",)))
+    extra = read_model("mfas", {"list": "3"}).fit(given, np.random.default_rng(0)).extra
+    assert extra["optimal_rankings"] == 8
+    assert extra["message"] == "3 of the optimal rankings listed, all: 8"
+    assert extra["optimal_places"]["onlineB"] == [1, 1]
+    low, high = extra["optimal_places"]["bbn-combo"]
+    assert low <= 12
+    assert high >= 17  # 12th and 17th in his Table 4
+
+
+def test_all_26_contestants(real_data: Callable[[str], Path]) -> None:
+    systems, wins = counts(real_data("ranking"), "wmt10.German-English")
+    assert len(systems) == 26
+    for make in (costs_mfas, costs_winning_percentage, costs_testimonial):
+        found = find_optimum(make(wins))
+        assert systems[found.ranking[0]] == "_ref"
+        assert explore(make(wins)).cost == pytest.approx(found.cost)
