@@ -5,9 +5,8 @@ from dataclasses import fields
 from pathlib import Path
 
 from hits.content import Assignment
-from hits.ledger import Ledger
 from hits.market import Market, Work
-from hits.publish import ledger_path
+from hits.publish import published
 from hits.records import Answer, Batch, Item
 from hits.results import Added, Results
 from hits.results_csv import batch_facts
@@ -25,7 +24,7 @@ def collect(
 
     Returns what was added, and what is wrong with assignments that cannot be understood.
     """
-    hits = Ledger(ledger_path(folder, market.name)).read()
+    hits = published(batch, folder, market)
     total, wrong = Added(), []
     for item in watch([item for item in batch.items if item.id in hits]):
         facts = batch_facts(batch, item)

@@ -20,6 +20,7 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.hits: dict[str, str] = {}
+        self.digests: dict[str, str] = {}
         self._file = -1
 
     @contextmanager
@@ -43,14 +44,22 @@ class Ledger:
             self._parse(self.path.read_bytes())
         return self.hits
 
-    def add(self, item: str, hit: str) -> None:
-        """Remember a hit; it is on the disk when this returns."""
-        line = json.dumps({"item": item, "hit": hit}).encode() + b"\n"
-        written = os.write(self._file, line)
+    def add(self, item: str, hit: str, digest: str = "") -> None:
+        """Remember a hit and what was shown in it; it is on the disk when this returns."""
+        line = json.dumps({"item": item, "hit": hit, "digest": digest}).encode() + b"\n"
+        try:
+            written = os.write(self._file, line)
+            os.fsync(self._file)
+        except OSError as error:
+            raise InputError(self.path, None, error.strerror or str(error)) from None
         if written != len(line):
-            raise RyptError(f"{self.path}: the disk is full")
-        os.fsync(self._file)
-        self.hits[item] = hit
+            raise InputError(self.path, None, "the disk is full")
+        self.hits[item], self.digests[item] = hit, digest
+
+    def check(self, item: str, digest: str) -> None:
+        """Refuse an item that is another than the one published: answers to one would go to the other."""
+        if self.digests.get(item) not in (None, "", digest):
+            raise InputError(self.path, None, f"item {item} of the batch was changed after it was published")
 
     def _read(self) -> None:
         data = os.pread(self._file, os.fstat(self._file).st_size, 0)
@@ -65,6 +74,7 @@ class Ledger:
             try:
                 record = json.loads(line)
                 self.hits[record["item"]] = record["hit"]
+                self.digests[record["item"]] = record.get("digest", "")
             except (ValueError, KeyError, TypeError):
                 raise InputError(self.path, number, 'expected {"item": …, "hit": …}') from None
         return whole

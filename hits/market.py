@@ -44,6 +44,7 @@ class Market(Protocol):
     """What every market does."""
 
     name: str
+    key: str  # tells one market from another of the same name
 
     def find(self, batch: str) -> dict[str, str]:
         """The hits of a batch that are there: item → hit."""
@@ -76,9 +77,10 @@ class Market(Protocol):
 class BotoMarket:
     """A market that speaks Mechanical Turk's requester protocol, through boto3."""
 
-    def __init__(self, client: Any, name: str) -> None:
+    def __init__(self, client: Any, name: str, key: str) -> None:
         self.client = client
         self.name = name
+        self.key = key
         self._types: dict[str, str] = {}
 
     def find(self, batch: str) -> dict[str, str]:
@@ -107,7 +109,11 @@ class BotoMarket:
         except MarketError as error:
             if error.code != ALREADY_THERE:
                 raise
-            return self.find(settings.id)[item.id]
+            there = self.find(settings.id).get(item.id)
+            if there is None:
+                message = f"item {item.id} was published and removed within a day; wait, or make a new batch"
+                raise MarketError(message, error.code) from None
+            return there
 
     def _type(self, batch: Batch, item: Item) -> str:
         reward = str(batch.reward(item))
@@ -150,11 +156,27 @@ class BotoMarket:
 
     def bonus(self, worker: str, assignment: str, amount: Decimal, reason: str) -> None:
         """Pay once: payments that are there already are looked up, for request tokens last a day only."""
-        for page in self._pages("list_bonus_payments", {"AssignmentId": assignment}):
-            if any(paid["WorkerId"] == worker and paid.get("Reason") == reason for paid in page["BonusPayments"]):
+        for paid in self._bonuses(assignment):
+            if paid["WorkerId"] == worker and paid.get("Reason") == reason:
+                if Decimal(paid["BonusAmount"]) != amount:
+                    raise MarketError(f"a bonus of ${paid['BonusAmount']} was paid for this reason already", "")
                 return
         request = {"WorkerId": worker, "BonusAmount": str(amount), "AssignmentId": assignment, "Reason": reason}
         self._call("send_bonus", {**request, "UniqueRequestToken": _token(f"bonus:{assignment}:{reason}")})
+
+    def paid(self, worker: str, assignment: str) -> Decimal:
+        """What a worker got besides the reward of an assignment."""
+        amounts = [Decimal(paid["BonusAmount"]) for paid in self._bonuses(assignment) if paid["WorkerId"] == worker]
+        return sum(amounts, Decimal(0))
+
+    def _bonuses(self, assignment: str) -> Iterator[dict[str, Any]]:
+        for page in self._pages("list_bonus_payments", {"AssignmentId": assignment}):
+            yield from page["BonusPayments"]
+
+    def status(self, assignment: str) -> str:
+        """Submitted, Approved or Rejected."""
+        found = self._call("get_assignment", {"AssignmentId": assignment})
+        return str(found["Assignment"]["AssignmentStatus"])
 
     def block(self, worker: str, reason: str) -> None:
         """Block a worker."""
@@ -217,7 +239,8 @@ def connect(endpoint: str, access_key: str | None, secret_key: str | None, name:
         aws_secret_access_key=secret_key,
         config=Config(retries={"mode": "standard", "max_attempts": 5}, connect_timeout=10, read_timeout=60),
     )
-    return BotoMarket(client, name)
+    identity = access_key if name == "local" and access_key else endpoint
+    return BotoMarket(client, name, f"{name}-{sha256(identity.encode()).hexdigest()[:8]}")
 
 
 def _token(text: str) -> str:

@@ -78,13 +78,20 @@ def review(decisions: str, market: str, at: str, endpoint: str | None, productio
 
     found = read_decisions(decisions)
     client = open_market(market, at, endpoint, production, quiet=quiet)
+    done = {"approved": 0, "rejected": 0, "so already": 0}
     for decision in progress(found, "review", quiet=quiet):
-        if decision.approve:
-            client.approve(decision.assignment)
+        status = client.status(decision.assignment)
+        if status == ("Approved" if decision.approve else "Rejected"):
+            done["so already"] += 1
+        elif decision.approve:
+            client.approve(decision.assignment, overturn=status == "Rejected")
+            done["approved"] += 1
+        elif status == "Approved":
+            talk(f"assignment {decision.assignment} was approved and cannot be rejected any more")
         else:
             client.reject(decision.assignment, decision.reason)
-    approved = sum(decision.approve for decision in found)
-    click.echo(f"{approved} approved, {len(found) - approved} rejected")
+            done["rejected"] += 1
+    click.echo(", ".join(f"{count} {what}" for what, count in done.items()))
 
 
 @click.command()
@@ -121,16 +128,22 @@ def block(worker: str, reason: str, market: str, at: str, endpoint: str | None, 
 @QUIET
 def expire(batch: str, delete: bool, market: str, at: str, endpoint: str | None, production: bool, quiet: bool) -> None:
     """Let nobody begin a hit of this BATCH any more."""
-    from hits.ledger import Ledger
-    from hits.publish import ledger_path
+    from hits.batch import read_batch
+    from hits.market import MarketError
+    from hits.publish import published
 
     client = open_market(market, at, endpoint, production, quiet=quiet)
-    published = Ledger(ledger_path(Path(batch), client.name)).read()
-    for hit in progress(list(published.values()), "expire", quiet=quiet):
-        client.expire(hit)
-        if delete:
-            client.delete(hit)
-    click.echo(f"{len(published)} hits {'removed' if delete else 'expired'}")
+    there = published(read_batch(batch), Path(batch), client)
+    left = 0
+    for hit in progress(list(there.values()), "expire", quiet=quiet):
+        try:
+            client.expire(hit)
+            if delete:
+                client.delete(hit)
+        except MarketError as error:  # removed before, or work that waits for a review: the others go on
+            left += 1
+            talk(str(error), quiet=quiet)
+    click.echo(f"{len(there) - left} hits {'removed' if delete else 'expired'}" + (f", {left} not" if left else ""))
 
 
 @click.command()
@@ -150,15 +163,17 @@ def serve(
     """Serve a market of your own from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol."""
     from hits.serve import Info
     from hits.serve import serve as run
-    from hits.serve_settings import Join, Options
+    from hits.serve_settings import Join, Options, join_url, open_settings
+
+    join = Join(hits=hits_each, completion_url=completion_url)
 
     def ready(info: Info) -> None:
         if as_json:
             click.echo(json.dumps(asdict(info)))
         else:
             click.echo(f"market     {info.url}\ndashboard  {info.dashboard_url}\nendpoint   {info.endpoint_url}")
+            click.echo(f"shared     {join_url(info.url, open_settings(folder), join)}")
 
-    join = Join(hits=hits_each, completion_url=completion_url)
     run(folder, host, port, ready, Options(url, proxy, tuple(map(Path, batches)), join))
 
 

@@ -1,16 +1,37 @@
 """Putting a batch on a market: killed at any moment and run again, no hit is made twice and none is forgotten."""
 
+import json
 from collections.abc import Callable, Iterable
+from hashlib import sha256
 from pathlib import Path
 
 from hits.ledger import Ledger
 from hits.market import Market
 from hits.records import Batch, Item
+from rypt.text import RyptError
 
 
-def ledger_path(folder: Path, market: str) -> Path:
-    """Where the hits of a batch on a market are remembered."""
-    return folder / f"published.{market}.jsonl"
+def ledger_of(folder: Path, market: Market) -> Ledger:
+    """Where the hits of a batch on a market are remembered; each market has its own."""
+    return Ledger(folder / f"published.{market.key}.jsonl")
+
+
+def digest(item: Item) -> str:
+    """What tells an item from what it was before somebody edited it."""
+    return sha256(json.dumps(sorted(item.columns.items())).encode()).hexdigest()[:16]
+
+
+def published(batch: Batch, folder: Path, market: Market) -> dict[str, str]:
+    """The hits of a batch, item → hit; where the ledger is lost, as the market finds them again."""
+    ledger = ledger_of(folder, market)
+    hits = dict(ledger.read())
+    for item in batch.items:
+        ledger.check(item.id, digest(item))
+    if not hits:
+        hits = market.find(batch.settings.id)
+    if not hits:
+        raise RyptError(f"{folder}: nothing of this batch is published on {market.name}")
+    return hits
 
 
 def publish(
@@ -24,18 +45,20 @@ def publish(
     Three things keep hits single: the ledger, written after each; the annotations of the hits on the market, for a run
     that was killed between making a hit and writing it down; and a request token, for a request that was repeated.
     """
-    with Ledger(ledger_path(folder, market.name)).opened() as ledger:
+    with ledger_of(folder, market).opened() as ledger:
+        for item in batch.items:
+            ledger.check(item.id, digest(item))
         missing = [item for item in batch.items if item.id not in ledger.hits]
         there = len(batch.items) - len(missing)
         if not missing:
             return 0, there
-        known = {item.id for item in batch.items}
+        known = {item.id: item for item in batch.items}
         for name, hit in market.find(batch.settings.id).items():
             if name in known and name not in ledger.hits:
-                ledger.add(name, hit)
+                ledger.add(name, hit, digest(known[name]))
                 there += 1
         made = 0
         for item in watch([item for item in missing if item.id not in ledger.hits]):
-            ledger.add(item.id, market.create(batch, item))
+            ledger.add(item.id, market.create(batch, item), digest(item))
             made += 1
         return made, there

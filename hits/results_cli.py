@@ -14,6 +14,7 @@ from rypt.cli import JSON, QUIET, talk
 from rypt.text import open_output
 
 if TYPE_CHECKING:
+    from hits.market import BotoMarket
     from hits.results import Results
 
 
@@ -63,6 +64,7 @@ def workers(
     from hits.quality import worker_reports
 
     now = int(time.time())
+    rate = _read_share(bonus) if bonus else None
     if exclude or included or blocked:
         with open_campaign(campaign).database(readonly=False) as db:
             for worker in (*exclude, *blocked):
@@ -75,38 +77,55 @@ def workers(
             client.block(worker, reason)
     with open_results(campaign) as results:
         found = worker_reports(results)
-        payments = _payments(results, found, bonus) if bonus else []
-    if payments:
+        earned = _earned(results, found) if rate else {}
+    if rate is not None:
         client = open_market(market, at, endpoint, production, quiet=quiet)
+        payments = _payments(client, earned, rate)
         total = sum((amount for _, _, amount in payments), Decimal(0))
-        if not yes:
+        if payments and not yes:
             click.confirm(f"Pay {len(payments)} bonuses, ${total:.2f} in all?", abort=True, err=True)
         for worker, assignment, amount in payments:
-            client.bonus(worker, assignment, amount, "thank you for careful work")
+            client.bonus(worker, assignment, amount, f"{bonus} more for careful work")
         talk(f"{len(payments)} bonuses paid, ${total:.2f}", quiet=quiet)
     _tell_workers(found, as_json=as_json)
 
 
-def _payments(results: "Results", found: Iterable[Any], share: str) -> list[tuple[str, str, Decimal]]:
-    """For each good worker one payment: the share of all rewards, with their last assignment."""
-    from hits.records import CENT
-
+def _read_share(text: str) -> Decimal:
     try:
-        rate = Decimal(share.removesuffix("%")) / (100 if share.endswith("%") else 1)
+        rate = Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
         if not 0 < rate <= 10:
             raise InvalidOperation
     except InvalidOperation:
-        raise click.UsageError(f"--bonus {share}: expected a share such as 20%") from None
-    good = {report.worker for report in found if report.verdict == "good" and not report.excluded}
-    earned: dict[str, Decimal] = {}
-    last: dict[str, str] = {}
+        raise click.UsageError(f"--bonus {text}: expected a share such as 20%") from None
+    return rate
+
+
+def _earned(results: "Results", found: Iterable[Any]) -> dict[str, list[tuple[str, Decimal]]]:
+    """The assignments of each good worker and their rewards; few answers make nobody good."""
+    good = {
+        report.worker for report in found if report.verdict == "good" and not report.excluded and not report.reasons
+    }
+    earned: dict[str, list[tuple[str, Decimal]]] = {}
     for assignment in results.assignments():
         answer = assignment.answer
         if answer.worker in good and assignment.status != "Rejected":
-            earned[answer.worker] = earned.get(answer.worker, Decimal(0)) + _reward(assignment.facts)
-            last[answer.worker] = answer.assignment
-    payments = [(worker, last[worker], (amount * rate).quantize(CENT)) for worker, amount in earned.items()]
-    return [payment for payment in payments if payment[2] > 0]
+            earned.setdefault(answer.worker, []).append((answer.assignment, _reward(assignment.facts)))
+    return earned
+
+
+def _payments(
+    client: "BotoMarket", earned: dict[str, list[tuple[str, Decimal]]], rate: Decimal
+) -> list[tuple[str, str, Decimal]]:
+    """For each worker one payment, with the last assignment: the share of all rewards, less what was paid before."""
+    from hits.records import CENT
+
+    payments = []
+    for worker, work in earned.items():
+        due = sum((reward for _, reward in work), Decimal(0)) * rate
+        due -= sum((client.paid(worker, assignment) for assignment, _ in work), Decimal(0))
+        if due.quantize(CENT) > 0:
+            payments.append((worker, work[-1][0], due.quantize(CENT)))
+    return payments
 
 
 def _reward(facts: Any) -> Decimal:

@@ -77,7 +77,9 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    assert run(capsys, "hits", "review", tmp_path / "reviewed.csv", *at)[1] == "1 approved, 1 rejected\n"
+    assert run(capsys, "hits", "review", tmp_path / "reviewed.csv", *at)[1] == "1 approved, 1 rejected, 0 so already\n"
+    assert run(capsys, "hits", "review", tmp_path / "reviewed.csv", *at)[1] == "0 approved, 0 rejected, 2 so already\n"
+    assert run(capsys, "hits", "workers", "-C", campaign, "--bonus", "20%", *at, "--yes", "--json")[0] == 0
     assert run(capsys, "hits", "expire", batch, *at)[1] == f"{size} hits expired\n"
 
 

@@ -14,7 +14,7 @@ from hits.collect import collect
 from hits.comparisons import make_comparison_batch
 from hits.ledger import Ledger
 from hits.market import BotoMarket, MarketError, connect
-from hits.publish import ledger_path, publish
+from hits.publish import ledger_of, publish
 from hits.question_xml import read_answers
 from hits.records import Kind
 from hits.results import Results
@@ -40,7 +40,7 @@ class DiesAfter:
     """A market whose requester dies right after a hit was made, before it can be written down."""
 
     def __init__(self, market: BotoMarket, hits: int) -> None:
-        self.market, self.left, self.name = market, hits, market.name
+        self.market, self.left, self.name, self.key = market, hits, market.name, market.key
 
     def find(self, batch):
         return self.market.find(batch)
@@ -59,7 +59,7 @@ def test_publishing_twice_makes_each_hit_once(tmp_path, batch):
         assert publish(batch, tmp_path / "batch", market) == (size, 0)
         assert publish(batch, tmp_path / "batch", market) == (0, size)
         found = market.find(batch.settings.id)
-        assert found == Ledger(ledger_path(tmp_path / "batch", "local")).read()
+        assert found == ledger_of(tmp_path / "batch", market).read()
         assert set(found) == {item.id for item in batch.items}
 
 
@@ -68,7 +68,7 @@ def test_a_hit_made_but_not_written_down_is_found_again(tmp_path, batch, after):
     with local_market(tmp_path) as (market, _):
         with pytest.raises(KeyboardInterrupt):
             publish(batch, tmp_path / "batch", DiesAfter(market, after))
-        assert len(Ledger(ledger_path(tmp_path / "batch", "local")).read()) == after - 1
+        assert len(ledger_of(tmp_path / "batch", market).read()) == after - 1
         assert publish(batch, tmp_path / "batch", market) == (len(batch.items) - after, after)
         assert len(market.find(batch.settings.id)) == len(batch.items)
 
@@ -76,7 +76,7 @@ def test_a_hit_made_but_not_written_down_is_found_again(tmp_path, batch, after):
 def test_a_lost_ledger_is_no_loss(tmp_path, batch):
     with local_market(tmp_path) as (market, _):
         publish(batch, tmp_path / "batch", market)
-        ledger_path(tmp_path / "batch", "local").unlink()
+        ledger_of(tmp_path / "batch", market).path.unlink()
         assert publish(batch, tmp_path / "batch", market) == (0, len(batch.items))
 
 
@@ -115,7 +115,7 @@ def test_a_ledger_whose_last_line_broke_off(tmp_path):
     assert Ledger(path).read() == {"a": "H1"}
     with Ledger(path).opened() as ledger:
         ledger.add("c", "H3")
-    assert path.read_text() == '{"item": "a", "hit": "H1"}\n{"item": "c", "hit": "H3"}\n'
+    assert path.read_text() == '{"item": "a", "hit": "H1"}\n{"item": "c", "hit": "H3", "digest": ""}\n'
     path.write_text("nonsense\n")
     with pytest.raises(InputError, match="ledger:1: expected"):
         Ledger(path).read()
@@ -147,7 +147,7 @@ def test_more_assignments_and_more_hits_than_a_page_holds(tmp_path):
     with local_market(tmp_path) as (market, store), JudgmentDatabase(tmp_path / "j.db") as db:
         publish(batch, tmp_path / "batch", market)
         assert len(market.find(batch.settings.id)) == len(batch.items) > 100
-        first = Ledger(ledger_path(tmp_path / "batch", "local")).read()[batch.items[0].id]
+        first = ledger_of(tmp_path / "batch", market).read()[batch.items[0].id]
         for i in range(103):
             work(store, f"worker {i}", answers, {first})
         added, _ = collect(batch, tmp_path / "batch", market, Results(db))
@@ -192,3 +192,54 @@ def test_a_market_that_refuses_or_is_not_there(tmp_path):
 def test_answers_that_are_no_answers(text):
     with pytest.raises(RyptError):
         read_answers(text)
+
+
+def test_a_batch_that_was_edited_after_publishing_is_refused(tmp_path, batch):
+    with local_market(tmp_path) as (market, _), JudgmentDatabase(tmp_path / "j.db") as db:
+        publish(batch, tmp_path / "batch", market)
+        text = (tmp_path / "batch" / "batch.csv").read_text()
+        (tmp_path / "batch" / "batch.csv").write_text(text.replace("sentence 3 by x", "sentence 3 by somebody"))
+        edited = read_batch(tmp_path / "batch")
+        for act in (lambda: publish(edited, tmp_path / "batch", market),
+                    lambda: collect(edited, tmp_path / "batch", market, Results(db))):  # fmt: skip
+            with pytest.raises(InputError, match="was changed after it was published"):
+                act()
+
+
+def test_each_market_has_its_own_hits(tmp_path, batch):
+    (tmp_path / "other").mkdir()
+    with local_market(tmp_path) as (one, _), local_market(tmp_path / "other") as (two, _):
+        size = len(batch.items)
+        assert publish(batch, tmp_path / "batch", one) == (size, 0)
+        assert publish(batch, tmp_path / "batch", two) == (size, 0)
+
+
+def test_collecting_what_is_not_there(tmp_path, batch):
+    with local_market(tmp_path) as (market, _), JudgmentDatabase(tmp_path / "j.db") as db:
+        with pytest.raises(RyptError, match="nothing of this batch is published on local"):
+            collect(batch, tmp_path / "batch", market, Results(db))
+        publish(batch, tmp_path / "batch", market)
+        ledger_of(tmp_path / "batch", market).path.unlink()
+        assert collect(batch, tmp_path / "batch", market, Results(db))[0].assignments == 0
+
+
+def test_a_hit_published_again_within_a_day_of_its_end(tmp_path, batch):
+    with local_market(tmp_path) as (market, _):
+        publish(batch, tmp_path / "batch", market)
+        for hit in market.find(batch.settings.id).values():
+            market.expire(hit)
+            market.delete(hit)
+        ledger_of(tmp_path / "batch", market).path.unlink()
+        with pytest.raises(MarketError, match="was published and removed within a day"):
+            publish(batch, tmp_path / "batch", market)
+
+
+def test_another_bonus_for_the_same_reason_is_told(tmp_path, batch):
+    with local_market(tmp_path) as (market, store):
+        publish(batch, tmp_path / "batch", market)
+        worker, _ = work(store, "Ada", answers)
+        (done,) = market.work(next(iter(market.find(batch.settings.id).values())))
+        market.bonus(worker, done.assignment, Decimal("0.25"), "thank you")
+        with pytest.raises(MarketError, match=r"a bonus of \$0.25 was paid for this reason already"):
+            market.bonus(worker, done.assignment, Decimal("5"), "thank you")
+        assert market.paid(worker, done.assignment) == Decimal("0.25")
