@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hits.rank_preferences_cli import preferences
 from hits.rank_shared_cli import LEVEL, PLOT, THREADS, counter, data_options, read_data, read_options
 from hits.rank_study_cli import evaluate, plan_, simulate
-from hits.ranking.names import CONFIDENCES, RANKING_MODELS, UNITS
+from hits.ranking.names import CONFIDENCES, RANKING_MODELS, SHAPES, UNITS
 from rypt.cli import JSON, QUIET, talk
 
 if TYPE_CHECKING:
     from hits.ranking.data import Comparisons
+    from hits.ranking.model import Model
     from hits.ranking.result import Confidence, Ranking
 
 DEFAULT = "systems"
@@ -52,6 +54,8 @@ def rank() -> None:
 @click.option("--trim", type=click.IntRange(min=0), help="Ranks dropped at either end [2.5 %, rounded down].")
 @click.option("--unit", type=click.Choice(UNITS), default="comparison", show_default=True,
               help="What is resampled: comparisons, as in the papers, or whole rankings.")  # fmt: skip
+@click.option("--range", "shape", type=click.Choice(SHAPES), default="ends", show_default=True,
+              help="Ranks without both ends, or from the most frequent outwards to 95 %: Koehn's program.")  # fmt: skip
 @LEVEL
 @THREADS
 @click.option("--latex", is_flag=True, help="Print the table for LaTeX.")
@@ -61,8 +65,8 @@ def rank() -> None:
 def systems(
     files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
     sample: int | None, not_judged: str, seed: int, model: str, options: tuple[str, ...], confidence: str,
-    samples: int | None, trim: int | None, unit: str, level: float, threads: int, latex: bool, plot: str | None,
-    as_json: bool, quiet: bool,
+    samples: int | None, trim: int | None, unit: str, shape: str, level: float, threads: int, latex: bool,
+    plot: str | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Rank the systems in FILES: scores, rank ranges, clusters.
 
@@ -75,11 +79,11 @@ def systems(
 
     if latex and as_json:
         raise click.UsageError("--latex or --json, not both")
-    how = Confidence(confidence, samples, trim, unit, level, threads, counter("resamples", quiet=quiet))
+    how = Confidence(confidence, samples, trim, unit, shape, level, threads, counter("resamples", quiet=quiet))
     own = {"threads": str(threads)} if model == "trueskill" else {}
     made = read_model(model, own | read_options(options))
     comparisons = read_data(files, format, languages, judges, excluded, sample, not_judged, seed)
-    _tell_notes(comparisons, how, quiet=quiet)
+    _tell_notes(comparisons, made, how, quiet=quiet)
     rankings = rank_systems(comparisons, made, np.random.default_rng([seed, 1]), how)
     if plot:
         from hits.ranking.plot import plot_ranks
@@ -88,8 +92,10 @@ def systems(
     _tell_rankings(rankings, seed, as_json=as_json, latex=latex)
 
 
-def _tell_notes(comparisons: "Comparisons", how: "Confidence", *, quiet: bool) -> None:
+def _tell_notes(comparisons: "Comparisons", model: "Model", how: "Confidence", *, quiet: bool) -> None:
     """Say what a reader of the ranking should know of the data."""
+    from hits.ranking.confidence import has_posterior
+
     groups = comparisons.components()
     if len(groups) > 1:
         sizes = " + ".join(str(len(group)) for group in groups)
@@ -97,7 +103,8 @@ def _tell_notes(comparisons: "Comparisons", how: "Confidence", *, quiet: bool) -
              "nothing says which group is better", quiet=quiet)  # fmt: skip
     if len(comparisons) and not comparisons.outcome.any():
         talk(f"note: all {len(comparisons)} comparisons are ties; nothing tells the systems apart", quiet=quiet)
-    if how.method == "bootstrap" and how.unit == "comparison" and len(set(comparisons.row.tolist())) < len(comparisons):
+    alone = how.method == "bootstrap" and how.unit == "comparison" and not has_posterior(model, how.unit)
+    if alone and len(set(comparisons.row.tolist())) < len(comparisons):
         talk("note: ranges take the comparisons of one ranking as independent, as the papers do; --unit row does not",
              quiet=quiet)  # fmt: skip
 
@@ -136,12 +143,14 @@ def head2head(
     from tabulate import tabulate
 
     from hits.ranking.head2head import as_record, as_rows, head_to_head
+    from hits.ranking.table import short_names
 
     table = head_to_head(read_data(files, format, languages, judges, excluded, sample, not_judged, seed))
     if as_json:
         click.echo(json.dumps(as_record(table, level), ensure_ascii=False))
         return
-    click.echo(tabulate(as_rows(table, marks=marks, level=level), ["", *table.systems], disable_numparse=True))
+    head = ["", *short_names(table.systems)]
+    click.echo(tabulate(as_rows(table, marks=marks, level=level), head, disable_numparse=True))
     click.echo(f"{table.significant(level):.1%} of all pairs differ significantly (sign test, p ≤ {level:g})")
 
 
@@ -161,6 +170,7 @@ def heatmap(
 
     from hits.ranking.heatmap import as_record, nearness
     from hits.ranking.heatmap import heatmap as make_heatmap
+    from hits.ranking.table import short_names
     from hits.ranking.trueskill import TrueSkill
 
     comparisons = read_data(files, format, languages, judges, excluded, sample, not_judged, seed)
@@ -179,7 +189,8 @@ def heatmap(
         ("last 20 %", table.last),
     ):
         click.echo(f"{title}: % of comparisons, {nearness(shares):.2f} ranks apart on average")
-        rows = [[name, *(f"{100 * s:.1f}" for s in line)] for name, line in zip(table.systems, shares, strict=True)]
+        names = short_names(table.systems)
+        rows = [[name, *(f"{100 * s:.1f}" for s in line)] for name, line in zip(names, shares, strict=True)]
         click.echo(tabulate(rows, ["", *range(1, len(table.systems) + 1)], disable_numparse=True))
 
 
@@ -220,5 +231,5 @@ def next_(
             click.echo("\t".join((match.segment, *match.systems)))
 
 
-for command in (evaluate, plan_, simulate):
+for command in (evaluate, plan_, preferences, simulate):
     rank.add_command(command)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hits.rank_shared_cli import PLOT, SEED, THREADS, counter, data_options, read_data
-from hits.ranking.names import FORMATS
+from hits.ranking.names import FORMATS, SHAPES, UNITS
 from hits.shared_cli import MONEY
 from rypt.cli import JSON, QUIET, progress
 
@@ -100,6 +100,10 @@ def world_options(command: F) -> F:
               "[10000 … 50000].")  # fmt: skip
 @click.option("--method", type=click.Choice(("pairwise", "bootstrap", "both")), default="both", show_default=True,
               help="Of rank ranges.")  # fmt: skip
+@click.option("--unit", type=click.Choice(UNITS), help="What the bootstrap draws [row, as Koehn's program; his slides "
+              "say comparison].")  # fmt: skip
+@click.option("--range", "shape", type=click.Choice(SHAPES), help="Its ranges [densest, as Koehn's program; his slides "
+              "drop the ends].")  # fmt: skip
 @click.option("--experiments", type=click.IntRange(min=1), help="Repetitions [Koehn 200, Cumings 1000].")
 @click.option("-m", "--model", "models", multiple=True, metavar="MODEL[:NAME=VALUE,…]", help="For Cumings' resampling, "
               "repeatable.")  # fmt: skip
@@ -111,8 +115,9 @@ def world_options(command: F) -> F:
 @QUIET
 def simulate(
     files: tuple[str, ...], systems: int | None, variance: float | None, ways: int, noise: str, sides: int,
-    level: float, judgments: tuple[int, ...], method: str, experiments: int | None, models: tuple[str, ...],
-    format: str | None, excluded: tuple[str, ...], seed: int, threads: int, as_json: bool, quiet: bool,
+    level: float, judgments: tuple[int, ...], method: str, unit: str | None, shape: str | None,
+    experiments: int | None, models: tuple[str, ...], format: str | None, excluded: tuple[str, ...], seed: int,
+    threads: int, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Simulate judgments where the truth is known.
 
@@ -120,8 +125,10 @@ def simulate(
     judgments. With FILES Cumings' resampling: how often each model returns the true ranking of data like theirs.
     """
     if files:
-        if systems is not None or variance is not None or judgments:
-            raise click.UsageError("--systems, --variance and --judgments are for a simulation without files")
+        if any(given is not None for given in (systems, variance, unit, shape)) or judgments:
+            raise click.UsageError(
+                "--systems, --variance, --judgments, --unit and --range are for a simulation without files"
+            )
         comparisons = read_data(files, format, None, None, excluded, None, "item", seed)
         _tell_success(comparisons, models or CUMINGS_MODELS, experiments or 1000, seed, threads, as_json=as_json)
         return
@@ -133,20 +140,23 @@ def simulate(
     world = World(systems or 15, variance or 10.0, ways, noise, level, sides)
     methods = ("pairwise", "bootstrap") if method == "both" else (method,)
     tasks = [(count, how) for count in judgments or JUDGMENTS for how in methods]
+    drawn, kind = unit or "row", shape or "densest"
     found = [
-        run(world, count, experiments=experiments or 200, method=how, seed=seed, threads=threads)
+        run(world, count, experiments=experiments or 200, method=how, unit=drawn, shape=kind, seed=seed,
+            threads=threads)
         for count, how in progress(tasks, "simulations", quiet=quiet)
-    ]
-    _tell_simulated(found, seed, as_json=as_json)
+    ]  # fmt: skip
+    _tell_simulated(found, f"{drawn}-{kind}", seed, as_json=as_json)
 
 
-def _tell_simulated(found: "Sequence[Simulated]", seed: int, *, as_json: bool) -> None:
+def _tell_simulated(found: "Sequence[Simulated]", bootstrap: str, seed: int, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from tabulate import tabulate
 
     if as_json:
-        click.echo(json.dumps({"seed": seed, "simulations": [asdict(each) for each in found]}))
+        facts = {"seed": seed, "bootstrap": bootstrap, "simulations": [asdict(each) for each in found]}
+        click.echo(json.dumps(facts))
         return
     head = ("judgments", "ranges by", "significant", "ranking error", "range size", "outside", "clusters", "outside")
     rows = [
@@ -160,7 +170,7 @@ def _tell_simulated(found: "Sequence[Simulated]", seed: int, *, as_json: bool) -
     click.echo(tabulate(rows, head, disable_numparse=True, stralign="right"))
     world = found[0].world
     click.echo(f"koehn|systems:{world.systems}|variance:{world.variance:g}|noise:{world.noise}|ways:{world.ways}|"
-               f"sides:{world.sides}|experiments:{found[0].experiments}|seed:{seed}")  # fmt: skip
+               f"sides:{world.sides}|bootstrap:{bootstrap}|experiments:{found[0].experiments}|seed:{seed}")  # fmt: skip
 
 
 def _tell_success(
@@ -169,7 +179,7 @@ def _tell_success(
     from tabulate import tabulate
 
     from hits.ranking.evaluate import read_entrant
-    from hits.ranking.simulate import likeness, success
+    from hits.ranking.likeness import likeness, success
 
     like = likeness(comparisons.counts()[0])
     rates = success(
@@ -193,7 +203,7 @@ def _tell_success(
 @click.option("--significant", type=Share(), default="70%", show_default=True, help="Share of pairs to tell apart.")
 @click.option("--ties", type=Share(), default="0%", show_default=True, help="Share of comparisons that will be ties.")
 @click.option("--wage", type=MONEY, help="Dollars an hour [12.00].")
-@click.option("--market", type=click.Choice(["local", "mturk"]), default="mturk", show_default=True, help="Whose fees.")
+@click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True, help="Whose fees.")
 @click.option("--experiments", type=click.IntRange(min=2), default=500, show_default=True)
 @SEED
 @THREADS
@@ -291,6 +301,9 @@ def _plot_evaluation(path: str, found: "Evaluation") -> None:
         perplexity.setdefault(row.model, [])
         if row.perplexity is not None and isfinite(row.perplexity):
             perplexity[row.model].append((row.size, row.perplexity))
+    sizes = sorted({row.size for row in found.rows})
+    perplexity["oracle"] = [(size, found.oracle_perplexity) for size in sizes]
+    accuracy["oracle"] = [(size, found.oracle_accuracy) for size in sizes]
     plot_curves(path, ("perplexity", "accuracy"), (perplexity, accuracy), "comparisons to learn from")
 
 

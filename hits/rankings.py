@@ -1,7 +1,8 @@
 """Ranking batches: a source segment and five systems' candidates to be ranked, which makes ten comparisons."""
 
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -31,15 +32,16 @@ def make_ranking_batch(
 ) -> Batch:
     """Rank five systems an item, drawn so that all systems are shown about equally often.
 
-    An item shows different texts only; where fewer than five are left, it shows fewer. Systems with the same text for
-    a segment are set aside in ``identical``. ``limit`` is the most items without controls.
+    An item shows different texts only; where fewer than five are left, it shows fewer. A system with the text of one
+    that is shown stands in ``same_1`` … and gets its rank, as in WMT's campaigns; that both are equal is in
+    ``identical``, as it is for segments on which all systems agree. ``limit`` is the most items without controls.
     """
     check_outputs(segments, outputs)
     check_limit(limit)
     if per_segment < 1:
         raise RyptError(f"expected at least 1 item a segment, found {per_segment}")
     rng = np.random.default_rng(settings.seed)
-    rows = _rows(segments, outputs, per_segment, limit, rng)
+    rows, seen = _rows(segments, outputs, per_segment, limit, rng)
     if not rows:
         raise RyptError("nothing to rank: no segment has two candidates that differ")
     count = control_count(len(rows), control_share)
@@ -56,25 +58,39 @@ def make_ranking_batch(
         reference = None if references is None else references.get(segment.id, "")
         given = given_columns(segment, reference, settings)
         name = f"{short_name(segment.id)}-{numbers[segment.id]}"
-        items.append(_item(name, given, shown_slots, slots, control, kind, interface["empty"]))
+        same = [_same(segment.id, system, outputs) for system, _ in shown_slots]
+        items.append(_item(name, given, shown_slots, same, slots, control, kind, interface["empty"]))
     template = batch_template(Kind.RANKING, interface, slots=slots, reference=references is not None)
-    return fit(Batch(settings, tuple(items), template, _identical(segments, outputs), tuple(notes)))
+    return fit(Batch(settings, tuple(items), template, _identical(segments, outputs, seen), tuple(notes)))
 
 
 def _rows(
     segments: Sequence[Segment], outputs: Outputs, per_segment: int, limit: int | None, rng: np.random.Generator
-) -> list[Row]:
+) -> tuple[list[Row], set[tuple[str, str]]]:
+    """What is asked, and which systems' candidates were drawn for which segments, asked or not."""
     rows: list[Row] = []
+    seen: set[tuple[str, str]] = set()
     used: Counter[str] = Counter()
     for _ in range(per_segment):
         for i in rng.permutation(len(segments)):
             if limit is not None and len(rows) >= limit:
-                return rows
+                return rows, seen
             drawn = _draw(segments[i].id, outputs, used, rng)
+            drawn_systems = {name for system, _ in drawn for name in (system, *_same(segments[i].id, system, outputs))}
+            seen |= {(segments[i].id, system) for system in drawn_systems}
             if len(drawn) > 1:
-                used.update(system for system, _ in drawn)
+                used.update(drawn_systems)
                 rows.append((segments[i], [drawn[j] for j in rng.permutation(len(drawn))], "", ""))
-    return rows
+    return rows, seen
+
+
+def _same(segment: str, system: str, outputs: Outputs) -> list[str]:
+    """The other systems with a system's text for a segment; none for a slot that belongs to no system."""
+    text = outputs[system][segment] if system else None
+    if text is None:
+        return []
+    rest = [(name, texts[segment]) for name, texts in outputs.items() if name != system and segment in texts]
+    return [name for name, other in rest if same_text(text, other)]
 
 
 def _draw(segment: str, outputs: Outputs, used: Counter[str], rng: np.random.Generator) -> list[Slot]:
@@ -114,18 +130,22 @@ def _controls(
     return controls
 
 
-def _identical(segments: Sequence[Segment], outputs: Outputs) -> tuple[IdenticalPair, ...]:
+def _identical(
+    segments: Sequence[Segment], outputs: Outputs, seen: Collection[tuple[str, str]]
+) -> tuple[IdenticalPair, ...]:
+    """Ties among the candidates that were drawn; others would weigh more than what is asked."""
     return tuple(
         IdenticalPair(segment.id, a, b)
         for segment in segments
-        for a, b in combinations([name for name, texts in outputs.items() if segment.id in texts], 2)
+        for a, b in combinations([name for name in outputs if (segment.id, name) in seen], 2)
         if same_text(outputs[a][segment.id], outputs[b][segment.id])
     )
 
 
 def _item(
-    name: str, given: Mapping[str, str], slots: Sequence[Slot], most: int, control: str, kind: str, nothing: str
-) -> Item:
+    name: str, given: Mapping[str, str], slots: Sequence[Slot], same: Sequence[Sequence[str]], most: int, control: str,
+    kind: str, nothing: str,
+) -> Item:  # fmt: skip
     columns = {"item": name, "segment": given["segment"], "size": str(len(slots)), "control": control}
     columns |= {"control_kind": str(kind), **given}
     for n in range(1, most + 1):
@@ -134,6 +154,7 @@ def _item(
         columns |= {
             f"system_{n}": system,
             f"candidate_{n}": plain(text),
+            f"same_{n}": json.dumps(same[n - 1], ensure_ascii=False) if used and same[n - 1] else "",
             f"hidden_{n}": "" if used else "hidden disabled",
             f"text_{n}": shown(text, nothing) if used else "",
         }

@@ -1,13 +1,18 @@
 """How sure a ranking is: rank ranges by bootstrap or by sign tests, and clusters (Koehn 2012).
 
 bootstrap    rank the systems on many resamples; of each system's ranks drop the 2.5 % at either end
+posterior    the same with draws from the posterior, where a model has one, in place of resamples
 sign tests   a system's best rank is 1 + how many are significantly better, its worst n − how many are worse
 clusters     the finest groups such that ranges of different groups do not overlap
+
+Koehn's slides draw comparisons and drop 25 of 1,000 ranks at either end. His program, and that of WMT13's official
+table, draw whole rankings (``unit="row"``) and take a range of another shape: from a system's most frequent rank it
+grows by the more frequent neighbour until it holds 95 % of the ranks (``shape="densest"``).
 """
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, lgamma, log
 from typing import Protocol, runtime_checkable
 
@@ -17,7 +22,8 @@ from numpy.typing import NDArray
 from hits.ranking.data import Comparisons, Counts
 from hits.ranking.heuristics import Bojar, ExpectedWins, WinsTies
 from hits.ranking.model import Floats, Model
-from hits.ranking.names import UNITS
+from hits.ranking.names import SHAPES, UNITS
+from hits.ranking.trueskill import TrueSkill
 from hits.ranking.trueskill_kernel import uniform
 from rypt.kernel import compiled
 from rypt.options import check_option
@@ -28,14 +34,15 @@ Seen = Callable[[], None]
 COUNTED_SAMPLES, FITTED_SAMPLES = 1000, 100  # resamples by default: of counts, and of models that are fitted anew
 CHUNK = 4_000_000  # cells of counts at once
 LEVEL = 0.05
+HELD = 0.95  # the share of a system's ranks in the densest range
 
 
 @runtime_checkable
-class Sampling(Protocol):
-    """A model with a way of its own to draw scores."""
+class Posterior(Protocol):
+    """A model with a posterior of its scores, which says how sure they are without any resample."""
 
-    def sample_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
-        """Scores of so many runs or resamples, (samples, systems)."""
+    def posterior_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
+        """So many draws of the scores, (samples, systems)."""
         ...
 
 
@@ -46,6 +53,7 @@ class Ranges:
     low: Ints
     high: Ints
     samples: Floats | None = None  # (samples, systems); systems that share ranks have the mean of them
+    source: str = "samples"  # or posterior
 
     def clusters(self) -> Ints:
         """The number of each system's cluster, 1 is best: transitively overlapping ranges are one cluster."""
@@ -88,8 +96,13 @@ def trim_of(samples: int) -> int:
     return samples * 25 // 1000
 
 
-def ranges_of(scores: Floats, trim: int | None = None) -> Ranges:
-    """Rank ranges from the scores of many samples, (samples, systems)."""
+def ranges_of(scores: Floats, trim: int | None = None, shape: str = "ends") -> Ranges:
+    """Rank ranges from the scores of many samples, (samples, systems): without the ends, or the densest."""
+    check_option("range", shape, SHAPES)
+    if shape == "densest":
+        if trim is not None:
+            raise RyptError("trim drops ranks at either end; the densest range drops none of itself")
+        return _densest_ranges(scores)
     samples = len(scores)
     dropped = trim_of(samples) if trim is None else trim
     if samples <= 2 * dropped:
@@ -100,6 +113,40 @@ def ranges_of(scores: Floats, trim: int | None = None) -> Ranges:
     return Ranges(low, high, (first + last) / 2)
 
 
+def _densest_ranges(scores: Floats) -> Ranges:
+    """Ranges as Koehn's program has them; a system that shares ranks on a sample has a part of each of them."""
+    first, last = rank_bounds(scores)
+    n = scores.shape[1]
+    each = np.arange(1, n + 1)
+    shared = (first[..., None] <= each) & (each <= last[..., None])
+    tally = (shared / shared.sum(axis=2, keepdims=True)).sum(axis=0)
+    ranges = np.array([densest(tally[i], HELD * len(scores)) for i in range(n)], np.int64)
+    return Ranges(ranges[:, 0], ranges[:, 1], (first + last) / 2)
+
+
+@compiled
+def densest(tally: Floats, wanted: float) -> tuple[int, int]:
+    """The ranks from the most frequent one outwards, the more frequent neighbour first, until they hold enough.
+
+    ``tally[r - 1]`` says how often the rank r was. Of two equal neighbours the worse rank comes first.
+
+    >>> densest(np.array([1.0, 6.0, 2.0, 1.0]), 9.5), densest(np.array([0.0, 3.0, 97.0]), 95.0)
+    ((1, 4), (3, 3))
+    """
+    low = high = int(np.argmax(tally))
+    held = tally[low]
+    while held < wanted - 1e-9 and (low > 0 or high < len(tally) - 1):
+        left = tally[low - 1] if low > 0 else -1.0
+        right = tally[high + 1] if high < len(tally) - 1 else -1.0
+        if left > right:
+            low -= 1
+            held += left
+        else:
+            high += 1
+            held += right
+    return low + 1, high + 1
+
+
 def bootstrap(
     model: Model,
     comparisons: Comparisons,
@@ -108,16 +155,24 @@ def bootstrap(
     samples: int | None = None,
     trim: int | None = None,
     unit: str = "comparison",
+    shape: str = "ends",
     threads: int = 1,
     seen: Seen | None = None,
 ) -> Ranges:
     """Rank ranges of a model by resampling comparisons, or whole rows, with replacement.
 
     The ten comparisons of a five-way ranking are not independent, so ranges by comparison (as in the papers) are too
-    narrow; ``unit="row"`` draws rankings.
+    narrow; ``unit="row"`` draws rankings. A model that has a posterior draws from that instead, unless rows are to be
+    drawn.
     """
     scores = resampled_scores(model, comparisons, rng, samples=samples, unit=unit, threads=threads, seen=seen)
-    return ranges_of(scores, trim)
+    found = ranges_of(scores, trim, shape)
+    return replace(found, source="posterior") if has_posterior(model, unit) else found
+
+
+def has_posterior(model: Model, unit: str) -> bool:
+    """Whether ranges come from a posterior."""
+    return unit == "comparison" and isinstance(model, Posterior)
 
 
 def default_samples(model: Model) -> int:
@@ -147,13 +202,14 @@ def resampled_scores(
         step = max(1, CHUNK // len(comparisons.systems) ** 2)
         parts = [draw(comparisons, rng, min(step, count - start)) for start in range(0, count, step)]
         return np.concatenate([model.scores(wins, ties) for wins, ties in parts])
-    if isinstance(model, Sampling):
-        if unit != "comparison":
-            raise RyptError(f"{model.name} draws its own samples; unit {unit} is for models that are fitted anew")
+    if unit == "comparison" and isinstance(model, TrueSkill):
         return model.sample_scores(comparisons, rng, count)
+    if unit == "comparison" and isinstance(model, Posterior):
+        return model.posterior_scores(comparisons, rng, count)
+    once = replace(model, runs=1, threads=1) if isinstance(model, TrueSkill) else model
 
     def refit(each: np.random.Generator) -> Floats:
-        scores = model.fit(_resample(comparisons, each, unit), each).scores
+        scores = once.fit(_resample(comparisons, each, unit), each).scores
         if seen is not None:
             seen()
         return scores

@@ -29,3 +29,4 @@ FORMATS = ("csv", "xml", "counts", "tournament", "judgments", "jsonl", "database
 NOT_JUDGED = ("item", "row")  # what a rank of -1 takes away with it
 CONFIDENCES = ("bootstrap", "sign-test", "none")
 UNITS = ("comparison", "row")  # what a bootstrap draws
+SHAPES = ("ends", "densest")  # of a range: ranks without both ends, or the most frequent ones

@@ -2,6 +2,7 @@
 
 Koehn (2012) runs his simulation with more and more judgments until the wanted share of all pairs of systems is
 significantly different; WMT data behave like his σ² of 8 to 12 (`hits.ranking.simulate` says what that number is).
+His table has the first number of a coarse grid that reaches the share: the numbers here are on average 8 % lower.
 """
 
 from collections.abc import Iterator

@@ -7,10 +7,10 @@ from typing import Any
 
 from hits.ranking.heatmap import Heatmap
 from hits.ranking.result import Ranking
+from hits.ranking.table import short_names
 from rypt.text import PathLike, RyptError
 
 FORMATS = (".svg", ".png", ".pdf")
-LONGEST = 28  # of a system's name
 
 
 @contextmanager
@@ -31,18 +31,6 @@ def _figure(path: PathLike, rows: int, columns: int, width: float, height: float
         raise RyptError(f"{path}: {error.strerror or error}") from None
     finally:
         pyplot.close(figure)
-
-
-def short_names(names: Sequence[str]) -> list[str]:
-    """Names that fit beside an axis: without what all begin with up to a dot, and without a long name's beginning.
-
-    >>> short_names(["newstest2013.fr-en.JHU.2684", "newstest2013.fr-en.online-A"])
-    ['JHU.2684', 'online-A']
-    """
-    rest = list(names)
-    while len({name.partition(".")[0] for name in rest}) == 1 and all("." in name for name in rest):
-        rest = [name.partition(".")[2] for name in rest]
-    return [name if len(name) <= LONGEST else "…" + name[1 - LONGEST :] for name in rest]
 
 
 def plot_ranks(path: PathLike, rankings: Sequence[Ranking]) -> None:

@@ -9,6 +9,7 @@ from rypt.text import InputError, PathLike
 
 Lines = Sequence[tuple[int, str]]
 Cell = tuple[int, int, int]  # better, equal, worse
+MOST = 100_000_000  # comparisons in a file: each becomes an element of arrays
 
 
 def read_counts(path: PathLike, lines: Lines) -> Comparisons:
@@ -22,11 +23,12 @@ def read_counts(path: PathLike, lines: Lines) -> Comparisons:
         a, b = fields[:2]
         cell = (int(fields[2]), int(fields[3]), int(fields[4]))
         _check_pair(path, number, a, b, (a, b) in cells)
+        _check_size(path, number, sum(cell))
         if cells.get((b, a), cell[::-1]) != cell[::-1]:
             theirs = " ".join(map(str, cells[b, a]))
             raise InputError(path, number, f"expected what {b} {a} says mirrored ({theirs}), found {cell[0]} …")
         cells[a, b] = cell
-    return _from_cells(cells)
+    return _from_cells(path, cells)
 
 
 def read_tournament(path: PathLike, lines: Lines) -> Comparisons:
@@ -38,6 +40,7 @@ def read_tournament(path: PathLike, lines: Lines) -> Comparisons:
             raise InputError(path, number, f"expected a count, two systems and < or >, found {line.strip()[:60]!r}")
         count, (_, a, b, sign) = int(fields[0]), fields
         _check_pair(path, number, a, b, (a, b, sign) in seen)
+        _check_size(path, number, count)
         mirrored = (b, a, "<" if sign == ">" else ">")
         if seen.get(mirrored, count) != count:
             raise InputError(path, number, f"expected {seen[mirrored]} as {b} {a} says, found {count}")
@@ -45,7 +48,7 @@ def read_tournament(path: PathLike, lines: Lines) -> Comparisons:
     wins: dict[tuple[str, str], int] = {
         (a, b) if sign == ">" else (b, a): count for (a, b, sign), count in seen.items()
     }
-    return _from_cells({(a, b): (wins.get((a, b), 0), 0, wins.get((b, a), 0)) for a, b in wins})
+    return _from_cells(path, {(a, b): (wins.get((a, b), 0), 0, wins.get((b, a), 0)) for a, b in wins})
 
 
 def _check_pair(path: PathLike, number: int, a: str, b: str, twice: bool) -> None:
@@ -55,7 +58,12 @@ def _check_pair(path: PathLike, number: int, a: str, b: str, twice: bool) -> Non
         raise InputError(path, number, f"the pair {a} {b} is there twice")
 
 
-def _from_cells(cells: dict[tuple[str, str], Cell]) -> Comparisons:
+def _check_size(path: PathLike, number: int | None, comparisons: int) -> None:
+    if comparisons > MOST:
+        raise InputError(path, number, f"expected at most {MOST:,} comparisons, found {comparisons:,}")
+
+
+def _from_cells(path: PathLike, cells: dict[tuple[str, str], Cell]) -> Comparisons:
     systems = sorted({name for pair in cells for name in pair})
     place = {name: i for i, name in enumerate(systems)}
     wins: Counts = np.zeros((len(systems), len(systems)), np.int64)
@@ -64,4 +72,5 @@ def _from_cells(cells: dict[tuple[str, str], Cell]) -> Comparisons:
         i, j = place[a], place[b]
         wins[i, j], wins[j, i] = better, worse
         ties[i, j] = ties[j, i] = equal
+    _check_size(path, None, int(wins.sum() + ties.sum() // 2))
     return from_counts(systems, wins, ties)

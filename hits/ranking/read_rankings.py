@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ Lines = Sequence[tuple[int, str]]
 RANKS = {str(rank): rank for rank in range(1, 6)} | {"-1": -1}
 LANGUAGES = ("srclang", "trglang")
 JUDGMENTS = ("ranking-result", "ranking-item")  # elements of Appraise's XML
+MISCLOSED, CLOSED = "</appraise-result>", "</appraise-results>"  # Appraise's template closes its root element wrongly
 
 
 @dataclass(slots=True)
@@ -163,17 +165,19 @@ def read_xml(path: PathLike, lines: Lines, *, languages: str | None = None, not_
     """Rankings exported by Appraise: elements ``translation`` with ``system`` and ``rank`` inside a judgment.
 
     A judgment is a ``ranking-result`` inside a ``ranking-task`` (WMT13 to WMT15) or a ``ranking-item`` that holds its
-    translations itself. ``system="a,b"`` means that both made this very candidate: they share its rank.
+    translations itself. ``system="a,b"`` means that both made this very candidate: they share its rank. Judgments that
+    were skipped hold no translations. A segment is named by its hit and its number there, since a hit numbers its own.
     """
     judgments = _Judgments(path, languages)
     parser = ElementTree.XMLParser(target=judgments)
     try:
         for number, line in lines:
             judgments.line = number
-            parser.feed(line + "\n")
+            parser.feed(line.replace(MISCLOSED, CLOSED) + "\n")
         parser.close()
     except ElementTree.ParseError as error:
-        raise InputError(path, _xml_line(lines, error), f"expected XML: {error}") from None
+        what = expat.errors.messages.get(error.code, "not well-formed")
+        raise InputError(path, _xml_line(lines, error), f"expected XML: {what}") from None
     if languages is None and len(judgments.pairs) > 1:
         some = ", ".join(sorted(judgments.pairs)[:8])
         raise InputError(path, None, f"expected one pair of languages, found {some}: choose one with --languages")

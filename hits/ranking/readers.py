@@ -57,7 +57,7 @@ def read_comparisons(
     check_option("not judged", wanted.not_judged, NOT_JUDGED)
     if format is not None:
         check_option("format", format, FORMATS)
-    merged = merge([_read(path, format, wanted) for path in paths])
+    merged = merge([_some(path, _read(path, format, wanted)) for path in paths])
     for system in wanted.exclude:
         merged = merged.without(system)
     if wanted.judges is not None:
@@ -65,6 +65,12 @@ def read_comparisons(
     if wanted.sample is not None:
         merged = sampled(merged, wanted.sample, rng if rng is not None else np.random.default_rng())
     return compared_only(merged)
+
+
+def _some(path: PathLike, comparisons: Comparisons) -> Comparisons:
+    if not len(comparisons):
+        raise InputError(path, None, "expected two systems that were compared, found none: nothing is judged")
+    return comparisons
 
 
 def compared_only(comparisons: Comparisons) -> Comparisons:
@@ -174,8 +180,18 @@ def _json_record(path: PathLike, number: int, line: str) -> tuple[str, str, str,
         raise InputError(path, number, f"expected choice as A, B or EQUAL, found {choice!r}")
     if a == b:
         raise InputError(path, number, f"the system {a} is compared with itself")
-    segment, worker = record.get("segment", ""), record.get("worker", "")
-    return str(segment), str(a), str(b), CHOICES[choice.upper()], str(worker)
+    segment, worker = (_json_name(path, number, record, name) for name in ("segment", "worker"))
+    return segment, str(a), str(b), CHOICES[choice.upper()], worker
+
+
+def _json_name(path: PathLike, number: int, record: dict[str, Any], name: str) -> str:
+    """A name, or a number that is one; empty where there is none or null."""
+    value = record.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise InputError(path, number, f"expected {name} as a name, found {value!r}")
+    return str(value)
 
 
 def _is_database(path: PathLike) -> bool:

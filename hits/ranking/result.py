@@ -53,6 +53,7 @@ class Confidence:
     samples: int | None = None
     trim: int | None = None
     unit: str = "comparison"
+    shape: str = "ends"
     level: float = LEVEL
     threads: int = 1
     seen: Seen | None = None  # called after each resample that a model was fitted to
@@ -103,7 +104,10 @@ def _ranges(comparisons: Comparisons, model: Model, rng: np.random.Generator, co
         return None
     if confidence.method == "sign-test":
         return ranges_by_sign_tests(comparisons.counts()[0], confidence.level)
-    return bootstrap(model, comparisons, rng, samples=confidence.samples, trim=confidence.trim, unit=confidence.unit)
+    return bootstrap(
+        model, comparisons, rng, samples=confidence.samples, trim=confidence.trim, unit=confidence.unit,
+        shape=confidence.shape, threads=confidence.threads, seen=confidence.seen,
+    )  # fmt: skip
 
 
 def _told(ranges: Ranges, confidence: Confidence) -> str:
@@ -111,4 +115,5 @@ def _told(ranges: Ranges, confidence: Confidence) -> str:
         return f"ranges:sign-test-{confidence.level:g}"
     trim = "" if confidence.trim is None else f"-trim-{confidence.trim}"
     unit = "" if confidence.unit == "comparison" else f"-{confidence.unit}"
-    return f"ranges:samples-{len(ranges.samples)}{trim}{unit}"
+    shape = "" if confidence.shape == "ends" else f"-{confidence.shape}"
+    return f"ranges:{ranges.source}-{len(ranges.samples)}{trim}{unit}{shape}"

@@ -12,6 +12,7 @@ LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }  # fmt: skip
+LONGEST = 28  # of a system's name
 HEAD = ("#", "score", "±", "range", "system")
 Line = tuple[str, str, str, str, str]
 
@@ -116,7 +117,7 @@ def as_json(rankings: Sequence[Ranking]) -> dict[str, Any]:
     """One object; groups of systems that were never compared have a number each, ``component``, from 1."""
     first = rankings[0]
     systems = [
-        asdict(system) | ({"component": number} if len(rankings) > 1 else {})
+        _record(system) | ({"component": number} if len(rankings) > 1 else {})
         for number, ranking in enumerate(rankings, start=1)
         for system in ranking.systems
     ]
@@ -128,3 +129,26 @@ def as_json(rankings: Sequence[Ranking]) -> dict[str, Any]:
         for ranking in rankings
     ]
     return made | {"components": parts}
+
+
+def _record(system: Ranked) -> dict[str, Any]:
+    """A system's keys; ``error`` only where the model has standard errors."""
+    record = asdict(system)
+    if system.error is None:
+        del record["error"]
+    return record
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names that fit beside an axis or above a column: without what all begin with up to a dot, long ones shortened.
+
+    What is left out of a long name is in its middle: the team is in front, and a number tells its systems apart.
+
+    >>> short_names(["newstest2013.fr-en.JHU.2684", "newstest2013.fr-en.online-A"])
+    ['JHU.2684', 'online-A']
+    """
+    rest = list(names)
+    while len({name.partition(".")[0] for name in rest}) == 1 and all("." in name for name in rest):
+        rest = [name.partition(".")[2] for name in rest]
+    short = [name if len(name) <= LONGEST else f"{name[: LONGEST - 10]}…{name[-9:]}" for name in rest]
+    return short if len(set(short)) == len(set(rest)) else rest

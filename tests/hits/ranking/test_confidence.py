@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from hits.ranking.confidence import (
     bootstrap,
     clusters,
+    densest,
     ranges_by_sign_tests,
     ranges_of,
     rank_bounds,
@@ -120,8 +121,52 @@ def test_ranges_of_one_seed_are_the_same_again() -> None:
         assert found[0].samples.shape == (20, 4)
     threaded = bootstrap(made, DATA, np.random.default_rng(3), samples=20, threads=3)
     assert threaded.samples.tolist() == found[0].samples.tolist()
-    with pytest.raises(RyptError, match="trueskill draws its own samples"):
-        bootstrap(model, DATA, np.random.default_rng(3), unit="row")
+    by_row = bootstrap(model, DATA, np.random.default_rng(3), samples=20, unit="row")
+    assert by_row.samples.tolist() != bootstrap(model, DATA, np.random.default_rng(3), samples=20).samples.tolist()
+
+
+def test_trueskill_spreads_more_where_rows_are_drawn() -> None:
+    """As for Expected Wins above: the ten comparisons of a row all say the same."""
+    records = [("s", "a", "b", 1 if row % 2 else -1, "") for row in range(60) for _ in range(10)]
+    data = replace(comparisons_of(records), row=np.repeat(np.arange(60, dtype=np.int32), 10))
+    spread = [
+        resampled_scores(TrueSkill(), data, np.random.default_rng(1), samples=400, unit=unit).std(axis=0)[0]
+        for unit in ("comparison", "row")
+    ]
+    assert spread[1] / spread[0] == pytest.approx(np.sqrt(10), rel=0.2)
+
+
+def slow_densest(tally: list[int], wanted: float) -> tuple[int, int]:
+    """Koehn's rule read aloud, with ranks that never came up left out of a dict."""
+    seen = {rank: count for rank, count in enumerate(tally, start=1) if count}
+    low = high = max(seen, key=lambda rank: (seen[rank], -rank))
+    while sum(seen.get(rank, 0) for rank in range(low, high + 1)) < wanted:
+        left, right = seen.get(low - 1, 0), seen.get(high + 1, 0)
+        if low == 1 or (high < len(tally) and right >= left):
+            high += 1
+        else:
+            low -= 1
+    return low, high
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=9).filter(any))
+def test_the_densest_range(tally: list[int]) -> None:
+    wanted = 0.95 * sum(tally)
+    low, high = densest(np.array(tally, np.float64), wanted)
+    assert (low, high) == slow_densest(tally, wanted)
+
+
+def test_the_densest_range_of_samples_is_not_wider_than_that_without_ends() -> None:
+    scores = np.random.default_rng(1).normal([0.0, 0.3, 0.6, 2.0], [0.1, 0.1, 0.1, 0.7], (1000, 4))
+    ends, dense = ranges_of(scores), ranges_of(scores, shape="densest")
+    assert (dense.high - dense.low <= ends.high - ends.low).all()
+    assert (dense.high - dense.low).sum() < (ends.high - ends.low).sum()
+    ranks = (-scores).argsort(axis=1).argsort(axis=1) + 1
+    for i in range(4):
+        assert ((dense.low[i] <= ranks[:, i]) & (ranks[:, i] <= dense.high[i])).mean() >= 0.95
+    with pytest.raises(RyptError, match="the densest range drops none"):
+        ranges_of(scores, 3, "densest")
+    assert ranges_of(np.zeros((40, 3)), shape="densest").clusters().tolist() == [1, 1, 1]
 
 
 def test_all_ties_share_all_ranks() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm, truncnorm
 
+from hits.ranking.confidence import bootstrap
 from hits.ranking.data import Comparisons, comparisons_of
 from hits.ranking.irt import IRTCategorical, IRTGaussian, items_of, outcome_table, truncated_normal
 from hits.ranking.model import read_model
@@ -244,3 +245,25 @@ def test_options() -> None:
     assert read_model("irt-categorical", {"levels": "5", "alpha": "1"}) == IRTCategorical(5, 1.0)
     with pytest.raises(RyptError, match="found none"):
         IRTCategorical().fit(comparisons_of([], ["a", "b"]), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", ["irt-gaussian", "irt-categorical"])
+def test_draws_of_scores_are_those_of_the_posterior(name: str) -> None:
+    """Their means and variances are what a long fit says."""
+    data = comparisons_of(TINY_SET)
+    long = read_model(name, {"iterations": "40000", "burn_in": "100"}).fit(data, np.random.default_rng(1))
+    drawn = read_model(name).posterior_scores(data, np.random.default_rng(2), 20_000)
+    assert drawn.shape == (20_000, 3)
+    assert drawn.mean(axis=0) == pytest.approx(long.scores, abs=0.06)
+    assert drawn.var(axis=0) == pytest.approx(long.variances, rel=0.06)
+
+
+def test_ranges_come_from_the_posterior_and_the_chain_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = []
+    original = IRTGaussian.fit
+    monkeypatch.setattr(IRTGaussian, "fit", lambda self, c, rng: fits.append(1) or original(self, c, rng))
+    data = comparisons_of(TINY_SET)
+    found = bootstrap(read_model("irt-gaussian"), data, np.random.default_rng(1), samples=80)
+    assert (found.source, found.samples.shape, fits) == ("posterior", (80, 3), [])
+    again = bootstrap(read_model("irt-gaussian"), data, np.random.default_rng(1), samples=4, unit="row")
+    assert (again.source, len(fits)) == ("samples", 4)

@@ -248,6 +248,60 @@ def test_appraise_of_wmt(make) -> None:
         read_comparisons([make(APPRAISE, name="a.xml")], filters=Filters(languages="fra-eng"))
 
 
+def test_appraise_as_it_writes_it(make) -> None:
+    """Skipped judgments, several judgments of a task, numbers of tasks that begin anew in each hit."""
+    text = """<?xml version="1.0" encoding="UTF-8"?>
+<WMT15-results>
+
+<HIT hit-id="aa" source-language="deu" block-id="-1" target-language="eng">
+<ranking-task id="0">
+  <ranking-result duration="00:00:35.337000" user="u1">
+    <translation system="x.1.txt" rank="2" />
+    <translation system="y.2.txt,z.3.txt" rank="1" />
+  </ranking-result>
+  <ranking-result duration="00:00:35.337000" user="u2" skipped="true" />
+</ranking-task>
+<ranking-task id="1">
+</ranking-task>
+</HIT>
+
+<HIT hit-id="bb" source-language="deu" block-id="-1" target-language="eng">
+<ranking-task id="0">
+  <ranking-result duration="00:00:05" user="u2">
+    <translation system="x.1.txt" rank="-1" />
+    <translation system="y.2.txt" rank="4" />
+    <translation system="z.3.txt" rank="5" />
+  </ranking-result>
+</ranking-task>
+</HIT>
+
+</WMT15-results>
+""".splitlines()
+    found = read_comparisons([make(*text, name="w.xml")])
+    assert found.systems == ("x.1.txt", "y.2.txt", "z.3.txt")
+    said = sorted(
+        (found.segments[s], found.workers[w], found.systems[a], found.systems[b], o)
+        for s, w, a, b, o in zip(found.segment, found.worker, found.a, found.b, found.outcome.tolist(), strict=True)
+    )
+    assert said == [
+        ("aa/0", "u1", "x.1.txt", "y.2.txt", -1), ("aa/0", "u1", "x.1.txt", "z.3.txt", -1),
+        ("aa/0", "u1", "y.2.txt", "z.3.txt", 0), ("bb/0", "u2", "y.2.txt", "z.3.txt", 1),
+    ]  # fmt: skip
+
+
+def test_appraise_closes_its_results_wrongly(make) -> None:
+    text = [
+        "<appraise-results>", "", "", '<ranking-item id="1" user="u" source-language="a" target-language="b">',
+        '<translation system="x" rank="1" />', '<translation system="y" rank="2" />', "</ranking-item>",
+        "</appraise-result>",
+    ]  # fmt: skip
+    assert len(read_comparisons([make(*text, name="c.xml")])) == 1
+    wrong = [*text[:5], "</translation>", *text[5:]]
+    with pytest.raises(InputError) as error:
+        read_comparisons([make(*wrong, name="d.xml")])
+    assert str(error.value).endswith("d.xml:6: expected XML: mismatched tag")
+
+
 def test_appraise_items_of_their_own(make) -> None:
     text = """<set source-language="eng" target-language="deu"><ranking-item id="12" user="u" duration="0:01">
     <source>A house</source><translation system="x" rank="1">Ein Haus</translation>
@@ -283,3 +337,28 @@ def test_a_campaigns_database(demo_campaign: Path, tmp_path: Path) -> None:
         assert told(found) == {("s1", "s2", 1), ("s1", "s3", 1), ("s2", "s3", 0)}
         assert set(found.row.tolist()) == {0}
         assert found.workers == ("worker",)
+
+
+def test_no_name_is_no_name_in_jsonl(make) -> None:
+    pair = '"system_a": "x", "system_b": "y", "choice": "A"'
+    found = read_comparisons([make("{" + pair + ', "segment": null, "worker": null}', "{" + pair + ', "segment": 7}')])
+    assert (found.segments, found.workers) == (("", "7"), ("",))
+    with pytest.raises(InputError, match=r":1: expected segment as a name, found \[\]"):
+        read_comparisons([make("{" + pair + ', "segment": []}')])
+
+
+def test_more_comparisons_than_fit_are_refused(make) -> None:
+    for lines, said in (
+        (["a b 1 0 0", "a c 99999999999999999999 0 0"], ":2: expected at most 100,000,000 comparisons"),
+        (["a b 99999999 0 0", "a c 0 99999999 0"], ": expected at most 100,000,000 comparisons, found 199,999,998"),
+        (["1 a b >", "100000001 a c >"], ":2: expected at most 100,000,000"),
+    ):
+        with pytest.raises(InputError, match=said):
+            read_comparisons([make(*lines)])
+
+
+def test_nothing_judged_names_the_file(make) -> None:
+    header = "srclang,trglang,segmentId,judgeId,system1Id,system1rank,system2Id,system2rank"
+    path = make(header, "a,b,1,j,x,-1,y,2", "a,b,2,j,x,1,y,-1", name="idle.csv")
+    with pytest.raises(InputError, match=r"idle.csv: expected two systems that were compared, found none"):
+        read_comparisons([path])

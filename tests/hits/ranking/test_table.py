@@ -1,6 +1,7 @@
 """Rankings as text, LaTeX and JSON, and head to head."""
 
 import json
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hits.ranking.head2head import as_record, as_rows, head_to_head
 from hits.ranking.heatmap import heatmap, nearness
 from hits.ranking.model import read_model
 from hits.ranking.result import Confidence, rank_systems
-from hits.ranking.table import as_json, as_latex, as_text
+from hits.ranking.table import LONGEST, as_json, as_latex, as_text, short_names
 from hits.ranking.trueskill import TrueSkill
 from rypt.text import RyptError
 
@@ -56,7 +57,8 @@ def test_latex_escapes_names_and_draws_rules() -> None:
 def test_json_has_what_the_command_promises() -> None:
     record = json.loads(json.dumps(as_json(ranked())))
     assert record["model"] == "expected-wins"
-    assert set(record["systems"][0]) >= {"system", "score", "rank", "low", "high", "cluster"}
+    assert list(record["systems"][0]) == ["system", "score", "rank", "low", "high", "cluster"]
+    assert as_json(ranked("bradley-terry", samples=5))["systems"][0]["error"] > 0
     searched = as_json(ranked("mfas", method="none"))
     assert searched["cost"] == 0
     assert searched["optimal_rankings"] == 1
@@ -124,3 +126,41 @@ def test_a_heatmap_of_what_was_compared_and_what_is_selected() -> None:
     met = wins + wins.T + ties
     assert table.everything[0, 3] == pytest.approx(met[0, 3] / len(DATA))
     assert nearness(table.last) < nearness(table.everything)
+
+
+def test_resamples_are_fitted_on_the_threads_asked_for_and_counted() -> None:
+    """Each fit waits until another one is under way: on one thread none would ever end."""
+    together, counted = Barrier(2, timeout=20), []
+
+    class Waiting:
+        name = "waiting"
+
+        def fit(self, comparisons, rng):
+            if len(comparisons) and getattr(self, "resampling", False):
+                together.wait()
+            self.resampling = True
+            return read_model("expected-wins").fit(comparisons, rng)
+
+    how = Confidence(samples=6, threads=2, seen=lambda: counted.append(1))
+    (ranking,) = rank_systems(DATA, Waiting(), np.random.default_rng(1), how)
+    assert len(counted) == 6
+    assert ranking.signature.endswith("|ranges:samples-6")
+
+
+def test_the_signature_tells_a_posterior_from_resamples() -> None:
+    told = {
+        ranked(model, samples=30, unit=unit, shape=shape)[0].signature.partition("ranges:")[2]
+        for model, unit, shape in (
+            ("expected-wins", "comparison", "ends"), ("expected-wins", "row", "densest"),
+            ("irt-gaussian", "comparison", "ends"), ("irt-gaussian", "row", "ends"),
+        )
+    }  # fmt: skip
+    assert told == {"samples-30", "samples-30-row-densest", "posterior-30", "samples-30-row"}
+
+
+def test_short_names_keep_the_team_and_stay_apart() -> None:
+    names = ["wmt.uedin-heafield-unconstrained-primary.2755", "wmt.JHU.1"]
+    assert short_names(names) == ["uedin-heafield-unc…mary.2755", "JHU.1"]
+    assert max(map(len, short_names(names))) <= LONGEST
+    alike = ["x" * 30 + "a" + "y" * 30, "x" * 30 + "b" + "y" * 30]
+    assert short_names(alike) == alike
