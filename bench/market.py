@@ -143,11 +143,16 @@ def growth(sizes: tuple[int, ...] = (500, 5000), assignments: int = 3) -> None:
                 collected = perf_counter() - start
                 process.terminate()
         assert added.comparisons == size * assignments
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        client, server = (
+            resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        )
         first = first or (published / size, collected / size)
         print(
-            f"{size} hits × {assignments}: publish {published:.1f} s ({published / size / first[0]:.2f} times a hit), "
-            f"collect {collected:.1f} s ({collected / size / first[1]:.2f} times a hit), {memory:.0f} MB at most"
+            f"{size} hits × {assignments}: publish {published:.1f} s ({1000 * published / size:.1f} ms a hit, "
+            f"{published / size / first[0]:.2f} times), collect {collected:.1f} s ({1000 * collected / size:.1f} ms a "
+            f"hit, {collected / size / first[1]:.2f} times); at most {client:.0f} MB in the client, {server:.0f} MB in "
+            "the server",
+            flush=True,
         )
 
 

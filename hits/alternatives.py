@@ -71,23 +71,36 @@ def read_reference_links(path: PathLike, campaign: Campaign) -> list[Links]:
 
 
 def by_place(found: Iterable[Query]) -> dict[Place, list[Query]]:
-    """Queries by constituent, those that serve the most candidates first."""
+    """Queries by constituent, those that are worth most first, or else that serve the most candidates."""
     places: dict[Place, list[Query]] = {}
     for query in found:
         places.setdefault((query.segment, query.span), []).append(query)
     for group in places.values():
-        group.sort(key=lambda query: (-query.candidates, query.phrase))
+        group.sort(key=lambda query: (-(query.value or 0.0), -query.candidates, query.phrase))
     return places
 
 
+def has_words(query: Query) -> bool:
+    """Whether the constituent has a letter or digit; a full stop translated as a full stop is no question."""
+    return any(map(str.isalnum, query.source_phrase))
+
+
 def pages_of(asked: Mapping[Place, list[Query]], alternatives: int, limit: int | None = None) -> list[Page]:
-    """Pages of at most so many alternatives, of even sizes; with a limit, those that serve the most candidates."""
+    """Pages of at most so many alternatives, of even sizes; with a limit, those whose answers are worth most.
+
+    Where no values are known, those that serve the most candidates; punctuation serves most of them and comes last.
+    """
     pages: list[tuple[Place, list[Query]]] = []
     for place, group in asked.items():
         count = -(-len(group) // alternatives)
         size = -(-len(group) // count)
         pages += [(place, group[at : at + size]) for at in range(0, len(group), size)]
     if limit is not None and len(pages) > limit:
-        pages.sort(key=lambda page: -sum(query.candidates for query in page[1]))
+        pages.sort(key=lambda page: (*_worth(page[1]), not has_words(page[1][0]), -sum(q.candidates for q in page[1])))
         del pages[limit:]
     return [(place, [Alternative(q.phrase, q.example, q.positions) for q in page]) for place, page in pages]
+
+
+def _worth(page: Sequence[Query]) -> tuple[float]:
+    """What a page's answers are worth each, negative so that the best come first; 0 where nobody knows."""
+    return (-sum(query.value or 0.0 for query in page) / len(page),)

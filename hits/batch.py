@@ -23,6 +23,7 @@ from hits.batch_reader import BATCH_CSV, BATCH_TOML, IDENTICAL_CSV, TEMPLATE, re
 from hits.layout import read_interface
 from hits.markup import plain
 from hits.price import fair_rule
+from hits.qualifications import qualifications_toml
 from hits.records import DAY, Batch, BatchSettings, IdenticalPair, Kind, RewardRule
 from rypt.text import InputError, PathLike, RyptError
 
@@ -47,6 +48,7 @@ def new_settings(
     duration: int = 30 * 60,
     lifetime: int = 14 * DAY,
     auto_approval: int = 7 * DAY,
+    made: Mapping[str, object] | None = None,
     id: str | None = None,
 ) -> BatchSettings:
     """Settings of a new batch; texts come from the interface's language, the reward from a fair wage.
@@ -70,6 +72,7 @@ def new_settings(
         target_language=target_language,
         interface=interface,
         created=now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        made=dict(made or {}),
     )
 
 
@@ -132,9 +135,12 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 
 def _toml(settings: BatchSettings) -> str:
-    values: dict[str, object] = {name: getattr(settings, name) for name in settings.__slots__ if name != "reward"}
+    sections = ("reward", "made", "qualifications")
+    values: dict[str, object] = {name: getattr(settings, name) for name in settings.__slots__ if name not in sections}
     reward = {"base": str(settings.reward.base), "each": str(settings.reward.each)}
-    return f"{_table(values)}\n[reward]\n{_table(reward)}"
+    made = f"\n[made]\n{_table(settings.made)}" if settings.made else ""
+    asked = qualifications_toml(settings.qualifications)
+    return f"{_table(values)}\n[reward]\n{_table(reward)}{made}" + (f"\n{asked}" if asked else "")
 
 
 def _table(values: Mapping[str, object]) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 import click
@@ -13,8 +13,11 @@ from rypt.cli import JSON, QUIET, talk
 
 if TYPE_CHECKING:
     from hits.price import Price
-    from hits.records import Batch
+    from hits.records import Batch, BatchSettings
     from rypt.campaign import Campaign
+
+MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True,
+                      help="Whose fees: the local market takes none.")  # fmt: skip
 
 
 @click.command()
@@ -26,77 +29,118 @@ if TYPE_CHECKING:
 @click.option(
     "--select",
     "selection",
-    type=click.Choice(["all", "trueskill"]),
+    type=click.Choice(["all", "value", "trueskill"]),
     default="all",
     show_default=True,
-    help="For comparisons: all pairs, or those TrueSkill learns most from, after what is known; with --limit.",
+    help="All; for labels those that may change which candidates are best, most valuable first; for comparisons those "
+    "TrueSkill learns most from, with --limit.",
 )
+@click.option("--budget", type=MONEY, help="For labels: make the batch so small that it costs no more, fees included.")
+@click.option("--labels", type=click.IntRange(min=1), help="For labels: ask at most so many new questions.")
 @click.option("--max-len", type=click.IntRange(min=1), default=4, show_default=True, help="Of the frontier's nodes.")
 @click.option("--alternatives", type=click.IntRange(1, 10), default=10, show_default=True, help="On one page at most.")
 @click.option("--no-reference", is_flag=True, help="Hide the reference.")
 @click.option("--reference-alignment", type=click.Path(dir_okay=False), help="Links of source and reference, to "
               "highlight its part.")  # fmt: skip
 @click.option("--controls", type=click.FloatRange(0, 0.5), default=0.1, show_default=True, help="Share of controls.")
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many items.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many items that ask something new, those first "
+              "that serve most; controls come besides.")  # fmt: skip
+@click.option("--no-punctuation", is_flag=True, help="Do not ask about constituents without a letter or digit, which "
+              "otherwise come last.")  # fmt: skip
 @click.option("--assignments", type=click.IntRange(1, 1000), help="How many workers answer each [1; comparison 3].")
-@click.option("--wage", type=MONEY, help="Dollars an hour that rewards are made from [12.00].")
+@click.option(
+    "--wage", type=MONEY, help="Dollars an hour that rewards are made from, by the times seen so far [12.00]."
+)
+@MARKET
 @click.option("--title", help="What workers see in the list of hits.")
 @click.option("--interface", default="en", show_default=True, help="The language of the instructions.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 @JSON
 @QUIET
 def make(
-    campaign: str, folder: str, kind: str, systems: tuple[str, ...], selection: str, max_len: int, alternatives: int,
-    no_reference: bool, reference_alignment: str | None, controls: float, limit: int | None, assignments: int | None,
-    wage: Decimal | None, title: str | None, interface: str, seed: int, as_json: bool, quiet: bool,
+    campaign: str, folder: str, kind: str, systems: tuple[str, ...], selection: str, budget: Decimal | None,
+    labels: int | None, max_len: int, alternatives: int, no_reference: bool, reference_alignment: str | None,
+    controls: float, limit: int | None, no_punctuation: bool, assignments: int | None, wage: Decimal | None,
+    market: str, title: str | None, interface: str, seed: int, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Make a batch from a CAMPAIGN: batch.csv, template.html, batch.toml.
 
     A label batch asks about the phrases of the frontier that have no label yet. A comparison shows two systems'
-    candidates, a ranking five.
+    candidates, a ranking five. batch.toml keeps all that was said here.
     """
     from hits.alternatives import read_reference_links
     from hits.batch import new_settings, write_batch
-    from hits.comparisons import make_comparison_batch
     from hits.labels import LabelOptions, make_label_batch
-    from hits.price import MIN_WAGE, fair_rule, price
-    from hits.rankings import make_ranking_batch
+    from hits.price import MIN_WAGE, fair_rule, fees_of, price
     from hits.records import Kind
 
+    _refuse_options_of_other_kinds(kind, systems, selection, limit)
+    if kind != "label" and (budget is not None or labels is not None):
+        raise click.UsageError("--budget and --labels are for --kind label; --limit is for all kinds")
     opened = open_campaign(campaign)
     languages = opened.settings.languages
+    seconds = _seconds_seen(campaign, kind)
+    made: dict[str, object] = {
+        "campaign": campaign, "reference": not no_reference, "controls": controls, "limit": limit,
+        "wage": str(MIN_WAGE if wage is None else wage), "seconds": None if seconds is None else str(seconds),
+    }  # fmt: skip
+    if kind == "label":
+        made |= {"max_len": max_len, "alternatives": alternatives, "punctuation": not no_punctuation}
+        made |= {"reference_alignment": reference_alignment, "select": selection, "labels": labels}
+        made["budget"] = None if budget is None else str(budget)
+    else:
+        made |= {"systems": list(systems), "select": selection}
     settings = new_settings(
         Kind(kind), seed=seed, now=datetime.now(UTC), source_language=languages.source or "",
         target_language=languages.target or "", interface=interface, title=title, assignments=assignments,
-        reward=fair_rule(Kind(kind), wage if wage is not None else MIN_WAGE),
+        reward=fair_rule(Kind(kind), wage if wage is not None else MIN_WAGE, seconds),
+        made={name: value for name, value in made.items() if value is not None},
     )  # fmt: skip
     if kind == "label":
-        if systems:
-            raise click.UsageError("--output-of is for comparisons and rankings")
-        options = LabelOptions(max_len, alternatives, not no_reference, controls, limit=limit)
+        options = LabelOptions(
+            max_len, alternatives, not no_reference, controls, limit=limit, labels=labels, select=selection,
+            punctuation=not no_punctuation,
+        )  # fmt: skip
         links = read_reference_links(reference_alignment, opened) if reference_alignment else None
-        batch = make_label_batch(opened, settings, options, reference_links=links)
+        batch = make_label_batch(
+            opened, settings, options, reference_links=links, budget=budget, fees=fees_of(market)
+        )  # fmt: skip
     else:
-        outputs = _read_outputs(systems, opened)
-        references = None if no_reference or not opened.references else _first_reference(opened)
-        if selection == "trueskill":
-            if kind != "comparison" or limit is None:
-                raise click.UsageError("--select trueskill needs --kind comparison and --limit")
-            matches = _select(campaign, outputs, limit, seed)
-            batch = make_comparison_batch(
-                opened.segments, outputs, settings, matches=matches, references=references, control_share=controls
-            )
-        else:
-            build = make_comparison_batch if kind == "comparison" else make_ranking_batch
-            batch = build(
-                opened.segments, outputs, settings, references=references, control_share=controls, limit=limit
-            )
+        batch = _systems_batch(opened, settings, systems, selection, not no_reference, controls, limit)
     write_batch(folder, batch)
     for note in batch.notes:
         talk(f"note: {note}", quiet=quiet)
     if batch.identical:
-        talk(f"{len(batch.identical)} pairs with the same text were set aside", quiet=quiet)
-    _tell_price(batch, price(batch), as_json=as_json, what=f"{folder}: ")
+        talk(f"{len(batch.identical)} pairs of the same text need nobody; they will count as ties", quiet=quiet)
+    _tell_price(batch, price(batch, fees=fees_of(market), seconds=seconds), market, as_json=as_json, what=f"{folder}: ")
+
+
+def _refuse_options_of_other_kinds(kind: str, systems: Sequence[str], selection: str, limit: int | None) -> None:
+    if kind == "label" and systems:
+        raise click.UsageError("--output-of is for comparisons and rankings")
+    if selection == "value" and kind != "label":
+        raise click.UsageError("--select value is for labels; comparisons have --select trueskill")
+    if selection == "trueskill" and (kind != "comparison" or limit is None):
+        raise click.UsageError("--select trueskill needs --kind comparison and --limit")
+
+
+def _systems_batch(
+    campaign: "Campaign", settings: "BatchSettings", systems: Sequence[str], selection: str, reference: bool,
+    controls: float, limit: int | None,
+) -> "Batch":  # fmt: skip
+    """A batch of comparisons or rankings."""
+    from hits.comparisons import make_comparison_batch
+    from hits.rankings import make_ranking_batch
+
+    outputs = _read_outputs(systems, campaign)
+    references = _first_reference(campaign) if reference and campaign.references else None
+    if selection == "trueskill" and limit is not None:
+        matches = _select(str(campaign.folder), outputs, limit, settings.seed)
+        return make_comparison_batch(
+            campaign.segments, outputs, settings, matches=matches, references=references, control_share=controls
+        )
+    build = make_comparison_batch if settings.kind == "comparison" else make_ranking_batch
+    return build(campaign.segments, outputs, settings, references=references, control_share=controls, limit=limit)
 
 
 def _select(campaign: str, outputs: dict[str, dict[str, str]], count: int, seed: int) -> list[tuple[str, str, str]]:
@@ -140,20 +184,21 @@ def _read_outputs(systems: Sequence[str], campaign: "Campaign") -> dict[str, dic
     return outputs
 
 
-def _tell_price(batch: "Batch", cost: "Price", *, as_json: bool, what: str = "") -> None:
+def _tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool, what: str = "") -> None:
     if as_json:
         wage = None if cost.wage is None else str(round(cost.wage, 2))
         facts = {
-            "batch": batch.settings.id, "kind": str(batch.settings.kind), "hits": cost.hits,
+            "batch": batch.settings.id, "kind": str(batch.settings.kind), "market": market, "hits": cost.hits,
             "assignments": cost.assignments, "answers": cost.answers, "rewards": str(cost.rewards),
             "fees": str(cost.fees), "total": str(cost.total), "hours": round(float(cost.hours), 2), "wage": wage,
             "warning": cost.warning,
         }  # fmt: skip
         click.echo(json.dumps(facts))
         return
-    hits_said = f"{cost.hits} hits, {cost.assignments} assignments, {cost.answers} answers"
-    click.echo(f"{what}{hits_said}")
-    click.echo(f"rewards ${cost.rewards:.2f} + fees ${cost.fees:.2f} = ${cost.total:.2f}; about {cost.hours:.1f} hours"
+    click.echo(f"{what}{cost.hits} hits, {cost.assignments} assignments, {cost.answers} answers")
+    time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else f"{cost.hours * 60:.0f} minutes"
+    fees = "no fees" if market == "local" else f"fees ${cost.fees}"
+    click.echo(f"{market} market: rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work"
                + (f" at ${cost.wage:.2f} an hour" if cost.wage is not None else ""))  # fmt: skip
     if cost.warning:
         talk(f"warning: {cost.warning}")
@@ -161,30 +206,41 @@ def _tell_price(batch: "Batch", cost: "Price", *, as_json: bool, what: str = "")
 
 @click.command()
 @BATCH
-@click.option("--market", type=click.Choice(["local", "mturk"]), default="mturk", show_default=True,
-              help="Whose fees: the local market takes none.")  # fmt: skip
+@MARKET
 @click.option("--min-wage", type=MONEY, help="Warn below this wage [12.00].")
 @click.option("-C", "--campaign", type=FOLDER, help="Take the times seen in this campaign.")
 @JSON
 def price(batch: str, market: str, min_wage: Decimal | None, campaign: str | None, as_json: bool) -> None:
-    """Say what a BATCH costs before anything is sent, how long it takes, and what workers earn."""
+    """Say what a BATCH costs before anything is sent, how long it takes, and what workers earn.
+
+    Times are those seen in the campaign, or else those of its making, or else 8.4 seconds a label, 30 a comparison, 15
+    a candidate ranked.
+    """
     from hits.batch import read_batch
-    from hits.price import MIN_WAGE, MTURK_FEES, NO_FEES
+    from hits.price import MIN_WAGE, fees_of
     from hits.price import price as priced
 
     read = read_batch(batch)
-    seconds = None if campaign is None else _seconds_seen(campaign)
+    seconds = _seconds_of_making(read) if campaign is None else _seconds_seen(campaign, str(read.settings.kind))
     cost = priced(
-        read, fees=MTURK_FEES if market == "mturk" else NO_FEES, seconds=seconds,
-        min_wage=MIN_WAGE if min_wage is None else min_wage,
+        read, fees=fees_of(market), seconds=seconds, min_wage=MIN_WAGE if min_wage is None else min_wage
     )  # fmt: skip
-    _tell_price(read, cost, as_json=as_json)
+    _tell_price(read, cost, market, as_json=as_json)
 
 
-def _seconds_seen(folder: str) -> Decimal | None:
-    """The seconds a label took so far, None where none was timed."""
-    from hits.quality import campaign_numbers
+def _seconds_of_making(batch: "Batch") -> Decimal | None:
+    """The times that were seen when the batch was made."""
+    try:
+        seconds = Decimal(str(batch.settings.made["seconds"]))
+    except (KeyError, InvalidOperation):
+        return None
+    return seconds if seconds.is_finite() and seconds > 0 else None
+
+
+def _seconds_seen(folder: str, kind: str) -> Decimal | None:
+    """The seconds an answer of this kind took so far, None where too few were timed."""
+    from hits.numbers import seconds_seen
+    from hits.records import Kind
 
     with open_results(folder) as results:
-        seen = campaign_numbers(results).seconds_per_label
-    return None if seen != seen else Decimal(str(round(seen, 3)))
+        return seconds_seen(results, Kind(kind))

@@ -9,8 +9,10 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from hits.content import same_systems
 from hits.controls import parse_ranking_control
 from hits.page import check_template, placeholders
+from hits.qualifications import read_qualifications
 from hits.records import (
     MAX_ALTERNATIVES,
     MAX_RANKED,
@@ -27,6 +29,7 @@ from rypt.text import FormatError, InputError, PathLike, RyptError, is_one_line,
 
 BATCH_TOML, BATCH_CSV, TEMPLATE, IDENTICAL_CSV = "batch.toml", "batch.csv", "template.html", "identical.csv"
 MAX_ITEM_ID = 128
+OPTIONAL = frozenset(["made", "qualifications"])  # sections that a batch made by hand or by an older rypt does not have
 NEEDED = {
     Kind.LABEL: ("item", "segment", "start", "stop", "size", "phrase_1", "control_1"),
     Kind.COMPARISON: ("item", "segment", "system_a", "system_b", "candidate_a", "candidate_b", "control"),
@@ -141,6 +144,7 @@ def _check_ranking(row: Mapping[str, str]) -> None:
     for n in range(1, size + 1):
         if f"system_{n}" not in row or not (row["control"] or row[f"system_{n}"]):
             raise FormatError(f"expected a system in column system_{n}, for size is {size}")
+        same_systems(row, n)
     if row["control"]:
         _, first, second = parse_ranking_control(row["control"])
         if max(first, second) > size:
@@ -153,17 +157,18 @@ def _read_settings(path: Path) -> BatchSettings:
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, None, f"expected TOML: {error}") from None
     known = {f.name: f.type for f in fields(BatchSettings)}
-    for name in known.keys() ^ values.keys():
+    for name in (known.keys() - OPTIONAL) ^ (values.keys() - OPTIONAL):
         problem = "unknown setting" if name in values else "expected the setting"
         raise InputError(path, None, f"{problem} {name}")
     for name, value in values.items():
-        kind = int if known[name] is int else dict if name == "reward" else str
+        kind = int if known[name] is int else dict if name in ("reward", *OPTIONAL) else str
         if type(value) is not kind:
-            said = {int: "a whole number", dict: "a section [reward]", str: "a text"}[kind]
+            said = {int: "a whole number", dict: f"a section [{name}]", str: "a text"}[kind]
             raise InputError(path, None, f"expected {name} as {said}, found {value!r}")
     try:
         values["kind"] = _kind(values["kind"])
         values["reward"] = _reward(values["reward"])
+        values["qualifications"] = read_qualifications(values.get("qualifications", {}))
         return BatchSettings(**values)
     except RyptError as error:
         raise InputError(path, None, str(error)) from None

@@ -3,19 +3,22 @@
 import click
 
 from hits.batch_cli import make, price
-from hits.market_cli import block, bonus, collect, expire, invite, publish, review, serve
-from hits.results_cli import export, import_, status, workers
+from hits.market_cli import block, bonus, collect, expire, invite, publish, review, serve, unblock
+from hits.progress_cli import status
+from hits.results_cli import aggregate, export, import_
+from hits.workers_cli import workers
 
 
 @click.group()
 def hits() -> None:
     """Ask people: batches of hits, a market of one's own, results, workers.
 
-    make → price → serve → invite → publish → status → collect → workers → review.
+    make → price → serve → invite → publish → status → collect → workers → review → aggregate.
     """
 
 
 for command in (
-    block, bonus, collect, expire, export, import_, invite, make, price, publish, review, serve, status, workers
+    aggregate, block, bonus, collect, expire, export, import_, invite, make, price, publish, review, serve, status,
+    unblock, workers,
 ):  # fmt: skip
     hits.add_command(command)

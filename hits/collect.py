@@ -1,15 +1,16 @@
 """Bringing answers from a market into the campaign's database; run again, it adds nothing twice."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from itertools import groupby
 from pathlib import Path
 
 from hits.content import Assignment
-from hits.market import Market, Work
+from hits.market import HitState, Market, Work
 from hits.publish import published
 from hits.records import Answer, Batch, Item
-from hits.results import Added, Results
-from hits.results_csv import batch_facts
+from hits.results import Added, Bonus, Results
+from hits.results_csv import batch_facts, format_time
 from rypt.text import FormatError
 
 
@@ -22,22 +23,59 @@ def collect(
 ) -> tuple[Added, list[str]]:
     """Add all submitted work of a batch, one assignment at a time; what a crash leaves out is added by the next run.
 
-    Returns what was added, and what is wrong with assignments that cannot be understood.
+    What the market says of hits and of work is kept for the results CSV, bonuses for the cost, and the batch's ties
+    count from now on. Returns what was added, and what is wrong with assignments that cannot be understood.
     """
     hits = published(batch, folder, market)
+    states = {state.hit: state for state in market.states(batch.settings.id)}
+    results.add_identical(batch.settings.id, batch.identical, batch.settings.assignments)
     total, wrong = Added(), []
     for item in watch([item for item in batch.items if item.id in hits]):
-        facts = batch_facts(batch, item)
-        for work in market.work(hits[item.id]):
+        hit = hits[item.id]
+        facts = batch_facts(batch, item) | hit_facts(states.get(hit))
+        worked = False
+        for work in market.work(hit):
+            given = facts | work_facts(work)
             try:
-                added = results.add([Assignment(_answer(batch, item, work), item.columns, work.status, facts)])
-                results.set_status(work.assignment, work.status)
+                answer = _answer(batch, item, work)
+                added = results.add([Assignment(answer, item.columns, work.status, given, market.name)])
             except FormatError as error:
                 wrong.append(f"assignment {work.assignment} of item {item.id}: {error}")
                 continue
+            worked = True
             for field in fields(Added):
                 setattr(total, field.name, getattr(total, field.name) + getattr(added, field.name))
+        if worked:
+            results.add_bonuses(_bonuses(market, hit))
     return total, wrong
+
+
+def hit_facts(state: HitState | None) -> dict[str, str]:
+    """The columns of a results CSV that only the market knows of a hit; none of a hit that it removed."""
+    if state is None:
+        return {}
+    return {
+        "HITTypeId": state.type,
+        "CreationTime": format_time(state.created),
+        "Expiration": format_time(state.expires),
+    }
+
+
+def work_facts(work: Work) -> dict[str, str]:
+    """The columns that only the market knows of an assignment."""
+    return {
+        "AutoApprovalTime": format_time(work.auto_approval),
+        "ApprovalTime": format_time(work.approved),
+        "RejectionTime": format_time(work.rejected),
+        "RequesterFeedback": work.feedback,
+    }
+
+
+def _bonuses(market: Market, hit: str) -> Iterator[tuple[str, list[Bonus]]]:
+    """The payments for each assignment of a hit."""
+    paid = sorted(market.bonuses(hit), key=lambda payment: payment.assignment)
+    for assignment, payments in groupby(paid, key=lambda payment: payment.assignment):
+        yield assignment, [Bonus(assignment, p.amount, p.reason, p.paid) for p in payments]
 
 
 def _answer(batch: Batch, item: Item, work: Work) -> Answer:

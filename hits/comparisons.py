@@ -15,6 +15,7 @@ from rypt.records import Segment
 from rypt.text import RyptError, tokenize
 
 Side = tuple[str, str]  # system (empty: made for a control) and candidate
+Question = tuple[Segment, Side, Side]
 
 
 def make_comparison_batch(
@@ -37,14 +38,14 @@ def make_comparison_batch(
     check_limit(limit)
     rng = np.random.default_rng(settings.seed)
     chosen = list(pairs) if pairs is not None else list(combinations(outputs, 2))
-    questions, identical = _questions(segments, outputs, chosen)
+    questions = _questions(segments, outputs, chosen)
     if matches is not None:
         wanted = {(segment, frozenset((a, b))) for segment, a, b in matches}
         questions = [(s, a, b) for s, a, b in questions if (s.id, frozenset((a[0], b[0]))) in wanted]
-    order = rng.permutation(len(questions))[:limit]
-    if not len(order):
+    asked, identical = _drawn(questions, limit, rng)
+    if not asked:
         raise RyptError("nothing to compare: no segment has two candidates that differ")
-    rows = [(segment, _sides(a, b, rng), "", "") for segment, a, b in (questions[i] for i in order)]
+    rows = [(segment, _sides(a, b, rng), "", "") for segment, a, b in asked]
     count = control_count(len(rows), control_share)
     controls = _controls(segments, outputs, count, rng)
     notes = [f"only {len(controls)} of {count} controls could be made"] if len(controls) < count else []
@@ -62,27 +63,41 @@ def make_comparison_batch(
     return fit(Batch(settings, tuple(items), template, identical, tuple(notes)))
 
 
-def _questions(
-    segments: Sequence[Segment], outputs: Outputs, pairs: Sequence[tuple[str, str]]
-) -> tuple[list[tuple[Segment, Side, Side]], tuple[IdenticalPair, ...]]:
-    """What can be asked, and what need not be."""
+def _questions(segments: Sequence[Segment], outputs: Outputs, pairs: Sequence[tuple[str, str]]) -> list[Question]:
+    """Every two candidates of a segment, those with the same text included."""
     for pair in pairs:
         for system in pair:
             if system not in outputs:
                 raise RyptError(f"expected one of the systems {', '.join(outputs)}, found {system!r}")
         if pair[0] == pair[1]:
             raise RyptError(f"expected two systems to compare, found {pair[0]} twice")
-    questions, identical = [], []
+    questions = []
     for segment in segments:
         for a, b in pairs:
             first, second = outputs[a].get(segment.id), outputs[b].get(segment.id)
-            if first is None or second is None:
-                continue
-            if same_text(first, second):
-                identical.append(IdenticalPair(segment.id, a, b))
-            else:
+            if first is not None and second is not None:
                 questions.append((segment, (a, first), (b, second)))
-    return questions, tuple(identical)
+    return questions
+
+
+def _drawn(
+    questions: Sequence[Question], limit: int | None, rng: np.random.Generator
+) -> tuple[list[Question], tuple[IdenticalPair, ...]]:
+    """Questions in a random order, up to a limit, and the ties met on the way, which need nobody.
+
+    So ties have the share among all comparisons of a batch that they have among the systems' outputs.
+    """
+    asked: list[Question] = []
+    identical = []
+    for i in rng.permutation(len(questions)):
+        segment, (a, first), (b, second) = questions[i]
+        if same_text(first, second):
+            identical.append((i, IdenticalPair(segment.id, a, b)))
+        else:
+            asked.append(questions[i])
+            if len(asked) == limit:
+                break
+    return asked, tuple(pair for _, pair in sorted(identical, key=lambda found: found[0]))
 
 
 def _sides(a: Side, b: Side, rng: np.random.Generator) -> tuple[Side, Side]:

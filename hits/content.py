@@ -1,11 +1,14 @@
 """What an answered assignment says: labels, comparisons and outcomes of controls, read by the item's columns."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from hits.controls import parse_ranking_control
 from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Answer, Choice, Comparison, ControlKind, Kind, Ranking
+from hits.simulated import is_simulated
 from rypt.phrases import phrase_key
 from rypt.records import Judgment, Label, Span
 from rypt.text import FormatError
@@ -16,12 +19,17 @@ ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@+-]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """An answer and what came with it: the item's columns, its status, other columns of the results CSV."""
+    """An answer and what came with it: the item's columns, its status, other columns of the results CSV.
+
+    ``market`` is the name of the market it was given on; where it is not known, hits of a batch of ours are taken for
+    ``local`` and others for ``mturk``.
+    """
 
     answer: Answer
     columns: Mapping[str, str]
     status: str = SUBMITTED
     facts: Mapping[str, str] = field(default_factory=dict)
+    market: str = ""
 
     def __post_init__(self) -> None:
         a = self.answer
@@ -33,7 +41,9 @@ class Assignment:
 
     @property
     def seconds(self) -> int | None:
-        """How long it took: from accepting to submitting, or as the market says."""
+        """How long it took: from accepting to submitting, or as the market says; not known of simulated workers."""
+        if is_simulated(self.answer.worker):
+            return None
         accepted, submitted = self.answer.accepted, self.answer.submitted
         if accepted is not None and submitted is not None and submitted >= accepted:
             return submitted - accepted
@@ -65,7 +75,10 @@ class ControlAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """An assignment as it was understood."""
+    """An assignment as it was understood.
+
+    ``implied`` comparisons are those of systems that the page did not show because their text was another's.
+    """
 
     kind: Kind
     size: int
@@ -73,6 +86,7 @@ class Content:
     comparisons: tuple[Comparison, ...] = ()
     controls: tuple[ControlAnswer, ...] = ()
     unanswered: int = 0
+    implied: tuple[Comparison, ...] = ()
 
     def judgments(self) -> list[Judgment]:
         """The labels that are no controls; of two on one key the one further down the page."""
@@ -112,6 +126,7 @@ def _read_labels(assignment: Assignment, case: str) -> Content:
     span = _span(columns)
     labels: list[LabelAnswer] = []
     controls: list[ControlAnswer] = []
+    source = "simulation" if is_simulated(answer.worker) else "hit"
     for slot in range(1, MAX_ALTERNATIVES + 1):
         phrase, given = columns.get(f"phrase_{slot}", ""), answer.fields.get(f"label_{slot}", "").strip()
         if not phrase:
@@ -119,7 +134,7 @@ def _read_labels(assignment: Assignment, case: str) -> Content:
         label = Label.parse(given or "NOT_SURE")
         expected = columns.get(f"control_{slot}", "")
         judgment = Judgment(
-            columns["segment"], span, phrase_key(phrase, case), label, answer.worker, answer.hit, "hit",
+            columns["segment"], span, phrase_key(phrase, case), label, answer.worker, answer.hit, source,
             answer.submitted, float(assignment.status != REJECTED),
         )  # fmt: skip
         labels.append(LabelAnswer(slot, judgment, bool(given), bool(expected)))
@@ -150,7 +165,10 @@ def _read_comparison(assignment: Assignment, case: str) -> Content:
 
 
 def _read_ranking(assignment: Assignment, case: str) -> Content:
-    """A ranking's comparisons; slots left blank are left out, and so is the pair that is a control."""
+    """A ranking's comparisons; slots left blank are left out, and so is the pair that is a control.
+
+    A system with the text of a slot has the slot's rank.
+    """
     columns, answer = assignment.columns, assignment.answer
     slots = [i for i in range(1, MAX_RANKED + 1) if columns.get(f"system_{i}") or columns.get(f"candidate_{i}")]
     ranks = {slot: rank for slot in slots if (rank := _rank(answer.fields.get(f"rank_{slot}", "")))}
@@ -159,13 +177,31 @@ def _read_ranking(assignment: Assignment, case: str) -> Content:
         columns["segment"], tuple(str(slot) if columns.get(f"system_{slot}") else "" for slot in ranks),
         tuple(ranks.values()), answer.worker, answer.submitted, answer.hit, answer.assignment,
     )  # fmt: skip
-    made = tuple(
-        replace(c, system_a=columns[f"system_{c.system_a}"], system_b=columns[f"system_{c.system_b}"])
-        for c in ranking.comparisons()
-        if {int(c.system_a), int(c.system_b)} != pair
-    )
+    groups = {str(slot): (columns.get(f"system_{slot}", ""), *same_systems(columns, slot)) for slot in slots}
+    made: list[Comparison] = []
+    implied: list[Comparison] = []
+    for c in ranking.comparisons():
+        if {int(c.system_a), int(c.system_b)} == pair:
+            continue
+        shown, *rest = product(groups[c.system_a], groups[c.system_b])
+        made.append(replace(c, system_a=shown[0], system_b=shown[1]))
+        implied += [replace(c, system_a=a, system_b=b) for a, b in rest]
     blank = len(slots) - len(ranks)
-    return Content(Kind.RANKING, len(slots), comparisons=made, controls=controls, unanswered=blank)
+    return Content(
+        Kind.RANKING, len(slots), comparisons=tuple(made), controls=controls, unanswered=blank, implied=tuple(implied)
+    )
+
+
+def same_systems(columns: Mapping[str, str], slot: int) -> list[str]:
+    """The systems whose text is that of a ranking's slot, by its column ``same_1`` …, a JSON list."""
+    given = columns.get(f"same_{slot}", "")
+    try:
+        names = json.loads(given) if given else []
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+        raise FormatError(f'expected a list of systems like ["x", "y"] in column same_{slot}, found {given!r}')
+    return names
 
 
 def _rank(text: str) -> int | None:

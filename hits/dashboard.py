@@ -12,6 +12,7 @@ from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
 from hits.dashboard_figures import figures, sparkline
+from hits.market_batches import kept_batches
 from hits.serve_security import same
 from hits.serve_settings import Served
 from hits.store_people import token_hash
@@ -68,8 +69,7 @@ class Dashboard:
             raise PageError(403, "error_link")
 
     def _batches(self) -> list[Path]:
-        beside = sorted(path.parent for path in (self.market.folder / "batches").glob("*/batch.toml"))
-        return [*dict.fromkeys([*beside, *self.market.options.batches])]
+        return [*dict.fromkeys([*kept_batches(self.market.folder), *self.market.options.batches])]
 
     def _page(self, template: str, values: Mapping[str, object]) -> str:
         csrf = self.market.seals.form_token(WHO)

@@ -7,22 +7,22 @@ import json
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import lru_cache
 from math import nan
 from pathlib import Path
 
-from hits.agreement import Agreement, agreement
-from hits.batch_reader import BATCH_CSV, BATCH_TOML, read_batch
 from hits.content import Assignment, Content, ControlAnswer, understand
+from hits.market_batches import read_kept
 from hits.quality import Effort, Reply, reports
 from hits.records import Answer, Choice, parse_annotation
+from hits.simulated import is_simulated
 from hits.store import Store
 from hits.store_records import Worker, dollars
 from hits.store_review import Overview
 from hits.verdicts import Limits, Verdict, WorkerReport
+from rypt.agreement import Agreement, agreement
 from rypt.text import FormatError, RyptError
 
 ANSWER_FIELD = re.compile(r"label_[0-9]{1,2}|choice|rank_[0-9]")
@@ -160,17 +160,11 @@ def known_items(folders: Iterable[Path]) -> tuple[dict[tuple[str, str], Mapping[
     notes = []
     for folder in folders:
         try:
-            changed = max((folder / name).stat().st_mtime_ns for name in (BATCH_TOML, BATCH_CSV))
-            items.update(_items(folder, changed))
+            batch, found = read_kept(folder)
+            items.update({(batch.settings.id, name): item.columns for name, item in found.items()})
         except (RyptError, OSError) as error:
             notes.append(f"A batch is not used for controls: {error}")
     return items, notes
-
-
-@lru_cache(maxsize=64)
-def _items(folder: Path, changed: int) -> dict[tuple[str, str], Mapping[str, str]]:
-    batch = read_batch(folder)
-    return {(batch.settings.id, item.id): item.columns for item in batch.items}
 
 
 def read_progress(db: sqlite3.Connection, now: int) -> list[Progress]:
@@ -196,7 +190,8 @@ def read_work(db: sqlite3.Connection, items: Items, now: int) -> Work:
         replies = plain_replies(answer) if content is None else content_replies(content)
         asked = max(len(replies), 1) if content is None else content.size
         work.replies += replies
-        work.efforts.append(Effort(answer.worker, row["submitted"] - row["accepted"], asked))
+        took = None if is_simulated(answer.worker) else row["submitted"] - row["accepted"]
+        work.efforts.append(Effort(answer.worker, took, asked))
         work.waiting[answer.worker] += row["status"] == "submitted"
         work.last_hour += asked if row["submitted"] > now - 3600 else 0
         for control in content.controls if content else ():
@@ -257,13 +252,15 @@ def share_of_equal_pairs(triples: Iterable[tuple[tuple[str, ...], str, str]]) ->
     return equal / pairs if pairs else nan
 
 
-def to_look_at(progress: Iterable[Progress], rows: Iterable[WorkerRow], requests: int) -> list[str]:
+def to_look_at(progress: Iterable[Progress], rows: Sequence[WorkerRow], requests: int) -> list[str]:
     """Sentences about what needs the requester."""
     found = [
         f"{part.title}: {part.expired} hits expired before all their places were taken."
         for part in progress
         if part.expired
     ]
+    if simulated := sum(is_simulated(row.worker.id) for row in rows):
+        found.append(f"{simulated} workers are simulated: what they say is nobody's judgment.")
     found += [
         f"{row.worker.name}: {'; '.join(row.report.reasons)}."
         for row in rows

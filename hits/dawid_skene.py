@@ -1,6 +1,6 @@
 """Several answers to a question made one: by majority, or weighing workers by how they err (Dawid and Skene 1979).
 
-Answers are triples (question, worker, answer) as in `hits.agreement`; where a worker answers a question twice the last
+Answers are triples (question, worker, answer) as in `rypt.agreement`; where a worker answers a question twice the last
 answer counts.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hits.agreement import by_question
+from rypt.agreement import by_question
 from rypt.records import Label
 
 Floats = NDArray[np.float64]
@@ -78,6 +78,7 @@ def dawid_skene(
     answers: Iterable[tuple[Key, Key, Label]],
     *,
     smoothing: float = SMOOTHING,
+    trust: float = 0.0,
     tolerance: float = TOLERANCE,
     max_rounds: int = MAX_ROUNDS,
 ) -> Consensus:
@@ -87,9 +88,14 @@ def dawid_skene(
     From posteriors, which start as the shares of the votes, each round takes the prior (their mean) and the tables
     (expected counts plus ``smoothing`` in every cell, so that nothing is impossible after a few answers), and from
     these new posteriors, in logarithms. It ends when no posterior moves by more than ``tolerance``.
+
+    ``trust`` adds so many right answers to each label of each worker's table, which otherwise comes from the questions
+    that somebody else answered, too: on others there is nothing to compare with, and without trust such answers drift
+    to whatever label is frequent.
     """
     if smoothing <= 0:
         raise ValueError("smoothing must be more than 0: a zero in a table is for ever")
+    pseudo = np.full((len(Label), len(Label)), smoothing) + trust * np.eye(len(Label))
     units = by_question(answers)
     questions = tuple(units)
     workers = tuple(dict.fromkeys(worker for given in units.values() for worker in given))
@@ -103,8 +109,10 @@ def dawid_skene(
     np.add.at(posterior, (question, answer), 1.0)
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1.0)
     confusion, prior, change, rounds = np.zeros((shape[1], shape[2], shape[2])), np.zeros(shape[2]), np.inf, 0
+    compared = np.bincount(question, minlength=len(questions))[question] > (1 if trust else 0)
+    known = question[compared], worker[compared], answer[compared]
     while change > tolerance and rounds < max_rounds and questions:
-        confusion, prior = _tables(posterior, question, worker, answer, len(workers), smoothing)
+        confusion, prior = _tables(posterior, *known, len(workers), pseudo)
         new = _posteriors(confusion, prior, question, worker, answer, len(questions))
         change = float(np.abs(new - posterior).max())
         posterior = new
@@ -113,13 +121,13 @@ def dawid_skene(
 
 
 def _tables(
-    posterior: Floats, question: Ints, worker: Ints, answer: Ints, workers: int, smoothing: float
+    posterior: Floats, question: Ints, worker: Ints, answer: Ints, workers: int, pseudo: Floats
 ) -> tuple[Floats, Floats]:
     """Confusions and prior that fit the posteriors."""
     size = posterior.shape[1]
     cell = worker * size + answer
     counts = [np.bincount(cell, weights=posterior[question, true], minlength=workers * size) for true in range(size)]
-    expected = np.stack([count.reshape(workers, size) for count in counts], axis=1) + smoothing
+    expected = np.stack([count.reshape(workers, size) for count in counts], axis=1) + pseudo
     confusion = np.asarray(expected / expected.sum(axis=2, keepdims=True), dtype=np.float64)
     prior = np.maximum(posterior.mean(axis=0), TINY)
     return confusion, np.asarray(prior / prior.sum(), dtype=np.float64)

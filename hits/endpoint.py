@@ -9,7 +9,7 @@ import logging
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -63,15 +63,21 @@ class Endpoint:
         method: str = "POST",
         path: str = "/",
         query: str = "",
+        connection: str = "",
     ) -> Response:
-        """Verify, check and perform one call; ``path`` is the whole path that the client signed."""
+        """Verify, check and perform one call; ``path`` is the whole path that the client signed.
+
+        ``connection`` names the one by which the request came; leave it out where several clients may share one.
+        """
         request_id = str(uuid.uuid4())
-        request = SignedRequest({name.lower(): value for name, value in headers.items()}, body, method, path, query)
+        lower = {name.lower(): value for name, value in headers.items()}
+        request = SignedRequest(lower, body, method, path, query, connection)
         try:
             return self._response(200, self._result(request, now, request_id), request_id)
         except WireError as error:
             found = {"__type": error.kind, "message": error.message}
-            return self._response(error.status, _json(found), request_id)
+            response = self._response(error.status, _json(found), request_id)
+            return replace(response, headers={**response.headers, **error.headers})
         except RefusedError as error:
             found = {"__type": "RequestError", "Message": error.message, "TurkErrorCode": error.code}
             return self._response(400, _json(found), request_id)
@@ -91,7 +97,7 @@ class Endpoint:
             raise WireError("RequestEntityTooLargeException", f"expected at most {MAX_BODY_BYTES:,} bytes", 413)
         if request.method != "POST":
             raise WireError("UnknownOperationException", "expected POST", 405)
-        verify(request, self.keys, now, self.store.note_signature)
+        verify(request, self.keys, now, self.store.note_use)
         operation = self.protocol.operation(request.headers.get("x-amz-target", ""))
         if not re.match(r"application/x-amz-json-1\.[01]\s*(;|$)", request.headers.get("content-type", "")):
             raise WireError("UnsupportedMediaTypeException", f"expected the Content-Type {CONTENT_TYPE}", 415)
@@ -131,11 +137,17 @@ def wsgi_app(endpoint: Endpoint, clock: Callable[[], float]) -> "WSGIApplication
                 method=environ["REQUEST_METHOD"],
                 path=path,
                 query=environ.get("QUERY_STRING", ""),
+                connection=connection_of(environ),
             )
         start_response(f"{response.status} {HTTPStatus(response.status).phrase}", list(response.headers.items()))
         return [response.body]
 
     return app
+
+
+def connection_of(environ: "WSGIEnvironment") -> str:
+    """The client's end of the connection, empty where the server does not tell."""
+    return f"{environ.get('REMOTE_ADDR', '')}:{environ['REMOTE_PORT']}" if environ.get("REMOTE_PORT") else ""
 
 
 def _json(value: Mapping[str, Any]) -> bytes:

@@ -1,8 +1,8 @@
 """The template of a batch: the layout of its kind, with the texts of one interface language put in.
 
-Layouts (``templates/label.html``, …) have ``{{name}}`` for texts, which are put in when a batch is made, and
-``${column}`` for what changes from item to item, which stays. Texts come from ``templates/instructions.LANGUAGE.toml``
-or from a file of the user's own with the same names.
+The layout (``templates/page.html`` around what a kind asks, ``templates/label.html``, …) has ``{{name}}`` for texts,
+which are put in when a batch is made, and ``${column}`` for what changes from item to item, which stays. Texts come
+from ``templates/instructions.LANGUAGE.toml`` or from a file of the user's own with the same names.
 """
 
 import html
@@ -63,7 +63,9 @@ def read_interface(interface: str, kind: Kind, source_language: str = "", target
 
 def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: bool) -> str:
     """The template of a batch whose items have at most so many alternatives or ranked candidates."""
-    layout = _bundled(f"{kind}.html")
+    note = '<p class="hint">{{reference_hint}}</p>\n' if kind is Kind.LABEL else ""  # only there a part is highlighted
+    layout = _bundled("page.html").replace("{{kind}}", kind).replace("{{reference_note}}", note)
+    layout = layout.replace("{{asked}}", _bundled(f"{kind}.html"))
     layout = _REFERENCE.sub(lambda found: found[1] if reference else "", layout)
     layout = _EACH.sub(lambda found: "".join(found[1].replace("{{n}}", str(n + 1)) for n in range(slots)), layout)
     put_in = {name: _escaped(text) for name, text in interface.texts.items()}
@@ -72,6 +74,15 @@ def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: b
     put_in["style"] = _bundled("hit.css")
     put_in["script"] = _bundled("hit.js")
     return _TEXT.sub(lambda found: put_in[found[1]], layout)
+
+
+def language_name(language: str, interface: str = "en") -> str:
+    """A language's name in one of the languages of the instructions, or its code where the name is not known.
+
+    >>> language_name("pt-BR"), language_name("de", "de"), language_name("xx")
+    ('Portuguese', 'Deutsch', 'xx')
+    """
+    return str(_read_tables(interface)[1]["languages"].get(_base(language), language))
 
 
 def _bundled(name: str) -> str:

@@ -1,8 +1,8 @@
-"""``rypt hits publish``, ``collect``, ``review``, ``bonus``, ``block``, ``expire``, ``serve``, ``invite``."""
+"""``rypt hits publish``, ``collect``, ``review``, ``bonus``, ``block``, ``unblock``, ``expire``, ``serve``, …"""
 
 import json
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -23,16 +23,21 @@ def publish(
 ) -> None:
     """Put a BATCH on the market; run again, it only adds what is missing."""
     from hits.batch import read_batch
-    from hits.price import MTURK_FEES, NO_FEES
+    from hits.market_batches import keep_batch
+    from hits.price import fees_of
     from hits.price import price as priced
+    from hits.publish import check_unchanged
     from hits.publish import publish as put
 
     read = read_batch(batch)
     client = open_market(market, at, endpoint, production, quiet=quiet)
-    cost = priced(read, fees=MTURK_FEES if market == "mturk" else NO_FEES)
-    if not yes:
-        question = f"Publish {cost.hits} hits for ${cost.total:.2f} on {client.name}?"
-        click.confirm(question, abort=True, err=True)
+    there_already = check_unchanged(read, Path(batch), client).hits
+    left = replace(read, items=tuple(item for item in read.items if item.id not in there_already))
+    cost = priced(left, fees=fees_of(market))
+    if left.items and not yes:
+        click.confirm(f"Publish {cost.hits} hits for ${cost.total} on {client.name}?", abort=True, err=True)
+    if market == "local":
+        keep_batch(at, batch, read.settings.id)
     made, there = put(read, Path(batch), client, lambda items: progress(items, "publish", quiet=quiet))
     if as_json:
         click.echo(json.dumps({"published": made, "already": there, "cost": str(cost.total)}))
@@ -106,10 +111,14 @@ def bonus(
     production: bool, yes: bool,
 ) -> None:  # fmt: skip
     """Pay a WORKER a bonus of AMOUNT dollars for an ASSIGNMENT; asked twice, it is paid once."""
+    from hits.market import whole_cents
+
+    amount = whole_cents(amount)
     client = open_market(market, at, endpoint, production)
     if not yes:
-        click.confirm(f"Pay {worker} ${amount:.2f}?", abort=True, err=True)
-    client.bonus(worker, assignment, amount, reason)
+        click.confirm(f"Pay {worker} ${amount}?", abort=True, err=True)
+    paid = client.bonus(worker, assignment, amount, reason)
+    click.echo(f"${amount} {'paid' if paid else 'was paid before'} to {worker} for assignment {assignment}")
 
 
 @click.command()
@@ -119,6 +128,16 @@ def bonus(
 def block(worker: str, reason: str, market: str, at: str, endpoint: str | None, production: bool) -> None:
     """Keep a WORKER from further hits."""
     open_market(market, at, endpoint, production).block(worker, reason)
+    click.echo(f"{worker} is blocked")
+
+
+@click.command()
+@click.argument("worker")
+@market_options
+def unblock(worker: str, market: str, at: str, endpoint: str | None, production: bool) -> None:
+    """Let a blocked WORKER take hits again."""
+    open_market(market, at, endpoint, production).unblock(worker)
+    click.echo(f"{worker} is not blocked")
 
 
 @click.command()
@@ -152,7 +171,7 @@ def expire(batch: str, delete: bool, market: str, at: str, endpoint: str | None,
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
 @click.option("--url", default="", help="How others reach it, behind a reverse proxy.")
 @click.option("--proxy", is_flag=True, help="Trust the X-Forwarded headers of one reverse proxy.")
-@click.option("--batch", "batches", multiple=True, type=FOLDER, help="Whose controls the dashboard uses.")
+@click.option("--batch", "batches", multiple=True, type=FOLDER, help="Published from elsewhere: its controls.")
 @click.option("--completion-url", default="", help="Where a recruiting service wants its people back; {code} in it.")
 @click.option("--hits-each", type=click.IntRange(min=0), default=0, help="Hits until the completion code [all].")
 @JSON
@@ -181,29 +200,31 @@ def serve(
 @click.argument("names", nargs=-1)
 @click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
 @click.option("--bulk", type=click.Path(dir_okay=False), help="A file of names, one a line or the first CSV column.")
-@click.option("--country", help="Two letters, for hits that ask for it.")
+@click.option("--country", help="Where they live, two letters such as DE, for hits that ask for it.")
 @JSON
 def invite(names: tuple[str, ...], at: str, bulk: str | None, country: str | None, as_json: bool) -> None:
-    """Make an invitation link for each of NAMES."""
-    from hits.serve_settings import STORE_NAME, invitation_url, open_settings
+    """Make an invitation link for each of NAMES; their worker ids are told, too."""
+    from hits.serve_settings import STORE_NAME, invitation_url, served_settings
     from hits.store import Store
     from hits.store_records import Locale
 
     everybody = [*names, *(_read_names(bulk) if bulk else [])]
     if not everybody:
         raise click.UsageError("expected names, or --bulk FILE")
-    settings = open_settings(at)
-    base = settings.url or "http://127.0.0.1:8000/"
-    links = {}
+    if country is not None and not (len(country) == 2 and country.isascii() and country.isalpha()):
+        raise click.UsageError(f"--country {country}: expected two letters such as DE (ISO 3166)")
+    settings, place = served_settings(at), Locale(country.upper()) if country else None
     with Store(Path(at) / STORE_NAME) as store:
-        for name in everybody:
-            place = Locale(country.upper()) if country else None
-            links[name] = invitation_url(base, store.invite(name, int(time.time()), locale=place).token)
+        invited = [store.invite(name, int(time.time()), locale=place) for name in dict.fromkeys(everybody)]
+    people = [
+        {"name": one.worker.name, "worker": one.worker.id, "link": invitation_url(settings.url, one.token)}
+        for one in invited
+    ]
     if as_json:
-        click.echo(json.dumps(links, ensure_ascii=False))
+        click.echo(json.dumps(people, ensure_ascii=False))
         return
-    for name, link in links.items():
-        click.echo(f"{name}\t{link}")
+    for person in people:
+        click.echo("\t".join(person.values()))
 
 
 def _read_names(path: str) -> list[str]:

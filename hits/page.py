@@ -86,10 +86,10 @@ def item_question(batch: Batch, item: Item) -> str:
 
 
 def fit(batch: Batch) -> Batch:
-    """The batch with every page short enough: longer label items are split, what cannot be split is left out.
+    """The batch with every page short enough: longer items are split, what cannot be split is left out.
 
-    Each half keeps its alternatives' answers under their new numbers, and is named by the whole's id with ``a`` or
-    ``b`` behind it. The notes say what was done.
+    A ranking in two halves loses the comparisons between them. Each half keeps its alternatives' answers under their
+    new numbers, and is named by the whole's id with ``a`` or ``b`` behind it. The notes say what was done.
     """
     items: list[Item] = []
     notes = list(batch.notes)
@@ -100,7 +100,7 @@ def fit(batch: Batch) -> Batch:
         what = f"item {item.id}: its page takes {size:,} bytes, and a market takes {MAX_QUESTION_BYTES:,}"
         if size <= MAX_QUESTION_BYTES:
             items.append(item)
-        elif batch.settings.kind is Kind.LABEL and item.size > 1:
+        elif _can_be_split(batch.settings.kind, item):
             notes.append(f"{what}; it was split in two")
             waiting += reversed(split(item))
         else:
@@ -110,8 +110,15 @@ def fit(batch: Batch) -> Batch:
     return replace(batch, items=tuple(items), notes=tuple(notes))
 
 
+def _can_be_split(kind: Kind, item: Item) -> bool:
+    """Whether two halves make sense: each of a ranking needs two candidates, and a control both of its own."""
+    if kind is Kind.RANKING:
+        return item.size >= 4 and not item.columns.get("control")
+    return kind is Kind.LABEL and item.size > 1
+
+
 def split(item: Item) -> list[Item]:
-    """A label item in two, each with half of its alternatives."""
+    """A label item or a ranking in two, each with half of its alternatives or candidates."""
     half = (item.size + 1) // 2
     return [_part(item, "a", 1, half), _part(item, "b", half + 1, item.size)]
 

@@ -47,9 +47,18 @@ MTURK_FEES = Fees(share=Decimal("0.20"), many_share=Decimal("0.20"), many=10, mi
 NO_FEES = Fees(share=Decimal(0), many_share=Decimal(0), many=10, minimum=Decimal(0))
 
 
+def fees_of(market: str) -> Fees:
+    """What a market takes, by its name: ``local`` takes nothing, anything else what Mechanical Turk took."""
+    return NO_FEES if market == "local" else MTURK_FEES
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a batch costs in dollars and takes in hours of work, all assignments together."""
+    """What a batch costs in dollars and takes in hours of work, all assignments together.
+
+    ``rewards`` and ``fees`` are whole cents, so that they add up to the total as it is shown; what the fees of all
+    assignments have below a cent is rounded up once, at the end.
+    """
 
     hits: int
     assignments: int
@@ -84,15 +93,18 @@ class Price:
 def price(
     batch: Batch,
     *,
-    fees: Fees = MTURK_FEES,
+    fees: Fees = NO_FEES,
     assignments: int | None = None,
     seconds: Decimal | None = None,
     min_wage: Decimal = MIN_WAGE,
 ) -> Price:
-    """The price of a batch; ``seconds`` is the time one answer takes, measured, or else the kind's first guess."""
+    """The price of a batch; ``seconds`` is the time one answer takes, measured, or else the kind's first guess.
+
+    The local market, which takes no fees, is the default.
+    """
     each = assignments or batch.settings.assignments
     pace = seconds if seconds is not None else SECONDS[batch.settings.kind]
-    rewards = charged = Decimal(0)
+    rewards, charged = Decimal("0.00"), Decimal(0)
     answers = 0
     for item in batch.items:
         reward = batch.reward(item)
@@ -100,6 +112,7 @@ def price(
         charged += fees.fee(reward, each) * each
         answers += item.size * each
     hits = len(batch.items)
+    charged = charged.quantize(CENT, ROUND_UP)
     return Price(hits, hits * each, answers, rewards, charged, answers * pace / HOUR, min_wage)
 
 

@@ -21,14 +21,20 @@ def digest(item: Item) -> str:
     return sha256(json.dumps(sorted(item.columns.items())).encode()).hexdigest()[:16]
 
 
-def published(batch: Batch, folder: Path, market: Market) -> dict[str, str]:
-    """The hits of a batch, item → hit; where the ledger is lost, as the market finds them again."""
+def check_unchanged(batch: Batch, folder: Path, market: Market) -> Ledger:
+    """Refuse a batch of which an item was edited after it was published; its ledger, read."""
     ledger = ledger_of(folder, market)
-    hits = dict(ledger.read())
+    ledger.read()
     for item in batch.items:
         ledger.check(item.id, digest(item))
-    if not hits:
-        hits = market.find(batch.settings.id)
+    return ledger
+
+
+def published(batch: Batch, folder: Path, market: Market) -> dict[str, str]:
+    """The hits of a batch, item → hit; where the ledger lacks some, as the market finds them again."""
+    hits = dict(check_unchanged(batch, folder, market).hits)
+    if len(hits) < len(batch.items):
+        hits = market.find(batch.settings.id) | hits
     if not hits:
         raise RyptError(f"{folder}: nothing of this batch is published on {market.name}")
     return hits

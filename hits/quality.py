@@ -6,32 +6,23 @@ A verdict is advice: it looks for reasons against a worker and says them in word
 `hits.verdicts.Limits`.
 """
 
-import re
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from math import nan
 from statistics import median
 
 from hits.content import ControlAnswer
-from hits.price import MTURK_FEES, Fees
 from hits.records import Choice
 from hits.results import Results
 from hits.verdicts import Limits, Share, WorkerReport, judged
 from rypt.records import Label
 
-WORK = """
-    SELECT a.worker, h.id, h.kind, h.size, a.seconds,
-        (SELECT count(*) FROM label_answers AS l WHERE l.assignment = a.id AND l.label IS NOT NULL),
-        json_extract(h.facts, '$.Reward'), json_extract(h.facts, '$.MaxAssignments')
-    FROM assignments AS a JOIN hits AS h ON h.id = a.hit
-    WHERE a.status <> 'Rejected' AND (? IS NULL OR h.batch = ?) ORDER BY a.number
-"""
-LABELS = """
-    SELECT l.label, count(*) FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
-    JOIN hits AS h ON h.id = a.hit
-    WHERE a.status <> 'Rejected' AND NOT l.control AND (? IS NULL OR h.batch = ?) GROUP BY l.label
+IMPORTED = """
+    SELECT worker, segment, start, stop, phrase, label FROM judgments
+    WHERE source <> 'simulation' AND NOT (source = 'hit' AND origin IN (SELECT value FROM json_each(?)))
+    ORDER BY ifnull(time, 0), segment, start, stop, phrase, origin, repeat
 """
 
 
@@ -66,7 +57,10 @@ def worker_reports(results: Results, limits: Limits | None = None) -> list[Worke
 
 
 def read_replies(results: Results) -> list[Reply]:
-    """All answers in the order in which they came: labels (controls, too), and comparisons."""
+    """All answers in the order in which they came: labels (controls, too), comparisons, and judgments from files.
+
+    Simulated judgments are nobody's, and a comparison that follows from equal texts was not asked.
+    """
     labels = results.rows("""
         SELECT a.worker, l.segment, l.start, l.stop, l.phrase, l.label, l.control
         FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
@@ -75,11 +69,18 @@ def read_replies(results: Results) -> list[Reply]:
     compared = results.rows("""
         SELECT a.worker, c.segment, c.system_a, c.system_b, c.choice
         FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment
-        ORDER BY ifnull(a.submitted, 0), a.number, c.number
+        WHERE NOT c.implied ORDER BY ifnull(a.submitted, 0), a.number, c.number
     """)
     replies = [
         Reply(worker, (segment, f"{start}-{stop}", phrase), label, label, bool(control))
         for worker, segment, start, stop, phrase, label, control in labels
+    ]
+    hits = json.dumps([hit for (hit,) in results.rows("SELECT id FROM hits")])
+    with results.db.errors():
+        loaded = results.db.db.execute(IMPORTED, [hits]).fetchall()
+    replies += [
+        Reply(worker, (segment, f"{start}-{stop}", phrase), label, label)
+        for worker, segment, start, stop, phrase, label in loaded
     ]
     for worker, segment, a, b, choice in compared:
         meant = {Choice.A: a, Choice.B: b}.get(choice, choice)
@@ -223,86 +224,3 @@ def _typical(made: Iterable[WorkerReport], limits: Limits) -> float:
     """The median worker's agreement with the others, of workers with enough answers; NaN when there is none."""
     known = [report.agreement.value for report in made if report.agreement.of >= limits.answers]
     return median(known) if known else nan
-
-
-@dataclass(frozen=True, slots=True)
-class CampaignNumbers:
-    """What the paper reports of its collection (§4.2, §5); work that was rejected is left out.
-
-    ``labels`` are those of real questions; ``unanswered`` ones count as NOT SURE in the shares, as in the paper.
-    ``seconds_per_label`` and ``labels_per_hour`` are of all labels, controls included, for these take time, too.
-    ``cost`` is rewards, the market's fees and bonuses. What is not known is NaN or None.
-    """
-
-    hits: int
-    assignments: int
-    workers: int
-    alternatives_per_hit: float
-    labels: int
-    unanswered: int
-    yes: float
-    no: float
-    not_sure: float
-    hours: float
-    seconds_per_label: float
-    labels_per_hour: float
-    rewards: Decimal
-    fees: Decimal
-    bonuses: Decimal
-    cost: Decimal
-    cost_per_label: Decimal | None
-    wage: Decimal | None
-    comparisons: int
-    preferred: dict[str, int]
-
-
-def campaign_numbers(
-    results: Results, *, batch: str | None = None, fees: Fees = MTURK_FEES, bonuses: Iterable[Decimal] = ()
-) -> CampaignNumbers:
-    """The numbers of a batch, or of all; ``bonuses`` are the payments made besides the rewards."""
-    work = results.rows(WORK, [batch, batch])
-    sizes = {hit: size for _, hit, kind, size, *_ in work if kind == "label"}
-    labels = Counter(dict(results.rows(LABELS, [batch, batch])))
-    asked, unanswered = labels.total(), labels.pop(None, 0)
-    timed = [(row[4], row[5]) for row in work if row[2] == "label" and row[4] is not None and row[5]]
-    seconds, answers = sum(time for time, _ in timed), sum(count for _, count in timed)
-    hours = sum(row[4] or 0 for row in work) / 3600
-    rewards, charged = _spent(((row[6], row[7]) for row in work), fees)
-    paid = list(bonuses)
-    extra, charged = sum(paid, Decimal(0)), charged + sum(map(fees.bonus_fee, paid), Decimal(0))
-    hits = {row[1] for row in work}
-    compared = [c for c in results.comparisons() if c.hit in hits]
-    meant = ({Choice.A: c.system_a, Choice.B: c.system_b}.get(c.choice, "EQUAL") for c in compared)
-    return CampaignNumbers(
-        hits=len(hits),
-        assignments=len(work),
-        workers=len({row[0] for row in work}),
-        alternatives_per_hit=sum(sizes.values()) / len(sizes) if sizes else nan,
-        labels=asked - unanswered,
-        unanswered=unanswered,
-        yes=labels["YES"] / asked if asked else nan,
-        no=labels["NO"] / asked if asked else nan,
-        not_sure=(labels["NOT_SURE"] + unanswered) / asked if asked else nan,
-        hours=hours,
-        seconds_per_label=seconds / answers if answers else nan,
-        labels_per_hour=3600 * answers / seconds if seconds else nan,
-        rewards=rewards,
-        fees=charged,
-        bonuses=extra,
-        cost=rewards + charged + extra,
-        cost_per_label=(rewards + charged + extra) / (asked - unanswered) if asked > unanswered else None,
-        wage=(rewards + extra) / Decimal(hours) if hours else None,
-        comparisons=len(compared),
-        preferred=dict(Counter(meant).most_common()),
-    )
-
-
-def _spent(rewards: Iterable[tuple[str | None, str | None]], fees: Fees) -> tuple[Decimal, Decimal]:
-    """Rewards and fees of assignments, from what the market says of each: ``$0.05``, and of how many it is one."""
-    paid = charged = Decimal(0)
-    for reward, most in rewards:
-        if found := re.fullmatch(r"\$?([0-9]{1,7}(?:\.[0-9]{1,4})?)", (reward or "").strip()):
-            amount = Decimal(found[1])
-            paid += amount
-            charged += fees.fee(amount, int(most) if most and most.isdecimal() else 1)
-    return paid, charged

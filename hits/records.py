@@ -7,12 +7,13 @@ template names it, so no worker sees it:
 =========== =========================================================================================================
 label       ``item, segment, start, stop, size, phrase_1 … phrase_10, control_1 … control_10, control_kind_1 …``
 comparison  ``item, segment, system_a, system_b, candidate_a, candidate_b, control, control_kind``
-ranking     ``item, segment, size, system_1 … system_5, candidate_1 … candidate_5, control, control_kind``
+ranking     ``item, segment, size, system_1 … system_5, candidate_1 … candidate_5, same_1 … same_5, control, …``
 =========== =========================================================================================================
 
 A control column is empty, or it holds what a careful worker answers: a label; ``A``, ``B`` or ``EQUAL``; for a ranking
 JSON, ``{"better": [1, 4]}`` (slot 1 ranks before slot 4) or ``{"equal": [2, 5]}``. A side or slot whose system is
-empty was made for a control: it belongs to no system and never counts in a comparison.
+empty was made for a control: it belongs to no system and never counts in a comparison. ``same_1`` … is empty, or a
+JSON list of other systems whose text for the segment is that of the slot: they get its rank.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,9 @@ from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
 from enum import StrEnum
 from itertools import combinations
+from typing import Any
 
+from hits.qualifications import Qualifications
 from rypt.text import FormatError, RyptError
 
 MAX_ALTERNATIVES = 10
@@ -93,7 +96,10 @@ class RewardRule:
 
 @dataclass(frozen=True, slots=True)
 class BatchSettings:
-    """``batch.toml``: what is the same for all items of a batch. Times are in seconds."""
+    """``batch.toml``: what is the same for all items of a batch. Times are in seconds.
+
+    ``made`` holds what ``rypt hits make`` was told, so that the same batch can be made again; nothing reads it.
+    """
 
     id: str
     kind: Kind
@@ -111,6 +117,8 @@ class BatchSettings:
     target_language: str = ""
     interface: str = "en"
     created: str = ""
+    made: Mapping[str, Any] = field(default_factory=dict)
+    qualifications: Qualifications = field(default_factory=Qualifications)
 
     def __post_init__(self) -> None:
         for name, text, most in (
@@ -137,7 +145,10 @@ class BatchSettings:
 
 @dataclass(frozen=True, slots=True)
 class IdenticalPair:
-    """Two systems that gave the same text for a segment: a tie that nobody needs to be asked about."""
+    """Two systems that gave the same text for a segment: a tie that nobody needs to be asked about.
+
+    It counts as one when the batch's answers come in (`hits.results.Results.add_identical`).
+    """
 
     segment: str
     system_a: str

@@ -5,20 +5,20 @@
 A judgment's ``origin`` is its hit and its ``source`` is ``hit``; a worker does a hit once, so hit and worker name the
 assignment. Everything stays: a later answer of the same worker to the same question is what counts, by the views
 ``counted`` and ``counted_comparisons``. The judgments of rejected work have weight 0 and do not count. Controls never
-become judgments; their outcome is kept.
+become judgments; their outcome is kept. Systems with the same text for a segment are tied, and nobody is asked.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from hits.content import REJECTED, STATUSES, SUBMITTED, Assignment, Content, ControlAnswer, understand
-from hits.records import Answer, Choice, Comparison
-from hits.schema import prepare
+from hits.records import Answer, Choice, Comparison, IdenticalPair
+from hits.schema import SCRIPTS, applied, prepare
 from rypt.database import COLUMNS, KEEP_BOTH, JudgmentDatabase
-from rypt.records import Label, Span
 from rypt.text import FormatError, is_one_line
 
 HIT_FACTS = (
@@ -27,6 +27,16 @@ HIT_FACTS = (
     "LifetimeInSeconds",
 )  # fmt: skip
 INSERT_JUDGMENT = f"INSERT INTO judgments ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?) {KEEP_BOTH}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bonus:
+    """One payment besides the reward of an assignment."""
+
+    assignment: str
+    amount: Decimal
+    reason: str
+    time: int | None = None
 
 
 @dataclass(slots=True)
@@ -42,11 +52,15 @@ class Added:
 
 
 class Results:
-    """The hits, assignments, comparisons and controls in a judgment database; tables are made when missing."""
+    """The hits, assignments, comparisons and controls in a judgment database.
 
-    def __init__(self, db: JudgmentDatabase) -> None:
+    Tables are made when missing, and brought up to date, unless ``as_it_is``.
+    """
+
+    def __init__(self, db: JudgmentDatabase, *, as_it_is: bool = False) -> None:
         self.db = db
-        self.there = prepare(db)
+        self.there = applied(db) > 0 if as_it_is else prepare(db)
+        self.current = self.there and applied(db) == len(SCRIPTS)
         self._tokens: dict[str, int] = {}
 
     def add(self, assignments: Iterable[Assignment]) -> Added:
@@ -71,7 +85,7 @@ class Results:
         self._put_content(assignment.answer.assignment, content)
         added.assignments += 1
         added.judgments += len(judgments)
-        added.comparisons += len(content.comparisons)
+        added.comparisons += len(content.comparisons) + len(content.implied)
         added.controls += len(content.controls)
         added.unanswered += content.unanswered
 
@@ -87,6 +101,7 @@ class Results:
         hit, worker, fields = row
         if (hit, worker, _filled(json.loads(fields))) != (a.hit, a.worker, _filled(a.fields)):
             raise FormatError(f"assignment {a.assignment} is there with another hit, worker or answer")
+        self._update_hit(a.hit, assignment.facts)
         self._update(a.assignment, assignment.status, assignment.facts)
         return True
 
@@ -105,11 +120,21 @@ class Results:
         if row is not None:
             if _filled(json.loads(row[0])) != _filled(assignment.columns):
                 raise FormatError(f"hit {a.hit} is there with another item")
+            self._update_hit(a.hit, assignment.facts)
             return
         facts = {name: assignment.facts[name] for name in HIT_FACTS if assignment.facts.get(name)}
         item = a.item or assignment.columns.get("item", "")
-        values = (a.hit, a.batch, item, str(content.kind), content.size, _json(assignment.columns), _json(facts))
-        self._do("INSERT INTO hits VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", values)
+        market = assignment.market or ("local" if a.batch else "mturk")
+        texts = (_json(assignment.columns), _json(facts), market)
+        values = (a.hit, a.batch, item, str(content.kind), content.size, *texts)
+        self._do("INSERT INTO hits VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+
+    def _update_hit(self, hit: str, facts: Mapping[str, str]) -> None:
+        """What the market says of a hit may change: it expires, or more assignments are asked for."""
+        (known,) = self._one("SELECT facts FROM hits WHERE id = ?", hit)
+        newer = {name: facts[name] for name in HIT_FACTS if facts.get(name)}
+        if (merged := _json({**json.loads(known), **newer})) != known:
+            self._do("UPDATE hits SET facts = ? WHERE id = ?", (merged, hit))
 
     def _put_assignment(self, assignment: Assignment) -> None:
         a = assignment.answer
@@ -126,14 +151,47 @@ class Results:
             label = str(j.label) if a.answered else None
             values = (assignment, a.slot, j.segment, *j.span, j.phrase, label, a.control)
             self._do("INSERT INTO label_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
-        for number, c in enumerate(content.comparisons, start=1):
+        for number, c in enumerate((*content.comparisons, *content.implied), start=1):
             row = (assignment, number, c.segment, c.system_a, c.system_b, str(c.choice))
-            self._do("INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?)", row)
+            self._do("INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, number > len(content.comparisons)))
         for k in content.controls:
             self._do(
                 "INSERT INTO controls VALUES (?, ?, ?, ?, ?, ?)",
                 (assignment, k.slot, k.kind, k.expected, k.answer, k.passed),
             )
+
+    def add_identical(self, batch: str, pairs: Iterable[IdenticalPair], count: int) -> int:
+        """Let systems with the same text be tied, ``count`` times each, as often as others are asked; how many are new.
+
+        The ties of several batches on one segment are the same ties.
+        """
+        with self.db.writing():
+            return self.put_identical(batch, pairs, count)
+
+    def put_identical(self, batch: str, pairs: Iterable[IdenticalPair], count: int) -> int:
+        """The same inside a transaction."""
+        before = self._one("SELECT count(*) FROM identical")[0]
+        for pair in pairs:
+            values = (batch, pair.segment, *sorted((pair.system_a, pair.system_b)), count)
+            self._do("INSERT OR IGNORE INTO identical VALUES (?, ?, ?, ?, ?)", values)
+        return int(self._one("SELECT count(*) FROM identical")[0] - before)
+
+    def add_bonuses(self, payments: Iterable[tuple[str, Sequence[Bonus]]]) -> None:
+        """Assignments and all bonuses paid for each so far, in the order of payment; others stay as they are."""
+        given = list(payments)
+        if given:
+            with self.db.writing():
+                for assignment, paid in given:
+                    self.put_bonuses(assignment, paid)
+
+    def put_bonuses(self, assignment: str, paid: Sequence[Bonus]) -> None:
+        """The same inside a transaction; an assignment that is not here has none."""
+        if self._one("SELECT 1 FROM assignments WHERE id = ?", assignment) is None:
+            return
+        self._do("DELETE FROM bonuses WHERE assignment = ?", (assignment,))
+        for number, bonus in enumerate(paid, start=1):
+            values = (assignment, number, str(bonus.amount), bonus.reason, bonus.time)
+            self._do("INSERT INTO bonuses VALUES (?, ?, ?, ?, ?)", values)
 
     def set_status(self, assignment: str, status: str, facts: Mapping[str, str] | None = None) -> None:
         """Approve or reject: judgments of rejected work stay and do not count; an approval brings them back."""
@@ -158,7 +216,7 @@ class Results:
             for key in self.db.db.execute(keys, [assignment]).fetchall():
                 self._do(
                     "UPDATE judgments SET weight = ? WHERE segment = ? AND start = ? AND stop = ? AND phrase = ? "
-                    "AND worker = ? AND origin = ? AND source = 'hit'",
+                    "AND worker = ? AND origin = ? AND source IN ('hit', 'simulation')",
                     (float(status != REJECTED), *key, worker, hit),
                 )
 
@@ -172,15 +230,16 @@ class Results:
         where, values = ("WHERE h.batch = ?", [batch]) if batch is not None else ("", [])
         sql = f"""
             SELECT h.batch, h.item, h.id, a.id, a.worker, a.fields, a.accepted, a.submitted, h.columns, a.status,
-                h.facts, a.facts
+                h.facts, a.facts, {"h.market" if self.current else "''"}
             FROM assignments AS a JOIN hits AS h ON h.id = a.hit {where} ORDER BY a.number
         """
         with self.db.errors():
             for row in self.db.db.execute(sql, values) if self.there else ():
-                batch, item, hit, assignment, worker, fields, accepted, submitted, columns, status, facts, more = row
+                batch, item, hit, assignment, worker, fields, accepted, submitted, columns, status, *rest = row
+                facts, more, market = rest
                 answer = Answer(batch, item, hit, assignment, worker, json.loads(fields), accepted, submitted)
                 known = {**json.loads(facts), **json.loads(more)}
-                yield Assignment(answer, json.loads(columns), status, known)
+                yield Assignment(answer, json.loads(columns), status, known, market)
 
     def comparisons(self) -> list[Comparison]:
         """The comparisons that count: the last of each worker on two systems in a segment, of work not rejected."""
@@ -217,12 +276,10 @@ def _json(texts: Mapping[str, str]) -> str:
     return json.dumps(dict(texts), ensure_ascii=False)
 
 
-def counted_answers(db: JudgmentDatabase) -> list[tuple[tuple[str, Span, str], str, Label]]:
-    """The judgments that count as triples for `hits.agreement` and `hits.dawid_skene`, the earliest first."""
-    sql = f"""
-        SELECT segment, start, stop, phrase, worker, label FROM {db.counted}
-        ORDER BY ifnull(time, 0), segment, start, stop, phrase, worker, origin, label, repeat
-    """
+def known_workers(db: JudgmentDatabase) -> set[str]:
+    """Everybody who gave an answer that is in a database."""
     with db.errors():
-        rows = db.db.execute(sql).fetchall()
-    return [((segment, Span(start, stop), phrase), w, Label(label)) for segment, start, stop, phrase, w, label in rows]
+        found = {str(worker) for (worker,) in db.db.execute("SELECT DISTINCT worker FROM judgments")}
+        if prepare(db):
+            found |= {str(worker) for (worker,) in db.db.execute("SELECT DISTINCT worker FROM assignments")}
+    return found

@@ -1,186 +1,53 @@
-"""``rypt hits status``, ``workers``, ``import``, ``export``: what came back."""
+"""``rypt hits import``, ``export``, ``aggregate``: what came back, in files."""
 
 import json
-import time
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 import click
 
-from hits.shared_cli import CAMPAIGN, FOLDER, YES, market_options, open_campaign, open_market, open_results, plain
-from rypt.cli import JSON, QUIET, talk
+from hits.shared_cli import CAMPAIGN, FOLDER, open_campaign, open_results
+from rypt.cli import JSON, talk
 from rypt.text import open_output
-
-if TYPE_CHECKING:
-    from hits.market import BotoMarket
-    from hits.results import Results
-
-
-@click.command()
-@CAMPAIGN
-@click.option("--batch", type=FOLDER, help="Only this batch.")
-@JSON
-def status(campaign: str, batch: str | None, as_json: bool) -> None:
-    """Say how far the collection is: hits, labels an hour, cost, shares of labels, agreement."""
-    from hits.agreement import agreement
-    from hits.batch import read_batch
-    from hits.quality import campaign_numbers
-    from hits.results import counted_answers
-
-    read = read_batch(batch) if batch else None
-    with open_results(campaign) as results:
-        numbers = campaign_numbers(results, batch=read.settings.id if read else None)
-        found = agreement(counted_answers(results.db))
-    facts = {name: plain(value) for name, value in asdict(numbers).items()}
-    facts["agreement"] = {name: plain(value) for name, value in asdict(found).items()}
-    if read:
-        facts["of"] = {"hits": len(read.items), "assignments": len(read.items) * read.settings.assignments}
-    if as_json:
-        click.echo(json.dumps(facts))
-        return
-    for name, value in facts.items():
-        click.echo(f"{name.replace('_', ' '):22} {value if value is not None else '-'}")
-
-
-@click.command()
-@CAMPAIGN
-@click.option("--exclude", multiple=True, metavar="WORKER", help="Let a worker's judgments not count; they stay.")
-@click.option("--include", "included", multiple=True, metavar="WORKER", help="Let them count again.")
-@click.option("--reason", default="excluded by the requester", show_default=True)
-@click.option("--block", "blocked", multiple=True, metavar="WORKER", help="Exclude and keep from further hits.")
-@click.option("--bonus", metavar="SHARE", help="Pay good workers this share of their rewards: 20%.")
-@market_options
-@YES
-@JSON
-@QUIET
-def workers(
-    campaign: str, exclude: tuple[str, ...], included: tuple[str, ...], reason: str, blocked: tuple[str, ...],
-    bonus: str | None, market: str, at: str, endpoint: str | None, production: bool, yes: bool, as_json: bool,
-    quiet: bool,
-) -> None:  # fmt: skip
-    """Say how each worker does, with a verdict and its reason; and act on it."""
-    from hits.quality import worker_reports
-
-    now = int(time.time())
-    rate = _read_share(bonus) if bonus else None
-    if exclude or included or blocked:
-        with open_campaign(campaign).database(readonly=False) as db:
-            for worker in (*exclude, *blocked):
-                db.exclude(worker, reason, now)
-            for worker in included:
-                db.include(worker)
-    if blocked:
-        client = open_market(market, at, endpoint, production, quiet=quiet)
-        for worker in blocked:
-            client.block(worker, reason)
-    with open_results(campaign) as results:
-        found = worker_reports(results)
-        earned = _earned(results, found) if rate else {}
-    if rate is not None:
-        client = open_market(market, at, endpoint, production, quiet=quiet)
-        payments = _payments(client, earned, rate)
-        total = sum((amount for _, _, amount in payments), Decimal(0))
-        if payments and not yes:
-            click.confirm(f"Pay {len(payments)} bonuses, ${total:.2f} in all?", abort=True, err=True)
-        for worker, assignment, amount in payments:
-            client.bonus(worker, assignment, amount, f"{bonus} more for careful work")
-        talk(f"{len(payments)} bonuses paid, ${total:.2f}", quiet=quiet)
-    _tell_workers(found, as_json=as_json)
-
-
-def _read_share(text: str) -> Decimal:
-    try:
-        rate = Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        if not 0 < rate <= 10:
-            raise InvalidOperation
-    except InvalidOperation:
-        raise click.UsageError(f"--bonus {text}: expected a share such as 20%") from None
-    return rate
-
-
-def _earned(results: "Results", found: Iterable[Any]) -> dict[str, list[tuple[str, Decimal]]]:
-    """The assignments of each good worker and their rewards; few answers make nobody good."""
-    good = {
-        report.worker for report in found if report.verdict == "good" and not report.excluded and not report.reasons
-    }
-    earned: dict[str, list[tuple[str, Decimal]]] = {}
-    for assignment in results.assignments():
-        answer = assignment.answer
-        if answer.worker in good and assignment.status != "Rejected":
-            earned.setdefault(answer.worker, []).append((answer.assignment, _reward(assignment.facts)))
-    return earned
-
-
-def _payments(
-    client: "BotoMarket", earned: dict[str, list[tuple[str, Decimal]]], rate: Decimal
-) -> list[tuple[str, str, Decimal]]:
-    """For each worker one payment, with the last assignment: the share of all rewards, less what was paid before."""
-    from hits.records import CENT
-
-    payments = []
-    for worker, work in earned.items():
-        due = sum((reward for _, reward in work), Decimal(0)) * rate
-        due -= sum((client.paid(worker, assignment) for assignment, _ in work), Decimal(0))
-        if due.quantize(CENT) > 0:
-            payments.append((worker, work[-1][0], due.quantize(CENT)))
-    return payments
-
-
-def _reward(facts: Any) -> Decimal:
-    try:
-        return Decimal(str(facts.get("Reward", "0")).lstrip("$") or "0")
-    except InvalidOperation:
-        return Decimal(0)
-
-
-def _tell_workers(found: Sequence[Any], *, as_json: bool) -> None:
-    from tabulate import tabulate
-
-    if as_json:
-        rows = [
-            {
-                "worker": r.worker, "answers": r.answers, "assignments": r.assignments, "seconds": plain(r.seconds),
-                "shares": {name: plain(share) for name, share in r.shares.items()},
-                "controls": [r.controls.hits, r.controls.of], "agreement": [r.agreement.hits, r.agreement.of],
-                "repeats": [r.repeats.hits, r.repeats.of], "longest_run": r.longest_run, "excluded": r.excluded,
-                "verdict": str(r.verdict), "reasons": list(r.reasons),
-            }
-            for r in found
-        ]  # fmt: skip
-        click.echo(json.dumps(rows))
-        return
-    head = ("worker", "n", "s each", "YES/NO/?", "controls", "agree", "self", "verdict", "why")
-    lines = [
-        (
-            r.worker, r.answers, "-" if r.seconds != r.seconds else f"{r.seconds:.1f}", _shares(r.shares), r.controls,
-            r.agreement, r.repeats, "excluded" if r.excluded else str(r.verdict), "; ".join(r.reasons),
-        )
-        for r in found
-    ]  # fmt: skip
-    click.echo(tabulate([tuple(map(str, line)) for line in lines], head, disable_numparse=True))
-
-
-def _shares(shares: Any) -> str:
-    return "/".join(f"{100 * shares.get(name, 0):.0f}" for name in ("YES", "NO", "NOT_SURE"))
 
 
 @click.command("import")
 @click.argument("results_file", type=click.Path(), metavar="RESULTS.csv")
 @CAMPAIGN
+@click.option("--rename", multiple=True, metavar="THEIRS=OURS", help="Take a column of the file as one of ours: "
+              "Input.sentence=Input.segment.")  # fmt: skip
+@click.option("--batch", type=FOLDER, help="The batch that was published; it says what the rows mean.")
+@click.option("--market", type=click.Choice(["local", "mturk"]),
+              help="Where the work was done, for its fees [local for hits made by rypt, else mturk].")  # fmt: skip
 @JSON
-def import_(results_file: str, campaign: str, as_json: bool) -> None:
-    """Load a results CSV of the requester web site into a campaign."""
-    from hits.results_csv import import_results
+def import_(
+    results_file: str, campaign: str, rename: tuple[str, ...], batch: str | None, market: str | None, as_json: bool
+) -> None:
+    """Load a results CSV of the requester web site into a campaign, all of it or nothing.
 
+    A label row needs Input.segment, Input.start and Input.stop (or first and last, included), Input.phrase_1 … and
+    Answer.label_1 …; a comparison Input.system_a, Input.system_b and Answer.choice; a ranking Input.system_1 … and
+    Answer.rank_1 …. With --batch the Input columns may be missing but for Input.item.
+    """
+    from hits.batch import read_batch
+    from hits.results_import import import_results
+
+    names = dict(_renamed(text) for text in rename)
+    read = read_batch(batch) if batch else None
     with open_results(campaign, readonly=False) as results:
-        added = import_results(results, results_file)
+        added = import_results(results, results_file, rename=names, batch=read, market=market or "")
     if as_json:
         click.echo(json.dumps(asdict(added)))
     else:
         click.echo(f"{added.assignments} assignments added, {added.already} were there: {added.judgments} judgments, "
-                   f"{added.comparisons} comparisons")  # fmt: skip
+                   f"{added.comparisons} comparisons, {added.controls} controls, {added.unanswered} blank")  # fmt: skip
+
+
+def _renamed(text: str) -> tuple[str, str]:
+    theirs, equals, ours = text.partition("=")
+    if not theirs or not equals or not ours:
+        raise click.UsageError(f"--rename {text}: expected THEIRS=OURS")
+    return theirs, ours
 
 
 @click.command()
@@ -195,3 +62,34 @@ def export(campaign: str, batch: str | None, output: str) -> None:
     only = read_batch(batch).settings.id if batch else None
     with open_results(campaign) as results, open_output(output) as stream:
         export_results(results, stream, batch=only)
+
+
+@click.command()
+@click.argument("campaign", type=FOLDER)
+@click.option("--method", type=click.Choice(["majority", "dawid-skene"]), default="majority", show_default=True,
+              help="Every vote the same, or workers weighed by how they err.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "db"]), help="Instead of the file's ending.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), default="-", show_default=True,
+              help="A .jsonl or .csv file, or a new .db to score and tune with.")  # fmt: skip
+def aggregate(campaign: str, method: str, form: str | None, output: str) -> None:
+    """Make one label of all judgments of a phrase that count, with the probability of each label.
+
+    A tie is NOT_SURE. Excluded workers and rejected work do not count. `rypt score CAMPAIGN --database FILE.db` and
+    `rypt tune --metric "rypt(db=FILE.db)"` use the labels of a database written here instead of the single judgments.
+    """
+    from hits.aggregate import aggregated, write_aggregated, write_database
+
+    ending = Path(output.removesuffix(".gz")).suffix.removeprefix(".")
+    form = form or (ending if output != "-" and ending else "jsonl")
+    if form not in ("jsonl", "csv", "db"):
+        raise click.UsageError(f"expected a file .jsonl, .csv or .db, found {output} (or say --format)")
+    if form == "db" and output == "-":
+        raise click.UsageError("--format db needs --output FILE.db")
+    with open_campaign(campaign).database() as db:
+        found = aggregated(db, method)
+        if form == "db":
+            write_database(found, db, output, method)
+    if form != "db":
+        with open_output(output) as stream:
+            write_aggregated(found, stream, form, method)
+    talk(f"{len(found)} labels by {method}", quiet=output == "-")

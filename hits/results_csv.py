@@ -4,22 +4,22 @@ Columns: `SITE_COLUMNS`, then ``Input.*`` (the item's), ``Answer.*`` (the form's
 requester fills in. Every cell is in quotation marks. Times are read as the site wrote them (``Mon Sep 21 10:11:12 PDT
 2009``), in ISO 8601 or in seconds since 1970, and written in the site's form, in UTC.
 
-Cells of ``Answer.*`` are strangers' text, and spreadsheets take a cell that begins with ``= + - @`` or a tab or a line
-break for a formula. Such a cell is written with an apostrophe before it, and so is one that begins with apostrophes
-and then such a character; reading takes one apostrophe off both. So nothing is lost, and nothing is run. Other columns
-are written as they are.
+Cells are the text of strangers and of decoders, and spreadsheets take a cell that begins with ``= + - @`` or a tab or a
+line break for a formula. Such a cell, in whatever column, is written with an apostrophe before it, and so is one that
+begins with apostrophes and then such a character; reading takes one apostrophe off both. So nothing is lost, and
+nothing is run.
 """
 
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TextIO
 
 from hits.content import SUBMITTED, Assignment
 from hits.records import Answer, Batch, Item, parse_annotation
-from hits.results import Added, Results
+from hits.results import Results
 from rypt.text import FormatError, InputError, PathLike, open_binary_input
 
 SITE_COLUMNS = (
@@ -29,11 +29,12 @@ SITE_COLUMNS = (
     "SubmitTime", "AutoApprovalTime", "ApprovalTime", "RejectionTime", "RequesterFeedback", "WorkTimeInSeconds",
     "LifetimeApprovalRate", "Last30DaysApprovalRate", "Last7DaysApprovalRate",
 )  # fmt: skip
-NEEDED = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime")
+NEEDED_OF_BATCH = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime", "Answer.*")
+NEEDED = (*NEEDED_OF_BATCH, "Input.*")  # without a batch at hand, the rows say themselves what was asked
 OWN = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus")
 REVIEW = ("Approve", "Reject")
-FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
-QUOTED_FORMULA = re.compile(r"'+[=+\-@\t\r\n]")
+FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+QUOTED_FORMULA = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 SITE_TIME = re.compile(
@@ -115,22 +116,21 @@ def read_rows(
 ) -> Iterator[tuple[int, Row]]:
     """Rows with the number of the line they begin in; the first row gives the columns.
 
-    ``rename`` maps a file's own columns to ours (``Input.sentence`` → ``Input.segment``). A row that repeats an
-    assignment is left out when it is the same, refused when it is not.
+    ``needed`` columns that end in ``*`` are met by any that begin so. ``rename`` maps a file's own columns to ours
+    (``Input.sentence`` → ``Input.segment``). A row that repeats an assignment is refused.
     """
     records = _records(path)
     line, names = next(records, (1, []))
     header = _header(path, line, names, needed, rename or {})
-    seen: dict[str, tuple[int, int]] = {}
+    seen: dict[str, int] = {}
     for line, cells in records:
         if len(cells) != len(header):
             raise InputError(path, line, f"expected {len(header)} cells, found {len(cells)}")
         row = dict(zip(header, cells, strict=True))
-        first, same = seen.setdefault(row["AssignmentId"], (line, hash(tuple(cells))))
-        if same != hash(tuple(cells)):
-            raise InputError(path, line, f"assignment {row['AssignmentId']} is in line {first} with other cells")
-        if first == line:
-            yield line, {name: restore(text) if name.startswith("Answer.") else text for name, text in row.items()}
+        first = seen.setdefault(row["AssignmentId"], line)
+        if first != line:
+            raise InputError(path, line, f"assignment {row['AssignmentId']} is there already, in line {first}")
+        yield line, {name: restore(text) for name, text in row.items()}
 
 
 def _records(path: PathLike) -> Iterator[tuple[int, list[str]]]:
@@ -168,9 +168,11 @@ def _header(
     if missing := [name for name in rename if name not in names]:
         raise InputError(path, line, f"expected the columns to rename, {', '.join(missing)}")
     header = [rename.get(name, name) for name in names]
-    missing = [name for name in needed if name not in header]
-    for prefix in ("Input.", "Answer.") if needed is NEEDED else ():
-        missing += [] if any(name.startswith(prefix) for name in header) else [f"{prefix}*"]
+    missing = [
+        name
+        for name in needed
+        if not (any(given.startswith(name[:-1]) for given in header) if name.endswith("*") else name in header)
+    ]
     if missing:
         raise InputError(path, line, f"expected the columns of a results CSV; missing: {', '.join(missing)}")
     if twice := sorted({name for name in header if header.count(name) > 1}):
@@ -178,9 +180,11 @@ def _header(
     return header
 
 
-def read_assignments(path: PathLike, *, rename: Mapping[str, str] | None = None) -> Iterator[tuple[int, Assignment]]:
+def read_assignments(
+    path: PathLike, *, rename: Mapping[str, str] | None = None, needed: Sequence[str] = NEEDED
+) -> Iterator[tuple[int, Assignment]]:
     """Assignments with their lines. Columns that are no column of the site are not read."""
-    for line, row in read_rows(path, rename=rename):
+    for line, row in read_rows(path, rename=rename, needed=needed):
         try:
             assignment = _assignment(row)
         except FormatError as error:
@@ -198,25 +202,6 @@ def _assignment(row: Row) -> Assignment:
     )  # fmt: skip
     facts = {name: row[name] for name in SITE_COLUMNS if row.get(name) and name not in OWN}
     return Assignment(answer, columns, row["AssignmentStatus"].strip() or SUBMITTED, facts)
-
-
-def import_results(
-    results: Results, path: PathLike, *, rename: Mapping[str, str] | None = None, batch: str | None = None
-) -> Added:
-    """Add all assignments of a file in one transaction: a row that cannot be taken stops it, and nothing is changed.
-
-    ``batch`` names the batch of hits that do not say it themselves.
-    """
-    added = Added()
-    with results.db.writing():
-        for line, assignment in read_assignments(path, rename=rename):
-            if batch is not None and not assignment.answer.batch:
-                assignment = replace(assignment, answer=replace(assignment.answer, batch=batch))
-            try:
-                results.put(assignment, added)
-            except FormatError as error:
-                raise InputError(path, line, str(error)) from None
-    return added
 
 
 def export_results(results: Results, stream: TextIO, *, batch: str | None = None) -> int:
@@ -254,10 +239,7 @@ def write_rows(stream: TextIO, inputs: Sequence[str], answers: Sequence[str], ro
     count = 0
     for row in rows:
         count += 1
-        cells = (row.get(name, "") for name in header)
-        writer.writerow(
-            neutralize(cell) if name.startswith("Answer.") else cell for name, cell in zip(header, cells, strict=True)
-        )
+        writer.writerow(neutralize(row.get(name, "")) for name in header)
     return count
 
 

@@ -3,8 +3,10 @@
 ``hits``          one published item: its columns and what the market says of it (title, reward, …)
 ``assignments``   one hit done by one worker, as it came; never changed but for its status
 ``label_answers`` one alternative of an assignment: its key and the label given, controls included
-``comparisons``   two systems compared in an assignment
+``comparisons``   two systems compared in an assignment; ``implied`` where one was not shown, its text being another's
 ``controls``      the outcome of every control
+``bonuses``       what was paid for an assignment besides the reward
+``identical``     two systems with one text for a segment: a tie, ``count`` times, that nobody was asked about
 
 Which comparisons count is the view ``counted_comparisons``; for judgments that is the database's own ``counted``.
 """
@@ -87,7 +89,55 @@ SELECT segment, system_a, system_b, choice, worker, submitted AS time, hit, assi
 FROM given WHERE age = 1;
 """
 
-SCRIPTS = (TABLES,)
+COMPARISONS_WITH_TIES = """
+CREATE VIEW counted_comparisons AS
+WITH RECURSIVE given AS (
+    SELECT c.*, a.hit, a.worker, a.submitted, a.number AS arrival,
+        row_number() OVER (
+            PARTITION BY a.worker, c.segment, min(c.system_a, c.system_b), max(c.system_a, c.system_b)
+            ORDER BY ifnull(a.submitted, 0) DESC, a.hit DESC, a.id DESC, c.number DESC
+        ) AS age
+    FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment
+    WHERE a.status <> 'Rejected' AND a.worker NOT IN (SELECT worker FROM excluded_workers)
+),
+copies (n) AS (
+    SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < (SELECT max(count) FROM identical)
+)
+SELECT segment, system_a, system_b, choice, worker, submitted AS time, hit, assignment, arrival, number
+FROM given WHERE age = 1
+UNION ALL
+SELECT DISTINCT segment, system_a, system_b, 'EQUAL', 'identical-' || n, NULL, '', '', 0, n
+FROM identical JOIN copies ON n <= count;
+"""
+
+MARKETS_BONUSES_TIES = f"""
+ALTER TABLE hits ADD COLUMN market TEXT NOT NULL DEFAULT '';
+UPDATE hits SET market = CASE WHEN batch <> '' THEN 'local' ELSE 'mturk' END;
+ALTER TABLE comparisons ADD COLUMN implied INTEGER NOT NULL DEFAULT 0;
+
+CREATE TABLE bonuses (
+    assignment TEXT NOT NULL REFERENCES assignments (id),
+    number INTEGER NOT NULL,
+    amount TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    time INTEGER,
+    PRIMARY KEY (assignment, number)
+) WITHOUT ROWID;
+
+CREATE TABLE identical (
+    batch TEXT NOT NULL,
+    segment TEXT NOT NULL,
+    system_a TEXT NOT NULL,
+    system_b TEXT NOT NULL,
+    count INTEGER NOT NULL CHECK (count >= 1),
+    PRIMARY KEY (batch, segment, system_a, system_b)
+) WITHOUT ROWID;
+
+DROP VIEW counted_comparisons;
+{COMPARISONS_WITH_TIES}
+"""
+
+SCRIPTS = (TABLES, MARKETS_BONUSES_TIES)
 
 
 def applied(db: JudgmentDatabase) -> int:

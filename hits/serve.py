@@ -22,7 +22,8 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from hits.dashboard import Dashboard
-from hits.endpoint import Endpoint
+from hits.endpoint import Endpoint, connection_of
+from hits.serve_lock import only_server
 from hits.serve_security import MAX_BODY, Seals, security_headers
 from hits.serve_settings import STORE_NAME, Options, Served, Settings, open_settings, remember_url
 from hits.store import Store
@@ -90,6 +91,7 @@ def _seconds() -> int:
 
 def _add_own_routes(app: Flask, market: Served) -> None:
     endpoint = Endpoint(market.store, market.settings.keys)
+    direct = not (market.options.proxy or market.options.public_url)  # a proxy's connections are everybody's
     styles = (Path(app.root_path) / "templates" / "hit.css").read_bytes()
 
     def landing() -> str:
@@ -103,7 +105,7 @@ def _add_own_routes(app: Flask, market: Served) -> None:
             return Response(refused.body, refused.status, dict(refused.headers))
         answer = endpoint.answer(
             dict(request.headers), body, market.now(), path=f"{request.script_root}/",
-            query=request.query_string.decode("latin-1"),
+            query=request.query_string.decode("latin-1"), connection=connection_of(request.environ) if direct else "",
         )  # fmt: skip
         return Response(answer.body, answer.status, dict(answer.headers))
 
@@ -149,12 +151,14 @@ def _add_errors(app: Flask) -> None:
 
 
 def _refuse_broken_text() -> None:
-    """A form that is not UTF-8 came from no browser of ours."""
-    if request.mimetype == "application/x-www-form-urlencoded":
-        try:
+    """A form that is not UTF-8 came from no browser of ours; files, which need not be, are not taken."""
+    try:
+        if request.mimetype == "application/x-www-form-urlencoded":
             unquote_to_bytes(request.get_data()).decode("utf-8")
-        except UnicodeDecodeError:
-            raise PageError(400, "error_form") from None
+        elif request.mimetype == "multipart/form-data":
+            request.get_data().decode("utf-8")
+    except UnicodeDecodeError:
+        raise PageError(400, "error_form") from None
 
 
 def _protect(response: Response) -> Response:
@@ -191,30 +195,43 @@ def serve(
     folder: PathLike, host: str, port: int, ready: Callable[[Info], None], options: Options | None = None
 ) -> None:
     """Serve a folder until SIGTERM or SIGINT; port 0 takes a free one. ``ready`` is called once it listens."""
+    options = options or Options()
+    with only_server(folder) as say_url:
+        app = make_app(folder, options=options)
+        market: Served = app.extensions["market"]
+        try:
+            with _signals_as_interrupts():
+                _run(app, host, port, lambda url: _tell(market, url, say_url, ready))
+        except KeyboardInterrupt:
+            log.info("stopped before the first request")
+        finally:
+            market.store.close()
+
+
+def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> None:
+    """Serve an application until the process is told to stop; ``listening`` is called with its URL."""
     from waitress import create_server
 
+    options: Options = app.extensions["market"].options
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it tells of every request that waits for a thread
-    options = options or Options()
-    app = make_app(folder, options=options)
-    market: Served = app.extensions["market"]
     try:
         server = create_server(
             app, host=host, port=port, threads=THREADS, connection_limit=CONNECTIONS, channel_timeout=60,
             max_request_body_size=READ_AT_MOST, clear_untrusted_proxy_headers=not options.proxy, ident="rypt",
         )  # fmt: skip
     except OSError as error:
-        market.store.close()
         raise RyptError(f"cannot serve at {host}:{port}: {error.strerror or error}") from None
-    url = options.public_url or f"http://{_shown(host)}:{_port(server)}/"
     try:
-        with _signals_as_interrupts():
-            ready(market_info(url, remember_url(folder, market.settings, url)))
-            server.run()
-    except KeyboardInterrupt:
-        log.info("stopped before the first request")
+        listening(options.public_url or f"http://{_shown(host)}:{_port(server)}/")
+        server.run()
     finally:
         server.close()
-        market.store.close()
+
+
+def _tell(market: Served, url: str, say_url: Callable[[str], None], ready: Callable[[Info], None]) -> None:
+    settings = remember_url(market.folder, market.settings, url)
+    say_url(url)
+    ready(market_info(url, settings))
 
 
 def _shown(host: str) -> str:

@@ -133,6 +133,17 @@ def read_settings(folder: PathLike) -> Settings:
     return Settings(*(values[name] for name in names))
 
 
+def served_settings(folder: PathLike) -> Settings:
+    """The settings of a folder whose market was served, so that it is known how people reach it."""
+    start = f"start it first with `rypt hits serve {folder}`"
+    if not (Path(folder) / SETTINGS_NAME).exists():
+        raise RyptError(f"{folder}: there is no market here; {start}")
+    settings = read_settings(folder)
+    if not settings.url:
+        raise RyptError(f"{folder}: this market was never served; {start}")
+    return settings
+
+
 def remember_url(folder: PathLike, settings: Settings, url: str) -> Settings:
     """Keep how the market was last reached, for invitations made by another process."""
     path = Path(folder) / SETTINGS_NAME

@@ -70,30 +70,37 @@ def open_campaign(folder: str) -> "Campaign":
 
 @contextmanager
 def open_results(folder: str, *, readonly: bool = True) -> "Iterator[Results]":
-    """The results in a campaign's database."""
+    """The results in a campaign's database; tables of an older rypt are brought up to date first."""
     from hits.results import Results
 
-    with open_campaign(folder).database(readonly=readonly) as db:
+    campaign = open_campaign(folder)
+    if readonly:
+        with campaign.database() as db:
+            results = Results(db)
+            if results.current or not results.there:
+                yield results
+                return
+        with campaign.database(readonly=False) as db:
+            Results(db)
+    with campaign.database(readonly=readonly) as db:
         yield Results(db)
 
 
 def open_market(market: str, at: str, endpoint: str | None, production: bool, *, quiet: bool = False) -> "BotoMarket":
     """The market's client; our own is found by its folder."""
-    from hits.market import CLOSED, connect
+    from hits.market import CLOSED, connect, spends_money
 
     if market == "local":
         if endpoint or production:
             raise click.UsageError("--endpoint and --production are for --market mturk")
-        from hits.serve_settings import read_settings
+        from hits.serve_settings import served_settings
 
-        settings = read_settings(at)
-        if not settings.url:
-            raise RyptError(f"{at}: this market was never served; start it with `rypt hits serve {at}`")
+        settings = served_settings(at)
         return connect(settings.url, settings.access_key, settings.secret_key, "local")
     if endpoint is None:
         raise click.UsageError("--market mturk needs --endpoint URL")
     talk(CLOSED, quiet=quiet)
-    if "sandbox" not in endpoint and "127.0.0.1" not in endpoint and "localhost" not in endpoint and not production:
+    if spends_money(endpoint) and not production:
         raise RyptError(f"{endpoint} is no sandbox: say --production if it is meant")
     return connect(endpoint, None, None, "mturk")
 
@@ -101,7 +108,7 @@ def open_market(market: str, at: str, endpoint: str | None, production: bool, *,
 def plain(value: Any) -> Any:
     """A value as JSON has it: money as text, what is not known as null."""
     if isinstance(value, Decimal):
-        return str(round(value, 4))
+        return str(value if value == round(value, 2) and value.as_tuple().exponent == -2 else round(value, 4))
     if isinstance(value, float):
         return None if value != value else round(value, 4)
     return value

@@ -2,6 +2,11 @@
 
 The signature covers method, path, query, the signed headers and the body: whoever changes one of them, or does not
 know the secret key, cannot make it. Amazon's description: "Signature Version 4 signing process".
+
+A signature is good once. Its time counts whole seconds and botocore signs nothing else that differs, so equal calls of
+one second, a retry among them, have equal signatures. What tells such calls from a replay is the connection: whoever
+overheard a request cannot send on the connection it came by. On any other connection an equal signature is refused; in
+its first moments with a code upon which clients sign again a little later, which is all that a replay cannot do.
 """
 
 import hashlib
@@ -24,7 +29,7 @@ AUTHORIZATION = re.compile(
     rf"{ALGORITHM} +Credential=([^,\s]{{1,300}}), *SignedHeaders=([a-z0-9;-]{{1,1000}}), *Signature=([0-9a-f]{{64}})"
 )
 
-NoteSignature = Callable[[str, str, int, int], bool]  # signature, attempt, when it expires, now → whether it is new
+AGAIN = 2  # seconds in which an equal signature may be a client's second call, or its second try
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +55,29 @@ class SignedRequest:
     method: str = "POST"
     path: str = "/"
     query: str = ""
+    connection: str = ""  # by which it came, where that is known: nobody else can send on it
+
+    @property
+    def attempt(self) -> str:
+        """What a client calls this try of this call; it is not signed."""
+        return " ".join(self.headers.get(name, "")[:64] for name in ("amz-sdk-invocation-id", "amz-sdk-request"))
 
 
-def verify(request: SignedRequest, keys: Keys, now: int, note: NoteSignature) -> None:
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One use of a signature: how it came, when, and until when the signature must be remembered."""
+
+    signature: str
+    connection: str
+    attempt: str
+    now: int
+    expires: int
+
+
+NoteUse = Callable[[Use], int | None]  # None, or when the signature was first used if this is a replay
+
+
+def verify(request: SignedRequest, keys: Keys, now: int, note: NoteUse) -> None:
     """Raise `WireError` unless the request was signed with the keys, within 15 minutes of now, and is no replay."""
     match = AUTHORIZATION.fullmatch(request.headers.get("authorization", "").strip())
     if not request.headers.get("authorization"):
@@ -73,11 +98,17 @@ def verify(request: SignedRequest, keys: Keys, now: int, note: NoteSignature) ->
     expected = _signature(keys.secret_key, scope, request.headers["x-amz-date"], _canonical(request, names))
     if not hmac.compare_digest(expected, match[3]):
         raise _wrong("the signature does not match the request; is the secret key right?")
-    attempt = (
-        f"{request.headers.get('amz-sdk-invocation-id', '')[:64]} {request.headers.get('amz-sdk-request', '')[:64]}"
-    )
-    if not note(expected, attempt, signed + SKEW, now):
-        raise _wrong("this signed request was sent before; a client signs each call anew")
+    first = note(Use(expected, request.connection, request.attempt, now, signed + SKEW))
+    if first is not None:
+        raise _replayed(now - first)
+
+
+def _replayed(seconds: int) -> WireError:
+    """Clients that may have made two equal calls are told to wait until their signature is another."""
+    message = "this signed request was sent before; sign each call anew, equal calls in different seconds"
+    if 0 <= seconds <= AGAIN:
+        return WireError("RequestThrottledException", message, 403, {"x-amz-retry-after": "1100"})
+    return _wrong(message)
 
 
 def _wrong(message: str) -> WireError:

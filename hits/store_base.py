@@ -57,15 +57,17 @@ class MarketFile:
             self._idle.append(connection)
 
     def _create_privately(self) -> None:
-        """Make the file readable by its owner only: it holds keys. SQLite gives its log the same mode."""
+        """Make the file readable by its owner only: it holds keys. SQLite gives its log the same mode.
+
+        A file that is there is left to SQLite: to open and close it here would end the locks that another connection
+        of this process holds on it.
+        """
         try:
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-            with open(self.path, "rb") as file:
-                head = file.read(16)
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            return
         except OSError as error:
             raise MarketFileError(self.path, error.strerror or str(error)) from None
-        if head and head != b"SQLite format 3\0":
-            raise MarketFileError(self.path, "expected a market file, found a file that is not SQLite")
 
     def _connect(self, synchronous: str = "FULL") -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -107,6 +109,9 @@ class MarketFile:
         except sqlite3.IntegrityError:
             raise
         except sqlite3.Error as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+                message = "expected a market file, found a file that is not SQLite"
+                raise MarketFileError(self.path, message) from None
             raise MarketFileError(self.path, str(error)) from error
 
     @contextmanager

@@ -6,12 +6,13 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Collection
 
+from hits.signature import AGAIN, Use
+from hits.simulated import SIMULATED_ID, SIMULATED_NAME
 from hits.store_base import MarketFile
 from hits.store_records import Invitation, Locale, Message, RefusedError, Worker
 
 ID_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 WORKER_ROWS = "SELECT workers.*, blocks.reason AS blocked FROM workers LEFT JOIN blocks ON blocks.worker = workers.id"
-REPLAY_GRACE = 10  # seconds in which equal calls, signed in the same second, still arrive
 
 
 def new_id(first: str = "3", size: int = 30) -> str:
@@ -81,9 +82,10 @@ class People(MarketFile):
     def _worker_of(db: sqlite3.Connection, source: str, external_id: str, name: str, now: int) -> str:
         if not external_id.strip() or len(external_id) > 200:
             raise RefusedError("AWS.ParameterValidationFailed", "expected a name of 1 to 200 characters")
+        made = new_id(SIMULATED_ID, 18) if name.startswith(SIMULATED_NAME) else new_id("A", 14)
         db.execute(
             "INSERT OR IGNORE INTO workers (id, name, source, external_id, created) VALUES (?, ?, ?, ?, ?)",
-            [new_id("A", 14), name, source, external_id, now],
+            [made, name, source, external_id, now],
         )
         found = db.execute("SELECT id FROM workers WHERE source = ? AND external_id = ?", [source, external_id])
         return str(found.fetchone()[0])
@@ -178,22 +180,27 @@ class People(MarketFile):
             db.execute("INSERT OR IGNORE INTO settings VALUES (?, ?)", [name, make()])
             return str(db.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchone()[0])
 
-    def note_signature(self, signature: str, attempt: str, expires: int, now: int) -> bool:
-        """Remember a signature until it would be too old anyway; False when this one was used before.
+    def note_use(self, use: Use) -> int | None:
+        """Remember that a signature was used, until it would be too old anyway; when first, if this is a replay.
 
-        A client that makes equal calls in one second signs them equally. They differ in ``attempt`` (the ids that
-        the client gives to a call and to its tries, which are not signed), and they arrive together: an equal
-        signature with a new attempt is taken only for a few seconds after the first.
+        Equal calls of one second come with equal signatures. They are none if they come by the connection of the
+        first, at once, and under a name of their own.
         """
         with self.noting() as db:
-            db.execute("DELETE FROM signatures WHERE expires < ?", [now])
-            first = db.execute("SELECT min(seen) FROM signatures WHERE signature = ?", [signature]).fetchone()[0]
-            if first is not None and not first <= now <= first + REPLAY_GRACE:
-                return False
+            db.execute("DELETE FROM signatures WHERE expires < ?", [use.now])
+            row = db.execute(
+                "SELECT connection, seen FROM signatures WHERE signature = ? ORDER BY seen LIMIT 1", [use.signature]
+            ).fetchone()
+            if row is not None:
+                same = use.connection != "" and use.connection == row["connection"]
+                if not (same and row["seen"] <= use.now <= row["seen"] + AGAIN):
+                    return int(row["seen"])
             added = db.execute(
-                "INSERT OR IGNORE INTO signatures VALUES (?, ?, ?, ?)", [signature, attempt, now, expires]
+                "INSERT OR IGNORE INTO signatures (signature, attempt, seen, expires, connection)"
+                " VALUES (?, ?, ?, ?, ?)",
+                [use.signature, use.attempt, use.now, use.expires, use.connection],
             )
-            return added.rowcount == 1
+            return None if added.rowcount else int(row["seen"])
 
 
 def leave_message(db: sqlite3.Connection, worker: str, subject: str, text: str, now: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from hits.answer_key import score_test
 from hits.store_base import MarketFile
-from hits.store_hits import read_properties
+from hits.store_hits import FREE, read_properties
 from hits.store_people import find_worker, new_id
 from hits.store_qualifications import find_qualification_type, find_request, give, own_type, read_request, read_type
 from hits.store_records import QualificationRequest, QualificationType, RefusedError, Worker
@@ -32,7 +32,7 @@ class QualificationRequests(MarketFile):
             person = find_worker(db, worker)
             rows = db.execute(
                 "SELECT * FROM hit_types WHERE EXISTS (SELECT 1 FROM hits WHERE hit_type = hit_types.id"
-                " AND disposed IS NULL AND max_assignments - pending - submitted - completed > 0 AND expiration > ?)",
+                f" AND disposed IS NULL AND {FREE} > 0 AND expiration > ?)",
                 [now],
             ).fetchall()
             lacking: dict[str, None] = {}

@@ -269,4 +269,6 @@ QUALIFICATIONS = (
     "CREATE INDEX requests_of_worker ON qualification_requests (worker, type, number)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS),)
+CONNECTIONS = ("ALTER TABLE signatures ADD COLUMN connection TEXT NOT NULL DEFAULT ''",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS)

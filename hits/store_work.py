@@ -36,6 +36,7 @@ MINE = """
     SELECT 1 FROM assignments AS a
     WHERE a.worker = :worker AND a.hit = hits.id AND a.status NOT IN ('returned', 'abandoned')
 """
+OPEN = f"hits.disposed IS NULL AND {FREE} > 0 AND hits.expiration > :now AND NOT EXISTS ({MINE})"
 TOUCHED = "SELECT 1 FROM assignments AS a WHERE a.worker = :worker AND a.hit = hits.id"
 GIVEN_UP = "SELECT hit FROM assignments WHERE worker = :worker AND status IN ('returned', 'abandoned')"
 
@@ -87,10 +88,7 @@ class Work(MarketFile):
             for row in db.execute("SELECT * FROM hit_types")
             if not worker.blocked and not unmet(db, worker, read_properties(row).requirements)
         ]
-        where = f"""
-            hits.disposed IS NULL AND {FREE} > 0 AND hits.expiration > :now
-            AND hits.hit_type IN (SELECT value FROM json_each(:types)) AND NOT EXISTS ({MINE})
-        """
+        where = f"{OPEN} AND hits.hit_type IN (SELECT value FROM json_each(:types))"
         return where, {"worker": worker.id, "types": json.dumps(types)}
 
     def may_preview(self, worker: str, hit: str, now: int) -> bool:

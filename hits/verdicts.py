@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import exp, isnan, log, nan, sqrt
+from math import exp, isnan, lgamma, log, nan, sqrt
 
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 
@@ -21,13 +21,14 @@ class Limits:
     """From where on something speaks against a worker.
 
     The paper's workers took 8.4 seconds a label, and the fastest careful one of its authors' pilot 2.3. Shares are
-    compared by the ends of their 95 % intervals (Wilson), so that few answers condemn nobody.
+    compared by the ends of their 95 % intervals (Wilson), controls by a binomial test: few answers condemn nobody.
     """
 
     answers: int = 20  # below, shares and agreement are not judged
     controls_look: float = 0.8  # look: a smaller share of at least ``controls`` is right
-    controls_bad: float = 0.7  # bad: surely a smaller share is right
-    controls: int = 5
+    controls_bad: float = 0.7  # bad: somebody who gets so many right would hardly ever do so badly
+    controls: int = 5  # below, controls are not judged
+    controls_chance: float = 0.01  # how improbable "hardly ever" is
     seconds_look: float = 2.0  # look: the median answer takes less
     seconds_bad: float = 1.0
     share_look: float = 0.85  # look: one answer so often, and others far less on the same questions
@@ -120,6 +121,17 @@ def improbability(share: Share, expected: float) -> float:
     return exp(-share.of * distance)
 
 
+def binomial_tail(share: Share, usual: float) -> float:
+    """The probability of so few or fewer, where ``usual`` is the share of each: Σ C(n, i) p^i (1 - p)^(n - i), i <= k.
+
+    >>> round(binomial_tail(Share(1, 5), 0.7), 5)
+    0.03078
+    """
+    n = share.of
+    ways = (lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) for i in range(share.hits + 1))
+    return sum(exp(way + i * log(usual) + (n - i) * log(1 - usual)) for i, way in enumerate(ways))
+
+
 def judged(report: WorkerReport, typical: float, limits: Limits) -> WorkerReport:
     """The report with its verdict: the worst of its reasons."""
     found = [
@@ -132,8 +144,12 @@ def judged(report: WorkerReport, typical: float, limits: Limits) -> WorkerReport
     found.sort(key=lambda reason: list(Verdict).index(reason[0]), reverse=True)
     if found:
         return replace(report, verdict=found[0][0], reasons=tuple(text for _, text in found))
-    few = report.answers < limits.answers
-    text = f"nothing against it, but only {report.answers} answers so far" if few else "nothing against it"
+    few = []
+    if report.answers < limits.answers:
+        few.append(f"{report.answers} answers")
+    if 0 < report.controls.of < limits.controls and report.controls.hits < report.controls.of:
+        few.append(f"{report.controls.of} controls ({report.controls.hits} right)")
+    text = f"nothing against it, but only {' and '.join(few)} so far" if few else "nothing against it"
     return replace(report, reasons=(text,))
 
 
@@ -142,12 +158,14 @@ Reason = tuple[Verdict, str]
 
 def _judge_controls(report: WorkerReport, limits: Limits) -> Reason | None:
     controls = report.controls
+    if controls.of < limits.controls or controls.value >= limits.controls_look:
+        return None
     text = f"{controls} controls right ({controls.value:.0%})"
-    if controls.of and controls.high < limits.controls_bad:
-        return Verdict.BAD, text
-    if controls.of >= limits.controls and controls.value < limits.controls_look:
-        return Verdict.LOOK, text
-    return None
+    chance = binomial_tail(controls, limits.controls_bad)
+    if chance < limits.controls_chance:
+        odds = "less than 0.01%" if chance < 1e-4 else f"{chance:.2%}"
+        return Verdict.BAD, f"{text}; so few have a chance of {odds} where {limits.controls_bad:.0%} is usual"
+    return Verdict.LOOK, text
 
 
 def _judge_speed(report: WorkerReport, limits: Limits) -> Reason | None:

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from hits.store_records import invalid
@@ -24,10 +25,13 @@ TEXT = re.compile("[^\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]*")
 
 
 class WireError(Exception):
-    """A request that is no legal call: what stands in the answer's ``__type``, the status, and one line."""
+    """A request that is no legal call: what stands in the answer's ``__type``, the status, one line, and headers."""
 
-    def __init__(self, kind: str, message: str, status: int = 400) -> None:
+    def __init__(
+        self, kind: str, message: str, status: int = 400, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         super().__init__(message)
+        self.headers = headers
         self.kind = kind
         self.message = message
         self.status = status

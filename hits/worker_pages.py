@@ -11,14 +11,16 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
+from hits.market_batches import market_language, page_in, words_in
 from hits.page import without_market_parts
 from hits.question_xml import Question, parse_question
 from hits.serve_security import security_headers
 from hits.serve_settings import Served
-from hits.store_records import Assignment, AssignmentStatus, Hit, RefusedError
+from hits.store_records import Assignment, AssignmentStatus, Hit, HitProperties, RefusedError
 from hits.worker_pages_form import form_page
 from hits.worker_pages_html import RESERVED, SafePage, UnansweredError, safe_page
-from hits.worker_pages_list import accept_next, open_groups, own_work
+from hits.worker_pages_list import Group, accept_next, open_groups, own_work
+from hits.worker_pages_needs import Closed, closed_groups, kind_words, needs_of
 from hits.worker_pages_tests import TestPages
 from hits.worker_pages_texts import PageError, bundled, consent_paragraphs
 from hits.worker_pages_visit import (
@@ -36,6 +38,7 @@ from hits.worker_pages_visit import (
 from rypt.text import FormatError
 
 Page = str | AnyResponse
+NEXT = "next"  # the one form whose token the frame of an external page is given
 
 
 class WorkerPages:
@@ -83,10 +86,13 @@ class WorkerPages:
         """Consent on the first visit, then what there is to do."""
         here, store = visit(self.market), self.market.store
         if here.worker.consented is None:
-            return here.page("consent.html", {"own": consent_paragraphs(self.market.folder, here.texts.language)})
+            languages = (here.texts.language, market_language(self.market.folder))
+            return here.page("consent.html", {"own": consent_paragraphs(self.market.folder, languages)})
         messages = store.messages(here.worker.id)[:20]
         full = here.finished()
         groups = [] if full else open_groups(store, here.worker.id, here.now)
+        closed = [] if full else closed_groups(store, here.worker.id, here.now, here.texts)
+        words = {group.hit_type: self._words(here, group.annotation, group) for group in groups}
         join = self.market.options.join
         code = join.completion_code or self.market.settings.completion_code
         finished = here.worker.source == JOIN_SOURCE and not groups and here.done() > 0
@@ -94,6 +100,10 @@ class WorkerPages:
             "home.html",
             {
                 "groups": groups,
+                "words": words,
+                "needs": {group.hit_type: needs_of(store, group.hit_type, here.texts, here.now) for group in groups},
+                "closed": [(self._words(here, group.annotation, group)[0], group.missing) for group in closed],
+                "kind_words": lambda kind: kind_words(kind.name, kind.description, here.texts),
                 "messages": messages,
                 "tests": [] if full else store.missing_qualifications(here.worker.id, here.now),
                 "code": code if finished else "",
@@ -115,7 +125,7 @@ class WorkerPages:
     def next(self) -> Page:
         """Accept the next hit of a type."""
         here = self._working()
-        here.check_form()
+        here.check_form(NEXT)
         return self._next(here, request.form.get("type", ""), "")
 
     def judge(self, assignment: str) -> Page:
@@ -125,6 +135,9 @@ class WorkerPages:
         if found.status is not AssignmentStatus.ACCEPTED:
             return redirect(local("/work"), 303)
         question, safe = read_question(hit.question, here.texts["test_send"])
+        translated = page_in(self.market.folder, hit.annotation, hit.question, here.texts.language)
+        if translated is not None:  # it has the same fields, under other words
+            safe = safe_page(without_market_parts(translated))
         if safe is None:
             return self._external(here, found, hit, question)
         hidden = {"csrf": here.csrf, "assignmentId": found.id}
@@ -132,12 +145,17 @@ class WorkerPages:
             "hit.html",
             {
                 "hit": hit,
+                "title": self._words(here, hit.annotation, hit.type.properties)[0],
                 "assignment": found,
                 "safe": safe,
                 "body": Markup(safe.with_form(local(f"/work/a/{found.id}"), hidden)),
                 "left": self._left(here),
             },
         )
+
+    def _words(self, here: Visit, annotation: str | None, of: Group | Closed | HitProperties) -> tuple[str, str]:
+        """Title and description in the worker's language, where they can be had in it."""
+        return words_in(self.market.folder, annotation, (of.title, of.description), here.texts.language)
 
     def _external(self, here: Visit, found: Assignment, hit: Hit, question: Question) -> Page:
         """A hit that is a page of another server, in a frame."""
@@ -151,8 +169,8 @@ class WorkerPages:
             }
         )
         parts = urlsplit(url)
-        sandbox = "allow-forms allow-scripts allow-popups"
-        if parts.netloc != request.host:  # one of our own would get at the worker's pages
+        sandbox = "allow-forms allow-scripts allow-popups allow-top-navigation-by-user-activation"
+        if not _is_ours(url):  # one of our own would get at the worker's pages
             sandbox += " allow-same-origin"
         page = here.page(
             "external.html",
@@ -204,10 +222,12 @@ class WorkerPages:
         found = store.assignment(request.form.get("assignmentId", ""), now)
         if WORKER_COOKIE in request.cookies and found.worker != holder:
             raise RefusedError("AssignmentDoesNotExist", "this assignment is another worker's")
-        if parse_question(store.hit(found.hit, now).question).url is None:
+        hit = store.hit(found.hit, now)
+        if (url := parse_question(hit.question).url) is None:
             raise PageError(400, "error_form")
         store.submit(found.id, found.worker, given, now)
-        return render_template("sent.html", t=page_texts(), csrf=self.market.seals.form_token(found.worker))
+        csrf = "" if _is_ours(url) else self.market.seals.form_token(f"{found.worker} {NEXT}")
+        return render_template("sent.html", t=page_texts(), csrf=csrf, hit_type=hit.type.id)
 
     def _left(self, here: Visit) -> int:
         """How many hits the worker may still accept."""
@@ -230,6 +250,11 @@ class WorkerPages:
         if following is None:
             return redirect(local(f"/work?said={said}" if said else "/work"), 303)
         return redirect(local(f"/work/a/{following}" + ("?said=sent_next" if said else "")), 303)
+
+
+def _is_ours(url: str) -> bool:
+    """Whether a requester's page is on our own host: in its frame it is nobody, and its forms come without cookies."""
+    return urlsplit(url).netloc == request.host
 
 
 @lru_cache(maxsize=256)

@@ -6,6 +6,7 @@ that it must not run code, reach other servers or leave its place. Scripts, styl
 our address and hidden fields. What the form asks for is noted, so that only answers to it are taken.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -41,6 +42,7 @@ INPUT_TYPES = _words("""
 """)
 FORM = "\0form\0"  # where the form begins; no page can hold it
 BUTTON = '<button type="submit">OK</button>'
+KEY = re.compile(r' data-key="([1-9])"')
 FORM_HOLDERS = ("input", "select", "textarea")
 
 
@@ -96,6 +98,11 @@ class SafePage:
     classes: str
     has_main: bool
     asked: Asked
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys that choose an answer, in order."""
+        return sorted(set(KEY.findall(self.body)))
 
     def with_form(self, action: str, hidden: Mapping[str, str]) -> str:
         """The inside, its form posting to ``action`` with these hidden fields."""

@@ -9,31 +9,27 @@ from hits.store_hits import find_hit, read_properties
 from hits.store_people import find_worker
 from hits.store_records import Assignment, Hit, RefusedError, dollars
 from hits.store_requirements import unmet
-from hits.store_work import find_assignment
+from hits.store_work import OPEN, TOUCHED, find_assignment
 
 TRIES = 20  # how many hits that others take at the same moment are tried before the worker is asked
-OPEN = """
-    FROM hits WHERE hits.disposed IS NULL
-    AND hits.max_assignments - hits.pending - hits.submitted - hits.completed > 0 AND hits.expiration > :now
-    AND NOT EXISTS (
-        SELECT 1 FROM assignments AS a
-        WHERE a.hit = hits.id AND a.worker = :worker AND a.status NOT IN ('returned', 'abandoned')
-    )
-"""  # the first conditions are those of the index of open hits
 COUNTS = f"""
-    SELECT types.*, open.count FROM hit_types AS types
-    JOIN (SELECT hit_type, count(*) AS count, min(number) AS first {OPEN} GROUP BY hit_type) AS open
+    SELECT types.*, open.count, (SELECT annotation FROM hits WHERE number = open.first) AS annotation
+    FROM hit_types AS types
+    JOIN (
+        SELECT hit_type, count(*) AS count, min(number) AS first FROM hits WHERE {OPEN} GROUP BY hit_type
+    ) AS open
     ON open.hit_type = types.id ORDER BY open.first
 """
 HELD = "SELECT id FROM assignments WHERE worker = ? AND status = 'accepted' ORDER BY number LIMIT 1"
-FRESH = "AND NOT EXISTS (SELECT 1 FROM assignments AS g WHERE g.hit = hits.id AND g.worker = :worker)"
+FRESH = f"AND NOT EXISTS ({TOUCHED})"
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Open hits of one type."""
+    """Open hits of one type; ``annotation`` is that of the first."""
 
     hit_type: str
+    annotation: str | None
     title: str
     description: str
     reward: Decimal
@@ -44,19 +40,25 @@ class Group:
 def open_groups(store: Store, worker: str, now: int) -> list[Group]:
     """The types with hits that the worker may accept now, the oldest first."""
     with store.reading(now) as db:
-        return [
-            Group(row["id"], row["title"], row["description"], dollars(row["reward"]), row["duration"], row["count"])
-            for row in _open_types(db, worker, now)
-        ]
+        return [_group(row) for row in _open_types(db, worker, now)]
+
+
+def _group(row: sqlite3.Row) -> Group:
+    words = (row["annotation"], row["title"], row["description"])
+    return Group(row["id"], *words, dollars(row["reward"]), row["duration"], row["count"])
+
+
+def open_types(db: sqlite3.Connection, worker: str, now: int) -> list[sqlite3.Row]:
+    """Types with free hits that the worker has not done, and how many; what they ask of workers is not looked at."""
+    if find_worker(db, worker).blocked is not None:
+        return []
+    return db.execute(COUNTS, {"worker": worker, "now": now}).fetchall()
 
 
 def _open_types(db: sqlite3.Connection, worker: str, now: int) -> list[sqlite3.Row]:
-    """Types with hits that are open to the worker, and how many."""
+    """Types with hits that the worker may accept, and how many."""
     person = find_worker(db, worker)
-    if person.blocked is not None:
-        return []
-    rows = db.execute(COUNTS, {"worker": worker, "now": now}).fetchall()
-    return [row for row in rows if not unmet(db, person, read_properties(row).requirements)]
+    return [row for row in open_types(db, worker, now) if not unmet(db, person, read_properties(row).requirements)]
 
 
 def own_work(store: Store, worker: str, assignment: str, now: int) -> tuple[Assignment, Hit]:
@@ -103,6 +105,6 @@ def _next_hit(db: sqlite3.Connection, worker: str, hit_type: str, now: int) -> s
 
 
 def _oldest(db: sqlite3.Connection, worker: str, hit_type: str, wish: str, now: int) -> str | None:
-    sql = f"SELECT hits.id {OPEN} AND hits.hit_type = :type {wish} ORDER BY hits.number LIMIT 1"
+    sql = f"SELECT hits.id FROM hits WHERE {OPEN} AND hits.hit_type = :type {wish} ORDER BY hits.number LIMIT 1"
     row = db.execute(sql, {"worker": worker, "now": now, "type": hit_type}).fetchone()
     return None if row is None else str(row["id"])

@@ -10,6 +10,7 @@ from hits.store_records import QualificationRequest
 from hits.store_requests import MAX_TRIES
 from hits.worker_pages_form import form_page
 from hits.worker_pages_html import RESERVED, SafePage, UnansweredError, safe_page
+from hits.worker_pages_needs import kind_words
 from hits.worker_pages_texts import PageError, Texts
 from hits.worker_pages_visit import Visit, local, visit
 from rypt.text import FormatError
@@ -40,11 +41,14 @@ class TestPages:
         if last is not None and last.status == "started":
             hidden = {"csrf": here.csrf, "assignmentId": last.id}
             body = Markup(_test_page(last, here.texts).with_form(local(f"/work/test/{kind}"), hidden))
+        name, about = kind_words(found.name, found.description, here.texts)
         tries_left = MAX_TRIES - len(requests) if found.test else 1
         return here.page(
             "test.html",
             {
                 "qualification": found,
+                "name": name,
+                "about": about,
                 "last": last,
                 "body": body,
                 "lacking": lacking,

@@ -1,7 +1,7 @@
 """The texts of the worker pages in the worker's language: ``pages/texts.LANGUAGE.toml``."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -41,9 +41,16 @@ def bundled() -> dict[str, Texts]:
     return dict(sorted(found.items()))
 
 
-def consent_paragraphs(folder: Path, language: str) -> list[str]:
-    """The requester's own words on the first page: paragraphs of ``consent.LANGUAGE.txt`` or ``consent.txt``."""
-    for name in (f"consent.{language}.txt", "consent.txt"):
+def consent_paragraphs(folder: Path, languages: Iterable[str]) -> list[str]:
+    """The requester's own words on the first page: paragraphs of ``consent.LANGUAGE.txt`` or ``consent.txt``.
+
+    The first of ``languages`` that is there is taken, then the file without a language, then any: what a requester
+    wants people to agree to is shown in another language rather than not at all.
+    """
+    first, *others = languages
+    names = [f"consent.{first}.txt", "consent.txt", *(f"consent.{language}.txt" for language in others)]
+    names += sorted(path.name for path in folder.glob("consent.*.txt"))
+    for name in names:
         if (folder / name).is_file():
             text = (folder / name).read_text(encoding="utf-8", errors="replace")
             return [part.strip() for part in text.split("\n\n") if part.strip()]

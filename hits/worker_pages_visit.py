@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from flask import Response, make_response, redirect, render_template, request
+from flask import Response, current_app, make_response, redirect, render_template, request
 
+from hits.market_batches import market_language
 from hits.serve_security import same
 from hits.serve_settings import Served
 from hits.store_records import Earnings, RefusedError, Worker
@@ -31,9 +32,11 @@ class Visit:
         """The token of this worker's forms."""
         return self.market.seals.form_token(self.worker.id)
 
-    def check_form(self) -> None:
-        """Refuse a form that another site sent."""
-        if not self.market.seals.form_is_ours(self.worker.id, request.form.get("csrf", "")):
+    def check_form(self, name: str = "") -> None:
+        """Refuse a form that another site sent; a form with a name may also come with a token of its own."""
+        seals, token = self.market.seals, request.form.get("csrf", "")
+        own = bool(name) and seals.form_is_ours(f"{self.worker.id} {name}", token)
+        if not own and not seals.form_is_ours(self.worker.id, token):
             raise PageError(403, "error_form")
 
     def done(self) -> int:
@@ -75,12 +78,14 @@ def said(texts: Texts) -> str:
 
 
 def page_texts() -> Texts:
-    """The texts in the language the worker chose, or else the browser asks for."""
+    """The texts in the language the worker chose, or else the browser asks for, or else the instructions have."""
     known = bundled()
     chosen = request.cookies.get(LANGUAGE_COOKIE, "")
     if chosen in known:
         return known[chosen]
-    return known[request.accept_languages.best_match(list(known)) or DEFAULT]
+    if asked := request.accept_languages.best_match(list(known)):
+        return known[asked]
+    return known.get(market_language(current_app.extensions["market"].folder)) or known[DEFAULT]
 
 
 def visit(market: Served) -> Visit:

@@ -82,7 +82,7 @@
 
   function choose(key) {
     var at = current();
-    var set = at >= 0 ? sets[at] : unanswered()[0] || sets[0];
+    var set = at >= 0 ? sets[at] : unanswered()[0]; // a key too many, after the last answer, changes none
     var input = set && set.querySelector("input[data-key='" + key + "']");
     if (!input) return false;
     input.checked = true;
@@ -117,7 +117,7 @@
     var taken = false;
     if (/^[1-9]$/.test(event.key)) taken = choose(event.key);
     else if (event.key === "j" || (event.key === "ArrowDown" && onRadio)) taken = move(1);
-    else if (event.key === "k" || (event.key === "ArrowUp" && onRadio)) taken = move(-1);
+    else if (event.key === "k" || event.key === "Backspace" || (event.key === "ArrowUp" && onRadio)) taken = move(-1);
     else if (event.key === "Enter" && (onRadio || target === document.body)) taken = send();
     if (taken) event.preventDefault();
   }

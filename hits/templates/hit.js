@@ -24,8 +24,8 @@
     if (event.ctrlKey || event.altKey || event.metaKey || /^(TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
     if (!/^[1-9]$/.test(event.key)) return;
     var open = sets.filter(function (set) { return !set.querySelector("input:checked"); });
-    var set = document.activeElement.closest("fieldset") || open[0] || sets[0];
-    var input = set.querySelector("input[data-key='" + event.key + "']");
+    var set = document.activeElement.closest("fieldset") || open[0];
+    var input = set && set.querySelector("input[data-key='" + event.key + "']");
     if (!input) return;
     event.preventDefault();
     input.checked = true;

@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from time import time
 from typing import Any
@@ -45,6 +47,12 @@ class Market:
         properties = HitProperties(title, "A page of judgments.", Decimal("0.05"), 1800)
         new = NewHit(question_xml(page), lifetime=86400, annotation=annotation)
         return self.store.create_hit(properties, new, int(time())).id
+
+    def publish_external(self, url: str) -> str:
+        properties = HitProperties("A survey", "On another server.", Decimal("0.05"), 1800)
+        page = f"<ExternalURL>{url}</ExternalURL><FrameHeight>400</FrameHeight>"
+        question = f"<ExternalQuestion>{page}</ExternalQuestion>"
+        return self.store.create_hit(properties, NewHit(question, lifetime=86400), int(time())).id
 
     def invite(self, name: str) -> str:
         invitation = self.store.invite(name, int(time()))
@@ -97,6 +105,40 @@ def market(tmp_path: Path) -> Iterator[Market]:
         finally:
             process.terminate()
             assert process.wait(20) == 0
+
+
+OTHER_PAGE = """<!DOCTYPE html><title>Survey</title><p id=n></p>
+<form method=post><input type=hidden name=assignmentId><label>Answer <input name=answer></label>
+<button>Submit</button></form><script>
+const query = new URLSearchParams(location.search);
+document.querySelector("#n").textContent = query.get("n");
+document.querySelector("[name=assignmentId]").value = query.get("assignmentId");
+document.querySelector("form").action = query.get("turkSubmitTo") + "/mturk/externalSubmit";
+</script>"""
+
+
+class _OtherPage(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(OTHER_PAGE.encode())
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def other_site() -> Iterator[str]:
+    """A page of another site (another host, not only another port) that asks as external pages do."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _OtherPage) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://localhost:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.fixture(scope="session")

@@ -170,6 +170,78 @@ def test_no_script_of_a_page_or_candidate_runs(market: Any, page: Any) -> None:
     page.get_by_text("your answers are saved").wait_for()
 
 
+def test_a_key_too_many_changes_no_answer_and_the_way_back_is_a_key(market: Any, page: Any) -> None:
+    hit = market.publish(market.label_page("en", ("de", "en"), SOURCE, ALTERNATIVES), "rypt:b8:1")
+    begin(page, market.invite("Gerd"))
+    for key in "1221":
+        page.keyboard.press(key)
+    focused = "document.activeElement.matches('form.judge button')"
+    assert page.evaluate(focused)
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    for key in "3213":
+        page.keyboard.press(key)  # a stray key, and more
+    values = "[...document.querySelectorAll('form.judge input:checked')].map(input => input.value).join(' ')"
+    assert page.evaluate(values) == "YES NO NO YES"
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("3")  # with the focus nowhere, too
+    assert page.evaluate(values) == "YES NO NO YES"
+    page.get_by_role("button", name="Send").focus()
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Backspace")
+    assert page.evaluate("document.activeElement.name") == "label_3"
+    page.keyboard.press("3")
+    assert page.evaluate(values) == "YES NO NOT_SURE YES"
+    page.get_by_label("Comment").press("Backspace")  # in a text it erases
+    assert page.evaluate("document.activeElement.name") == "comment"
+    page.get_by_role("button", name="Send").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("your answers are saved").wait_for()
+    [answer] = market.answers(hit)
+    assert [answer.answers[f"label_{n}"] for n in range(1, 5)] == ["YES", "NO", "NOT_SURE", "YES"]
+
+
+def test_keys_on_markets_that_show_the_page_as_it_is(market: Any, page: Any) -> None:
+    page.set_content(market.label_page("en", ("de", "en"), SOURCE, ALTERNATIVES))
+    values = "[...document.querySelectorAll('form.judge input:checked')].map(input => input.value).join(' ')"
+    for key in "12213":  # one more than there are questions
+        page.keyboard.press(key)
+    assert page.evaluate(values) == "YES NO NO YES"
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("3")
+    assert page.evaluate(values) == "YES NO NO YES"
+
+
+def test_tab_goes_through_the_questions_in_order_and_shows_where_it_is(market: Any, page: Any) -> None:
+    market.publish(market.label_page("en", ("de", "en"), SOURCE, ALTERNATIVES), "rypt:b9:1")
+    begin(page, market.invite("Hilde"))
+    page.locator("summary").focus()
+    where = "document.activeElement.name || document.activeElement.textContent.trim()"
+    outlined = """(() => { for (let e = document.activeElement; e; e = e.parentElement)
+        if (getComputedStyle(e).outlineStyle === 'solid') return true; return false; })()"""
+    reached = []
+    for _ in range(7):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate(where))
+        assert page.evaluate(outlined), reached[-1]
+    assert reached[:4] == ["label_1", "label_2", "label_3", "label_4"]
+    assert reached[4:6] == ["comment", "Send"]
+
+
+def test_after_an_external_page_the_next_one_comes(market: Any, page: Any, other_site: str) -> None:
+    hits = [market.publish_external(f"{other_site}?n={n}") for n in range(2)]
+    page.goto(market.invite("Ida"))
+    page.get_by_role("button", name="Begin").click()
+    for n in range(2):
+        frame = page.frame_locator("iframe.external")
+        assert frame.locator("#n").inner_text() == str(n)
+        frame.get_by_label("Answer").fill(f"answer {n}")
+        frame.get_by_role("button", name="Submit").click()
+        frame.get_by_role("button", name="Next page").click()
+        page.wait_for_url("**/work/a/*" if n == 0 else "**/work")
+    page.get_by_role("heading", name="Nothing to do").wait_for()
+    assert [market.answers(hit)[0].answers for hit in hits] == [{"answer": "answer 0"}, {"answer": "answer 1"}]
+
+
 def test_the_plain_form_works_without_javascript(market: Any, chromium: Any) -> None:
     hit = market.publish(market.label_page("en", ("de", "en"), SOURCE, ALTERNATIVES), "rypt:b6:1")
     context = chromium.new_context(java_script_enabled=False)

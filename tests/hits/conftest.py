@@ -43,6 +43,11 @@ class _Server(ThreadingMixIn, WSGIServer):
 
 
 class _Quiet(WSGIRequestHandler):
+    """All requests as if by one connection: the test server closes after each, and the clock of a test stands still."""
+
+    def get_environ(self) -> dict[str, Any]:
+        return super().get_environ() | {"REMOTE_PORT": "1"}
+
     def log_message(self, *args: object) -> None:
         pass
 
@@ -59,8 +64,8 @@ class LocalMarket:
 
     def client(self, **changes: Any) -> Any:
         given = {"aws_access_key_id": self.keys.access_key, "aws_secret_access_key": self.keys.secret_key} | changes
-        retries = Config(retries={"mode": "standard", "max_attempts": 1}, proxies={})
-        return boto3.client("mturk", region_name="us-east-1", endpoint_url=self.url, config=retries, **given)
+        given = {"config": Config(retries={"mode": "standard", "max_attempts": 1}, proxies={})} | given
+        return boto3.client("mturk", region_name="us-east-1", endpoint_url=self.url, **given)
 
     @staticmethod
     def request(**changes: Any) -> dict[str, Any]:
@@ -94,3 +99,16 @@ def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalMar
             finally:
                 server.shutdown()
                 thread.join()
+
+
+@pytest.fixture
+def client(market: LocalMarket) -> Any:
+    """The real client of the market."""
+    return market.client()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An open market file."""
+    with Store(tmp_path / "market.db") as opened:
+        yield opened

@@ -11,6 +11,8 @@ from hits.store import Store
 
 
 class _Quiet(WSGIRequestHandler):
+    """Closes each connection after one request, so tells of none: every call must have a signature of its own."""
+
     def log_message(self, *_):
         pass
 

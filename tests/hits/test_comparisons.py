@@ -131,3 +131,16 @@ def test_hostile_candidates_stay_text() -> None:
     page = fill(batch.template, batch.items[0].columns)
     assert "&lt;script&gt;x&lt;/script&gt; ${reference} ]]&gt; \ufffd \ufffd =   next" in page
     assert "\n" not in "".join(batch.items[0].columns.values())
+
+
+def test_ties_have_their_share_among_what_was_drawn() -> None:
+    """Half of all pairs are the same text: a batch of some questions has about as many ties, not all there are."""
+    segments = [Segment(f"t{i}", f"Satz {i}") for i in range(200)]
+    outputs = {
+        "x": {s.id: f"text {s.id}" for s in segments},
+        "y": {s.id: f"text {s.id}{' indeed' if i % 2 else ''}" for i, s in enumerate(segments)},
+    }
+    batch = make_comparison_batch(segments, outputs, settings(), control_share=0, limit=30)
+    assert len(batch.items) == 30
+    assert 15 < len(batch.identical) < 60
+    assert len(make_comparison_batch(segments, outputs, settings(), control_share=0).identical) == 100

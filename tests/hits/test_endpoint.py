@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
+from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
@@ -118,9 +119,12 @@ def test_a_replayed_request_changes_nothing(market: LocalMarket) -> None:
     headers = signed(market, body, "CreateHIT") | {"amz-sdk-invocation-id": "1"}
     assert market.endpoint.answer(headers, body, market.now).status == 200
     before = contents(market)
-    for later, changes in ((0, {}), (5, {}), (60, {"amz-sdk-invocation-id": "2"})):
-        response = market.endpoint.answer(headers | changes, body, market.now + later)
-        assert (response.status, error(response)) == (403, "InvalidSignatureException")
+    for later in (0, 1, 5, 60):
+        for changes in ({}, {"amz-sdk-invocation-id": "2"}, {"amz-sdk-request": f"attempt={later}"}):
+            response = market.endpoint.answer(headers | changes, body, market.now + later, connection="10.0.0.9:1")
+            assert response.status == 403
+            assert "sent before" in json.loads(response.body)["message"]
+            assert ("x-amz-retry-after" in response.headers) == (error(response) != "InvalidSignatureException")
     assert contents(market) == before
 
 
@@ -160,9 +164,28 @@ def test_a_failure_of_the_market_is_a_service_fault(market: LocalMarket) -> None
     response = ask(market, b"{}")
     assert (response.status, error(response)) == (500, "ServiceFault")
     assert b"fire" not in response.body
+    market.now += 1
     with pytest.raises(ClientError) as caught:
         market.client().list_hits()
     assert caught.value.response["Error"]["Code"] == "ServiceFault"
+
+
+def test_the_clients_own_retry_is_no_replay(market: LocalMarket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock stands still, so the second try has the signature of the first, which failed on our side."""
+    whole, fails, heard = market.store.hits, [OSError("busy")], []
+
+    def hits(*arguments: Any, **named: Any) -> Any:
+        if fails:
+            raise fails.pop()
+        return whole(*arguments, **named)
+
+    monkeypatch.setattr(market.store, "hits", hits)
+    client = market.client(config=Config(retries={"mode": "standard", "total_max_attempts": 2}, proxies={}))
+    client.meta.events.register("before-send.mturk", lambda request, **_: heard.append(request.headers))
+    assert client.list_hits()["NumResults"] == 0
+    assert len(heard) == 2
+    assert heard[0]["Authorization"] == heard[1]["Authorization"]
+    assert heard[0]["amz-sdk-invocation-id"] == heard[1]["amz-sdk-invocation-id"]
 
 
 def test_keys_stay_the_same(market: LocalMarket) -> None:

@@ -45,11 +45,17 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     published = json.loads(run(capsys, "hits", "publish", batch, *at, "--yes", "--json")[1])
     assert (published["published"], published["already"]) == (size, 0)
     links = json.loads(run(capsys, "hits", "invite", "Ada", "Bob", *at, "--json")[1])
-    assert all(link.startswith(market["url"] + "w/") for link in links.values())
+    assert [person["name"] for person in links] == ["Ada", "Bob"]
+    assert all(person["link"].startswith(market["url"] + "w/") for person in links)
 
     with Store(tmp_path / "market" / "market.db") as store:
         worker, done = work(store, "Ada", lambda hit: {f"label_{i}": "NO" for i in range(1, 11)})
     assert done == size
+    told = json.loads(run(capsys, "hits", "status", "-C", campaign, "--batch", batch, *at, "--json")[1])
+    assert (told["hits"], told["of"]["hits"], list(told["published"].values())) == (0, size, [size])
+    assert told["market"] == {
+        "published": size, "assignable": 0, "places": size, "open": 0, "pending": 0, "submitted": size, "reviewed": 0,
+    }  # fmt: skip
     before = json.loads(run(capsys, "db", "stats", campaign, "--json")[1])
     code, out, err = run(capsys, "hits", "collect", batch, "-C", campaign, *at, "--json")
     assert code == 0, err
@@ -63,8 +69,11 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     status = json.loads(run(capsys, "hits", "status", "-C", campaign, "--json")[1])
     assert (status["hits"], status["workers"], status["no"]) == (size, 1, 1.0)
     assert status["labels"] == added["judgments"]
-    (report,) = json.loads(run(capsys, "hits", "workers", "-C", campaign, "--json")[1])
-    assert (report["worker"], report["shares"]["NO"]) == (worker, 1.0)
+    (report,) = json.loads(run(capsys, "hits", "workers", "-C", campaign, *at, "--json")[1])
+    assert (report["worker"], report["name"], report["shares"]["NO"]) == (worker, "Ada", 1.0)
+    assert f"{worker} Ada" in run(capsys, "hits", "workers", "-C", campaign, *at)[1]
+    again = run(capsys, "hits", "publish", batch, *at)  # nothing is left, so nothing is asked
+    assert again == (0, f"0 hits published, {size} were there\n", "")
 
     assert run(capsys, "hits", "workers", "-C", campaign, "--exclude", worker, "--reason", "NO to all")[0] == 0
     assert json.loads(run(capsys, "hits", "workers", "-C", campaign, "--json")[1])[0]["excluded"]
@@ -96,7 +105,7 @@ def test_old_results_load(capsys, campaign, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["publish", "BATCH", "--at", "nowhere", "--yes"], 1, "market.json: expected the settings of a market"),
+        (["publish", "BATCH", "--at", "nowhere", "--yes"], 1, "nowhere: there is no market here"),
         (["publish", "BATCH", "--market", "mturk"], 2, "--market mturk needs --endpoint URL"),
         (["publish", "BATCH", "--market", "mturk", "--endpoint", "https://example.org"], 1, "say --production"),
         (["publish", "BATCH", "--endpoint", "http://x"], 2, "are for --market mturk"),
@@ -122,13 +131,7 @@ def test_spending_asks_first(capsys, campaign, market, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115
     code, out, err = run(capsys, "hits", "publish", tmp_path / "batch", "--at", tmp_path / "market")
     assert (code, out) == (130, "")
-    assert "Publish 3 hits for $0.09 on local? [y/N]" in err
-
-
-def test_bulk_invitations(capsys, tmp_path):
-    (tmp_path / "names.csv").write_text("name,email\nAda,a@example.org\n\nBob,b@example.org\n")
-    out = run(capsys, "hits", "invite", "--bulk", tmp_path / "names.csv", "--at", tmp_path / "market")[1]
-    assert [line.split("\t")[0] for line in out.splitlines()] == ["Ada", "Bob"]
+    assert "Publish 2 hits for $0.12 on local? [y/N]" in err
 
 
 def test_a_comparison_batch(capsys, campaign, tmp_path):

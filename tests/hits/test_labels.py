@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from hits.records import Batch, BatchSettings, Kind
 from rypt.campaign import Campaign, create
 from rypt.frontier import frontier
 from rypt.phrases import phrase_key
+from rypt.queries import queries
 from rypt.records import Judgment, Label, Span, Votes
 from rypt.settings import Languages
 from rypt.text import RyptError
@@ -224,6 +226,29 @@ def test_a_limit_takes_what_serves_the_most_candidates(campaign: Campaign) -> No
     assert len(batch.items) == 5
     every = make_label_batch(campaign, settings(), LabelOptions(control_share=0), votes=())
     assert {item.id.rsplit("-", 1)[0] for item in batch.items} <= {item.id.rsplit("-", 1)[0] for item in every.items}
+
+
+def test_punctuation_comes_last_and_may_be_left_out(campaign: Campaign) -> None:
+    def sources(**options: Any) -> list[str]:
+        made = make_label_batch(campaign, settings(), LabelOptions(control_share=0, **options), votes=())
+        return [marked(item.columns["source"]) for item in made.items]
+
+    every = sources()
+    marks = [text for text in every if not any(map(str.isalnum, text))]
+    assert marks
+    assert all(any(map(str.isalnum, text)) for text in sources(limit=len(every) - len(marks)))
+    assert sorted(sources(punctuation=False)) == sorted(text for text in every if text not in marks)
+
+
+def test_what_serves_the_most_candidates_is_asked_first(campaign: Campaign) -> None:
+    found = queries(campaign.trees, campaign.candidates)
+    served: Counter[tuple[str, Span]] = Counter()
+    for query in found:
+        if any(map(str.isalnum, query.source_phrase)):
+            served[query.segment, query.span] += query.candidates
+    batch = make_label_batch(campaign, settings(), LabelOptions(limit=8, control_share=0), votes=())
+    chosen = [served[i.columns["segment"], Span(int(i.columns["start"]), int(i.columns["stop"]))] for i in batch.items]
+    assert sorted(chosen) == sorted(served.values())[-8:]
 
 
 def test_more_phrases_than_fit_make_pages_of_even_sizes(campaign: Campaign) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.price import MIN_WAGE, MTURK_FEES, NO_FEES, PAPER_RULE, fair_rule, price
+from hits.price import MIN_WAGE, MTURK_FEES, NO_FEES, PAPER_RULE, fair_rule, fees_of, price
 from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 
 
@@ -18,25 +18,28 @@ def batch(sizes: list[int], rule: RewardRule, assignments: int = 1, kind: Kind =
     ("reward", "assignments", "total"), [("0.05", 9, "0.54"), ("0.05", 10, "0.70"), ("0.02", 3, "0.09")]
 )
 def test_the_published_examples_of_fees(reward: str, assignments: int, total: str) -> None:
-    found = price(batch([1], RewardRule(each=Decimal(reward)), assignments))
+    found = price(batch([1], RewardRule(each=Decimal(reward)), assignments), fees=MTURK_FEES)
     assert str(found.total) == total
     assert found.rewards == Decimal(reward) * assignments
     assert isinstance(found.fees, Decimal)
 
 
 @given(st.lists(st.integers(1, 10), min_size=1, max_size=30), st.decimals("0.001", 2, places=3), st.integers(1, 15))
-def test_prices_are_exact_in_tenths_of_cents(sizes: list[int], each: Decimal, assignments: int) -> None:
-    found = price(batch(sizes, RewardRule(each=each), assignments))
+def test_prices_are_whole_cents_that_add_up(sizes: list[int], each: Decimal, assignments: int) -> None:
+    found = price(batch(sizes, RewardRule(each=each), assignments), fees=MTURK_FEES)
     cents = [-(-int(each * 1000) * size // 10) for size in sizes]  # integers throughout
     tenths = sum(assignments * (10 * c + max(10, c * (4 if assignments >= 10 else 2))) for c in cents)
-    assert found.rewards + found.fees == Decimal(tenths) / 1000
-    assert found.total == Decimal(-(-tenths // 10)) / 100
+    assert found.rewards == Decimal(assignments * sum(cents)) / 100
+    assert found.total == found.rewards + found.fees == Decimal(-(-tenths // 10)) / 100
+    assert [amount.as_tuple().exponent for amount in (found.rewards, found.fees, found.total)] == [-2, -2, -2]
     assert (found.hits, found.assignments) == (len(sizes), len(sizes) * assignments)
     assert found.answers == sum(sizes) * assignments
 
 
 def test_our_own_market_takes_nothing() -> None:
     assert price(batch([3, 4], RewardRule(), 12), fees=NO_FEES).total == Decimal("0.84")
+    assert price(batch([3, 4], RewardRule(), 12)) == price(batch([3, 4], RewardRule(), 12), fees=fees_of("local"))
+    assert fees_of("mturk") is MTURK_FEES
     assert price(batch([3], RewardRule(each=Decimal(0))), fees=NO_FEES).total == 0
 
 

@@ -1,5 +1,7 @@
 """Publishing and collecting through the real client and endpoint: no hit twice, no answer twice, none forgotten."""
 
+import csv
+import io
 import subprocess
 import sys
 import time
@@ -14,10 +16,13 @@ from hits.collect import collect
 from hits.comparisons import make_comparison_batch
 from hits.ledger import Ledger
 from hits.market import BotoMarket, MarketError, connect
-from hits.publish import ledger_of, publish
+from hits.numbers import campaign_numbers
+from hits.publish import ledger_of, publish, published
+from hits.quality import worker_reports
 from hits.question_xml import read_answers
 from hits.records import Kind
 from hits.results import Results
+from hits.results_csv import export_results, parse_time
 from rypt.database import JudgmentDatabase
 from rypt.records import Segment
 from rypt.text import InputError, RyptError
@@ -77,6 +82,16 @@ def test_a_lost_ledger_is_no_loss(tmp_path, batch):
     with local_market(tmp_path) as (market, _):
         publish(batch, tmp_path / "batch", market)
         ledger_of(tmp_path / "batch", market).path.unlink()
+        assert publish(batch, tmp_path / "batch", market) == (0, len(batch.items))
+
+
+def test_lines_that_a_power_cut_took_are_found_on_the_market(tmp_path, batch):
+    with local_market(tmp_path) as (market, _):
+        publish(batch, tmp_path / "batch", market)
+        path = ledger_of(tmp_path / "batch", market).path
+        whole = published(batch, tmp_path / "batch", market)
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:4]))
+        assert published(batch, tmp_path / "batch", market) == whole
         assert publish(batch, tmp_path / "batch", market) == (0, len(batch.items))
 
 
@@ -243,3 +258,63 @@ def test_another_bonus_for_the_same_reason_is_told(tmp_path, batch):
         with pytest.raises(MarketError, match=r"a bonus of \$0.25 was paid for this reason already"):
             market.bonus(worker, done.assignment, Decimal("5"), "thank you")
         assert market.paid(worker, done.assignment) == Decimal("0.25")
+
+
+def test_what_the_market_knows_comes_along(tmp_path, batch):
+    """Times, hit types, the requester's words and bonuses, also those that come after the first collecting."""
+    with local_market(tmp_path) as (market, store), JudgmentDatabase(tmp_path / "j.db") as db:
+        results = Results(db)
+        publish(batch, tmp_path / "batch", market)
+        work(store, "Ada", answers)
+        collect(batch, tmp_path / "batch", market, results)
+        first, second, *_ = results.assignments()
+        assert first.facts["HITTypeId"] == second.facts["HITTypeId"] != ""
+        assert parse_time(first.facts["Expiration"]) - parse_time(first.facts["CreationTime"]) == 14 * 86400
+        assert parse_time(first.facts["AutoApprovalTime"]) == first.answer.submitted + 7 * 86400
+        assert "ApprovalTime" not in first.facts
+        market.approve(first.answer.assignment, "well done")
+        market.reject(second.answer.assignment, "=nothing read")
+        market.bonus(first.answer.worker, first.answer.assignment, Decimal("0.25"), "thank you")
+        collect(batch, tmp_path / "batch", market, results)
+        collect(batch, tmp_path / "batch", market, results)
+        first, second, *_ = results.assignments()
+        assert (first.status, first.facts["RequesterFeedback"], first.market) == ("Approved", "well done", "local")
+        assert parse_time(first.facts["ApprovalTime"]) >= first.answer.accepted
+        assert (second.status, second.facts["RequesterFeedback"]) == ("Rejected", "=nothing read")
+        assert second.facts["RejectionTime"]
+        assert results.rows("SELECT assignment, amount, reason FROM bonuses") == [
+            (first.answer.assignment, "0.25", "thank you")
+        ]
+        numbers = campaign_numbers(results)
+        assert (numbers.bonuses, numbers.fees, numbers.approved) == (Decimal("0.25"), 0, 1)
+        stream = io.StringIO()
+        export_results(results, stream)
+        rows = list(csv.DictReader(io.StringIO(stream.getvalue(), newline="")))
+        assert rows[1]["RequesterFeedback"] == "'=nothing read"
+        assert rows[0]["HITTypeId"] == first.facts["HITTypeId"]
+        for name in ("CreationTime", "Expiration", "ApprovalTime", "AutoApprovalTime"):
+            assert rows[0][name] == first.facts[name]
+
+
+def test_equal_texts_are_ties_when_answers_come_in(tmp_path):
+    segments = [Segment(str(i), f"Satz {i}") for i in range(4)]
+    outputs = {name: {s.id: f"sentence {s.id} by {name if s.id < '2' else 'all'}" for s in segments} for name in "xy"}
+    settings = new_settings(Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=2)
+    write_batch(tmp_path / "batch", make_comparison_batch(segments, outputs, settings, control_share=0))
+    made = read_batch(tmp_path / "batch")
+    assert (len(made.items), len(made.identical)) == (2, 2)
+    with local_market(tmp_path) as (market, store), JudgmentDatabase(tmp_path / "j.db") as db:
+        results = Results(db)
+        publish(made, tmp_path / "batch", market)
+        work(store, "Ada", answers)
+        for _ in range(2):
+            collect(made, tmp_path / "batch", market, results)
+        ties = [c for c in results.comparisons() if c.segment in "23"]
+        assert {(c.segment, c.worker, str(c.choice)) for c in ties} == {
+            (segment, f"identical-{n}", "EQUAL") for segment in "23" for n in (1, 2)
+        }
+        assert len(ties) == 4  # each as often as others are asked
+        assert len(results.comparisons()) == 6
+        results.add_identical("another batch", made.identical, 2)
+        assert len(results.comparisons()) == 6  # the same ties
+        assert [report.worker for report in worker_reports(results)] == [results.comparisons()[-1].worker]

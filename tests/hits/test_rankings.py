@@ -1,16 +1,19 @@
+import json
 from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from hits.batch import new_settings
+from hits.batch import new_settings, read_batch, write_batch
+from hits.content import Assignment, understand
 from hits.controls import parse_ranking_control, ranking_control_met
 from hits.markup import escape
 from hits.page import fill
 from hits.rankings import make_ranking_batch
-from hits.records import Batch, BatchSettings, IdenticalPair, Kind
+from hits.records import Answer, Batch, BatchSettings, IdenticalPair, Kind
 from rypt.records import Segment
-from rypt.text import RyptError
+from rypt.text import InputError, RyptError
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 SEGMENTS = [Segment(f"s{n}", f"Quelle {n}") for n in range(60)]
@@ -134,3 +137,51 @@ def test_references_are_shown_when_given() -> None:
     shown = {item.columns["segment"]: item for item in batch.items}
     assert "the &lt;reference&gt;" in fill(batch.template, shown["s0"].columns)
     assert shown["s1"].columns["hidden_reference"] == "hidden"
+
+
+def test_a_system_with_the_text_of_another_has_its_rank() -> None:
+    outputs = {"v": {"s0": "a"}, "w": {"s0": "a "}, "x": {"s0": "b"}, "y": {"s0": "c", "s1": "d"}, "z": {"s1": "d"}}
+    (item,) = make_ranking_batch(SEGMENTS, outputs, settings(), control_share=0).items
+    same = {item.columns[f"system_{n}"]: item.columns[f"same_{n}"] for n in (1, 2, 3)}
+    assert {frozenset((system, *json.loads(text or "[]"))) for system, text in same.items()} == {
+        frozenset("vw"), frozenset("x"), frozenset("y"),
+    }  # fmt: skip
+    fields = {f"rank_{n}": {"a": "1", "b": "2", "c": "2"}[item.columns[f"candidate_{n}"].strip()] for n in (1, 2, 3)}
+    content = understand(Assignment(Answer("b", item.id, "H", "X", "A1", fields), item.columns))
+    found = {
+        (*sorted((c.system_a, c.system_b)), {"A": c.system_a, "B": c.system_b}.get(c.choice, "="))
+        for c in (*content.comparisons, *content.implied)
+    }
+    assert found == {("v", "x", "v"), ("v", "y", "v"), ("w", "x", "w"), ("w", "y", "w"), ("x", "y", "=")}
+    assert len(content.comparisons) == 3
+
+
+def test_ties_are_those_of_the_candidates_that_were_drawn() -> None:
+    """As many systems as a page holds, of which two always agree: with a limit, their ties are as rare as the pages."""
+    outputs = {name: {s.id: f"{name} {s.id}" for s in SEGMENTS} for name in "vwx"}
+    outputs["copy"] = dict(outputs["v"])
+    few = make_ranking_batch(SEGMENTS, outputs, settings(), control_share=0, limit=3)
+    assert {pair.segment for pair in few.identical} == {item.columns["segment"] for item in few.items}
+    assert {(pair.system_a, pair.system_b) for pair in few.identical} == {("v", "copy")}
+    assert len(few.identical) == 3
+
+
+def test_a_list_of_equal_systems_is_checked(tmp_path: Path) -> None:
+    outputs = {"v": {"s0": "a"}, "w": {"s0": "a"}, "x": {"s0": "b"}}
+    write_batch(tmp_path / "batch", make_ranking_batch(SEGMENTS, outputs, settings(), control_share=0))
+    table = tmp_path / "batch" / "batch.csv"
+    text = table.read_text(encoding="utf-8")
+    assert '"[""w""]"' in text or '"[""v""]"' in text
+    table.write_text(text.replace('"[""w""]"', "w").replace('"[""v""]"', "v"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"batch\.csv:2: expected a list of systems like .* in column same_"):
+        read_batch(tmp_path / "batch")
+
+
+def test_a_page_that_is_too_long_is_split_with_a_note() -> None:
+    outputs = {name: {"s0": f"{name} " + "long " * 3500, "s1": name} for name in "vwxyz"}
+    batch = make_ranking_batch(SEGMENTS[:2], outputs, settings(), control_share=0)
+    halves = [item for item in batch.items if item.columns["segment"] == "s0"]
+    assert sorted(item.size for item in halves) == [2, 3]
+    assert {item.columns[f"system_{n}"] for item in halves for n in range(1, item.size + 1)} == set("vwxyz")
+    assert all(item.columns[f"text_{n}"] == "" for item in halves for n in range(item.size + 1, 6))
+    assert [note.endswith("it was split in two") for note in batch.notes] == [True]

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from hits.content import APPROVED, REJECTED, SUBMITTED, Assignment, kind_of, understand
 from hits.records import Answer, Choice, Kind
-from hits.results import Results, counted_answers
+from hits.results import Results
 from hits.schema import SCRIPTS
+from rypt.agreement import counted_answers
 from rypt.audit import summary
 from rypt.database import DatabaseError, JudgmentDatabase
 from rypt.exchange import merge
@@ -373,7 +374,7 @@ def test_everything_that_came_is_given_back() -> None:
     results = Results(database())
     results.add([one, replace(assignment(2, worker="A2"), answer=replace(assignment(2).answer, batch="b2"))])
     found = list(results.assignments("b1"))
-    assert found == [replace(one, facts={name: text for name, text in facts.items() if text})]
+    assert found == [replace(one, facts={name: text for name, text in facts.items() if text}, market="local")]
     assert [a.answer.batch for a in results.assignments()] == ["b1", "b2"]
 
 

@@ -11,7 +11,7 @@ from botocore.credentials import Credentials
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hits.signature import SERVICE, SKEW, Keys, SignedRequest, new_keys, verify
+from hits.signature import AGAIN, SERVICE, SKEW, Keys, SignedRequest, Use, new_keys, verify
 from hits.store import Store
 from hits.wire import WireError
 
@@ -20,8 +20,18 @@ KEYS = Keys("AKIAEXAMPLE", "the/secret+key")
 Sign = Callable[..., SignedRequest]
 
 
-def always_new(signature: str, attempt: str, expires: int, now: int) -> bool:
-    return True
+def always_new(use: Use) -> None:
+    """No request is a replay."""
+
+
+def accepted(request: SignedRequest, now: int = NOW, keys: Keys = KEYS) -> Use:
+    """What is noted of a request that passes: its own signature, until it is too old."""
+    noted: list[Use] = []
+    verify(request, keys, now, lambda use: noted.append(use))
+    [use] = noted
+    assert request.headers["authorization"].endswith(f"Signature={use.signature}")
+    assert use.now == now <= use.expires
+    return use
 
 
 @pytest.fixture
@@ -59,9 +69,12 @@ def refused(request: SignedRequest, now: int = NOW, keys: Keys = KEYS) -> str:
 
 
 def test_botocores_signature_is_accepted(sign: Sign) -> None:
-    verify(sign(), KEYS, NOW, always_new)
-    verify(sign(b'{"HITId": "3A"}', region="eu-west-1", headers={"X-Amz-Extra": " a   b "}), KEYS, NOW, always_new)
-    verify(sign(url="http://localhost:81/requester/x?b=2&a=%20x&a=1&c"), KEYS, NOW, always_new)
+    uses = [
+        accepted(sign()),
+        accepted(sign(b'{"HITId": "3A"}', region="eu-west-1", headers={"X-Amz-Extra": " a   b "})),
+        accepted(sign(url="http://localhost:81/requester/x?b=2&a=%20x&a=1&c")),
+    ]
+    assert len({use.signature for use in uses}) == 3
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
@@ -69,7 +82,7 @@ def test_botocores_signature_is_accepted(sign: Sign) -> None:
 def test_any_body_and_any_secret(sign: Sign, body: bytes, secret: str) -> None:
     keys = Keys("AKIA1", secret)
     request = sign(body, keys=keys)
-    verify(request, keys, NOW, always_new)
+    accepted(request, keys=keys)
     assert refused(replace(request, body=body + b" "), keys=keys) == "InvalidSignatureException"
     assert refused(request, keys=Keys("AKIA1", secret + "x")) == "InvalidSignatureException"
 
@@ -85,7 +98,7 @@ def test_a_changed_header(sign: Sign, name: str) -> None:
 
 def test_a_changed_method_path_or_query(sign: Sign) -> None:
     request = sign(url="http://h/p?q=1")
-    verify(request, KEYS, NOW, always_new)
+    accepted(request)
     for changed in (replace(request, method="PUT"), replace(request, path="/q"), replace(request, query="q=2")):
         assert refused(changed) == "InvalidSignatureException"
 
@@ -134,7 +147,7 @@ def test_another_service(sign: Sign) -> None:
 
 @pytest.mark.parametrize("shift", [-SKEW, SKEW, 0, 1])
 def test_a_clock_that_is_a_little_off(sign: Sign, shift: int) -> None:
-    verify(sign(at=NOW + shift), KEYS, NOW, always_new)
+    assert accepted(sign(at=NOW + shift)).expires == NOW + shift + SKEW
 
 
 @pytest.mark.parametrize("shift", [-SKEW - 1, SKEW + 1, 86400, -86400])
@@ -171,38 +184,58 @@ def test_broken_date(sign: Sign, date: str) -> None:
     )
 
 
-def test_a_replay_is_refused_also_after_a_restart(sign: Sign, tmp_path: Path) -> None:
-    request = sign(headers={"amz-sdk-invocation-id": "1", "amz-sdk-request": "attempt=1; max=3"})
+def sent(request: SignedRequest, connection: str, number: int, attempt: int = 1) -> SignedRequest:
+    """A request as it comes: the client's names of call and try are not under the signature."""
+    names = {"amz-sdk-invocation-id": str(number), "amz-sdk-request": f"attempt={attempt}; max=3"}
+    return replace(request, headers=dict(request.headers) | names, connection=connection)
+
+
+def answer(request: SignedRequest, store: Store, now: int = NOW) -> str:
+    """How a request is answered: taken, or the kind of its refusal."""
+    try:
+        verify(request, KEYS, now, store.note_use)
+    except WireError as error:
+        return error.kind if error.status == 403 and "sent before" in error.message else error.message
+    return "taken"
+
+
+@pytest.mark.parametrize("connection", ["10.0.0.9:1234", ""])
+def test_a_replay_under_any_name_is_refused_also_after_a_restart(sign: Sign, tmp_path: Path, connection: str) -> None:
+    request = sign()
     with Store(tmp_path / "market.db") as store:
-        verify(request, KEYS, NOW, store.note_signature)
-        for later in (0, 1, 9, 11, 600):
-            with pytest.raises(WireError, match="sent before"):
-                verify(request, KEYS, NOW + later, store.note_signature)
-    with Store(tmp_path / "market.db") as store, pytest.raises(WireError, match="sent before"):
-        verify(request, KEYS, NOW + 1, store.note_signature)
+        assert answer(sent(request, "10.0.0.1:1000", 1), store) == "taken"
+        for number in (1, 2):
+            for later in (0, 1, AGAIN, AGAIN + 1, SKEW):
+                kind = "RequestThrottledException" if later <= AGAIN else "InvalidSignatureException"
+                assert answer(sent(request, connection, number), store, NOW + later) == kind
+        assert answer(sent(request, "10.0.0.1:1000", 1), store) == "RequestThrottledException"  # byte for byte
+    with Store(tmp_path / "market.db") as store:
+        assert answer(sent(request, connection, 3), store, NOW + 9) == "InvalidSignatureException"
 
 
-def test_equal_calls_of_one_second_are_no_replay_but_later_ones_are(sign: Sign, tmp_path: Path) -> None:
-    """botocore does not sign the invocation's id: equal calls of one second have equal signatures."""
+def test_what_came_without_a_connection_is_never_repeated(sign: Sign, tmp_path: Path) -> None:
+    with Store(tmp_path / "market.db") as store:
+        assert answer(sent(sign(), "", 1), store) == "taken"
+        assert answer(sent(sign(), "", 2), store) == "RequestThrottledException"
 
-    def call(number: int) -> SignedRequest:
-        request = sign()
-        ids = {"amz-sdk-invocation-id": str(number), "amz-sdk-request": "attempt=1"}
-        return replace(request, headers=dict(request.headers) | ids)
 
+def test_equal_calls_and_tries_of_one_client_are_no_replay(sign: Sign, tmp_path: Path) -> None:
+    """botocore signs nothing that differs in equal calls of one second, or in the tries of one."""
     with Store(tmp_path / "market.db") as store:
         for number in range(3):
-            verify(call(number), KEYS, NOW + number, store.note_signature)
-        with pytest.raises(WireError, match="sent before"):
-            verify(call(99), KEYS, NOW + 11, store.note_signature)
+            assert answer(sent(sign(), "10.0.0.1:1000", number), store, NOW + number) == "taken"
+        assert answer(sent(sign(), "10.0.0.1:1000", 2, attempt=2), store, NOW + 1) == "taken"
+        assert answer(sent(sign(), "10.0.0.1:1000", 9), store, NOW + AGAIN + 1) == "InvalidSignatureException"
+        again = sign(at=NOW + 1)  # signed anew, on another connection
+        assert answer(sent(again, "10.0.0.1:1001", 2, attempt=3), store, NOW + 1) == "taken"
 
 
 def test_signatures_are_forgotten_when_they_are_too_old_anyway(sign: Sign, tmp_path: Path) -> None:
     with Store(tmp_path / "market.db") as store:
         for step in range(5):
-            verify(sign(at=NOW + step), KEYS, NOW + step, store.note_signature)
+            verify(sign(at=NOW + step), KEYS, NOW + step, store.note_use)
         late = NOW + SKEW + 100
-        verify(sign(at=late), KEYS, late, store.note_signature)
+        verify(sign(at=late), KEYS, late, store.note_use)
         with store.reading(0) as db:
             assert db.execute("SELECT count(*) FROM signatures").fetchone()[0] == 1
 
@@ -210,7 +243,7 @@ def test_signatures_are_forgotten_when_they_are_too_old_anyway(sign: Sign, tmp_p
 def test_a_refused_signature_is_not_noted(sign: Sign, tmp_path: Path) -> None:
     with Store(tmp_path / "market.db") as store:
         with pytest.raises(WireError):
-            verify(replace(sign(), body=b"x"), KEYS, NOW, store.note_signature)
+            verify(replace(sign(), body=b"x"), KEYS, NOW, store.note_use)
         with store.reading(0) as db:
             assert db.execute("SELECT count(*) FROM signatures").fetchone()[0] == 0
 

@@ -216,6 +216,27 @@ def test_broken_text_is_refused(world: World) -> None:
     assert stored(world) == [{"label_1": "YES", "comment": "a\ufffdb"}]
 
 
+def test_broken_text_in_parts_is_refused_too(world: World) -> None:
+    """What comes as multipart would otherwise be stored with signs in the place of the broken bytes."""
+    world.publish()
+    ada = world.person()
+    mine = ada.begin()
+    fields = {"csrf": ada.csrf, "assignmentId": mine, "label_1": "YES", "comment": "na\u00efve"}
+
+    def send(change: bytes) -> int:
+        form = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
+        body = "".join(map("".join, [[form.format(*field) for field in fields.items()], ["--x--\r\n"]])).encode()
+        body = body.replace("\u00ef".encode(), change)
+        kind = "multipart/form-data; boundary=x"
+        return ada.client.post(f"/work/a/{mine}", data=body, content_type=kind).status_code
+
+    assert send(b"\xff\xfe") == 400
+    assert send(b"\xef") == 400
+    assert stored(world) == []
+    assert send("\u00ef".encode()) == 303
+    assert stored(world) == [{"label_1": "YES", "comment": "na\u00efve"}]
+
+
 def test_a_returned_hit_is_free_for_others(world: World) -> None:
     world.publish()
     ada, bert = world.person("Ada"), world.person("Bert")
@@ -390,8 +411,28 @@ def test_an_external_page_is_framed_and_its_answers_are_taken(world: World) -> N
     assert outside.post("/mturk/externalSubmit", data={"assignmentId": "3X", "q": "1"}).status_code == 404
     assert outside.post("/mturk/externalSubmit", data={"assignmentId": mine}).status_code == 409  # no answer
     assert stored(world) == []
-    assert outside.post("/mturk/externalSubmit", data={"assignmentId": mine, "q": ["1", "2"]}).status_code == 200
+    sent = outside.post("/mturk/externalSubmit", data={"assignmentId": mine, "q": ["1", "2"]})
+    assert sent.status_code == 200
     assert stored(world) == [{"q": "1|2"}]
+    sandbox = re.findall(r'sandbox="([^"]+)"', response.text)[0].split()
+    assert "allow-top-navigation-by-user-activation" in sandbox  # for the way on, which is in the frame
+    [token] = re.findall(r'name="csrf" value="([0-9a-f]{64})"', sent.text)
+    world.publish(EXTERNAL)
+    assert outside.post("/work/next", data={"csrf": token}).status_code == 401
+    assert bert.client.post("/work/next", data={"csrf": token}).status_code == 403
+    assert ada.client.post(f"/work/a/{mine}/return", data={"csrf": token}).status_code == 403  # it opens no other form
+    assert ada.client.post("/work/next", data={"csrf": token}).location.startswith("/work/a/")
+
+
+def test_an_external_page_of_our_own_host_is_left_by_a_link(world: World) -> None:
+    """Its frame has no origin, so that it cannot reach the worker's pages; browsers send no cookie with its forms."""
+    world.publish(EXTERNAL.replace("https://survey.example", "http://localhost"))
+    ada = world.person()
+    mine = ada.begin()
+    assert "allow-same-origin" not in ada.client.get(f"/work/a/{mine}").text
+    sent = world.app.test_client().post("/mturk/externalSubmit", data={"assignmentId": mine, "q": "1"})
+    assert 'href="/work" target="_top"' in sent.text
+    assert "csrf" not in sent.text
 
 
 def test_answers_to_our_own_pages_need_our_form(world: World) -> None:

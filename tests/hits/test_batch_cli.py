@@ -1,0 +1,100 @@
+"""``rypt hits make`` and ``price``: what was told is kept, times are those of the kind, sums are exact."""
+
+import json
+import shutil
+import tomllib
+
+import pytest
+from commands import run
+
+from hits.content import Assignment
+from hits.records import Answer
+from hits.results import Results
+from rypt.campaign import Campaign
+
+
+@pytest.fixture
+def campaign(demo_campaign, tmp_path):
+    shutil.copytree(demo_campaign, tmp_path / "campaign")
+    return tmp_path / "campaign"
+
+
+@pytest.fixture
+def outputs(campaign, tmp_path):
+    lines = (campaign / "reference.en").read_text().splitlines()
+    options = []
+    for i, name in enumerate("xyz"):
+        (tmp_path / name).write_text("".join(f"{line}{' indeed' * i}\n" for line in lines))
+        options += ["--output-of", f"{name}={tmp_path / name}"]
+    return options
+
+
+def made(folder):
+    return tomllib.loads((folder / "batch.toml").read_text(encoding="utf-8"))
+
+
+def again(told, seed):
+    """The options that a batch says it was made with."""
+    values = {"max_len": "--max-len", "alternatives": "--alternatives", "controls": "--controls", "limit": "--limit",
+              "wage": "--wage", "reference_alignment": "--reference-alignment", "select": "--select"}  # fmt: skip
+    options = [part for name, option in values.items() if name in told for part in (option, told[name])]
+    options += ["--no-reference"] if not told["reference"] else []
+    options += ["--no-punctuation"] if not told.get("punctuation", True) else []
+    options += [part for system in told.get("systems", []) for part in ("--output-of", system)]
+    return [told["campaign"], *options, "--seed", seed]
+
+
+def test_a_batch_can_be_made_again_from_what_it_says(capsys, campaign, outputs, tmp_path):
+    links = ["--reference-alignment", campaign / "reference.align"]
+    label = ["--max-len", 3, "--alternatives", 4, "--controls", 0.2, "--limit", 9, "--no-punctuation", *links]
+    for name, options in {
+        "label": [*label, "--seed", 5, "--wage", "15.5"],
+        "comparison": [*outputs, "--limit", 7, "--no-reference", "--seed", 6],
+        "ranking": [*outputs, "--controls", 0.3, "--seed", 7],
+    }.items():
+        first, second = tmp_path / f"{name}1", tmp_path / f"{name}2"
+        assert run(capsys, "hits", "make", campaign, "-o", first, "--kind", name, *options, "-q")[0] == 0
+        told = made(first)
+        options = again(told["made"], told["seed"])
+        assert run(capsys, "hits", "make", options[0], "-o", second, "--kind", name, *options[1:], "-q")[0] == 0
+        assert (first / "batch.csv").read_bytes() == (second / "batch.csv").read_bytes()
+        assert (first / "template.html").read_bytes() == (second / "template.html").read_bytes()
+        assert made(second)["made"] == told["made"]
+        assert made(second)["reward"] == told["reward"]
+
+
+def test_the_local_market_is_the_default_and_sums_add_up(capsys, campaign, tmp_path):
+    code, out, _ = run(capsys, "hits", "make", campaign, "-o", tmp_path / "b", "--limit", 11, "-q")
+    assert code == 0
+    assert "local market: rewards $" in out
+    assert "no fees" in out
+    for market in ("local", "mturk"):
+        facts = json.loads(run(capsys, "hits", "price", tmp_path / "b", "--market", market, "--json")[1])
+        cents = {name: round(100 * float(facts[name])) for name in ("rewards", "fees", "total")}
+        assert cents["rewards"] + cents["fees"] == cents["total"]
+        assert (cents["fees"] > 0) == (market == "mturk")
+        assert f"fees ${facts['fees']} = ${facts['total']};" in run(capsys, "hits", "price", tmp_path / "b", "--market",
+                                                                    market)[1] or market == "local"  # fmt: skip
+    plain = json.loads(run(capsys, "hits", "price", tmp_path / "b", "--json")[1])
+    assert (plain["market"], plain["fees"]) == ("local", "0.00")
+
+
+def test_times_seen_are_of_the_kind_that_is_asked(capsys, campaign, outputs, tmp_path):
+    """Labels at 21 seconds each, which says nothing of rankings."""
+    with Campaign.open(campaign).database(readonly=False) as db:
+        item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a", "phrase_2": "b"}
+        for n in range(15):
+            answer = Answer("b", "i", f"H{n}", f"X{n}", "A1", {"label_1": "YES", "label_2": "NO"}, 0, 42)
+            Results(db).add([Assignment(answer, item)])
+    label, ranking = tmp_path / "label", tmp_path / "ranking"
+    first = json.loads(run(capsys, "hits", "make", campaign, "-o", label, "--limit", 5, "--json")[1])
+    assert made(label)["reward"]["each"] == "0.07"  # $12 an hour, 21 seconds
+    assert first["hours"] == round(first["answers"] * 21 / 3600, 2)
+    assert json.loads(run(capsys, "hits", "price", label, "--json")[1]) == first
+    priced = json.loads(run(capsys, "hits", "price", label, "-C", campaign, "--json")[1])
+    assert priced == first
+    options = ["--kind", "ranking", *outputs, "--json"]
+    other = json.loads(run(capsys, "hits", "make", campaign, "-o", ranking, *options)[1])
+    assert made(ranking)["reward"]["each"] == "0.05"  # 15 seconds, the first guess
+    assert "seconds" not in made(ranking)["made"]
+    assert json.loads(run(capsys, "hits", "price", ranking, "-C", campaign, "--json")[1]) == other

@@ -1,0 +1,98 @@
+"""``rypt hits import``, ``export``, ``aggregate``: files in, files out, nothing half done."""
+
+import csv
+import json
+import shutil
+
+import pytest
+from commands import run
+
+HEADER = ["HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime"]
+ROW = ["H1", "X1", "A1", "Approved", "10", "30"]
+
+
+@pytest.fixture
+def campaign(demo_campaign, tmp_path):
+    shutil.copytree(demo_campaign, tmp_path / "campaign")
+    return tmp_path / "campaign"
+
+
+def write(path, header, *rows):
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([header, *rows])
+    return path
+
+
+def test_other_peoples_columns(capsys, campaign, tmp_path):
+    names = {"Input.sent": "Input.segment", "Input.from": "Input.start", "Input.to": "Input.stop",
+             "Input.cand": "Input.phrase_1", "Answer.q": "Answer.label_1"}  # fmt: skip
+    path = write(tmp_path / "r.csv", [*HEADER, *names], [*ROW, "0", "0", "1", "=the house", "notsure"])
+    code, out, err = run(capsys, "hits", "import", path, "-C", campaign)
+    assert (code, out) == (1, "")
+    assert "r.csv:2: " in err
+    options = [part for theirs, ours in names.items() for part in ("--rename", f"{theirs}={ours}")]
+    code, out, _ = run(capsys, "hits", "import", path, "-C", campaign, *options, "--json")
+    assert (code, json.loads(out)["judgments"]) == (0, 1)
+    assert run(capsys, "hits", "import", path, "-C", campaign, "--rename", "x")[0] == 2
+    assert run(capsys, "hits", "export", "-C", campaign, "-o", tmp_path / "out.csv")[0] == 0
+    with open(tmp_path / "out.csv", newline="", encoding="utf-8") as stream:
+        (row,) = csv.DictReader(stream)
+    assert row["Input.phrase_1"] == "'=the house"
+    before = (tmp_path / "out.csv").read_bytes()
+    again = run(capsys, "hits", "import", tmp_path / "out.csv", "-C", campaign, "--json")[1]
+    assert json.loads(again)["already"] == 1
+    run(capsys, "hits", "export", "-C", campaign, "-o", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == before
+
+
+def test_a_batch_says_what_the_rows_mean(capsys, campaign, tmp_path):
+    run(capsys, "hits", "make", campaign, "-o", tmp_path / "batch", "--limit", 2, "--controls", 0, "-q")
+    with open(tmp_path / "batch" / "batch.csv", newline="", encoding="utf-8") as stream:
+        item = next(csv.DictReader(stream))
+    path = write(tmp_path / "r.csv", [*HEADER, "Input.item", "Answer.label_1"], [*ROW, item["item"], "YES"])
+    assert "missing" not in run(capsys, "hits", "import", path, "-C", campaign)[2]  # but it cannot be understood
+    code, out, err = run(capsys, "hits", "import", path, "-C", campaign, "--batch", tmp_path / "batch", "--json")
+    assert code == 0, err
+    assert json.loads(out)["judgments"] == 1
+    status = json.loads(run(capsys, "hits", "status", "-C", campaign, "--batch", tmp_path / "batch", "--json")[1])
+    assert (status["assignments"], status["yes"], status["fees"]) == (1, 1 / int(item["size"]), "0.00")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"HITId,WorkerId\nH1,A1\n", ":1: expected the columns of a results CSV; missing: AssignmentId"),
+        (",".join([*HEADER, "Input.x", "Answer.y"]).encode() + b"\nH,X,A,Approved,1,2,\xff,z\n", ":2: expected UTF-8"),
+        (b"", ":1: expected the columns"),
+    ],
+)  # fmt: skip
+def test_a_broken_file_is_one_line_and_stores_nothing(capsys, campaign, tmp_path, data, message):
+    (tmp_path / "bad.csv").write_bytes(data)
+    before = json.loads(run(capsys, "db", "stats", campaign, "--json")[1])["judgments"]
+    code, out, err = run(capsys, "hits", "import", tmp_path / "bad.csv", "-C", campaign)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert message in err
+    assert json.loads(run(capsys, "db", "stats", campaign, "--json")[1])["judgments"] == before
+    assert json.loads(run(capsys, "hits", "status", "-C", campaign, "--json")[1])["assignments"] == 0
+
+
+def test_aggregated_labels_score_and_tune(capsys, campaign, tmp_path):
+    out = run(capsys, "hits", "aggregate", campaign, "--method", "dawid-skene")[1]
+    first = json.loads(out.splitlines()[0])
+    assert {"segment", "start", "stop", "phrase", "label", "posterior"} <= set(first)
+    assert run(capsys, "hits", "aggregate", campaign, "-o", tmp_path / "labels.csv")[0] == 0
+    assert (tmp_path / "labels.csv").read_text().startswith("segment,start,stop,phrase,label,posterior,yes,no,not_sure")
+    for method in ("majority", "dawid-skene"):
+        code, _, err = run(capsys, "hits", "aggregate", campaign, "--method", method, "-o", tmp_path / f"{method}.db")
+        assert code == 0, err
+    own = json.loads(run(capsys, "score", campaign, "--json")[1])
+    same = json.loads(run(capsys, "score", campaign, "--database", tmp_path / "majority.db", "--json")[1])
+    other = json.loads(run(capsys, "score", campaign, "--database", tmp_path / "dawid-skene.db", "--json")[1])
+    assert same["score"] == own["score"]
+    assert 0 < other["score"] < 1
+    assert run(capsys, "explain", "3", "-C", campaign, "--database", tmp_path / "majority.db")[0] == 0
+    code, _, err = run(capsys, "hits", "aggregate", campaign, "-o", tmp_path / "majority.db")
+    assert (code, "expected a new file" in err) == (1, True)
+    assert run(capsys, "hits", "aggregate", campaign, "--format", "db")[0] == 2
+    assert run(capsys, "hits", "aggregate", campaign, "-o", tmp_path / "x.txt")[0] == 2
+    assert run(capsys, "score", campaign, "--database", tmp_path / "nothing.db")[0] == 1
