@@ -14,7 +14,11 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from rypt.analysis import CurvePoint, DisjointSystems
+from rypt.analysis import DisjointSystems
+from rypt.analysis_curve import percolation_curve
+from rypt.analysis_models import compare_models
+from rypt.analysis_plot import plot_curve
+from rypt.analysis_tables import curve_table
 from rypt.database import JudgmentDatabase
 from rypt.exchange import import_file
 from rypt.records import Candidate, Segment
@@ -43,27 +47,6 @@ def load(folder: Path, database: Path, label: str = "any") -> tuple[JudgmentData
     return db, DisjointSystems(trees, systems, lambda names: db.votes(origins=names), judged_only=[REFERENCE])
 
 
-def plot(curve: list[CurvePoint], path: Path) -> None:
-    """The curves of the paper's Figure 3, with the baseline it lacks."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-    axes = figure.subplots()
-    lengths = [point.max_len for point in curve]
-    lines = {
-        "accuracy of percolated labels": ("accuracy", "o-", "#1565c0"),
-        "always YES on the same nodes": ("always_yes", "o:", "#90a4ae"),
-        "coverage after percolation": ("after", "s-", "#2e7d32"),
-        "coverage before": ("before", "s--", "#81c784"),
-    }
-    for label, (name, style, colour) in lines.items():
-        axes.plot(lengths, [100 * getattr(point, name) for point in curve], style, color=colour, label=label)
-    axes.set(xlabel="maxLen", ylabel="%", ylim=(0, 100), xticks=lengths)
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower right", fontsize=9)
-    figure.savefig(path)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
@@ -79,20 +62,15 @@ def main() -> None:
         total = sum(shares.values())
         print(f"{total} judgments, YES {shares['YES'] / total:.3f}, NO {shares['NO'] / total:.3f}")
         print(f"label:{options.label} ties:{options.ties} splits:{options.splits} seed:{options.seed}\n")
-        curve = disjoint.curve(
-            range(1, 8), splits=options.splits, judging=JUDGING, seed=options.seed, ties=options.ties
+        curve = percolation_curve(
+            disjoint, range(1, 8), splits=options.splits, judging=JUDGING, seed=options.seed, ties=options.ties
         )
-        rows = [
-            [p.max_len, *(100 * x for x in (p.before, p.after, p.accuracy, p.yes_right, p.no_right, p.always_yes))]
-            for p in curve
-        ]
-        names = ["max_len", "before %", "after %", "accuracy %", "of YES %", "of NO %", "always YES %"]
-        print(tabulate(rows, names, floatfmt=".1f"))
+        print(curve_table(curve))
         if options.plot:
-            plot(curve, options.plot)
+            plot_curve(options.plot, curve)
         print("\nmodels at max_len 4, fitted on four fifths of the segments, measured on the others")
-        measured = disjoint.compare_models(
-            splits=min(options.splits, 10), judging=JUDGING, seed=options.seed, ties=options.ties
+        measured = compare_models(
+            disjoint, splits=min(options.splits, 10), judging=JUDGING, seed=options.seed, ties=options.ties
         )
         table = [[name, q.accuracy, q.auc, q.log_loss] for name, q in measured.items()]
         print(tabulate(table, ["model", "accuracy", "AUC", "log loss"], floatfmt=".3f"))

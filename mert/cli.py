@@ -64,7 +64,8 @@ SEARCH = _options(
     click.option("--window", metavar="KIND:SIZE", help="Smooth scores over neighbouring intervals: min:3, average:3."),
 )  # fmt: skip
 CONSTRAINTS = _options(
-    click.option("--weights", "start_file", type=click.Path(), help="Where to start [all weights 1]."),
+    click.option("--weights", "start_file", type=click.Path(),
+                 help="Where to start [all weights 1; of a campaign its last ones]."),
     click.option("--tune", "only", multiple=True, metavar="FEATURE", help="Tune only these; the others are held."),
     click.option("--fix", multiple=True, metavar="FEATURE", help="Hold a weight."),
     click.option("--bound", multiple=True, metavar="FEATURE=LOW..HIGH", help="Keep a weight in bounds: LM0=0.. "),
@@ -85,9 +86,10 @@ BESIDE_ZMERT = {
 
 @click.command()
 @click.argument("lists", nargs=-1)
-@click.option("--metric", "spec", default="bleu", show_default=True,
-              help="What to climb: bleu, chrf, chrf++, ter, rypt, or a sum such as 0.7*bleu+0.3*rypt.")  # fmt: skip
-@click.option("--references", multiple=True, type=click.Path(), help="Reference files, or what their names begin with.")
+@click.option("--metric", "spec", help="What to climb: bleu, chrf, chrf++, ter, rypt, or a sum such as "
+              "0.7*bleu+0.3*rypt [bleu; rypt of a campaign].")  # fmt: skip
+@click.option("--references", multiple=True, type=click.Path(), help="Reference files, or what their names begin with "
+              "[the campaign's].")  # fmt: skip
 @click.option("--campaign", type=click.Path(file_okay=False), help="The campaign with the judgments, for rypt.")
 @CONSTRAINTS
 @SEARCH
@@ -96,7 +98,7 @@ BESIDE_ZMERT = {
 @JSON
 @QUIET
 def tune(
-    lists: tuple[str, ...], spec: str, references: tuple[str, ...], campaign: str | None,
+    lists: tuple[str, ...], spec: str | None, references: tuple[str, ...], campaign: str | None,
     start_file: str | None, only: tuple[str, ...], fix: tuple[str, ...], bound: tuple[str, ...],
     ranges: tuple[str, ...], tie: tuple[str, ...], norm: str | None,
     algorithm: str, restarts: int, seed: int, threads: int, dask: str | None, replicates: int, average: bool,
@@ -109,10 +111,20 @@ def tune(
 
     Och's exact line search from the given weights and random ones. The answer depends on the seed, not on the number
     of threads. With --decoder the lists of all iterations are merged; a run that was interrupted is resumed.
+
+    In the place of LISTS one may give the folder of a campaign: its lists, references and current weights are taken,
+    and the metric is rypt unless --metric says otherwise.
     """
     from mert.limits import Limits, read_window
     from mert.solve import Recipe
 
+    earlier: list[Path] = []
+    if len(lists) == 1 and Path(lists[0]).is_dir():
+        if campaign is not None:
+            raise click.UsageError("--campaign goes with n-best LISTS; here the campaign is given already")
+        campaign, spec = lists[0], spec or "rypt"
+        lists, references, start_file, earlier = _from_campaign(campaign, references, start_file)
+    spec = spec or "bleu"
     ways = [bool(lists), decoder is not None, bool(replay), zmert is not None]
     if sum(ways) != 1:
         raise click.UsageError("expected one of: n-best LISTS, --decoder, --replay, --zmert")
@@ -151,7 +163,7 @@ def tune(
         smoothing = read_window(window)
         if lists:
             _tune_lists(lists, metric, start_file, said, recipe, smoothing, executor, output,
-                        as_json=as_json, quiet=quiet)  # fmt: skip
+                        earlier=earlier, as_json=as_json, quiet=quiet)  # fmt: skip
             return
         from mert.decoder import ReplayDecoder, read_decoder, replayed
         from mert.tune import Plan
@@ -165,6 +177,24 @@ def tune(
         made = read_decoder(decoder, timeout) if decoder is not None else ReplayDecoder(replay)
         run = _loop(plan, made, Path(folder), executor, quiet=quiet)
         _tell_run(plan, run, output, plot, as_json=as_json, quiet=quiet)
+
+
+def _from_campaign(
+    folder: str, references: tuple[str, ...], start_file: str | None
+) -> tuple[tuple[str, ...], tuple[str, ...], str | None, list[Path]]:
+    """The lists, references and weights of a campaign, and the weights of iterations before those."""
+    from mert.decode import current_weights, weights_before
+    from rypt.campaign import Campaign
+
+    campaign = Campaign.open(folder)
+    if not campaign.files.nbest:
+        raise RyptError(f"{folder}: expected at least one n-best list; `rypt decode {folder}` makes one")
+    current, earlier = current_weights(campaign)
+    if start_file is not None:
+        current, earlier = Path(start_file), weights_before(campaign, start_file)
+    lists = tuple(str(campaign.path(name)) for name in campaign.files.nbest)
+    references = references or tuple(str(campaign.path(name)) for name in campaign.files.references)
+    return lists, references, None if current is None else str(current), earlier
 
 
 def _refuse(context: click.Context, names: Sequence[str], why: str) -> None:
@@ -214,7 +244,8 @@ def _executor(address: str | None) -> "Iterator[Executor | None]":
 
 def _tune_lists(
     paths: tuple[str, ...], metric: "Metric", start_file: str | None, said: "Limits", recipe: "Recipe",
-    window: "Window | None", executor: "Executor | None", output: str | None, *, as_json: bool, quiet: bool,
+    window: "Window | None", executor: "Executor | None", output: str | None, *, earlier: Sequence[Path],
+    as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     import numpy as np
 
@@ -241,8 +272,9 @@ def _tune_lists(
     )
     clock.lap("stats")
     total = recipe.restarts + 1
+    known = [_read_start(str(path)).match(names, sparse_names, open_ended=True)[1] for path in earlier]
     solution = solve(
-        problem, weights, recipe, executor=executor,
+        problem, weights, recipe, earlier=known, executor=executor,
         watch=lambda found: progress(found, "climb", quiet=quiet, total=total),
     )  # fmt: skip
     clock.lap("optimize")

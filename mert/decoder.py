@@ -17,11 +17,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
+from rypt.settings import FUNCTION
 from rypt.text import InputError, PathLike, RyptError, read_bytes
 
 FIELDS = ("weights", "config", "nbest", "iteration", "folder")
 LAST_LINES = 5
-FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*")
 
 
 class Decoder(Protocol):
@@ -37,15 +37,21 @@ class NoMoreListsError(Exception):
 
 class CommandDecoder:
     """Runs a shell command in which ``{weights}`` (or ``{config}``), ``{nbest}``, ``{iteration}``, ``{folder}`` stand
-    for paths and numbers; what it prints goes to a log beside the list.
+    for paths and numbers; what it prints goes to a log beside the weights. It runs in ``folder``, or else here.
     """
 
-    def __init__(self, template: str, timeout: float | None = None, log_name: str = "run{iteration}.log") -> None:
+    def __init__(
+        self,
+        template: str,
+        timeout: float | None = None,
+        log_name: str = "run{iteration}.log",
+        folder: PathLike | None = None,
+    ) -> None:
         if "{nbest}" not in template:
             raise RyptError("--decoder: expected {nbest} in the command, the file it writes its list to")
         if "{weights}" not in template and "{config}" not in template:
             raise RyptError("--decoder: expected {weights} or {config} in the command, the file it reads weights from")
-        self.template, self.timeout, self.log_name = template, timeout, log_name
+        self.template, self.timeout, self.log_name, self.folder = template, timeout, log_name, folder
 
     def command(self, iteration: int, weights: Path, nbest: Path) -> str:
         """The command with its paths.
@@ -63,8 +69,9 @@ class CommandDecoder:
         command = self.command(iteration, weights, nbest)
         with open(log, "wb") as output:
             process = subprocess.Popen(
-                command, shell=True, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
-            )
+                command, shell=True, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+                cwd=self.folder,
+            )  # fmt: skip
             try:
                 code = process.wait(self.timeout)
             except subprocess.TimeoutExpired:
@@ -133,13 +140,16 @@ class FunctionDecoder:
             raise RyptError(f"the decoder failed in iteration {iteration}: {type(error).__name__}: {error}") from error
 
 
-def read_decoder(text: str, timeout: float | None = None) -> Decoder:
-    """A command template, or ``package.module:function``."""
+def read_decoder(
+    text: str, timeout: float | None = None, log_name: str = "run{iteration}.log", folder: PathLike | None = None
+) -> Decoder:
+    """A command template that runs in ``folder`` (or else here), or ``package.module:function``, found from there."""
     if not FUNCTION.fullmatch(text.strip()):
-        return CommandDecoder(text, timeout)
+        return CommandDecoder(text, timeout, log_name, folder)
     module, _, name = text.strip().partition(":")
-    if str(Path.cwd()) not in sys.path:  # where a user's own module is, and what it may import later
-        sys.path.append(str(Path.cwd()))
+    here = str(Path(folder or ".").resolve())
+    if here not in sys.path:  # where a user's own module is, and what it may import later
+        sys.path.append(here)
     try:
         function = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:

@@ -140,7 +140,7 @@ def tune(
 ) -> Run:
     """Tune until no candidate is new, nothing changes significantly any more, or the iterations are used up."""
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder):
+    with locked(folder):
         _check_plan(plan, folder)
         done: list[Iteration] = []
         stopped = f"{plan.max_iterations} iterations are done"
@@ -232,14 +232,14 @@ def _decode(plan: Plan, decoder: Decoder, folder: Path, number: int, used: Mappi
         plan.start.match(lists.names, lists.sparse.names if lists.sparse else (), open_ended=lists.open_ended)
         check_against_references(lists, plan.metric)
         if number > 1:
-            _check_features_and_segments(lists, read_lists([folder / "run1.nbest.gz"], tune=plan.tune), nbest)
+            check_features_and_segments(lists, read_lists([folder / "run1.nbest.gz"], tune=plan.tune), nbest)
     except InputError as error:
         raise RyptError(f"{error}{last_words(folder / f'run{number}.log')}") from None
     keep_list(nbest, folder / f"run{number}.nbest.gz")
     shutil.rmtree(attempt, ignore_errors=True)
 
 
-def _check_features_and_segments(lists: NBest, first: NBest, path: Path) -> None:
+def check_features_and_segments(lists: NBest, first: NBest, path: Path) -> None:
     """Refuse a list that lacks segments, or features that every line must have, of the first."""
     missing = sorted(set(first.segments) - set(lists.segments), key=first.segments.index)
     if missing:
@@ -335,7 +335,7 @@ def _check_plan(plan: Plan, folder: Path) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Keep a second run out of the folder."""
     with open(folder / "lock", "w") as lock:
         try:

@@ -94,7 +94,7 @@ class Script(CommandDecoder):
 
     def __init__(self, path: Path, *, pass_iteration: bool, success: int, timeout: float | None) -> None:
         self.path, self.pass_iteration, self.success = path.absolute(), pass_iteration, success
-        self.timeout, self.log_name = timeout, "run{iteration}.log"
+        self.timeout, self.log_name, self.folder = timeout, "run{iteration}.log", None
 
     def command(self, iteration: int, weights: Path, nbest: Path) -> str:
         """The command; another exit code than 0 that is good is turned into 0, and told where it is missed."""

@@ -4,14 +4,16 @@
         rypt.toml       what is where, and how to score
         judgments.db    segments and judgments
 
-Paths in ``rypt.toml`` are relative to the folder.
+Paths in ``rypt.toml`` are relative to the folder. What another package adds to a campaign, such as a decoder, it checks
+itself: a new campaign is shown to each function of the entry-point group ``rypt.checks``.
 """
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from rypt.alignment import Lexicon
@@ -20,10 +22,23 @@ from rypt.exchange import new_database
 from rypt.fields import segment_from_record
 from rypt.nbest import read_candidates
 from rypt.records import Candidate, Segment
-from rypt.settings import SETTINGS, Files, Languages, Scoring, Settings, read_settings, write_settings
+from rypt.settings import (
+    SETTINGS,
+    DecoderSettings,
+    Files,
+    Languages,
+    LoopSettings,
+    MarketSettings,
+    Scoring,
+    Settings,
+    read_settings,
+    write_settings,
+)
 from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, read_lines, unwatched
 from rypt.treebank import attach_trees, parsed
 from rypt.trees import SourceTree
+
+CHECKS = "rypt.checks"
 
 
 @dataclass(frozen=True)
@@ -67,14 +82,19 @@ class Campaign:
     @cached_property
     def candidates(self) -> list[Candidate]:
         """The candidates of all lists in order, each text with its alignment once a segment."""
-        lists: Sequence[str | None] = self.files.alignments or [None] * len(self.files.nbest)
-        if len(lists) != len(self.files.nbest):
-            raise InputError(self.path(SETTINGS), None, "expected as many files in alignments as in nbest")
         found: dict[tuple[str, str, str], Candidate] = {}
-        for name, alignments in zip(self.files.nbest, lists, strict=True):
-            for c in self.read_candidates(self.path(name), self.path(alignments) if alignments else None):
+        for _, candidates in self.lists():
+            for c in candidates:
                 found.setdefault((c.segment, c.text, c.alignment), c)
         return list(found.values())
+
+    def lists(self) -> Iterator[tuple[str, list[Candidate]]]:
+        """Each list's file, as the settings name it, and its candidates as they stand there."""
+        aligned: Sequence[str | None] = self.files.alignments or [None] * len(self.files.nbest)
+        if len(aligned) != len(self.files.nbest):
+            raise InputError(self.path(SETTINGS), None, "expected as many files in alignments as in nbest")
+        for name, alignments in zip(self.files.nbest, aligned, strict=True):
+            yield name, self.read_candidates(self.path(name), self.path(alignments) if alignments else None)
 
     def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> list[Candidate]:
         """Read candidates of this campaign's segments from any list."""
@@ -114,15 +134,21 @@ def create(
     references: Sequence[PathLike] = (),
     lexicon: PathLike | None = None,
     languages: Languages | None = None,
+    decoder: DecoderSettings | None = None,
+    market: MarketSettings | None = None,
+    loop: LoopSettings | None = None,
     case: str | None = None,
     watch: Watch = unwatched,
 ) -> Campaign:
-    """Make a campaign from files, where they are; everything is read and checked before anything is written."""
+    """Make a campaign from files, where they are; everything is read and checked before anything is written.
+
+    The paths in ``decoder`` and ``market`` are relative to the new folder already.
+    """
     target = Path(folder)
     if (target / SETTINGS).exists():
         raise InputError(folder, None, "there is a campaign already")
-    if not nbest:
-        raise RyptError("expected at least one list of candidates (--nbest)")
+    if not nbest and not (decoder and decoder.command):
+        raise RyptError("expected at least one list of candidates (--nbest), or what makes them (--decoder)")
     if len(alignments) not in (0, len(nbest)):
         raise RyptError(f"expected as many --alignments as --nbest, {len(nbest)}, found {len(alignments)}")
     if "-" in map(str, (source, trees, lexicon, *nbest, *alignments, *references)):
@@ -139,7 +165,11 @@ def create(
         [relative(path) for path in references],
         relative(lexicon) if lexicon is not None else None,
     )
-    campaign = Campaign(target, Settings(files, languages=languages or Languages()), watch)
+    settings = Settings(
+        files, languages=languages or Languages(), decoder=decoder or DecoderSettings(),
+        market=market or MarketSettings(), loop=loop or LoopSettings(),
+    )  # fmt: skip
+    campaign = Campaign(target, settings, watch)
     _check(campaign)
     target.mkdir(parents=True, exist_ok=True)
     database = campaign.path(files.database)
@@ -152,10 +182,13 @@ def create(
 def _check(campaign: Campaign) -> None:
     """Read everything a campaign names; the first thing wrong is an error."""
     _ = campaign.references
-    if not campaign.candidates:
+    if campaign.files.nbest and not campaign.candidates:
         raise InputError(campaign.path(campaign.files.nbest[0]), None, "expected candidates, found none")
     if not any(campaign.trees.values()):
         raise InputError(campaign.path(campaign.files.source), None, "no segment has a parse (--trees gives them)")
+    if campaign.settings.decoder.command or campaign.settings.decoder.weights:
+        for entry in entry_points(group=CHECKS):
+            entry.load()(campaign)
 
 
 def read_source(path: PathLike, language: str | None = None) -> list[Segment]:

@@ -1,14 +1,17 @@
 """``rypt init``, ``score``, ``queries``, ``explain``, ``demo``: what one does with a campaign."""
 
 import json
+import os
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rypt.cli import JSON, QUIET, colours_wanted, progress, talk, watcher
-from rypt.options import CASES, HOLD_OUT, MODELS, PICKS, SELECTIONS, TIES, UNKNOWN_AS
+from rypt.cli import JSON, QUIET, colours_wanted, talk, watcher
+from rypt.options import CASES, HOLD_OUT, MODELS, PICKS, TIES, UNKNOWN_AS
+from rypt.settings import money
 from rypt.text import RyptError, open_output
 
 if TYPE_CHECKING:
@@ -20,7 +23,17 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(dir_okay=False)
 CAMPAIGN = click.argument("campaign", type=click.Path(file_okay=False), default=".")
+AMOUNT = click.option("--budget", callback=lambda context, option, value: read_amount(value), metavar="DOLLARS",
+                      help="All the money the loop may spend: 25.00.")  # fmt: skip
 COLOURS = {0: None, 1: "green", 2: "red", 3: "bright_green", 4: "bright_red"}
+
+
+def read_amount(value: str | None) -> Decimal | None:
+    """An amount of money from the command line."""
+    amount = None if value is None else money(value)
+    if value is not None and amount is None:
+        raise click.BadParameter(f"{value!r} is no amount of money")
+    return amount
 
 
 def scoring_options(command: F) -> F:
@@ -40,6 +53,11 @@ def scoring_options(command: F) -> F:
                 default="worker",
                 show_default=True,
                 help="Whose judgments teach the models table and tree.",
+            ),
+            click.option(
+                "--database",
+                type=FILE,
+                help="Judgments to use instead of the campaign's, such as aggregated ones (`rypt hits aggregate`).",
             ),
         ]
     ):
@@ -69,46 +87,90 @@ def build_scorer(
         )
 
 
+def open_campaign(folder: str, database: str | None, *, quiet: bool = True) -> "Campaign":
+    """The campaign in a folder, with another judgment database in the place of its own where one is given."""
+    from dataclasses import replace
+
+    from rypt.campaign import Campaign
+
+    opened = Campaign.open(folder, watcher(quiet=quiet))
+    if database is None:
+        return opened
+    files = replace(opened.files, database=os.path.abspath(database))
+    return replace(opened, settings=replace(opened.settings, files=files))
+
+
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
 @click.option("--source", required=True, type=FILE, help="Source segments: a line each, or JSONL with id and text.")
 @click.option("--trees", type=FILE, help="Their trees: Penn brackets or CoNLL-U; () or an empty line for no parse.")
-@click.option("--nbest", required=True, multiple=True, type=FILE, help="Candidates: n-best lists, JSONL, plain output.")
+@click.option("--nbest", multiple=True, type=FILE, help="Candidates: n-best lists, JSONL, plain output.")
 @click.option("--alignments", multiple=True, type=FILE, help="Alignments of a list without them, one file a list.")
 @click.option("--references", multiple=True, type=FILE, help="Reference translations, a line each segment.")
 @click.option("--lexicon", type=FILE, help="Training alignments: source ||| target ||| links, or a phrase table.")
 @click.option("--case", type=click.Choice(CASES), help="How the database compares phrases [lower].")
 @click.option("--languages", metavar="SRC-TGT", help="The language pair, such as de-en or en:zh-Hans.")
+@click.option("--decoder", metavar="COMMAND", help="What decodes: a shell command with {weights} and {nbest} in it, "
+              "or package.module:function; run from the folder you are in now.")  # fmt: skip
+@click.option("--weights", type=FILE, help="The weights to start with.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds the decoder may take.")
+@click.option("--market", metavar="FOLDER|URL", help="The folder of your market, or an endpoint [FOLDER/market].")
+@click.option("--wage", callback=lambda context, option, value: read_amount(value), metavar="DOLLARS",
+              help="What workers earn an hour.")  # fmt: skip
+@click.option("--assignments", type=click.IntRange(1, 1000), help="How many workers answer each question [1].")
+@AMOUNT
+@click.option("--labels", type=click.IntRange(min=1), help="The most answers an iteration of the loop asks for [200].")
 @QUIET
 def init(
     folder: str, source: str, trees: str | None, nbest: tuple[str, ...], alignments: tuple[str, ...],
-    references: tuple[str, ...], lexicon: str | None, languages: str | None, case: str | None, quiet: bool,
+    references: tuple[str, ...], lexicon: str | None, languages: str | None, case: str | None, decoder: str | None,
+    weights: str | None, timeout: float | None, market: str | None, wage: Decimal | None, assignments: int | None,
+    budget: Decimal | None, labels: int | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Check texts and make a campaign of them in FOLDER.
 
-    A campaign is a folder with rypt.toml, which names the texts where they are, and the database of judgments.
+    A campaign is a folder with rypt.toml, which names the texts where they are, and the database of judgments. With a
+    decoder no list is needed: `rypt decode` makes the first, and `rypt loop` does all that follows.
     """
     from rypt.campaign import create
-    from rypt.settings import Languages
+    from rypt.settings import DecoderSettings, Languages, LoopSettings, MarketSettings
 
     pair = (languages or "-").split(":" if ":" in (languages or "") else "-")
     if len(pair) != 2:
         raise click.UsageError(f"expected a language pair like de-en or en:zh-Hans, found {languages!r}")
+    if timeout is not None and decoder is None:
+        raise click.UsageError("--timeout is for a --decoder")
+
+    def relative(path: str) -> str:
+        return os.path.relpath(path, folder)
+
+    far = market is not None and "://" in market
+    there = MarketSettings(
+        folder=relative(market) if market and not far else "market", endpoint=market if far else None, wage=wage,
+        assignments=assignments or 1,
+    )  # fmt: skip
+    runs = DecoderSettings(
+        decoder, relative(weights) if weights else None, relative(".") if decoder else ".", timeout
+    )  # fmt: skip
     campaign = create(
         folder, source=source, trees=trees, nbest=nbest, alignments=alignments, references=references,
-        lexicon=lexicon, languages=Languages(pair[0] or None, pair[1] or None), watch=watcher(quiet=quiet), case=case,
+        lexicon=lexicon, languages=Languages(pair[0] or None, pair[1] or None), decoder=runs, market=there,
+        loop=LoopSettings(budget, labels) if labels else LoopSettings(budget), watch=watcher(quiet=quiet), case=case,
     )  # fmt: skip
-    talk(_summary(campaign), quiet=quiet)
+    talk(summary(campaign), quiet=quiet)
+    if decoder:
+        talk(f"next: rypt loop {folder}, or step by step: rypt decode {folder}", quiet=quiet)
 
 
-def _summary(campaign: "Campaign") -> str:
+def summary(campaign: "Campaign") -> str:
+    """What a campaign holds, in a few lines."""
     unparsed = [segment for segment, tree in campaign.trees.items() if tree is None]
     lines = [f"{campaign.folder}: {len(campaign.segments)} segments, {len(campaign.candidates)} candidates"]
     if unparsed:
         shown = ", ".join(unparsed[:5]) + (", …" if len(unparsed) > 5 else "")
         lines.append(f"{len(unparsed)} segments without a parse are left out of scores and queries: {shown}")
     missing = len(campaign.segments) - len({c.segment for c in campaign.candidates})
-    if missing:
+    if missing and campaign.files.nbest:
         lines.append(f"{missing} segments have no candidate")
     return "\n".join(lines)
 
@@ -128,13 +190,13 @@ def _summary(campaign: "Campaign") -> str:
 @QUIET
 def score(
     campaign: str, file: str | None, alignments: str | None, pick: str, with_segments: bool, score_only: bool,
-    model: str | None, unknown: str | None, ties: str | None, hold_out: str, as_json: bool, quiet: bool,
+    model: str | None, unknown: str | None, ties: str | None, hold_out: str, database: str | None, as_json: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Print the RYPT score of a corpus, with its signature and its coverage before and after percolation."""
-    from rypt.campaign import Campaign
     from rypt.report import score_report
 
-    opened = Campaign.open(campaign, watcher(quiet=quiet))
+    opened = open_campaign(campaign, database, quiet=quiet)
     if alignments and not file:
         raise click.UsageError("--alignments goes with --candidates")
     candidates = opened.read_candidates(file, alignments) if file else opened.candidates
@@ -182,49 +244,6 @@ def format_report(report: "ScoreReport", *, with_segments: bool = False) -> str:
 
 
 @click.command()
-@CAMPAIGN
-@click.option("--select", type=click.Choice(SELECTIONS), default="frontier", show_default=True,
-              help="Constituents that cover a segment once, or every constituent up to --max-len.")  # fmt: skip
-@click.option("--max-len", type=click.IntRange(min=1), help="The longest constituent, in source words [4].")
-@click.option("--max-gaps", type=int, default=1, show_default=True, help="Gaps in a phrase.")
-@click.option("--max-gap-words", type=int, default=4, show_default=True, help="Words in its gaps.")
-@click.option("--max-source-words", type=int, default=6, show_default=True, help="Source words, whatever --max-len.")
-@click.option("--max-phrase-words", type=int, default=8, show_default=True, help="Words of a phrase.")
-@click.option("--max-extent", type=int, default=12, show_default=True, help="Words from first to last, with gaps.")
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "pilot"]), default="jsonl", show_default=True,
-              help="JSONL, CSV with columns for label and worker, or the form of the paper's authors.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(), default="-", help="A file instead of stdout.")
-@QUIET
-def queries(
-    campaign: str, select: str, max_len: int | None, max_gaps: int, max_gap_words: int, max_source_words: int,
-    max_phrase_words: int, max_extent: int, form: str, output: str, quiet: bool,
-) -> None:  # fmt: skip
-    """Print what is still to ask: (segment, span, phrase), and how many candidates each answer would serve."""
-    from rypt.campaign import Campaign
-    from rypt.queries import QueryLimits, write_queries
-    from rypt.queries import queries as find_queries
-
-    opened = Campaign.open(campaign)
-    with opened.database() as db:
-        judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
-        case = db.case
-    found = find_queries(
-        opened.trees,
-        progress(opened.candidates, "queries", quiet=quiet),
-        judged=judged,
-        select=select,
-        max_len=max_len or opened.scoring.max_len,
-        limits=QueryLimits(max_source_words, max_gaps, max_gap_words, max_phrase_words, max_extent),
-        case=case,
-        gap="words" if form == "pilot" else "mark",
-    )
-    with open_output(output) as stream:
-        write_queries(found, stream, form)
-    served = sum(query.candidates for query in found)
-    talk(f"{len(found)} queries; their answers serve {served} places in candidates", quiet=quiet)
-
-
-@click.command()
 @click.argument("segment")
 @click.argument("candidate", type=click.IntRange(min=0), default=0)
 @click.option(
@@ -235,19 +254,17 @@ def queries(
 @scoring_options
 def explain(
     segment: str, candidate: int, campaign: str, max_len: int | None, output: str | None, model: str | None,
-    unknown: str | None, ties: str | None, hold_out: str,
+    unknown: str | None, ties: str | None, hold_out: str, database: str | None,
 ) -> None:  # fmt: skip
     """Draw the tree of SEGMENT with the labels and phrases of a CANDIDATE (a number from 0, in the list's order)."""
-    from rypt.campaign import Campaign
-
     if output is not None and not output.endswith((".svg", ".html")):
         raise click.UsageError(f"expected an output .svg or .html, found {output}")
-    opened = Campaign.open(campaign)
+    opened = open_campaign(campaign, database)
     scorer = build_scorer(opened, opened.candidates, model, unknown, ties, hold_out)
-    click.echo(_explained(opened, scorer, segment, candidate, max_len, output))
+    click.echo(explained(opened, scorer, segment, candidate, max_len, output))
 
 
-def _explained(
+def explained(
     campaign: "Campaign", scorer: "Scorer", segment: str, number: int, max_len: int | None = None,
     output: str | None = None,
 ) -> str:  # fmt: skip
@@ -270,29 +287,3 @@ def _explained(
     if not colours_wanted():
         return as_text(explanation)
     return as_text(explanation, lambda text, state: click.style(text, fg=COLOURS[state]))
-
-
-@click.command()
-@click.argument("folder", type=click.Path(file_okay=False), default="rypt-demo")
-@QUIET
-def demo(folder: str, quiet: bool) -> None:
-    """Make a small German-English campaign in FOLDER and score it.
-
-    The texts were written for this project; the judgments are SIMULATED. An existing demo folder is used again.
-    """
-    from rypt.demo_campaign import open_demo
-    from rypt.report import score_report
-
-    if not Path(folder).exists():
-        talk("the first run compiles the scorer, which takes some seconds", quiet=quiet)
-    campaign = open_demo(Path(folder))
-    talk(_summary(campaign), quiet=quiet)
-    talk("the judgments in this campaign are simulated: no person gave them", quiet=quiet)
-    scorer = build_scorer(campaign, campaign.candidates, None, None, None, "worker")
-    picture = str(Path(folder) / "figure.svg")
-    click.echo(_explained(campaign, scorer, "3", 0, output=picture))
-    click.echo()
-    click.echo(format_report(score_report(scorer, campaign.candidates)))
-    talk(
-        f"\nthe tree as a picture: {picture}\nnext: rypt score {folder} --segments, rypt queries {folder}", quiet=quiet
-    )

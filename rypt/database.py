@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from sqlite_utils import Database
 
-from rypt.options import CASES, check_option
+from rypt.options import CASES, HOLD_OUT, check_option
 from rypt.phrases import phrase_key
 from rypt.records import Judgment, Label, Segment, Span, Votes
 from rypt.schema import APPLICATION_ID, VOTE_SUMS, migrations
@@ -266,6 +266,17 @@ class JudgmentDatabase:
         """
         with self.errors():
             return [Votes(row[0], Span(row[1], row[2]), *row[3:]) for row in self.db.execute(sql, values)]
+
+    def votes_by(self, group: str) -> Iterator[tuple[str, Votes]]:
+        """The judgments that count of each worker (``worker``) or of each place they were given in (``origin``)."""
+        check_option("group", group, HOLD_OUT)
+        sql = f"""
+            SELECT {group}, segment, start, stop, phrase, {VOTE_SUMS} FROM {self.counted}
+            GROUP BY segment, start, stop, phrase, {group}
+        """
+        with self.errors():
+            for name, segment, start, stop, *rest in self.db.execute(sql):
+                yield name, Votes(segment, Span(start, stop), *rest)
 
     def label(self, segment: str, span: Span, phrase: str) -> Label | None:
         """The majority label of a key, NOT_SURE for a tie, None when nobody judged it."""

@@ -123,6 +123,7 @@ def import_(
         click.echo(
             "{file}: {added} judgments added, {already} already there, {unanswered} unanswered, "
             "{refused} refused; {segments} segments added".format_map(result)
+            + _and_others(result["others"])
         )
     if failure:
         raise failure
@@ -192,12 +193,17 @@ def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json
             if not as_json:
                 click.echo(
                     f"{other}: {result.added} judgments added, {result.already} already there, "
-                    f"{len(result.conflicts)} conflicts; {result.segments} segments added"
+                    f"{len(result.conflicts)} conflicts; {result.segments} segments added" + _and_others(result.others)
                 )
                 for conflict in result.conflicts[:20]:
                     talk(f"  conflict: {conflict}")
     if as_json:
         click.echo(json.dumps(results, ensure_ascii=False))
+
+
+def _and_others(count: int) -> str:
+    """What is neither segment nor judgment: assignments of hits, excluded workers."""
+    return f", {count} other records" if count else ""
 
 
 @db.command()

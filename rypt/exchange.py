@@ -1,14 +1,14 @@
 """Judgments and segments in and out of the database: JSONL, CSV, TSV, and other databases.
 
-One record a line. A record with a ``label`` is a judgment, one with a ``text`` is a segment. Spans are ``start`` and
-``stop`` (not included), or ``first`` and ``last`` (included).
+One record a line. A record with a ``label`` is a judgment, one with a ``text`` is a segment; others are those of
+`rypt.extensions`. Spans are ``start`` and ``stop`` (not included), or ``first`` and ``last`` (included).
 """
 
 import csv
 import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from rypt.database import COLUMNS, IDENTITY, KEEP_BOTH, DatabaseError, JudgmentDatabase
+from rypt.extensions import Extension, extensions
 from rypt.fields import (
     JUDGMENT_FIELDS,
     SEGMENT_FIELDS,
@@ -36,13 +37,14 @@ BATCH = 20_000
 
 @dataclass(slots=True)
 class Imported:
-    """What became of the lines of an import."""
+    """What became of the lines of an import; ``others`` are new records that are no segments and no judgments."""
 
     added: int = 0
     already: int = 0
     segments: int = 0
     unanswered: int = 0
     refused: int = 0
+    others: int = 0
     refusals: list[tuple[int, str]] = field(default_factory=list)
 
     def refuse(self, line: int, message: str) -> None:
@@ -60,6 +62,7 @@ class Merged:
     already: int
     segments: int
     conflicts: list[str]
+    others: int = 0
 
 
 def import_file(
@@ -80,16 +83,20 @@ def import_file(
     """
     result = Imported()
     records = read_records(path, lines if lines is not None else read_lines(path), rename or {}, result)
+    found = extensions()
     with db.errors():
-        _stage(db, records, {"source": "import", **(defaults or {})}, result)
+        _stage(db, records, {"source": "import", **(defaults or {})}, result, found)
+    _prepare_for_staged(db, found)
     with db.writing():
         _add_staged_segments(db, result, replace_trees)
+        _put_staged_others(db, result, found)
         _refuse_misplaced(db, result)
         if result.refused and not skip_refused:
             line, message = min(result.refusals)
             more = f" ({result.refused - 1} more lines refused)" if result.refused > 1 else ""
             raise InputError(path, line, message + more)
         _insert_staged(db, result)
+        _settle(db, found if result.others else [])
     return result
 
 
@@ -159,17 +166,21 @@ def _csv_rows(path: PathLike, lines: Iterable[tuple[int, str]], delimiter: str) 
 
 
 def _stage(
-    db: JudgmentDatabase, records: Iterable[tuple[int, Record]], defaults: Mapping[str, str], result: Imported
-) -> None:
-    """Put judgments and segments into temporary tables; other processes may write meanwhile."""
+    db: JudgmentDatabase, records: Iterable[tuple[int, Record]], defaults: Mapping[str, str], result: Imported,
+    others: Sequence[Extension],
+) -> None:  # fmt: skip
+    """Put judgments, segments and other records into temporary tables; other processes may write meanwhile."""
     db.db.conn.executescript("""
         DROP TABLE IF EXISTS temp.incoming;
         DROP TABLE IF EXISTS temp.incoming_segments;
+        DROP TABLE IF EXISTS temp.incoming_others;
         CREATE TEMP TABLE incoming (
             line INTEGER, segment TEXT, start INTEGER, stop INTEGER, phrase TEXT, worker TEXT, origin TEXT, label TEXT,
             source TEXT, time INTEGER, weight REAL);
         CREATE TEMP TABLE incoming_segments (line INTEGER, id TEXT, text TEXT, tree TEXT, language TEXT);
+        CREATE TEMP TABLE incoming_others (line INTEGER, field TEXT, record TEXT);
     """)
+    known = {name for extension in others for name in extension.fields}
     insert = f"INSERT INTO incoming VALUES ({', '.join('?' * 11)})"
     batch: list[tuple[Any, ...]] = []
     for line, record in records:
@@ -179,6 +190,9 @@ def _stage(
                 parsed(segment)
                 values = (line, segment.id, segment.text, segment.tree, segment.language)
                 db.db.conn.execute("INSERT INTO incoming_segments VALUES (?, ?, ?, ?, ?)", values)
+            elif name := next((name for name in record if name in known and "label" not in record), None):
+                row = (line, name, json.dumps(record))
+                db.db.conn.execute("INSERT INTO incoming_others VALUES (?, ?, ?)", row)
             elif is_unanswered({**defaults, **record}):
                 result.unanswered += 1
             elif "label" in record or "label" in defaults:
@@ -201,6 +215,28 @@ def _add_staged_segments(db: JudgmentDatabase, result: Imported, replace_trees: 
             result.segments += db.add_segment(Segment(*values), replace_trees)
         except DatabaseError as error:
             result.refuse(line, str(error))
+
+
+def _prepare_for_staged(db: JudgmentDatabase, others: Sequence[Extension]) -> None:
+    fields = {name for (name,) in db.db.conn.execute("SELECT DISTINCT field FROM incoming_others")}
+    for extension in others:
+        if fields & set(extension.fields):
+            extension.prepare(db)
+
+
+def _put_staged_others(db: JudgmentDatabase, result: Imported, others: Sequence[Extension]) -> None:
+    """Records of extensions; the judgments that belong to them may come before or after."""
+    owner = {name: extension for extension in others for name in extension.fields}
+    for line, name, text in db.db.conn.execute("SELECT line, field, record FROM incoming_others ORDER BY line"):
+        try:
+            result.others += owner[name].put(db, json.loads(text))
+        except RyptError as error:
+            result.refuse(line, str(error))
+
+
+def _settle(db: JudgmentDatabase, others: Iterable[Extension]) -> None:
+    for extension in others:
+        extension.settle(db)
 
 
 def _refuse_misplaced(db: JudgmentDatabase, result: Imported) -> None:
@@ -235,15 +271,16 @@ def _insert_staged(db: JudgmentDatabase, result: Imported) -> None:
     """)
     result.added = db.count() - before
     result.already = staged - result.added
-    for table in ("incoming", "incoming_segments", "sizes"):
+    for table in ("incoming", "incoming_segments", "incoming_others", "sizes"):
         execute(f"DROP TABLE temp.{table}")
 
 
 def export_jsonl(db: JudgmentDatabase, stream: TextIO) -> int:
-    """Write all segments, then all judgments; importing it into an empty database gives the same one."""
+    """Write all segments, judgments and other records; importing it into an empty database gives the same one."""
     count = 0
     with db.snapshot():
-        for record in chain(map(segment_record, db.segments()), map(judgment_record, db.judgments())):
+        others = chain.from_iterable(extension.records(db) for extension in extensions())
+        for record in chain(map(segment_record, db.segments()), map(judgment_record, db.judgments()), others):
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             count += 1
     return count
@@ -303,12 +340,16 @@ def _publish(scratch: Path, path: Path) -> None:
 def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False) -> Merged:
     """Take over everything of another database: each judgment once; texts that differ stop it, nothing changed.
 
-    A worker excluded in either is excluded in the result.
+    A worker excluded in either is excluded in the result, and what other packages keep there comes along.
     """
+    found = extensions()
     with JudgmentDatabase(other, readonly=True) as second:
         if second.case != db.case:
             raise DatabaseError(other, f"compares phrases with case:{second.case}, {db.path} with case:{db.case}")
         conflicts: list[str] = []
+        others = [each for each in found if next(each.records(second), None) is not None]
+        for extension in others:
+            extension.prepare(db)
         with db.writing():
             new_segments = sum(db.add_segment(segment, replace_trees) for segment in second.segments())
             before, total = db.count(), second.count()
@@ -317,9 +358,9 @@ def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False)
             values = ", ".join("?" * len(COLUMNS.split(",")))
             db.db.conn.executemany(f"INSERT INTO judgments ({COLUMNS}) VALUES ({values}) {KEEP_BOTH}", rows)
             added = db.count() - before
-            excluded = ((worker, reason, None) for worker, reason in second.excluded().items())
-            db.db.conn.executemany("INSERT OR IGNORE INTO excluded_workers VALUES (?, ?, ?)", excluded)
-    return Merged(added, total - added, new_segments, conflicts)
+            more = sum(each.put(db, record) for each in others for record in each.records(second))
+            _settle(db, others)
+    return Merged(added, total - added, new_segments, conflicts, more)
 
 
 def _conflicts(db: JudgmentDatabase, second: JudgmentDatabase) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.kernel import UNALIGNED, Codes
-from rypt.observations import Observations, label_states
+from rypt.kernel import Codes
+from rypt.observations import CODES, Observations, label_states
 from rypt.options import TIES, UNKNOWN_AS, check_option
-from rypt.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN, percolate_states
+from rypt.percolation import NO, NO_UP, STATES, UNKNOWN, YES, YES_DOWN, percolate_states
 from rypt.text import RyptError
 
 Floats = NDArray[np.float64]
@@ -20,8 +20,9 @@ Stats = NDArray[np.int64]  # (candidates, columns)
 LENGTHS = (1, 2, 3, 4, 5, 7, 10, 15)  # the shortest constituent, in source tokens, of each length class
 CREDIT = {"half": 0.5, "no": 0.0, "yes": 1.0, "ignore": 0.5}  # of an unknown, where it is one number
 PSEUDO_NODES = 5
-UNALIGNED_STATE = 5  # one more state than percolation has
-TABLE_PRIOR = np.array([0.6, 0.9, 0.2, 0.85, 0.4, 0.5])  # P(YES) of each state before anything is counted
+PSEUDO_COUNT = 20
+TABLE_PRIOR = np.array([0.6, 0.9, 0.2, 0.85, 0.4])  # P(YES) of each state before anything is counted
+UNALIGNED_PRIOR = 0.5  # of an unknown constituent that nothing is aligned with
 SCALE = 1 << 20  # probabilities are summed as integers, in units of 1/SCALE
 
 
@@ -179,20 +180,22 @@ def direct_labels(observations: Observations, ties: str = "unknown") -> Codes:
     return np.where(states == YES, 1, np.where(states == NO, 0, -1)).astype(np.int8)
 
 
-def table_states(observations: Observations, ties: str) -> Codes:
-    """States after percolation, with one more for unknown constituents that nothing is aligned with."""
+def table_rows(observations: Observations, ties: str) -> NDArray[np.int64]:
+    """The row of each constituent in a calibrated table: the pattern of its votes and its state after percolation."""
     states, _ = percolated(observations, ties)
-    return np.where((states == UNKNOWN) & (observations.codes == UNALIGNED), UNALIGNED_STATE, states).astype(np.int8)
+    return observations.codes.astype(np.int64) * len(STATES) + states
 
 
 class CalibratedTable(Expected):
-    """P(YES | state after percolation, length), from counts.
+    """P(YES | pattern of votes, state after percolation, length), from counts.
 
-    Each cell is shrunk to its state's share of YES, and that to ``TABLE_PRIOR``, by a few pseudo-counts.
+    So one NO among many votes, a NO from below and a phrase that nobody judged have each a probability of their own.
+    Each cell is shrunk to what its row and its length say without regard to each other (their log odds added), and a
+    row to ``TABLE_PRIOR``, by some pseudo-counts.
     """
 
     def __init__(self, table: Floats, ties: str = "unknown", trained: str = "given") -> None:
-        self.table = table  # (states, length classes)
+        self.table = table  # (patterns of votes by states, length classes)
         self.ties = ties
         self.trained = trained
 
@@ -205,17 +208,25 @@ class CalibratedTable(Expected):
     def fit(
         cls, observations: Observations, truth: Codes, ties: str = "unknown", trained: str = "given"
     ) -> "CalibratedTable":
-        """Count held-out labels (1 YES, 0 NO, -1 none) by state and length; ``trained`` says in signatures on what."""
+        """Count held-out labels (1 YES, 0 NO, -1 none) by row and length; ``trained`` says in signatures on what."""
         known = truth >= 0
-        states = table_states(observations, ties)[known]
-        classes = length_class(observations.lengths)[known]
-        cells = states * len(LENGTHS) + classes
-        size = len(TABLE_PRIOR) * len(LENGTHS)
+        cells = (table_rows(observations, ties) * len(LENGTHS) + length_class(observations.lengths))[known]
+        size = len(CODES) * len(STATES) * len(LENGTHS)
         yes = np.bincount(cells, truth[known], minlength=size).reshape(-1, len(LENGTHS))
         total = np.bincount(cells, minlength=size).reshape(-1, len(LENGTHS))
-        by_state = (yes.sum(axis=1) + PSEUDO_NODES * TABLE_PRIOR) / (total.sum(axis=1) + PSEUDO_NODES)
-        return cls((yes + PSEUDO_NODES * by_state[:, None]) / (total + PSEUDO_NODES), ties, trained)
+        prior = np.tile(TABLE_PRIOR, len(CODES))
+        prior[: len(STATES)] = np.where(np.arange(len(STATES)) == UNKNOWN, UNALIGNED_PRIOR, TABLE_PRIOR)
+        by_row = (yes.sum(axis=1) + PSEUDO_NODES * prior) / (total.sum(axis=1) + PSEUDO_NODES)
+        overall = (yes.sum() + 1) / (total.sum() + 2)
+        by_length = (yes.sum(axis=0) + PSEUDO_NODES * overall) / (total.sum(axis=0) + PSEUDO_NODES)
+        both = _log_odds(by_row)[:, None] + _log_odds(by_length)[None, :] - _log_odds(overall)
+        expected = 1 / (1 + np.exp(-both))
+        return cls((yes + PSEUDO_COUNT * expected) / (total + PSEUDO_COUNT), ties, trained)
 
     def p_yes(self, observations: Observations) -> Floats:
         """The cell of each constituent."""
-        return self.table[table_states(observations, self.ties), length_class(observations.lengths)]
+        return self.table[table_rows(observations, self.ties), length_class(observations.lengths)]
+
+
+def _log_odds(p: Floats | float) -> Floats:
+    return np.asarray(np.log(p) - np.log1p(-np.asarray(p)), np.float64)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from rypt.records import Candidate, Votes
 from rypt.text import FormatError
 from rypt.trees import SourceTree
 
+Floats = NDArray[np.float64]
 CODES = (
     "unaligned", "silent", "novel", "not sure", "tie",
     "one YES", "all YES", "most YES", "more YES", "one NO", "all NO", "most NO", "more NO",
@@ -40,6 +42,16 @@ def vote_code(yes: float, no: float, not_sure: float) -> int:
     if best == total:
         return unanimous if best > 1.5 else one
     return most if best >= 0.75 * total else more
+
+
+def vote_codes(yes: Floats, no: Floats, not_sure: Floats) -> Codes:
+    """`vote_code` of many keys at once."""
+    best, total = np.maximum(np.maximum(yes, no), not_sure), yes + no + not_sure
+    margin = np.where(best == total, np.where(best > 1.5, 1, 0), np.where(best >= 0.75 * total, 2, 3))
+    codes = np.where(best == yes, YES_ONE, NO_ONE) + margin
+    codes = np.where((best == not_sure), NOT_SURE, codes)
+    codes = np.where((yes == no) & (yes == best), TIE, codes)
+    return np.where(best == 0, NOVEL, codes).astype(np.int8)
 
 
 def label_states(ties: str = "unknown") -> Codes:
@@ -108,6 +120,19 @@ class Observations:
         return Observations(self.forest, self.segments[candidates], offsets, self.codes[places])
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """For each constituent of each candidate the row of its phrase; ``-1 - code`` where there is no row.
+
+    The code is then ``UNALIGNED``, ``SILENT`` or ``NOVEL``.
+    """
+
+    forest: Forest
+    segments: Ids
+    offsets: Ints
+    rows: Ids
+
+
 class JudgedPhrases:
     """The judged phrases of all segments, interned, in one hash table with a region for each segment."""
 
@@ -149,16 +174,31 @@ class JudgedPhrases:
 
     def observe(self, candidates: Sequence[Candidate], case: str) -> Observations:
         """Find the phrase of every constituent of every candidate, and the votes on it."""
+        return Observations(self.forest, *self._look_up(candidates, case, self.arrays))
+
+    def rows(self, candidates: Sequence[Candidate], case: str) -> "Places":
+        """Find for every constituent of every candidate which of the judged phrases it has, whatever the votes say.
+
+        Votes can then be counted again and again without looking at the texts.
+        """
+        numbers: NDArray[Any] = np.arange(len(self.arrays.nodes), dtype=np.int32) + len(CODES)
+        numbered = self.arrays._replace(codes=numbers)
+        segments, offsets, found = self._look_up(candidates, case, numbered)
+        return Places(self.forest, segments, offsets, np.where(found >= len(CODES), found - len(CODES), -1 - found))
+
+    def _look_up(
+        self, candidates: Sequence[Candidate], case: str, judged: kernel.Judged
+    ) -> tuple[Ids, Ints, NDArray[Any]]:
         segments = self._segment_indices(candidates)
         text, text_lines = line_buffer(joined_keys((c.text for c in candidates), case), len(candidates))
         links, link_lines = line_buffer("\n".join([c.alignment for c in candidates]).encode(), len(candidates))
         offsets = np.concatenate([[0], np.cumsum(self.forest.counts[segments])]).astype(np.int64)
-        codes = np.full(int(offsets[-1]), UNALIGNED, np.int8)
+        codes = np.full(int(offsets[-1]), UNALIGNED, judged.codes.dtype)
         texts = kernel.Texts(segments, text, text_lines, links, link_lines)
-        bad, wrong = kernel.observe(self.forest.arrays(), self.arrays, texts, offsets, codes)
+        bad, wrong = kernel.observe(self.forest.arrays(), judged, texts, offsets, codes)
         if bad >= 0:
             raise FormatError(link_message(candidates[bad], wrong, int(self.forest.sizes[segments[bad]])))
-        return Observations(self.forest, segments, offsets, codes)
+        return segments, offsets, codes
 
     def _segment_indices(self, candidates: Sequence[Candidate]) -> Ids:
         index = self.forest.index

@@ -6,7 +6,7 @@ MODELS = ("percolation", "table", "tree")
 UNKNOWN_AS = ("half", "ignore", "no", "yes", "prior", "smoothed")
 TIES = ("unknown", "no", "yes")
 HOLD_OUT = ("worker", "origin")
-SELECTIONS = ("frontier", "all")
+SELECTIONS = ("frontier", "value", "all")
 PICKS = ("first", "best")
 CASES = ("lower", "keep")
 

@@ -114,6 +114,7 @@ def pilot_line(query: Query) -> str:
 
 def query_record(query: Query) -> dict[str, object]:
     """A query as JSONL; with a label and a worker added, it can be imported as a judgment."""
+    value = {} if query.value is None else {"value": query.value}
     return {
         "segment": query.segment,
         "start": query.span.start,
@@ -124,6 +125,7 @@ def query_record(query: Query) -> dict[str, object]:
         "candidates": query.candidates,
         "example": query.example,
         "positions": list(query.positions),
+        **value,
     }
 
 

@@ -131,7 +131,10 @@ class Votes:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A (segment, span, phrase) still without a label, how many candidates it would serve, and where to see it."""
+    """A (segment, span, phrase) still without a label, how many candidates it would serve, and where to see it.
+
+    ``value`` is what its answer is worth for picking candidates (`rypt.value`), where that was asked for.
+    """
 
     segment: str
     span: Span
@@ -141,3 +144,4 @@ class Query:
     candidates: int
     example: str
     positions: tuple[int, ...]
+    value: float | None = None

@@ -21,7 +21,7 @@ ESCAPES = {
 }  # fmt: skip
 QUOTES = {**dict.fromkeys(["``", "''", "“", "”", "„"], '"'), **dict.fromkeys(["`", "‘", "’", "‚"], "'")}
 _ESCAPE = re.compile("|".join(map(re.escape, ESCAPES)), re.IGNORECASE)
-_ATOMS = re.compile(r"[()]|[^\s()]+")
+_ATOMS = re.compile(r"[()]|[^ \t\r\n()]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ HEAVY = {
     "numba": {"rypt/kernel.py"},
     "sqlite_utils": {"rypt/database.py", "rypt/schema.py"},
     "nltk": {"rypt/trees.py"},
-    "sacrebleu": {"mert/metrics/bleu.py", "mert/metrics/chrf.py", "mert/metrics/ter.py"},
+    "sacrebleu": {"rypt/picks/sentence.py", "mert/metrics/bleu.py", "mert/metrics/chrf.py", "mert/metrics/ter.py"},
     "boto3": {"hits/market.py"},
     "flask": {
         "hits/serve.py",
@@ -22,8 +22,19 @@ HEAVY = {
         "hits/worker_pages_tests.py",
         "hits/worker_pages_visit.py",
     },
-    "matplotlib": {"mert/plot.py", "hits/ranking/plot.py"},
+    "matplotlib": {
+        "rypt/analysis_plot.py",
+        "rypt/loop_plot.py",
+        "mert/plot.py",
+        "hits/ranking/plot.py",
+        "hits/compare_plot.py",
+    },
     "distributed": {"mert/cluster.py"},
+    "eflomal": {"rypt/aligners.py"},
+    "simalign": {"rypt/aligners.py"},
+    "stanza": {"rypt/parsers.py"},
+    "benepar": {"rypt/parsers.py"},
+    "spacy": {"rypt/parsers.py"},
 }
 
 

@@ -1,5 +1,7 @@
 """Write the example corpus: German sentences with English translations, from a small grammar and a list of idioms.
 
+For what is not trained on also the source trees and, for each constituent, all phrases that are acceptable (`truth`).
+
     python make_corpus.py [--output corpus] [--seed 7]
 
 Sentence frames put clauses into main, inverted and verb-final order, questions, relative clauses, passives and so on.
@@ -13,8 +15,9 @@ from pathlib import Path
 
 from clauses import Subject, english_question, english_statement, german_main, german_verb_last
 from grammar import EMBEDDINGS, ERRANDS, POSSESSIVES, UNWANTED, Grammar, Pair, read_tables
+from truth import reader, write_truth
 
-SIZES = {"train": 1000, "dev": 60, "test": 60}
+SIZES = {"train": 1000, "dev": 60, "test": 60, "heldout": 180}
 
 
 def statement(grammar: Grammar) -> Pair:
@@ -215,7 +218,7 @@ def sentences(grammar: Grammar, idioms: list[Pair]) -> Iterator[Pair]:
 
 
 def main() -> None:
-    """Write ``train``, ``dev`` and ``test`` in both languages."""
+    """Write ``train``, ``dev``, ``test`` and ``heldout`` in both languages, with trees and truth of the last three."""
     parser = argparse.ArgumentParser(description="Write the example corpus.")
     here = Path(__file__).resolve().parent
     parser.add_argument("--output", type=Path, default=here / "corpus", help="folder to write to (corpus)")
@@ -230,6 +233,9 @@ def main() -> None:
         for language, column in (("de", 0), ("en", 1)):
             text = "".join(f"{pair[column]}\n" for pair in pairs)
             (options.output / f"{name}.{language}").write_text(text, encoding="utf-8")
+        if name != "train":
+            trees, truth = options.output / f"{name}.trees", options.output / f"{name}.truth.jsonl"
+            write_truth([german for german, _ in pairs], reader(here / "corpus"), trees, truth)
 
 
 if __name__ == "__main__":

@@ -61,17 +61,26 @@ class Rypt:
 
 
 class _Aligner:
-    """Brings the lines of a list to candidates of a campaign's segments."""
+    """Brings the lines of a list to candidates of a campaign's segments.
+
+    A line without an alignment gets the one that a file of the campaign's has for its text, where there is one.
+    """
 
     def __init__(self, campaign: Campaign) -> None:
         self.folder = campaign.folder
         self.segments = {segment.id: segment for segment in campaign.segments}
         self.lexicon = campaign.lexicon
+        self.links: dict[tuple[str, str], str] = {}
+        if campaign.files.alignments:
+            for candidate in campaign.candidates:
+                self.links.setdefault((candidate.segment, candidate.text), candidate.alignment)
 
     def __call__(self, raw: RawCandidate) -> Candidate:
         segment = self.segments.get(raw.segment)
         if segment is None:
             raise RyptError(f"segment {raw.segment!r} of the list is not in the campaign {self.folder}")
+        if raw.alignment is None and (raw.segment, raw.text) in self.links:
+            raw = replace(raw, alignment=self.links[raw.segment, raw.text])
         try:
             return aligned_candidate(raw, segment, self.lexicon)
         except FormatError as error:

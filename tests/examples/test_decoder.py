@@ -393,12 +393,15 @@ def test_growing_keeps_between_intersection_and_union(load: object) -> None:
 
 def test_the_corpus_is_what_its_grammar_writes(tmp_path: Path) -> None:
     run("make_corpus.py", "--output", tmp_path)
-    for name in ("train", "dev", "test"):
-        for language in ("de", "en"):
-            assert (tmp_path / f"{name}.{language}").read_bytes() == (CORPUS / f"{name}.{language}").read_bytes()
+    written = sorted(path.name for path in tmp_path.iterdir())
+    others = sorted(path.name for path in CORPUS.iterdir() if path.name not in ("words.txt", "idioms.txt"))
+    assert written == others
+    assert len(written) == 4 * 2 + 3 * 2
+    for name in written:
+        assert (tmp_path / name).read_bytes() == (CORPUS / name).read_bytes(), name
     for language in ("de", "en"):
-        every = [line for name in ("train", "dev", "test") for line in lines(CORPUS / f"{name}.{language}")]
-        assert len(every) == len(set(every)) == 1120
+        every = [line for name in ("train", "dev", "test", "heldout") for line in lines(CORPUS / f"{name}.{language}")]
+        assert len(every) == len(set(every)) == 1300
 
 
 WRONG_WEIGHTS = {

@@ -5,6 +5,7 @@ from test_results import assignment, database
 
 from hits.content import REJECTED
 from hits.preferences import Preferences, read_preferences
+from hits.records import IdenticalPair
 from hits.results import Results
 from rypt.picks.outcome import sign_test
 
@@ -28,10 +29,11 @@ class Asked:
     def __init__(self):
         self.results = Results(database())
         self.number = 0
+        self.hits = {}
 
-    def answer(self, columns, choice, worker="A1", hit=None, **more):
+    def answer(self, columns, choice, worker="A1", **more):
         self.number += 1
-        hit = hit or f"H-{columns['segment']}-{columns['candidate_a']}-{columns['system_a']}"
+        hit = self.hits.setdefault(tuple(columns.values()), f"H{len(self.hits)}")
         self.results.add([assignment(self.number, {"choice": choice}, columns, worker=worker, hit=hit, **more)])
 
     def read(self, ours="ours", theirs="theirs", segments=("7",), names=("rypt", "bleu")):
@@ -116,8 +118,6 @@ def test_excluded_workers_and_rejected_work_do_not_count(asked):
 def test_controls_other_systems_and_ties_nobody_was_asked_about_do_not_count(asked):
     asked.answer(item("7", systems=("rypt", ""), control="A", control_kind="damaged"), "A")
     asked.answer(item("7", systems=("rypt", "chrf")), "A")
-    from hits.records import IdenticalPair
-
     asked.results.add_identical("b", [IdenticalPair("7", "bleu", "rypt")], 3)
     assert asked.read().judgments == (0, 0, 0)
 

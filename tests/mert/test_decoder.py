@@ -1,6 +1,8 @@
 """Decoders: commands, replays, functions."""
 
 import gzip
+import os
+import time
 
 import pytest
 
@@ -47,12 +49,18 @@ def test_what_a_command_started_ends_with_it(tmp_path):
     with pytest.raises(RyptError, match="did not finish in 1 seconds"):
         command(1, tmp_path / "w", tmp_path / "n")
     pid = (tmp_path / "pid").read_text().strip()
-    state = f"/proc/{pid}/stat"
+    until = time.monotonic() + 20
+    while (state := _state(pid)) not in ("Z", "gone") and time.monotonic() < until:
+        os.sched_yield()
+    assert state in ("Z", "gone")
+
+
+def _state(pid):
     try:
-        with open(state) as stream:
-            assert stream.read().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        pass
+        with open(f"/proc/{pid}/stat") as stream:
+            return stream.read().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "gone"
 
 
 def test_functions_by_name(tmp_path, monkeypatch):

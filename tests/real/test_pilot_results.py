@@ -3,18 +3,23 @@
 import csv
 import gzip
 import io
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import run
 
-from hits.agreement import agreement, mean_pairwise_kappa, share_agreeing
+from hits.aggregate import aggregated
 from hits.dawid_skene import dawid_skene, majority_labels
-from hits.quality import campaign_numbers, worker_reports
-from hits.results import Results, counted_answers
-from hits.results_csv import export_results, import_results, write_rows
+from hits.numbers import campaign_numbers
+from hits.quality import worker_reports
+from hits.results import Results
+from hits.results_csv import export_results, write_rows
+from hits.results_import import import_results
 from hits.verdicts import Verdict
+from rypt.agreement import agreement, counted_answers, mean_pairwise_kappa, share_agreeing
 from rypt.database import JudgmentDatabase
 from rypt.records import Segment
 
@@ -112,6 +117,8 @@ def test_dawid_and_skene_see_through_them_and_the_majority_does_not(results: Res
         return sum(decided[key] == label for key, label in careful.items()) / len(careful)
 
     assert right(weighed) > right(voted) + 0.2
+    trusting = {(k.segment, k.span, k.phrase): k.label for k in aggregated(results.db, "dawid-skene")}
+    assert right(trusting) > right(voted) + 0.2
 
 
 def test_numbers(results: Results) -> None:
@@ -119,3 +126,40 @@ def test_numbers(results: Results) -> None:
     assert (numbers.workers, numbers.hits) == (12, 133)
     assert numbers.yes + numbers.no + numbers.not_sure == pytest.approx(1)
     assert 300 < numbers.labels_per_hour < 2000
+
+
+def test_the_commands_find_and_exclude_them(
+    capsys: pytest.CaptureFixture[str], real_data: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """The file as it is: imported, looked at, two workers excluded, and the others agree."""
+    data, folder = real_data("hmert2009"), tmp_path / "campaign"
+    with gzip.open(data / "sources.jsonl.gz", "rt", encoding="utf-8") as stream:
+        sources = [json.loads(line) for line in stream]
+    with gzip.open(data / "candidates.jsonl.gz", "rt", encoding="utf-8") as stream:
+        first = json.loads(next(stream))
+    (tmp_path / "source").write_text("".join(f"{s['source']}\n" for s in sources), encoding="utf-8")
+    (tmp_path / "trees").write_text("".join(f"{s['tree'] or '()'}\n" for s in sources), encoding="utf-8")
+    line = f"{first['i']} ||| {first['tokens']} ||| x= 1 ||| 1 ||| {first['align']}\n"
+    (tmp_path / "nbest").write_text(line, encoding="utf-8")
+
+    def said(*arguments: object) -> str:
+        code, out, err = run(capsys, *arguments)
+        assert code == 0, err
+        return out
+
+    texts = [part for name in ("source", "trees", "nbest") for part in (f"--{name}", tmp_path / name)]
+    said("init", folder, *texts, "-q")
+    renamed = ("i=segment", "j=first", "k=last", "candidate_substring=phrase", "hit=origin")
+    options = [part for pair in renamed for part in ("--rename", pair)]
+    assert "1700 judgments added" in said("db", "import", folder, data / "judgments.tsv.gz", *options)
+
+    found = {report["worker"]: report for report in json.loads(said("hits", "workers", "-C", folder, "--json"))}
+    bad = {worker for worker, report in found.items() if report["verdict"] == "bad"}
+    assert bad == CARELESS
+    assert sum(round(found[w]["answers"] * found[w]["shares"]["YES"]) for w in bad) == 687
+    assert sum(found[w]["answers"] for w in bad) == 689
+    before = json.loads(said("hits", "status", "-C", folder, "--json"))["agreement"]
+    said("hits", "workers", "-C", folder, *(part for worker in bad for part in ("--exclude", worker)))
+    after = json.loads(said("hits", "status", "-C", folder, "--json"))["agreement"]
+    assert before["alpha"] < 0 < 0.25 < after["alpha"]
+    assert before["kappa"] < 0.1 < 0.2 < after["kappa"]

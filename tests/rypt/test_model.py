@@ -99,6 +99,32 @@ def test_table_learns_what_each_state_is_worth():
     assert yes == pytest.approx(0.5, abs=0.02)
 
 
+def test_table_tells_patterns_of_votes_apart():
+    """One YES is right half of the time, five always; both are YES after percolation."""
+    trees = {"1": SourceTree.from_brackets("(S (A a) (B b))")}
+    judged = JudgedPhrases(Forest(trees), [Votes("1", Span(0, 1), "x", 1, 0), Votes("1", Span(1, 2), "z", 5, 0)])
+    observed = judged.observe([Candidate("1", "x z", "0-0 1-1")] * 200, "lower")
+    table = CalibratedTable.fit(observed, np.tile(np.array([-1, 0, 1, -1, 1, 1], np.int8), 100))
+    _, one, five = table.p_yes(observed)[:3]
+    assert one == pytest.approx(0.5, abs=0.05)
+    assert five > 0.95
+
+
+def test_table_takes_what_it_never_saw_from_what_is_near():
+    """No length but 1 was seen; for longer constituents one NO is still NO, and all is a probability."""
+    trees = {"1": SourceTree.from_brackets("(S (N (A a) (B b)) (C c))")}
+    judged = JudgedPhrases(Forest(trees), [Votes("1", Span(0, 2), "x y", 0, 1), Votes("1", Span(2, 3), "z", 0, 1)])
+    observed = judged.observe([Candidate("1", "x y z", "0-0 1-1 2-2")] * 100, "lower")
+    truth = np.full(len(observed.codes), -1, np.int8)
+    truth[4::5] = 0
+    table = CalibratedTable.fit(observed, truth)
+    assert ((table.table > 0) & (table.table < 1)).all()
+    assert table.p_yes(observed)[1] < 0.1
+    empty = CalibratedTable.fit(observed, np.full(len(observed.codes), -1, np.int8))
+    assert np.isfinite(empty.table).all()
+    assert empty.p_yes(observed)[1] == pytest.approx(0.2)  # what is assumed of a NO before anything is counted
+
+
 def test_table_tells_unaligned_constituents_from_unknown_ones():
     observed = JudgedPhrases(Forest({"1": SourceTree.from_brackets("(S (A a) (B b))")}), []).observe(
         [Candidate("1", "x", "0-0")] * 100, "lower"

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from reference import corpora, reference_label
 
 from rypt.calibration import concatenate
-from rypt.observations import CODES, label_states, vote_code
+from rypt.kernel import NOVEL, SILENT, UNALIGNED
+from rypt.observations import CODES, label_states, vote_code, vote_codes
 from rypt.percolation import NO, UNKNOWN, YES
 from rypt.records import Span, Votes
 from rypt.scorer import Scorer
@@ -33,6 +34,26 @@ def test_the_state_of_a_code_is_the_majority(votes):
 )
 def test_codes(votes, code):
     assert CODES[vote_code(*votes)] == code
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([0, 0.4, 0.75, 1, 1.5, 1.6, 2, 3, 6])] * 3)))
+def test_many_codes_at_once(votes):
+    found = vote_codes(*np.array(votes, float).reshape(-1, 3).T)
+    assert found.tolist() == [vote_code(*row) for row in votes]
+
+
+@settings(max_examples=60)
+@given(corpora())
+def test_rows_say_which_votes_a_constituent_has(corpus):
+    trees, candidates, votes = corpus
+    scorer = Scorer(trees, votes)
+    places = scorer.judged.rows(candidates, "lower")
+    observed = scorer.observe(candidates)
+    assert places.offsets.tolist() == observed.offsets.tolist()
+    codes = [vote_code(votes[row].yes, votes[row].no, votes[row].not_sure) if row >= 0 else -1 - row
+             for row in places.rows.tolist()]  # fmt: skip
+    assert codes == observed.codes.tolist()
+    assert set((-1 - places.rows[places.rows < 0]).tolist()) <= {UNALIGNED, SILENT, NOVEL}
 
 
 @settings(max_examples=50)

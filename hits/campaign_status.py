@@ -1,0 +1,259 @@
+"""Where a campaign stands: what is there, what is labelled, what it cost, what workers agree on, what comes next.
+
+    campaign_status(Campaign.open("campaign"), now)   →   CampaignStatus(texts=…, labels=…, next=NextStep(…))
+
+Nothing is changed, and whatever is not there yet (hits, batches, weights, a loop) is left out.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+
+from hits.batch_reader import BATCH_TOML, read_batch
+from hits.ledger import Ledger
+from hits.next_step import BatchState, NextStep, Situation, next_step
+from hits.numbers import campaign_numbers, label_agreement, read_work, spent
+from hits.quality import worker_reports
+from hits.results import Results
+from hits.simulated import is_simulated
+from rypt.campaign import Campaign
+from rypt.database import JudgmentDatabase
+from rypt.frontier import frontier
+from rypt.kernel import NOVEL, SILENT
+from rypt.loop import JOURNAL, Loop, Terms, World
+from rypt.model import count_per_candidate
+from rypt.observations import Forest, JudgedPhrases, Observations
+from rypt.queries import queries
+from rypt.records import Candidate
+from rypt.scorer import coverage
+from rypt.text import RyptError
+
+Watch = Callable[[Iterable[Candidate]], Iterable[Candidate]]
+WHO = {"hit": "people", "import": "imported", "simulation": "simulated"}
+OF_SOURCES = "SELECT source, count(*) FROM judgments GROUP BY source"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What the campaign was made from; ``decoder`` and ``weights`` (the current ones) are None where it has none."""
+
+    segments: int
+    parsed: int
+    lists: int
+    candidates: int
+    references: int
+    decoder: str | None
+    weights: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What is labelled; ``sources`` counts judgments by who gave them, ``open`` is what could still be asked.
+
+    ``before`` and ``after`` percolation are shares of the constituents of all candidates, None where there is none.
+    """
+
+    judgments: int
+    keys: int
+    sources: dict[str, int]
+    before: float | None
+    after: float | None
+    open: int
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Who judged: ``excluded`` do not count, ``bad`` look bad and do; alpha is Krippendorff's, of people alone."""
+
+    workers: int
+    simulated: int
+    excluded: list[str]
+    bad: list[str]
+    alpha: float
+    judged_twice: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the campaign's hits cost so far, in dollars; ``simulated`` is the part that simulated workers earned."""
+
+    rewards: Decimal
+    fees: Decimal
+    bonuses: Decimal
+    total: Decimal
+    simulated: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignStatus:
+    """One screen about a campaign."""
+
+    folder: str
+    texts: Texts
+    labels: Labels
+    people: People
+    spent: Spent | None
+    batches: list[BatchState]
+    next: NextStep
+    notes: list[str]
+
+
+def campaign_status(campaign: Campaign, now: int, watch: Watch = lambda candidates: candidates) -> CampaignStatus:
+    """Look at everything; ``now`` is in seconds since 1970."""
+    notes: list[str] = []
+    texts = _texts(campaign)
+    with campaign.database() as db:
+        labels = _labels(campaign, db, watch)
+        results = Results(db)
+        cost = _spent(results, notes)
+        people = _people(db, results, current=cost is not None)
+        batches = _batches(campaign, results, now, notes)
+    going, reason = _loop(campaign, now)
+    situation = Situation(
+        folder=str(campaign.folder),
+        market=campaign.settings.market,
+        market_folder=campaign.path(campaign.settings.market.folder),
+        parsed=texts.parsed,
+        candidates=texts.candidates,
+        features=any(c.features for c in campaign.candidates[:1]),
+        decoder=texts.decoder is not None,
+        decoded=max(_numbered(campaign.path("lists"), "nbest.gz"), default=0),
+        weights=max(_numbered(campaign.path("weights"), "weights"), default=0),
+        tuned=_is_newer(campaign.path("rypt.weights"), campaign.path(campaign.files.database)),
+        judgments=labels.judgments,
+        open=labels.open,
+        batches=batches,
+        loop_going=going,
+        loop_stopped=reason,
+    )
+    return CampaignStatus(str(campaign.folder), texts, labels, people, cost, batches, next_step(situation), notes)
+
+
+def _texts(campaign: Campaign) -> Texts:
+    settings = campaign.settings
+    numbers = _numbered(campaign.path("weights"), "weights")
+    current = f"weights/{max(numbers)}.weights" if numbers else settings.decoder.weights
+    return Texts(
+        segments=len(campaign.segments),
+        parsed=sum(tree is not None for tree in campaign.trees.values()),
+        lists=len(campaign.files.nbest),
+        candidates=len(campaign.candidates),
+        references=len(campaign.references),
+        decoder=settings.decoder.command,
+        weights=current,
+    )
+
+
+def _numbered(folder: Path, suffix: str) -> list[int]:
+    names = [path.name.removesuffix(f".{suffix}") for path in folder.glob(f"*.{suffix}")]
+    return [int(name) for name in names if name.isascii() and name.isdigit()]
+
+
+def _is_newer(path: Path, other: Path) -> bool:
+    """Whether a file is there and was written after another."""
+    return path.exists() and other.exists() and path.stat().st_mtime >= other.stat().st_mtime
+
+
+def _labels(campaign: Campaign, db: JudgmentDatabase, watch: Watch) -> Labels:
+    votes = db.votes()
+    with db.errors():
+        sources = {WHO.get(name, name): count for name, count in db.db.execute(OF_SOURCES).fetchall()}
+    before = after = None
+    left = 0
+    if campaign.candidates:
+        forest = Forest(campaign.trees)
+        observations = JudgedPhrases(forest, votes).observe(campaign.candidates, db.case)
+        covered = coverage(observations, campaign.scoring.ties)
+        before, after = covered.before, covered.after
+        asking = _with_open_phrases(campaign, observations)
+        left = len(
+            queries(
+                campaign.trees, watch(asking), judged={(v.segment, v.span, v.phrase) for v in votes},
+                max_len=campaign.scoring.max_len, case=db.case,
+            )
+        )  # fmt: skip
+    return Labels(db.count(), len(votes), sources, before, after, left)
+
+
+def _with_open_phrases(campaign: Campaign, observations: Observations) -> list[Candidate]:
+    """The candidates with a phrase on the frontier that nobody judged: only these can have queries."""
+    forest = observations.forest
+    on_frontier = np.zeros(len(forest.parents), np.bool_)
+    for segment, tree in enumerate(forest.trees):
+        if tree is not None:
+            on_frontier[forest.firsts[segment] + np.array(frontier(tree, campaign.scoring.max_len))] = True
+    asked = on_frontier[observations.nodes] & np.isin(observations.codes, (SILENT, NOVEL))
+    counts = count_per_candidate(observations, asked)
+    return [candidate for candidate, count in zip(campaign.candidates, counts, strict=True) if count]
+
+
+def _spent(results: Results, notes: list[str]) -> Spent | None:
+    """What hits cost; None where their tables are of an older rypt and cannot be read."""
+    if results.there and not results.current:
+        notes.append(
+            "what the hits cost is known after the next 'rypt hits collect': their tables are of an older rypt"
+        )
+        return None
+    found = campaign_numbers(results)
+    played = spent(w for w in read_work(results) if w.status != "Rejected" and is_simulated(w.worker))
+    return Spent(found.rewards, found.fees, found.bonuses, found.cost, played.total)
+
+
+def _people(db: JudgmentDatabase, results: Results, *, current: bool) -> People:
+    with db.errors():
+        sql = "SELECT count(DISTINCT worker), count(DISTINCT iif(source = 'simulation', worker, NULL)) FROM judgments"
+        workers, simulated = db.db.execute(sql).fetchone()
+        twice = int(db.db.execute("SELECT count(*) FROM votes WHERE judgments > 1").fetchone()[0])
+    bad = [r.worker for r in worker_reports(results) if r.verdict == "bad" and not r.excluded] if current else []
+    return People(workers, simulated, sorted(db.excluded()), bad, label_agreement(results).alpha, twice)
+
+
+def _batches(campaign: Campaign, results: Results, now: int, notes: list[str]) -> list[BatchState]:
+    """The batches in the campaign's folder; one that cannot be read is noted."""
+    answered = dict(results.rows("""
+        SELECT h.batch, count(*) FROM assignments AS a JOIN hits AS h ON h.id = a.hit
+        WHERE a.status <> 'Rejected' GROUP BY h.batch
+    """))  # fmt: skip
+    found = []
+    for folder in sorted(campaign.path("batches").glob("*"), key=lambda path: (len(path.name), path.name)):
+        if folder.name.startswith(".") or not (folder / BATCH_TOML).is_file():
+            continue
+        try:
+            found.append(_batch(folder, answered, now))
+        except RyptError as error:
+            notes.append(str(error))
+    return found
+
+
+def _batch(folder: Path, answered: dict[str, int], now: int) -> BatchState:
+    batch = read_batch(folder)
+    settings = batch.settings
+    ledgers = sorted(folder.glob("published*.jsonl"))
+    published = {item for path in ledgers for item in Ledger(path).read()}
+    ends = max((path.stat().st_mtime for path in ledgers), default=0) + settings.lifetime + settings.duration
+    return BatchState(
+        folder=str(folder),
+        name=folder.name,
+        kind=str(settings.kind),
+        hits=len(batch.items),
+        published=len(published),
+        assignments=len(batch.items) * settings.assignments,
+        answered=answered.get(settings.id, 0),
+        over=bool(ledgers) and ends < now,
+    )
+
+
+def _loop(campaign: Campaign, now: int) -> tuple[bool, str | None]:
+    """Whether a loop is wanted and not at its end, and why it stopped."""
+    began = campaign.path(JOURNAL).exists()
+    if not campaign.settings.decoder.command or not (began or campaign.settings.loop.budget is not None):
+        return False, None
+    world = World(tell=lambda text: None, pause=lambda seconds: None, now=lambda: now)
+    loop = Loop(str(campaign.folder), Terms(campaign.settings.loop), world)
+    if campaign.settings.loop.budget is None:  # it was said on the command line
+        return True, None
+    reason = loop.stopped()
+    return reason is None, reason

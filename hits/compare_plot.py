@@ -1,0 +1,83 @@
+"""Pictures of comparisons: net wins with their intervals, or people's preferences."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hits.preferences import Preferences
+from rypt.picks.outcome import Comparison
+from rypt.text import PathLike, RyptError, open_binary_output
+
+FORMATS = (".svg", ".png", ".pdf")
+BLUE, GREY, RED, SLATE = "#1565c0", "#90a4ae", "#c62828", "#607d8b"
+SMALL = 4  # per cent: too narrow for a name
+
+
+def _save(figure: Any, path: PathLike) -> None:
+    check_format(path)
+    with open_binary_output(path) as stream:
+        figure.savefig(stream, format=Path(path).suffix[1:], dpi=120)
+
+
+def check_format(path: PathLike) -> None:
+    """Refuse a file that cannot be drawn to, before anything is computed."""
+    if not str(path).endswith(FORMATS):
+        raise RyptError(f"{path}: expected a name ending in {', '.join(FORMATS)}")
+    if not Path(path).resolve().parent.is_dir():
+        raise RyptError(f"{path}: there is no folder to write it to")
+
+
+def plot_outcomes(path: PathLike, comparison: Comparison, unit: str = "segments") -> None:
+    """A row for each pair: the share of segments won less those lost, with its interval."""
+    from matplotlib.figure import Figure
+
+    rows = comparison.outcomes[::-1]
+    figure = Figure(figsize=(7.5, 0.8 + 0.42 * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    for y, o in enumerate(rows):
+        colour = BLUE if o.low > 0 else RED if o.high < 0 else SLATE
+        axes.plot([100 * o.low, 100 * o.high], [y, y], color=colour, linewidth=2)
+        axes.plot([100 * o.net], [y], "o", color=colour)
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set_yticks(range(len(rows)), [f"{o.metric} against {o.baseline}" for o in rows])
+    axes.set(xlabel=f"better - worse, % of {unit} (95 % interval)", ylim=(-0.6, len(rows) - 0.4))
+    axes.grid(axis="x", alpha=0.3)
+    _save(figure, path)
+
+
+def plot_preferences(path: PathLike, found: Sequence[Preferences]) -> None:
+    """For each pair of metrics its judgments as one bar of three parts, and segments by their difference of votes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 4.2 * len(found)), layout="constrained")
+    panels = figure.subplots(2 * len(found), 1, height_ratios=[1, 2.4] * len(found))
+    for number, preferences in enumerate(found):
+        _draw_judgments(panels[2 * number], preferences)
+        _draw_aggregates(panels[2 * number + 1], preferences)
+    _save(figure, path)
+
+
+def _draw_judgments(panel: Any, p: Preferences) -> None:
+    first, second, neither = p.judgments
+    total = first + second + neither
+    left = 0.0
+    for name, count, colour in ((p.first, first, BLUE), ("neither", neither, GREY), (p.second, second, RED)):
+        share = 100 * count / max(1, total)
+        panel.barh([0], [share], left=left, color=colour)
+        if share > SMALL:
+            said = f"{name}\n{share:.1f} %"
+            panel.text(left + share / 2, 0, said, ha="center", va="center", color="white", fontsize=9)
+        left += share
+    panel.set(xlim=(0, 100), yticks=[], title=f"{p.first} against {p.second}: {total} judgments", xlabel="%")
+
+
+def _draw_aggregates(panel: Any, p: Preferences) -> None:
+    found = p.aggregates
+    widest = max([1, *map(abs, found)])
+    ticks = list(range(widest, -widest - 1, -1))
+    colours = [BLUE if at > 0 else RED if at < 0 else GREY for at in ticks]
+    panel.bar(range(len(ticks)), [found.get(at, 0) for at in ticks], color=colours)
+    names = [f"{p.first} +{at}" if at > 0 else f"{p.second} +{-at}" if at < 0 else "±0" for at in ticks]
+    panel.set_xticks(range(len(ticks)), names, rotation=15 if widest > 2 else 0)
+    panel.set(ylabel="segments")
+    panel.grid(axis="y", alpha=0.3)

@@ -1,0 +1,172 @@
+"""The one next command for a campaign: the first row of a table that fits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rypt.loop_market import market_url
+from rypt.settings import MarketSettings
+from rypt.steps import command_line
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """A batch in the campaign's folder: how much of it is published, how much is answered.
+
+    ``over`` says that no answer can come any more.
+    """
+
+    folder: str
+    name: str
+    kind: str
+    hits: int
+    published: int
+    assignments: int
+    answered: int
+    over: bool = False
+
+    @property
+    def state(self) -> str:
+        """In one word."""
+        if self.published < self.hits and not self.answered:
+            return "made" if not self.published else "partly published"
+        if self.answered >= self.assignments:
+            return "answered"
+        return "over" if self.over else "published"
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A command to run, empty where there is none that helps, and why."""
+
+    command: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the table looks at.
+
+    ``decoded`` is the number of the last list the campaign decoded, ``weights`` that of the last weights, 0 for none;
+    ``tuned`` that weights were found since the last judgment; ``features`` that candidates can be tuned with.
+    """
+
+    folder: str
+    market: MarketSettings
+    market_folder: Path
+    parsed: int
+    candidates: int
+    features: bool
+    decoder: bool
+    decoded: int
+    weights: int
+    tuned: bool
+    judgments: int
+    open: int
+    batches: list[BatchState]
+    loop_going: bool = False
+    loop_stopped: str | None = None
+
+    @property
+    def iteration(self) -> int:
+        """The number that the next batch has."""
+        return max(1, self.decoded)
+
+    def batch(self, *states: str) -> BatchState | None:
+        """The first batch in one of these states."""
+        return next((batch for batch in self.batches if batch.state in states), None)
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is something new to ask: nothing was judged yet, or a list was decoded since the last batch."""
+        if not self.open or any(batch.name == str(self.iteration) for batch in self.batches):
+            return False
+        return not self.judgments or self.decoded > 0
+
+    def market_arguments(self) -> list[str]:
+        """The options that say which market."""
+        if self.market.endpoint is None:
+            return ["--at", str(self.market_folder)]
+        production = ["--production"] if self.market.production else []
+        return ["--market", "mturk", "--endpoint", self.market.endpoint, *production]
+
+
+Row = Callable[[Situation], NextStep | None]
+
+
+def _say(why: str, *arguments: str) -> NextStep:
+    return NextStep(command_line(arguments) if arguments else "", why)
+
+
+def _loop(s: Situation) -> NextStep | None:
+    if s.loop_stopped:
+        return _say(f"the loop has stopped, {s.loop_stopped}", "score", s.folder, "--pick", "best")
+    serve = ["--serve"] if s.market.endpoint is None else []
+    return _say("the loop does all the steps, and goes on where it stopped", "loop", s.folder, *serve) \
+        if s.loop_going else None  # fmt: skip
+
+
+def _without_trees(s: Situation) -> NextStep | None:
+    return None if s.parsed else _say("no segment has a parse: name a file of trees in rypt.toml")
+
+
+def _to_decode(s: Situation) -> NextStep | None:
+    if not s.decoder or (s.candidates and s.weights <= s.decoded):
+        return None
+    why = "new weights have not been decoded with" if s.candidates else "there are no candidates yet"
+    return _say(why, "decode", s.folder)
+
+
+def _without_candidates(s: Situation) -> NextStep | None:
+    return None if s.candidates else _say("there are no candidates: name a list or a decoder in rypt.toml")
+
+
+def _to_publish(s: Situation) -> NextStep | None:
+    batch = s.batch("made", "partly published")
+    if batch is None:
+        return None
+    if s.market.endpoint is None and not market_url(s.market_folder):
+        return _say(f"batch {batch.name} needs a market", "hits", "serve", str(s.market_folder))
+    why = f"batch {batch.name} is made, {batch.published} of {batch.hits} hits are published"
+    return _say(why, "hits", "publish", batch.folder, *s.market_arguments())
+
+
+def _to_collect(s: Situation) -> NextStep | None:
+    batch = s.batch("published")
+    if batch is None:
+        return None
+    why = f"{batch.answered} of {batch.assignments} assignments of batch {batch.name} were collected"
+    return _say(why, "hits", "collect", batch.folder, "-C", s.folder, *s.market_arguments())
+
+
+def _to_ask(s: Situation) -> NextStep | None:
+    if not s.asks:
+        return None
+    target = str(Path(s.folder) / "batches" / str(s.iteration))
+    return _say(f"{s.open:,} phrases of the frontier have no label", "hits", "make", s.folder, "-o", target)
+
+
+def _to_tune(s: Situation) -> NextStep | None:
+    if not s.judgments or not s.features or s.tuned:
+        return None
+    number, folder = s.weights + 1, Path(s.folder)
+    target = folder / "weights" / f"{number}.weights" if s.decoded else folder / "rypt.weights"
+    return _say("there are labels to tune to", "tune", s.folder, "--metric", "rypt", "-o", str(target))
+
+
+def _to_score(s: Situation) -> NextStep | None:
+    return _say("the best candidates by RYPT", "score", s.folder, "--pick", "best")
+
+
+TABLE: tuple[Row, ...] = (
+    _loop, _without_trees, _to_decode, _without_candidates, _to_publish, _to_collect, _to_ask, _to_tune, _to_score,
+)  # fmt: skip
+
+
+def next_step(situation: Situation) -> NextStep:
+    """What to do now.
+
+    >>> next_step(Situation("c", MarketSettings(), Path("c/market"), 9, 0, False, True, 0, 0, False, 0, 0, []))
+    NextStep(command='rypt decode c', why='there are no candidates yet')
+    """
+    return next(step for row in TABLE if (step := row(situation)) is not None)

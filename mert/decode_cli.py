@@ -1,0 +1,35 @@
+"""``rypt decode``: a campaign's decoder, run with its current weights."""
+
+import json
+from dataclasses import asdict
+
+import click
+
+from rypt.campaign_cli import CAMPAIGN, FILE
+from rypt.cli import JSON, QUIET, talk, watcher
+
+
+@click.command()
+@CAMPAIGN
+@click.option("--weights", type=FILE, help="Decode with these, which then are the current ones "
+              "[the last of CAMPAIGN/weights, else the start weights].")  # fmt: skip
+@JSON
+@QUIET
+def decode(campaign: str, weights: str | None, as_json: bool, quiet: bool) -> None:
+    """Run a campaign's decoder with its current weights and add the n-best list to the campaign.
+
+    The list is checked (whole, every segment, the features of the weights, alignments) and kept in CAMPAIGN/lists.
+    Weights that were decoded with before are not decoded with again.
+    """
+    from mert.decode import decode as run
+    from rypt.campaign import Campaign
+
+    opened = Campaign.open(campaign, watcher(quiet=quiet))
+    found = run(opened, weights)
+    if as_json:
+        click.echo(json.dumps(asdict(found)))
+        return
+    if found.already:
+        talk(f"{found.weights} was decoded with before", quiet=quiet)
+    counts = f"{found.candidates} candidates, {found.new} new, {found.all_candidates} in all"
+    click.echo(f"{opened.path(found.list)}: {counts}")

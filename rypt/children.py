@@ -1,0 +1,95 @@
+"""Commands of rypt that run beside this process, and end with it, however it ends.
+
+A child has one end of a pipe as its standard input and ends when the other end is closed: the system closes it when
+the parent is gone, also when that was killed.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rypt.steps import command_line
+from rypt.text import RyptError
+
+LEASHED = """
+import os, signal, threading
+def watch():
+    try:
+        os.read(0, 1)
+    except OSError:
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+threading.Thread(target=watch, daemon=True).start()
+from rypt.cli import main
+main()
+"""
+SECONDS = 10.0  # to wait for the end of a process
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A command at work; what it says on standard error is in ``log``."""
+
+    arguments: tuple[str, ...]
+    process: "subprocess.Popen[str]"
+    log: Path
+
+    def line(self) -> str:
+        """The next line it prints; that it ends without one is an error."""
+        said = self.process.stdout.readline() if self.process.stdout else ""
+        if not said:
+            self.process.wait()
+            raise self.failure()
+        return said
+
+    def result(self) -> str:
+        """What it prints until it has ended; that it fails is an error."""
+        said = self.process.stdout.read() if self.process.stdout else ""
+        if self.process.wait():
+            raise self.failure()
+        return said
+
+    def check(self) -> None:
+        """Nothing while it is at work; an error when it has ended."""
+        if self.process.poll() is not None:
+            raise self.failure()
+
+    def failure(self) -> RyptError:
+        """That it has ended, with the last it said."""
+        try:
+            lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
+        except OSError:
+            lines = []
+        said = next((line for line in reversed(lines) if line.strip()), "it said nothing")
+        return RyptError(f"{command_line(self.arguments)}: ended with exit code {self.process.returncode}: {said}")
+
+
+@contextmanager
+def child(arguments: Sequence[str], log: Path) -> Iterator[Child]:
+    """Run a command in a process of its own until the block ends."""
+    command = [sys.executable, "-P", "-c", LEASHED, *arguments]
+    with log.open("w", encoding="utf-8") as said:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True, encoding="utf-8"
+        )
+    try:
+        yield Child(tuple(arguments), process, log)
+    finally:
+        end(process)
+
+
+def end(process: "subprocess.Popen[str]") -> None:
+    """Ask a process to end, and end it if it does not."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()

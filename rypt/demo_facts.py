@@ -1,0 +1,70 @@
+"""What a demo found out: all that its report shows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any
+
+from rypt.demo_texts import Plan
+from rypt.loop_report import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """True acceptability by the corpus's grammar: the mean share of constituents, and the share of whole segments."""
+
+    constituents: float
+    segments: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The explained tree of one candidate, in words and as a picture."""
+
+    segment: str
+    outline: str
+    picture: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All numbers of a demo; ``simulated`` says whether any person judged.
+
+    ``rows`` are the loop's iterations. ``workers`` labelled phrases, ``judges`` ranked outputs: what ``rypt hits
+    workers`` says of them. ``ranking`` and ``preferences`` are what ``rypt rank`` says, ``bleu`` what ``rypt tune``.
+    """
+
+    simulated: bool
+    folder: str
+    plan: Plan
+    rows: Sequence[Row]
+    stopped: str
+    spent: Decimal
+    bleu: Mapping[str, Any]
+    accepted: Mapping[str, Accepted]
+    ranking: Mapping[str, Any]
+    preferences: Mapping[str, Any]
+    workers: Sequence[Mapping[str, Any]]
+    judges: Sequence[Mapping[str, Any]]
+    tree: Shown
+    sizes: Mapping[str, int]
+
+    @property
+    def labels(self) -> int:
+        """The labels that came."""
+        return sum(row.labels or 0 for row in self.rows)
+
+    @property
+    def excluded(self) -> list[str]:
+        """The workers whose labels do not count."""
+        return [row["worker"] for row in self.workers if row["excluded"]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; money as text."""
+        return {
+            "simulated": self.simulated, "folder": self.folder, "plan": asdict(self.plan), "stopped": self.stopped,
+            "labels": self.labels, "spent": str(self.spent), "excluded": self.excluded,
+            "iterations": [row.as_dict() for row in self.rows],
+            "accepted": {name: asdict(found) for name, found in self.accepted.items()},
+            "preferences": self.preferences, "ranking": self.ranking,
+        }  # fmt: skip

@@ -1,0 +1,314 @@
+"""The whole story in one run: a decoder, people's judgments, tuning to BLEU and to RYPT, and which is better.
+
+    train → init → serve, simulate → loop | tune to BLEU → decode unseen segments → rank by people → facts for a report
+
+All is done by the commands that anybody would type, and by the decoder's scripts. What is there is not done again, so
+a demo that was interrupted goes on.
+"""
+
+import json
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rypt.campaign import Campaign
+from rypt.children import Child, child, end
+from rypt.demo_facts import Accepted, Facts, Shown
+from rypt.demo_texts import DECODER, TUNE, UNSEEN, Plan, begin, write_texts
+from rypt.loop import Loop, Terms, World
+from rypt.loop_market import market_url
+from rypt.loop_report import rows
+from rypt.steps import command_line, read_result, run_step
+from rypt.text import RyptError, open_output, read_lines
+
+BASELINE, BLEU, RYPT = "baseline", "BLEU-tuned", "RYPT-tuned"
+SYSTEMS = (BASELINE, BLEU, RYPT)
+STAGES = 7
+PAUSE = 0.3  # seconds at most between two looks at the market
+
+
+class Story:
+    """A demo in a folder; ``tell`` hears what is going on."""
+
+    def __init__(self, folder: Path, plan: Plan, tell: Callable[[str], None], *, port: int = 0) -> None:
+        self.folder = folder
+        self.plan = plan
+        self.tell = tell
+        self.port = port
+        self.campaign, self.unseen = folder / "campaign", folder / "unseen"
+        self.market = self.campaign / "market"
+        self._children: list[Child] = []
+        self._stage = 0
+
+    def run(self) -> Facts:
+        """Do all that is not done yet."""
+        if begin(self.folder, self.plan):
+            write_texts(self.folder, self.plan)
+        (self.folder / "logs").mkdir(exist_ok=True)
+        self._train()
+        self._make_campaign()
+        with ExitStack() as stack:
+            bleu = stack.enter_context(self._tuning_to_bleu())
+            if self._needs_people():
+                stack.enter_context(self._market())
+            with self._workers_watching():
+                loop = self._loop()
+            self._finish_bleu(bleu)
+            self._decode_unseen()
+            self._compare()
+        return self._facts(loop)
+
+    def _begin(self, what: str) -> None:
+        self._stage += 1
+        self.tell(f"{self._stage}/{STAGES} {what}")
+
+    def _text(self, name: str) -> str:
+        return str((self.folder / "texts" / name).resolve())
+
+    def _json(self, arguments: Sequence[str]) -> Any:
+        """Run a command that prints JSON, and tell it."""
+        self.tell(f"  $ {command_line(arguments)}")
+        return read_result(arguments, run_step([*arguments, "--json"]))
+
+    def _train(self) -> None:
+        self._begin("training the example decoder: word alignment, phrase table, language model")
+        model = self.folder / "model"
+        if not all((model / name).exists() for name in ("phrase-table", "lm.arpa")):
+            corpus = DECODER / "corpus"
+            self._scripts(
+                [["train.py", "--source", corpus / "train.de", "--target", corpus / "train.en", "--output", model]]
+            )
+
+    def _scripts(self, scripts: Sequence[Sequence[str | Path]]) -> list[str]:
+        """Run scripts of the decoder at once, and return what each prints."""
+        running: list[subprocess.Popen[str]] = []
+        try:
+            for name, *arguments in scripts:
+                command = [sys.executable, str(DECODER / name), *map(str, arguments)]
+                running.append(
+                    subprocess.Popen(
+                        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                        encoding="utf-8",
+                    )
+                )  # fmt: skip
+            said = []
+            for (name, *_), process in zip(scripts, running, strict=True):
+                out, wrong = process.communicate()
+                if process.returncode:
+                    raise RyptError(f"{name}: ended with exit code {process.returncode}: {wrong.strip()[-300:]}")
+                said.append(out)
+            return said
+        finally:
+            for process in running:
+                end(process)
+
+    def _decoder(self, text: str) -> list[str]:
+        """The decoder's command, without its weights."""
+        model = str((self.folder / "model").resolve())
+        return [str(DECODER / "decode.py"), "--model", model, "--input", self._text(text)]
+
+    @property
+    def decoding(self) -> str:
+        """The decoder as ``rypt`` is told of it."""
+        fixed = shlex.join([sys.executable, *self._decoder(f"{TUNE}.de"), "--size", str(self.plan.size)])
+        return f"{fixed} --weights {{weights}} --nbest {{nbest}}"
+
+    def _make_campaign(self) -> None:
+        self._begin("making a campaign")
+        if (self.campaign / "rypt.toml").exists():
+            return
+        arguments = ["init", str(self.campaign), *self._texts(TUNE), "--weights", str(DECODER / "weights.init")]
+        arguments += ["--budget", self.plan.budget, "--labels", str(self.plan.labels), "--decoder", self.decoding, "-q"]
+        self.tell(f"  $ {command_line(arguments)}")
+        run_step(arguments)
+
+    def _texts(self, name: str) -> list[str]:
+        own = ["--source", self._text(f"{name}.de"), "--trees", self._text(f"{name}.trees")]
+        return [*own, "--references", self._text(f"{name}.en"), "--languages", "de-en"]
+
+    @contextmanager
+    def _market(self) -> Iterator[None]:
+        """Serve the market, with a link for the person who judges."""
+        self._begin("serving a market" + ("" if self.plan.people else ", with SIMULATED workers who come over HTTP"))
+        port = market_url(self.market).rstrip("/").rpartition(":")[2] if self.plan.people else ""
+        arguments = ["hits", "serve", str(self.market), "--port", str(self.port or port or 0), "--json"]
+        with child(arguments, self.folder / "logs" / "market.log") as served:
+            self._children.append(served)
+            url = json.loads(served.line())["url"]
+            self.tell(f"  $ {command_line(arguments)}\n  the market is at {url}")
+            if self.plan.people:
+                (you,) = self._json(["hits", "invite", "you", "--at", str(self.market)])
+                self.tell(f"\n  Judge here: {you['link']}\n  This waits for your answers, and goes on by itself.\n")
+            yield
+            self._children.remove(served)
+
+    @contextmanager
+    def _workers_watching(self) -> Iterator[None]:
+        """Simulated workers who know the truth about the segments to tune on, while the loop needs any."""
+        if self.plan.people or self._new_loop().stopped() is not None:
+            yield
+            return
+        arguments = [*self._workers(TUNE), "--watch", "-q"]
+        self.tell(f"  $ {command_line(arguments)}")
+        with child(arguments, self.folder / "logs" / "workers.log") as watching:
+            self._children.append(watching)
+            yield
+            self._children.remove(watching)
+
+    def _workers(self, name: str) -> list[str]:
+        plan = self.plan
+        return [
+            "simulate", "--at", str(self.market), "--truth", self._text(f"{name}.truth.jsonl"), "--workers",
+            str(plan.workers), "--accuracy", str(plan.accuracy), "--spam", str(plan.spam), "--seed", str(plan.seed),
+        ]  # fmt: skip
+
+    def _needs_people(self) -> bool:
+        return self._new_loop().stopped() is None or not self._done.exists()
+
+    @property
+    def _done(self) -> Path:
+        """There when all comparisons are collected."""
+        return self.unseen / "collected.json"
+
+    def _new_loop(self) -> Loop:
+        own = Campaign.open(self.campaign).settings.loop
+        terms = Terms(replace(own, max_iterations=self.plan.iterations, patience=self.plan.iterations), poll=1.0)
+        world = World(lambda text: self.tell(f"  {text}"), self._pause, lambda: int(time.time()))
+        return Loop(str(self.campaign), terms, world)
+
+    def _pause(self, seconds: float) -> None:
+        """Wait for answers, while there is somebody who gives them."""
+        for running in self._children:
+            running.check()
+        time.sleep(min(seconds, PAUSE))
+
+    def _loop(self) -> Loop:
+        self._begin("the loop: decode, ask, tune to RYPT, again; and tuning to BLEU beside it")
+        loop = self._new_loop()
+        if loop.stopped() is None:
+            self.tell(f"  $ {command_line(['loop', str(self.campaign), '--yes'])}")
+        self.tell(f"  stopped: {loop.run()}")
+        return loop
+
+    @contextmanager
+    def _tuning_to_bleu(self) -> Iterator[Child | None]:
+        """Tune to BLEU beside all else, unless it is done."""
+        if (self.folder / "bleu.json").exists():
+            yield None
+            return
+        arguments = ["tune", "--decoder", self.decoding, "--references", self._text(f"{TUNE}.en")]
+        arguments += ["--weights", str(DECODER / "weights.init"), "--metric", "bleu", "--folder"]
+        arguments += [str(self.folder / "bleu"), "--max-iterations", str(self.plan.iterations)]
+        arguments += ["--seed", str(self.plan.seed), "-o", str(self._weights(BLEU)), "--json", "-q"]
+        with child(arguments, self.folder / "logs" / "bleu.log") as running:
+            yield running
+
+    def _finish_bleu(self, running: Child | None) -> None:
+        if running is None:
+            return
+        self.tell(f"  $ {command_line(running.arguments)}")
+        said = running.result()
+        with open_output(self.folder / "bleu.json") as stream:
+            stream.write(said)
+
+    def _weights(self, system: str) -> Path:
+        if system == RYPT:
+            weights = self._new_loop().last_weights()
+            assert weights is not None
+            return weights
+        return DECODER / "weights.init" if system == BASELINE else self.folder / "bleu.weights"
+
+    def _list(self, system: str) -> Path:
+        return self.unseen / "outputs" / f"{system}.nbest"
+
+    def _output(self, system: str) -> Path:
+        return self.unseen / "outputs" / f"{system}.txt"
+
+    def _decode_unseen(self) -> None:
+        """Baseline and both results on segments that nothing was tuned on."""
+        self._begin("decoding segments that no tuning has seen, with all three weights")
+        (self.unseen / "outputs").mkdir(parents=True, exist_ok=True)
+        missing = [system for system in SYSTEMS if not self._list(system).exists()]
+        _, *fixed = self._decoder(f"{UNSEEN}.de")
+        self._scripts(
+            [
+                ["decode.py", *fixed, "--size", "1", "--weights", self._weights(name), "--nbest", self._list(name)]
+                for name in missing
+            ]
+        )
+        for system in SYSTEMS:
+            with open_output(self._output(system)) as stream:
+                stream.writelines(f"{line.split(' ||| ')[1]}\n" for _, line in read_lines(self._list(system)))
+        if not (self.unseen / "rypt.toml").exists():
+            lists = [part for system in SYSTEMS for part in ("--nbest", str(self._list(system)))]
+            run_step(["init", str(self.unseen), *self._texts(UNSEEN), *lists, "-q"])
+
+    def _compare(self) -> None:
+        """Let workers rank the three systems on unseen segments, on the same market."""
+        self._begin("asking which output is better: rankings on the same market")
+        if self._done.exists():
+            return
+        batch, at = str(self.unseen / "batches" / "1"), ["--at", str(self.market)]
+        if not Path(batch).exists():
+            outputs = [part for name in SYSTEMS for part in ("--output-of", f"{name}={self._output(name)}")]
+            make = ["hits", "make", str(self.unseen), "-o", batch, "--kind", "ranking", *outputs]
+            make += ["--assignments", str(self.plan.judges), "--limit", str(self.plan.ranked)]
+            self._json([*make, "--seed", str(self.plan.seed), "-q"])
+        self._json(["hits", "publish", batch, *at, "--yes", "-q"])
+        if not self.plan.people:
+            self._json([*self._workers(UNSEEN), "-q"])
+        wanted = int(read_result([], run_step(["hits", "price", batch, "--json"]))["assignments"])
+        collect = ["hits", "collect", batch, "-C", str(self.unseen), *at, "-q"]
+        found = self._json(collect)
+        while (there := found["assignments"] + found["already"] + found["left_out"]) < wanted:
+            self._pause(1.0)
+            found = read_result(collect, run_step([*collect, "--json"]))
+        for row in self._verdicts(self.unseen):
+            if row["verdict"] == "bad" and not row["excluded"] and not self.plan.people:
+                why = ["--exclude", row["worker"], "--reason", "; ".join(row["reasons"])]
+                self._json(["hits", "workers", "-C", str(self.unseen), *at, *why, "-q"])
+        with open_output(self._done) as stream:
+            stream.write(json.dumps({"assignments": there}) + "\n")
+
+    def _verdicts(self, campaign: Path) -> list[dict[str, Any]]:
+        arguments = ["hits", "workers", "-C", str(campaign), "--at", str(self.market), "--json", "-q"]
+        found: list[dict[str, Any]] = read_result(arguments, run_step(arguments))
+        return found
+
+    def _facts(self, loop: Loop) -> Facts:
+        """Measure: true acceptability, preferences, the ranking, and one explained tree."""
+        self._begin("measuring, and writing the report")
+        ranking = self._json(["rank", "systems", str(self.unseen), "--unit", "row", "-q"])
+        preferences = self._json(["rank", "preferences", str(self.unseen), "--systems", f"{RYPT},{BLEU}"])
+        truth = ["--trees", self._text(f"{UNSEEN}.trees"), "--truth", self._text(f"{UNSEEN}.truth.jsonl")]
+        said = self._scripts([["accept.py", *truth, "--nbest", self._list(system)] for system in SYSTEMS])
+        return Facts(
+            simulated=not self.plan.people, folder=str(self.folder), plan=self.plan, rows=rows(loop.journal),
+            stopped=loop.stopped() or "", spent=loop.spent, bleu=json.loads((self.folder / "bleu.json").read_text()),
+            accepted={name: _accepted(line) for name, line in zip(SYSTEMS, said, strict=True)},
+            ranking=ranking, preferences=preferences, workers=self._verdicts(self.campaign),
+            judges=self._verdicts(self.unseen), tree=self._explained(),
+            sizes={name: len(list(read_lines(self._text(f"{name}.de")))) for name in (TUNE, UNSEEN)},
+        )  # fmt: skip
+
+    def _explained(self) -> Shown:
+        """A candidate whose tree has much to show: labels of both kinds, and a short segment."""
+        scored = self._json(["score", str(self.campaign), "--segments", "-q"])["segments"]
+        mixed = [row for row in scored if 0.2 < row["score"] < 0.95] or scored
+        short = [row for row in mixed if len(row["candidate"].split()) <= 10] or mixed
+        best = max(short, key=lambda row: row["before"])
+        picture = self.folder / "tree.svg"
+        arguments = ["explain", best["segment"], "-C", str(self.campaign), "-o", str(picture)]
+        self.tell(f"  $ {command_line(arguments)}")
+        return Shown(best["segment"], run_step(arguments), picture.read_text(encoding="utf-8"))
+
+
+def _accepted(line: str) -> Accepted:
+    _, constituents, _, segments, *_ = line.split()
+    return Accepted(float(constituents), float(segments))

@@ -1,0 +1,89 @@
+"""The candidate of each segment that a metric puts first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rypt.calibration import scorer_from_database
+from rypt.campaign import Campaign
+from rypt.observations import Floats
+from rypt.options import MODELS
+from rypt.picks.evidence import term_scores
+from rypt.picks.heldout import ALIKE
+from rypt.picks.metrics import PickMetric, Term
+from rypt.records import Candidate
+from rypt.scorer import Scorer
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A metric's choice for one segment: the candidate, its score, and how many were tied with it at the top."""
+
+    candidate: Candidate
+    score: float
+    tied: int
+
+
+class Chooser:
+    """Picks by any metric among a campaign's candidates; what a term costs is paid once."""
+
+    def __init__(self, campaign: Campaign, *, hold_out: str = "worker", tokenize: str = "13a") -> None:
+        self.campaign = campaign
+        self.hold_out = hold_out
+        self.tokenize = tokenize
+        self.signatures: dict[str, str] = {}
+        self._scores: dict[tuple[str, str], Floats] = {}
+
+    def picks(self, metric: PickMetric) -> dict[str, Pick]:
+        """For each segment that has candidates the pick; ties go to the higher model score, then to the first."""
+        scores = metric.scores(self._term)
+        return choose(self.campaign.candidates, scores)
+
+    def scorer(self, option: str = "") -> Scorer:
+        """RYPT as the campaign's settings or a metric's option say."""
+        scoring = self.campaign.scoring
+        model = option if option in MODELS else "percolation" if option else scoring.model
+        unknown = option if option and option not in MODELS else scoring.unknown if model == scoring.model else "half"
+        with self.campaign.database() as db:
+            return scorer_from_database(
+                self.campaign.trees, db, self.campaign.candidates, model=model, unknown=unknown, ties=scoring.ties,
+                hold_out=self.hold_out,
+            )  # fmt: skip
+
+    def _term(self, term: Term) -> Floats:
+        key = (term.name, term.option)
+        if key not in self._scores:
+            if term.name == "rypt":
+                scorer = self.scorer(term.option)
+                self._scores[key] = scorer.score(scorer.stats(self.campaign.candidates))
+                self.signatures["rypt" + (f":{term.option}" if term.option else "")] = scorer.signature
+            else:
+                self._scores[key], self.signatures[term.name] = term_scores(
+                    self.campaign, term.name, self.campaign.candidates, self.tokenize
+                )
+        return self._scores[key]
+
+
+def choose(candidates: Sequence[Candidate], scores: Floats) -> dict[str, Pick]:
+    """The best candidate of each segment; ties go to the higher model score, then to the earlier one.
+
+    >>> found = choose([Candidate("1", "a", ""), Candidate("1", "b", "", score=2.0)], np.array([0.5, 0.5]))
+    >>> found["1"].candidate.text, found["1"].tied
+    ('b', 2)
+    """
+    best: dict[str, float] = {}
+    for candidate, score in zip(candidates, scores.tolist(), strict=True):
+        best[candidate.segment] = max(score, best.get(candidate.segment, -np.inf))
+    picks: dict[str, Pick] = {}
+    for candidate, score in zip(candidates, scores.tolist(), strict=True):
+        if score < best[candidate.segment] - ALIKE:
+            continue
+        there = picks.get(candidate.segment)
+        if there is None:
+            picks[candidate.segment] = Pick(candidate, score, 1)
+            continue
+        model, other = candidate.score, there.candidate.score
+        winner = candidate if model is not None and (other is None or model > other) else there.candidate
+        picks[candidate.segment] = Pick(winner, max(score, there.score), there.tied + 1)
+    return picks

@@ -1,0 +1,183 @@
+"""Held-out picks of a campaign whose lists are systems' outputs, judged by a file of human scores.
+
+A list is of the system that its file is named after: ``out/JHU.jsonl.gz`` is of the system ``JHU``. A line of the file
+of scores is ``{"segment": …, "system": …, "rater": …, "score": …, "better": "higher" or "lower"}``.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rypt.campaign import Campaign
+from rypt.observations import Floats
+from rypt.picks.grouped import GroupedVotes
+from rypt.picks.heldout import HeldOut, Split, check_way, mean_scores, split_raters, split_systems
+from rypt.picks.metrics import PickMetric
+from rypt.picks.sentence import SENTENCE_METRICS, sentence_scores
+from rypt.records import Candidate
+from rypt.text import InputError, PathLike, RyptError, read_lines
+
+BETTER = ("higher", "lower")
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Human scores, higher is better: for each rater (systems, segments), nan where there is none."""
+
+    raters: Mapping[str, Floats]
+
+    @property
+    def mean(self) -> Floats:
+        """The mean over raters."""
+        return mean_scores(self.raters.values())
+
+
+def system_name(path: PathLike) -> str:
+    """The system a list belongs to.
+
+    >>> system_name("out/Online-A.v2.jsonl.gz"), system_name("JHU.txt")
+    ('Online-A.v2', 'JHU')
+    """
+    return Path(str(path).removesuffix(".gz")).stem
+
+
+def read_scores(path: PathLike, systems: Sequence[str], segments: Sequence[str], better: str | None = None) -> Scores:
+    """Read human scores of these systems and segments; others are passed over, and two by one rater are refused."""
+    columns = {segment: i for i, segment in enumerate(segments)}
+    rows = {system: i for i, system in enumerate(systems)}
+    raters: dict[str, Floats] = {}
+    for number, line in read_lines(path):
+        try:
+            record = json.loads(line)
+            segment, system, rater = str(record["segment"]), str(record["system"]), str(record.get("rater", ""))
+            score, way = float(record["score"]), record.get("better", better)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            raise InputError(path, number, "expected an object with segment, system, rater and score") from None
+        if way not in BETTER:
+            raise InputError(path, number, "expected better as higher or lower (--better says it for a whole file)")
+        if not np.isfinite(score):
+            raise InputError(path, number, f"expected a finite number as score, found {score}")
+        if segment not in columns or system not in rows:
+            continue
+        own = raters.setdefault(rater, np.full((len(rows), len(columns)), np.nan))
+        if not np.isnan(own[rows[system], columns[segment]]):
+            raise InputError(path, number, f"a second score of {system}, segment {segment}, by rater {rater!r}")
+        own[rows[system], columns[segment]] = score if way == "higher" else -score
+    if not raters:
+        raise InputError(path, None, f"no score is of a system ({', '.join(systems)}) and a segment of this campaign")
+    return Scores(raters)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A campaign's systems, ready to be compared with held-out scores."""
+
+    data: HeldOut
+    scores: Scores
+    segments: list[str]
+    signatures: list[str]
+
+    def splits(
+        self, way: str, count: int, seed: int, *, judging: int | None = None, judged_only: Sequence[str] = ()
+    ) -> Iterator[Split]:
+        """Random divisions, by ``system`` or by ``rater``."""
+        check_way(way)
+        unknown = [name for name in judged_only if name not in {*self.data.systems, *self.data.votes.groups}]
+        if unknown:
+            raise RyptError(f"no list and no judgment is of the system {unknown[0]!r}, which is to be judged only; "
+                            f"the lists are of {', '.join(self.data.systems)}")  # fmt: skip
+        rng = np.random.default_rng(seed)
+        if way == "system":
+            return split_systems(
+                self.data.systems, self.scores.mean, count, rng, judging=judging, judged_only=judged_only
+            )
+        scored = [i for i, system in enumerate(self.data.systems) if system not in judged_only]
+        return split_raters(self.scores.raters, scored, count, rng, judging)
+
+
+def read_evidence(
+    campaign: Campaign, scores: PathLike, metrics: Sequence[PickMetric], *, way: str = "system",
+    max_len: int | None = None, better: str | None = None, tokenize: str = "13a",
+) -> Evidence:  # fmt: skip
+    """Read a campaign's lists as systems, one candidate a segment, its judgments, and the scores.
+
+    ``max_len`` takes only judgments on that frontier; None takes all.
+    """
+    check_way(way)
+    systems, candidates, table = _read_systems(campaign)
+    segments = [segment.id for segment in campaign.segments]
+    with campaign.database() as db:
+        group = "origin" if way == "system" else "worker"
+        votes = GroupedVotes(campaign.trees, db.votes_by(group), candidates, max_len=max_len, case=db.case)
+    given = read_scores(scores, systems, segments, better)
+    _check_groups(way, systems if way == "system" else sorted(given.raters), votes)
+    fixed, signatures = _fixed_terms(campaign, metrics, candidates, tokenize)
+    scoring = campaign.scoring
+    own = scoring.unknown if scoring.model == "percolation" else scoring.model
+    data = HeldOut(tuple(systems), table, votes, fixed, own, scoring.ties, way)
+    return Evidence(data, given, segments, signatures)
+
+
+def _check_groups(way: str, names: Sequence[str], votes: GroupedVotes) -> None:
+    """Refuse judgments none of which is of a system with a list, or of a rater with scores: nothing could be known."""
+    if set(names) & set(votes.groups):
+        return
+    few = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+    if way == "system":
+        raise RyptError(f"no judgment that counts here has one of the systems ({few}) as its origin; lists are named "
+                        "after their systems")  # fmt: skip
+    raise RyptError(f"no judgment that counts here is by one of the raters of the scores ({few})")
+
+
+def _read_systems(campaign: Campaign) -> tuple[list[str], list[Candidate], NDArray[np.int64]]:
+    """The systems, all candidates, and which is whose: (systems, segments), -1 for none."""
+    places = {segment.id: i for i, segment in enumerate(campaign.segments)}
+    systems: list[str] = []
+    candidates: list[Candidate] = []
+    table = np.full((len(campaign.files.nbest), len(places)), -1, np.int64)
+    for row, (name, own) in enumerate(campaign.lists()):
+        path = campaign.path(name)
+        if system_name(path) in systems:
+            raise InputError(path, None, f"two lists are of the system {system_name(path)}")
+        systems.append(system_name(path))
+        for candidate in own:
+            if table[row, places[candidate.segment]] >= 0:
+                raise InputError(path, None, f"expected one candidate a segment, found a second of {candidate.segment}")
+            table[row, places[candidate.segment]] = len(candidates)
+            candidates.append(candidate)
+    return systems, candidates, table
+
+
+def _fixed_terms(
+    campaign: Campaign, metrics: Sequence[PickMetric], candidates: Sequence[Candidate], tokenize: str
+) -> tuple[dict[str, Floats], list[str]]:
+    """What each candidate scores by the terms that need no judgments."""
+    wanted = sorted({term.name for metric in metrics for term in metric.terms} - {"rypt"})
+    fixed: dict[str, Floats] = {}
+    signatures = []
+    for name in wanted:
+        fixed[name], signature = term_scores(campaign, name, candidates, tokenize)
+        signatures.append(signature)
+    return fixed, signatures
+
+
+def term_scores(
+    campaign: Campaign, name: str, candidates: Sequence[Candidate], tokenize: str = "13a"
+) -> tuple[Floats, str]:
+    """One term that needs no judgments, of each candidate, and its signature."""
+    if name == "model":
+        missing = next((c for c in candidates if c.score is None), None)
+        if missing is not None:
+            raise RyptError(
+                f"the term model needs the decoder's score; a candidate of segment {missing.segment} has none"
+            )
+        return np.array([c.score for c in candidates], np.float64), "model"
+    if name in SENTENCE_METRICS and not campaign.references:
+        raise RyptError(f"the metric {name} needs references, and the campaign names none ([files] references)")
+    at = {segment.id: i for i, segment in enumerate(campaign.segments)}
+    texts = [[reference[at[c.segment]] for reference in campaign.references] for c in candidates]
+    return sentence_scores(name, [c.text for c in candidates], texts, tokenize)

@@ -1,0 +1,207 @@
+"""Picks of metrics judged by human scores that the metrics have not seen.
+
+For each of many random splits, some systems' judgments are the database and the picks are made among the *other*
+systems' candidates (or some raters give the judgments and the others the scores). Leaving out one candidate's own
+judgments instead is biased: it takes the NOs away from exactly the bad candidates.
+
+    HeldOut(…)   →   picks(metric, split)   →   rypt.picks.outcome
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rypt.calibration import concatenate
+from rypt.kernel import Codes
+from rypt.model import CalibratedTable, Model, Percolation, yes_share_by_length
+from rypt.observations import Floats, Observations
+from rypt.options import MODELS
+from rypt.picks.grouped import Chosen, GroupedVotes
+from rypt.picks.metrics import PickMetric, Term
+from rypt.text import RyptError
+from rypt.tree_model import TreeModel
+
+CONTROLS = ("coverage", "permuted")
+FOLDS = 10
+ALIKE = 1e-9  # scores nearer than this are tied
+WAYS = ("system", "rater")
+
+
+def check_way(way: str) -> None:
+    """Refuse ways to hold out judgments that do not exist, and those that are biased.
+
+    >>> check_way("candidate")
+    Traceback (most recent call last):
+        ...
+    rypt.text.RyptError: holding out a candidate's own judgments is biased (a candidate that loses its own NO looks \
+better than it is, and only bad ones do); hold out a system or rater with all its judgments
+    """
+    if way in ("candidate", "judgment", "key", "label"):
+        raise RyptError(
+            f"holding out a {way}'s own judgments is biased (a candidate that loses its own NO looks better than it "
+            "is, and only bad ones do); hold out a system or rater with all its judgments"
+        )
+    if way not in WAYS:
+        raise RyptError(f"expected a hold-out of {' or '.join(WAYS)}, found {way!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Whose judgments are known, which systems' candidates are picked from, and what human scores say of all.
+
+    ``quality`` (systems, segments) is higher when better, nan where there is no score.
+    """
+
+    judges: frozenset[str]
+    scored: tuple[int, ...]
+    quality: Floats
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Candidates of systems with votes by group.
+
+    ``candidates[s, i]`` is the index, among those of ``votes``, of system s's candidate for segment i, -1 for none.
+    ``fixed`` holds for each candidate the terms that need no judgments (bleu, chrf, model …). ``scoring`` is RYPT's
+    model or what an unknown counts as; ``way`` says whether the groups of votes are systems or raters.
+    """
+
+    systems: tuple[str, ...]
+    candidates: NDArray[np.int64]
+    votes: GroupedVotes
+    fixed: Mapping[str, Floats]
+    scoring: str = "half"
+    ties: str = "unknown"
+    way: str = "system"
+    _models: dict[tuple[frozenset[str], str], Model] = field(default_factory=dict)
+
+    def picks(self, metric: PickMetric, split: Split, control: str | None = None, seed: int = 0) -> Floats:
+        """The chance of each candidate to be the metric's pick, (scored systems, segments): ties share it evenly."""
+        return chances(self.scores(metric, split, control, seed), split)
+
+    def scores(self, metric: PickMetric, split: Split, control: str | None = None, seed: int = 0) -> Floats:
+        """The metric of each candidate that is picked from, (scored systems, segments), -inf where there is none.
+
+        The control ``coverage`` scores by how much is labelled, not by what the labels say; ``permuted`` gives each
+        verdict to another phrase of its segment.
+        """
+        part = self.candidates[list(split.scored)]
+        there = part >= 0
+        whose = np.broadcast_to(np.arange(len(part))[:, None], part.shape)[there]
+        result = np.full(part.shape, -np.inf)
+        result[there] = metric.scores(lambda term: self._term(term, split, part[there], control, seed), whose.tolist())
+        return result
+
+    def _term(self, term: Term, split: Split, chosen: Chosen, control: str | None, seed: int) -> Floats:
+        if term.name != "rypt":
+            return self.fixed[term.name][chosen]
+        counts = self.votes.counts(split.judges)
+        if control == "permuted":
+            counts = self.votes.permuted(counts, np.random.default_rng(seed))
+        observations = self.votes.observe(counts, chosen)
+        if control == "coverage":
+            yes, no, _, nodes = Percolation(ties=self.ties).stats(observations).T
+            return np.asarray((yes + no) / np.maximum(1, nodes), np.float64)
+        model = self.model(self._scoring(term.option), split.judges)
+        return model.score(model.stats(observations))
+
+    def _scoring(self, option: str) -> str:
+        """What a term's option stands for: nothing for the campaign's own, ``percolation`` for its kind of that."""
+        if option == "percolation":
+            return "half" if self.scoring in MODELS else self.scoring
+        return option or self.scoring
+
+    def model(self, name: str, judges: frozenset[str]) -> Model:
+        """A model, fitted to what each of the judging groups says where the others are the database."""
+        if any(known != judges for known, _ in self._models):
+            self._models.clear()  # a split is done with
+        if (judges, name) not in self._models:
+            self._models[judges, name] = self._fitted(name, judges)
+        return self._models[judges, name]
+
+    def _fitted(self, name: str, judges: frozenset[str]) -> Model:
+        if name in ("prior", "smoothed"):
+            own = self._own(judges)
+            labels = self.votes.labels(judges, own, self.ties)
+            prior = yes_share_by_length(self.votes.observe(self.votes.counts(judges), own), labels)
+            return Percolation(name, self.ties, prior)
+        if name not in MODELS:
+            return Percolation(name, self.ties)
+        observed, labels = self._held_out_labels(sorted(judges))
+        if name == "table":
+            return CalibratedTable.fit(observed, labels, self.ties)
+        return TreeModel.fit(observed, labels, ties=self.ties)
+
+    def _held_out_labels(self, judges: Sequence[str]) -> tuple[Observations, Codes]:
+        observed, labels = [], []
+        for fold in range(min(FOLDS, len(judges))):
+            out = judges[fold::FOLDS]
+            own = self._own(out)
+            observed.append(self.votes.observe(self.votes.counts(set(judges) - set(out)), own))
+            labels.append(self.votes.labels(out, own, self.ties))
+        return concatenate(observed), np.concatenate(labels)
+
+    def _own(self, groups: Collection[str]) -> Chosen:
+        """The candidates of these systems; all candidates where the groups are raters."""
+        chosen = [i for i, system in enumerate(self.systems) if self.way == "rater" or system in groups]
+        rows = self.candidates[chosen]
+        return rows[rows >= 0]
+
+
+def chances(scores: Floats, split: Split) -> Floats:
+    """The chance of each candidate to be picked: those with the best score that people scored share it evenly."""
+    scores = np.where(np.isnan(split.quality[list(split.scored)]), -np.inf, scores)
+    best = (scores >= scores.max(axis=0) - ALIKE) & np.isfinite(scores)
+    return np.asarray(best / np.maximum(1, best.sum(axis=0)), np.float64)
+
+
+def split_systems(
+    systems: Sequence[str], quality: Floats, count: int, rng: np.random.Generator, *,
+    judging: int | None = None, judged_only: Collection[str] = (),
+) -> Iterator[Split]:  # fmt: skip
+    """The judgments of ``judging`` random systems (by default half), and of those only judged, are the database."""
+    free = [i for i, system in enumerate(systems) if system not in judged_only]
+    if len(free) < 3:
+        raise RyptError(f"expected at least 3 systems, one that judges and two to pick from, found {len(free)}")
+    judging = min((len(free) + 1) // 2, len(free) - 2) if judging is None else judging
+    if not 1 <= judging <= len(free) - 2:
+        raise RyptError(f"expected 1 to {len(free) - 2} judging systems, so that two are left to pick from, of "
+                        f"{len(free)}; found {judging}")  # fmt: skip
+    for _ in range(count):
+        order = [free[i] for i in rng.permutation(len(free))]
+        judges = {systems[i] for i in order[:judging]} | set(judged_only)
+        yield Split(frozenset(judges), tuple(order[judging:]), quality)
+
+
+def split_raters(
+    raters: Mapping[str, Floats], systems: Sequence[int], count: int, rng: np.random.Generator,
+    judging: int | None = None,
+) -> Iterator[Split]:  # fmt: skip
+    """The judgments of ``judging`` random raters (by default half) are the database, the others' scores the quality.
+
+    ``raters`` holds each rater's scores, (systems, segments), nan where there is none.
+    """
+    if len(systems) < 2:
+        raise RyptError(f"expected at least 2 systems to pick from, found {len(systems)}")
+    names = sorted(raters)
+    if len(names) < 2:
+        raise RyptError(
+            f"expected scores by at least 2 raters, one that judges and one that scores, found {len(names)}"
+        )
+    judging = len(names) // 2 if judging is None else judging
+    if not 1 <= judging <= len(names) - 1:
+        raise RyptError(f"expected 1 to {len(names) - 1} judging raters, so that one is left, found {judging}")
+    for _ in range(count):
+        order = [names[i] for i in rng.permutation(len(names))]
+        quality = mean_scores([raters[name] for name in order[judging:]])
+        yield Split(frozenset(order[:judging]), tuple(systems), quality)
+
+
+def mean_scores(raters: Collection[Floats]) -> Floats:
+    """The mean over raters, of those who gave a score; nan where nobody did."""
+    scores = np.stack(list(raters))
+    known = ~np.isnan(scores)
+    total = np.where(known, scores, 0.0).sum(axis=0)
+    return np.asarray(np.where(known.any(axis=0), total / np.maximum(1, known.sum(axis=0)), np.nan), np.float64)

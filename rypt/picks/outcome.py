@@ -1,0 +1,166 @@
+"""Wins, ties and losses of one metric's picks against another's, over many splits, with intervals over segments."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rypt.observations import Floats
+from rypt.picks.heldout import CONTROLS, HeldOut, Split
+from rypt.picks.metrics import PickMetric
+from rypt.text import RyptError
+
+RESAMPLES = 10_000
+LEVEL = 0.95
+Watch = Callable[[Iterable[Split]], Iterable[Split]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Shares of segments where ``metric``'s pick is better than, like and worse than ``baseline``'s.
+
+    ``net`` is wins - losses, with a bootstrap interval over segments; ``p`` is of a two-sided permutation test: if the
+    two metrics were alike, each segment's net could as well have the other sign.
+    """
+
+    metric: str
+    baseline: str
+    wins: float
+    equal: float
+    losses: float
+    net: float
+    low: float
+    high: float
+    p: float
+    segments: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All outcomes, and the mean human score of each metric's picks, of random ones, and of the best there are."""
+
+    outcomes: list[Outcome]
+    quality: dict[str, float]
+    splits: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """What is added up over splits for each segment."""
+
+    wins: Floats
+    losses: Floats
+    known: Floats
+
+    def add(self, wins: Floats, losses: Floats, known: NDArray[np.bool_]) -> None:
+        self.wins[known] += wins[known]
+        self.losses[known] += losses[known]
+        self.known[known] += 1
+
+
+def compare_picks(
+    data: HeldOut, metrics: Sequence[PickMetric], splits: Iterable[Split], *, segments: NDArray[np.bool_] | None = None,
+    controls: bool = False, seed: int = 1, watch: Watch = lambda splits: splits,
+) -> Comparison:  # fmt: skip
+    """Compare each metric's picks with those of the metrics after it, by the human scores of each split.
+
+    ``segments`` (a mask) restricts what is counted, not what models learn from. With ``controls``, the first metric is
+    also tried on labels that say nothing.
+    """
+    if controls and all(term.name != "rypt" for term in metrics[0].terms):
+        raise RyptError(f"the controls are labels that say nothing, and {metrics[0].name} uses none: put rypt first")
+    rows = _rows(metrics, controls)
+    pairs = [(a.name, b.name) for i, a in enumerate(metrics) for b in metrics[i + 1 :]]
+    pairs += [(name, b.name) for name, _, control in rows if control for b in metrics[1:]]
+    count = data.candidates.shape[1]
+    counted = np.ones(count, np.bool_) if segments is None else segments
+    sums = {pair: _Sums(np.zeros(count), np.zeros(count), np.zeros(count)) for pair in pairs}
+    quality: dict[str, list[float]] = {}
+    number = 0
+    for number, split in enumerate(watch(splits), 1):
+        own = split.quality[list(split.scored)]
+        picks = {name: data.picks(metric, split, control, seed + number) for name, metric, control in rows}
+        known = np.logical_and.reduce([chance.sum(axis=0) > 0 for chance in picks.values()]) & counted
+        for name, chance in {**picks, **_bounds(own)}.items() if known.any() else ():
+            quality.setdefault(name, []).append(float((chance * np.nan_to_num(own)).sum(axis=0)[known].mean()))
+        for (a, b), total in sums.items():
+            total.add(*against(picks[a], picks[b], own), known)
+    outcomes = [_outcome(pair, total, np.random.default_rng(seed)) for pair, total in sums.items()]
+    return Comparison(outcomes, {name: float(np.mean(values)) for name, values in quality.items()}, number)
+
+
+def _rows(metrics: Sequence[PickMetric], controls: bool) -> list[tuple[str, PickMetric, str | None]]:
+    rows: list[tuple[str, PickMetric, str | None]] = [(metric.name, metric, None) for metric in metrics]
+    if controls:
+        rows += [(f"{metrics[0].name}, {control}", metrics[0], control) for control in CONTROLS]
+    return rows
+
+
+def _bounds(quality: Floats) -> Mapping[str, Floats]:
+    """A random pick and the best one by the human scores themselves."""
+    there = ~np.isnan(quality)
+    filled = np.where(there, quality, -np.inf)
+    best = there & (filled >= filled.max(axis=0))
+    return {name: chance / np.maximum(1, chance.sum(axis=0)) for name, chance in (("random", there), ("best", best))}
+
+
+def against(a: Floats, b: Floats, quality: Floats) -> tuple[Floats, Floats]:
+    """The chance, for each segment, that a pick of ``a`` is better, and worse, than one of ``b``."""
+    better = np.nan_to_num(quality)[:, None, :] - np.nan_to_num(quality)[None, :, :]
+    chances = a[:, None, :] * b[None, :, :]
+    return (chances * (better > 1e-9)).sum(axis=(0, 1)), (chances * (better < -1e-9)).sum(axis=(0, 1))
+
+
+def _outcome(pair: tuple[str, str], sums: _Sums, rng: np.random.Generator) -> Outcome:
+    known = sums.known > 0
+    count = int(known.sum())
+    if not count:
+        raise RyptError(f"no segment has human scores for the picks of both {pair[0]} and {pair[1]}")
+    wins, losses = sums.wins[known] / sums.known[known], sums.losses[known] / sums.known[known]
+    net = wins - losses
+    low, high = bootstrap_interval(net, rng)
+    won, lost = float(wins.mean()), float(losses.mean())
+    p = permutation_test(net, rng)
+    return Outcome(*pair, won, 1 - won - lost, lost, float(net.mean()), low, high, p, count)
+
+
+def bootstrap_interval(values: Floats, rng: np.random.Generator, resamples: int = RESAMPLES) -> tuple[float, float]:
+    """The 95 % interval of the mean of values, by resampling them."""
+    means = np.concatenate(
+        [values[rng.integers(0, len(values), (some, len(values)))].mean(axis=1) for some in _shares(resamples, values)]
+    )
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def permutation_test(values: Floats, rng: np.random.Generator, resamples: int = RESAMPLES) -> float:
+    """The two-sided p of a mean that is 0 but for chance: how often random signs bring it so far from 0, or farther."""
+    values = values[np.abs(values) > 1e-12]
+    if not len(values):
+        return 1.0
+    least = abs(values.sum()) - 1e-9
+    far = sum(
+        int(np.count_nonzero(np.abs(rng.choice([-1.0, 1.0], (some, len(values))) @ values) >= least))
+        for some in _shares(resamples, values)
+    )
+    return (far + 1) / (resamples + 1)
+
+
+def _shares(resamples: int, values: Floats, room: int = 500_000) -> list[int]:
+    """How many resamples to take at a time, so that they need little memory."""
+    each = max(1, min(resamples, room // len(values)))
+    return [each] * (resamples // each) + ([resamples % each] if resamples % each else [])
+
+
+def sign_test(for_it: int, against: int) -> float:
+    """The two-sided p of so many signs for and against, where both are equally likely.
+
+    >>> round(sign_test(9, 1), 4), sign_test(5, 5), sign_test(0, 0)
+    (0.0215, 1.0, 1.0)
+    """
+    total, few = for_it + against, min(for_it, against)
+    tail = sum(comb(total, k) for k in range(few + 1))
+    return min(1.0, float(Fraction(2 * tail, 2**total)))

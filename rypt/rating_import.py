@@ -1,0 +1,213 @@
+"""Ratings of existing evaluation campaigns into the judgment database: which segment, which candidate, what it says.
+
+A rating belongs to the segment whose tokens spell its source text (the id decides between equal ones) and to the
+candidate of that segment whose tokens spell its target text, in the list named after the system if it is in several
+(``Online-W.jsonl``, ``newstest.Online-W.txt``). What belongs nowhere is counted with the reason.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TextIO, TypeVar
+
+from rypt.campaign import Campaign
+from rypt.database import JudgmentDatabase
+from rypt.error_spans import Policy, Raters, Rating, judgments_of
+from rypt.phrases import phrase_key
+from rypt.queries import candidate_links
+from rypt.records import Candidate, Judgment, Segment
+from rypt.surface import spelling, token_spelling
+from rypt.text import FormatError, InputError, PathLike, RyptError
+
+T = TypeVar("T")
+NO_SEGMENT = "no segment of the campaign has this source text"
+TWO_SEGMENTS = "several segments have this source text, and none this id"
+NO_CANDIDATE = "no candidate of the segment has this target text"
+NO_PARSE = "the segment has no parse"
+LEFT_OUT = "by raters left out"
+AGAIN = "rated again later by the same rater"
+
+
+class Matched(NamedTuple):
+    """A rating with the segment and the candidate it is about."""
+
+    rating: Rating
+    segment: Segment
+    candidate: Candidate
+
+
+@dataclass(slots=True)
+class RatingImport:
+    """What became of the ratings of a file."""
+
+    ratings: int = 0
+    matched: int = 0
+    judgments: int = 0
+    added: int = 0
+    already: int = 0
+    raters: int = 0
+    systems: int = 0
+    left_open: int = 0
+    unmatched: dict[str, int] = field(default_factory=dict)
+    unknown_severities: dict[str, int] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+class _TextIndex(Generic[T]):
+    """Finds items by a text that their tokens spell: letter by letter if they can, else as `spelling` compares."""
+
+    def __init__(self, items: Iterable[tuple[T, Sequence[str]]]) -> None:
+        self._items = list(items)
+        self._exact: dict[str, list[tuple[T, Sequence[str]]]] = {}
+        for item, tokens in self._items:
+            self._exact.setdefault(_squeezed(" ".join(tokens)), []).append((item, tokens))
+
+    @cached_property
+    def _spelled(self) -> dict[str, list[tuple[T, Sequence[str]]]]:
+        spelled: dict[str, list[tuple[T, Sequence[str]]]] = {}
+        for item, tokens in self._items:
+            spelled.setdefault(token_spelling(tokens), []).append((item, tokens))
+        return spelled
+
+    def find(self, text: str) -> list[T]:
+        """The items with this text, the one first whose tokens end where the text has white space."""
+        found = self._exact.get(_squeezed(text)) or self._spelled.get(spelling(text)) or []
+        if len(found) > 1:
+            ends = _word_ends(text.split())
+            found = sorted(found, key=lambda pair: (len(ends - _word_ends(pair[1])), len(pair[1])))
+        return [item for item, _ in found]
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def _word_ends(words: Sequence[str]) -> set[int]:
+    return set(accumulate(len(_squeezed(word)) for word in words))
+
+
+class Listed(NamedTuple):
+    """A candidate and the file it stands in."""
+
+    candidate: Candidate
+    file: str
+
+    def is_of(self, system: str) -> bool:
+        """Whether the file is named after a system: the same text may be aligned otherwise in another's list.
+
+        >>> Listed(Candidate("0", "", ""), "out/newstest.Online-W.nbest.gz").is_of("Online-W")
+        True
+        """
+        return f".{system}." in f".{Path(self.file).name}."
+
+
+class CampaignTexts:
+    """Finds the segments and candidates of a campaign by their texts."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.trees = campaign.trees
+        self._segments = _TextIndex((segment, segment.tokens) for segment in campaign.segments)
+        own: dict[str, list[tuple[Listed, Sequence[str]]]] = {}
+        for name, candidates in campaign.lists():
+            for candidate in candidates:
+                own.setdefault(candidate.segment, []).append((Listed(candidate, name), candidate.tokens))
+        self._candidates = {segment: _TextIndex(pairs) for segment, pairs in own.items()}
+
+    def find(self, rating: Rating) -> Matched | str:
+        """The segment and candidate of a rating, or why there is none."""
+        segments = self._segments.find(rating.source)
+        if len(segments) > 1:
+            segments = [s for s in segments if s.id == rating.segment] or segments
+        if len(segments) != 1:
+            return TWO_SEGMENTS if segments else NO_SEGMENT
+        segment = segments[0]
+        listed = self._candidates[segment.id].find(rating.target) if segment.id in self._candidates else []
+        if not listed:
+            return NO_CANDIDATE
+        if self.trees[segment.id] is None:
+            return NO_PARSE
+        chosen = next((item for item in listed if item.is_of(rating.system)), listed[0])
+        return Matched(rating, segment, chosen.candidate)
+
+
+def match_ratings(campaign: Campaign, ratings: Iterable[Rating], raters: Raters, result: RatingImport) -> list[Matched]:
+    """The ratings that belong to the campaign, one for each rater and candidate of a system: the last."""
+    texts = CampaignTexts(campaign)
+    reasons: Counter[str] = Counter()
+    found: dict[tuple[str, str, str], Matched] = {}
+    for rating in ratings:
+        result.ratings += 1
+        matched = texts.find(rating) if raters.take(rating.rater) else LEFT_OUT
+        if isinstance(matched, str):
+            reasons[matched] += 1
+            continue
+        key = (matched.segment.id, rating.system, rating.rater)
+        earlier = found.get(key)
+        if earlier is not None:
+            reasons[AGAIN] += 1
+        if earlier is None or (rating.time or 0) >= (earlier.rating.time or 0):
+            found[key] = matched
+    result.unmatched = dict(reasons.most_common())
+    result.matched = len(found)
+    result.raters = len({rater for _, _, rater in found})
+    result.systems = len({system for _, system, _ in found})
+    return list(found.values())
+
+
+def import_ratings(
+    campaign: Campaign, path: PathLike, ratings: Iterable[Rating], policy: Policy, raters: Raters | None = None
+) -> tuple[RatingImport, list[Matched]]:
+    """Import in one transaction; refused when nothing matches, or when it contradicts an import of the same ratings."""
+    result = RatingImport()
+    matched = match_ratings(campaign, ratings, raters or Raters(), result)
+    if not matched:
+        why = ", ".join(f"{count} {reason}" for reason, count in result.unmatched.items()) or "there are none"
+        raise InputError(path, None, f"expected ratings of this campaign's candidates: of {result.ratings}, {why}")
+    judgments: list[Judgment] = []
+    unknown = Counter(e.severity for m in matched for e in m.rating.errors if e.rank is None)
+    result.unknown_severities = dict(unknown.most_common())
+    for rating, segment, candidate in matched:
+        tree = campaign.trees[segment.id]
+        assert tree is not None
+        try:
+            own, open_ = judgments_of(rating, segment, tree, candidate, candidate_links(candidate, tree), policy)
+        except FormatError as error:
+            raise InputError(path, rating.line or None, f"segment {segment.id}: {error}") from None
+        judgments += own
+        result.left_open += open_
+    result.judgments = len(judgments)
+    with campaign.database(readonly=False) as db:
+        _refuse_other_policy(db, judgments)
+        result.added = db.add(judgments)
+    result.already = result.judgments - result.added
+    return result, matched
+
+
+def _refuse_other_policy(db: JudgmentDatabase, judgments: Sequence[Judgment]) -> None:
+    """Two policies make two labels of one mark; both in one database would be votes against each other."""
+    labels = {(j.segment, *j.span, phrase_key(j.phrase, db.case), j.worker, j.origin): str(j.label) for j in judgments}
+    sql = "SELECT segment, start, stop, phrase, worker, origin, label FROM judgments WHERE source = 'import'"
+    other = sum(labels.get(tuple(key), label) != label for *key, label in db.db.execute(sql))
+    if other:
+        raise RyptError(
+            f"{db.path}: {other} of these constituents were labelled otherwise by the same raters: the ratings were "
+            "imported with other options, or changed; another reading needs a campaign of its own"
+        )
+
+
+def write_scores(matched: Iterable[Matched], stream: TextIO, *, better: str) -> int:
+    """Write the raters' scores, a line each rating; ``better`` says whether lower or higher ones are."""
+    count = 0
+    for rating, segment, _ in matched:
+        if rating.score is not None:
+            record = {"segment": segment.id, "system": rating.system, "rater": rating.rater, "score": rating.score}
+            stream.write(json.dumps({**record, "better": better}, ensure_ascii=False) + "\n")
+            count += 1
+    return count

@@ -1,0 +1,70 @@
+"""Where tokens stand in the text they were made of.
+
+Tokenisers move white space, escape characters and change quotation marks; annotators mark characters of the original.
+A token's place is found by walking both texts, white space left out: the tokens must spell the text, up to case,
+Unicode composition, escapes (``&apos;``, ``-LRB-``, ``@-@``) and the style of quotation marks.
+"""
+
+import html
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from rypt.trees import QUOTES, unescape
+
+Places = tuple[tuple[int, int], ...]
+
+
+def spelling(text: str) -> str:
+    """A text as it is compared: no white space, case, or style of quotation marks.
+
+    >>> spelling("„Das  Haus“, sagt er.") == spelling('"das Haus" , sagt er .')
+    True
+    """
+    return "".join(letters for letters, _, _ in _folded(text))
+
+
+def token_spelling(tokens: Sequence[str]) -> str:
+    """The spelling of tokens, whose escapes are undone first."""
+    return "".join(map(_spelled, tokens))
+
+
+def token_places(text: str, tokens: Sequence[str]) -> Places | None:
+    """For each token its first and last (not included) character in a text; None when they do not spell it.
+
+    >>> token_places("Gibt's das (heute)?", ["Gibt", "&apos;s", "das", "-LRB-", "heute", "-RRB-", "?"])
+    ((0, 4), (4, 6), (7, 10), (11, 12), (12, 17), (17, 18), (18, 19))
+    """
+    folded = list(_folded(text))
+    places = []
+    at = 0
+    for token in tokens:
+        wanted, begin = _spelled(token), at
+        while wanted:
+            if at == len(folded) or not wanted.startswith(folded[at][0]):
+                return None
+            wanted = wanted[len(folded[at][0]) :]
+            at += 1
+        places.append((folded[begin][1], folded[at - 1][2]) if at > begin else (0, 0))
+    return tuple(places) if at == len(folded) else None
+
+
+def _spelled(token: str) -> str:
+    plain = unescape(html.unescape(token))
+    if len(plain) == 3 and plain[0] == plain[2] == "@":
+        plain = plain[1]
+    return spelling(plain)
+
+
+def _folded(text: str) -> Iterator[tuple[str, int, int]]:
+    """Letters as they are compared, with the characters (from, to) they stand for."""
+    start = 0
+    while start < len(text):
+        stop = start + 1
+        if text[start:stop] in ("'", "`") and text[stop : stop + 1] == text[start]:
+            stop += 1
+        while stop < len(text) and unicodedata.combining(text[stop]):
+            stop += 1
+        cluster = text[start:stop]
+        if not cluster.isspace():
+            yield unicodedata.normalize("NFC", QUOTES.get(cluster, cluster)).casefold(), start, stop
+        start = stop

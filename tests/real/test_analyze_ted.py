@@ -1,0 +1,81 @@
+"""``rypt analyze`` on public human judgments: a campaign with one list for each system."""
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rypt.analysis_campaign import Analysis, analyze
+from rypt.analysis_plot import plot_analysis
+from rypt.campaign import Campaign
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def ted(real_data: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    path = Path(__file__).resolve().parents[2] / "bench" / "ted_campaign.py"
+    spec = importlib.util.spec_from_file_location("ted_campaign", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.make(real_data("mqm-ted-ende"), tmp_path_factory.mktemp("ted") / "campaign")
+
+
+@pytest.fixture(scope="module")
+def by_system(ted: Campaign) -> Analysis:
+    return analyze(ted, hold_out="system", judged_only=["ref"], splits=3, seed=3, ties="no")
+
+
+def test_redundancy_is_that_of_the_replication(by_system: Analysis) -> None:
+    total = by_system.redundancy.total
+    assert (total.everywhere.occurrences, total.everywhere.unique) == (203_266, 46_924)
+    assert (total.frontier.occurrences, total.frontier.unique) == (78_850, 12_117)
+    assert total.frontier.phrases_each == pytest.approx(1.88, abs=0.005)
+    assert total.frontier.labelled == total.frontier.unique  # every phrase of every system was judged
+    assert total.candidates == 13 * 529
+    assert len(by_system.redundancy.lists) == 13
+
+
+def test_later_lists_need_fewer_labels(by_system: Analysis) -> None:
+    new = [one.frontier.unique for one in by_system.redundancy.lists]
+    assert new[0] > 2 * new[-1]
+
+
+def test_reference_judges_and_is_never_scored(by_system: Analysis) -> None:
+    assert by_system.held_out is not None
+    assert len(by_system.held_out.groups) == 13
+    assert by_system.held_out.judging == 7
+    assert by_system.notes == ["judged but without a list, so never scored: ref"]
+
+
+def test_curve_is_that_of_the_replication(by_system: Analysis) -> None:
+    curve = by_system.curve
+    assert [100 * p.before for p in curve] == pytest.approx([52.8, 45.9, 39.1, 34.4, 31.0, 27.9, 25.4], abs=0.7)
+    assert [100 * p.after for p in curve] == pytest.approx([62.6, 67.9, 70.1, 70.7, 70.0, 68.5, 67.0], abs=1.5)
+    assert all(p.after == pytest.approx(p.before + p.from_yes + p.from_no) for p in curve)
+    at_4 = curve[3]
+    assert 100 * at_4.percolated.percolation == pytest.approx(84.3, abs=2.5)
+    assert 100 * at_4.percolated.always_yes == pytest.approx(81.2, abs=2)
+    assert at_4.from_yes > at_4.from_no  # the paper: most of the benefit comes from YES
+
+
+def test_models_beat_the_baseline_where_nobody_gave_a_label(by_system: Analysis) -> None:
+    at_4 = by_system.curve[3]
+    assert at_4.unlabelled.checked > at_4.percolated.checked
+    for found in (at_4.percolated, at_4.unlabelled):
+        assert found.table > found.always_yes
+        assert found.table >= found.percolation - 0.002
+
+
+def test_raters_are_held_out_too(ted: Campaign, tmp_path: Path) -> None:
+    """Raters see different candidates; where they judge one phrase, they agree more than chance."""
+    found = analyze(ted, hold_out="worker", splits=2, seed=1, longest=4, models=False)
+    assert found.held_out is not None
+    assert found.held_out.way == "worker"
+    assert 0 < found.agreement.alpha < 1
+    at_4 = found.curve[3]
+    assert at_4.percolated.checked > 10_000
+    assert at_4.percolated.percolation > at_4.percolated.always_yes - 0.05
+    plot_analysis(tmp_path / "ted.svg", found.redundancy, found.curve)
+    assert (tmp_path / "ted.svg").stat().st_size > 10_000

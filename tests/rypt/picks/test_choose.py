@@ -1,0 +1,86 @@
+"""The candidate that a metric puts first."""
+
+import numpy as np
+import pytest
+
+from rypt.campaign import Campaign
+from rypt.picks.choose import Chooser, choose
+from rypt.picks.metrics import parse_pick_metric
+from rypt.picks.sentence import sentence_scores
+from rypt.records import Candidate
+from rypt.text import RyptError
+
+
+def candidate(text, score=None, segment="1"):
+    return Candidate(segment, text, "", score=score)
+
+
+@pytest.mark.parametrize(
+    ("scores", "models", "text", "tied"),
+    [
+        ([0.1, 0.3, 0.2], [None] * 3, "b", 1),
+        ([0.3, 0.3, 0.3], [None] * 3, "a", 3),
+        ([0.3, 0.3, 0.3], [None, -2.0, -1.0], "c", 3),
+        ([0.3, 0.1, 0.3 + 1e-12], [-1.0, 0.0, -1.0], "a", 2),
+    ],
+)
+def test_the_best_then_the_model_then_the_first(scores, models, text, tied):
+    candidates = [candidate(name, model) for name, model in zip("abc", models, strict=True)]
+    (pick,) = choose(candidates, np.array(scores)).values()
+    assert (pick.candidate.text, pick.tied) == (text, tied)
+
+
+def test_segments_are_apart():
+    candidates = [candidate("a", segment="2"), candidate("b", segment="1"), candidate("c", segment="2")]
+    found = choose(candidates, np.array([0.1, 0.2, 0.3]))
+    assert {segment: pick.candidate.text for segment, pick in found.items()} == {"2": "c", "1": "b"}
+    assert choose([], np.zeros(0)) == {}
+
+
+@pytest.fixture(scope="module")
+def chooser(demo_campaign):
+    return Chooser(Campaign.open(demo_campaign))
+
+
+def test_bleu_picks_by_sentence_bleu(chooser):
+    found = chooser.picks(parse_pick_metric("bleu"))
+    campaign = chooser.campaign
+    assert set(found) == {segment.id for segment in campaign.segments}
+    reference = {s.id: text for s, text in zip(campaign.segments, campaign.references[0], strict=True)}
+    for segment, pick in found.items():
+        own = [c.text for c in campaign.candidates if c.segment == segment]
+        scores, _ = sentence_scores("bleu", own, [[reference[segment]]] * len(own))
+        assert pick.score == pytest.approx(scores.max())
+    assert "tok:13a" in chooser.signatures["bleu"]
+
+
+def test_rypt_picks_as_the_scorer_does(chooser):
+    scorer = chooser.scorer("smoothed")
+    found = chooser.picks(parse_pick_metric("rypt:smoothed"))
+    candidates = chooser.campaign.candidates
+    scores = scorer.score(scorer.stats(candidates))
+    for segment, pick in found.items():
+        own = [score for c, score in zip(candidates, scores, strict=True) if c.segment == segment]
+        assert pick.score == pytest.approx(max(own))
+        assert pick.tied == sum(score > max(own) - 1e-9 for score in own)
+    assert "unknown:smoothed" in chooser.signatures["rypt:smoothed"]
+
+
+@pytest.mark.parametrize(("option", "expected"), [
+    ("", "percolation|unknown:half"), ("percolation", "percolation|unknown:half"), ("no", "percolation|unknown:no"),
+    ("table", "table|"), ("tree", "tree|"),
+])  # fmt: skip
+def test_options_of_rypt(chooser, option, expected):
+    assert f"model:{expected}" in chooser.scorer(option).signature
+
+
+def test_terms_that_mean_nothing_here(chooser, tmp_path):
+    with pytest.raises(RyptError, match="candidates here have no systems"):
+        chooser.picks(parse_pick_metric("rypt+system"))
+    bare = Campaign(chooser.campaign.folder, chooser.campaign.settings)
+    bare.__dict__["candidates"] = [Candidate("0", "a", "")]
+    with pytest.raises(RyptError, match="a candidate of segment 0 has none"):
+        Chooser(bare).picks(parse_pick_metric("model"))
+    bare.__dict__["references"] = []
+    with pytest.raises(RyptError, match="the metric bleu needs references"):
+        Chooser(bare).picks(parse_pick_metric("bleu"))

@@ -1,0 +1,98 @@
+"""Votes by group: any set of groups is as good as a database of its own."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import corpora
+
+from rypt.frontier import frontier
+from rypt.model import direct_labels
+from rypt.observations import Forest, JudgedPhrases
+from rypt.picks.grouped import GroupedVotes
+from rypt.records import Candidate, Span, Votes
+from rypt.trees import SourceTree
+
+GROUPS = ("x", "y", "z")
+TREES = {"1": SourceTree.from_brackets("(S (NP (A a) (B b)) (C c))")}
+
+
+def summed(votes, groups):
+    """The votes of some groups as a database would give them."""
+    total: dict[tuple[str, Span, str], np.ndarray] = {}
+    for group, vote in votes:
+        if group in groups:
+            key = (vote.segment, vote.span, vote.phrase)
+            total[key] = total.get(key, np.zeros(3)) + [vote.yes, vote.no, vote.not_sure]
+    return [Votes(*key, *counts.tolist()) for key, counts in total.items()]
+
+
+@settings(max_examples=150)
+@given(corpora(), st.data())
+def test_groups_are_as_good_as_a_database_of_their_own(corpus, data):
+    trees, candidates, votes = corpus
+    counts = st.tuples(*[st.integers(0, 2)] * 3).filter(any)
+    grouped = [
+        (group, Votes(vote.segment, vote.span, vote.phrase, *map(float, data.draw(counts))))
+        for vote in votes
+        for group in data.draw(st.sets(st.sampled_from(GROUPS)))
+    ]
+    max_len = data.draw(st.sampled_from([None, 1, 2, 4]))
+    chosen = data.draw(st.lists(st.integers(0, len(candidates) - 1)) if candidates else st.just([]))
+    ours = GroupedVotes(trees, grouped, candidates, max_len=max_len)
+    groups = data.draw(st.sets(st.sampled_from(GROUPS)))
+    counted = [
+        vote
+        for vote in summed(grouped, groups)
+        if max_len is None
+        or vote.span in [trees[vote.segment].constituents[i].span for i in frontier(trees[vote.segment], max_len)]
+    ]
+    theirs = JudgedPhrases(Forest(trees), counted).observe([candidates[i] for i in chosen], "lower")
+    found = ours.observe(ours.counts(groups), np.array(chosen, np.int64))
+    assert found.codes.tolist() == theirs.codes.tolist()
+    assert found.offsets.tolist() == theirs.offsets.tolist()
+    assert found.segments.tolist() == theirs.segments.tolist()
+    labels = ours.labels(groups, np.array(chosen, np.int64), "no")
+    assert labels.tolist() == direct_labels(theirs, "no").tolist()
+
+
+def test_votes_of_no_constituent_and_of_unknown_segments_are_left_out():
+    votes = [("x", Votes("1", Span(1, 3), "y z", 1, 0)), ("x", Votes("7", Span(0, 1), "x", 1, 0)),
+             ("y", Votes("1", Span(0, 2), "x y", 0, 1))]  # fmt: skip
+    grouped = GroupedVotes(TREES, votes, [Candidate("1", "x y z", "0-0 1-1 2-2")])
+    assert (len(grouped), grouped.groups) == (1, ["y"])
+    assert grouped.counts({"y"}).tolist() == [[0, 1, 0]]
+    assert grouped.counts({"x"}).tolist() == [[0, 0, 0]]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 2)), max_size=60), st.integers(0, 99))
+def test_the_control_keeps_the_verdicts_of_each_segment(judged, seed):
+    trees = {str(i): TREES["1"] for i in range(4)}
+    votes = {(str(i), f"w{word}"): Votes(str(i), Span(0, 1), f"w{word}", *np.eye(3)[label].tolist())
+             for i, word, label in judged}  # fmt: skip
+    silent = [("b", Votes("0", Span(0, 1), "only others", 1, 0))]
+    grouped = GroupedVotes(trees, [*silent, *(("a", vote) for vote in votes.values())], [])
+    counts = grouped.counts({"a"})
+    mixed = grouped.permuted(counts, np.random.default_rng(seed))
+    segments = np.array(["0", *(segment for segment, _ in votes)])
+    for segment in set(segments):
+        before, after = (Counter(map(tuple, rows[segments == segment].tolist())) for rows in (counts, mixed))
+        assert before == after
+    assert not mixed[0].any()  # nobody of these judged it, and so it stays
+
+
+def test_the_control_mixes():
+    trees = {"1": TREES["1"]}
+    votes = [("a", Votes("1", Span(0, 1), f"w{i}", i % 2, 1 - i % 2)) for i in range(40)]
+    grouped = GroupedVotes(trees, votes, [])
+    counts = grouped.counts({"a"})
+    assert grouped.permuted(counts, np.random.default_rng(1)).tolist() != counts.tolist()
+
+
+@pytest.mark.parametrize("votes", [[], [("a", Votes("1", Span(0, 1), "q", 1, 0))]])
+def test_no_judgment_says_nothing(votes):
+    grouped = GroupedVotes(TREES, votes, [Candidate("1", "x y z", "0-0 1-1")])
+    found = grouped.observe(grouped.counts(set()), np.array([0]))
+    assert found.codes.tolist() == [1, 1, 1, 1, 0]  # S, NP, A, B silent; C unaligned

@@ -1,0 +1,151 @@
+"""Wins and losses by brute force, and the tests of significance against scipy's."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from systems_world import make
+
+from rypt.picks.evidence import read_evidence
+from rypt.picks.heldout import Split, chances
+from rypt.picks.metrics import parse_pick_metric
+from rypt.picks.outcome import against, bootstrap_interval, compare_picks, permutation_test, sign_test
+from rypt.text import RyptError
+
+
+def parsed(*names):
+    return [parse_pick_metric(name) for name in names]
+
+
+@given(st.data())
+def test_wins_and_losses_are_those_of_all_tied_picks(data):
+    systems, segments = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 3))
+
+    def table(values):
+        return np.array([[data.draw(values) for _ in range(segments)] for _ in range(systems)], float)
+
+    quality = table(st.sampled_from([0, 1, 2, np.nan]))
+    a, b = table(st.integers(0, 2)), table(st.integers(0, 2))
+    split = Split(frozenset(), tuple(range(systems)), quality)
+    wins, losses = against(chances(a, split), chances(b, split), quality)
+    for i in range(segments):
+        there = [s for s in range(systems) if not np.isnan(quality[s, i])]
+        best = [[s for s in there if scores[s, i] == max(scores[t, i] for t in there)] for scores in (a, b)]
+        pairs = list(product(*best))
+        better = sum(quality[x, i] > quality[y, i] for x, y in pairs)
+        worse = sum(quality[x, i] < quality[y, i] for x, y in pairs)
+        assert wins[i] == pytest.approx(better / len(pairs) if pairs else 0)
+        assert losses[i] == pytest.approx(worse / len(pairs) if pairs else 0)
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_the_sign_test_is_the_binomial_one(one, other):
+    expected = scipy.stats.binomtest(one, one + other).pvalue if one + other else 1.0
+    assert sign_test(one, other) == pytest.approx(expected, rel=1e-9)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from([-1.0, -0.5, -0.1, 0.0, 0.2, 0.6, 1.0]), min_size=1, max_size=9))
+def test_the_permutation_test_is_the_exact_one_but_for_sampling(values):
+    exact = np.mean([
+        abs(np.dot(signs, values)) >= abs(sum(values)) - 1e-9 for signs in product([-1, 1], repeat=len(values))
+    ])  # fmt: skip
+    found = permutation_test(np.array(values), np.random.default_rng(1), 4000)
+    assert found == pytest.approx(exact, abs=0.04)
+
+
+def test_the_permutation_test_agrees_with_scipy_on_many_segments():
+    values = np.random.default_rng(4).choice([-1, -0.3, 0, 0.3, 1], 400, p=[0.2, 0.1, 0.35, 0.1, 0.25])
+    expected = scipy.stats.permutation_test(
+        (values,), lambda x, axis: x.mean(axis=axis), permutation_type="samples", n_resamples=9999,
+        rng=np.random.default_rng(2),
+    ).pvalue  # fmt: skip
+    assert permutation_test(values, np.random.default_rng(1)) == pytest.approx(expected, abs=0.02)
+
+
+def test_nothing_won_and_nothing_lost_is_no_difference():
+    assert permutation_test(np.zeros(5), np.random.default_rng(1)) == 1.0
+
+
+def test_p_is_uniform_where_nothing_differs():
+    """5 % of comparisons without any difference are called significant, and not more."""
+    rng = np.random.default_rng(7)
+    p = [permutation_test(rng.normal(size=60), rng, 400) for _ in range(400)]
+    assert scipy.stats.binomtest(sum(x <= 0.05 for x in p), len(p), 0.05).pvalue > 0.01
+    assert np.mean(p) == pytest.approx(0.5, abs=0.06)
+
+
+def test_the_interval_is_the_percentile_bootstrap():
+    values = np.random.default_rng(3).normal(0.1, 1, 200)
+    expected = scipy.stats.bootstrap(
+        (values,), np.mean, method="percentile", n_resamples=9999, rng=np.random.default_rng(2)
+    ).confidence_interval
+    assert bootstrap_interval(values, np.random.default_rng(1)) == pytest.approx(tuple(expected), abs=0.01)
+    assert bootstrap_interval(np.array([0.5]), np.random.default_rng(1)) == (0.5, 0.5)
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory):
+    campaign = make(tmp_path_factory.mktemp("world") / "campaign", systems=6, segments=30)
+    return read_evidence(campaign, campaign.folder / "scores.jsonl", parsed("rypt", "bleu", "chrf"))
+
+
+def outcomes(evidence, *names, splits=6, **options):
+    return compare_picks(evidence.data, parsed(*names), evidence.splits("system", splits, 1), **options)
+
+
+def test_labels_that_say_it_all_pick_better_than_chance_and_controls_do_not(evidence):
+    """Bad words are shared, so the judgments of other systems tell who has them."""
+    found = outcomes(evidence, "rypt", "bleu", controls=True)
+    ours = found.outcomes[0]
+    assert (ours.metric, ours.baseline, ours.segments) == ("rypt", "bleu", 30)
+    assert ours.wins + ours.equal + ours.losses == pytest.approx(1)
+    assert ours.net == pytest.approx(ours.wins - ours.losses)
+    assert ours.low <= ours.net <= ours.high
+    assert [(o.metric, o.baseline) for o in found.outcomes[1:]] == [
+        ("rypt, coverage", "bleu"), ("rypt, permuted", "bleu"),
+    ]  # fmt: skip
+    quality = found.quality
+    assert quality["random"] < quality["rypt"] <= quality["best"] <= 0
+    assert quality["rypt, permuted"] < quality["rypt"]
+
+
+def test_the_other_way_round_wins_are_losses(evidence):
+    one, two = (outcomes(evidence, *names).outcomes[0] for names in (("rypt", "chrf"), ("chrf", "rypt")))
+    assert (one.wins, one.losses, one.net) == pytest.approx((two.losses, two.wins, -two.net))
+    assert one.p == pytest.approx(two.p, abs=0.02)
+
+
+def test_only_some_segments_count(evidence):
+    every = outcomes(evidence, "rypt", "bleu").outcomes[0]
+    halves = [np.arange(30) % 2 == part for part in (0, 1)]
+    parts = [outcomes(evidence, "rypt", "bleu", segments=half).outcomes[0] for half in halves]
+    assert [part.segments for part in parts] == [15, 15]
+    assert np.mean([part.net for part in parts]) == pytest.approx(every.net)
+
+
+def test_all_pairs_of_metrics_are_compared(evidence):
+    found = outcomes(evidence, "rypt", "bleu", "chrf").outcomes
+    assert [(o.metric, o.baseline) for o in found] == [("rypt", "bleu"), ("rypt", "chrf"), ("bleu", "chrf")]
+
+
+def test_controls_need_labels(evidence):
+    with pytest.raises(RyptError, match="bleu uses none: put rypt first"):
+        outcomes(evidence, "bleu", "rypt", controls=True)
+
+
+def test_no_scored_segment_is_said(evidence):
+    with pytest.raises(RyptError, match="no segment has human scores for the picks of both rypt and bleu"):
+        outcomes(evidence, "rypt", "bleu", segments=np.zeros(30, bool))
+
+
+def test_splits_without_any_score_do_not_spoil_the_mean(evidence):
+    nothing = Split(frozenset(["sys0"]), (1, 2), np.full((6, 30), np.nan))
+    divided = [nothing, *evidence.splits("system", 2, 1)]
+    found = compare_picks(evidence.data, parsed("rypt", "bleu"), divided)
+    same = compare_picks(evidence.data, parsed("rypt", "bleu"), divided[1:])
+    assert found.quality == pytest.approx(same.quality)
+    assert found.outcomes[0].net == pytest.approx(same.outcomes[0].net)

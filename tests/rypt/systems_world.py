@@ -1,0 +1,69 @@
+"""A small campaign of several systems: each candidate has good and bad words, and two raters who see the bad ones."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from rypt.campaign import Campaign, create
+from rypt.records import Judgment, Label
+
+TREE = "(S (NP (A a{n}) (B b)) (VP (C c) (D d)))"
+LINKS = "0-0 1-1 2-2 3-3"
+RATERS = ("r1", "r2")
+
+
+def texts_of(systems: int, segments: int, seed: int) -> list[list[str]]:
+    """For each system its candidates: the same good words for all, and bad ones that a few systems share."""
+    rng = np.random.default_rng(seed)
+    bad = rng.random((systems, segments, 4)) < rng.uniform(0.05, 0.5, (systems, 1, 1))
+    which = rng.integers(0, 2, bad.shape)
+    return [
+        [" ".join(f"bad{which[s, i, j]}" if bad[s, i, j] else f"good{j}" for j in range(4)) for i in range(segments)]
+        for s in range(systems)
+    ]
+
+
+def make(
+    folder: Path, *, systems: int = 5, segments: int = 12, seed: int = 1, references: bool = True, judged: bool = True
+) -> Campaign:
+    """The campaign, with ``scores.jsonl`` in its folder: how many bad words each rater counts, lower is better."""
+    folder.mkdir(parents=True)
+    (folder / "source").write_text("".join(f"a{n} b c d\n" for n in range(segments)))
+    (folder / "trees").write_text("".join(TREE.format(n=n) + "\n" for n in range(segments)))
+    (folder / "reference").write_text("good0 good1 good2 good3\n" * segments)
+    texts = texts_of(systems, segments, seed)
+    lists = []
+    for s, own in enumerate(texts):
+        lists.append(folder / f"sys{s}.jsonl")
+        records = [{"id": str(i), "candidate": text, "alignment": LINKS} for i, text in enumerate(own)]
+        lists[-1].write_text("".join(json.dumps(record) + "\n" for record in records))
+    campaign = create(
+        folder, source=folder / "source", trees=folder / "trees", nbest=lists,
+        references=[folder / "reference"] if references else [],
+    )  # fmt: skip
+    scores = [
+        {"segment": str(i), "system": f"sys{s}", "rater": rater, "score": text.count("bad"), "better": "lower"}
+        for s, own in enumerate(texts)
+        for i, text in enumerate(own)
+        for rater in RATERS
+    ]
+    (folder / "scores.jsonl").write_text("".join(json.dumps(score) + "\n" for score in scores))
+    if judged:
+        with campaign.database(readonly=False) as db:
+            db.add(judgments(campaign, texts))
+    return campaign
+
+
+def judgments(campaign: Campaign, texts: list[list[str]]) -> list[Judgment]:
+    """Every phrase of every candidate by both raters: NO when it has a bad word; the origin is the system."""
+    found = []
+    for s, own in enumerate(texts):
+        for i, text in enumerate(own):
+            for constituent in campaign.trees[str(i)].constituents:
+                phrase = " ".join(text.split(" ")[slice(*constituent.span)])
+                label = Label.NO if "bad" in phrase else Label.YES
+                found += [
+                    Judgment(str(i), constituent.span, phrase, label, rater, f"sys{s}", "import") for rater in RATERS
+                ]
+    return found
