@@ -171,7 +171,7 @@ def _by_scores(
     signature = "|".join([
         "compare", f"hold-out:{h.way}", f"splits:{compared.splits}", f"judging:{h.judging or 'half'}",
         f"max_len:{h.max_len or 'all'}", f"segments:{compared.outcomes[0].segments}",
-        f"ties:{campaign.scoring.ties}", f"seed:{seed}", f"v:{version('rypt')}",
+        f"rypt:{evidence.data.scoring}", f"ties:{campaign.scoring.ties}", f"seed:{seed}", f"v:{version('rypt')}",
     ])  # fmt: skip
     if form.plot:
         plot_outcomes(form.plot, compared)

@@ -55,7 +55,7 @@ def outcome_table(comparison: Comparison, *, latex: bool = False) -> str:
     """Wins, ties, losses and net with its interval, and the mean human score of each metric's picks."""
     rows = [
         [o.metric, o.baseline, f"{o.wins:.3f}", f"{o.equal:.3f}", f"{o.losses:.3f}", f"{o.net:+.3f}",
-         f"[{o.low:+.3f}, {o.high:+.3f}]", f"{o.p:.3f}"]
+         f"[{o.low:+.3f}, {o.high:+.3f}]", f"{o.p:.3f}" if o.p >= 0.001 else "<0.001"]
         for o in comparison.outcomes
     ]  # fmt: skip
     names = ["picks of", "against", "better", "equal", "worse", "net", "95 % interval", "p"]

@@ -43,6 +43,8 @@ def preferences(
         f"\n{found.first} - {found.second}: {100 * net:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}]; sign test "
         f"p = {found.p_judgments:.3g} over judgments, {found.p_segments:.3g} over segments"
     )
+    if found.identical:
+        click.echo(f"{found.identical} segments with the same text are set aside")
 
 
 def _tables(found: "Preferences", *, latex: bool) -> str:

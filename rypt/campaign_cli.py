@@ -1,10 +1,9 @@
-"""``rypt init``, ``score``, ``queries``, ``explain``, ``demo``: what one does with a campaign."""
+"""``rypt init``, ``score``, ``queries``, ``explain``: what one does with a campaign."""
 
 import json
 import os
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click

@@ -14,14 +14,13 @@ if TYPE_CHECKING:
     from rypt.demo_facts import Facts
 
 FOLDER = "rypt-demo"
-PEOPLE = {"labels": 20, "iterations": 1, "ranked": 10, "judges": 1}  # what a person is asked
 
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False), default=FOLDER)
 @click.option("--serve", is_flag=True, help="You judge, in the browser, instead of simulated workers: about 30 pages.")
 @click.option("--port", type=click.IntRange(1, 65535), help="With --serve: of the market [a free one].")
-@click.option("--labels", type=click.IntRange(min=1), help="New questions of an iteration [500; with --serve 20].")
+@click.option("--labels", type=click.IntRange(min=1), help="New questions of an iteration [250; with --serve 20].")
 @click.option(
     "--iterations", type=click.IntRange(min=1), help="Of the loop, and of tuning to BLEU [3; with --serve 1]."
 )
@@ -35,9 +34,9 @@ def demo(
 ) -> None:  # fmt: skip
     """Show all of it on bundled German-English texts, in about a minute: FOLDER/report.html tells the story.
 
-    A small decoder is tuned to BLEU, and to RYPT by `rypt loop`: SIMULATED workers judge phrases on a real local market.
-    They also compare both results with the baseline on segments that no tuning has seen. A demo that was interrupted
-    goes on in its folder. The first run of all compiles the scorer, which takes some seconds more.
+    A small decoder is tuned to BLEU, and to RYPT by `rypt loop`: SIMULATED workers judge phrases on a real local
+    market. They also compare both results and the baseline on segments that no tuning has seen. A demo that was
+    interrupted goes on in its folder. The first run of all compiles the scorer and the tuner, which takes longer.
     """
     if small:
         if serve or port or labels or iterations or as_json:
@@ -51,7 +50,7 @@ def demo(
 
     plan = Plan(seed=seed)
     if serve:
-        plan = replace(plan, people=True, **PEOPLE)
+        plan = replace(plan, people=True, labels=20, iterations=1, compared=5, judges=1)
     plan = replace(plan, labels=labels or plan.labels, iterations=iterations or plan.iterations)
     talk("the first run compiles the scorer and the tuner, which takes some 20 seconds more", quiet=quiet)
     facts = Story(Path(folder), plan, lambda text: talk(text, quiet=quiet), port=port or 0).run()
@@ -64,10 +63,10 @@ def demo(
 def _summary(facts: "Facts", report: Path) -> str:
     from tabulate import tabulate
 
-    ranked = {row["system"]: row for row in facts.ranking["systems"]}
+    ranked = {row["system"]: row for row in (facts.ranking or {"systems": []})["systems"]}
     lines = [
-        (name, f"{100 * found.constituents:.1f}", f"{100 * found.segments:.1f}", f"{ranked[name]['score']:.3f}",
-         ranked[name]["rank"])
+        (name, f"{100 * found.constituents:.1f}", f"{100 * found.segments:.1f}",
+         *((f"{ranked[name]['score']:.3f}", ranked[name]["rank"]) if name in ranked else ("-", "-")))
         for name, found in facts.accepted.items()
     ]  # fmt: skip
     head = ("", "acceptable constituents, %", "segments, %", "expected wins", "rank")

@@ -30,8 +30,9 @@ class Shown:
 class Facts:
     """All numbers of a demo; ``simulated`` says whether any person judged.
 
-    ``rows`` are the loop's iterations. ``workers`` labelled phrases, ``judges`` ranked outputs: what ``rypt hits
-    workers`` says of them. ``ranking`` and ``preferences`` are what ``rypt rank`` says, ``bleu`` what ``rypt tune``.
+    ``rows`` are the loop's iterations. ``workers`` labelled phrases, ``judges`` compared outputs: what ``rypt hits
+    workers`` says of them. ``ranking`` and ``preferences`` are what ``rypt rank`` says (None where outputs are all the
+    same), ``bleu`` what ``rypt tune`` says.
     """
 
     simulated: bool
@@ -42,8 +43,8 @@ class Facts:
     spent: Decimal
     bleu: Mapping[str, Any]
     accepted: Mapping[str, Accepted]
-    ranking: Mapping[str, Any]
-    preferences: Mapping[str, Any]
+    ranking: Mapping[str, Any] | None
+    preferences: Mapping[str, Any] | None
     workers: Sequence[Mapping[str, Any]]
     judges: Sequence[Mapping[str, Any]]
     tree: Shown

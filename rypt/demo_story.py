@@ -11,7 +11,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any
 from rypt.campaign import Campaign
 from rypt.children import Child, child, end
 from rypt.demo_facts import Accepted, Facts, Shown
-from rypt.demo_texts import DECODER, TUNE, UNSEEN, Plan, begin, write_texts
+from rypt.demo_texts import DECODER, START, TUNE, UNSEEN, Plan, begin, write_texts
 from rypt.loop import Loop, Terms, World
 from rypt.loop_market import market_url
 from rypt.loop_report import rows
@@ -29,6 +29,7 @@ from rypt.text import RyptError, open_output, read_lines
 
 BASELINE, BLEU, RYPT = "baseline", "BLEU-tuned", "RYPT-tuned"
 SYSTEMS = (BASELINE, BLEU, RYPT)
+TRUTH = {TUNE: f"{TUNE}.truth.jsonl", UNSEEN: f"{UNSEEN}.scores.jsonl"}  # what simulated workers know
 STAGES = 7
 PAUSE = 0.3  # seconds at most between two looks at the market
 
@@ -43,7 +44,7 @@ class Story:
         self.port = port
         self.campaign, self.unseen = folder / "campaign", folder / "unseen"
         self.market = self.campaign / "market"
-        self._children: list[Child] = []
+        self._served: Child | None = None
         self._stage = 0
 
     def run(self) -> Facts:
@@ -57,12 +58,12 @@ class Story:
             bleu = stack.enter_context(self._tuning_to_bleu())
             if self._needs_people():
                 stack.enter_context(self._market())
-            with self._workers_watching():
-                loop = self._loop()
+            loop = self._loop()
             self._finish_bleu(bleu)
             self._decode_unseen()
+            accepted = self._measure()
             self._compare()
-        return self._facts(loop)
+        return self._facts(loop, accepted)
 
     def _begin(self, what: str) -> None:
         self._stage += 1
@@ -123,7 +124,7 @@ class Story:
         self._begin("making a campaign")
         if (self.campaign / "rypt.toml").exists():
             return
-        arguments = ["init", str(self.campaign), *self._texts(TUNE), "--weights", str(DECODER / "weights.init")]
+        arguments = ["init", str(self.campaign), *self._texts(TUNE), "--weights", self._text(START)]
         arguments += ["--budget", self.plan.budget, "--labels", str(self.plan.labels), "--decoder", self.decoding, "-q"]
         self.tell(f"  $ {command_line(arguments)}")
         run_step(arguments)
@@ -139,32 +140,19 @@ class Story:
         port = market_url(self.market).rstrip("/").rpartition(":")[2] if self.plan.people else ""
         arguments = ["hits", "serve", str(self.market), "--port", str(self.port or port or 0), "--json"]
         with child(arguments, self.folder / "logs" / "market.log") as served:
-            self._children.append(served)
+            self._served = served
             url = json.loads(served.line())["url"]
             self.tell(f"  $ {command_line(arguments)}\n  the market is at {url}")
             if self.plan.people:
                 (you,) = self._json(["hits", "invite", "you", "--at", str(self.market)])
                 self.tell(f"\n  Judge here: {you['link']}\n  This waits for your answers, and goes on by itself.\n")
             yield
-            self._children.remove(served)
-
-    @contextmanager
-    def _workers_watching(self) -> Iterator[None]:
-        """Simulated workers who know the truth about the segments to tune on, while the loop needs any."""
-        if self.plan.people or self._new_loop().stopped() is not None:
-            yield
-            return
-        arguments = [*self._workers(TUNE), "--watch", "-q"]
-        self.tell(f"  $ {command_line(arguments)}")
-        with child(arguments, self.folder / "logs" / "workers.log") as watching:
-            self._children.append(watching)
-            yield
-            self._children.remove(watching)
+            self._served = None
 
     def _workers(self, name: str) -> list[str]:
         plan = self.plan
         return [
-            "simulate", "--at", str(self.market), "--truth", self._text(f"{name}.truth.jsonl"), "--workers",
+            "simulate", "--at", str(self.market), "--truth", self._text(TRUTH[name]), "--workers",
             str(plan.workers), "--accuracy", str(plan.accuracy), "--spam", str(plan.spam), "--seed", str(plan.seed),
         ]  # fmt: skip
 
@@ -183,10 +171,17 @@ class Story:
         return Loop(str(self.campaign), terms, world)
 
     def _pause(self, seconds: float) -> None:
-        """Wait for answers, while there is somebody who gives them."""
-        for running in self._children:
-            running.check()
-        time.sleep(min(seconds, PAUSE))
+        """Wait for answers: a person's, or those of simulated workers, who come now and do all there is to do.
+
+        They come when a batch is on the market as a whole, so that who does what, and with it all that follows, is the
+        same in every run.
+        """
+        if self._served is not None:
+            self._served.check()
+        if self.plan.people:
+            time.sleep(min(seconds, PAUSE))
+        else:
+            self._json([*self._workers(TUNE), "-q"])
 
     def _loop(self) -> Loop:
         self._begin("the loop: decode, ask, tune to RYPT, again; and tuning to BLEU beside it")
@@ -203,7 +198,7 @@ class Story:
             yield None
             return
         arguments = ["tune", "--decoder", self.decoding, "--references", self._text(f"{TUNE}.en")]
-        arguments += ["--weights", str(DECODER / "weights.init"), "--metric", "bleu", "--folder"]
+        arguments += ["--weights", self._text(START), "--metric", "bleu", "--folder"]
         arguments += [str(self.folder / "bleu"), "--max-iterations", str(self.plan.iterations)]
         arguments += ["--seed", str(self.plan.seed), "-o", str(self._weights(BLEU)), "--json", "-q"]
         with child(arguments, self.folder / "logs" / "bleu.log") as running:
@@ -222,7 +217,7 @@ class Story:
             weights = self._new_loop().last_weights()
             assert weights is not None
             return weights
-        return DECODER / "weights.init" if system == BASELINE else self.folder / "bleu.weights"
+        return Path(self._text(START)) if system == BASELINE else self.folder / "bleu.weights"
 
     def _list(self, system: str) -> Path:
         return self.unseen / "outputs" / f"{system}.nbest"
@@ -250,48 +245,87 @@ class Story:
             run_step(["init", str(self.unseen), *self._texts(UNSEEN), *lists, "-q"])
 
     def _compare(self) -> None:
-        """Let workers rank the three systems on unseen segments, on the same market."""
-        self._begin("asking which output is better: rankings on the same market")
+        """Let workers compare the three systems on unseen segments, on the same market."""
+        self._begin("asking which output is better: comparisons on the same market")
         if self._done.exists():
             return
-        batch, at = str(self.unseen / "batches" / "1"), ["--at", str(self.market)]
-        if not Path(batch).exists():
-            outputs = [part for name in SYSTEMS for part in ("--output-of", f"{name}={self._output(name)}")]
-            make = ["hits", "make", str(self.unseen), "-o", batch, "--kind", "ranking", *outputs]
-            make += ["--assignments", str(self.plan.judges), "--limit", str(self.plan.ranked)]
-            self._json([*make, "--seed", str(self.plan.seed), "-q"])
-        self._json(["hits", "publish", batch, *at, "--yes", "-q"])
-        if not self.plan.people:
+        asked = [(RYPT, BLEU, self.plan.judges), (BASELINE, RYPT, 1), (BASELINE, BLEU, 1)]
+        batches = [self._published(*pair) for pair in asked if self._differ(*pair[:2])]
+        if batches and not self.plan.people:
             self._json([*self._workers(UNSEEN), "-q"])
-        wanted = int(read_result([], run_step(["hits", "price", batch, "--json"]))["assignments"])
-        collect = ["hits", "collect", batch, "-C", str(self.unseen), *at, "-q"]
-        found = self._json(collect)
-        while (there := found["assignments"] + found["already"] + found["left_out"]) < wanted:
-            self._pause(1.0)
-            found = read_result(collect, run_step([*collect, "--json"]))
-        for row in self._verdicts(self.unseen):
+        there = sum(self._collected(batch) for batch in batches)
+        for row in self._verdicts(self.unseen) if batches else ():
             if row["verdict"] == "bad" and not row["excluded"] and not self.plan.people:
                 why = ["--exclude", row["worker"], "--reason", "; ".join(row["reasons"])]
-                self._json(["hits", "workers", "-C", str(self.unseen), *at, *why, "-q"])
+                self._json(["hits", "workers", "-C", str(self.unseen), "--at", str(self.market), *why, "-q"])
         with open_output(self._done) as stream:
             stream.write(json.dumps({"assignments": there}) + "\n")
+
+    def _measure(self) -> dict[str, Accepted]:
+        """What is truly acceptable of the three outputs; and the same as truth, by which simulated workers compare.
+
+        Outputs have 1 more than their share there, so that a damaged one, which only controls have, is always worse.
+        """
+        kept = self.unseen / "accepted.json"
+        if not kept.exists():
+            truth = ["--trees", self._text(f"{UNSEEN}.trees"), "--truth", self._text(f"{UNSEEN}.truth.jsonl")]
+            lists = {name: self._list(name) for name in SYSTEMS}
+            said = self._scripts(
+                [["accept.py", *truth, "--nbest", path, "--scores", f"{path}.scores"] for path in lists.values()]
+            )
+            with open_output(self._text(TRUTH[UNSEEN])) as stream:
+                stream.writelines(f"{line}\n" for _, line in read_lines(self._text(f"{UNSEEN}.truth.jsonl")))
+                for line in (line for path in lists.values() for _, line in read_lines(f"{path}.scores")):
+                    record = json.loads(line)
+                    shares = {text: 1 + share for text, share in record["candidates"].items()}
+                    stream.write(json.dumps({**record, "candidates": shares}, ensure_ascii=False) + "\n")
+            with open_output(kept) as stream:
+                found = {name: line.split()[1:4:2] for name, line in zip(SYSTEMS, said, strict=True)}
+                stream.write(json.dumps(found) + "\n")
+        record = json.loads(kept.read_text(encoding="utf-8"))
+        return {name: Accepted(*map(float, record[name])) for name in SYSTEMS}
+
+    def _differ(self, first: str, second: str) -> bool:
+        return self._output(first).read_bytes() != self._output(second).read_bytes()
+
+    def _published(self, first: str, second: str, judges: int) -> str:
+        """A batch that asks about two systems, on the market."""
+        batch = self.unseen / "batches" / f"{first}-{second}"
+        if not batch.exists():
+            make = ["hits", "make", str(self.unseen), "-o", str(batch), "--kind", "comparison"]
+            make += [part for name in (first, second) for part in ("--output-of", f"{name}={self._output(name)}")]
+            make += ["--assignments", str(judges), "--limit", str(self.plan.compared), "--seed", str(self.plan.seed)]
+            self._json([*make, "-q"])
+        self._json(["hits", "publish", str(batch), "--at", str(self.market), "--yes", "-q"])
+        return str(batch)
+
+    def _collected(self, batch: str) -> int:
+        """Bring all answers to a batch, and wait for them where a person gives them."""
+        wanted = int(self._json(["hits", "price", batch])["assignments"])
+        collect = ["hits", "collect", batch, "-C", str(self.unseen), "--at", str(self.market), "-q"]
+        found = self._json(collect)
+        while (there := int(found["assignments"] + found["already"] + found["left_out"])) < wanted:
+            self._pause(1.0)
+            found = read_result(collect, run_step([*collect, "--json"]))
+        return there
 
     def _verdicts(self, campaign: Path) -> list[dict[str, Any]]:
         arguments = ["hits", "workers", "-C", str(campaign), "--at", str(self.market), "--json", "-q"]
         found: list[dict[str, Any]] = read_result(arguments, run_step(arguments))
         return found
 
-    def _facts(self, loop: Loop) -> Facts:
+    def _facts(self, loop: Loop, accepted: Mapping[str, Accepted]) -> Facts:
         """Measure: true acceptability, preferences, the ranking, and one explained tree."""
         self._begin("measuring, and writing the report")
-        ranking = self._json(["rank", "systems", str(self.unseen), "--unit", "row", "-q"])
-        preferences = self._json(["rank", "preferences", str(self.unseen), "--systems", f"{RYPT},{BLEU}"])
-        truth = ["--trees", self._text(f"{UNSEEN}.trees"), "--truth", self._text(f"{UNSEEN}.truth.jsonl")]
-        said = self._scripts([["accept.py", *truth, "--nbest", self._list(system)] for system in SYSTEMS])
+        compared = any(self._differ(BASELINE, name) for name in (BLEU, RYPT))
+        rank, unseen = ["rank", "systems", str(self.unseen), "-q"], str(self.unseen)
+        ranking = self._json(rank) if compared else None
+        between = ["rank", "preferences", unseen, "--systems", f"{RYPT},{BLEU}"]
+        preferences = self._json(between) if self._differ(RYPT, BLEU) else None
         return Facts(
             simulated=not self.plan.people, folder=str(self.folder), plan=self.plan, rows=rows(loop.journal),
             stopped=loop.stopped() or "", spent=loop.spent, bleu=json.loads((self.folder / "bleu.json").read_text()),
-            accepted={name: _accepted(line) for name, line in zip(SYSTEMS, said, strict=True)},
+            accepted=accepted,
             ranking=ranking, preferences=preferences, workers=self._verdicts(self.campaign),
             judges=self._verdicts(self.unseen), tree=self._explained(),
             sizes={name: len(list(read_lines(self._text(f"{name}.de")))) for name in (TUNE, UNSEEN)},
@@ -307,8 +341,3 @@ class Story:
         arguments = ["explain", best["segment"], "-C", str(self.campaign), "-o", str(picture)]
         self.tell(f"  $ {command_line(arguments)}")
         return Shown(best["segment"], run_step(arguments), picture.read_text(encoding="utf-8"))
-
-
-def _accepted(line: str) -> Accepted:
-    _, constituents, _, segments, *_ = line.split()
-    return Accepted(float(constituents), float(segments))

@@ -1,6 +1,7 @@
 """What the demo begins with: the bundled decoder, its corpus divided anew, and how large everything is."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
@@ -13,21 +14,22 @@ DECODER = Path(str(files("rypt") / "demo" / "decoder"))
 KEPT = "demo.json"
 TUNE, UNSEEN = "tune", "unseen"
 TEXTS = ("de", "en", "trees")
+START = "start.weights"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How large the demo is, and who judges.
 
-    ``labels`` is the most new questions of an iteration, ``size`` how many candidates a segment has, ``ranked`` on how
-    many unseen segments the three systems are compared, each by ``judges`` workers. ``people``: a person judges in the
-    browser, nobody is simulated. ``segments`` takes only the first ones of each part of the corpus.
+    ``labels`` is the most new questions of an iteration, ``size`` how many candidates a segment has, ``compared`` on
+    how many unseen segments two systems are compared, both results by ``judges`` workers each time. ``people``: a
+    person judges in the browser, nobody is simulated. ``segments`` takes only the first ones of each part of the corpus.
     """
 
-    labels: int = 500
+    labels: int = 250
     iterations: int = 3
-    size: int = 30
-    ranked: int = 60
+    size: int = 15
+    compared: int = 40
     judges: int = 3
     workers: int = 6
     accuracy: float = 0.9
@@ -36,12 +38,15 @@ class Plan:
     seed: int = 1
     people: bool = False
     segments: int | None = None
-    tune: tuple[str, ...] = ("heldout",)
-    unseen: tuple[str, ...] = ("dev", "test")
+    tune: tuple[str, ...] = ("dev", "test")
+    unseen: tuple[str, ...] = ("heldout",)
 
 
 def write_texts(folder: Path, plan: Plan) -> None:
-    """Copy the corpus: segments to tune on, and segments that no tuning sees; the plan last, when all is there."""
+    """Copy the corpus: segments to tune on, and segments that no tuning sees; the plan last, when all is there.
+
+    The decoder starts with all weights 1, as ``rypt tune`` does when it is told nothing else.
+    """
     texts = folder / "texts"
     texts.mkdir(parents=True, exist_ok=True)
     for name, parts in ((TUNE, plan.tune), (UNSEEN, plan.unseen)):
@@ -49,6 +54,8 @@ def write_texts(folder: Path, plan: Plan) -> None:
             lines = (line for part in parts for line in _first(part, ending, plan.segments))
             _write(texts / f"{name}.{ending}", lines)
         _write(texts / f"{name}.truth.jsonl", _truth(parts, plan.segments))
+    known = (line for _, line in read_lines(DECODER / "weights.init"))
+    _write(texts / START, (re.sub(r" -?[\d.]+", " 1", line) for line in known))
     with open_output(folder / KEPT) as stream:
         stream.write(json.dumps(asdict(plan)) + "\n")
 

@@ -13,7 +13,7 @@ The first candidate of each segment counts; with ``--oracle`` the best of its li
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,6 +108,16 @@ def acceptability(
     return shares / len(trees), wholes / len(trees)
 
 
+def score_lines(
+    trees: Sequence[str], lists: dict[str, list[Line]], truth: dict[str, dict[Span, Accepted]]
+) -> Iterator[str]:
+    """For each segment a line of truth for `rypt simulate`: the share of each candidate, which says what is better."""
+    for number, tree in enumerate(trees):
+        segment, spans = str(number), constituents(tree)
+        shares = {" ".join(line.words): share(line, spans, truth[segment]) for line in lists[segment]}
+        yield json.dumps({"segment": segment, "candidates": shares}, ensure_ascii=False) + "\n"
+
+
 def main() -> int:
     """Print both numbers."""
     parser = argparse.ArgumentParser(description="True acceptability of candidates, from the grammar's truth.")
@@ -115,10 +125,15 @@ def main() -> int:
     parser.add_argument("--truth", type=Path, required=True, help="acceptable phrases, JSON lines")
     parser.add_argument("--nbest", type=Path, required=True, help="n-best list with word alignments")
     parser.add_argument("--oracle", action="store_true", help="take the best candidate of each list")
+    parser.add_argument(
+        "--scores", type=Path, help="also write the share of each candidate, as truth for rypt simulate"
+    )
     options = parser.parse_args()
     try:
         trees = options.trees.read_text(encoding="utf-8").splitlines()
         lists, truth = read_nbest(options.nbest), read_truth(options.truth)
+        if options.scores:
+            options.scores.write_text("".join(score_lines(trees, lists, truth)), encoding="utf-8")
         constituents_right, segments_right = acceptability(trees, lists, truth, oracle=options.oracle)
     except (OSError, ValueError, KeyError) as error:
         print(f"accept.py: {error}", file=sys.stderr)

@@ -1,11 +1,12 @@
 """Held-out picks of a campaign whose lists are systems' outputs, judged by a file of human scores.
 
-A list is of the system that its file is named after: ``out/JHU.jsonl.gz`` is of the system ``JHU``. A line of the file
-of scores is ``{"segment": …, "system": …, "rater": …, "score": …, "better": "higher" or "lower"}``.
+A list is of the system that its file is named after: ``out/JHU.jsonl.gz`` is of the system ``JHU``, and so is
+``out/newstest.JHU.txt`` where judgments have that origin. A line of the file of scores is ``{"segment": …, "system": …,
+"rater": …, "score": …, "better": "higher" or "lower"}``.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,13 +37,14 @@ class Scores:
         return mean_scores(self.raters.values())
 
 
-def system_name(path: PathLike) -> str:
-    """The system a list belongs to.
+def system_name(path: PathLike, origins: Collection[str] = ()) -> str:
+    """The system a list belongs to: the longest of the judgments' origins that its name has, or else all of its name.
 
-    >>> system_name("out/Online-A.v2.jsonl.gz"), system_name("JHU.txt")
+    >>> system_name("out/Online-A.v2.jsonl.gz"), system_name("out/newstest.JHU.txt", ["JHU", "UEDIN"])
     ('Online-A.v2', 'JHU')
     """
-    return Path(str(path).removesuffix(".gz")).stem
+    named = [origin for origin in origins if origin and f".{origin}." in f".{Path(path).name}."]
+    return max(named, key=len, default=Path(str(path).removesuffix(".gz")).stem)
 
 
 def read_scores(path: PathLike, systems: Sequence[str], segments: Sequence[str], better: str | None = None) -> Scores:
@@ -108,9 +110,10 @@ def read_evidence(
     ``max_len`` takes only judgments on that frontier; None takes all.
     """
     check_way(way)
-    systems, candidates, table = _read_systems(campaign)
     segments = [segment.id for segment in campaign.segments]
     with campaign.database() as db:
+        origins = [str(row[0]) for row in db.db.execute(f"SELECT DISTINCT origin FROM {db.counted}")]
+        systems, candidates, table = _read_systems(campaign, origins)
         group = "origin" if way == "system" else "worker"
         votes = GroupedVotes(campaign.trees, db.votes_by(group), candidates, max_len=max_len, case=db.case)
     given = read_scores(scores, systems, segments, better)
@@ -133,7 +136,7 @@ def _check_groups(way: str, names: Sequence[str], votes: GroupedVotes) -> None:
     raise RyptError(f"no judgment that counts here is by one of the raters of the scores ({few})")
 
 
-def _read_systems(campaign: Campaign) -> tuple[list[str], list[Candidate], NDArray[np.int64]]:
+def _read_systems(campaign: Campaign, origins: Collection[str]) -> tuple[list[str], list[Candidate], NDArray[np.int64]]:
     """The systems, all candidates, and which is whose: (systems, segments), -1 for none."""
     places = {segment.id: i for i, segment in enumerate(campaign.segments)}
     systems: list[str] = []
@@ -141,9 +144,10 @@ def _read_systems(campaign: Campaign) -> tuple[list[str], list[Candidate], NDArr
     table = np.full((len(campaign.files.nbest), len(places)), -1, np.int64)
     for row, (name, own) in enumerate(campaign.lists()):
         path = campaign.path(name)
-        if system_name(path) in systems:
-            raise InputError(path, None, f"two lists are of the system {system_name(path)}")
-        systems.append(system_name(path))
+        system = system_name(path, origins)
+        if system in systems:
+            raise InputError(path, None, f"two lists are of the system {system}")
+        systems.append(system)
         for candidate in own:
             if table[row, places[candidate.segment]] >= 0:
                 raise InputError(path, None, f"expected one candidate a segment, found a second of {candidate.segment}")

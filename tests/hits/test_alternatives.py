@@ -8,8 +8,8 @@ from rypt.records import Query, Span
 from rypt.text import InputError
 
 
-def query(segment: str, start: int, phrase: str, candidates: int) -> Query:
-    return Query(segment, Span(start, start + 1), phrase, "", "", candidates, phrase, (0,))
+def query(segment: str, start: int, phrase: str, candidates: int, value: float | None = None) -> Query:
+    return Query(segment, Span(start, start + 1), phrase, "", "", candidates, phrase, (0,), value)
 
 
 def test_phrases_that_serve_most_come_first_and_pages_are_even() -> None:
@@ -23,6 +23,13 @@ def test_phrases_that_serve_most_come_first_and_pages_are_even() -> None:
 def test_a_limit_keeps_the_pages_that_serve_most() -> None:
     asked = by_place([query(str(n), 0, "p", n) for n in range(10)])
     assert [place[0] for place, _ in pages_of(asked, 10, limit=3)] == ["9", "8", "7"]
+
+
+def test_where_values_are_known_they_decide() -> None:
+    asked = by_place([query(str(n), 0, "p", n, value=(n * 7 % 10) / 10) for n in range(10)])
+    assert [place[0] for place, _ in pages_of(asked, 10, limit=3)] == ["7", "4", "1"]
+    one = by_place([query("1", 0, f"p{n}", 9 - n, value=n / 10) for n in range(4)])
+    assert [a.phrase for _, page in pages_of(one, 10) for a in page] == ["p3", "p2", "p1", "p0"]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ def made(folder):
 def again(told, seed):
     """The options that a batch says it was made with."""
     values = {"max_len": "--max-len", "alternatives": "--alternatives", "controls": "--controls", "limit": "--limit",
-              "wage": "--wage", "reference_alignment": "--reference-alignment", "select": "--select"}  # fmt: skip
+              "labels": "--labels", "budget": "--budget", "wage": "--wage", "select": "--select",
+              "reference_alignment": "--reference-alignment"}  # fmt: skip
     options = [part for name, option in values.items() if name in told for part in (option, told[name])]
     options += ["--no-reference"] if not told["reference"] else []
     options += ["--no-punctuation"] if not told.get("punctuation", True) else []
@@ -61,6 +62,47 @@ def test_a_batch_can_be_made_again_from_what_it_says(capsys, campaign, outputs, 
         assert (first / "template.html").read_bytes() == (second / "template.html").read_bytes()
         assert made(second)["made"] == told["made"]
         assert made(second)["reward"] == told["reward"]
+
+
+def test_the_most_valuable_labels_for_a_sum(capsys, campaign, tmp_path):
+    options = ["--select", "value", "--max-len", 2, "--seed", 4, "--json"]
+    every = json.loads(run(capsys, "hits", "make", campaign, "-o", tmp_path / "all", *options)[1])
+    assert float(every["total"]) > 1
+    few = json.loads(run(capsys, "hits", "make", campaign, "-o", tmp_path / "few", *options, "--budget", "1.00")[1])
+    assert 0.8 < float(few["total"]) <= 1
+    limited = [*options, "--labels", 9, "--controls", 0]
+    nine = json.loads(run(capsys, "hits", "make", campaign, "-o", tmp_path / "nine", *limited)[1])
+    assert nine["answers"] == 9
+    told = made(tmp_path / "few")["made"]
+    assert (told["select"], told["budget"]) == ("value", "1.00")
+    again_options = again(told, 4)
+    assert run(capsys, "hits", "make", again_options[0], "-o", tmp_path / "again", *again_options[1:], "-q")[0] == 0
+    assert (tmp_path / "again" / "batch.csv").read_bytes() == (tmp_path / "few" / "batch.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--select", "value", "--kind", "comparison"], "--select value is for labels"),
+        (["--budget", "5", "--kind", "ranking"], "--budget and --labels are for --kind label"),
+        (["--labels", "5", "--kind", "comparison"], "--budget and --labels are for --kind label"),
+        (["--budget", "-1"], "'-1' is no amount of money"),
+        (["--budget", "NaN"], "'NaN' is no amount of money"),
+    ],
+)
+def test_options_of_another_kind_are_refused(capsys, campaign, outputs, tmp_path, options, message):
+    given = outputs if "--kind" in options else []
+    code, out, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "b", *given, *options)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_budget_too_small_makes_no_batch(capsys, campaign, tmp_path):
+    code, out, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "b", "--budget", "0.01")
+    assert (code, out) == (1, "")
+    assert "the smallest batch costs $" in err
+    assert not (tmp_path / "b").exists()
 
 
 def test_the_local_market_is_the_default_and_sums_add_up(capsys, campaign, tmp_path):

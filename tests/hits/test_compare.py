@@ -59,6 +59,13 @@ def test_disagreements_are_the_segments_with_two_texts(campaign, picks):
         assert d.reference == references[d.segment]
 
 
+def test_one_text_with_two_alignments_is_no_disagreement(campaign, picks):
+    d = disagreements(campaign, picks["rypt"], picks["bleu"])[0]
+    copy = Pick(Candidate(d.segment, d.first.text.replace(" ", "  "), ""), 0.5, 1)
+    found = disagreements(campaign, picks["rypt"], {**picks["bleu"], d.segment: copy})
+    assert d.segment not in {other.segment for other in found}
+
+
 def test_segments_that_one_metric_has_no_pick_for_are_no_disagreement(campaign, picks):
     d = disagreements(campaign, picks["rypt"], picks["bleu"])[0]
     rest = {segment: pick for segment, pick in picks["bleu"].items() if segment != d.segment}
@@ -68,8 +75,12 @@ def test_segments_that_one_metric_has_no_pick_for_are_no_disagreement(campaign, 
 def test_people_are_asked_where_the_picks_differ(campaign, picks):
     chosen = {name: picks[name] for name in ("rypt", "bleu")}
     batch = comparison_batch(campaign, chosen, settings(), control_share=0)
-    found = {d.segment: {"rypt": d.first.text, "bleu": d.second.text} for d in disagreements(campaign, *chosen.values())}
-    shown = {i.columns["segment"]: {i.columns[f"system_{s}"]: i.columns[f"candidate_{s}"] for s in "ab"} for i in batch.items}
+    found = {
+        d.segment: {"rypt": d.first.text, "bleu": d.second.text} for d in disagreements(campaign, *chosen.values())
+    }
+    shown = {
+        i.columns["segment"]: {i.columns[f"system_{s}"]: i.columns[f"candidate_{s}"] for s in "ab"} for i in batch.items
+    }
     assert shown == found
     assert len(batch.identical) == len(campaign.segments) - len(found)
     assert batch.settings.assignments == 3

@@ -54,7 +54,16 @@ def test_what_the_tables_say():
 def test_outcomes():
     text = outcome_table(Comparison([OUTCOME], {"rypt:table+0.2*chrf": -1.25, "best": 0.0}, 200))
     assert "rypt:table+0.2*chrf" in text
-    assert text.splitlines()[2].split()[1:] == ["bleu", "0.250", "0.600", "0.150", "+0.100", "[+0.020,", "+0.180]", "0.012"]
+    assert text.splitlines()[2].split()[1:] == [
+        "bleu",
+        "0.250",
+        "0.600",
+        "0.150",
+        "+0.100",
+        "[+0.020,",
+        "+0.180]",
+        "0.012",
+    ]
     assert text.splitlines()[-2].split() == ["rypt:table+0.2*chrf", "-1.250"]
     latex = outcome_table(Comparison([OUTCOME], {"best": 0.0}, 200), latex=True)
     assert r"95 \% interval" in latex

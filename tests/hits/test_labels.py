@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hits.batch import new_settings
 from hits.controls import Links
 from hits.labels import LabelOptions, make_label_batch
 from hits.page import fill, item_question
+from hits.price import MTURK_FEES, NO_FEES, Fees, price
 from hits.records import Batch, BatchSettings, Kind
 from rypt.campaign import Campaign, create
 from rypt.frontier import frontier
@@ -23,6 +25,7 @@ from rypt.queries import queries
 from rypt.records import Judgment, Label, Span, Votes
 from rypt.settings import Languages
 from rypt.text import RyptError
+from rypt.value import worthwhile
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 Row = tuple[str, Span, int, dict[str, str]]  # item, span, slot, the slot's columns
@@ -249,6 +252,58 @@ def test_what_serves_the_most_candidates_is_asked_first(campaign: Campaign) -> N
     batch = make_label_batch(campaign, settings(), LabelOptions(limit=8, control_share=0), votes=())
     chosen = [served[i.columns["segment"], Span(int(i.columns["start"]), int(i.columns["stop"]))] for i in batch.items]
     assert sorted(chosen) == sorted(served.values())[-8:]
+
+
+def questions(batch: Batch) -> set[tuple[str, Span, str]]:
+    return {(segment, span, columns["phrase"]) for segment, span, _, columns in rows(batch) if not columns["control"]}
+
+
+@pytest.fixture(scope="module")
+def unjudged(demo_campaign: Path, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """The demo's texts, and nobody has judged anything."""
+    where = {name: demo_campaign / f"{name}.de" for name in ("source", "trees")}
+    return create(tmp_path_factory.mktemp("bare") / "c", **where, nbest=[demo_campaign / "nbest.en"])
+
+
+def test_by_value_what_may_change_the_best_is_asked(unjudged: Campaign) -> None:
+    found = queries(unjudged.trees, unjudged.candidates)
+    ranked = [(q.segment, q.span, q.phrase) for q in worthwhile(unjudged, found)]
+    every = make_label_batch(unjudged, settings(), LabelOptions(control_share=0, select="value"))
+    assert questions(every) == set(ranked)
+    assert len(ranked) < len(found)
+    few = make_label_batch(unjudged, settings(), LabelOptions(control_share=0, select="value", labels=30))
+    assert questions(few) == set(ranked[:30])
+
+
+def test_without_values_the_labels_asked_serve_the_most(unjudged: Campaign) -> None:
+    found = [q for q in queries(unjudged.trees, unjudged.candidates) if any(map(str.isalnum, q.source_phrase))]
+    few = make_label_batch(unjudged, settings(), LabelOptions(control_share=0, labels=30))
+    served = {(q.segment, q.span, q.phrase): q.candidates for q in found}
+    assert sorted(served[key] for key in questions(few)) == sorted(served.values())[-30:]
+
+
+@pytest.mark.parametrize("select", ["all", "value"])
+@pytest.mark.parametrize("fees", [NO_FEES, MTURK_FEES])
+def test_a_budget_is_kept_and_used(unjudged: Campaign, select: str, fees: Fees) -> None:
+    options = LabelOptions(control_share=0.1, select=select)
+    whole = price(make_label_batch(unjudged, settings(), options), fees=fees).total
+    for budget in (whole, whole / 3, Decimal("1.00")):
+        batch = make_label_batch(unjudged, settings(), options, budget=budget, fees=fees)
+        assert price(batch, fees=fees).total <= budget
+        assert price(batch, fees=fees).total > budget * Decimal("0.9")
+    with pytest.raises(RyptError, match=r"the smallest batch costs \$0.0\d, more than the budget of \$0.00"):
+        make_label_batch(unjudged, settings(), options, budget=Decimal("0.00"), fees=fees)
+
+
+def test_nothing_that_matters_is_left(tmp_path: Path) -> None:
+    """One candidate a segment: it is the best, whatever people say of it."""
+    (tmp_path / "s").write_text("das haus\n")
+    (tmp_path / "t").write_text("(S (A das) (N haus))\n")
+    (tmp_path / "n").write_text("0 ||| the house ||| f= 1 ||| 1 ||| 0-0 1-1\n")
+    one = create(tmp_path / "c", source=tmp_path / "s", trees=tmp_path / "t", nbest=[tmp_path / "n"])
+    with pytest.raises(RyptError, match=r"no answer would change which candidates are best \(--select all"):
+        make_label_batch(one, settings(), LabelOptions(select="value"))
+    assert len(questions(make_label_batch(one, settings(), LabelOptions(control_share=0)))) == 1
 
 
 def test_more_phrases_than_fit_make_pages_of_even_sizes(campaign: Campaign) -> None:

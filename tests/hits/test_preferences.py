@@ -37,7 +37,7 @@ class Asked:
         self.results.add([assignment(self.number, {"choice": choice}, columns, worker=worker, hit=hit, **more)])
 
     def read(self, ours="ours", theirs="theirs", segments=("7",), names=("rypt", "bleu")):
-        texts = tuple({segment: text for segment in segments} for text in (ours, theirs))
+        texts = tuple(dict.fromkeys(segments, text) for text in (ours, theirs))
         return read_preferences(self.results, *names, texts)
 
 

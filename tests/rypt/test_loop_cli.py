@@ -104,7 +104,7 @@ def test_a_dry_run_says_what_comes_and_does_nothing(capsys, tmp_path, in_process
         with pytest.raises(StopIteration):
             make_loop(campaign, run=lambda arguments: stop_at("publish", arguments)).run()
         said = run(capsys, "loop", campaign, "--dry-run")[1]
-        assert said == f"publish {campaign}/batches/1: 17 hits for $1.19; $0.00 of $5.00 are spent\n"
+        assert said == f"publish {campaign}/batches/1: 13 hits for $1.08; $0.00 of $5.00 are spent\n"
         assert run(capsys, "loop", campaign, "--yes", "--max-iterations", "1", "-q")[0] == 0
         said = run(capsys, "loop", campaign, "--dry-run", "--max-iterations", "1")[1]
         assert said == "nothing: 1 iterations are done\n"

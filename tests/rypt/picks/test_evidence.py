@@ -171,8 +171,23 @@ def test_leaving_out_candidates_is_refused_before_anything_is_read(tmp_path):
         read_evidence(Campaign.open(make(tmp_path / "c").folder), tmp_path / "nothing", METRICS, way="candidate")
 
 
-@pytest.mark.parametrize(("path", "name"), [
-    ("a/JHU.jsonl.gz", "JHU"), ("x.y.txt", "x.y"), ("plain", "plain"), ("d.1/u.nbest", "u"),
-])  # fmt: skip
-def test_names_of_systems(path, name):
-    assert system_name(path) == name
+@pytest.mark.parametrize(
+    ("path", "origins", "name"),
+    [
+        ("a/JHU.jsonl.gz", [], "JHU"),
+        ("x.y.txt", ["z", ""], "x.y"),
+        ("plain", [], "plain"),
+        ("d.1/u.nbest", ["d"], "u"),
+        ("test.JHU.2.txt", ["JHU", "JHU.2", "JH"], "JHU.2"),
+        ("JHU-2.txt", ["JHU"], "JHU-2"),
+    ],
+)
+def test_names_of_systems(path, origins, name):
+    assert system_name(path, origins) == name
+
+
+def test_lists_are_named_after_the_origins_of_judgments(folder):
+    (folder / "sys1.jsonl").rename(folder / "test.sys1.de.jsonl")
+    text = (folder / "rypt.toml").read_text()
+    (folder / "rypt.toml").write_text(text.replace('"sys1.jsonl"', '"test.sys1.de.jsonl"'))
+    assert read(folder).data.systems[1] == "sys1"

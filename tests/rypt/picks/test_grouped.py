@@ -25,7 +25,7 @@ def summed(votes, groups):
     for group, vote in votes:
         if group in groups:
             key = (vote.segment, vote.span, vote.phrase)
-            total[key] = total.get(key, np.zeros(3)) + [vote.yes, vote.no, vote.not_sure]
+            total[key] = total.get(key, np.zeros(3)) + np.array([vote.yes, vote.no, vote.not_sure])
     return [Votes(*key, *counts.tolist()) for key, counts in total.items()]
 
 

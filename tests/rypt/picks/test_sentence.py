@@ -32,9 +32,13 @@ def test_the_tokenizer_matters_and_is_in_the_signature():
     assert "tok:none" in plain[1]
 
 
-@pytest.mark.parametrize(("name", "tokenize", "message"), [
-    ("meteor", "13a", "expected a metric bleu"), ("bleu", "sentences", "expected a tokenizer 13a, .* found 'sentences'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "tokenize", "message"),
+    [
+        ("meteor", "13a", "expected a metric bleu"),
+        ("bleu", "sentences", "expected a tokenizer 13a, .* found 'sentences'"),
+    ],
+)
 def test_what_is_not_there(name, tokenize, message):
     with pytest.raises(RyptError, match=message):
         sentence_scores(name, CANDIDATES, REFERENCES, tokenize)
