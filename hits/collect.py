@@ -1,6 +1,6 @@
 """Bringing answers from a market into the campaign's database; run again, it adds nothing twice."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +21,7 @@ def collect(
     results: Results,
     watch: Callable[[Iterable[Item]], Iterable[Item]] = lambda items: items,
 ) -> tuple[Added, list[str]]:
-    """Add all submitted work of a batch, one assignment at a time; what a crash leaves out is added by the next run.
+    """Add all submitted work of a batch, one hit at a time; what a crash leaves out is added by the next run.
 
     What the market says of hits and of work is kept for the results CSV, bonuses for the cost, and the batch's ties
     count from now on. Returns what was added, and what is wrong with assignments that cannot be understood.
@@ -33,21 +33,36 @@ def collect(
     for item in watch([item for item in batch.items if item.id in hits]):
         hit = hits[item.id]
         facts = batch_facts(batch, item) | hit_facts(states.get(hit))
-        worked = False
-        for work in market.work(hit):
-            given = facts | work_facts(work)
-            try:
-                answer = _answer(batch, item, work)
-                added = results.add([Assignment(answer, item.columns, work.status, given, market.name)])
-            except FormatError as error:
-                wrong.append(f"assignment {work.assignment} of item {item.id}: {error}")
-                continue
-            worked = True
+
+        def read(work: Work, item: Item = item, facts: dict[str, str] = facts) -> Assignment:
+            answer = _answer(batch, item, work)
+            return Assignment(answer, item.columns, work.status, facts | work_facts(work), market.name)
+
+        found = list(market.work(hit))
+        for added, error in _added(results, found, read):
+            if error is not None:
+                wrong.append(f"item {item.id}: {error}")
             for field in fields(Added):
                 setattr(total, field.name, getattr(total, field.name) + getattr(added, field.name))
-        if worked:
+        if found:
             results.add_bonuses(_bonuses(market, hit))
     return total, wrong
+
+
+def _added(
+    results: Results, works: Sequence[Work], read: Callable[[Work], Assignment]
+) -> Iterator[tuple[Added, str | None]]:
+    """Add the work on one hit in one transaction; where some of it cannot be understood, each by itself."""
+    try:
+        yield results.add([read(work) for work in works]), None
+        return
+    except FormatError:
+        pass
+    for work in works:
+        try:
+            yield results.add([read(work)]), None
+        except FormatError as error:
+            yield Added(), f"assignment {work.assignment}: {error}"
 
 
 def hit_facts(state: HitState | None) -> dict[str, str]:

@@ -20,7 +20,7 @@ FOLDER = "rypt-demo"
 @click.argument("folder", type=click.Path(file_okay=False), default=FOLDER)
 @click.option("--serve", is_flag=True, help="You judge, in the browser, instead of simulated workers: about 30 pages.")
 @click.option("--port", type=click.IntRange(1, 65535), help="With --serve: of the market [a free one].")
-@click.option("--labels", type=click.IntRange(min=1), help="New questions of an iteration [250; with --serve 20].")
+@click.option("--labels", type=click.IntRange(min=1), help="New questions of an iteration [200; with --serve 20].")
 @click.option(
     "--iterations", type=click.IntRange(min=1), help="Of the loop, and of tuning to BLEU [3; with --serve 1]."
 )

@@ -1,6 +1,7 @@
 """The report of a demo: one page that needs nothing else, with its plots and the commands that made each part."""
 
 import base64
+import shlex
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from importlib.resources import files
@@ -52,7 +53,12 @@ def as_page(facts: Facts, style: str) -> str:
 
 
 def _command(facts: Facts) -> str:
-    return f"rypt demo {facts.folder}{'' if facts.simulated else ' --serve'} --seed {facts.plan.seed}"
+    return f"rypt demo {shlex.quote(facts.folder)}{'' if facts.simulated else ' --serve'} --seed {facts.plan.seed}"
+
+
+def _place(facts: Facts, name: str) -> str:
+    """A folder of the demo as one types it."""
+    return shlex.quote(f"{facts.folder}/{name}")
 
 
 def _who(facts: Facts) -> str:
@@ -61,8 +67,8 @@ def _who(facts: Facts) -> str:
         return (
             f'<p class="notice">{SIMULATED}: no person judged anything here. {facts.plan.workers} simulated workers '
             "came to a real local market over HTTP, knew the truth about the corpus, and answered rightly "
-            f"{facts.plan.accuracy:.0%} of the time; {careless} of them did not read and always gave the first answer. Texts "
-            "and truth come from a grammar that was written for this project.</p>"
+            f"{facts.plan.accuracy:.0%} of the time; {careless} of them did not read and always gave the first "
+            "answer. Texts and truth come from a grammar that was written for this project.</p>"
         )
     return (
         '<p class="notice">You judged, in the browser. The texts, and what is truly acceptable, come from a grammar '
@@ -142,11 +148,11 @@ def _loop(facts: Facts) -> str:
         line_chart("RYPT and coverage over the iterations", names, lines),
         f"RYPT by the labels there are, iteration by iteration.{_mark(facts)}", lines,
     )  # fmt: skip
-    campaign = f"{facts.folder}/campaign"
+    campaign, market = _place(facts, "campaign"), _place(facts, "campaign/market")
     commands = [
         f"rypt init {campaign} --source … --trees … --references … --decoder … --weights …",
-        f"rypt hits serve {campaign}/market", f"rypt loop {campaign}",
-        *([f"rypt simulate --at {campaign}/market --truth … --watch"] if facts.simulated else []),
+        f"rypt hits serve {market}", f"rypt loop {campaign}",
+        *([f"rypt simulate --at {market} --truth … --watch"] if facts.simulated else []),
     ]  # fmt: skip
     return _section("loop", "The loop" + _mark(facts), text, chart + _table(head, told), commands)
 
@@ -175,7 +181,7 @@ def _money(facts: Facts) -> str:
         ),
         f"What was bought, what was there already, and what it cost.{_mark(facts)}", bars,
     )  # fmt: skip
-    campaign = f"{facts.folder}/campaign"
+    campaign = _place(facts, "campaign")
     commands = [f"rypt status {campaign}", f"rypt analyze {campaign}"]
     return _section("money", "Money, and labels used again" + _mark(facts), text, chart, commands)
 
@@ -195,7 +201,7 @@ def _workers(facts: Facts) -> str:
            "asked again." if out else "Nobody was excluded.")
     )  # fmt: skip
     head = ("worker", "answers", "YES", "controls passed", "verdict", "counts")
-    commands = [f"rypt hits workers -C {facts.folder}/campaign --at {facts.folder}/campaign/market"]
+    commands = [f"rypt hits workers -C {_place(facts, 'campaign')} --at {_place(facts, 'campaign/market')}"]
     return _section("workers", "Who judged" + _mark(facts), text, _table(head, rows), commands)
 
 
@@ -213,7 +219,7 @@ def _tree(facts: Facts) -> str:
         f"{escape(facts.tree.segment)}.{_mark(facts)}</figcaption></figure>"
         f'<details><summary>The same as text</summary><pre tabindex="0">{outline}</pre></details>'
     )
-    commands = [f"rypt explain {facts.tree.segment} -C {facts.folder}/campaign -o why.html"]
+    commands = [f"rypt explain {facts.tree.segment} -C {_place(facts, 'campaign')} -o why.html"]
     return _section("tree", "One candidate explained" + _mark(facts), text, shown, commands)
 
 
@@ -264,11 +270,11 @@ def _preferences(facts: Facts) -> str:
         vote_chart(f"Segments by votes for {first} minus votes for {second}", votes, kinds),
         f"Segments by votes for {escape(first)} minus votes for {escape(second)} (Table 2).{_mark(facts)}",
     )  # fmt: skip
-    unseen = f"{facts.folder}/unseen"
+    unseen, market, batch = (_place(facts, name) for name in ("unseen", "campaign/market", "unseen/batches/…"))
     commands = [
-        f"rypt hits make {unseen} -o {unseen}/batches/… --kind comparison --output-of … --output-of …",
-        f"rypt hits publish {unseen}/batches/… --at {facts.folder}/campaign/market",
-        f"rypt hits collect {unseen}/batches/… -C {unseen} --at {facts.folder}/campaign/market",
+        f"rypt hits make {unseen} -o {batch} --kind comparison --output-of … --output-of …",
+        f"rypt hits publish {batch} --at {market}",
+        f"rypt hits collect {batch} -C {unseen} --at {market}",
         f"rypt rank preferences {unseen} --systems {first},{second}",
     ]
     return _section(
@@ -304,5 +310,9 @@ def _ranking(facts: Facts) -> str:
     ) + _table(("system", "expected wins", "rank", "range"), rows)  # fmt: skip
     signature = f'<p class="signature">{escape(facts.ranking["signature"])}</p>'
     return _section(
-        "ranking", "The ranking" + _mark(facts), text, shown + signature, [f"rypt rank systems {facts.folder}/unseen"]
+        "ranking",
+        "The ranking" + _mark(facts),
+        text,
+        shown + signature,
+        [f"rypt rank systems {_place(facts, 'unseen')}"],
     )

@@ -23,13 +23,14 @@ class Plan:
 
     ``labels`` is the most new questions of an iteration, ``size`` how many candidates a segment has, ``compared`` on
     how many unseen segments two systems are compared, both results by ``judges`` workers each time. ``people``: a
-    person judges in the browser, nobody is simulated. ``segments`` takes only the first ones of each part of the corpus.
+    person judges in the browser, nobody is simulated. ``segments`` is how many are taken at most of each part of
+    the corpus.
     """
 
-    labels: int = 250
+    labels: int = 200
     iterations: int = 3
     size: int = 15
-    compared: int = 40
+    compared: int = 30
     judges: int = 3
     workers: int = 6
     accuracy: float = 0.9
@@ -37,7 +38,7 @@ class Plan:
     budget: str = "60.00"
     seed: int = 1
     people: bool = False
-    segments: int | None = None
+    segments: int = 120
     tune: tuple[str, ...] = ("dev", "test")
     unseen: tuple[str, ...] = ("heldout",)
 
@@ -60,11 +61,11 @@ def write_texts(folder: Path, plan: Plan) -> None:
         stream.write(json.dumps(asdict(plan)) + "\n")
 
 
-def _first(part: str, ending: str, most: int | None) -> Iterator[str]:
+def _first(part: str, ending: str, most: int) -> Iterator[str]:
     return islice((line for _, line in read_lines(DECODER / "corpus" / f"{part}.{ending}")), most)
 
 
-def _truth(parts: Sequence[str], most: int | None) -> Iterator[str]:
+def _truth(parts: Sequence[str], most: int) -> Iterator[str]:
     """The truth of the segments taken, which are numbered from 0 through all parts."""
     before = 0
     for part in parts:

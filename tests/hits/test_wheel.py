@@ -1,4 +1,4 @@
-"""The wheel holds what the market needs: built, installed in a new environment, it serves a page."""
+"""The wheel holds what the market and the demo need: built, installed in a new environment, it serves a page."""
 
 import json
 import shutil
@@ -50,3 +50,24 @@ def test_an_installed_wheel_serves_its_pages(tmp_path):
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=20)
     assert process.returncode == 0
+    has_what_the_demo_needs(python, tmp_path)
+
+
+def has_what_the_demo_needs(python, tmp_path):
+    """The decoder of the demo is there as real files, and trains and decodes."""
+    code = "from rypt.demo_texts import DECODER, Plan, write_texts; import sys; from pathlib import Path; "
+    code += "write_texts(Path(sys.argv[1]), Plan(segments=2)); print(DECODER)"
+    command = [python, "-c", code, str(tmp_path / "demo")]
+    said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60).stdout
+    decoder = Path(said.strip())
+    assert decoder.is_relative_to(tmp_path / "new")
+    assert (decoder.parent / "report.css").is_file()
+    for name in (path.name for path in (ROOT / "examples" / "decoder").glob("*.py")):
+        assert (decoder / name).is_file() and not (decoder / name).is_symlink(), name  # noqa: PT018
+    corpus, model, out = decoder / "corpus", tmp_path / "model", tmp_path / "out.nbest"
+    train = [decoder / "train.py", "--source", corpus / "train.de", "--target", corpus / "train.en", "--output", model]
+    texts = ["--input", tmp_path / "demo/texts/unseen.de", "--weights", tmp_path / "demo/texts/start.weights"]
+    decode = [decoder / "decode.py", "--model", model, *texts, "--nbest", out, "--size", "1"]
+    truth = ["--trees", tmp_path / "demo/texts/unseen.trees", "--truth", tmp_path / "demo/texts/unseen.truth.jsonl"]
+    for script in (train, decode, [decoder / "accept.py", *truth, "--nbest", out]):
+        subprocess.run([python, *script], check=True, capture_output=True, cwd=tmp_path, timeout=120)

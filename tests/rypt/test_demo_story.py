@@ -1,0 +1,149 @@
+"""The whole demo on a few segments: trained, served, judged over HTTP, tuned, compared, reported; and run again."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_demo_report import check_page
+
+from hits.simulate import Crew, simulate
+from hits.simulate_truth import read_truth
+from rypt.campaign import Campaign
+from rypt.demo_facts import Facts
+from rypt.demo_report import write_report
+from rypt.demo_story import SYSTEMS, Story
+from rypt.demo_texts import DECODER, Plan
+from rypt.text import RyptError
+
+TINY = Plan(labels=25, iterations=2, size=5, compared=6, judges=2, workers=4, spam=0.25, segments=10)
+START = """
+import sys
+from pathlib import Path
+from rypt.demo_story import Story
+from test_demo_story import TINY
+Story(Path(sys.argv[1]), TINY, lambda text: print(text, flush=True)).run()
+"""
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Facts, list[str]]:
+    """A finished demo, its facts, and what it told."""
+    folder, told = tmp_path_factory.mktemp("story") / "demo", []
+    return folder, Story(folder, TINY, told.append).run(), told
+
+
+def test_the_facts_are_those_of_the_campaigns(done: tuple[Path, Facts, list[str]]) -> None:
+    folder, facts, _ = done
+    with Campaign.open(folder / "campaign").database() as db:
+        judgments = list(db.judgments())
+    assert judgments
+    assert all(j.source == "simulation" for j in judgments)
+    assert facts.labels == len(judgments)
+    assert len(facts.rows) == 2
+    assert facts.spent == sum(row.cost for row in facts.rows) > 0
+    ranked = {row["system"] for row in facts.ranking["systems"]}
+    assert ranked == set(SYSTEMS)
+    assert sum(facts.preferences["judgments"].values()) >= facts.preferences["segments"] > 0
+    for name in SYSTEMS:
+        assert (folder / f"unseen/outputs/{name}.txt").read_text(encoding="utf-8").count("\n") == 10
+        accept = [sys.executable, DECODER / "accept.py", "--trees", folder / "texts/unseen.trees", "--truth",
+                  folder / "texts/unseen.truth.jsonl", "--nbest", folder / f"unseen/outputs/{name}.nbest"]  # fmt: skip
+        said = subprocess.run(accept, check=True, capture_output=True, text=True, timeout=60).stdout.split()
+        assert (float(said[1]), float(said[3])) == (facts.accepted[name].constituents, facts.accepted[name].segments)
+
+
+def test_the_report_has_all_sections(done: tuple[Path, Facts, list[str]], tmp_path: Path) -> None:
+    write_report(tmp_path / "report.html", done[1])
+    page = check_page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert f"{done[1].labels} labels cost" in page.sections["money"]
+    assert json.dumps(done[1].as_dict())
+
+
+def test_a_second_run_does_nothing_again(done: tuple[Path, Facts, list[str]]) -> None:
+    folder, facts, _ = done
+    kept = ("campaign/loop.jsonl", "bleu.json", "unseen/accepted.json", "model/lm.arpa", "campaign/judgments.db")
+    before = {name: (folder / name).stat().st_mtime_ns for name in kept}
+    told: list[str] = []
+    assert Story(folder, TINY, told.append).run() == facts
+    assert {name: (folder / name).stat().st_mtime_ns for name in kept} == before
+    assert not any(word in line for line in told for word in ("hits serve", "simulate", "hits make", "rypt tune"))
+
+
+def test_another_plan_is_refused(done: tuple[Path, Facts, list[str]]) -> None:
+    with pytest.raises(RyptError, match="begun here with labels 25"):
+        Story(done[0], replace(TINY, labels=30), lambda text: None).run()
+
+
+def test_killed_in_the_middle_it_leaves_nothing_running_and_goes_on(
+    done: tuple[Path, Facts, list[str]], tmp_path: Path
+) -> None:
+    facts = done[1]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, "-c", START, str(tmp_path / "demo")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        pids = []
+        for line in process.stdout:
+            if "rypt simulate" in line:
+                pids = _children(process.pid)
+                process.send_signal(signal.SIGKILL)
+                break
+        process.wait(30)
+    assert len(pids) >= 2  # the market, and tuning to BLEU
+    for pid in pids:
+        _wait_for_end(pid)
+    again = Story(tmp_path / "demo", TINY, lambda text: None).run()
+    assert replace(again, folder=facts.folder).as_dict() == facts.as_dict()
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    return [int(name) for name in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _wait_for_end(pid: int) -> None:
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    assert select.select([process], [], [], 30)[0]
+    os.close(process)
+
+
+def test_a_person_judges_instead(tmp_path: Path) -> None:
+    """Somebody who comes by a link of the market gives all answers, while the demo waits."""
+    plan = replace(TINY, people=True, iterations=1, labels=6, compared=2, judges=1, size=3)
+    folder, stop, link = tmp_path / "demo", threading.Event(), threading.Event()
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        if "Judge here: http://127.0.0.1:" in text:
+            link.set()
+
+    def somebody() -> None:
+        link.wait(60)
+        truth = read_truth(folder / "texts/tune.truth.jsonl")
+        for number, text in enumerate((folder / "texts/unseen.de").read_text(encoding="utf-8").splitlines()):
+            truth.add_source(f"u{number}", text)
+        simulate(folder / "campaign/market", truth, Crew(workers=1, spam=0), watch=True, stop=stop)
+
+    thread = threading.Thread(target=somebody)
+    thread.start()
+    try:
+        facts = Story(folder, plan, tell).run()
+    finally:
+        stop.set()
+        link.set()
+        thread.join()
+    assert not facts.simulated
+    assert facts.labels > 0
+    write_report(tmp_path / "report.html", facts)
+    assert "SIMULATED" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert not any("rypt simulate" in text for text in told)
