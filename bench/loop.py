@@ -1,10 +1,10 @@
 """The complete run with the example decoder: true acceptability on held-out segments, over several seeds.
 
-    python bench/loop.py [--seeds 10] [--tune heldout] [--test dev,test] [--labels 300] [--budget 60]
+    python bench/loop.py [--seeds 10] [--tune heldout] [--test dev,test] [--labels 6000] [--budget 250]
 
 For each seed the decoder is tuned to BLEU (`rypt tune --decoder`) and to RYPT (`rypt loop`, with SIMULATED workers who
-come to the real local market over HTTP and know the truth of the corpus, a share of them spammers), with the same number
-of iterations. Then baseline and both results decode the other segments, and what is truly acceptable is counted.
+come to the real local market over HTTP and know the truth of the corpus, a share of them spammers), with the same
+number of iterations. Then baseline and both results decode the other segments, and what is truly acceptable is counted.
 """
 
 import argparse
@@ -119,12 +119,12 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--tune", default="heldout")
     parser.add_argument("--test", default="dev,test")
-    parser.add_argument("--iterations", type=int, default=4)
-    parser.add_argument("--size", type=int, default=100)
-    parser.add_argument("--labels", type=int, default=300)
-    parser.add_argument("--budget", default="60.00")
+    parser.add_argument("--iterations", type=int, default=3)
+    parser.add_argument("--size", type=int, default=50)
+    parser.add_argument("--labels", type=int, default=6000)
+    parser.add_argument("--budget", default="250.00")
     parser.add_argument("--model", default="percolation")
-    parser.add_argument("--select", default="value")
+    parser.add_argument("--select", default="all")
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--accuracy", type=float, default=0.9)
     parser.add_argument("--spam", type=float, default=0.125)

@@ -151,7 +151,8 @@ def test_held_out_systems(capsys, systems, tmp_path):
         better, equal, worse, net = map(float, row[2:6])
         assert better + equal + worse == pytest.approx(1, abs=0.002)
         assert better - worse == pytest.approx(net, abs=0.002)
-    assert "compare|hold-out:system|splits:5|judging:half|max_len:all|segments:20|rypt:half|ties:unknown|seed:1|v:" in out
+    signature = "compare|hold-out:system|splits:5|judging:half|max_len:all|segments:20|rypt:half|ties:unknown|seed:1|v:"
+    assert signature in out
     assert (tmp_path / "o.png").read_bytes().startswith(b"\x89PNG")
     found = json.loads(compare(capsys, *options, "--json", "--max-len", 2, "--judging", 2))
     (outcome,) = found["outcomes"]

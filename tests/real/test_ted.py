@@ -68,7 +68,7 @@ def test_percolation_of_dense_labels(real_data: Callable[[str], Path], tmp_path:
 
 
 def test_models(any_labels: Loaded) -> None:
-    """Both calibrated models beat the length prior, and are no worse than the replication's (table: state and length)."""
+    """Both calibrated models beat the length prior, and are no worse than the replication's."""
     _, disjoint = any_labels
     measured = compare_models(disjoint, splits=4, judging=7, seed=3, ties="no")
     prior, table = measured["length prior"], measured["calibrated table"]
