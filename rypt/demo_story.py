@@ -30,6 +30,7 @@ from rypt.text import RyptError, open_output, read_lines
 BASELINE, BLEU, RYPT = "baseline", "BLEU-tuned", "RYPT-tuned"
 SYSTEMS = (BASELINE, BLEU, RYPT)
 TRUTH = {TUNE: f"{TUNE}.truth.jsonl", UNSEEN: f"{UNSEEN}.scores.jsonl"}  # what simulated workers know
+BEAM = "20"  # nodes a stack: less than the decoder's own, for speed
 STAGES = 7
 PAUSE = 0.3  # seconds at most between two looks at the market
 
@@ -112,7 +113,7 @@ class Story:
     def _decoder(self, text: str) -> list[str]:
         """The decoder's command, without its weights."""
         model = str((self.folder / "model").resolve())
-        return [str(DECODER / "decode.py"), "--model", model, "--input", self._text(text)]
+        return [str(DECODER / "decode.py"), "--model", model, "--input", self._text(text), "--beam", BEAM]
 
     @property
     def decoding(self) -> str:
@@ -149,12 +150,16 @@ class Story:
             yield
             self._served = None
 
-    def _workers(self, name: str) -> list[str]:
+    def _simulate(self, name: str) -> None:
+        """Let simulated workers do all that is on the market; they have a process and an end of their own."""
         plan = self.plan
-        return [
+        arguments = [
             "simulate", "--at", str(self.market), "--truth", self._text(TRUTH[name]), "--workers",
             str(plan.workers), "--accuracy", str(plan.accuracy), "--spam", str(plan.spam), "--seed", str(plan.seed),
         ]  # fmt: skip
+        self.tell(f"  $ {command_line(arguments)}")
+        with child([*arguments, "-q"], self.folder / "logs" / "workers.log") as workers:
+            workers.result()
 
     def _needs_people(self) -> bool:
         return self._new_loop().stopped() is None or not self._done.exists()
@@ -181,7 +186,7 @@ class Story:
         if self.plan.people:
             time.sleep(min(seconds, PAUSE))
         else:
-            self._json([*self._workers(TUNE), "-q"])
+            self._simulate(TUNE)
 
     def _loop(self) -> Loop:
         self._begin("the loop: decode, ask, tune to RYPT, again; and tuning to BLEU beside it")
@@ -252,7 +257,7 @@ class Story:
         asked = [(RYPT, BLEU, self.plan.judges), (BASELINE, RYPT, 1), (BASELINE, BLEU, 1)]
         batches = [self._published(*pair) for pair in asked if self._differ(*pair[:2])]
         if batches and not self.plan.people:
-            self._json([*self._workers(UNSEEN), "-q"])
+            self._simulate(UNSEEN)
         there = sum(self._collected(batch) for batch in batches)
         for row in self._verdicts(self.unseen) if batches else ():
             if row["verdict"] == "bad" and not row["excluded"] and not self.plan.people:
