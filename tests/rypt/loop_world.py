@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 SECONDS_EACH = 10  # for an answer, so that nobody is taken for careless
 
 
-def make_campaign(folder, *, budget="5.00", command="loop_decoder:decode", labels=40, market="market"):
+def make_campaign(folder, *, budget="5.00", command="loop_decoder:decode", labels=40, market="market", select="value"):
     """A campaign without a list: the decoder makes the first."""
     folder.mkdir(parents=True)
     words = [" ".join(f"s{segment}t{i}" for i in range(6)) for segment in range(loop_decoder.SEGMENTS)]
@@ -37,7 +37,7 @@ def make_campaign(folder, *, budget="5.00", command="loop_decoder:decode", label
     create(
         folder, source=folder / "source", trees=folder / "trees", nbest=[], languages=Languages("de", "en"),
         decoder=DecoderSettings(command, "start.weights", str(HERE)), market=MarketSettings(market),
-        loop=LoopSettings(budget=Decimal(budget), labels=labels, max_iterations=6),
+        loop=LoopSettings(budget=Decimal(budget), labels=labels, max_iterations=6, select=select),
     )  # fmt: skip
     return folder
 
