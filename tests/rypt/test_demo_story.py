@@ -92,7 +92,7 @@ def test_ended_in_the_middle_it_leaves_nothing_running_and_goes_on(
     facts = done[1]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
     command = [sys.executable, "-c", START, str(tmp_path / "demo")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
         pids = []
         for line in process.stdout:
             if "rypt simulate" in line:  # told before it begins
