@@ -2,7 +2,7 @@
 
 For what is not trained on also the source trees and, for each constituent, all phrases that are acceptable (`truth`).
 
-    python make_corpus.py [--output corpus] [--seed 7]
+    python make_corpus.py [--output corpus] [--seed 7] [--more 1000]
 
 Sentence frames put clauses into main, inverted and verb-final order, questions, relative clauses, passives and so on.
 Where English has several words for one German word the usual one is taken most of the time, as translators do.
@@ -218,17 +218,18 @@ def sentences(grammar: Grammar, idioms: list[Pair]) -> Iterator[Pair]:
 
 
 def main() -> None:
-    """Write ``train``, ``dev``, ``test`` and ``heldout`` in both languages, with trees and truth of the last three."""
+    """Write all parts in both languages, with trees and truth of those that are not trained on."""
     parser = argparse.ArgumentParser(description="Write the example corpus.")
     here = Path(__file__).resolve().parent
     parser.add_argument("--output", type=Path, default=here / "corpus", help="folder to write to (corpus)")
     parser.add_argument("--seed", type=int, default=7, help="seed of the random choices (7)")
+    parser.add_argument("--more", type=int, default=0, help="further segments to test on, written as more.* (0)")
     options = parser.parse_args()
     lines = (here / "corpus" / "idioms.txt").read_text(encoding="utf-8").splitlines()
     idioms = [(german, english) for german, english in (line.split(" ||| ") for line in lines)]
     stream = sentences(Grammar(random.Random(options.seed), read_tables(here / "corpus" / "words.txt")), idioms)
     options.output.mkdir(parents=True, exist_ok=True)
-    for name, size in SIZES.items():
+    for name, size in (SIZES | {"more": options.more} if options.more > 0 else SIZES).items():
         pairs = [next(stream) for _ in range(size)]
         for language, column in (("de", 0), ("en", 1)):
             text = "".join(f"{pair[column]}\n" for pair in pairs)

@@ -392,7 +392,14 @@ def test_growing_keeps_between_intersection_and_union(load: object) -> None:
 
 
 def test_the_corpus_is_what_its_grammar_writes(tmp_path: Path) -> None:
-    run("make_corpus.py", "--output", tmp_path)
+    """The grammar goes on after the corpus: further segments are new ones."""
+    run("make_corpus.py", "--output", tmp_path, "--more", 20)
+    further = [path for path in tmp_path.iterdir() if path.stem.startswith("more")]
+    assert {path.name for path in further} == {"more.de", "more.en", "more.trees", "more.truth.jsonl"}
+    assert len(set(lines(tmp_path / "more.de"))) == 20
+    assert not any(set(lines(tmp_path / "more.de")) & set(lines(CORPUS / f"{name}.de")) for name in ("train", "test"))
+    for path in further:
+        path.unlink()
     written = sorted(path.name for path in tmp_path.iterdir())
     others = sorted(path.name for path in CORPUS.iterdir() if path.name not in ("words.txt", "idioms.txt"))
     assert written == others

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hits.simulate_truth import expand, read_truth
+from mert.metric import Resources
 from rypt.alignment import parse_links
 from rypt.nbest import read_raw
 from rypt.phrases import linked_positions, phrase_of
@@ -181,6 +182,10 @@ def test_acceptability_against_the_toolkit(tmp_path: Path) -> None:
     assert accept.share(second, spans, known["0"]) == shares[1] < 0.7
     assert [accept.whole(line, spans, known["0"]) for line in (first, second)] == [True, False]
     assert accept.acceptability(trees, lists, known) == pytest.approx(((shares[0] + shares[2]) / 2, 0.5))
+    metric = load("acceptability").Acceptability(Resources(), {"part": str(CORPUS / "dev")})
+    stats = metric.stats([raw for _, raw in read_raw(path)])
+    assert metric.score(stats) == pytest.approx(list(shares.values()), abs=1e-6)
+    assert metric.score(stats[[0, 2]].sum(axis=0)[None]) == pytest.approx([(shares[0] + shares[2]) / 2], abs=1e-6)
     lists["0"].reverse()
     assert accept.acceptability(trees, lists, known)[1] == 0
     assert accept.acceptability(trees, lists, known, oracle=True)[1] == 0.5

@@ -12,7 +12,7 @@ from hits.ranking.readers import read_comparisons
 
 pytestmark = pytest.mark.real
 
-ITERATIONS = 300
+ITERATIONS = 150
 MODELS = ("bojar", "mfas", "winning-percentage", "testimonial")
 TABLE_2 = {  # of 1,000
     "wmt12.Spanish-English": (250, 989, 988, 990),

@@ -3,7 +3,6 @@
 A replication by other code found net wins of .032 at maxLen 4 (200 splits, ties NO) and controls that win nothing.
 """
 
-import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,19 +12,6 @@ import pytest
 from commands import run
 
 pytestmark = pytest.mark.real
-
-
-def bench(name: str) -> ModuleType:
-    path = Path(__file__).resolve().parents[2] / "bench" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def ted(real_data: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return bench("ted_campaign").make(real_data("mqm-ted-ende"), tmp_path_factory.mktemp("ted") / "campaign").folder
 
 
 def test_rypt_beats_bleu_and_labels_that_say_nothing_do_not(capsys: pytest.CaptureFixture[str], ted: Path) -> None:
@@ -49,7 +35,9 @@ def test_rypt_beats_bleu_and_labels_that_say_nothing_do_not(capsys: pytest.Captu
     assert mqm["best"] == pytest.approx(0.079, abs=0.02)
 
 
-def test_half_of_the_labels_are_enough_when_the_valuable_are_bought_first(ted: Path) -> None:
+def test_half_of_the_labels_are_enough_when_the_valuable_are_bought_first(
+    ted: Path, bench: Callable[[str], ModuleType]
+) -> None:
     replay = bench("replay")
     evidence = replay.read_evidence(replay.Campaign.open(ted), ted / "scores.jsonl", [replay.BLEU], max_len=4)
     split = next(evidence.splits("system", 1, 1, judging=7, judged_only=["ref"]))
