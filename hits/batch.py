@@ -13,11 +13,8 @@ import io
 import json
 import os
 import secrets
-import shutil
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 from hits.batch_reader import BATCH_CSV, BATCH_TOML, IDENTICAL_CSV, TEMPLATE, read_batch
 from hits.layout import read_interface
@@ -25,7 +22,7 @@ from hits.markup import plain
 from hits.price import fair_rule
 from hits.qualifications import qualifications_toml
 from hits.records import DAY, Batch, BatchSettings, IdenticalPair, Kind, RewardRule
-from rypt.text import InputError, PathLike, RyptError
+from rypt.text import PathLike, RyptError, new_folder
 
 __all__ = ["new_settings", "read_batch", "write_batch"]
 
@@ -78,26 +75,13 @@ def new_settings(
 
 def write_batch(folder: PathLike, batch: Batch) -> None:
     """Write a batch as a new folder, which appears whole or not at all."""
-    target = Path(folder)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(folder, None, "expected a new or empty folder for the batch")
     files = _files(batch)
-    building = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    with new_folder(folder) as building:
         for name, content in files.items():
             with open(building / name, "wb") as stream:
                 stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
-        building.chmod(target.parent.stat().st_mode & 0o777)
-        building.rename(target)
-    except OSError as error:
-        raise InputError(folder, None, error.strerror or str(error)) from None
-    finally:
-        if building is not None:
-            shutil.rmtree(building, ignore_errors=True)
 
 
 def _files(batch: Batch) -> dict[str, bytes]:

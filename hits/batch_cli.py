@@ -1,6 +1,5 @@
 """``rypt hits make`` and ``price``: batches of work for people, and what they cost."""
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
@@ -8,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hits.shared_cli import BATCH, FOLDER, MONEY, open_campaign, open_results
+from hits.shared_cli import BATCH, FOLDER, MONEY, open_campaign, open_results, seconds_seen_in, tell_price
 from rypt.cli import JSON, QUIET, talk
 
 if TYPE_CHECKING:
-    from hits.price import Price
     from hits.records import Batch, BatchSettings
     from rypt.campaign import Campaign
 
@@ -37,7 +35,7 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
 )
 @click.option("--budget", type=MONEY, help="For labels: make the batch so small that it costs no more, fees included.")
 @click.option("--labels", type=click.IntRange(min=1), help="For labels: ask at most so many new questions.")
-@click.option("--max-len", type=click.IntRange(min=1), default=4, show_default=True, help="Of the frontier's nodes.")
+@click.option("--max-len", type=click.IntRange(min=1), help="Of the frontier's nodes [as rypt.toml says: 4].")
 @click.option("--alternatives", type=click.IntRange(1, 10), default=10, show_default=True, help="On one page at most.")
 @click.option("--no-reference", is_flag=True, help="Hide the reference.")
 @click.option("--reference-alignment", type=click.Path(dir_okay=False), help="Links of source and reference, to "
@@ -47,9 +45,12 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
               "that serve most; controls come besides.")  # fmt: skip
 @click.option("--no-punctuation", is_flag=True, help="Do not ask about constituents without a letter or digit, which "
               "otherwise come last.")  # fmt: skip
-@click.option("--assignments", type=click.IntRange(1, 1000), help="How many workers answer each [1; comparison 3].")
+@click.option("--assignments", type=click.IntRange(1, 1000), help="How many workers answer each "
+              "[as rypt.toml says: 1; comparison 3].")  # fmt: skip
 @click.option(
-    "--wage", type=MONEY, help="Dollars an hour that rewards are made from, by the times seen so far [12.00]."
+    "--wage",
+    type=MONEY,
+    help="Dollars an hour that rewards are made from, by the times seen so far [as rypt.toml says: 12.00].",
 )
 @MARKET
 @click.option("--title", help="What workers see in the list of hits.")
@@ -59,7 +60,7 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
 @QUIET
 def make(
     campaign: str, folder: str, kind: str, systems: tuple[str, ...], selection: str, budget: Decimal | None,
-    labels: int | None, max_len: int, alternatives: int, no_reference: bool, reference_alignment: str | None,
+    labels: int | None, max_len: int | None, alternatives: int, no_reference: bool, reference_alignment: str | None,
     controls: float, limit: int | None, no_punctuation: bool, assignments: int | None, wage: Decimal | None,
     market: str, title: str | None, interface: str, seed: int, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
@@ -78,8 +79,11 @@ def make(
     if kind != "label" and (budget is not None or labels is not None):
         raise click.UsageError("--budget and --labels are for --kind label; --limit is for all kinds")
     opened = open_campaign(campaign)
-    languages = opened.settings.languages
-    seconds = _seconds_seen(campaign, kind)
+    languages, own = opened.settings.languages, opened.settings.market
+    wage = own.wage if wage is None else wage
+    max_len = max_len or opened.scoring.max_len
+    assignments = own.assignments if assignments is None and kind == "label" else assignments
+    seconds = seconds_seen_in(campaign, kind)
     made: dict[str, object] = {
         "campaign": campaign, "reference": not no_reference, "controls": controls, "limit": limit,
         "wage": str(MIN_WAGE if wage is None else wage), "seconds": None if seconds is None else str(seconds),
@@ -112,7 +116,7 @@ def make(
         talk(f"note: {note}", quiet=quiet)
     if batch.identical:
         talk(f"{len(batch.identical)} pairs of the same text need nobody; they will count as ties", quiet=quiet)
-    _tell_price(batch, price(batch, fees=fees_of(market), seconds=seconds), market, as_json=as_json, what=f"{folder}: ")
+    tell_price(batch, price(batch, fees=fees_of(market), seconds=seconds), market, as_json=as_json, what=f"{folder}: ")
 
 
 def _refuse_options_of_other_kinds(kind: str, systems: Sequence[str], selection: str, limit: int | None) -> None:
@@ -184,26 +188,6 @@ def _read_outputs(systems: Sequence[str], campaign: "Campaign") -> dict[str, dic
     return outputs
 
 
-def _tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool, what: str = "") -> None:
-    if as_json:
-        wage = None if cost.wage is None else str(round(cost.wage, 2))
-        facts = {
-            "batch": batch.settings.id, "kind": str(batch.settings.kind), "market": market, "hits": cost.hits,
-            "assignments": cost.assignments, "answers": cost.answers, "rewards": str(cost.rewards),
-            "fees": str(cost.fees), "total": str(cost.total), "hours": round(float(cost.hours), 2), "wage": wage,
-            "warning": cost.warning,
-        }  # fmt: skip
-        click.echo(json.dumps(facts))
-        return
-    click.echo(f"{what}{cost.hits} hits, {cost.assignments} assignments, {cost.answers} answers")
-    time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else f"{cost.hours * 60:.0f} minutes"
-    fees = "no fees" if market == "local" else f"fees ${cost.fees}"
-    click.echo(f"{market} market: rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work"
-               + (f" at ${cost.wage:.2f} an hour" if cost.wage is not None else ""))  # fmt: skip
-    if cost.warning:
-        talk(f"warning: {cost.warning}")
-
-
 @click.command()
 @BATCH
 @MARKET
@@ -221,11 +205,11 @@ def price(batch: str, market: str, min_wage: Decimal | None, campaign: str | Non
     from hits.price import price as priced
 
     read = read_batch(batch)
-    seconds = _seconds_of_making(read) if campaign is None else _seconds_seen(campaign, str(read.settings.kind))
+    seconds = _seconds_of_making(read) if campaign is None else seconds_seen_in(campaign, str(read.settings.kind))
     cost = priced(
         read, fees=fees_of(market), seconds=seconds, min_wage=MIN_WAGE if min_wage is None else min_wage
     )  # fmt: skip
-    _tell_price(read, cost, market, as_json=as_json)
+    tell_price(read, cost, market, as_json=as_json)
 
 
 def _seconds_of_making(batch: "Batch") -> Decimal | None:
@@ -235,12 +219,3 @@ def _seconds_of_making(batch: "Batch") -> Decimal | None:
     except (KeyError, InvalidOperation):
         return None
     return seconds if seconds.is_finite() and seconds > 0 else None
-
-
-def _seconds_seen(folder: str, kind: str) -> Decimal | None:
-    """The seconds an answer of this kind took so far, None where too few were timed."""
-    from hits.numbers import seconds_seen
-    from hits.records import Kind
-
-    with open_results(folder) as results:
-        return seconds_seen(results, Kind(kind))

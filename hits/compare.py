@@ -1,6 +1,6 @@
 """Two metrics' picks beside each other: where they differ, and the batch that asks people which is better."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hits.comparisons import make_comparison_batch
@@ -16,7 +16,6 @@ from rypt.records import Candidate
 from rypt.scorer import Scorer
 
 Picks = Mapping[str, Pick]  # segment → pick
-Paint = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +25,8 @@ class Disagreement:
     segment: str
     source: str
     reference: str
-    first: Candidate
-    second: Candidate
+    first: Pick
+    second: Pick
 
 
 def texts_of(picks: Picks) -> dict[str, str]:
@@ -44,24 +43,29 @@ def disagreements(campaign: Campaign, first: Picks, second: Picks) -> list[Disag
     for segment in campaign.segments:
         if segment.id not in first or segment.id not in second:
             continue
-        a, b = first[segment.id].candidate, second[segment.id].candidate
-        if not same_text(a.text, b.text):
+        a, b = first[segment.id], second[segment.id]
+        if not same_text(a.candidate.text, b.candidate.text):
             found.append(Disagreement(segment.id, segment.text, references.get(segment.id, ""), a, b))
     return found
 
 
-def marked(candidate: Candidate, scorer: Scorer, paint: Paint = lambda word: f"[{word}]") -> str:
-    """A candidate with the words marked that people rejected: those of the phrases labelled NO."""
+def rejected_words(candidate: Candidate, scorer: Scorer) -> set[int]:
+    """The positions of the words that people rejected: those of the smallest phrases labelled NO.
+
+    Whatever has a wrong word in it is wrong, too; that says nothing of its other words.
+    """
     tree = scorer.forest.trees[scorer.forest.index[candidate.segment]]
     if tree is None:
-        return candidate.text
+        return set()
     states = label_states(scorer.model.ties)[scorer.observe([candidate]).codes]
     links = candidate_links(candidate, tree)
+    spans = [c.span for c, state in zip(tree.constituents, states.tolist(), strict=True) if state == NO]
     wrong: set[int] = set()
-    for constituent, state in zip(tree.constituents, states.tolist(), strict=True):
-        phrase = phrase_of(constituent.span, links, candidate.tokens) if state == NO else None
-        wrong |= set(phrase.positions) if phrase else set()
-    return " ".join(paint(word) if i in wrong else word for i, word in enumerate(candidate.tokens))
+    for span in spans:
+        if not any(span.start <= other.start and other.stop <= span.stop and other != span for other in spans):
+            phrase = phrase_of(span, links, candidate.tokens)
+            wrong |= set(phrase.positions) if phrase else set()
+    return wrong
 
 
 def comparison_batch(

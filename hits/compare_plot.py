@@ -27,8 +27,8 @@ def check_format(path: PathLike) -> None:
         raise RyptError(f"{path}: there is no folder to write it to")
 
 
-def plot_outcomes(path: PathLike, comparison: Comparison, unit: str = "segments") -> None:
-    """A row for each pair: the share of segments won less those lost, with its interval."""
+def plot_outcomes(path: PathLike, comparison: Comparison, unit: str = "segments", *, note: str = "") -> None:
+    """A row for each pair: the share of segments won less those lost, with its interval; a note stands above."""
     from matplotlib.figure import Figure
 
     rows = comparison.outcomes[::-1]
@@ -42,11 +42,13 @@ def plot_outcomes(path: PathLike, comparison: Comparison, unit: str = "segments"
     axes.set_yticks(range(len(rows)), [f"{o.metric} against {o.baseline}" for o in rows])
     axes.set(xlabel=f"better - worse, % of {unit} (95 % interval)", ylim=(-0.6, len(rows) - 0.4))
     axes.grid(axis="x", alpha=0.3)
+    if note:
+        axes.set_title(note, color=RED, fontsize="medium")
     _save(figure, path)
 
 
 def plot_preferences(path: PathLike, found: Sequence[Preferences]) -> None:
-    """For each pair of metrics its judgments as one bar of three parts, and segments by their difference of votes."""
+    """For each pair and condition its judgments as one bar of three parts, and segments by difference of votes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.5, 4.2 * len(found)), layout="constrained")
@@ -68,16 +70,18 @@ def _draw_judgments(panel: Any, p: Preferences) -> None:
             said = f"{name}\n{share:.1f} %"
             panel.text(left + share / 2, 0, said, ha="center", va="center", color="white", fontsize=9)
         left += share
-    panel.set(xlim=(0, 100), yticks=[], title=f"{p.first} against {p.second}: {total} judgments", xlabel="%")
+    title = f"{p.title}: {total} judgments" + (f"\n{p.simulated_note}" if p.simulated else "")
+    panel.set(xlim=(0, 100), yticks=[], xlabel="%")
+    panel.set_title(title, color=RED if p.simulated else "black", fontsize="medium")
 
 
 def _draw_aggregates(panel: Any, p: Preferences) -> None:
     found = p.aggregates
-    widest = max([1, *map(abs, found)])
+    widest = max([1, *map(abs, p.all_aggregates)])
     ticks = list(range(widest, -widest - 1, -1))
     colours = [BLUE if at > 0 else RED if at < 0 else GREY for at in ticks]
     panel.bar(range(len(ticks)), [found.get(at, 0) for at in ticks], color=colours)
-    names = [f"{p.first} +{at}" if at > 0 else f"{p.second} +{-at}" if at < 0 else "±0" for at in ticks]
-    panel.set_xticks(range(len(ticks)), names, rotation=15 if widest > 2 else 0)
-    panel.set(ylabel="segments")
+    panel.set_xticks(range(len(ticks)), [f"+{abs(at)}" if at else "±0" for at in ticks])
+    panel.set(xlabel=f"judgments more for {p.first} (blue) or for {p.second} (red)", ylabel="segments")
+    panel.yaxis.get_major_locator().set_params(integer=True)
     panel.grid(axis="y", alpha=0.3)

@@ -260,7 +260,7 @@ def to_look_at(progress: Iterable[Progress], rows: Sequence[WorkerRow], requests
         if part.expired
     ]
     if simulated := sum(is_simulated(row.worker.id) for row in rows):
-        found.append(f"{simulated} workers are simulated: what they say is nobody's judgment.")
+        found.append(f"{simulated} workers are SIMULATED: what they say is nobody's judgment.")
     found += [
         f"{row.worker.name}: {'; '.join(row.report.reasons)}."
         for row in rows

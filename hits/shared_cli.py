@@ -1,5 +1,6 @@
 """What the commands of ``rypt hits`` share: options, the campaign's results, the market's client."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
@@ -12,6 +13,8 @@ from rypt.text import RyptError
 
 if TYPE_CHECKING:
     from hits.market import BotoMarket
+    from hits.price import Price
+    from hits.records import Batch
     from hits.results import Results
     from rypt.campaign import Campaign
 
@@ -112,3 +115,33 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return None if value != value else round(value, 4)
     return value
+
+
+def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = False, what: str = "") -> None:
+    """Say what a batch costs, how long it takes, and what workers earn."""
+    if as_json:
+        wage = None if cost.wage is None else str(round(cost.wage, 2))
+        facts = {
+            "batch": batch.settings.id, "kind": str(batch.settings.kind), "market": market, "hits": cost.hits,
+            "assignments": cost.assignments, "answers": cost.answers, "rewards": str(cost.rewards),
+            "fees": str(cost.fees), "total": str(cost.total), "hours": round(float(cost.hours), 2), "wage": wage,
+            "warning": cost.warning,
+        }  # fmt: skip
+        click.echo(json.dumps(facts))
+        return
+    click.echo(f"{what}{cost.hits} hits, {cost.assignments} assignments, {cost.answers} answers")
+    time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else f"{cost.hours * 60:.0f} minutes"
+    fees = "no fees" if market == "local" else f"fees ${cost.fees}"
+    click.echo(f"{market} market: rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work"
+               + (f" at ${cost.wage:.2f} an hour" if cost.wage is not None else ""))  # fmt: skip
+    if cost.warning:
+        talk(f"warning: {cost.warning}")
+
+
+def seconds_seen_in(folder: str, kind: str) -> Decimal | None:
+    """The seconds an answer of this kind took so far, None where too few were timed."""
+    from hits.numbers import seconds_seen
+    from hits.records import Kind
+
+    with open_results(folder) as results:
+        return seconds_seen(results, Kind(kind))

@@ -2,6 +2,7 @@
 
 from hits.preferences import Preferences
 from hits.ranking.data import Comparisons
+from hits.simulated import is_simulated
 from rypt.text import RyptError
 
 SAME_TEXT = "identical-"  # how the workers begin that stand for ties which nobody was asked about
@@ -25,15 +26,17 @@ def preferences_between(comparisons: Comparisons, first: str, second: str) -> Pr
     pair = comparisons.among([comparisons.systems.index(first), comparisons.systems.index(second)])
     votes: dict[str, list[int]] = {}
     same: set[str] = set()
+    simulated = 0
     columns = (pair.a, pair.outcome, pair.segment, pair.worker)
     for a, outcome, number, worker in zip(*(column.tolist() for column in columns), strict=True):
         segment = pair.segments[number]
         if pair.workers[worker].startswith(SAME_TEXT):
             same.add(segment)
             continue
+        simulated += is_simulated(pair.workers[worker])
         wins = outcome if a == 0 else -outcome
         votes.setdefault(segment, [0, 0, 0])[2 if wins == 0 else 0 if wins > 0 else 1] += 1
     if not votes:
         raise RyptError(f"{first} and {second} were never compared with each other")
     counted = {segment: (own[0], own[1], own[2]) for segment, own in votes.items()}
-    return Preferences(first, second, counted, identical=len(same - votes.keys()))
+    return Preferences(first, second, counted, identical=len(same - votes.keys()), simulated=simulated)

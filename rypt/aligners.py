@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rypt.alignment import Links, check_links, parse_links
 from rypt.symmetrization import symmetrize
-from rypt.text import FormatError, PathLike, RyptError, read_lines
+from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
 
 ALIGNERS = ("eflomal", "fast_align", "simalign")
 INSTALL = {
@@ -111,7 +111,9 @@ def _eflomal(pairs: Sequence[Pair], priors: PathLike | None) -> Directions:
         except (subprocess.CalledProcessError, OSError) as error:
             raise RyptError(f"eflomal failed: {error}") from None
         except (ValueError, TypeError, IndexError) as error:
-            raise RyptError(f"eflomal failed{f' with the priors {priors}' if priors else ''}: {error}") from None
+            if priors is not None:
+                raise InputError(priors, None, f"expected priors as eflomal-makepriors writes them: {error}") from None
+            raise RyptError(f"eflomal failed: {error}") from None
         return _read_links(forward, len(pairs)), _read_links(backward, len(pairs))
 
 

@@ -1,6 +1,6 @@
 """The analysis of a campaign: redundancy of its lists, percolation against held-out judgments, agreement.
 
-A list is of the system that its file is named after: ``out/JHU.jsonl.gz`` is of the origin ``JHU`` in the database.
+A list is of the system that its file is named after (`rypt.lists`): ``out/JHU.jsonl.gz`` is of the origin ``JHU``.
 Origins without a list (a reference that was judged, say) give judgments and are never scored.
 """
 
@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, TypeVar
 
 from rypt.agreement import Agreement, agreement, counted_answers
@@ -17,14 +16,16 @@ from rypt.analysis_curve import CurvePoint, percolation_curve
 from rypt.analysis_redundancy import ListCounts, Redundancy, redundancy
 from rypt.campaign import Campaign
 from rypt.database import JudgmentDatabase
+from rypt.lists import list_system, lists_without
+from rypt.options import check_held_out
 from rypt.records import Candidate
+from rypt.simulation import simulated_note
 from rypt.text import RyptError
 
 T = TypeVar("T")
 Watch = Callable[[Iterable[T], str, int], Iterable[T]]  # passes items on and shows, under a name, how far it is
 Lists = Sequence[tuple[str, Sequence[Candidate]]]
 WAYS = ("system", "worker")
-BIASED = ("judgment", "label", "key", "candidate")
 LONGEST = 7  # as in the paper's Figure 3
 UNCHECKED = (
     "no percolated label could be checked: held-out judgments are about none of the constituents that percolation "
@@ -45,7 +46,10 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What ``rypt analyze`` says; ``curve`` and ``held_out`` are empty where judgments cannot be divided."""
+    """What ``rypt analyze`` says; ``curve`` and ``held_out`` are empty where judgments cannot be divided.
+
+    ``simulated`` is the note that says how many judgments were given by no person, which pictures bear, too.
+    """
 
     redundancy: Redundancy
     held_out: HeldOut | None
@@ -53,6 +57,7 @@ class Analysis:
     agreement: Agreement
     notes: list[str]
     signature: str
+    simulated: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; numbers that are not known are null."""
@@ -72,24 +77,6 @@ def _add_ratios(row: dict[str, Any], counts: ListCounts) -> None:
             row[name][ratio] = None if value != value else value
 
 
-def check_hold_out(way: str | None) -> None:
-    """Refuse ways to hold out judgments that do not exist, and those that are biased.
-
-    >>> check_hold_out("judgment")
-    Traceback (most recent call last):
-        ...
-    rypt.text.RyptError: holding out a single judgment is biased (a candidate that loses its own NO looks better than \
-it is, and only bad ones do): hold out a system or worker with all its judgments
-    """
-    if way in BIASED:
-        raise RyptError(
-            f"holding out a single {way} is biased (a candidate that loses its own NO looks better than it is, and "
-            "only bad ones do): hold out a system or worker with all its judgments"
-        )
-    if way is not None and way not in WAYS:
-        raise RyptError(f"expected to hold out one of {', '.join(WAYS)}, found {way!r}")
-
-
 def analyze(
     campaign: Campaign,
     *,
@@ -107,10 +94,11 @@ def analyze(
 
     The lists of ``judged_only``, a human translation among the systems, say, are left out.
     """
-    check_hold_out(hold_out)
-    lists = _without(list(campaign.lists()), judged_only)
+    if hold_out is not None:
+        check_held_out(hold_out, WAYS)
     max_len, ties = max_len or campaign.scoring.max_len, ties or campaign.scoring.ties
     with campaign.database() as db:
+        lists = lists_without(campaign.lists(), judged_only, _distinct(db, "origin"))
         judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
         total = len({c.segment for _, candidates in lists for c in candidates})
         counted = redundancy(
@@ -127,20 +115,15 @@ def analyze(
             )  # fmt: skip
             if not any(point.percolated.checked for point in curve):
                 notes.append(UNCHECKED)
-        notes += _simulated(db)
+        simulated = simulated_note(db)
+        notes += [simulated] if simulated else []
         agreed = agreement(counted_answers(db))
         case = db.case
     divided = f"hold_out:{way}|judging:{held_out.judging}of{len(held_out.groups)}|splits:{splits}|" if held_out else ""
+    divided += f"judged_only:{','.join(sorted(judged_only))}|" if judged_only else ""
     signature = f"analysis|max_len:{max_len}|{divided}seed:{seed}|ties:{ties}|case:{case}|n:{total}"
     signature = f"{signature}|version:{version('rypt')}"
-    return Analysis(counted, held_out, curve, agreed, notes, signature)
-
-
-def _without(lists: Lists, names: Collection[str]) -> Lists:
-    for name in names:
-        if not any(system_of(file, [name]) for file, _ in lists):
-            raise RyptError(f"expected a list of {name} to leave out, found none with that name")
-    return [(file, candidates) for file, candidates in lists if not system_of(file, names)]
+    return Analysis(counted, held_out, curve, agreed, notes, signature, simulated)
 
 
 def _division(
@@ -171,12 +154,6 @@ def _division(
     return None, "", [f"percolation cannot be checked against held-out judgments: {why}"]
 
 
-def _simulated(db: JudgmentDatabase) -> list[str]:
-    with db.errors():
-        total, simulated = db.db.execute(f"SELECT count(*), sum(source = 'simulation') FROM {db.counted}").fetchone()
-    return [f"SIMULATED: {simulated:,} of {total:,} judgments were given by no person"] if simulated else []
-
-
 def _by_system(
     campaign: Campaign, db: JudgmentDatabase, systems: Mapping[str, Sequence[Candidate]], left: Collection[str]
 ) -> DisjointSystems:
@@ -199,12 +176,6 @@ def systems_of(lists: Lists, origins: Collection[str]) -> dict[str, list[Candida
     """
     found: dict[str, list[Candidate]] = {}
     for name, candidates in lists:
-        if system := system_of(name, origins):
+        if system := list_system(name, origins):
             found.setdefault(system, []).extend(candidates)
     return found
-
-
-def system_of(file: str, systems: Collection[str]) -> str | None:
-    """The system that a list's file is named after, None where there is none."""
-    fitting = [system for system in systems if system and f"{Path(file).name}.".startswith(f"{system}.")]
-    return max(fitting, key=len, default=None)

@@ -24,9 +24,11 @@ def check_plot(path: PathLike) -> None:
         raise RyptError(f"{path}: there is no folder to write it to")
 
 
-def plot_analysis(path: PathLike, counted: Redundancy, curve: Sequence[CurvePoint]) -> None:
-    """Redundancy of the lists; where there is a curve, Figure 3 and the models' accuracy."""
+def plot_analysis(path: PathLike, counted: Redundancy, curve: Sequence[CurvePoint], *, note: str = "") -> None:
+    """Redundancy of the lists; where there is a curve, Figure 3 and the models' accuracy; a note stands above."""
     figure, panels = _figure(3 if curve else 1)
+    if note:
+        figure.suptitle(note, color=RED, fontsize="medium")
     _draw_redundancy(panels[0], counted)
     if curve:
         _draw_curve(panels[1], curve)

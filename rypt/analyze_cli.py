@@ -8,7 +8,7 @@ import click
 
 from rypt.campaign_cli import CAMPAIGN
 from rypt.cli import JSON, QUIET, progress, talk, watcher
-from rypt.options import TIES
+from rypt.options import TIES, check_held_out
 
 
 @click.command()
@@ -36,13 +36,14 @@ def analyze(
     Counts candidates and phrases over the lists in their order; for each maxLen coverage before and after percolation,
     and how often percolated labels and the models agree with judgments that were held out; and how far workers agree.
     """
+    from rypt.analysis_campaign import WAYS
     from rypt.analysis_campaign import analyze as analyse
-    from rypt.analysis_campaign import check_hold_out
     from rypt.analysis_plot import check_plot, plot_analysis
     from rypt.analysis_tables import analysis_text
     from rypt.campaign import Campaign
 
-    check_hold_out(hold_out)
+    if hold_out is not None:
+        check_held_out(hold_out, WAYS)
     if plot:
         check_plot(plot)
 
@@ -54,6 +55,6 @@ def analyze(
         judged_only=judged_only, splits=splits, seed=seed, ties=ties, models=not no_models, watch=watch,
     )  # fmt: skip
     if plot:
-        plot_analysis(plot, found.redundancy, found.curve)
+        plot_analysis(plot, found.redundancy, found.curve, note=found.simulated)
         talk(f"{plot} written", quiet=quiet)
     click.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else analysis_text(found))

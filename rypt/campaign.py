@@ -223,5 +223,5 @@ def _json_segment(line: str, language: str | None) -> Segment:
 def _read_reference(path: PathLike, count: int) -> list[str]:
     lines = [line for _, line in read_lines(path)]
     if len(lines) != count:
-        raise InputError(path, len(lines), f"expected {count} lines, one a segment, found {len(lines)}")
+        raise InputError(path, len(lines) or None, f"expected {count} lines, one a segment, found {len(lines)}")
     return lines

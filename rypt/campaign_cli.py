@@ -103,8 +103,10 @@ def open_campaign(folder: str, database: str | None, *, quiet: bool = True) -> "
 @click.argument("folder", type=click.Path(file_okay=False))
 @click.option("--source", required=True, type=FILE, help="Source segments: a line each, or JSONL with id and text.")
 @click.option("--trees", type=FILE, help="Their trees: Penn brackets or CoNLL-U; () or an empty line for no parse.")
-@click.option("--nbest", multiple=True, type=FILE, help="Candidates: n-best lists, JSONL, plain output.")
-@click.option("--alignments", multiple=True, type=FILE, help="Alignments of a list without them, one file a list.")
+@click.option("--nbest", multiple=True, type=click.Path(), help="Candidates: n-best lists, JSONL, plain output; or a "
+              "folder of such files.")  # fmt: skip
+@click.option("--alignments", multiple=True, type=click.Path(), help="Alignments of a list without them: a file for "
+              "each --nbest, for a folder one with a file named like each list.")  # fmt: skip
 @click.option("--references", multiple=True, type=FILE, help="Reference translations, a line each segment.")
 @click.option("--lexicon", type=FILE, help="Training alignments: source ||| target ||| links, or a phrase table.")
 @click.option("--case", type=click.Choice(CASES), help="How the database compares phrases [lower].")
@@ -132,6 +134,7 @@ def init(
     decoder no list is needed: `rypt decode` makes the first, and `rypt loop` does all that follows.
     """
     from rypt.campaign import create
+    from rypt.lists import expand_lists
     from rypt.settings import DecoderSettings, Languages, LoopSettings, MarketSettings
 
     pair = (languages or "-").split(":" if ":" in (languages or "") else "-")
@@ -151,8 +154,9 @@ def init(
     runs = DecoderSettings(
         decoder, relative(weights) if weights else None, relative(".") if decoder else ".", timeout
     )  # fmt: skip
+    lists, links = expand_lists(nbest, alignments)
     campaign = create(
-        folder, source=source, trees=trees, nbest=nbest, alignments=alignments, references=references,
+        folder, source=source, trees=trees, nbest=lists, alignments=links, references=references,
         lexicon=lexicon, languages=Languages(pair[0] or None, pair[1] or None), decoder=runs, market=there,
         loop=LoopSettings(budget, labels) if labels else LoopSettings(budget), watch=watcher(quiet=quiet), case=case,
     )  # fmt: skip

@@ -39,7 +39,10 @@ class ErrorSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What one rater said of one candidate; ``segment`` is the id their file gives, ``line`` where it says so."""
+    """What one rater said of one candidate; ``segment`` is the id their file gives, ``line`` where it says so.
+
+    ``languages`` is the language pair, as files of several of them name it.
+    """
 
     segment: str
     source: str
@@ -50,6 +53,7 @@ class Rating:
     score: float | None
     time: int | None = None
     line: int = 0
+    languages: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 Read are Appraise's CSV (which has no texts: the batches that were annotated bring them), Appraise's JSONL, pearmut's
 annotations (JSONL, or the JSON of its dashboard), and the JSONL of WMT 2024 (one rating a line) and 2025 (all systems
-of a segment a line). Spans are characters of the target from ``start_i`` to ``end_i``, which is included; a span
-``missing``, or in pearmut one behind the last character, is an omission, which has no place. Scores run from 0 to 100.
-Tutorials and attention checks are left out.
+of a segment a line, each rated in one or two rounds, or by all annotators). Spans are characters of the target from
+``start_i`` to ``end_i``, which is included; a span ``missing``, or in pearmut one behind the last character, is an
+omission, which has no place. Scores run from 0 to 100. Tutorials and attention checks are left out.
 """
 
 import csv
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,7 +19,10 @@ from rypt.text import FormatError, InputError, NumberedLines, PathLike, read_lin
 
 RATED = ("TGT", "CHK", "REF")  # Appraise's item types that show a candidate as it is; BAD ones are broken on purpose
 RESET = "__RESET__"  # pearmut: what this user said before does not count
+TUTORIAL = "-tutorial"  # in the name of an Appraise document
 _BREAK = re.compile(r"</?br ?/?>")
+_PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}(_\w+)?(?=_#_)")  # before a WMT 2025 document's name
+_WRONG = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 Texts = Mapping[tuple[str, ...], tuple[str, str]]
 Record = Mapping[str, Any]
 
@@ -26,7 +30,9 @@ Record = Mapping[str, Any]
 def read_esa(path: PathLike, batches: PathLike | None = None, lines: NumberedLines | None = None) -> list[Rating]:
     """Read the ratings of any of the forms; ``batches`` brings the texts of Appraise's CSV."""
     numbered = list(read_lines(path) if lines is None else lines)
-    first = next((line for _, line in numbered if line.strip()), "")
+    first = next((line for _, line in numbered if line.strip()), None)
+    if first is None:
+        raise InputError(path, None, "expected ratings, found an empty file")
     if not first.lstrip().startswith(("{", "[")):
         if batches is None:
             raise InputError(path, None, "Appraise's CSV has no texts; --batches names the JSON of what was annotated")
@@ -40,16 +46,26 @@ def read_esa(path: PathLike, batches: PathLike | None = None, lines: NumberedLin
     for number, record in records:
         try:
             ratings += _json_ratings(record, number)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except _WRONG as error:
             said = f"no field {error}" if isinstance(error, KeyError) else str(error)
             raise InputError(path, number, f"expected a rating of Appraise, pearmut or WMT: {said}") from None
     return ratings
 
 
+def of_languages(path: PathLike, ratings: Sequence[Rating], languages: str) -> list[Rating]:
+    """The ratings of one language pair; those of files that name none are refused, as are pairs that are not there."""
+    kept = [rating for rating in ratings if rating.languages == languages]
+    if not kept:
+        named = ", ".join(sorted({rating.languages for rating in ratings} - {""})) or "no language pair"
+        raise InputError(path, None, f"expected ratings of {languages}, found {named}")
+    return kept
+
+
 def _records(path: PathLike, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any]]]:
     """JSONL, or one JSON document: a list, or pearmut's lists by campaign."""
+    lines = [(number, line) for number, line in lines if line.strip()]
     try:
-        document = json.loads("\n".join(line for _, line in lines)) if len(lines) == 1 or lines[0][1] in "[{" else None
+        document = json.loads(lines[0][1] if len(lines) == 1 else "\n".join(line for _, line in lines))
     except (ValueError, RecursionError):
         document = None
     if isinstance(document, dict) and document and all(isinstance(value, list) for value in document.values()):
@@ -58,8 +74,6 @@ def _records(path: PathLike, lines: Sequence[tuple[int, str]]) -> Iterator[tuple
         yield from ((lines[0][0], record) for record in document if isinstance(record, dict))
         return
     for number, line in lines:
-        if not line.strip():
-            continue
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -108,7 +122,7 @@ def _pearmut(record: Record, line: int) -> Iterator[Rating]:
         for system, answer in answers.items():
             if answer.get("score") is None and not answer.get("error_spans"):
                 continue  # skipped
-            target = item["tgt"][system]
+            target = _text(item["tgt"], system)
             errors = _spans(answer.get("error_spans") or [], target)
             named = str(item.get("item_id", "")), str(item.get("src", "")), target, system, str(record["user_id"])
             yield Rating(*named, errors, _score(answer.get("score")), time, line)
@@ -156,14 +170,22 @@ def _appraise_csv(path: PathLike, lines: Sequence[tuple[int, str]], texts: Texts
     Of contrastive campaigns, the id of the source stands before the system.
     """
     csv.field_size_limit(2**31 - 1)
-    for number, row in zip((n for n, _ in lines), csv.reader(line for _, line in lines), strict=False):
+    reader = csv.reader(line for _, line in lines)
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise InputError(path, lines[reader.line_num - 1][0], f"expected CSV: {error}") from None
         if not row or "itemType" in row:
             continue
+        number = lines[reader.line_num - 1][0]
         shift = next((i for i in (0, 1) if len(row) > 9 + i and row[3 + i] in (*RATED, "BAD")), None)
         if shift is None:
             raise InputError(path, number, "expected a row of Appraise's export: user, system, item, TGT, …")
-        system, item, kind, _, _, score, document, _, spans, *times = row[1 + shift :]
-        if kind not in RATED:
+        system, item, kind, source, target, score, document, _, spans, *times = row[1 + shift :]
+        if kind not in RATED or TUTORIAL in document:
             continue
         found = texts.get((document, item, system))
         if found is None:
@@ -172,31 +194,49 @@ def _appraise_csv(path: PathLike, lines: Sequence[tuple[int, str]], texts: Texts
             errors = _spans(json.loads(spans or "[]"), found[1])
             time = int(float(times[1])) if len(times) > 1 else None
             rated = _score(score)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except _WRONG as error:
             raise InputError(path, number, f"expected a score, spans as JSON and times: {error}") from None
-        yield Rating(row[1] if shift else item, *found, system, row[0], errors, rated, time, number)
+        named = row[1] if shift else item, *found, system, row[0]
+        yield Rating(*named, errors, rated, time, number, f"{source}-{target}")
 
 
 # WMT
 
 
 def _wmt24(record: Record, line: int) -> Rating:
-    target = record["tgt"]
+    target = _text(record, "tgt")
     rater = str(record.get("annotator") or "esa")
     errors = _spans(record["esa_spans"] or [], target)
-    named = str(record.get("line_id", "")), record["src"], target, str(record["system"]), rater
-    return Rating(*named, errors, _score(record.get("esa_score")), None, line)
+    named = str(record.get("line_id", "")), _text(record, "src"), target, str(record["system"]), rater
+    return Rating(*named, errors, _score(record.get("esa_score")), None, line, str(record.get("langs", "")))
 
 
 def _wmt25(record: Record, line: int) -> Iterator[Rating]:
-    """One rating a system, or a list of them with their annotators."""
-    segment, source = str(record.get("doc_id", "")), record["src_text"]
+    """All systems of a segment; of each the answers of one or two rounds, or of all annotators."""
+    segment, source = str(record.get("doc_id", "")), _text(record, "src_text")
+    pair = _PAIR.match(segment)
     for system, given in record["scores"].items():
-        target = record["tgt_text"][system]
-        for answer in given if isinstance(given, list) else [given]:
-            rater = str(answer.get("annotator") or "esa")
-            errors = _spans(answer.get("errors") or [], target)
-            yield Rating(segment, source, target, system, rater, errors, _score(answer.get("human")), None, line)
+        target = _text(record["tgt_text"], system)
+        for rater, score, spans in _wmt25_answers(system, given):
+            errors = _spans(spans, target)
+            yield Rating(segment, source, target, system, rater, errors, score, None, line, pair[0] if pair else "")
+
+
+def _wmt25_answers(system: str, given: Any) -> Iterator[tuple[str, float | None, Sequence[Record]]]:
+    """Rater, score and spans: ``human1`` and ``errors1``, the same with 2; or a list of ``human`` and ``errors``."""
+    for answer in given if isinstance(given, list) else [given]:
+        rounds = [n for n in ("", "1", "2") if {f"human{n}", f"score{n}", f"errors{n}"} & set(answer)]
+        if not rounds:
+            raise ValueError(f"{system} has no answer with human and errors, or human1 and errors1")
+        for n in rounds:
+            score = _score(answer.get(f"human{n}", answer.get(f"score{n}")))
+            yield str(answer.get(f"annotator{n}") or "esa"), score, answer.get(f"errors{n}") or []
+
+
+def _text(record: Record, name: str) -> str:
+    if not isinstance(record[name], str):
+        raise ValueError(f"expected text as {name}, found {record[name]!r}")
+    return str(record[name])
 
 
 def _plain(text: str) -> str:
@@ -205,7 +245,12 @@ def _plain(text: str) -> str:
 
 
 def _score(value: Any) -> float | None:
-    return None if value in (None, "") else float(value)
+    if value in (None, ""):
+        return None
+    score = float(value)
+    if not math.isfinite(score):
+        raise ValueError(f"expected a finite number as score, found {value!r}")
+    return score
 
 
 def _spans(spans: Sequence[Record], target: str) -> tuple[ErrorSpan, ...]:

@@ -85,9 +85,14 @@ def _rating(path: PathLike, group: Sequence[tuple[int, Row]]) -> Rating:
         errors += found
     score = round(sum(_weight(row) for _, row in group), 6)
     times = [time for _, row in group if (time := _time(row)) is not None]
-    ids = first.get("globalsegid") or first.get("docsegid") or ""
     named = first["system"].strip(), first["rater"].strip()
-    return Rating(ids.strip(), source, target, *named, tuple(errors), score, max(times, default=None), number)
+    return Rating(_segment(first), source, target, *named, tuple(errors), score, max(times, default=None), number)
+
+
+def _segment(row: Row) -> str:
+    """The id in the whole test set, else the one in the document, after the document's name."""
+    own, number = row.get("globalsegid", "").strip(), row.get("docsegid", "").strip()
+    return own or (f"{row.get('doc', '').strip()}:{number}".removeprefix(":") if number else "")
 
 
 def _errors(path: PathLike, line: int, row: Row) -> list[ErrorSpan]:

@@ -47,6 +47,9 @@ def read_candidates(
             place: tuple[PathLike, int] = (path, number)
             if aligned is not None and alignments is not None:
                 place = (alignments, len(candidates) + 1)
+                if len(candidates) >= len(aligned):
+                    message = f"expected an alignment for each candidate of {path}, found {len(aligned)}"
+                    raise InputError(alignments, len(aligned) or None, message)
                 raw = _with_alignment(raw, aligned, len(candidates))
             segment = segments.get(raw.segment)
             if segment is None:
@@ -177,8 +180,6 @@ def _read_alignments(path: PathLike) -> list[tuple[str | None, str]]:
 
 
 def _with_alignment(raw: RawCandidate, aligned: list[tuple[str | None, str]], index: int) -> RawCandidate:
-    if index >= len(aligned):
-        raise FormatError(f"expected an alignment for each candidate, found {len(aligned)}")
     segment, links = aligned[index]
     if segment is not None and segment != raw.segment:
         raise FormatError(f"the alignment on line {index + 1} is for segment {segment}, not for segment {raw.segment}")

@@ -9,6 +9,7 @@ HOLD_OUT = ("worker", "origin")
 SELECTIONS = ("frontier", "value", "all")
 PICKS = ("first", "best")
 CASES = ("lower", "keep")
+BIASED = ("candidate", "judgment", "key", "label")
 
 
 def check_option(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -21,3 +22,21 @@ def check_option(name: str, value: str, allowed: tuple[str, ...]) -> None:
     """
     if value not in allowed:
         raise RyptError(f"expected {name} as one of {', '.join(allowed)}, found {value!r}")
+
+
+def check_held_out(way: str, allowed: tuple[str, ...]) -> None:
+    """Refuse ways to hold out judgments that do not exist, and those that are biased.
+
+    >>> check_held_out("candidate", ("system", "rater"))
+    Traceback (most recent call last):
+        ...
+    rypt.text.RyptError: holding out a single candidate is biased (a candidate that loses its own NO looks better than \
+it is, and only bad ones do): hold out a system or rater with all its judgments
+    """
+    if way in BIASED:
+        raise RyptError(
+            f"holding out a single {way} is biased (a candidate that loses its own NO looks better than it is, and "
+            f"only bad ones do): hold out a {' or '.join(allowed)} with all its judgments"
+        )
+    if way not in allowed:
+        raise RyptError(f"expected to hold out a {' or '.join(allowed)}, found {way!r}")

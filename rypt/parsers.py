@@ -57,6 +57,8 @@ def parse_all(
     chosen = choose_parser(tool)
     if dependencies and chosen != "stanza":
         raise RyptError(f"the choice of dependencies is for stanza; {chosen} gives one kind of tree")
+    if chosen == FALLBACK and (language or model):
+        raise RyptError("fallback trees come from punctuation and length; a language or a model is for a parser")
     if chosen == FALLBACK:
         parse: Parse = fallback_tree
     elif chosen == "stanza":

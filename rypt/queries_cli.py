@@ -7,7 +7,7 @@ import click
 
 from rypt.cli import QUIET, progress, talk
 from rypt.options import SELECTIONS
-from rypt.text import open_output
+from rypt.text import RyptError, open_output
 
 if TYPE_CHECKING:
     from rypt.campaign import Campaign
@@ -23,7 +23,8 @@ SMALLEST, LARGEST = Decimal("0.0001"), Decimal(1_000_000_000)
 @click.option("--select", type=click.Choice(SELECTIONS), default="frontier", show_default=True,
               help="Constituents that cover a segment once; the same, those first whose answers may change what is at "
               "the top; or every constituent up to --max-len.")  # fmt: skip
-@click.option("--budget", metavar="DOLLARS", help="Stop there: a label costs --wage for --seconds.")
+@click.option("--budget", metavar="DOLLARS", help="Stop there: a label costs --wage for --seconds. Controls "
+              "and fees come besides: `rypt hits make --budget` counts them.")  # fmt: skip
 @click.option("--wage", default=WAGE, show_default=True, metavar="DOLLARS", help="An hour's.")
 @click.option("--seconds", default=SECONDS, show_default=True, help="A label takes, by the paper.")
 @click.option("--assignments", type=click.IntRange(min=1), default=1, show_default=True, help="Workers a query.")
@@ -51,6 +52,8 @@ def queries(
         raise click.UsageError("--select value has no pilot form: its phrases are keys")
     price = _number("--wage", wage) * _number("--seconds", seconds) / 3600 * assignments
     most = None if budget is None else int(_number("--budget", budget) / price)
+    if most == 0:
+        raise RyptError(f"a label costs ${price:.4f}, more than the budget of ${budget}")
     opened = Campaign.open(campaign)
     with opened.database() as db:
         judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}

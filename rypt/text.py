@@ -5,6 +5,7 @@ import gzip
 import io
 import os
 import re
+import shutil
 import stat
 import sys
 import tempfile
@@ -160,6 +161,27 @@ def _replacement(path: PathLike) -> Iterator[tuple[str, bool]]:
         if isinstance(error, OSError) and error.filename in (None, name):
             raise InputError(path, None, error.strerror or str(error)) from None
         raise
+
+
+@contextmanager
+def new_folder(path: PathLike) -> Iterator[Path]:
+    """A folder to fill that appears at ``path``, whole, only when the block ends without an error."""
+    target = Path(path)
+    building: Path | None = None
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            found = "one with files in it" if target.is_dir() else "a file"
+            raise InputError(path, None, f"expected a new or empty folder, found {found}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        yield building
+        building.chmod(0o777 & ~_umask())
+        building.rename(target)
+    except OSError as error:
+        raise InputError(path, None, error.strerror or str(error)) from None
+    finally:
+        if building is not None:
+            shutil.rmtree(building, ignore_errors=True)
 
 
 def _open_for_writing(name: str, *, zipped: bool) -> IO[bytes]:

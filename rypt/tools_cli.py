@@ -1,5 +1,8 @@
 """``rypt parse`` and ``rypt align``: the trees and alignments that a campaign needs, by the tools people use."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from rypt.records import Segment
 
 INPUT = click.Path()
-OUTPUT = click.Path(dir_okay=False, allow_dash=True)
+OUTPUT = click.Path(allow_dash=True)
 
 
 @click.command()
@@ -23,7 +26,8 @@ OUTPUT = click.Path(dir_okay=False, allow_dash=True)
 @click.option("--language", help="The language of the source, such as de.")
 @click.option("--model", help="The model of benepar or spaCy, the package of stanza [by the language].")
 @click.option("--dependencies", is_flag=True, help="Take stanza's dependencies, where it has no constituents.")
-@click.option("-o", "--output", type=OUTPUT, default="-", help="A file instead of stdout.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, allow_dash=True), default="-",
+              help="A file instead of stdout.")  # fmt: skip
 @QUIET
 def parse(
     source: str, tool: str | None, language: str | None, model: str | None, dependencies: bool, output: str, quiet: bool
@@ -48,8 +52,10 @@ def parse(
 
 @click.command()
 @click.option("--source", required=True, type=INPUT, help="Source segments: a line each, or JSONL with id and text.")
-@click.option("--nbest", required=True, multiple=True, type=INPUT, help="Candidates: any list that init reads.")
-@click.option("-o", "--output", "outputs", multiple=True, type=OUTPUT, help="Where to write, one file a list [stdout].")
+@click.option("--nbest", required=True, multiple=True, type=INPUT, help="Candidates: any list that init reads, or a "
+              "folder of lists.")  # fmt: skip
+@click.option("-o", "--output", "outputs", multiple=True, type=OUTPUT, help="Where to write: one file a list [stdout], "
+              "for a folder of lists a folder.")  # fmt: skip
 @click.option("--tool", type=click.Choice(ALIGNERS), help="The aligner [the first one installed].")
 @click.option("--heuristic", type=click.Choice(HEURISTICS), default=HEURISTICS[0], show_default=True,
               help="How both directions are combined.")  # fmt: skip
@@ -64,30 +70,52 @@ def align(
 ) -> None:  # fmt: skip
     """Align candidates with their segments, word by word, and write links for `rypt init --alignments`.
 
-    A line of links "source-candidate" for each line of a list. All lists are aligned together, for statistical aligners
-    learn from all of them; a few thousand pairs, or --train, are needed for good links.
+    A line of links "source-candidate" for each line of a list; for a folder of lists in OUTPUT/LIST.links. All lists
+    are aligned together, for statistical aligners learn from all of them; a few thousand pairs, or --train, are needed
+    for good links.
     """
     from rypt.aligners import align as align_pairs
     from rypt.aligners import choose_aligner
     from rypt.alignment import format_links
     from rypt.campaign import read_source
+    from rypt.lists import expand_outputs
 
     outputs = outputs or ("-",)
     if len(outputs) != len(nbest):
         raise click.UsageError(f"expected an --output for each --nbest, {len(nbest)}, found {len(outputs)}")
+    files = expand_outputs(nbest, outputs)
     chosen = choose_aligner(tool)
     segments = {segment.id: segment for segment in read_source(source)}
-    lists = [_pairs(name, segments, quiet=quiet) for name in nbest]
+    lists = [_pairs(str(name), segments, quiet=quiet) for name, _ in files]
     pairs = [pair for own in lists for pair in own]
     training = _training(*train) if train else []
     talk(f"aligning {len(set(pairs))} pairs of {len(pairs)} candidates with {chosen}", quiet=quiet)
-    links = iter(align_pairs(
-        pairs, aligner=chosen, heuristic=heuristic, training=training, priors=priors, model=model
-    ))  # fmt: skip
-    for name, own in zip(outputs, lists, strict=True):
-        with open_output(name) as stream:
-            for _ in own:
-                stream.write(f"{format_links(next(links))}\n")
+    with ExitStack() as stack:  # the files are opened now: what cannot be written is said before the work is done
+        for name, output in zip(nbest, outputs, strict=True):
+            if Path(name).is_dir():
+                stack.enter_context(_folder(output))
+        streams = [stack.enter_context(open_output(target)) for _, target in files]
+        found = align_pairs(
+            pairs, aligner=chosen, heuristic=heuristic, training=training, priors=priors, model=model
+        )  # fmt: skip
+        links = iter(found)
+        for stream, own in zip(streams, lists, strict=True):
+            stream.writelines(f"{format_links(next(links))}\n" for _ in own)
+    if bare := found.count(()):
+        talk(f"{bare} candidates have no links", quiet=quiet)
+
+
+@contextmanager
+def _folder(path: str) -> Iterator[None]:
+    """A folder to write to; one that was not there stays only if something is written."""
+    made = not Path(path).exists()
+    Path(path).mkdir(exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # not empty
+            if made:
+                Path(path).rmdir()
 
 
 def _pairs(name: str, segments: "dict[str, Segment]", *, quiet: bool) -> list[Pair]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("rypt", deadline=None)
+settings.register_profile("rypt", deadline=None, max_examples=50)
 settings.load_profile("rypt")
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -1,12 +1,13 @@
 """The candidate of each segment that a metric puts first."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rypt.calibration import scorer_from_database
 from rypt.campaign import Campaign
+from rypt.lists import lists_without
 from rypt.observations import Floats
 from rypt.options import MODELS
 from rypt.picks.evidence import term_scores
@@ -28,17 +29,18 @@ class Pick:
 class Chooser:
     """Picks by any metric among a campaign's candidates; what a term costs is paid once."""
 
-    def __init__(self, campaign: Campaign, *, hold_out: str = "worker", tokenize: str = "13a") -> None:
+    def __init__(self, campaign: Campaign, *, tokenize: str = "13a", judged_only: Collection[str] = ()) -> None:
+        """The lists of ``judged_only``, a reference's, say, are not picked from."""
         self.campaign = campaign
-        self.hold_out = hold_out
         self.tokenize = tokenize
+        self.candidates = _without(campaign, judged_only) if judged_only else campaign.candidates
         self.signatures: dict[str, str] = {}
         self._scores: dict[tuple[str, str], Floats] = {}
 
     def picks(self, metric: PickMetric) -> dict[str, Pick]:
         """For each segment that has candidates the pick; ties go to the higher model score, then to the first."""
         scores = metric.scores(self._term)
-        return choose(self.campaign.candidates, scores)
+        return choose(self.candidates, scores)
 
     def scorer(self, option: str = "") -> Scorer:
         """RYPT as the campaign's settings or a metric's option say."""
@@ -48,7 +50,6 @@ class Chooser:
         with self.campaign.database() as db:
             return scorer_from_database(
                 self.campaign.trees, db, self.campaign.candidates, model=model, unknown=unknown, ties=scoring.ties,
-                hold_out=self.hold_out,
             )  # fmt: skip
 
     def _term(self, term: Term) -> Floats:
@@ -56,13 +57,22 @@ class Chooser:
         if key not in self._scores:
             if term.name == "rypt":
                 scorer = self.scorer(term.option)
-                self._scores[key] = scorer.score(scorer.stats(self.campaign.candidates))
+                self._scores[key] = scorer.score(scorer.stats(self.candidates))
                 self.signatures["rypt" + (f":{term.option}" if term.option else "")] = scorer.signature
             else:
                 self._scores[key], self.signatures[term.name] = term_scores(
-                    self.campaign, term.name, self.campaign.candidates, self.tokenize
+                    self.campaign, term.name, self.candidates, self.tokenize
                 )
         return self._scores[key]
+
+
+def _without(campaign: Campaign, systems: Collection[str]) -> list[Candidate]:
+    with campaign.database() as db:
+        origins = {str(row[0]) for row in db.db.execute(f"SELECT DISTINCT origin FROM {db.counted}")}
+    kept = {
+        (c.segment, c.text, c.alignment) for _, own in lists_without(campaign.lists(), systems, origins) for c in own
+    }
+    return [c for c in campaign.candidates if (c.segment, c.text, c.alignment) in kept]
 
 
 def choose(candidates: Sequence[Candidate], scores: Floats) -> dict[str, Pick]:

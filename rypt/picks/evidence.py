@@ -1,25 +1,28 @@
 """Held-out picks of a campaign whose lists are systems' outputs, judged by a file of human scores.
 
 A list is of the system that its file is named after: ``out/JHU.jsonl.gz`` is of the system ``JHU``, and so is
-``out/newstest.JHU.txt`` where judgments have that origin. A line of the file of scores is ``{"segment": …, "system": …,
-"rater": …, "score": …, "better": "higher" or "lower"}``.
+``out/newstest.JHU.txt`` where judgments or scores are of that (`rypt.lists`). A line of the file of scores is
+``{"segment": …, "system": …, "rater": …, "score": …, "better": "higher" or "lower"}``.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rypt.campaign import Campaign
+from rypt.lists import list_name, list_system
 from rypt.observations import Floats
+from rypt.options import check_held_out
 from rypt.picks.grouped import GroupedVotes
-from rypt.picks.heldout import HeldOut, Split, check_way, mean_scores, split_raters, split_systems
+from rypt.picks.heldout import WAYS, HeldOut, Split, mean_scores, split_raters, split_systems
 from rypt.picks.metrics import PickMetric
 from rypt.picks.sentence import SENTENCE_METRICS, sentence_scores
 from rypt.records import Candidate
+from rypt.simulation import simulated_note
 from rypt.text import InputError, PathLike, RyptError, read_lines
 
 BETTER = ("higher", "lower")
@@ -27,9 +30,13 @@ BETTER = ("higher", "lower")
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Human scores, higher is better: for each rater (systems, segments), nan where there is none."""
+    """Human scores, higher is better: for each rater (systems, segments), nan where there is none.
+
+    ``elsewhere`` counts scores of other systems and segments.
+    """
 
     raters: Mapping[str, Floats]
+    elsewhere: int = 0
 
     @property
     def mean(self) -> Floats:
@@ -37,21 +44,19 @@ class Scores:
         return mean_scores(self.raters.values())
 
 
-def system_name(path: PathLike, origins: Collection[str] = ()) -> str:
-    """The system a list belongs to: the longest of the judgments' origins that its name has, or else all of its name.
+class ScoreLine(NamedTuple):
+    """One line of a file of scores; a higher score is better."""
 
-    >>> system_name("out/Online-A.v2.jsonl.gz"), system_name("out/newstest.JHU.txt", ["JHU", "UEDIN"])
-    ('Online-A.v2', 'JHU')
-    """
-    named = [origin for origin in origins if origin and f".{origin}." in f".{Path(path).name}."]
-    return max(named, key=len, default=Path(str(path).removesuffix(".gz")).stem)
+    number: int
+    segment: str
+    system: str
+    rater: str
+    score: float
 
 
-def read_scores(path: PathLike, systems: Sequence[str], segments: Sequence[str], better: str | None = None) -> Scores:
-    """Read human scores of these systems and segments; others are passed over, and two by one rater are refused."""
-    columns = {segment: i for i, segment in enumerate(segments)}
-    rows = {system: i for i, system in enumerate(systems)}
-    raters: dict[str, Floats] = {}
+def read_score_lines(path: PathLike, better: str | None = None) -> list[ScoreLine]:
+    """Read human scores; ``better`` is for lines that do not say it themselves."""
+    found = []
     for number, line in read_lines(path):
         try:
             record = json.loads(line)
@@ -63,31 +68,50 @@ def read_scores(path: PathLike, systems: Sequence[str], segments: Sequence[str],
             raise InputError(path, number, "expected better as higher or lower (--better says it for a whole file)")
         if not np.isfinite(score):
             raise InputError(path, number, f"expected a finite number as score, found {score}")
+        found.append(ScoreLine(number, segment, system, rater, score if way == "higher" else -score))
+    return found
+
+
+def place_scores(
+    path: PathLike, lines: Iterable[ScoreLine], systems: Sequence[str], segments: Sequence[str]
+) -> Scores:  # fmt: skip
+    """The scores of these systems and segments; others are counted, and two by one rater are refused."""
+    columns = {segment: i for i, segment in enumerate(segments)}
+    rows = {system: i for i, system in enumerate(systems)}
+    raters: dict[str, Floats] = {}
+    elsewhere = 0
+    for number, segment, system, rater, score in lines:
         if segment not in columns or system not in rows:
+            elsewhere += 1
             continue
         own = raters.setdefault(rater, np.full((len(rows), len(columns)), np.nan))
         if not np.isnan(own[rows[system], columns[segment]]):
             raise InputError(path, number, f"a second score of {system}, segment {segment}, by rater {rater!r}")
-        own[rows[system], columns[segment]] = score if way == "higher" else -score
+        own[rows[system], columns[segment]] = score
     if not raters:
         raise InputError(path, None, f"no score is of a system ({', '.join(systems)}) and a segment of this campaign")
-    return Scores(raters)
+    return Scores(raters, elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A campaign's systems, ready to be compared with held-out scores."""
+    """A campaign's systems, ready to be compared with held-out scores.
+
+    ``notes`` say what was passed over, ``simulated`` how many of the judgments no person gave.
+    """
 
     data: HeldOut
     scores: Scores
     segments: list[str]
     signatures: list[str]
+    notes: list[str]
+    simulated: str = ""
 
     def splits(
         self, way: str, count: int, seed: int, *, judging: int | None = None, judged_only: Sequence[str] = ()
     ) -> Iterator[Split]:
         """Random divisions, by ``system`` or by ``rater``."""
-        check_way(way)
+        check_held_out(way, WAYS)
         unknown = [name for name in judged_only if name not in {*self.data.systems, *self.data.votes.groups}]
         if unknown:
             raise RyptError(f"no list and no judgment is of the system {unknown[0]!r}, which is to be judged only; "
@@ -109,20 +133,29 @@ def read_evidence(
 
     ``max_len`` takes only judgments on that frontier; None takes all.
     """
-    check_way(way)
+    check_held_out(way, WAYS)
     segments = [segment.id for segment in campaign.segments]
+    lines = read_score_lines(scores, better)
     with campaign.database() as db:
-        origins = [str(row[0]) for row in db.db.execute(f"SELECT DISTINCT origin FROM {db.counted}")]
-        systems, candidates, table = _read_systems(campaign, origins)
+        origins = {str(row[0]) for row in db.db.execute(f"SELECT DISTINCT origin FROM {db.counted}")}
+        systems, candidates, table = _read_systems(campaign, sorted(origins | {line.system for line in lines}))
         group = "origin" if way == "system" else "worker"
         votes = GroupedVotes(campaign.trees, db.votes_by(group), candidates, max_len=max_len, case=db.case)
-    given = read_scores(scores, systems, segments, better)
+        simulated = simulated_note(db)
+    given = place_scores(scores, lines, systems, segments)
     _check_groups(way, systems if way == "system" else sorted(given.raters), votes)
     fixed, signatures = _fixed_terms(campaign, metrics, candidates, tokenize)
     scoring = campaign.scoring
     own = scoring.unknown if scoring.model == "percolation" else scoring.model
     data = HeldOut(tuple(systems), table, votes, fixed, own, scoring.ties, way)
-    return Evidence(data, given, segments, signatures)
+    return Evidence(data, given, segments, signatures, _passed_over(given, systems, len(lines)), simulated)
+
+
+def _passed_over(given: Scores, systems: Sequence[str], lines: int) -> list[str]:
+    """What a name that was written in two ways would look like."""
+    unscored = [name for name, row in zip(systems, given.mean, strict=True) if np.isnan(row).all()]
+    notes = [f"{given.elsewhere} of {lines} scores are of other systems or segments"] if given.elsewhere else []
+    return notes + ([f"without a score, so never picked: {', '.join(unscored)}"] if unscored else [])
 
 
 def _check_groups(way: str, names: Sequence[str], votes: GroupedVotes) -> None:
@@ -136,7 +169,7 @@ def _check_groups(way: str, names: Sequence[str], votes: GroupedVotes) -> None:
     raise RyptError(f"no judgment that counts here is by one of the raters of the scores ({few})")
 
 
-def _read_systems(campaign: Campaign, origins: Collection[str]) -> tuple[list[str], list[Candidate], NDArray[np.int64]]:
+def _read_systems(campaign: Campaign, known: Collection[str]) -> tuple[list[str], list[Candidate], NDArray[np.int64]]:
     """The systems, all candidates, and which is whose: (systems, segments), -1 for none."""
     places = {segment.id: i for i, segment in enumerate(campaign.segments)}
     systems: list[str] = []
@@ -144,7 +177,7 @@ def _read_systems(campaign: Campaign, origins: Collection[str]) -> tuple[list[st
     table = np.full((len(campaign.files.nbest), len(places)), -1, np.int64)
     for row, (name, own) in enumerate(campaign.lists()):
         path = campaign.path(name)
-        system = system_name(path, origins)
+        system = list_system(path, known) or list_name(path)
         if system in systems:
             raise InputError(path, None, f"two lists are of the system {system}")
         systems.append(system)

@@ -29,24 +29,6 @@ ALIKE = 1e-9  # scores nearer than this are tied
 WAYS = ("system", "rater")
 
 
-def check_way(way: str) -> None:
-    """Refuse ways to hold out judgments that do not exist, and those that are biased.
-
-    >>> check_way("candidate")
-    Traceback (most recent call last):
-        ...
-    rypt.text.RyptError: holding out a candidate's own judgments is biased (a candidate that loses its own NO looks \
-better than it is, and only bad ones do); hold out a system or rater with all its judgments
-    """
-    if way in ("candidate", "judgment", "key", "label"):
-        raise RyptError(
-            f"holding out a {way}'s own judgments is biased (a candidate that loses its own NO looks better than it "
-            "is, and only bad ones do); hold out a system or rater with all its judgments"
-        )
-    if way not in WAYS:
-        raise RyptError(f"expected a hold-out of {' or '.join(WAYS)}, found {way!r}")
-
-
 @dataclass(frozen=True, slots=True)
 class Split:
     """Whose judgments are known, which systems' candidates are picked from, and what human scores say of all.

@@ -67,6 +67,7 @@ def compare_picks(
 ) -> Comparison:  # fmt: skip
     """Compare each metric's picks with those of the metrics after it, by the human scores of each split.
 
+    A segment counts in a split where at least two candidates have a score: of one there is nothing to pick.
     ``segments`` (a mask) restricts what is counted, not what models learn from. With ``controls``, the first metric is
     also tried on labels that say nothing.
     """
@@ -81,9 +82,11 @@ def compare_picks(
     quality: dict[str, list[float]] = {}
     number = 0
     for number, split in enumerate(watch(splits), 1):
-        own = split.quality[list(split.scored)]
+        scored = list(split.scored)
+        own = np.where(data.candidates[scored] >= 0, split.quality[scored], np.nan)
         picks = {name: data.picks(metric, split, control, seed + number) for name, metric, control in rows}
-        known = np.logical_and.reduce([chance.sum(axis=0) > 0 for chance in picks.values()]) & counted
+        picked = np.logical_and.reduce([chance.sum(axis=0) > 0 for chance in picks.values()])
+        known = ((~np.isnan(own)).sum(axis=0) >= 2) & picked & counted
         for name, chance in {**picks, **_bounds(own)}.items() if known.any() else ():
             quality.setdefault(name, []).append(float((chance * np.nan_to_num(own)).sum(axis=0)[known].mean()))
         for (a, b), total in sums.items():
@@ -118,7 +121,7 @@ def _outcome(pair: tuple[str, str], sums: _Sums, rng: np.random.Generator) -> Ou
     known = sums.known > 0
     count = int(known.sum())
     if not count:
-        raise RyptError(f"no segment has human scores for the picks of both {pair[0]} and {pair[1]}")
+        raise RyptError("no segment has human scores of two candidates to pick from")
     wins, losses = sums.wins[known] / sums.known[known], sums.losses[known] / sums.known[known]
     net = wins - losses
     low, high = bootstrap_interval(net, rng)
@@ -127,11 +130,13 @@ def _outcome(pair: tuple[str, str], sums: _Sums, rng: np.random.Generator) -> Ou
     return Outcome(*pair, won, 1 - won - lost, lost, float(net.mean()), low, high, p, count)
 
 
-def bootstrap_interval(values: Floats, rng: np.random.Generator, resamples: int = RESAMPLES) -> tuple[float, float]:
-    """The 95 % interval of the mean of values, by resampling them."""
-    means = np.concatenate(
-        [values[rng.integers(0, len(values), (some, len(values)))].mean(axis=1) for some in _shares(resamples, values)]
-    )
+def bootstrap_interval(
+    values: Floats, rng: np.random.Generator, resamples: int = RESAMPLES, *, weights: Floats | None = None
+) -> tuple[float, float]:
+    """The 95 % interval of the mean of values, by resampling them, each with its weight."""
+    weights = np.ones(len(values)) if weights is None else weights
+    drawn = (rng.integers(0, len(values), (some, len(values))) for some in _shares(resamples, values))
+    means = np.concatenate([(values * weights)[at].sum(axis=1) / weights[at].sum(axis=1) for at in drawn])
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 

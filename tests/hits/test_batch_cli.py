@@ -140,3 +140,15 @@ def test_times_seen_are_of_the_kind_that_is_asked(capsys, campaign, outputs, tmp
     assert made(ranking)["reward"]["each"] == "0.05"  # 15 seconds, the first guess
     assert "seconds" not in made(ranking)["made"]
     assert json.loads(run(capsys, "hits", "price", ranking, "-C", campaign, "--json")[1]) == other
+
+
+def test_what_the_campaign_says_holds_where_no_option_does(capsys, campaign, tmp_path):
+    text = (campaign / "rypt.toml").read_text().replace("max_len = 4", "max_len = 2")
+    (campaign / "rypt.toml").write_text(f'{text}\n[market]\nwage = "30.00"\nassignments = 2\n')
+    assert run(capsys, "hits", "make", campaign, "-o", tmp_path / "own", "--limit", "3", "-q")[0] == 0
+    found = made(tmp_path / "own")
+    assert (found["made"]["max_len"], found["made"]["wage"], found["assignments"]) == (2, "30.00", 2)
+    options = ["--max-len", "3", "--wage", "6", "--assignments", "1"]
+    assert run(capsys, "hits", "make", campaign, "-o", tmp_path / "told", "--limit", "3", *options, "-q")[0] == 0
+    found = made(tmp_path / "told")
+    assert (found["made"]["max_len"], found["made"]["wage"], found["assignments"]) == (3, "6", 1)

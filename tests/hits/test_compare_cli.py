@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+from decimal import Decimal
 
 import pytest
 from commands import run
@@ -48,14 +49,43 @@ def refused(capsys, code, message, *arguments):
 def test_disagreements_are_shown_with_rejected_words_marked(capsys, campaign):
     out = compare(capsys, campaign, "--show")
     blocks = out.split("\n\n")
-    assert re.fullmatch(r"\d+ segments with different picks, \d+ with the same\n", blocks[-1])
-    different, same = map(int, re.findall(r"\d+", blocks[-1]))
+    summary, simulated = blocks[-1].splitlines()
+    assert re.fullmatch(r"\d+ segments with different picks, \d+ with the same", summary)
+    assert simulated == "SIMULATED: 2,274 of 2,274 judgments were given by no person"
+    different, same = map(int, re.findall(r"\d+", summary))
     assert (len(blocks) - 1, different + same) == (different, 40)
     assert re.fullmatch(r"segment \d+\n  source     .+\n  reference  .+\n  rypt       .+\n  bleu       .+", blocks[0])
     assert re.search(r"^  bleu .*\[\w+\]", out, re.MULTILINE)
     few = compare(capsys, campaign, "--show", "--limit", 2)
     assert few.split("\n\n")[:2] == blocks[:2]
     assert len(few.split("\n\n")) == 3
+
+
+def test_disagreements_on_a_page(capsys, campaign, tmp_path):
+    page = tmp_path / "picks.html"
+    out = compare(capsys, campaign, "--show", "--page", page, "--limit", 3)
+    different = int(out.split()[0])
+    text = page.read_text()
+    assert text.count("<article>") == 3
+    assert f"{different} segments with different picks" in text
+    assert "SIMULATED" in text
+    assert "RYPT|nodes:spans" in text
+    refused(capsys, 1, "expected a name ending in .html", campaign, "--show", "--page", tmp_path / "x.txt")
+    refused(capsys, 1, "there is no folder", campaign, "--show", "--page", tmp_path / "no" / "x.html")
+
+
+def test_a_reference_among_the_lists_is_not_picked(capsys, systems, tmp_path):
+    folder = shutil.copytree(systems, tmp_path / "c")
+    perfect = [{"id": str(i), "candidate": "good0 good1 good2 good3", "alignment": ""} for i in range(20)]
+    (folder / "refA.jsonl").write_text("".join(json.dumps(record) + "\n" for record in perfect))
+    text = (folder / "rypt.toml").read_text()
+    (folder / "rypt.toml").write_text(text.replace('"sys5.jsonl"', '"sys5.jsonl", "refA.jsonl"'))
+    before, with_it = (compare(capsys, where, "--show") for where in (systems, folder))
+    assert with_it != before
+    assert compare(capsys, folder, "--show", "--judged-only", "refA") == before
+    refused(capsys, 1, "expected a list of refB to leave out", folder, "--show", "--judged-only", "refB")
+    compare(capsys, folder, "--batch", tmp_path / "b", "--judged-only", "refA")
+    assert read_batch(tmp_path / "b").settings.made["judged_only"] == ["refA"]
 
 
 def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_path):
@@ -67,6 +97,8 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
     assert len(asked) < len(made.items)
     assert f"{len(made.items)} hits, {3 * len(made.items)} assignments" in out
     assert made.settings.made["metrics"] == ["rypt", "bleu"]
+    assert made.settings.made["wage"] == "12.00"
+    assert re.search(r"rewards \$\d+\.\d\d \+ no fees", out)
     refused(
         capsys, 1, r"nobody has compared these picks yet \(rypt and bleu differ on \d+ segments\); --batch", campaign
     )
@@ -94,7 +126,10 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
     assert re.search(rf"first by rypt +{2 * len(asked)} +66.7\n", out)
     assert re.search(r"first by bleu +0 +0.0\n", out)
     assert re.search(rf"rypt \+2 +{len(asked)} +100.0\n", out)
-    assert "rypt - bleu: +66.7 points [+66.7, +66.7]" in out
+    assert re.search(r"bleu \+3 +0 +0.0\n", out)
+    assert "rypt - bleu, reference shown: +66.7 points [+66.7, +66.7]" in out
+    assert "the labels behind the picks are SIMULATED" in out
+    assert f"compare|preferences|metrics:rypt,bleu|judgments:{3 * len(asked)}|seed:1|v:" in out
     assert "RYPT|nodes:spans" in out
     assert "bleu|nrefs:1|" in out
 
@@ -184,6 +219,15 @@ def test_the_same_seed_gives_the_same_numbers(capsys, systems):
     assert one == two != other
 
 
+def test_times_that_were_seen_make_the_reward(capsys, campaign, tmp_path, monkeypatch):
+    rewards = []
+    for seconds in (None, Decimal(60)):
+        monkeypatch.setattr("hits.compare_cli.seconds_seen_in", lambda folder, kind, seconds=seconds: seconds)
+        compare(capsys, campaign, "--batch", tmp_path / str(seconds), "--limit", 2)
+        rewards.append(read_batch(tmp_path / str(seconds)).settings.reward.each)
+    assert rewards == [Decimal("0.1"), Decimal("0.2")]
+
+
 # refusals
 
 
@@ -197,7 +241,8 @@ def test_the_same_seed_gives_the_same_numbers(capsys, systems):
         (["--splits", "9"], "--splits is for --scores"),
         (["--hold-out", "candidate"], "--hold-out is for --scores"),
         (["--with-controls"], "--with-controls is for --scores"),
-        (["--show", "--judged-only", "x"], "--judged-only is for --scores"),
+        (["--page", "x.html"], "--page is for --show"),
+        (["--latex", "--json"], "--latex or --json, not both"),
         (["--wage", "10"], "--wage is for --batch"),
         (["--scores", "s", "--no-reference"], "--no-reference is for --batch"),
         (["--scores", "s", "--limit", "3"], "--limit is for --show or --batch"),
@@ -218,7 +263,8 @@ def test_options_that_would_do_nothing(capsys, demo_campaign, options, message):
         (["--plot", "x.txt"], r"expected a name ending in .svg, .png, .pdf"),
         (["--plot", "/nowhere/x.svg"], "there is no folder"),
         (["--tokenize", "words"], "expected a tokenizer"),
-        (["--scores", "nowhere.jsonl"], "nbest.en: expected one candidate a segment, found a second of 0"),
+        (["--scores", "nowhere.jsonl"], "nowhere.jsonl: No such file"),
+        (["--scores", "/dev/null"], "nbest.en: expected one candidate a segment, found a second of 0"),
     ],
 )
 def test_what_cannot_be_compared(capsys, demo_campaign, options, message):
@@ -228,8 +274,8 @@ def test_what_cannot_be_compared(capsys, demo_campaign, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--hold-out", "candidate"], "holding out a candidate's own judgments is biased"),
-        (["--hold-out", "talk"], "expected a hold-out of system or rater, found 'talk'"),
+        (["--hold-out", "candidate"], "holding out a single candidate is biased"),
+        (["--hold-out", "talk"], "expected to hold out a system or rater, found 'talk'"),
         (["--judging", "5"], "expected 1 to 4 judging systems"),
         (["--judged-only", "ref"], "no list and no judgment is of the system 'ref'"),
         (["--judged-only", "sys0", "--judged-only", "sys1", "--judged-only", "sys2", "--judged-only", "sys3"],

@@ -26,6 +26,15 @@ def test_preferences_are_drawn_for_each_pair(tmp_path):
     assert sizes[1] > 1.3 * sizes[0]
 
 
+def test_pictures_say_what_is_simulated_and_what_people_saw(tmp_path):
+    played = Preferences("rypt", "bleu", {"1": (3, 0, 0)}, reference="hidden", simulated=3)
+    plot_preferences(tmp_path / "p.svg", [played])
+    plot_outcomes(tmp_path / "o.svg", Comparison([OUTCOME], {}, 3), note="SIMULATED: all of it")
+    assert "SIMULATED: 3 of 3 preferences" in (tmp_path / "p.svg").read_text()
+    assert "reference hidden: 3 judgments" in (tmp_path / "p.svg").read_text()
+    assert "SIMULATED: all of it" in (tmp_path / "o.svg").read_text()
+
+
 def test_a_picture_that_fails_leaves_what_was_there(tmp_path):
     path = tmp_path / "p.svg"
     path.write_text("before")

@@ -21,7 +21,7 @@ def rows(table):
 
 
 def test_the_papers_tables():
-    one, two = preference_tables(PAPER).split("\n\n")
+    one, two = preference_tables([PAPER]).split("\n\n")
     assert rows(one)[2:] == [
         ("first by rypt", "346", "46.1"), ("first by bleu", "270", "36.0"), ("neither", "134", "17.9"),
         ("total", "750", "100.0"),
@@ -34,11 +34,41 @@ def test_the_papers_tables():
 
 
 def test_for_a_paper():
-    text = preference_tables(PAPER, latex=True)
+    text = preference_tables([PAPER], latex=True)
     assert text.count(r"\begin{tabular}{lrr}") == text.count(r"\bottomrule") == 2
     assert r"rypt +3" in text
     assert r"\%" in text
     assert " %" not in text.replace(r"\%", "")
+
+
+def test_the_two_halves_of_table_1():
+    shown = Preferences("rypt", "bleu", {"1": (3, 0, 0), "2": (0, 1, 2)}, reference="shown")
+    hidden = Preferences("rypt", "bleu", {"1": (0, 1, 0), "2": (0, 1, 0)}, reference="hidden")
+    one, two, three = preference_tables([shown, hidden]).split("\n\n")
+    assert "judgments, reference shown" in one
+    assert [line.split()[-4:] for line in one.splitlines()[2:]] == [
+        ["3", "50.0", "0", "0.0"], ["1", "16.7", "2", "100.0"], ["2", "33.3", "0", "0.0"], ["6", "100.0", "2", "100.0"],
+    ]  # fmt: skip
+    assert two.startswith("aggregate, reference shown")
+    assert rows(three)[2:] == [
+        ("rypt +1", "0", "0.0"), ("±0", "0", "0.0"), ("bleu +1", "2", "100.0"), ("rypt +any", "0", "0.0"),
+        ("bleu +any", "2", "100.0"), ("total", "2", "100.0"),
+    ]  # fmt: skip
+    assert preference_line(hidden).startswith("rypt - bleu, reference hidden: -100.0 points")
+
+
+def test_everything_beside_the_tables_is_a_comment_for_latex():
+    named = Preferences("rypt:table+0.2*chrf", "bleu", {"1": (1, 0, 1), "2": (0, 0, 1)}, 2, 9, "shown", 1)
+    text = preference_tables([named], latex=True) + "\n" + preference_line(named, latex=True)
+    assert r"$\pm$0" in text
+    assert "±" not in text
+    inside = False
+    for line in text.splitlines():
+        inside = inside or line.startswith(r"\begin")
+        assert inside or not line or line.startswith("% "), line
+        inside = inside and not line.startswith(r"\end")
+    assert "% SIMULATED: 1 of 3 preferences were given by no person" in text
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 2
 
 
 def test_what_the_tables_say():
@@ -46,7 +76,7 @@ def test_what_the_tables_say():
     assert said.startswith("rypt - bleu: +10.1 points [")
     judgments, segments = (scipy.stats.binomtest(*won).pvalue for won in ((346, 346 + 270), (120, 120 + 88)))
     assert f"p = {judgments:.3g} over judgments, {segments:.3g} over segments" in said
-    assert "9 segments with the same pick are set aside" in said
+    assert "9 segments with the same text are set aside" in said
     assert "2 judgments are about earlier picks and left out" in said
     assert "set aside" not in preference_line(Preferences("a", "b", {"1": (1, 0, 0)}))
 

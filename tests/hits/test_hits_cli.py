@@ -109,7 +109,7 @@ def test_old_results_load(capsys, campaign, tmp_path):
         (["publish", "BATCH", "--market", "mturk"], 2, "--market mturk needs --endpoint URL"),
         (["publish", "BATCH", "--market", "mturk", "--endpoint", "https://example.org"], 1, "say --production"),
         (["publish", "BATCH", "--endpoint", "http://x"], 2, "are for --market mturk"),
-        (["make", "CAMPAIGN", "-o", "BATCH"], 1, "expected a new or empty folder for the batch"),
+        (["make", "CAMPAIGN", "-o", "BATCH"], 1, "expected a new or empty folder"),
         (["make", "CAMPAIGN", "-o", "new", "--kind", "comparison"], 1, "expected the outputs of at least 2 systems"),
         (["make", "CAMPAIGN", "-o", "new", "--kind", "ranking", "--output-of", "x"], 2, "expected SYSTEM=FILE"),
         (["price", "nowhere"], 1, "nowhere"),

@@ -1,5 +1,6 @@
 """What people preferred: the paper's tables come out of the database, and only what counts is counted."""
 
+import numpy as np
 import pytest
 from test_results import assignment, database
 
@@ -38,7 +39,8 @@ class Asked:
 
     def read(self, ours="ours", theirs="theirs", segments=("7",), names=("rypt", "bleu")):
         texts = tuple(dict.fromkeys(segments, text) for text in (ours, theirs))
-        return read_preferences(self.results, *names, texts)
+        (found,) = read_preferences(self.results, *names, texts) or [Preferences(*names, {})]
+        return found
 
 
 @pytest.fixture
@@ -61,7 +63,8 @@ def paper():
         first, second = ("B", "A") if turned else ("A", "B")
         for worker, choice in enumerate([first] * ours + [second] * theirs + ["EQUAL"] * neither):
             asked.answer(shown, choice, f"W{worker}")
-    return read_preferences(asked.results, "rypt", "bleu", texts)
+    (found,) = read_preferences(asked.results, "rypt", "bleu", texts)
+    return found
 
 
 def test_the_papers_table_1(paper):
@@ -134,8 +137,62 @@ def test_rankings_are_no_comparisons_of_picks(asked):
 
 
 def test_identical_picks_are_set_aside(asked):
-    found = read_preferences(asked.results, "rypt", "bleu", ({"1": "a  b", "2": "x"}, {"1": "a b", "2": "y", "3": "z"}))
+    asked.answer(item("2", ("x", "y")), "A")
+    texts = ({"1": "a  b", "2": "x"}, {"1": "a b", "2": "y", "3": "z"})
+    (found,) = read_preferences(asked.results, "rypt", "bleu", texts)
     assert found.identical == 1
+
+
+def test_those_who_saw_the_reference_are_apart_from_those_who_did_not(asked):
+    """The halves of the paper's Table 1; a worker who saw both pages answered two questions."""
+    asked.answer(item("7", reference="R"), "A", "A1")
+    asked.answer(item("7", reference="R"), "A", "A2")
+    asked.answer(item("7"), "B", "A1")
+    asked.answer(item("8", reference=" "), "EQUAL", "A3")
+    texts = tuple(dict.fromkeys(("7", "8"), text) for text in ("ours", "theirs"))
+    shown, hidden = read_preferences(asked.results, "rypt", "bleu", texts)
+    assert (shown.reference, shown.segments) == ("shown", {"7": (2, 0, 0)})
+    assert (hidden.reference, hidden.segments) == ("hidden", {"7": (0, 1, 0), "8": (0, 0, 1)})
+    assert shown.title == "rypt against bleu, reference shown"
+    assert hidden.as_dict()["reference"] == "hidden"
+
+
+def test_the_last_answer_of_a_worker_to_a_question_counts(asked):
+    asked.answer(item("7"), "A", "A1")
+    asked.answer(item("7", ("theirs", "ours"), ("bleu", "rypt")), "A", "A1")
+    asked.answer(item("7", ("ours", "theirs of old")), "A", "A1")  # another question
+    assert asked.read().segments == {"7": (0, 1, 0)}
+    assert asked.read().stale == 1
+
+
+def test_simulated_workers_are_counted(asked):
+    asked.answer(item("7"), "A", "ASIMULATED1")
+    asked.answer(item("7"), "A", "A1")
+    asked.answer(item("7", ("old", "theirs")), "A", "ASIMULATED2")
+    found = asked.read()
+    assert found.simulated == found.as_dict()["simulated"] == 1
+    assert found.simulated_note == "SIMULATED: 1 of 2 preferences were given by no person"
+    assert Preferences("a", "b", {"1": (1, 0, 0)}).simulated_note == ""
+
+
+def test_the_difference_is_that_of_the_shares_where_segments_have_few_and_many_judgments():
+    votes = {str(n): (4, 1, 0) if n % 2 else (0, 1, 0) for n in range(60)}
+    found = Preferences("a", "b", votes)
+    first, second, neither = found.judgments
+    net, low, high = found.interval()
+    assert net == pytest.approx((first - second) / (first + second + neither))
+    assert low < net < high
+    rng = np.random.default_rng(5)
+    rows = np.array(list(votes.values()))[rng.integers(0, 60, (9_000, 60))].sum(axis=1)
+    expected = np.quantile((rows[:, 0] - rows[:, 1]) / rows.sum(axis=1), [0.025, 0.975])
+    assert (low, high) == pytest.approx(tuple(expected), abs=0.02)
+
+
+def test_aggregates_that_no_segment_has_are_in_the_table_of_the_paper():
+    found = Preferences("a", "b", {"1": (3, 0, 0), "2": (0, 1, 0)})
+    assert found.all_aggregates == {3: 1, 2: 0, 1: 0, 0: 0, -1: 1, -2: 0, -3: 0}
+    many = Preferences("a", "b", {"1": (30, 0, 0)})
+    assert many.all_aggregates == many.aggregates == {30: 1}
 
 
 def test_without_judgments_there_is_nothing_to_say():

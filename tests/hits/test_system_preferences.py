@@ -18,7 +18,7 @@ NAMES = ("a", "b", "c")
 ROWS = st.lists(
     st.tuples(
         st.sampled_from(["s1", "s2", "s3"]), st.permutations(NAMES), st.sampled_from([1, 0, -1]),
-        st.sampled_from(["w1", "w2", "identical-1"]),
+        st.sampled_from(["w1", "ASIMULATED2", "identical-1"]),
     ),
     max_size=30,
 )  # fmt: skip
@@ -45,6 +45,7 @@ def test_votes_are_counted_by_segment(rows) -> None:
     found = preferences_between(comparisons, "a", "b")
     assert found.segments == {s: (votes["a"], votes["b"], votes["neither"]) for s, votes in expected.items()}
     assert found.identical == len(same - expected.keys())
+    assert found.simulated == sum(worker.startswith("AS") and {*pair} == {"a", "b"} for _, *pair, _, worker in records)
     other = preferences_between(comparisons, "b", "a")
     assert other.segments == {s: (votes["b"], votes["a"], votes["neither"]) for s, votes in expected.items()}
 
@@ -62,17 +63,18 @@ def test_tables(judged: Path) -> None:
     assert [line.split() for line in out[2:6]] == [
         ["x", "3", "60.0"], ["y", "1", "20.0"], ["neither", "1", "20.0"], ["total", "5", "100.0"],
     ]  # fmt: skip
-    assert [line.split() for line in out[9:12]] == [
-        ["x", "+3", "1", "50.0"],
-        ["y", "+1", "1", "50.0"],
-        ["total", "2", "100.0"],
-    ]
-    assert out[-1].startswith("x - y: +25.0 points [")
+    assert [line.split() for line in out[9:19]] == [
+        ["x", "+3", "1", "50.0"], ["x", "+2", "0", "0.0"], ["x", "+1", "0", "0.0"], ["±0", "0", "0.0"],
+        ["y", "+1", "1", "50.0"], ["y", "+2", "0", "0.0"], ["y", "+3", "0", "0.0"],
+        ["x", "+any", "1", "50.0"], ["y", "+any", "1", "50.0"], ["total", "2", "100.0"],
+    ]  # fmt: skip
+    assert out[20].startswith("x - y: +40.0 points [")  # 60 % - 20 %
     found = json.loads(CliRunner().invoke(rank, [*arguments, "--json"], catch_exceptions=False).stdout)
     assert found["judgments"] == {"x": 3, "y": 1, "neither": 1}
     assert found["aggregates"] == {"+3": 1, "-1": 1}
     latex = CliRunner().invoke(rank, [*arguments, "--latex"], catch_exceptions=False).stdout
     assert latex.count(r"\begin{tabular}") == 2
+    assert latex.splitlines()[-1].startswith("% ")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """The public MQM annotation of TED talks, through our own import: the same judgments and scores as others derived.
 
 An MQM file is written from the character offsets of the annotation, imported with ``rypt import mqm``, and compared
-with the judgments and scores that come with the data, which other code made.
+with the judgments and scores that come with the data, which other code made. From the file alone, `--texts` and the
+commands it names lead to a comparison of picks.
 """
 
 import gzip
 import importlib.util
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -14,12 +16,15 @@ from types import ModuleType
 import pytest
 from commands import run
 
+from rypt import aligners
 from rypt.aligners import align
 from rypt.alignment import parse_links
 from rypt.analysis_curve import percolation_curve
 from rypt.campaign import Campaign
+from rypt.tokenizer import tokens_of
 
 pytestmark = pytest.mark.real
+CANDIDATES = "candidates.jsonl.gz"
 Bench = Callable[[str], ModuleType]
 
 
@@ -76,6 +81,34 @@ def test_all_of_it_with_labels_that_do_not_percolate_by_construction(
         one, four = percolation_curve(disjoint, [1, 4], splits=3, judging=7, seed=3, ties="no", models=False)
     assert 100 * one.percolated.percolation == pytest.approx(30.7, abs=3)
     assert 100 * four.percolated.percolation == pytest.approx(78.5, abs=2)
+
+
+def test_our_tokens_are_like_those_of_the_data(bench: Bench, ted_data: Path) -> None:
+    """Theirs are Penn-style, made by another tokeniser."""
+    for name in ("sources.jsonl.gz", CANDIDATES):
+        texts = bench("fallback").read_jsonl(ted_data / name)
+        assert sum(tokens_of(text["raw"]) == text["tokens"].split(" ") for text in texts) / len(texts) > 0.99
+
+
+def test_the_file_alone_leads_to_a_comparison(
+    bench: Bench, small_ted_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The commands that --texts names, one after the other, on the first segments; links are those of the data."""
+    monkeypatch.chdir(tmp_path)
+    links = {c["tokens"]: parse_links(c["align"]) for c in bench("fallback").read_jsonl(small_ted_data / CANDIDATES)}
+    monkeypatch.setattr(aligners, "is_installed", lambda name: True)
+    monkeypatch.setattr(aligners, "align", lambda pairs, **options: [links[" ".join(pair[1])] for pair in pairs])
+    bench("fallback").write_mqm(small_ted_data, Path("mqm.tsv"))
+    code, out, err = run(capsys, "import", "mqm", "mqm.tsv", "--texts", "ted", "--reference", "ref")
+    assert (code, out) == (0, "ted: 60 segments, 840 outputs of 14 systems\n")
+    for line in err.removeprefix("next: ").splitlines():
+        command = shlex.split(line.replace("--language LANGUAGE", "--tool fallback"))[1:]
+        code, out, said = run(capsys, *command, *(["--splits", "5", "-q"] if command[0] == "compare" else ["-q"]))
+        assert code == 0, said
+        if command[0] == "import":
+            assert "from 840 of 840 ratings (4 raters, 14 systems)" in out
+    assert out.splitlines()[2].split()[:2] == ["rypt", "bleu"]
 
 
 @pytest.mark.skipif(

@@ -19,9 +19,9 @@ def worker(name: str, **more: object) -> dict[str, object]:
 
 def made_facts(*, simulated: bool = True, compared: bool = True) -> Facts:
     rows = [
-        Row(1, 900, 900, 110, 100, 800, 0, Decimal("3.30"), (), 0.51, 0.51, 0.55, 0.001, 0.12),
-        Row(2, 1500, 600, 95, 86, 760, 140, Decimal("2.87"), ("A<b>",), 0.54, 0.53, 0.58, 0.2, 0.31),
-        Row(3, 1500, 0),
+        Row(1, 900, 900, 110, 100, 800, 0, Decimal("3.30"), (), 0.51, 0.51, 0.55, 0.001, 0.12, 0.5),
+        Row(2, 1500, 600, 95, 86, 760, 140, Decimal("2.87"), ("A<b>",), 0.54, 0.53, 0.58, 0.2, 0.31, 0.56),
+        Row(3, 1500, 0, final=0.55),
     ]
     systems = [
         {"system": "RYPT-tuned", "score": 0.61, "rank": 1, "low": 1, "high": 2, "cluster": 1},
@@ -36,7 +36,8 @@ def made_facts(*, simulated: bool = True, compared: bool = True) -> Facts:
     }  # fmt: skip
     return Facts(
         simulated=simulated, folder="my <demo>", plan=Plan(people=not simulated), rows=rows,
-        stopped="no candidate is new", spent=Decimal("6.17"), bleu={"start_score": 42.4, "score": 57.2},
+        best=2, stopped="no candidate is new", labels=186, spent=Decimal("6.17"),
+        bleu={"start_score": 42.4, "score": 57.2},
         accepted={name: Accepted(0.7 + i / 100, 0.2) for i, name in enumerate(names)},
         ranking={"systems": systems, "clusters": 2, "signature": "expected-wins|n:60"} if compared else None,
         preferences=preferences if compared else None,

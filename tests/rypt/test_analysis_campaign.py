@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from four_systems import LINKS, TEXTS
 
-from rypt.analysis_campaign import UNCHECKED, analyze, check_hold_out, systems_of
+from rypt.analysis_campaign import UNCHECKED, analyze, systems_of
 from rypt.campaign import Campaign, create
 from rypt.records import Candidate, Judgment, Label, Span
 from rypt.text import RyptError
@@ -90,26 +90,37 @@ def test_too_few_to_hold_out(tmp_path, way, systems):
         analyze(make(tmp_path / "a", systems=systems), hold_out=way)
 
 
-@pytest.mark.parametrize("way", ["judgment", "label", "key", "candidate"])
-def test_single_judgments_are_not_held_out(way):
-    with pytest.raises(RyptError, match=f"holding out a single {way} is biased"):
-        check_hold_out(way)
-
-
-def test_other_words_are_refused():
-    with pytest.raises(RyptError, match="one of system, worker, found 'segment'"):
-        check_hold_out("segment")
+@pytest.mark.parametrize("way", ["judgment", "segment"])
+def test_other_ways_to_hold_out_are_refused(tmp_path, way):
+    with pytest.raises(RyptError, match="hold out a system or worker"):
+        analyze(make(tmp_path / "a"), hold_out=way)
 
 
 def test_simulated_judgments_and_unchecked_percolation_are_said(demo_campaign):
     found = analyze(Campaign.open(demo_campaign), splits=1, longest=4, models=False)
     assert UNCHECKED in found.notes
     assert any(note.startswith("SIMULATED: 2,274 of 2,274") for note in found.notes)
+    assert found.simulated in found.notes
 
 
 def test_lists_are_named_after_their_system():
-    lists = [("out/JHU.jsonl.gz", [Candidate("1", "a", "")]), ("x/JHU", [Candidate("1", "b", "")]), ("JHU2.txt", [])]
-    assert {name: len(found) for name, found in systems_of(lists, ["", "JHU", "J"]).items()} == {"JHU": 2}
+    """By the rule of `rypt.lists`, which comparing and importing follow, too."""
+    one = [Candidate("1", "a", "")]
+    lists = [("out/JHU.jsonl.gz", one), ("x/JHU", one), ("newstest.JHU.txt", one), ("JHU2.txt", one), ("a.J2.txt", one)]
+    found = systems_of(lists, ["", "JHU", "J", "J2"])
+    assert {name: len(own) for name, own in found.items()} == {"JHU": 3, "J2": 1}
+
+
+def test_the_list_of_a_system_with_a_longer_name_is_not_left_out(tmp_path):
+    campaign = make(tmp_path / "a")
+    (tmp_path / "a" / "s1.jsonl").rename(tmp_path / "a" / "s3.v2.jsonl")
+    text = (campaign.folder / "rypt.toml").read_text()
+    (campaign.folder / "rypt.toml").write_text(text.replace("s1.jsonl", "s3.v2.jsonl"))
+    with campaign.database(readonly=False) as db, db.writing():
+        db.db.conn.execute("UPDATE judgments SET origin = 's3.v2' WHERE origin = 's1'")
+    found = analyze(Campaign.open(campaign.folder), judged_only=["s3"], splits=1, longest=1)
+    assert found.held_out.groups == ["s2", "s3.v2", "s4"]
+    assert "|judged_only:s3|" in found.signature
 
 
 def test_json_has_no_nan(tmp_path):

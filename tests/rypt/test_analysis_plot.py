@@ -30,6 +30,11 @@ def test_redundancy_alone(tmp_path):
     assert "maxLen" not in text
 
 
+def test_a_note_stands_above(tmp_path):
+    plot_analysis(tmp_path / "a.svg", Redundancy(4, LISTS, LISTS[0]), CURVE, note="SIMULATED: all of it")
+    assert "<!-- SIMULATED: all of it -->" in (tmp_path / "a.svg").read_text()
+
+
 def test_curve_alone(tmp_path):
     plot_curve(tmp_path / "a.png", CURVE)
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")

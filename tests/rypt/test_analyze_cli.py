@@ -16,7 +16,7 @@ def test_tables_and_picture(capsys, demo_campaign, tmp_path):
     assert "agreement: 2,274 answers of workers about 758 keys; alpha 0.548" in out
     assert "SIMULATED" in out
     assert out.splitlines()[-1].startswith("analysis|max_len:4|hold_out:worker|judging:2of3|splits:2|seed:1|")
-    assert picture.exists()
+    assert "SIMULATED: 2,274 of 2,274" in picture.read_text()
 
 
 def test_json(capsys, demo_campaign):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rypt.error_spans import ErrorSpan
-from rypt.esa import read_esa
+from rypt.esa import of_languages, read_esa
 from rypt.text import InputError
 
 SOURCE, TARGET = "Ein Haus.", "A nice house."
@@ -47,7 +47,9 @@ ROW = ["engdeu01", "A", 3, "TGT", "eng", "deu", 51, "doc#A", "False", json.dumps
 
 def test_appraise_csv_with_its_batches(tmp_path: Path) -> None:
     bad = [*ROW[:3], "BAD", *ROW[4:7], "doc#A#bad", *ROW[8:]]
-    (rating,) = read_esa(appraise_csv(tmp_path, ROW, bad), batches(tmp_path))
+    tutorial = [*ROW[:7], "en-tutorial#A", *ROW[8:]]
+    (rating,) = read_esa(appraise_csv(tmp_path, tutorial, ROW, bad), batches(tmp_path))
+    assert (rating.line, rating.languages) == (2, "eng-deu")
     assert (rating.source, rating.target, rating.system, rating.rater) == (SOURCE, TARGET, "A", "engdeu01")
     assert (rating.errors, rating.score, rating.time) == (ERRORS, 51, 1717331440)
     contrastive = [ROW[0], "news_#_3", *ROW[1:], 1, 99]
@@ -71,6 +73,7 @@ def test_appraise_counts_a_line_break_as_one_character(tmp_path: Path) -> None:
         ([*ROW[:9], "[{]", *ROW[10:]], "scores.csv:1: expected a score, spans as JSON and times"),
         ([*ROW[:6], "high", *ROW[7:]], "scores.csv:1: expected a score, spans as JSON and times"),
         (["a", "b"], "scores.csv:1: expected a row of Appraise's export"),
+        (["a\nb", "c"], "scores.csv:2: expected a row of Appraise's export"),
     ],
 )
 def test_appraise_csv_that_cannot_be_read(tmp_path: Path, row: list[Any], message: str) -> None:
@@ -133,13 +136,47 @@ def test_wmt(tmp_path: Path) -> None:
     of_2024 = {
         "langs": "en-cs", "line_id": 7, "src": SOURCE, "tgt": TARGET, "esa_spans": SPANS, "esa_score": 66, "system": "A"
     }  # fmt: skip
-    of_2025 = {
-        "doc_id": "d", "src_text": SOURCE, "tgt_text": {"A": TARGET, "B": "A house."},
-        "scores": {"A": {"human": 66, "errors": SPANS}, "B": [{"human": 90, "errors": [], "annotator": "w"}]},
+    (rating,) = read_esa(write(tmp_path / "wmt.jsonl", of_2024))
+    assert (rating.segment, rating.rater, rating.system, rating.languages) == ("7", "esa", "A", "en-cs")
+    assert (rating.errors, rating.score) == (ERRORS, 66)
+
+
+def test_wmt_2025_has_one_or_two_rounds_and_control_tasks_have_lists(tmp_path: Path) -> None:
+    rounds = {
+        "doc_id": "cs-de_DE_#_news_#_d_#_0", "src_text": SOURCE, "tgt_text": {"A": TARGET, "B": "A house.", "C": "x"},
+        "scores": {
+            "A": {"human1": 66, "errors1": SPANS, "annotator1": "w1", "human2": 80, "errors2": [], "annotator2": "w2"},
+            "B": {"human1": 90, "errors1": [], "annotator1": "w3"},
+        },
     }  # fmt: skip
-    one, two, three = read_esa(write(tmp_path / "wmt.jsonl", of_2024, of_2025))
-    assert (one.segment, one.rater, one.system, one.errors, one.score) == ("7", "esa", "A", ERRORS, 66)
-    assert (two.system, two.errors, three.rater, three.score, three.errors) == ("A", ERRORS, "w", 90, ())
+    control = {
+        "doc_id": "test-en-news_#_4", "src_text": SOURCE, "tgt_text": {"A": TARGET}, "scores": {"A": [
+            {"human": 50, "errors": SPANS, "annotator": "w1"}, {"score": 51, "errors": [], "annotator": "w2"},
+        ]},
+    }  # fmt: skip
+    unrated = {"doc_id": "x", "src_text": SOURCE, "tgt_text": {"A": TARGET}, "scores": {}}
+    ratings = read_esa(write(tmp_path / "wmt.jsonl", rounds, control, unrated))
+    assert [(r.system, r.rater, r.score, r.errors, r.languages) for r in ratings] == [
+        ("A", "w1", 66, ERRORS, "cs-de_DE"), ("A", "w2", 80, (), "cs-de_DE"), ("B", "w3", 90, (), "cs-de_DE"),
+        ("A", "w1", 50, ERRORS, ""), ("A", "w2", 51, (), ""),
+    ]  # fmt: skip
+    kept = of_languages("x", ratings, "cs-de_DE")
+    assert len(kept) == 3
+    with pytest.raises(InputError, match="expected ratings of en-de, found cs-de_DE"):
+        of_languages("x", ratings, "en-de")
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_an_empty_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.jsonl").write_text(text)
+    with pytest.raises(InputError, match="expected ratings, found an empty file"):
+        read_esa(tmp_path / "x.jsonl")
+
+
+def test_a_document_over_several_lines(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(json.dumps({"campaign": [pearmut("w1", 0, [])]}, indent=1))
+    (rating,) = read_esa(tmp_path / "x.json")
+    assert rating.rater == "w1"
 
 
 @pytest.mark.parametrize(
@@ -149,6 +186,10 @@ def test_wmt(tmp_path: Path) -> None:
         ({"esa_spans": [{"end_i": 3}], "tgt": "abc", "src": "a", "system": "A"}, "no field 'start_i'"),
         ({"esa_spans": [{"start_i": -1, "end_i": 3}], "tgt": "abc", "src": "a", "system": "A"}, "characters from 0"),
         ({"user_id": "w", "item_i": 0, "annotation": []}, "do not hold the texts"),
+        ({"scores": {"A": {"mean": 3}}, "src_text": "a", "tgt_text": {"A": "b"}}, "A has no answer with human and err"),
+        ({"esa_spans": [], "tgt": None, "src": "a", "system": "A"}, "expected text as tgt, found None"),
+        ({"esa_spans": [{"start_i": 1e999, "end_i": 3}], "tgt": "abc", "src": "a", "system": "A"}, "infinity"),
+        ({"esa_spans": [], "esa_score": "nan", "tgt": "abc", "src": "a", "system": "A"}, "a finite number as score"),
     ],
 )
 def test_json_that_cannot_be_read(tmp_path: Path, record: dict[str, Any], message: str) -> None:

@@ -90,6 +90,12 @@ def test_the_first_line_may_be_missing(tmp_path: Path) -> None:
     assert (rating.segment, rating.system, rating.score, rating.line) == ("12", "A", 1, 1)
 
 
+def test_an_id_that_counts_in_the_document_has_the_document_before_it(tmp_path: Path) -> None:
+    header = "system\tdoc\tdoc_id\trater\tsource\ttarget\tcategory\tseverity"
+    lines = [f"A\t{doc}\t1\tr\tEin Haus.\tA house.\tNo-error\tNo-error" for doc in ("news", "ted", "")]
+    assert [rating.segment for rating in read_mqm(write(tmp_path, header, *lines))] == ["news:1", "ted:1", "1"]
+
+
 def test_quotation_marks_as_they_stand_or_as_csv_has_them(tmp_path: Path) -> None:
     (plain,) = read_mqm(write(tmp_path, OLD, row('"<v>No</v>."')))
     assert plain.target == '"No."'

@@ -114,7 +114,7 @@ def test_bad_lines_are_named(tmp_path, line, message):
 @pytest.mark.parametrize(
     ("alignments", "message"),
     [
-        ("0-0\n", "list:2: expected an alignment for each candidate, found 1"),
+        ("0-0\n", "align:1: expected an alignment for each candidate of .*list, found 1"),
         ("0-0\n0-0\n0-0\n", "align:3: expected 2 alignments"),
         ("0 ||| 0-0\n0 ||| 0-0\n", "list:2: the alignment on line 2 is for segment 0, not for segment 1"),
         ("0-0\n0-7\n", "align:2: segment 1: a link is out of range"),

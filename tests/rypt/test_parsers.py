@@ -147,6 +147,12 @@ def test_spacy(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
         list(parse_all([TOKENS], language="de", dependencies=True))
 
 
+def test_the_fallback_takes_no_language_and_no_model() -> None:
+    for options in ({"language": "de"}, {"model": "x"}):
+        with pytest.raises(RyptError, match="a language or a model is for a parser"):
+            list(parse_all([TOKENS], tool="fallback", **options))
+
+
 def test_a_parser_that_changes_tokens(install: Install) -> None:
     def pipeline(language: str, **options: Any) -> Callable[[Any], Any]:
         return lambda text: SimpleNamespace(sentences=[SimpleNamespace(constituency="(S (A x))")])

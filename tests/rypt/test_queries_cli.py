@@ -41,14 +41,21 @@ def test_a_budget_takes_the_first(capsys, demo_campaign, select):
     assert len(twice) == 6
 
 
-def test_a_large_budget_buys_all_and_a_small_one_nothing(capsys, demo_campaign):
+def test_a_large_budget_buys_all(capsys, demo_campaign):
     every, _ = asked(capsys, demo_campaign, "--max-len", 2)
     rich, err = asked(capsys, demo_campaign, "--max-len", 2, "--budget", "1e9")
     assert rich == every
     assert "all would be" not in err
-    poor, err = asked(capsys, demo_campaign, "--max-len", 2, "--budget", "0.001")
-    assert poor == []
-    assert "0 queries" in err
+
+
+def test_a_budget_below_the_price_of_a_label_is_refused(capsys, demo_campaign, tmp_path):
+    file = tmp_path / "ask.jsonl"
+    code, out, err = run(capsys, "queries", demo_campaign, "--budget", "0.027", "-o", file)
+    assert (code, out, file.exists()) == (1, "", False)
+    assert err == "rypt: a label costs $0.0280, more than the budget of $0.027\n"
+    assert run(capsys, "queries", demo_campaign, "--budget", "0.028", "--assignments", 2, "-o", file)[0] == 1
+    assert run(capsys, "queries", demo_campaign, "--budget", "0.028", "-o", file)[0] == 0
+    assert len(file.read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize("option", ["--budget", "--wage", "--seconds"])

@@ -1,12 +1,14 @@
 """Ratings find their segments and candidates, and everything that does not is counted."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rypt.campaign import Campaign, create
+from rypt.database import JudgmentDatabase
 from rypt.error_spans import ErrorSpan, Policy, Raters, Rating
 from rypt.rating_import import (
     AGAIN,
@@ -14,10 +16,12 @@ from rypt.rating_import import (
     NO_CANDIDATE,
     NO_PARSE,
     NO_SEGMENT,
+    NOT_SPELLED,
     TWO_SEGMENTS,
     import_ratings,
     write_scores,
 )
+from rypt.records import Judgment
 from rypt.text import InputError, RyptError
 
 SEGMENTS = [
@@ -70,6 +74,50 @@ def test_the_list_named_after_the_system_is_taken(campaign: Campaign) -> None:
     assert labels(campaign)["s1", "a house [GAP] .", "r1", "B"] == "NO"
 
 
+def test_of_two_systems_with_names_alike_each_has_its_own_list(tmp_path: Path) -> None:
+    (tmp_path / "source").write_text("Ein Haus\n")
+    (tmp_path / "trees").write_text("(S (D Ein) (N Haus))\n")
+    for name, links in (("A.2", "0-0"), ("A", "0-0 1-1")):
+        (tmp_path / f"{name}.txt").write_text("A house\n")
+        (tmp_path / f"{name}.links").write_text(f"{links}\n")
+    lists = [tmp_path / "A.2.txt", tmp_path / "A.txt"]
+    made = create(
+        tmp_path / "c", source=tmp_path / "source", trees=tmp_path / "trees", nbest=lists,
+        alignments=[path.with_suffix(".links") for path in lists],
+    )  # fmt: skip
+    ratings = [Rating("0", "Ein Haus", "A house", system, "r", (), 0.0) for system in ("A", "A.2")]
+    _, matched = import_ratings(made, "x.tsv", ratings, Policy())
+    assert {m.rating.system: m.candidate.alignment for m in matched} == {"A": "0-0 1-1", "A.2": "0-0"}
+
+
+def test_of_segments_with_one_source_the_one_with_the_target_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "source").write_text("Ja .\nJa .\n")
+    (tmp_path / "trees").write_text("(S (A Ja) (P .))\n" * 2)
+    (tmp_path / "A.txt").write_text("Yes .\nYeah .\n")
+    (tmp_path / "links").write_text("0-0 1-1\n" * 2)
+    made = create(
+        tmp_path / "c", source=tmp_path / "source", trees=tmp_path / "trees", nbest=[tmp_path / "A.txt"],
+        alignments=[tmp_path / "links"],
+    )  # fmt: skip
+    _, matched = import_ratings(made, "x.tsv", [Rating("news-17", "Ja.", "Yeah.", "A", "r", (), 0.0)], Policy())
+    assert [m.segment.id for m in matched] == ["1"]
+
+
+def test_marks_that_no_token_ends_at_are_counted_and_the_rest_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "source").write_text("x\ny\n")
+    (tmp_path / "trees").write_text("(X x)\n(Y y)\n")
+    (tmp_path / "A.txt").write_text("s s\nfine\n")
+    (tmp_path / "links").write_text("0-0\n0-0\n")
+    made = create(
+        tmp_path / "c", source=tmp_path / "source", trees=tmp_path / "trees", nbest=[tmp_path / "A.txt"],
+        alignments=[tmp_path / "links"],
+    )  # fmt: skip
+    marked = Rating("0", "x", "ß", "A", "r", (ErrorSpan("target", 0, 1, "Major"),), 5.0)
+    result, matched = import_ratings(made, "x.tsv", [marked, Rating("1", "y", "fine", "A", "r", (), 0.0)], Policy())
+    assert (result.matched, result.unmatched, result.added) == (1, {NOT_SPELLED: 1}, 1)
+    assert [m.segment.id for m in matched] == ["1"]
+
+
 def test_case_decides_between_candidates_that_differ_in_it_alone(campaign: Campaign) -> None:
     result, (matched,) = import_ratings(campaign, "x.tsv", [replace(RATING, target="a House'.")], Policy())
     assert matched.candidate.text == "a House ' ."
@@ -113,6 +161,24 @@ def test_another_policy_in_the_same_database_is_refused(campaign: Campaign) -> N
     assert labels(campaign) == before
     result, _ = import_ratings(campaign, "x.tsv", [replace(minor, rater="r2")], Policy("major"))
     assert result.added == 6
+
+
+def test_another_policy_is_refused_even_if_it_comes_at_the_same_time(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other import is done after ours has read its ratings, before ours writes."""
+    minor = replace(RATING, errors=(ErrorSpan("target", 2, 7, "Minor"),))
+    add = JudgmentDatabase.add
+
+    def add_after_another(self: JudgmentDatabase, judgments: Iterable[Judgment]) -> int:
+        monkeypatch.undo()
+        import_ratings(campaign, "x.tsv", [minor], Policy("major"))
+        return add(self, judgments)
+
+    monkeypatch.setattr(JudgmentDatabase, "add", add_after_another)
+    with pytest.raises(RyptError, match="imported with other options"):
+        import_ratings(campaign, "x.tsv", [minor], Policy())
+    assert set(labels(campaign).values()) == {"YES"}
 
 
 def test_unknown_severities_are_counted(campaign: Campaign) -> None:

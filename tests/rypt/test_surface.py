@@ -30,9 +30,12 @@ def test_places_give_the_tokens_back(tokens: list[str], spaces: list[int]) -> No
         ("Cafe\u0301 X", ["CAFÉ", "x"], ["Cafe\u0301", "X"]),
         ("5\u00a0% (x)", ["5\u00a0%", "-LRB-", "x", "-RRB-"], ["5\u00a0%", "(", "x", ")"]),
         ("Straße", ["STRASSE"], ["Straße"]),
+        ("AT&amp;T (''x'')", ["AT", "&amp;", "T", "(", "'", "'", "x", "''", ")"],
+         ["AT", "&amp;", "T", "(", "'", "'", "x", "''", ")"]),
+        ("x \u0301y", ["x", "\u0301Y"], ["x", "\u0301y"]),
         ("", [], []),
     ],
-)
+)  # fmt: skip
 def test_what_tokenisers_do(text: str, tokens: list[str], found: list[str]) -> None:
     places = token_places(text, tokens)
     assert places is not None

@@ -8,7 +8,16 @@ from contextlib import suppress
 
 import pytest
 
-from rypt.text import InputError, open_binary_input, open_binary_output, open_output, read_bytes, read_lines, tokenize
+from rypt.text import (
+    InputError,
+    new_folder,
+    open_binary_input,
+    open_binary_output,
+    open_output,
+    read_bytes,
+    read_lines,
+    tokenize,
+)
 
 
 def test_lines_end_at_lf_only_and_lose_their_ends(tmp_path):
@@ -177,3 +186,27 @@ def test_a_folder_is_no_output(tmp_path):
 
 def test_a_no_break_space_is_part_of_a_token():
     assert tokenize("a\u00a0b  c\td ") == ["a\u00a0b", "c", "d"]
+
+
+def test_a_new_folder_appears_whole_or_not_at_all(tmp_path):
+    with new_folder(tmp_path / "a" / "b") as building:
+        (building / "x").write_text("1")
+        assert not (tmp_path / "a" / "b").exists()
+    assert (tmp_path / "a" / "b" / "x").read_text() == "1"
+    (tmp_path / "plain").mkdir()
+    assert (tmp_path / "a" / "b").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    with suppress(KeyboardInterrupt), new_folder(tmp_path / "c") as building:
+        (building / "x").write_text("1")
+        raise KeyboardInterrupt
+    assert sorted(os.listdir(tmp_path)) == ["a", "plain"]
+
+
+def test_a_folder_that_another_process_made_meanwhile_stays(tmp_path):
+    making = new_folder(tmp_path / "new")
+    (making.__enter__() / "x").write_text("ours")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "x").write_text("theirs")
+    with pytest.raises(InputError, match="new: "):
+        making.__exit__(None, None, None)
+    assert (tmp_path / "new" / "x").read_text() == "theirs"
+    assert os.listdir(tmp_path) == ["new"]

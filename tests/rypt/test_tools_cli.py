@@ -8,6 +8,8 @@ from commands import run
 
 from rypt import aligners, parsers
 from rypt.alignment import parse_links
+from rypt.campaign import Campaign
+from rypt.text import RyptError
 
 SOURCE = ["das Haus ist klein .", "das Buch ist alt ( sehr alt ) .", "", "ein\u00a0Hund lacht ."]
 TARGET = ["the house is small .", "the book is old ( very old ) .", "", "a\u00a0dog laughs ."]
@@ -32,6 +34,7 @@ def test_from_plain_text_to_a_campaign(texts: Path, capsys: pytest.CaptureFixtur
     code, out, err = run(capsys, "align", "--source", "src", "--nbest", "out", "-o", "links")
     assert (code, out) == (0, "")
     assert "aligning 4 pairs of 4 candidates with eflomal" in err
+    assert "1 candidates have no links" in err
     lines = (texts / "links").read_text().splitlines()
     assert len(lines) == 4
     assert lines[2] == ""
@@ -58,6 +61,63 @@ def test_lists_of_all_dialects_are_aligned_together(texts: Path, capsys: pytest.
     assert counts == [2, 1, 1, 4]
     one, two = (texts / "moses.links").read_text().splitlines()
     assert one == two == (texts / "joshua.links").read_text().strip()
+
+
+def test_a_folder_of_lists(
+    texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """Links in a folder, a file named like each list; nothing of it stays when the aligner fails."""
+    monkeypatch.setattr(aligners, "is_installed", lambda name: True)
+    (texts / "lists").mkdir()
+    (texts / "lists" / "A.0.txt").write_text("the house\n")
+    (texts / "lists" / "b.jsonl").write_text('{"id": 1, "candidate": "the book"}\n')
+    command = ["align", "--source", "src", "--nbest", "lists", "-o", "links"]
+
+    def fails(*pairs: object, **options: object) -> None:
+        raise RyptError("the aligner failed")
+
+    monkeypatch.setattr(aligners, "align", fails)
+    assert run(capsys, *command)[0] == 1
+    assert not (texts / "links").exists()
+    monkeypatch.setattr(aligners, "align", lambda pairs, **options: [((0, i),) for i, _ in enumerate(pairs)])
+    assert run(capsys, *command)[0] == 0
+    assert {path.name: path.read_text() for path in (texts / "links").iterdir()} == {
+        "A.0.links": "0-0\n", "b.links": "0-1\n",
+    }  # fmt: skip
+    code, _, err = run(capsys, "align", "--source", "src", "--nbest", "lists")
+    assert (code, err) == (1, "rypt: lists: expected a folder for the links of these lists, found -\n")
+    assert run(capsys, "parse", "src", "--tool", "fallback", "-o", "trees")[0] == 0
+    made = run(capsys, "init", "c", "--source", "src", "--trees", "trees", "--nbest", "lists", "--alignments", "links")
+    assert made[0] == 0, made
+    assert Campaign.open("c").files.nbest == ["../lists/A.0.txt", "../lists/b.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--references", "rypt: none: expected 4 lines, one a segment, found 0\n"),
+        ("--alignments", "rypt: none: expected an alignment for each candidate of out, found 0\n"),
+    ],
+)
+def test_init_names_an_empty_file_without_a_line(
+    texts: Path, capsys: pytest.CaptureFixture[str], option: str, message: str
+) -> None:
+    (texts / "none").write_text("")
+    (texts / "links").write_text("\n" * 4)
+    assert run(capsys, "parse", "src", "--tool", "fallback", "-o", "trees")[0] == 0
+    command = ["init", "c", "--source", "src", "--trees", "trees", "--nbest", "out", option, "none"]
+    code, _, err = run(capsys, *command, *(["--alignments", "links"] if option == "--references" else []))
+    assert (code, err) == (1, message)
+    assert not (texts / "c").exists()
+
+
+def test_what_cannot_be_written_is_said_before_the_work(
+    texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aligners, "is_installed", lambda name: True)
+    monkeypatch.setattr(aligners, "align", lambda pairs, **options: pytest.fail("was aligned"))
+    code, _, err = run(capsys, "align", "--source", "src", "--nbest", "out", "-o", "none/links", "-q")
+    assert (code, err) == (1, "rypt: none/links: No such file or directory\n")
 
 
 @pytest.mark.parametrize(

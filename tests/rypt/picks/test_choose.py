@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from systems_world import make
 
 from rypt.campaign import Campaign
 from rypt.picks.choose import Chooser, choose
@@ -84,3 +85,15 @@ def test_terms_that_mean_nothing_here(chooser, tmp_path):
     bare.__dict__["references"] = []
     with pytest.raises(RyptError, match="the metric bleu needs references"):
         Chooser(bare).picks(parse_pick_metric("bleu"))
+
+
+def test_lists_that_are_judged_only_are_not_picked_from(tmp_path):
+    campaign = make(tmp_path / "c", systems=4, segments=10)
+    best = Chooser(campaign).picks(parse_pick_metric("bleu"))
+    lists = {str(name): {c.segment: c.text for c in own} for name, own in campaign.lists()}
+    chooser = Chooser(campaign, judged_only=["sys0", "sys2"])
+    found = chooser.picks(parse_pick_metric("bleu"))
+    assert all(pick.candidate.text in (lists["sys1.jsonl"][s], lists["sys3.jsonl"][s]) for s, pick in found.items())
+    assert any(pick.score < best[s].score for s, pick in found.items())
+    votes = chooser.scorer("half").observe(campaign.candidates)
+    np.testing.assert_array_equal(votes.codes, Chooser(campaign).scorer("half").observe(campaign.candidates).codes)

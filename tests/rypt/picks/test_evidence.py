@@ -9,7 +9,7 @@ from systems_world import make
 
 from rypt.campaign import Campaign
 from rypt.database import JudgmentDatabase
-from rypt.picks.evidence import read_evidence, read_scores, system_name
+from rypt.picks.evidence import place_scores, read_evidence, read_score_lines
 from rypt.picks.metrics import parse_pick_metric
 from rypt.text import InputError, RyptError
 
@@ -31,6 +31,10 @@ def read(folder, **options):
     return read_evidence(Campaign.open(folder), folder / "scores.jsonl", METRICS, **options)
 
 
+def read_scores(path, systems, segments, better=None):
+    return place_scores(path, read_score_lines(path, better), systems, segments)
+
+
 def write(path, *records):
     path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in records))
     return path
@@ -47,6 +51,7 @@ def test_higher_is_better_and_missing_is_nan(tmp_path):
     np.testing.assert_array_equal(scores.raters["r1"], [[-2, 2], [nan, nan]])
     np.testing.assert_array_equal(scores.raters["r2"], [[-4, nan], [nan, nan]])
     np.testing.assert_array_equal(scores.mean, [[-3, 2], [nan, nan]])
+    assert scores.elsewhere == 2
 
 
 def test_a_whole_file_may_say_what_is_better(tmp_path):
@@ -171,23 +176,35 @@ def test_leaving_out_candidates_is_refused_before_anything_is_read(tmp_path):
         read_evidence(Campaign.open(make(tmp_path / "c").folder), tmp_path / "nothing", METRICS, way="candidate")
 
 
-@pytest.mark.parametrize(
-    ("path", "origins", "name"),
-    [
-        ("a/JHU.jsonl.gz", [], "JHU"),
-        ("x.y.txt", ["z", ""], "x.y"),
-        ("plain", [], "plain"),
-        ("d.1/u.nbest", ["d"], "u"),
-        ("test.JHU.2.txt", ["JHU", "JHU.2", "JH"], "JHU.2"),
-        ("JHU-2.txt", ["JHU"], "JHU-2"),
-    ],
-)
-def test_names_of_systems(path, origins, name):
-    assert system_name(path, origins) == name
-
-
 def test_lists_are_named_after_the_origins_of_judgments(folder):
     (folder / "sys1.jsonl").rename(folder / "test.sys1.de.jsonl")
     text = (folder / "rypt.toml").read_text()
     (folder / "rypt.toml").write_text(text.replace('"sys1.jsonl"', '"test.sys1.de.jsonl"'))
     assert read(folder).data.systems[1] == "sys1"
+
+
+def test_lists_are_named_after_systems_that_were_only_scored(folder):
+    """Where raters are held out, judgments may have any origin: the file of scores says what the systems are called."""
+    (folder / "sys1.jsonl").rename(folder / "test.sys1.de.jsonl")
+    text = (folder / "rypt.toml").read_text()
+    (folder / "rypt.toml").write_text(text.replace('"sys1.jsonl"', '"test.sys1.de.jsonl"'))
+    with JudgmentDatabase(folder / "judgments.db") as db, db.writing():
+        db.db.conn.execute("UPDATE judgments SET origin = 'hit-' || origin")
+    evidence = read(folder, way="rater")
+    assert evidence.data.systems[1] == "sys1"
+    assert not np.isnan(evidence.scores.mean[1]).any()
+    assert evidence.notes == []
+
+
+def test_what_no_score_is_of_is_said(folder):
+    lines = (folder / "scores.jsonl").read_text().splitlines(keepends=True)
+    (folder / "scores.jsonl").write_text("".join(line.replace('"sys1"', '"SYS1"') for line in lines))
+    assert read(folder).notes == ["24 of 120 scores are of other systems or segments",
+                                  "without a score, so never picked: sys1"]  # fmt: skip
+
+
+def test_simulated_judgments_are_said(folder):
+    assert read(folder).simulated == ""
+    with JudgmentDatabase(folder / "judgments.db") as db, db.writing():
+        db.db.conn.execute("UPDATE judgments SET source = 'simulation' WHERE worker = 'r1'")
+    assert read(folder).simulated.startswith("SIMULATED: 420 of 840 judgments")

@@ -9,7 +9,7 @@ from systems_world import make
 from rypt.model import Percolation
 from rypt.picks.evidence import read_evidence
 from rypt.picks.grouped import GroupedVotes
-from rypt.picks.heldout import HeldOut, Split, chances, check_way, mean_scores, split_raters, split_systems
+from rypt.picks.heldout import HeldOut, Split, chances, mean_scores, split_raters, split_systems
 from rypt.picks.metrics import parse_pick_metric
 from rypt.records import Candidate, Votes
 from rypt.text import RyptError
@@ -92,15 +92,6 @@ def test_the_mean_is_of_those_who_scored():
     nan = np.nan
     found = mean_scores([np.array([[1, nan, nan]]), np.array([[3, 5, nan]])])
     np.testing.assert_array_equal(found, [[2, 5, nan]])
-
-
-@pytest.mark.parametrize(
-    ("way", "message"),
-    [("candidate", "biased"), ("judgment", "biased"), ("key", "biased"), ("talk", "system or rater, found 'talk'")],
-)
-def test_other_ways_to_hold_out_are_refused(way, message):
-    with pytest.raises(RyptError, match=message):
-        check_way(way)
 
 
 # picks

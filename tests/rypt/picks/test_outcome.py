@@ -1,5 +1,6 @@
 """Wins and losses by brute force, and the tests of significance against scipy's."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -138,8 +139,32 @@ def test_controls_need_labels(evidence):
 
 
 def test_no_scored_segment_is_said(evidence):
-    with pytest.raises(RyptError, match="no segment has human scores for the picks of both rypt and bleu"):
+    with pytest.raises(RyptError, match="no segment has human scores of two candidates to pick from"):
         outcomes(evidence, "rypt", "bleu", segments=np.zeros(30, bool))
+
+
+def test_where_one_candidate_has_a_score_there_is_nothing_to_pick(evidence):
+    """Such segments would count as equal, and hide a difference."""
+    (split,) = evidence.splits("system", 1, 1)
+    few = split.quality.copy()
+    few[list(split.scored)[1:], :20] = np.nan
+    found = compare_picks(evidence.data, parsed("rypt", "bleu"), [Split(split.judges, split.scored, few)])
+    mask = np.arange(30) >= 20
+    same = compare_picks(evidence.data, parsed("rypt", "bleu"), [split], segments=mask)
+    assert found == same
+    assert found.outcomes[0].segments == 10
+
+
+def test_the_best_and_a_random_pick_are_among_the_candidates_there_are(evidence):
+    (split,) = evidence.splits("system", 1, 1)
+    better = split.quality.copy()
+    gone = evidence.data.candidates.copy()
+    missing = split.scored[0]
+    better[missing], gone[missing] = 100.0, -1
+    data = replace(evidence.data, candidates=gone, _models={})
+    found = compare_picks(data, parsed("rypt", "bleu"), [Split(split.judges, split.scored, better)])
+    assert found.quality["best"] <= 0
+    assert found.quality["random"] <= 0
 
 
 def test_splits_without_any_score_do_not_spoil_the_mean(evidence):
