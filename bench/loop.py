@@ -167,6 +167,7 @@ def report(rows: list[dict], options: argparse.Namespace) -> None:
     per_iteration = []
     for number in range(options.iterations):
         told = [row["loop"]["iterations"][number] for row in rows if len(row["loop"]["iterations"]) > number]
+        told = [iteration for iteration in told if iteration["after"] is not None]  # the last one is only decoded
         if told:
             means = {
                 name: statistics.mean(float(t[name]) for t in told)

@@ -6,14 +6,14 @@ Nothing is changed, and whatever is not there yet (hits, batches, weights, a loo
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 
 from hits.batch_reader import BATCH_TOML, read_batch
-from hits.ledger import Ledger
+from hits.ledger import EXPIRED, Ledger
 from hits.next_step import BatchState, NextStep, Situation, next_step
 from hits.numbers import campaign_numbers, label_agreement, read_work, spent
 from hits.quality import worker_reports
@@ -23,16 +23,18 @@ from rypt.campaign import Campaign
 from rypt.database import JudgmentDatabase
 from rypt.frontier import frontier
 from rypt.kernel import NOVEL, SILENT
-from rypt.loop import JOURNAL, Loop, Terms, World
+from rypt.loop import Loop, Terms, World, known_budget
 from rypt.model import count_per_candidate
 from rypt.observations import Forest, JudgedPhrases, Observations
 from rypt.queries import queries
-from rypt.records import Candidate
+from rypt.records import Candidate, Query
 from rypt.scorer import coverage
 from rypt.text import RyptError
+from rypt.value import WORTHLESS, campaign_values
 
 Watch = Callable[[Iterable[Candidate]], Iterable[Candidate]]
 WHO = {"hit": "people", "import": "imported", "simulation": "simulated"}
+OF_BATCHES = "SELECT h.batch, count(*) FROM assignments AS a JOIN hits AS h ON h.id = a.hit GROUP BY h.batch"
 OF_SOURCES = "SELECT source, count(*) FROM judgments GROUP BY source"
 
 
@@ -106,7 +108,7 @@ def campaign_status(campaign: Campaign, now: int, watch: Watch = lambda candidat
     notes: list[str] = []
     texts = _texts(campaign)
     with campaign.database() as db:
-        labels = _labels(campaign, db, watch)
+        labels, questions = _labels(campaign, db, watch)
         results = Results(db)
         cost = _spent(results, notes)
         people = _people(db, results, current=cost is not None)
@@ -122,10 +124,12 @@ def campaign_status(campaign: Campaign, now: int, watch: Watch = lambda candidat
         decoder=texts.decoder is not None,
         decoded=max(_numbered(campaign.path("lists"), "nbest.gz"), default=0),
         weights=max(_numbered(campaign.path("weights"), "weights"), default=0),
+        new=_new_in_last_list(campaign) if texts.decoder else 0,
         tuned=_is_newer(campaign.path("rypt.weights"), campaign.path(campaign.files.database)),
         judgments=labels.judgments,
-        open=labels.open,
+        open=labels.open if going or not texts.decoder else _to_ask(campaign, questions),
         batches=batches,
+        loop=campaign.settings.loop,
         loop_going=going,
         loop_stopped=reason,
     )
@@ -152,30 +156,42 @@ def _numbered(folder: Path, suffix: str) -> list[int]:
     return [int(name) for name in names if name.isascii() and name.isdigit()]
 
 
+def _new_in_last_list(campaign: Campaign) -> int:
+    """How many candidates of the last list none before it has."""
+    *earlier, last = [[(c.segment, c.text, c.alignment) for c in found] for _, found in campaign.lists()] or [[]]
+    return len(set(last).difference(*earlier))
+
+
 def _is_newer(path: Path, other: Path) -> bool:
     """Whether a file is there and was written after another."""
     return path.exists() and other.exists() and path.stat().st_mtime >= other.stat().st_mtime
 
 
-def _labels(campaign: Campaign, db: JudgmentDatabase, watch: Watch) -> Labels:
+def _to_ask(campaign: Campaign, questions: list[Query]) -> int:
+    """How many questions a batch of the loop's kind would ask: with ``select`` "value" those that may change much."""
+    if campaign.settings.loop.select != "value" or not questions:
+        return len(questions)
+    return int((campaign_values(campaign, questions, votes=campaign.settings.market.assignments) > WORTHLESS).sum())
+
+
+def _labels(campaign: Campaign, db: JudgmentDatabase, watch: Watch) -> tuple[Labels, list[Query]]:
+    """What is labelled, and what could still be asked."""
     votes = db.votes()
     with db.errors():
         sources = {WHO.get(name, name): count for name, count in db.db.execute(OF_SOURCES).fetchall()}
     before = after = None
-    left = 0
+    left: list[Query] = []
     if campaign.candidates:
         forest = Forest(campaign.trees)
         observations = JudgedPhrases(forest, votes).observe(campaign.candidates, db.case)
         covered = coverage(observations, campaign.scoring.ties)
         before, after = covered.before, covered.after
         asking = _with_open_phrases(campaign, observations)
-        left = len(
-            queries(
-                campaign.trees, watch(asking), judged={(v.segment, v.span, v.phrase) for v in votes},
-                max_len=campaign.scoring.max_len, case=db.case,
-            )
+        left = queries(
+            campaign.trees, watch(asking), judged={(v.segment, v.span, v.phrase) for v in votes},
+            max_len=campaign.scoring.max_len, case=db.case,
         )  # fmt: skip
-    return Labels(db.count(), len(votes), sources, before, after, left)
+    return Labels(db.count(), len(votes), sources, before, after, len(left)), left
 
 
 def _with_open_phrases(campaign: Campaign, observations: Observations) -> list[Candidate]:
@@ -213,10 +229,7 @@ def _people(db: JudgmentDatabase, results: Results, *, current: bool) -> People:
 
 def _batches(campaign: Campaign, results: Results, now: int, notes: list[str]) -> list[BatchState]:
     """The batches in the campaign's folder; one that cannot be read is noted."""
-    answered = dict(results.rows("""
-        SELECT h.batch, count(*) FROM assignments AS a JOIN hits AS h ON h.id = a.hit
-        WHERE a.status <> 'Rejected' GROUP BY h.batch
-    """))  # fmt: skip
+    answered = dict(results.rows(OF_BATCHES))  # rejected ones, too: their places stay taken
     found = []
     for folder in sorted(campaign.path("batches").glob("*"), key=lambda path: (len(path.name), path.name)):
         if folder.name.startswith(".") or not (folder / BATCH_TOML).is_file():
@@ -234,6 +247,8 @@ def _batch(folder: Path, answered: dict[str, int], now: int) -> BatchState:
     ledgers = sorted(folder.glob("published*.jsonl"))
     published = {item for path in ledgers for item in Ledger(path).read()}
     ends = max((path.stat().st_mtime for path in ledgers), default=0) + settings.lifetime + settings.duration
+    if (expired := folder / EXPIRED).exists():
+        ends = min(ends, expired.stat().st_mtime + settings.duration)
     return BatchState(
         folder=str(folder),
         name=folder.name,
@@ -248,12 +263,9 @@ def _batch(folder: Path, answered: dict[str, int], now: int) -> BatchState:
 
 def _loop(campaign: Campaign, now: int) -> tuple[bool, str | None]:
     """Whether a loop is wanted and not at its end, and why it stopped."""
-    began = campaign.path(JOURNAL).exists()
-    if not campaign.settings.decoder.command or not (began or campaign.settings.loop.budget is not None):
+    budget = known_budget(campaign)
+    if not campaign.settings.decoder.command or budget is None:
         return False, None
     world = World(tell=lambda text: None, pause=lambda seconds: None, now=lambda: now)
-    loop = Loop(str(campaign.folder), Terms(campaign.settings.loop), world)
-    if campaign.settings.loop.budget is None:  # it was said on the command line
-        return True, None
-    reason = loop.stopped()
+    reason = Loop(str(campaign.folder), Terms(replace(campaign.settings.loop, budget=budget)), world).stopped()
     return reason is None, reason

@@ -15,6 +15,7 @@ from time import monotonic
 from rypt.text import InputError, RyptError
 
 FORCE_SECONDS = 0.25
+EXPIRED = "expired"  # a file of the batch folder: since when nobody may begin its hits any more
 
 
 class Ledger:

@@ -148,6 +148,7 @@ def unblock(worker: str, market: str, at: str, endpoint: str | None, production:
 def expire(batch: str, delete: bool, market: str, at: str, endpoint: str | None, production: bool, quiet: bool) -> None:
     """Let nobody begin a hit of this BATCH any more."""
     from hits.batch import read_batch
+    from hits.ledger import EXPIRED
     from hits.market import MarketError
     from hits.publish import published
 
@@ -162,6 +163,8 @@ def expire(batch: str, delete: bool, market: str, at: str, endpoint: str | None,
         except MarketError as error:  # removed before, or work that waits for a review: the others go on
             left += 1
             talk(str(error), quiet=quiet)
+    if not (Path(batch) / EXPIRED).exists():
+        (Path(batch) / EXPIRED).touch()
     click.echo(f"{len(there) - left} hits {'removed' if delete else 'expired'}" + (f", {left} not" if left else ""))
 
 

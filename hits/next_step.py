@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rypt.loop_market import market_url
-from rypt.settings import MarketSettings
+from rypt.loop_market import is_served
+from rypt.settings import LoopSettings, MarketSettings
 from rypt.steps import command_line
 
 
@@ -48,7 +48,8 @@ class Situation:
     """What the table looks at.
 
     ``decoded`` is the number of the last list the campaign decoded, ``weights`` that of the last weights, 0 for none;
-    ``tuned`` that weights were found since the last judgment; ``features`` that candidates can be tuned with.
+    ``new`` is how many candidates of the last list no earlier one has; ``tuned`` says that weights were found since the
+    last judgment; ``features`` that candidates can be tuned with. ``open`` is how many questions there are to ask.
     """
 
     folder: str
@@ -60,10 +61,12 @@ class Situation:
     decoder: bool
     decoded: int
     weights: int
+    new: int
     tuned: bool
     judgments: int
     open: int
     batches: list[BatchState]
+    loop: LoopSettings
     loop_going: bool = False
     loop_stopped: str | None = None
 
@@ -79,9 +82,17 @@ class Situation:
     @property
     def asks(self) -> bool:
         """Whether there is something new to ask: nothing was judged yet, or a list was decoded since the last batch."""
-        if not self.open or any(batch.name == str(self.iteration) for batch in self.batches):
-            return False
-        return not self.judgments or self.decoded > 0
+        return self.open > 0 and not self.asked and (not self.judgments or self.decoded > 0)
+
+    @property
+    def asked(self) -> bool:
+        """Whether there is a batch of the iteration already."""
+        return any(batch.name == str(self.iteration) for batch in self.batches)
+
+    @property
+    def converged(self) -> bool:
+        """Whether tuning again would change nothing: the last list brought nothing new, and no labels came since."""
+        return self.decoded > 0 and not self.new and not self.asked
 
     def market_arguments(self) -> list[str]:
         """The options that say which market."""
@@ -100,7 +111,9 @@ def _say(why: str, *arguments: str) -> NextStep:
 
 def _loop(s: Situation) -> NextStep | None:
     if s.loop_stopped:
-        return _say(f"the loop has stopped, {s.loop_stopped}", "score", s.folder, "--pick", "best")
+        best = str(Path(s.folder) / "best.weights")
+        why = f"the loop has stopped, {s.loop_stopped}: what it did, and its best weights"
+        return _say(why, "loop", s.folder, "-o", best)
     serve = ["--serve"] if s.market.endpoint is None else []
     return _say("the loop does all the steps, and goes on where it stopped", "loop", s.folder, *serve) \
         if s.loop_going else None  # fmt: skip
@@ -121,12 +134,18 @@ def _without_candidates(s: Situation) -> NextStep | None:
     return None if s.candidates else _say("there are no candidates: name a list or a decoder in rypt.toml")
 
 
+def _to_serve(s: Situation, batch: BatchState) -> NextStep | None:
+    if s.market.endpoint is not None or is_served(s.market_folder):
+        return None
+    return _say(f"batch {batch.name} needs its market, in another window", "hits", "serve", str(s.market_folder))
+
+
 def _to_publish(s: Situation) -> NextStep | None:
     batch = s.batch("made", "partly published")
     if batch is None:
         return None
-    if s.market.endpoint is None and not market_url(s.market_folder):
-        return _say(f"batch {batch.name} needs a market", "hits", "serve", str(s.market_folder))
+    if (serve := _to_serve(s, batch)) is not None:
+        return serve
     why = f"batch {batch.name} is made, {batch.published} of {batch.hits} hits are published"
     return _say(why, "hits", "publish", batch.folder, *s.market_arguments())
 
@@ -135,7 +154,11 @@ def _to_collect(s: Situation) -> NextStep | None:
     batch = s.batch("published")
     if batch is None:
         return None
+    if (serve := _to_serve(s, batch)) is not None:
+        return serve
     why = f"{batch.answered} of {batch.assignments} assignments of batch {batch.name} were collected"
+    if s.market.endpoint is None:
+        why += f"; workers come by the links of: {command_line(['hits', 'invite', 'NAME', *s.market_arguments()])}"
     return _say(why, "hits", "collect", batch.folder, "-C", s.folder, *s.market_arguments())
 
 
@@ -143,11 +166,12 @@ def _to_ask(s: Situation) -> NextStep | None:
     if not s.asks:
         return None
     target = str(Path(s.folder) / "batches" / str(s.iteration))
-    return _say(f"{s.open:,} phrases of the frontier have no label", "hits", "make", s.folder, "-o", target)
+    which = ["--select", s.loop.select, "--labels", str(s.loop.labels)] if s.decoder else []
+    return _say(f"{s.open:,} phrases of the frontier have no label", "hits", "make", s.folder, "-o", target, *which)
 
 
 def _to_tune(s: Situation) -> NextStep | None:
-    if not s.judgments or not s.features or s.tuned:
+    if not s.judgments or not s.features or s.tuned or s.converged:
         return None
     number, folder = s.weights + 1, Path(s.folder)
     target = folder / "weights" / f"{number}.weights" if s.decoded else folder / "rypt.weights"
@@ -166,7 +190,8 @@ TABLE: tuple[Row, ...] = (
 def next_step(situation: Situation) -> NextStep:
     """What to do now.
 
-    >>> next_step(Situation("c", MarketSettings(), Path("c/market"), 9, 0, False, True, 0, 0, False, 0, 0, []))
+    >>> next_step(Situation("c", MarketSettings(), Path("c/market"), 9, 0, False, True, 0, 0, 0, False, 0, 0, [],
+    ...                     LoopSettings()))
     NextStep(command='rypt decode c', why='there are no candidates yet')
     """
     return next(step for row in TABLE if (step := row(situation)) is not None)

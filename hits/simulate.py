@@ -18,6 +18,7 @@ from hits.serve_settings import STORE_NAME, invitation_url, read_settings
 from hits.simulate_truth import Truth
 from hits.simulate_worker import AwayError, Character, Tally, Visitor, answer
 from hits.simulated import SIMULATED_NAME
+from rypt.loop_market import is_served
 from rypt.text import RyptError
 
 SPAM_KINDS = ("yes", "random")
@@ -134,6 +135,12 @@ def simulate(
     )  # fmt: skip
 
 
+def wait_until_served(market: str | Path, stop: threading.Event) -> None:
+    """Wait for the market of a folder to be served, which another command does, unless told to stop."""
+    while not is_served(Path(market)) and not stop.wait(POLL_LONGEST):
+        pass
+
+
 def _work(people: list[Person], truth: Truth, crew: Crew, stop: threading.Event, told: Callable[[Tally], None]) -> bool:
     """Do hits until there are none; whether any was done."""
     worked = False
@@ -188,9 +195,14 @@ def _comes_back(people: list[Person], stop: threading.Event) -> bool:
     return False
 
 
+def is_link(market: str | Path) -> bool:
+    """Whether a market is said by its shared link, rather than by its folder."""
+    return re.match(r"https?://", str(market)) is not None
+
+
 def _come_in(market: str | Path, crew: Crew) -> list[Person]:
     """Everybody opens a link: an invitation of the folder's market, or the shared one."""
-    if re.match(r"https?://", str(market)):
+    if is_link(market):
         return [Person(who, "", Visitor(_shared(str(market), who.name))) for who in crew.characters()]
     from hits.store import Store
 

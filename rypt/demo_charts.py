@@ -60,17 +60,13 @@ def line_chart(title: str, names: Sequence[str], lines: Sequence[Line]) -> str:
 
 
 def _last_values(lines: Sequence[Line], x: Callable[[int], float], y: Callable[[float], float]) -> list[str]:
-    """The last value of each line beside it, moved so far apart that all can be read."""
-    ends = []
-    for line in lines:
-        known = [(i, value) for i, value in enumerate(line.values) if value is not None]
-        if known:
-            i, value = known[-1]
-            ends.append([y(value) + 4, x(i) + 8, value])
-    ends.sort()
+    """The last value of each line, right of all lines, moved so far apart that all can be read."""
+    known = [[value for value in line.values if value is not None] for line in lines]
+    ends = sorted([y(values[-1]) + 4, values[-1]] for values in known if values)
     for above, below in pairwise(ends):
         below[0] = max(below[0], above[0] + 13)
-    return [_text(px, py, f"{value:.0%}", "start") for py, px, value in ends]
+    right = x(max((len(line.values) for line in lines), default=1) - 1) + 8
+    return [_text(right, height, f"{value:.0%}", "start") for height, value in ends]
 
 
 def bar_chart(title: str, names: Sequence[str], bars: Sequence[Line], notes: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ FOLDER = "rypt-demo"
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False), default=FOLDER)
-@click.option("--serve", is_flag=True, help="You judge, in the browser, instead of simulated workers: about 30 pages.")
+@click.option("--serve", is_flag=True, help="You judge, in the browser, instead of simulated workers: about 20 pages.")
 @click.option("--port", type=click.IntRange(1, 65535), help="With --serve: of the market [a free one].")
 @click.option("--labels", type=click.IntRange(min=1), help="New questions of an iteration [200; with --serve 20].")
 @click.option(

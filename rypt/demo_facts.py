@@ -28,18 +28,21 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All numbers of a demo; ``simulated`` says whether any person judged.
+    """All numbers of a demo; ``simulated`` says that workers were no people.
 
-    ``rows`` are the loop's iterations. ``workers`` labelled phrases, ``judges`` compared outputs: what ``rypt hits
-    workers`` says of them. ``ranking`` and ``preferences`` are what ``rypt rank`` says (None where outputs are all the
-    same), ``bleu`` what ``rypt tune`` says.
+    ``rows`` are the loop's iterations, ``best`` the one whose weights are
+    the result, ``labels`` those that count in the end. ``workers`` labelled phrases, ``judges``
+    compared outputs: what ``rypt hits workers`` says of them. ``ranking`` and ``preferences`` are what ``rypt rank``
+    says (None where outputs are all the same), ``bleu`` what ``rypt tune`` says.
     """
 
     simulated: bool
     folder: str
     plan: Plan
     rows: Sequence[Row]
+    best: int
     stopped: str
+    labels: int
     spent: Decimal
     bleu: Mapping[str, Any]
     accepted: Mapping[str, Accepted]
@@ -51,11 +54,6 @@ class Facts:
     sizes: Mapping[str, int]
 
     @property
-    def labels(self) -> int:
-        """The labels that came."""
-        return sum(row.labels or 0 for row in self.rows)
-
-    @property
     def excluded(self) -> list[str]:
         """The workers whose labels do not count."""
         return [row["worker"] for row in self.workers if row["excluded"]]
@@ -64,7 +62,7 @@ class Facts:
         """For JSON; money as text."""
         return {
             "simulated": self.simulated, "folder": self.folder, "plan": asdict(self.plan), "stopped": self.stopped,
-            "labels": self.labels, "spent": str(self.spent), "excluded": self.excluded,
+            "labels": self.labels, "spent": str(self.spent), "best": self.best, "excluded": self.excluded,
             "iterations": [row.as_dict() for row in self.rows],
             "accepted": {name: asdict(found) for name, found in self.accepted.items()},
             "preferences": self.preferences, "ranking": self.ranking,

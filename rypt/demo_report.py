@@ -9,9 +9,11 @@ from importlib.resources import files
 from rypt.demo_charts import Line, bar_chart, line_chart, rank_chart, share_bars, stacked_bar, vote_chart
 from rypt.demo_facts import Facts
 from rypt.drawing import escape
+from rypt.loop_report import Row
 from rypt.text import PathLike, open_output
 
 KINDS = {"baseline": "c0", "BLEU-tuned": "c1", "RYPT-tuned": "c2", "neither": "c3"}
+MOST_NAMES = 4  # iterations that have room for more than their number
 SIMULATED = '<strong class="sim">SIMULATED</strong>'
 
 
@@ -53,7 +55,7 @@ def as_page(facts: Facts, style: str) -> str:
 
 
 def _command(facts: Facts) -> str:
-    return f"rypt demo {shlex.quote(facts.folder)}{'' if facts.simulated else ' --serve'} --seed {facts.plan.seed}"
+    return f"rypt demo {shlex.quote(facts.folder)}{' --serve' if facts.plan.people else ''} --seed {facts.plan.seed}"
 
 
 def _place(facts: Facts, name: str) -> str:
@@ -62,6 +64,12 @@ def _place(facts: Facts, name: str) -> str:
 
 
 def _who(facts: Facts) -> str:
+    if facts.simulated and facts.plan.people:
+        return (
+            f'<p class="notice">{SIMULATED}: simulated workers came to the market of this demo, so these are not the '
+            "judgments of people. The texts, and what is truly acceptable, come from a grammar that was written for "
+            "this project.</p>"
+        )
     if facts.simulated:
         careless = round(facts.plan.spam * facts.plan.workers)
         return (
@@ -128,25 +136,27 @@ def _story(facts: Facts) -> str:
 def _loop(facts: Facts) -> str:
     rows = facts.rows
     lines = [
-        Line("RYPT of the decoder’s choice", "c2", [row.decoded for row in rows]),
+        Line("RYPT of the decoder’s choice, by all labels", "c2", [row.final for row in rows]),
         Line("RYPT of all lists, after tuning", "c4", [row.after for row in rows]),
         Line("constituents with a label", "c3", [row.coverage for row in rows]),
     ]
-    names = [f"iteration {row.iteration}" for row in rows]
+    names = _iterations(rows)
     text = (
         "Each iteration decodes with the current weights, asks workers about phrases that are new and may change which "
         "candidate is best, waits for their answers, and tunes to all labels so far. A constituent without a label "
-        f"counts as half right. Stopped: {escape(facts.stopped)}."
+        f"counts as half right. Stopped: {escape(facts.stopped)}. In the end all that was decoded is scored by all "
+        f"labels: the weights of iteration {facts.best} are the result, the last that no other is clearly better than."
     )
     told = [
-        (row.iteration, row.candidates, row.new, _score(row.decoded), _score(row.before), _score(row.after),
-         "–" if row.p is None else f"{row.p:.3f}", "–" if row.coverage is None else f"{row.coverage:.1%}")
+        (row.iteration, row.candidates, row.new, _score(row.decoded), _score(row.after),
+         "–" if row.p is None else f"{row.p:.3f}", "–" if row.coverage is None else f"{row.coverage:.1%}",
+         _score(row.final))
         for row in rows
     ]  # fmt: skip
-    head = ("iteration", "candidates", "new", "decoded", "before tuning", "after", "p", "coverage")
+    head = ("iteration", "candidates", "new", "decoded", "after tuning", "p", "coverage", "by all labels")
     chart = _figure(
         line_chart("RYPT and coverage over the iterations", names, lines),
-        f"RYPT by the labels there are, iteration by iteration.{_mark(facts)}", lines,
+        f"RYPT and coverage, iteration by iteration.{_mark(facts)}", lines,
     )  # fmt: skip
     campaign, market = _place(facts, "campaign"), _place(facts, "campaign/market")
     commands = [
@@ -157,26 +167,31 @@ def _loop(facts: Facts) -> str:
     return _section("loop", "The loop" + _mark(facts), text, chart + _table(head, told), commands)
 
 
+def _iterations(rows: Sequence[Row]) -> list[str]:
+    """Their names below a chart, short where there are many."""
+    return [f"iteration {row.iteration}" if len(rows) <= MOST_NAMES else str(row.iteration) for row in rows]
+
+
 def _score(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
 def _money(facts: Facts) -> str:
-    rows = facts.rows
+    rows = [row for row in facts.rows if row.asked is not None]
     bars = [
         Line("labels bought", "c1", [row.labels for row in rows]),
         Line("questions with a label already", "c2", [row.reused for row in rows]),
     ]
     reused, questions = sum(row.reused or 0 for row in rows[1:]), sum(row.questions or 0 for row in rows[1:])
-    share = f"{reused} of {questions} questions of later iterations" if questions else "no question"
+    share = f": {reused} of {questions} questions there had their answer before they were asked" if questions else ""
     text = (
         "A label belongs to a phrase, not to a candidate, so it serves every candidate with that phrase, also those of "
-        f"later iterations: {share} had their answer before they were asked. {facts.labels} labels cost "
-        f"${facts.spent:.2f} at $12.00 an hour; the budget was ${facts.plan.budget}."
+        f"later iterations{share}. {facts.labels} labels that count came for ${facts.spent:.2f} at $12.00 an hour; the "
+        f"budget was ${facts.plan.budget}."
     )
     chart = _figure(
         bar_chart(
-            "Labels bought and labels reused in each iteration", [f"iteration {row.iteration}" for row in rows], bars,
+            "Labels bought and labels reused in each iteration", _iterations(rows), bars,
             [f"${row.cost:.2f}" for row in rows],
         ),
         f"What was bought, what was there already, and what it cost.{_mark(facts)}", bars,
@@ -197,7 +212,7 @@ def _workers(facts: Facts) -> str:
     out = facts.excluded
     text = (
         "Questions whose answer is known are mixed in, and answers are compared with those of others. "
-        + (f"{len(out)} of {len(rows)} workers did not pass, and what they said does not count: their questions were "
+        + (f"{len(out)} of {len(rows)} workers did not pass, and what they said does not count: their questions may be "
            "asked again." if out else "Nobody was excluded.")
     )  # fmt: skip
     head = ("worker", "answers", "YES", "controls passed", "verdict", "counts")

@@ -22,8 +22,9 @@ from rypt.children import Child, child, end
 from rypt.demo_facts import Accepted, Facts, Shown
 from rypt.demo_texts import DECODER, START, TUNE, UNSEEN, Plan, begin, write_texts
 from rypt.loop import Loop, Terms, World
+from rypt.loop_best import best_iteration
 from rypt.loop_market import market_url
-from rypt.loop_report import rows
+from rypt.loop_report import rows, simulated_labels
 from rypt.steps import command_line, read_result, run_step
 from rypt.text import RyptError, open_output, read_lines
 
@@ -46,7 +47,8 @@ class Story:
         self.campaign, self.unseen = folder / "campaign", folder / "unseen"
         self.market = self.campaign / "market"
         self._served: Child | None = None
-        self._stage = 0
+        self._link = ""  # for the person who judges
+        self._stage = self._invited = 0  # where it is, and where the person was last told to judge
 
     def run(self) -> Facts:
         """Do all that is not done yet."""
@@ -136,7 +138,7 @@ class Story:
 
     @contextmanager
     def _market(self) -> Iterator[None]:
-        """Serve the market, with a link for the person who judges."""
+        """Serve the market, with a link for the person who judges, told when there is something to judge."""
         self._begin("serving a market" + ("" if self.plan.people else ", with SIMULATED workers who come over HTTP"))
         port = market_url(self.market).rstrip("/").rpartition(":")[2] if self.plan.people else ""
         arguments = ["hits", "serve", str(self.market), "--port", str(self.port or port or 0), "--json"]
@@ -146,7 +148,7 @@ class Story:
             self.tell(f"  $ {command_line(arguments)}\n  the market is at {url}")
             if self.plan.people:
                 (you,) = self._json(["hits", "invite", "you", "--at", str(self.market)])
-                self.tell(f"\n  Judge here: {you['link']}\n  This waits for your answers, and goes on by itself.\n")
+                self._link = you["link"]
             yield
             self._served = None
 
@@ -171,7 +173,9 @@ class Story:
 
     def _new_loop(self) -> Loop:
         own = Campaign.open(self.campaign).settings.loop
-        terms = Terms(replace(own, max_iterations=self.plan.iterations, patience=self.plan.iterations), poll=1.0)
+        own = replace(own, max_iterations=self.plan.iterations, patience=self.plan.iterations)
+        own = replace(own, exclude_bad=not self.plan.people)  # whoever looks around quickly is still listened to
+        terms = Terms(own, poll=1.0)
         world = World(lambda text: self.tell(f"  {text}"), self._pause, lambda: int(time.time()))
         return Loop(str(self.campaign), terms, world)
 
@@ -183,10 +187,13 @@ class Story:
         """
         if self._served is not None:
             self._served.check()
-        if self.plan.people:
-            time.sleep(min(seconds, PAUSE))
-        else:
+        if not self.plan.people:
             self._simulate(TUNE)
+            return
+        if self._invited != self._stage:
+            self._invited = self._stage
+            self.tell(f"\n  Judge here: {self._link}\n  This waits for your answers, and goes on by itself.\n")
+        time.sleep(min(seconds, PAUSE))
 
     def _loop(self) -> Loop:
         self._begin("the loop: decode, ask, tune to RYPT, again; and tuning to BLEU beside it")
@@ -219,7 +226,8 @@ class Story:
 
     def _weights(self, system: str) -> Path:
         if system == RYPT:
-            weights = self._new_loop().last_weights()
+            loop = self._new_loop()
+            weights = loop.best_weights(loop.scores())
             assert weights is not None
             return weights
         return Path(self._text(START)) if system == BASELINE else self.folder / "bleu.weights"
@@ -327,14 +335,26 @@ class Story:
         ranking = self._json(rank) if compared else None
         between = ["rank", "preferences", unseen, "--systems", f"{RYPT},{BLEU}"]
         preferences = self._json(between) if self._differ(RYPT, BLEU) else None
+        scores = loop.scores()
         return Facts(
-            simulated=not self.plan.people, folder=str(self.folder), plan=self.plan, rows=rows(loop.journal),
-            stopped=loop.stopped() or "", spent=loop.spent, bleu=json.loads((self.folder / "bleu.json").read_text()),
+            simulated=self._simulated(), folder=str(self.folder), plan=self.plan,
+            rows=rows(loop.journal, scores), best=best_iteration(scores), stopped=loop.stopped() or "",
+            labels=self._labels(), spent=loop.spent,
+            bleu=json.loads((self.folder / "bleu.json").read_text()),
             accepted=accepted,
             ranking=ranking, preferences=preferences, workers=self._verdicts(self.campaign),
             judges=self._verdicts(self.unseen), tree=self._explained(),
             sizes={name: len(list(read_lines(self._text(f"{name}.de")))) for name in (TUNE, UNSEEN)},
         )  # fmt: skip
+
+    def _labels(self) -> int:
+        """How many labels count."""
+        with Campaign.open(self.campaign).database() as db, db.errors():
+            return int(db.db.execute(f"SELECT count(*) FROM {db.counted}").fetchone()[0])
+
+    def _simulated(self) -> bool:
+        """Whether workers were simulated: here, or by somebody who sent such workers to the market."""
+        return not self.plan.people or simulated_labels(Campaign.open(self.campaign)) > 0
 
     def _explained(self) -> Shown:
         """A candidate whose tree has much to show: labels of both kinds, and a short segment."""

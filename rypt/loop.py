@@ -5,7 +5,8 @@ Each step of an iteration is a command of its own:
     decode → hits make → hits publish → hits collect → hits workers → score → tune → weights of the next iteration
 
 A finished step is written to ``loop.jsonl``. A step that was done but not written down changes nothing when it is done
-again, so a run that was killed anywhere goes on to the same end.
+again, so a run that was killed anywhere goes on to the same end. Whether there is a reason to stop is asked after each
+decoding, so the last weights are always decoded with, too, and can be compared with the earlier ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,18 +19,22 @@ from rypt.campaign import Campaign
 from rypt.journal import Entry, Journal
 from rypt.loop_batch import (
     affordable_batch,
-    is_published,
+    by_hand,
     lifetime,
     market_arguments,
     price_arguments,
+    published_hits,
     reuse,
 )
-from rypt.loop_market import is_served, market_url
+from rypt.loop_best import best_iteration, decoded_scores
+from rypt.loop_market import dashboard_url, is_served
+from rypt.report import ScoreReport
 from rypt.settings import LoopSettings
 from rypt.steps import command_line, read_result, run_step
 from rypt.text import RyptError
 
 JOURNAL = "loop.jsonl"
+BUDGET = "budget"  # what a campaign without one was told on the command line, kept in the journal
 STEPS = ("decode", "make", "publish", "collect", "workers", "score", "tune")
 ASKING = ("publish", "collect", "workers")  # done where a batch was made
 SIGNIFICANT = 0.05
@@ -50,7 +55,8 @@ class World:
 class Terms:
     """How one run goes: the settings of the campaign's loop, as this run changes them.
 
-    ``poll`` is the longest pause between two looks at the market. ``go_on`` waits for no answer that is missing.
+    ``poll`` is the longest pause between two looks at the market. ``go_on`` does not wait for what is missing of the
+    batch that is on the market when the run begins; batches published later are waited for.
     """
 
     loop: LoopSettings
@@ -62,7 +68,7 @@ class Terms:
     def budget(self) -> Decimal:
         """All that may be spent."""
         if self.loop.budget is None:
-            raise RyptError('expected a budget: budget = "25.00" in [loop] of rypt.toml, or --budget')
+            raise RyptError('expected a budget: budget = "25.00" in [loop] of rypt.toml, or --budget 25.00')
         return self.loop.budget
 
 
@@ -74,6 +80,8 @@ class Loop:
         self.terms = terms
         self.world = world
         self.journal = Journal(Campaign.open(folder).path(JOURNAL))
+        self._prices: dict[Path, Decimal] = {}  # of batches that were published by hand
+        self._hurried = 0  # the iteration whose missing answers are not waited for
 
     @property
     def campaign(self) -> Campaign:
@@ -82,8 +90,17 @@ class Loop:
 
     @property
     def spent(self) -> Decimal:
-        """What all published batches cost."""
-        return sum((Decimal(result["cost"]) for result in self.journal.results("publish").values()), Decimal(0))
+        """What all published batches cost, also those of the campaign's folder that were published by hand."""
+        published = self.journal.results("publish")
+        found = by_hand(self.campaign, {*published, self.iteration})
+        for batch in found:
+            if batch not in self._prices:
+                price = _quietly(self.world)(price_arguments(self.campaign.settings.market, batch))
+                self._prices[batch] = Decimal(price["total"])
+        return sum(
+            [Decimal(result["cost"]) for result in published.values()] + [self._prices[batch] for batch in found],
+            Decimal(0),
+        )
 
     @property
     def left(self) -> Decimal:
@@ -103,6 +120,8 @@ class Loop:
             "workers": self._workers, "score": self._score, "tune": self._tune,
         }  # fmt: skip
         with self.journal.opened():
+            self._remember_budget()
+            self._hurried = self.iteration if self.terms.go_on and self.pending() == "collect" else 0
             while (reason := self.stopped()) is None:
                 step = self.pending()
                 result = do[step](self.iteration)
@@ -112,24 +131,26 @@ class Loop:
 
     def stopped(self) -> str | None:
         """Why nothing is left to do, None where something is."""
-        number = self.iteration
-        decoded = self.journal.results("decode")
-        if number:
-            first = number == min(decoded)
-            return "no candidate is new" if decoded[number]["new"] == 0 and not first else None
-        tuned = self.journal.results("tune")
-        if not tuned:
+        number, tuned = self.iteration, self.journal.results("tune")
+        if not number or not tuned or self.journal.result(number, "make") is not None:
             return None
-        loop = self.terms.loop
-        made = self.journal.result(max(tuned), "make") or {}
+        loop, before = self.terms.loop, max(tuned)
+        made = self.journal.result(before, "make") or {}
+        if self.journal.results("decode")[number]["new"] == 0 and self._answered(before):
+            return "no candidate is new"
         if self.left <= 0 or Decimal(made.get("needs", "0")) > self.left:
             return "the budget is spent"
         if len(tuned) >= loop.max_iterations:
-            return f"{len(tuned)} iterations are done"
+            return f"{len(tuned)} iterations are done" if len(tuned) > 1 else "1 iteration is done"
         still = [result["p"] > SIGNIFICANT for result in list(tuned.values())[-loop.patience :]]
         if len(tuned) > loop.patience and all(still):
             return f"no significant gain in {loop.patience} iterations"
         return None
+
+    def _answered(self, number: int) -> bool:
+        """Whether an iteration had the money to ask, and all answers came and count: then only new candidates help."""
+        asked, came, who = (self.journal.result(number, step) or {} for step in ("make", "collect", "workers"))
+        return not (Decimal(asked.get("needs", "0")) or came.get("missing") or who.get("excluded"))
 
     def pending(self) -> str:
         """The next step."""
@@ -153,13 +174,22 @@ class Loop:
         """The weights that an iteration decodes with."""
         return self.campaign.path(f"weights/{number}.weights")
 
-    def last_weights(self) -> Path | None:
-        """What the run has come to: the weights of the last tuning, None before the first."""
-        tuned = self.journal.results("tune")
-        return self.weights(max(tuned) + 1) if tuned else None
+    def scores(self) -> dict[int, ScoreReport]:
+        """RYPT of what each iteration decoded, by the labels there are now."""
+        return decoded_scores(self.campaign, {n: self._list(n) for n in self.journal.results("decode")})
+
+    def best_weights(self, scores: Mapping[int, ScoreReport]) -> Path | None:
+        """What the run has come to: the weights whose list is best by these scores; None before anything is tuned."""
+        return self.weights(best_iteration(scores)) if self.journal.results("tune") and scores else None
 
     def _list(self, number: int) -> str:
         return f"lists/{number}.nbest.gz"
+
+    def _remember_budget(self) -> None:
+        """Keep a budget that only the command line says: who goes on need not say it again."""
+        said = str(self.terms.budget)
+        if self.campaign.settings.loop.budget is None and self.journal.results(BUDGET).get(0) != {"budget": said}:
+            self.journal.add(Entry(0, BUDGET, self.world.now(), {"budget": said}))
 
     def _do(self, arguments: Sequence[str]) -> Any:
         """Run a command, as it is told to the person who watches."""
@@ -194,11 +224,12 @@ class Loop:
     def _publish(self, number: int) -> dict[str, Any]:
         batch = self.batch(number)
         cost = Decimal(_quietly(self.world)(price_arguments(self.campaign.settings.market, batch))["total"])
-        if cost > self.left and not is_published(batch):
-            raise RyptError(f"{batch} costs ${cost}, and ${self.left} of the budget are left: nothing was published")
-        self._wait_for_market()
+        made, there = self.journal.result(number, "make") or {}, published_hits(batch)
+        if cost > self.left and there < made["hits"]:
+            done = f"{there} of {made['hits']} hits were" if there else "nothing was"
+            raise RyptError(f"{batch} costs ${cost}, and ${self.left} of the budget are left: {done} published")
         arguments = ["hits", "publish", str(batch), *market_arguments(self.campaign), "--yes", "--json", "-q"]
-        found = self._do(arguments)
+        found = self._at_market(arguments, self._do)
         self.world.tell(f"{batch}: ${cost} of ${self.left}")
         return {"hits": found["published"] + found["already"], "cost": str(cost)}  # what an earlier try published, too
 
@@ -210,7 +241,7 @@ class Loop:
         there = self._brought(batch, number, self._do)
         self._say_where(wanted - there)
         told = -1
-        while there < wanted and not self.terms.go_on and self.world.now() < ends:
+        while there < wanted and number != self._hurried and self._may_come(batch, ends, look=there == told):
             if there != told:
                 self.world.tell(f"{there} of {wanted} assignments are there; this looks again and again")
                 told = there
@@ -219,11 +250,20 @@ class Loop:
             there = self._brought(batch, number, _quietly(self.world))
         if there < wanted:
             self.world.tell(f"going on without {wanted - there} of {wanted} assignments")
-            self.world.run(["hits", "expire", str(batch), *market_arguments(self.campaign), "-q"])
+            self._at_market(["hits", "expire", str(batch), *market_arguments(self.campaign), "-q"], self.world.run)
             there = self._brought(batch, number, self._do)
+        return {"assignments": there, "missing": max(0, wanted - there)}
+
+    def _may_come(self, batch: Path, ends: int, *, look: bool) -> bool:
+        """Whether an answer can still come; with ``look`` the market is asked, for hits may have been expired."""
+        if self.world.now() >= ends or not look:
+            return self.world.now() < ends
+        market = self._at_market(self._status(batch), _quietly(self.world))["market"]
+        return bool(market["assignable"] or market["pending"])
+
+    def _status(self, batch: Path) -> list[str]:
         market = market_arguments(self.campaign)
-        status = self._do(["hits", "status", "-C", self.folder, "--batch", str(batch), *market, "--json", "-q"])
-        return {"assignments": there, "missing": max(0, wanted - there), "labels": status["labels"]}
+        return ["hits", "status", "-C", self.folder, "--batch", str(batch), *market, "--json", "-q"]
 
     def _brought(self, batch: Path, number: int, run: Callable[[Sequence[str]], Any]) -> int:
         """Collect, also what came late for earlier batches; how many assignments of this batch there are now."""
@@ -232,15 +272,18 @@ class Loop:
         found: Mapping[str, Any] = {}
         for each in [*(self.batch(n) for n in late), batch]:
             arguments = ["hits", "collect", str(each), "-C", self.folder, *market, "--json", "-q"]
-            while True:
-                self._wait_for_market()
-                try:
-                    found = run(arguments)
-                    break
-                except RyptError:
-                    if self._is_served():
-                        raise
+            found = self._at_market(arguments, run)
         return int(found["assignments"] + found["already"] + found["left_out"])
+
+    def _at_market(self, arguments: Sequence[str], run: Callable[[Sequence[str]], Any]) -> Any:
+        """Run a command that needs the market; when that goes away in the middle, wait for it and run it again."""
+        while True:
+            self._wait_for_market()
+            try:
+                return run(arguments)
+            except RyptError:
+                if self._is_served():
+                    raise
 
     def _published_at(self, number: int) -> int:
         return max(e.time for e in self.journal.entries if (e.iteration, e.step) == (number, "publish"))
@@ -266,12 +309,12 @@ class Loop:
             return
         folder = self.campaign.path(market.folder)
         invite = command_line(["hits", "invite", "NAME", "--at", str(folder)])
-        self.world.tell(f"waiting for workers; dashboard: {market_url(folder)}dashboard; invite workers: {invite}")
+        self.world.tell(f"waiting for workers; dashboard: {dashboard_url(folder)}; invite workers: {invite}")
 
     def _workers(self, number: int) -> dict[str, Any]:
         """Let workers with a bad verdict not count; one whom a person let count again is left alone."""
         show = ["hits", "workers", "-C", self.folder, *market_arguments(self.campaign), "--json", "-q"]
-        rows = self._do(show)
+        rows = self._at_market(show, self._do)
         before = {w for result in self.journal.results("workers").values() for w in result["excluded"]}
         ours = self._excluded(number)  # by this step, before it was killed
         bad = [row for row in rows if row["verdict"] == "bad" and row["worker"] not in before]
@@ -280,8 +323,9 @@ class Loop:
         for row in bad if self.terms.loop.exclude_bad else ():
             why = "; ".join(row["reasons"])
             self.world.tell(f"worker {row['worker']} is excluded: {why}")
-            self._do([*show, how, row["worker"], "--reason", f"{_by_loop(number)}{why}"])
-        return {"workers": len(rows), "excluded": self._excluded(number)}
+            self._at_market([*show, how, row["worker"], "--reason", f"{_by_loop(number)}{why}"], self._do)
+        counted = self._at_market(self._status(self.batch(number)), self._do)["labels"]
+        return {"workers": len(rows), "excluded": self._excluded(number), "labels": counted}
 
     def _excluded(self, number: int) -> dict[str, str]:
         """The workers whom an iteration excluded, and why."""
@@ -312,6 +356,14 @@ class Loop:
             "before": found["start_score"], "after": found["score"], "gain": gain["gain"], "p": gain["p"],
             "weights": found["weights"], "signature": found["signature"],
         }  # fmt: skip
+
+
+def known_budget(campaign: Campaign) -> Decimal | None:
+    """The budget that the settings say, or else the one that the loop was last told; None where it never was."""
+    if campaign.settings.loop.budget is not None:
+        return campaign.settings.loop.budget
+    said = Journal(campaign.path(JOURNAL)).results(BUDGET).get(0)
+    return None if said is None else Decimal(said["budget"])
 
 
 def _by_loop(number: int) -> str:

@@ -2,7 +2,7 @@
 
 import shutil
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -120,6 +120,18 @@ def _made(price: Mapping[str, Any]) -> dict[str, Any]:
 def is_published(batch: Path) -> bool:
     """Whether publishing has begun somewhere: then the batch must stay as it is."""
     return any(batch.glob("published*.jsonl"))
+
+
+def published_hits(batch: Path) -> int:
+    """How many of its hits are on a market: lines of its ledger, which has one for each."""
+    return max((ledger.read_bytes().count(b"\n") for ledger in batch.glob("published*.jsonl")), default=0)
+
+
+def by_hand(campaign: Campaign, known: Collection[int]) -> list[Path]:
+    """The published batches in the campaign's folder that are of none of these iterations."""
+    names = {str(number) for number in known}
+    found = [batch for batch in sorted(campaign.path("batches").glob("*")) if batch.name not in names]
+    return [batch for batch in found if not batch.name.startswith(".") and is_published(batch)]
 
 
 def discard(batch: Path) -> None:

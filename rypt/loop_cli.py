@@ -28,12 +28,14 @@ PLOTS = (".svg", ".png", ".pdf")
 @click.option("--max-iterations", type=click.IntRange(min=1), help="Iterations in all [10].")
 @click.option("--poll", type=click.FloatRange(min=1), default=60, show_default=True,
               help="The longest pause, in seconds, between two looks at the market.")  # fmt: skip
-@click.option("--go-on", is_flag=True, help="Do not wait for answers that are missing: expire their hits.")
+@click.option("--go-on", is_flag=True, help="Do not wait for what is missing of the batch on the market: expire its "
+              "hits. Later batches are waited for.")  # fmt: skip
 @click.option("--serve", is_flag=True, help="Serve the campaign's market, too, for as long as this runs.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Of the market served [the one it had, else 8000].")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="For tuning.")
 @click.option("--dry-run", is_flag=True, help="Say what the next step is and what it would cost, and do nothing.")
-@click.option("-o", "--output", type=click.Path(), help="Write the last weights here.")
+@click.option("-o", "--output", type=click.Path(), help="Write the result here: the last weights that no others are "
+              "clearly better than, by the labels there are at the end.")  # fmt: skip
 @click.option("--plot", type=click.Path(), help="Draw scores and spending over the iterations (.svg, .png, .pdf).")
 @click.option("--yes", is_flag=True, help="Do not ask before spending.")
 @JSON
@@ -50,7 +52,7 @@ def loop(
     command that is shown and can be run by hand. It may take days; killed anywhere, it goes on when run again.
     """
     from rypt.campaign import Campaign
-    from rypt.loop import Loop, Terms, World
+    from rypt.loop import Loop, Terms, World, known_budget
 
     for wanted in (output, plot):
         if wanted and wanted != "-" and not Path(wanted).resolve().parent.is_dir():
@@ -63,7 +65,7 @@ def loop(
         raise click.UsageError("expected a file for the weights, not standard output")
     opened = Campaign.open(campaign)
     own = opened.settings.loop
-    own = replace(own, budget=own.budget if budget is None else budget)
+    own = replace(own, budget=known_budget(opened) if budget is None else budget)
     own = replace(own, max_iterations=max_iterations or own.max_iterations)
     if serve and opened.settings.market.endpoint is not None:
         raise click.UsageError("--serve is for a local market; this campaign has an endpoint")
@@ -72,7 +74,7 @@ def loop(
     if dry_run:
         click.echo(_next_step(found))
         return
-    if found.stopped() is None and not yes:
+    if found.stopped() is None and found.left > 0 and not yes:
         where = opened.settings.market.endpoint or f"the market in {opened.path(opened.settings.market.folder)}"
         click.confirm(f"Spend up to ${found.left:.2f} on {where}?", abort=True, err=True)
     with _served(found, serve=serve, port=port):
@@ -113,10 +115,11 @@ def _next_step(loop: "Loop") -> str:
 
 
 def _tell(loop: "Loop", stopped: str, output: str | None, plot: str | None, *, as_json: bool) -> None:
-    from rypt.loop_report import rows, signature, table
+    from rypt.loop_report import rows, signature, simulated_labels, table
 
-    found = rows(loop.journal)
-    weights = loop.last_weights()
+    scores = loop.scores()
+    found, weights = rows(loop.journal, scores), loop.best_weights(scores)
+    simulated = simulated_labels(loop.campaign)
     if output and weights is not None:
         from rypt.text import open_output, read_bytes
 
@@ -126,15 +129,17 @@ def _tell(loop: "Loop", stopped: str, output: str | None, plot: str | None, *, a
     if plot:
         from rypt.loop_plot import plot_loop
 
-        plot_loop(plot, found)
+        plot_loop(plot, found, simulated=simulated > 0)
     if as_json:
         facts = {
             "stopped": stopped, "budget": str(loop.terms.budget), "spent": str(loop.spent),
-            "weights": None if weights is None else str(weights), "signature": signature(loop.journal),
-            "iterations": [row.as_dict() for row in found],
+            "weights": None if weights is None else str(weights), "simulated": simulated,
+            "signature": signature(loop.journal), "iterations": [row.as_dict() for row in found],
         }  # fmt: skip
         click.echo(json.dumps(facts))
         return
     click.echo(table(found))
-    click.echo(f"stopped: {stopped}; ${loop.spent:.2f} of ${loop.terms.budget:.2f} spent; weights: {weights}")
+    click.echo(f"stopped: {stopped}; ${loop.spent:.2f} of ${loop.terms.budget:.2f} spent; best weights: {weights}")
+    if simulated:
+        click.echo(f"SIMULATED: {simulated} of the judgments are of simulated workers; no person gave them")
     click.echo(signature(loop.journal))

@@ -1,8 +1,6 @@
 """Whether a market of one's own is being served, and serving it for as long as a loop runs."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,12 +8,13 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
+from rypt.children import child
 from rypt.text import RyptError
 
 SETTINGS_NAME = "market.json"
 DEFAULT_PORT = 8000
-PROGRAM = "from rypt.cli import main; main()"
-SECONDS = 5.0  # to wait for an answer, and for the end of a process
+LOG_NAME = "serve.log"  # what the server says, in the market's folder
+SECONDS = 5.0  # to wait for an answer
 
 
 def market_url(folder: Path) -> str:
@@ -23,6 +22,15 @@ def market_url(folder: Path) -> str:
     try:
         settings = json.loads((folder / SETTINGS_NAME).read_text(encoding="utf-8"))
         return str(settings["url"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def dashboard_url(folder: Path) -> str:
+    """The requester's page of a market, with the token that opens it; empty where it was never served."""
+    try:
+        settings = json.loads((folder / SETTINGS_NAME).read_text(encoding="utf-8"))
+        return f"{settings['url']}dashboard?token={settings['dashboard_token']}"
     except (OSError, ValueError, KeyError, TypeError):
         return ""
 
@@ -45,7 +53,8 @@ def is_served(folder: Path) -> bool:
 def serving(folder: Path, port: int | None = None) -> Iterator[str]:
     """Serve a market in a process of its own until the block ends; one that is served already is left alone.
 
-    The port stays the one it had, for invitation links name it. Gives the market's address.
+    It ends with this process, however that ends. The port stays the one it had, for invitation links name it. Gives the
+    market's address.
     """
     if is_served(folder):
         yield market_url(folder)
@@ -55,21 +64,11 @@ def serving(folder: Path, port: int | None = None) -> Iterator[str]:
             port = urlsplit(market_url(folder)).port
         except ValueError:
             port = None
+    folder.mkdir(parents=True, exist_ok=True)
     arguments = ["hits", "serve", str(folder), "--port", str(DEFAULT_PORT if port is None else port), "--json"]
-    command = [sys.executable, "-P", "-c", PROGRAM, *arguments]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+    with child(arguments, folder / LOG_NAME) as server:
         try:
-            line = process.stdout.readline() if process.stdout else ""
-            if not line:
-                raise RyptError(f"the market in {folder} could not be served (see above; --port takes another port)")
-            yield str(json.loads(line)["url"])
-        finally:
-            _end(process)
-
-
-def _end(process: "subprocess.Popen[str]") -> None:
-    process.terminate()
-    try:
-        process.wait(SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
+            url = str(json.loads(server.line())["url"])
+        except RyptError as error:
+            raise RyptError(f"{error} (--port takes another port)") from None
+        yield url

@@ -9,8 +9,11 @@ from rypt.text import PathLike, RyptError
 FORMATS = (".svg", ".png", ".pdf")
 
 
-def plot_loop(path: PathLike, rows: Sequence[Row]) -> None:
-    """Draw RYPT of the decoder's choice and of all lists before and after tuning, coverage, and what was spent."""
+def plot_loop(path: PathLike, rows: Sequence[Row], *, simulated: bool = False) -> None:
+    """Draw RYPT of the decoder's choice and of all lists before and after tuning, coverage, and what was spent.
+
+    ``simulated`` says over the picture that workers were no people.
+    """
     import matplotlib
 
     matplotlib.use("agg")
@@ -21,6 +24,7 @@ def plot_loop(path: PathLike, rows: Sequence[Row]) -> None:
     figure, (scores, labels) = pyplot.subplots(2, 1, figsize=(9, 8), sharex=True, layout="constrained")
     for name, style, text in (
         ("decoded", "o-", "decoded"),
+        ("final", "d-", "decoded, by the labels at the end"),
         ("before", "s:", "all lists, before"),
         ("after", "^--", "all lists, tuned"),
         ("coverage", "x-.", "coverage after percolation"),
@@ -28,6 +32,8 @@ def plot_loop(path: PathLike, rows: Sequence[Row]) -> None:
         points = [(row.iteration, getattr(row, name)) for row in rows if getattr(row, name) is not None]
         scores.plot([x for x, _ in points], [y for _, y in points], style, label=text)
     scores.set_ylabel("RYPT, coverage")
+    if simulated:
+        figure.suptitle("SIMULATED workers: no person gave these labels")
     reused, bought = [row.reused or 0 for row in rows], [row.labels or 0 for row in rows]
     labels.bar([x - 0.2 for x in numbers], bought, 0.4, label="labels bought")
     labels.bar([x + 0.2 for x in numbers], reused, 0.4, label="questions with a label already")
@@ -43,7 +49,9 @@ def plot_loop(path: PathLike, rows: Sequence[Row]) -> None:
         panel.grid(alpha=0.3)
     scores.legend(fontsize="small", frameon=False)
     handles, names = (a + b for a, b in zip(*(p.get_legend_handles_labels() for p in (labels, money)), strict=True))
-    labels.legend(handles, names, fontsize="small", frameon=False)
+    labels.legend(  # below, where no bar is
+        handles, names, fontsize="small", frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3
+    )
     try:
         figure.savefig(path)
     except OSError as error:

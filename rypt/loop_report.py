@@ -5,22 +5,26 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
+from rypt.campaign import Campaign
 from rypt.journal import Journal
+from rypt.report import ScoreReport
 
 HEAD = (
     "iteration", "candidates", "new", "asked", "labels", "reused", "cost", "decoded", "before", "after", "p",
-    "coverage",
+    "coverage", "final",
 )  # fmt: skip
+SIMULATED = "SELECT count(*) FROM judgments WHERE source = 'simulation'"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One iteration; None for what was not done.
 
-    ``asked`` are the answers bought, ``labels`` those that came and are no controls, ``reused`` the questions of the
-    new list that had a label already, of ``questions``. ``decoded`` is RYPT of the decoder's choice, ``before`` and
-    ``after`` that of all lists so far under the weights decoded with and under the new ones. ``coverage`` is the share
-    of constituents with a label after percolation.
+    ``asked`` are the answers bought, ``labels`` those that came, count and are no controls, ``reused`` the questions of
+    the new list that had a label already, of ``questions``. ``decoded`` is RYPT of the decoder's choice, ``before`` and
+    ``after`` that of all lists so far under the weights decoded with and under the new ones, all by the labels of that
+    time; ``final`` is RYPT of the decoder's choice by the labels there are now. ``coverage`` is the share of
+    constituents with a label after percolation.
     """
 
     iteration: int
@@ -37,27 +41,35 @@ class Row:
     after: float | None = None
     p: float | None = None
     coverage: float | None = None
+    final: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; money as text."""
         return {**asdict(self), "cost": str(self.cost)}
 
 
-def rows(journal: Journal) -> list[Row]:
-    """The iterations of a journal."""
-    return [_row(journal, number, found) for number, found in journal.results("decode").items()]
+def rows(journal: Journal, scores: Mapping[int, ScoreReport] | None = None) -> list[Row]:
+    """The iterations of a journal; ``scores`` are those of what each decoded by the labels there are now."""
+    known = {number: report.score for number, report in (scores or {}).items()}
+    return [_row(journal, number, found, known.get(number)) for number, found in journal.results("decode").items()]
 
 
-def _row(journal: Journal, number: int, decoded: Mapping[str, Any]) -> Row:
-    steps = {step: journal.result(number, step) or {} for step in ("make", "publish", "collect", "workers", "score")}
+def _row(journal: Journal, number: int, decoded: Mapping[str, Any], final: float | None) -> Row:
+    steps = {step: journal.result(number, step) or {} for step in ("make", "publish", "workers", "score")}
     tuned = journal.result(number, "tune") or {}
     made, score = steps["make"], steps["score"]
     return Row(
         number, decoded["all_candidates"], decoded["new"], made.get("answers"),
-        steps["collect"].get("labels", 0 if made else None), made.get("questions"), made.get("reused"),
+        steps["workers"].get("labels", 0 if made else None), made.get("questions"), made.get("reused"),
         Decimal(steps["publish"].get("cost", "0")), tuple(steps["workers"].get("excluded", ())),
-        score.get("decoded"), tuned.get("before"), tuned.get("after"), tuned.get("p"), score.get("coverage"),
+        score.get("decoded"), tuned.get("before"), tuned.get("after"), tuned.get("p"), score.get("coverage"), final,
     )  # fmt: skip
+
+
+def simulated_labels(campaign: Campaign) -> int:
+    """How many judgments of a campaign are those of simulated workers."""
+    with campaign.database() as db, db.errors():
+        return int(db.db.execute(SIMULATED).fetchone()[0])
 
 
 def signature(journal: Journal) -> str:
@@ -76,6 +88,7 @@ def table(found: list[Row]) -> str:
             "-" if row.reused is None else f"{row.reused} of {row.questions}", f"${row.cost:.2f}",
             *(_score(value) for value in (row.decoded, row.before, row.after)),
             "-" if row.p is None else f"{row.p:.3f}", "-" if row.coverage is None else f"{row.coverage:.1%}",
+            _score(row.final),
         )
         for row in found
     ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from hits.batch_reader import read_batch
 from hits.campaign_status import campaign_status
 from hits.content import Assignment
-from hits.ledger import Ledger
+from hits.ledger import EXPIRED, Ledger
 from hits.records import Answer
 from hits.results import Results
 from hits.results_csv import batch_facts
@@ -104,8 +104,13 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     now = int((folder / "batches" / "1" / "published.local.jsonl").stat().st_mtime)
     found = campaign_status(Campaign.open(folder), now)
     assert found.batches[0].state == "published"
-    assert "0 of 4 assignments" in found.next.why
-    assert found.next.command == f"rypt hits collect {folder}/batches/1 -C {folder} --at {folder}/market"
+    assert found.next.command == f"rypt hits serve {folder}/market"  # nothing is there to collect from
+    (folder / "batches" / "1" / EXPIRED).touch()  # as `rypt hits expire` does
+    assert campaign_status(Campaign.open(folder), now).batches[0].state == "published"  # somebody may be at it
+    later = now + batch.settings.duration + 60
+    assert campaign_status(Campaign.open(folder), later).batches[0].state == "over"
+    (folder / "batches" / "1" / EXPIRED).unlink()
+    assert campaign_status(Campaign.open(folder), later).batches[0].state == "published"
     assert status(folder).batches[0].state == "over"  # NOW is years later
     answer(folder, batch, workers=("ada", "ASIMULATED1"))
     found = status(folder)
@@ -113,6 +118,9 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     assert found.labels.sources["people"] > 0
     assert found.spent.total == 2 * sum(batch.reward(item) for item in batch.items) == 2 * found.spent.simulated
     assert found.next.command.startswith(f"rypt tune {folder} ")
+    with Campaign.open(folder).database(readonly=False) as db, db.errors():
+        db.db.execute("UPDATE assignments SET status = 'Rejected' WHERE worker = 'ada'")
+    assert status(folder).batches[0].state == "answered"  # a rejected assignment keeps its place
 
 
 def answer(folder: Path, batch, workers) -> None:

@@ -3,14 +3,16 @@
 import json
 import shlex
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import click
 import pytest
 
 from hits.next_step import BatchState, Situation, next_step
 from rypt import cli
-from rypt.settings import MarketSettings
+from rypt.settings import LoopSettings, MarketSettings
 
 MADE = BatchState("c/batches/1", "1", "label", 10, 0, 20, 0)
 PUBLISHED = replace(MADE, published=10, answered=5)
@@ -18,10 +20,11 @@ ANSWERED = replace(PUBLISHED, answered=20)
 FAR = MarketSettings(endpoint="https://example.org")
 LABELLED = Situation(
     folder="c", market=FAR, market_folder=Path("c/market"), parsed=9, candidates=90, features=True, decoder=False,
-    decoded=0, weights=0, tuned=False, judgments=50, open=5, batches=[],
+    decoded=0, weights=0, new=0, tuned=False, judgments=50, open=5, batches=[], loop=LoopSettings(labels=40),
 )  # fmt: skip
 NEW = replace(LABELLED, judgments=0)
-LOOPED = replace(LABELLED, decoder=True, decoded=2, weights=2)
+LOOPED = replace(LABELLED, decoder=True, decoded=2, weights=2, new=7)
+SECOND = replace(ANSWERED, name="2")
 
 
 @pytest.mark.parametrize(
@@ -46,14 +49,15 @@ LOOPED = replace(LABELLED, decoder=True, decoded=2, weights=2)
         (LABELLED, "rypt tune c --metric rypt -o c/rypt.weights"),
         (replace(LABELLED, features=False), "rypt score c --pick best"),
         (replace(LABELLED, tuned=True), "rypt score c --pick best"),
-        (LOOPED, "rypt hits make c -o c/batches/2"),
+        (LOOPED, "rypt hits make c -o c/batches/2 --select value --labels 40"),
         (replace(LOOPED, open=0), "rypt tune c --metric rypt -o c/weights/3.weights"),
-        (replace(LOOPED, batches=[ANSWERED, replace(ANSWERED, name="2")]), "rypt tune c --metric rypt "
-         "-o c/weights/3.weights"),
+        (replace(LOOPED, batches=[ANSWERED, SECOND]), "rypt tune c --metric rypt -o c/weights/3.weights"),
+        (replace(LOOPED, new=0, batches=[ANSWERED, SECOND]), "rypt tune c --metric rypt -o c/weights/3.weights"),
+        (replace(LOOPED, new=0, open=0, batches=[ANSWERED]), "rypt score c --pick best"),  # tuning changes nothing
         (replace(LOOPED, weights=3), "rypt decode c"),
         (replace(LOOPED, loop_going=True), "rypt loop c"),
         (replace(LOOPED, loop_going=True, market=MarketSettings()), "rypt loop c --serve"),
-        (replace(LOOPED, loop_stopped="the budget is spent"), "rypt score c --pick best"),
+        (replace(LOOPED, loop_stopped="the budget is spent"), "rypt loop c -o c/best.weights"),
     ],
 )  # fmt: skip
 def test_the_one_next_command(situation, command):
@@ -74,12 +78,20 @@ def check(line: str) -> None:
     command.make_context(command.name, words)
 
 
-def test_a_local_market_is_served_before_anything_is_published(tmp_path):
-    local = replace(NEW, market=MarketSettings(), market_folder=tmp_path, batches=[MADE])
+@pytest.mark.parametrize(("batch", "command"), [(MADE, "publish c/batches/1"), (PUBLISHED, "collect c/batches/1 -C c")])
+def test_a_local_market_must_be_served(tmp_path, batch, command):
+    local = replace(NEW, market=MarketSettings(), market_folder=tmp_path, batches=[batch])
     assert next_step(local).command == f"rypt hits serve {tmp_path}"
-    (tmp_path / "market.json").write_text(json.dumps({"url": "http://127.0.0.1:8000/"}))
-    assert next_step(local).command == f"rypt hits publish c/batches/1 --at {tmp_path}"
-    check(next_step(local).command)
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        (tmp_path / "market.json").write_text(json.dumps({"url": f"http://127.0.0.1:{server.server_port}/"}))
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        found = next_step(local)
+        server.shutdown()
+        thread.join()
+    assert found.command == f"rypt hits {command} --at {tmp_path}"
+    check(found.command)
+    assert next_step(local).command == f"rypt hits serve {tmp_path}"  # it was served, and is not any more
 
 
 @pytest.mark.parametrize(

@@ -377,8 +377,32 @@ def test_the_command_watches_until_it_is_told_to_stop(tmp_path, few):
                 process.send_signal(signal.SIGTERM)
             out, err = process.communicate(timeout=30)
     assert process.returncode == 0, err
-    assert "simulated" in err
+    assert "SIMULATED" in err
     facts = json.loads(out)
     assert (facts["simulated"], facts["accuracy"], facts["hits"]) == (True, 1.0, 2 * len(batch.items))
     assert [worker["name"] for worker in facts["workers"]] == ["simulated-1", "simulated-2"]
     assert sum(worker["answers"] for worker in facts["workers"]) == facts["answers"]
+
+
+def test_the_command_waits_for_the_market_when_it_watches(tmp_path, few):
+    batch, lines = few
+    truth_of(lines, tmp_path)
+    command = [sys.executable, "-c", "from rypt.cli import main; main()", "simulate", "--at", tmp_path / "market"]
+    command += ["--truth", tmp_path / "truth.jsonl", "--workers", "2", "--json", "--watch"]
+    with subprocess.Popen(
+        [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:  # fmt: skip
+        try:
+            said = [process.stderr.readline(), process.stderr.readline()]
+            assert said[1] == f"waiting for the market in {tmp_path / 'market'} to be served\n"
+            with served(tmp_path / "market") as market:
+                published(tmp_path, batch, market)
+                until = time.monotonic() + 60
+                while len(all_answers(tmp_path / "market")) < 2 * len(batch.items):
+                    assert time.monotonic() < until
+                    threading.Event().wait(0.05)
+        finally:
+            process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert json.loads(out)["hits"] == 2 * len(batch.items)

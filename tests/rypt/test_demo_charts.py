@@ -58,3 +58,11 @@ def test_votes_and_ranks() -> None:
     assert numbers(ranks, "cx", "c0") == [0.75 * WIDTH]
     assert re.search(r"0\.750, rank 1–2", ranks)
     assert re.search(r"0\.250, rank 2<", ranks)
+
+
+def test_last_values_stand_right_of_all_lines() -> None:
+    lines = [Line("long", "c2", [0.5, 0.5, 0.5, 0.54]), Line("short", "c4", [0.5, 0.53, 0.53, None])]
+    svg = line_chart("x", list("1234"), lines)
+    places = [(float(x), float(y)) for x, y in re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>5[34]%<', svg)]
+    assert all(x > max(numbers(svg, "cx", "c2")) for x, _ in places)
+    assert abs(places[0][1] - places[1][1]) >= 13

@@ -79,8 +79,10 @@ def test_everything_simulated_is_said_to_be(page: Page) -> None:
 
 
 def test_numbers_and_commands_are_there(page: Page) -> None:
-    assert "186 labels cost $6.17" in page.sections["money"]
-    assert "140 of 760 questions of later iterations" in page.sections["money"]
+    assert "186 labels that count came for $6.17" in page.sections["money"]
+    assert "140 of 760 questions there had their answer before they were asked" in page.sections["money"]
+    assert "iteration 3" not in page.sections["money"]  # where nothing was asked
+    assert "the weights of iteration 2 are the result" in page.sections["loop"]
     assert "1 of 2 workers did not pass" in page.sections["workers"]
     assert "+10.0 points" in page.sections["preferences"]
     assert "7 segments on which both say the same" in page.sections["preferences"]

@@ -46,11 +46,11 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Facts, list[st
 def test_the_facts_are_those_of_the_campaigns(done: tuple[Path, Facts, list[str]]) -> None:
     folder, facts, _ = done
     with Campaign.open(folder / "campaign").database() as db:
-        judgments = list(db.judgments())
+        judgments, excluded = list(db.judgments()), db.excluded()
     assert judgments
     assert all(j.source == "simulation" for j in judgments)
-    assert facts.labels == len(judgments)
-    assert len(facts.rows) == 2
+    assert facts.labels == sum(j.worker not in excluded for j in judgments)
+    assert [row.asked is None for row in facts.rows] == [False, False, True]  # and what the last weights decode
     assert facts.spent == sum(row.cost for row in facts.rows) > 0
     ranked = {row["system"] for row in facts.ranking["systems"]}
     assert ranked == set(SYSTEMS)
@@ -66,7 +66,7 @@ def test_the_facts_are_those_of_the_campaigns(done: tuple[Path, Facts, list[str]
 def test_the_report_has_all_sections(done: tuple[Path, Facts, list[str]], tmp_path: Path) -> None:
     write_report(tmp_path / "report.html", done[1])
     page = check_page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert f"{done[1].labels} labels cost" in page.sections["money"]
+    assert f"{done[1].labels} labels that count came" in page.sections["money"]
     assert json.dumps(done[1].as_dict())
 
 
@@ -154,8 +154,12 @@ def test_a_person_judges_instead(tmp_path: Path) -> None:
         stop.set()
         link.set()
         thread.join()
-    assert not facts.simulated
+    assert facts.simulated  # the demo sent nobody, but those who came were simulated, and the report says so
     assert facts.labels > 0
     write_report(tmp_path / "report.html", facts)
-    assert "SIMULATED" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "SIMULATED</strong>: simulated workers came to the market of this demo" in page
+    assert facts.excluded == []  # whoever looks around quickly is still listened to
+    stages = [text[:2] for text in told if text[1:3] == "/7" or "Judge here" in text]
+    assert stages == ["1/", "2/", "3/", "4/", "\n ", "5/", "6/", "\n ", "7/"]
     assert not any("rypt simulate" in text for text in told)

@@ -12,12 +12,14 @@ import loop_decoder
 import pytest
 from loop_world import items, make_campaign, make_loop, served, work
 
-from hits.ledger import Ledger
+from hits.ledger import EXPIRED, Ledger
 from hits.market import BotoMarket
 from hits.results import Results
 from hits.store import Store
 from rypt.campaign import Campaign
 from rypt.journal import Journal
+from rypt.loop import known_budget
+from rypt.loop_best import best_iteration
 from rypt.loop_report import rows
 from rypt.steps import run_step
 from rypt.text import InputError, RyptError
@@ -56,8 +58,9 @@ def cost(campaign):
     return sum((hit.type.properties.reward * hit.max_assignments for hit in hits(campaign)), Decimal(0))
 
 
-def last_weights(campaign):
-    path = make_loop(campaign).last_weights()
+def best_weights(campaign):
+    loop = make_loop(campaign)
+    path = loop.best_weights(loop.scores())
     return path.name, path.read_bytes()
 
 
@@ -68,7 +71,7 @@ def test_it_finds_what_people_accept(finished):
     scores = [row.before for row in found if row.before is not None]
     assert scores[-1] > scores[0] + 0.2
     assert all(row.after >= row.before for row in found if row.after is not None)
-    best = loop_decoder.read_weights(loop.last_weights())
+    best = loop_decoder.read_weights(loop.best_weights(loop.scores()))
 
     def acceptable(weights):
         top = [max(loop_decoder.pool(s), key=lambda row: row[1] @ weights)[0] for s in range(loop_decoder.SEGMENTS)]
@@ -183,7 +186,7 @@ def test_killed_at_every_step_it_comes_to_the_same_end(finished, tmp_path, monke
         "collect: after the first Results.add", "tune: after the first os.replace",
         "tune: before the first Journal.add",
     } <= set(labels)  # fmt: skip
-    assert last_weights(campaign) == last_weights(undisturbed)
+    assert best_weights(campaign) == best_weights(undisturbed)
     assert set(questions(campaign).values()) == {1}
     assert questions(campaign) == questions(undisturbed)
     assert cost(campaign) == cost(undisturbed) == make_loop(campaign).spent
@@ -201,7 +204,7 @@ def test_a_careless_worker_is_excluded_once(tmp_path):
 
     with served(campaign / "market"):
         loop = make_loop(campaign, pause=pause, tell=told.append, loop_changes={"max_iterations": 1})
-        assert loop.run() == "1 iterations are done"
+        assert loop.run() == "1 iteration is done"
         with Campaign.open(campaign).database() as db:
             ((worker, reason),) = db.excluded().items()
         assert reason.startswith("rypt loop, iteration 1: 0.0 seconds an answer")
@@ -224,7 +227,8 @@ def test_careless_workers_may_be_kept(tmp_path):
             loop_changes={"max_iterations": 1, "exclude_bad": False},
         )  # fmt: skip
         loop.run()
-    assert loop.journal.result(1, "workers") == {"workers": 1, "excluded": {}}
+    assert loop.journal.result(1, "workers") == {"workers": 1, "excluded": {}, "labels": rows(loop.journal)[0].labels}
+    assert rows(loop.journal)[0].labels > 10
 
 
 def test_careless_workers_may_be_blocked(tmp_path):
@@ -245,19 +249,32 @@ def test_answers_that_come_late_are_brought_by_the_next_iteration(tmp_path):
     campaign = make_campaign(tmp_path / "campaign", labels=30)
     held = []
 
-    def run(arguments):
-        if arguments[:2] == ["hits", "collect"] and not held:
-            work(campaign, most=3)
-            held.append(accept_one(campaign, "Bob"))  # the page is open when the hits expire
-        return run_step(arguments)
-
     with served(campaign / "market"):
-        make_loop(campaign, run=run, go_on=True, loop_changes={"max_iterations": 1}).run()
+        publish_only(campaign)
+        work(campaign, most=3)
+        held.append(accept_one(campaign, "Bob"))  # the page is open when the hits expire
+        make_loop(campaign, go_on=True, loop_changes={"max_iterations": 1}).run()
         with Store(campaign / "market" / "market.db") as store:
             store.submit(held[0].id, held[0].worker, {"label_1": "NO"}, int(time.time()))
         make_loop(campaign, loop_changes={"max_iterations": 2}).run()
     with Campaign.open(campaign).database() as db:
         assert db.db.execute("SELECT count(*) FROM judgments WHERE worker = ?", [held[0].worker]).fetchone()[0] > 0
+
+
+class StopError(Exception):
+    pass
+
+
+def publish_only(campaign):
+    """A loop that was killed when its first batch was on the market."""
+
+    def run(arguments):
+        if arguments[:2] == ["hits", "collect"]:
+            raise StopError
+        return run_step(arguments)
+
+    with pytest.raises(StopError):
+        make_loop(campaign, run=run).run()
 
 
 def accept_one(campaign, name):
@@ -274,7 +291,8 @@ def test_no_cent_over_the_budget(tmp_path):
         assert loop.run() == "the budget is spent"
         found = rows(loop.journal)
         assert Decimal("0.30") < cost(campaign) == loop.spent <= Decimal("0.50")
-        assert found[-1].after is not None  # what was bought is used
+        assert found[-2].after is not None  # what was bought is used
+        assert (found[-1].asked, found[-1].new > 0) == (None, True)  # and what came of it is decoded
         more = make_loop(campaign, loop_changes={"budget": Decimal("0.90")})
         assert more.stopped() is None
         more.run()
@@ -294,9 +312,6 @@ def test_a_budget_that_buys_nothing(tmp_path):
 
 def test_a_budget_lowered_before_publishing_publishes_nothing(tmp_path):
     campaign = make_campaign(tmp_path / "campaign")
-
-    class StopError(Exception):
-        pass
 
     def run(arguments):
         if arguments[:2] == ["hits", "publish"]:
@@ -335,8 +350,7 @@ def test_a_market_that_is_not_served_is_waited_for(tmp_path):
     assert len(hits(campaign)) > 5
 
 
-@pytest.mark.parametrize("how", ["go_on", "lifetime"])
-def test_missing_answers_are_not_waited_for_for_ever(tmp_path, how):
+def test_missing_answers_are_not_waited_for_for_ever(tmp_path):
     campaign = make_campaign(tmp_path / "campaign", labels=30)
     began, late = int(time.time()), 0
 
@@ -345,20 +359,159 @@ def test_missing_answers_are_not_waited_for_for_ever(tmp_path, how):
         work(campaign, most=3)
         late = 15 * 24 * 3600
 
-    def run(arguments):
-        if how == "go_on" and arguments[:2] == ["hits", "collect"]:
-            work(campaign, most=3)
-        return run_step(arguments)
+    with served(campaign / "market"):
+        loop = make_loop(campaign, pause=pause, now=lambda: began + late, loop_changes={"max_iterations": 1})
+        loop.run()
+        check_unanswered(campaign, loop)
+
+
+def check_unanswered(campaign, loop):
+    collected = loop.journal.result(1, "collect")
+    assert collected["missing"] > 0
+    assert collected["assignments"] >= 3
+    assert work(campaign) == 0  # nobody can begin a hit any more
+    assert loop.spent == cost(campaign)
+
+
+def test_going_on_without_a_batch_waits_for_the_next(tmp_path):
+    campaign = make_campaign(tmp_path / "campaign", labels=30)
+    told, paused = [], []
+
+    def pause(seconds):
+        paused.append(seconds)
+        work(campaign)
 
     with served(campaign / "market"):
-        loop = make_loop(campaign, pause=pause, run=run, now=lambda: began + late, go_on=how == "go_on",
-                         loop_changes={"max_iterations": 1})  # fmt: skip
+        publish_only(campaign)
+        work(campaign, most=3)
+        loop = make_loop(campaign, pause=pause, tell=told.append, go_on=True, loop_changes={"max_iterations": 1})
         loop.run()
-        collected = loop.journal.result(1, "collect")
-        assert collected["missing"] > 0
-        assert collected["assignments"] >= 3
-        assert work(campaign) == 0  # nobody can begin a hit any more
-        assert loop.spent == cost(campaign)
+        check_unanswered(campaign, loop)
+        assert paused == []
+        assert sum(line.startswith("going on without") for line in told) == 1
+        make_loop(campaign, pause=pause, tell=told.append, go_on=True, loop_changes={"max_iterations": 2}).run()
+    assert loop.journal.result(2, "collect") is None
+    assert make_loop(campaign).journal.result(2, "collect")["missing"] == 0
+    assert paused
+    assert sum(line.startswith("going on without") for line in told) == 1
+
+
+def test_hits_that_somebody_expired_are_not_waited_for(tmp_path):
+    campaign = make_campaign(tmp_path / "campaign", labels=30)
+    told, paused = [], []
+
+    def pause(seconds):
+        paused.append(seconds)
+        assert len(paused) < 5
+        if len(paused) == 1:
+            work(campaign, most=3)
+        if len(paused) == 2:
+            run_step(["hits", "expire", str(campaign / "batches" / "1"), "--at", str(campaign / "market"), "-q"])
+
+    with served(campaign / "market"):
+        loop = make_loop(campaign, pause=pause, tell=told.append, loop_changes={"max_iterations": 1})
+        loop.run()
+        check_unanswered(campaign, loop)
+    assert (campaign / "batches" / "1" / EXPIRED).exists()  # so that `rypt status` knows it
+
+
+def test_where_nobody_came_it_asks_again(tmp_path):
+    """No label, so no new weights and no new candidate: but that is no reason to stop."""
+    campaign = make_campaign(tmp_path / "campaign", labels=30)
+    with served(campaign / "market"):
+        publish_only(campaign)
+        loop = make_loop(campaign, go_on=True, loop_changes={"max_iterations": 2})
+        assert loop.run() == "2 iterations are done"
+    first, second, last = rows(loop.journal)
+    assert (first.labels, second.new, second.labels > 10, last.asked) == (0, 0, True, None)
+
+
+def test_the_best_weights_are_those_whose_list_is_best_in_the_end(finished):
+    campaign, loop, _, _ = finished
+    scores = loop.scores()
+    numbers = [row.iteration for row in rows(loop.journal)]
+    assert list(scores) == numbers
+    assert loop.weights(numbers[-1] + 1).exists() is False  # all weights were decoded with
+    for number, score in scores.items():
+        said = run_step(["score", str(campaign), "--candidates", str(campaign / f"lists/{number}.nbest.gz"), "-b"])
+        assert said.strip() == f"{score.score:.4f}"
+    assert best_weights(campaign)[0] == f"{best_iteration(scores)}.weights"
+    assert loop.best_weights({1: scores[1]}) == campaign / "weights" / "1.weights"
+
+
+def test_what_was_published_by_hand_counts(tmp_path):
+    campaign = make_campaign(tmp_path / "campaign", labels=30)
+    market = ["--at", str(campaign / "market")]
+    with served(campaign / "market"):
+        run_step(["decode", str(campaign), "-q"])
+        for batch in ("7", "1"):
+            folder = str(campaign / "batches" / batch)
+            run_step(["hits", "make", str(campaign), "-o", folder, "--labels", "6", "-q"])
+            run_step(["hits", "publish", folder, *market, "--yes", "-q"])
+        paid = cost(campaign)
+        assert make_loop(campaign).left == Decimal("5.00") - paid
+        loop = make_loop(campaign, loop_changes={"budget": paid})
+        assert loop.run() == "the budget is spent"
+        assert loop.spent == paid == cost(campaign)
+
+
+def test_a_batch_published_in_part_is_not_published_to_its_end_over_the_budget(tmp_path, monkeypatch):
+    campaign = make_campaign(tmp_path / "campaign", labels=30)
+    add = Ledger.add
+
+    def fails(self, *arguments):
+        add(self, *arguments)
+        raise StopError
+
+    with served(campaign / "market"):
+        with monkeypatch.context() as patch:
+            patch.setattr(Ledger, "add", fails)
+            with pytest.raises(StopError):
+                make_loop(campaign).run()
+        with pytest.raises(RyptError, match=r"\$0.10 of the budget are left: 1 of \d+ hits were published"):
+            make_loop(campaign, loop_changes={"budget": Decimal("0.10")}).run()
+        assert len(hits(campaign)) == 1
+        make_loop(campaign, loop_changes={"max_iterations": 1}).run()
+    assert set(questions(campaign).values()) == {1}
+
+
+def test_a_market_that_goes_away_between_two_commands_is_waited_for(tmp_path):
+    campaign = make_campaign(tmp_path / "campaign", labels=30)
+    told, failed = [], []
+
+    def run(arguments):
+        if arguments[:2] == ["hits", "workers"] and not failed:
+            failed.append(arguments)
+            away.close()
+            raise RyptError("the market does not answer")
+        return run_step(arguments)
+
+    with ExitStack() as away, ExitStack() as back:
+        away.enter_context(served(campaign / "market"))
+
+        def pause(seconds):
+            if failed:
+                back.enter_context(served(campaign / "market"))  # on another port
+            else:
+                work(campaign)
+
+        make_loop(campaign, pause=pause, tell=told.append, run=run, loop_changes={"max_iterations": 1}).run()
+    assert sum("is not served" in line for line in told) == 1
+
+
+def test_a_budget_said_once_is_known_ever_after(tmp_path):
+    campaign = make_campaign(tmp_path / "campaign", labels=30)
+    text = (campaign / "rypt.toml").read_text()
+    (campaign / "rypt.toml").write_text(text.replace('budget = "5.00"\n', ""))
+    assert known_budget(Campaign.open(campaign)) is None
+    with served(campaign / "market"):
+        for budget in ("0.40", "0.50", "0.50"):
+            make_loop(campaign, loop_changes={"budget": Decimal(budget)}).run()
+            assert known_budget(Campaign.open(campaign)) == Decimal(budget)
+    said = [entry.result for entry in make_loop(campaign).journal.entries if entry.step == "budget"]
+    assert said == [{"budget": "0.40"}, {"budget": "0.50"}]
+    (campaign / "rypt.toml").write_text(text)
+    assert known_budget(Campaign.open(campaign)) == Decimal("5.00")
 
 
 def test_a_decoder_that_fails_is_told_and_can_be_mended(tmp_path):
@@ -370,7 +523,7 @@ def test_a_decoder_that_fails_is_told_and_can_be_mended(tmp_path):
     (campaign / "rypt.toml").write_text(settings)
     with served(campaign / "market"):
         make_loop(campaign, loop_changes={"max_iterations": 1}).run()
-    assert Campaign.open(campaign).files.nbest == ["lists/1.nbest.gz"]
+    assert Campaign.open(campaign).files.nbest == ["lists/1.nbest.gz", "lists/2.nbest.gz"]
 
 
 def test_a_list_of_ones_own_does_not_stop_it_at_once(tmp_path):

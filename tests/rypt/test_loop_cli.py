@@ -10,7 +10,9 @@ import pytest
 from commands import run
 from loop_world import make_campaign, make_loop, served, work, write_truth
 
+from rypt.campaign import Campaign
 from rypt.loop import World
+from rypt.loop_best import best_iteration
 from rypt.loop_market import is_served
 from rypt.steps import run_step
 
@@ -49,11 +51,16 @@ def test_it_serves_its_market_and_ends_it(tmp_path):
     assert code == 0
     facts = json.loads(out)
     assert facts["stopped"] == "2 iterations are done"
-    assert [row["iteration"] for row in facts["iterations"]] == [1, 2]
-    assert all(row["after"] >= row["before"] for row in facts["iterations"])
-    assert facts["weights"] == str(campaign / "weights" / "3.weights")
-    assert weights.read_text() == (campaign / "weights" / "3.weights").read_text()
-    assert "<svg" in picture.read_text()
+    *done, last = facts["iterations"]
+    assert [row["iteration"] for row in (*done, last)] == [1, 2, 3]
+    assert all(row["after"] >= row["before"] for row in done)
+    best = best_iteration(make_loop(campaign).scores())
+    assert (*done, last)[best - 1]["final"] > done[0]["final"]
+    assert facts["weights"] == str(campaign / "weights" / f"{best}.weights")
+    assert weights.read_text() == (campaign / "weights" / f"{best}.weights").read_text()
+    assert "SIMULATED workers" in picture.read_text()
+    with Campaign.open(campaign).database() as db:
+        assert facts["simulated"] == db.count() > 20
     assert facts["signature"].endswith("|iterations:2")
     assert not is_served(campaign / "market")
 
@@ -72,7 +79,9 @@ def test_killed_and_run_again(tmp_path, capsys):
     last = out.splitlines()
     assert last[0].split()[:3] == ["iteration", "candidates", "new"]
     assert last[2].split()[:3] == ["1", "30", "30"]
-    assert last[3].startswith("stopped: 1 iterations are done; $1.08 of $5.00 spent; weights: ")
+    assert last[3].split()[:4] == ["2", "60", "30", "-"]
+    assert last[4].startswith("stopped: 1 iteration is done; $1.08 of $5.00 spent; best weights: ")
+    assert "SIMULATED" not in out
 
 
 @pytest.fixture
@@ -80,8 +89,9 @@ def in_process(monkeypatch):
     """Commands whose loop does its own waiting."""
 
     def world(tell, pause, now):
-        return World(tell, lambda seconds: work(world.campaign), now, run_step)
+        return World(tell, lambda seconds: world.work(world.campaign), now, run_step)
 
+    world.work = work
     monkeypatch.setattr("rypt.loop.World", world)
     return world
 
@@ -107,7 +117,7 @@ def test_a_dry_run_says_what_comes_and_does_nothing(capsys, tmp_path, in_process
         assert said == f"publish {campaign}/batches/1: 13 hits for $1.08; $0.00 of $5.00 are spent\n"
         assert run(capsys, "loop", campaign, "--yes", "--max-iterations", "1", "-q")[0] == 0
         said = run(capsys, "loop", campaign, "--dry-run", "--max-iterations", "1")[1]
-        assert said == "nothing: 1 iterations are done\n"
+        assert said == "nothing: 1 iteration is done\n"
 
 
 def stop_at(word, arguments):
@@ -123,6 +133,9 @@ def test_it_asks_before_it_spends(capsys, tmp_path, monkeypatch):
     assert (code, out) == (130, "")
     assert f"Spend up to $5.00 on the market in {campaign}/market? [y/N]" in err
     assert not (campaign / "lists").exists()
+    code, out, err = run(capsys, "loop", campaign, "--budget", "0")
+    assert (code, err.count("Spend up to")) == (0, 0)  # there is nothing to spend
+    assert "stopped: the budget is spent; $0.00 of $0.00 spent" in out
 
 
 @pytest.mark.parametrize(
@@ -148,4 +161,33 @@ def test_a_port_that_is_taken_is_told(capsys, tmp_path):
         port = info["url"].rstrip("/").rpartition(":")[2]
         code, _, err = run(capsys, "loop", campaign, "--yes", "--serve", "--port", port)
     assert code == 1
-    assert f"rypt: the market in {campaign}/market could not be served" in err
+    assert f"rypt: rypt hits serve {campaign}/market --port {port} --json: ended with exit code 1: rypt: " in err
+    assert "(--port takes another port)" in err
+
+
+def test_a_killed_loop_takes_its_market_with_it(tmp_path):
+    campaign = make_campaign(tmp_path / "campaign", labels=30)
+    with started(campaign, "--serve", "--port", "0") as process:
+        assert watch(process, campaign, "waiting for workers")[0] == -signal.SIGKILL
+    for _ in range(100):
+        if not is_served(campaign / "market"):
+            return
+    raise AssertionError("the market is still served")
+
+
+def test_the_table_says_that_workers_were_simulated(capsys, tmp_path, in_process):
+    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30)
+    with served(campaign / "market"):
+        in_process.work = lambda campaign: work(campaign, "simulated-1")
+        code, out, _ = run(capsys, "loop", campaign, "--yes", "--max-iterations", "1", "-q")
+    assert code == 0
+    with Campaign.open(campaign).database() as db:
+        assert f"SIMULATED: {db.count()} of the judgments are of simulated workers; no person gave them" in out
+
+
+def test_the_dashboard_link_opens(tmp_path, capsys, in_process):
+    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30)
+    with served(campaign / "market") as info:
+        _, _, err = run(capsys, "loop", campaign, "--yes", "--max-iterations", "1")
+        (link,) = {word.rstrip(";") for word in err.split() if "/dashboard" in word}
+        assert link == info["dashboard_url"]
