@@ -1,5 +1,6 @@
 """Where the real data is, and settings for all tests."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,11 @@ settings.register_profile("rypt", deadline=None, max_examples=50)
 settings.load_profile("rypt")
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors, for tests wait for servers and other processes much of the time."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session")

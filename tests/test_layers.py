@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ HEAVY = {
 }
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Top-level names of all modules that a file imports anywhere."""
     names = set()

@@ -37,7 +37,7 @@ def page(chromium: Any) -> Iterator[Any]:
 def begin(page: Any, link: str) -> None:
     page.goto(link)
     page.get_by_role("button", name="Begin").click()
-    page.wait_for_selector("form.judge")
+    page.wait_for_selector("html.keys form.judge")  # the script is there, too
 
 
 def test_a_label_hit_is_judged_by_keyboard_alone(market: Any, page: Any, tmp_path: Path) -> None:

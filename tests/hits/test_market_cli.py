@@ -53,11 +53,11 @@ def test_invitations_name_the_worker(capsys, at, tmp_path):
     assert [(person["name"], person["worker"]) for person in again] == [("Cem", rows[0][1])]
 
 
-@pytest.mark.parametrize("country", ["Germany", "D", "", "4A", "ÄÖ", "D E"])
-def test_a_country_has_two_letters(capsys, at, country):
-    code, out, err = run(capsys, "hits", "invite", "Ada", "--at", at, "--country", country)
-    assert (code, out) == (2, "")
-    assert "two letters such as DE" in err
+def test_a_country_has_two_letters(capsys, at):
+    for country in ("Germany", "D", "", "4A", "ÄÖ", "D E"):
+        code, out, err = run(capsys, "hits", "invite", "Ada", "--at", at, "--country", country)
+        assert (code, out) == (2, ""), country
+        assert "two letters such as DE" in err
     with Store(at / "market.db") as store:
         assert store.workers() == []
 
@@ -71,15 +71,15 @@ def test_a_folder_without_a_market_is_not_made_one(capsys, tmp_path):
     assert not (tmp_path / "typo").exists()
 
 
-@pytest.mark.parametrize("amount", ["0.001", "0", "0.015", "-1", "NaN", "1e-3"])
-def test_a_bonus_is_whole_cents(capsys, at, amount):
+def test_a_bonus_is_whole_cents(capsys, at):
     worker, assignment = done_assignment(at)
-    code, out, err = run(
-        capsys, "hits", "bonus", "--at", at, "--yes", "--reason", "x", "--", worker, assignment, amount
-    )
-    assert code in (1, 2)
-    assert out == ""
-    assert "amount" in err
+    for amount in ("0.001", "0", "0.015", "-1", "NaN", "1e-3"):
+        code, out, err = run(
+            capsys, "hits", "bonus", "--at", at, "--yes", "--reason", "x", "--", worker, assignment, amount
+        )
+        assert code in (1, 2), amount
+        assert out == ""
+        assert "amount" in err
     with Store(at / "market.db") as store:
         assert store.bonuses(10) == []
 

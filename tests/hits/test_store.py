@@ -114,7 +114,7 @@ class Lives(RuleBasedStateMachine):
     @precondition(lambda self: self.lives)
     @rule(data=st.data(), step=st.sampled_from(["submitted", "returned", "approved", "rejected"]))
     def step(self, data: st.DataObject, step: str) -> None:
-        name = data.draw(st.sampled_from(sorted(self.lives)))
+        name = data.draw(st.sampled_from(list(self.lives)))
         life, store, before = self.lives[name], self.store, self.lives[name]["status"]
         worker = str(life["worker"])
         attempts = {

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.real
 
 @pytest.fixture(scope="module")
 def by_system(ted: Path) -> Analysis:
-    return analyze(Campaign.open(ted), hold_out="system", judged_only=["ref"], splits=3, seed=3, ties="no")
+    return analyze(Campaign.open(ted), hold_out="system", judged_only=["ref"], splits=2, seed=3, ties="no")
 
 
 def test_redundancy_is_that_of_the_replication(by_system: Analysis) -> None:
@@ -59,7 +59,7 @@ def test_models_beat_the_baseline_where_nobody_gave_a_label(by_system: Analysis)
 
 def test_raters_are_held_out_too(ted: Path, tmp_path: Path) -> None:
     """Raters see different candidates; where they judge one phrase, they agree more than chance."""
-    found = analyze(Campaign.open(ted), hold_out="worker", splits=2, seed=1, longest=4, models=False)
+    found = analyze(Campaign.open(ted), hold_out="worker", splits=1, seed=1, longest=4, models=False)
     assert found.held_out is not None
     assert found.held_out.way == "worker"
     assert 0 < found.agreement.alpha < 1

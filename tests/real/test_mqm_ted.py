@@ -78,7 +78,7 @@ def test_all_of_it_with_labels_that_do_not_percolate_by_construction(
     with campaign.database() as db:
         assert db.count() == 218_050
         disjoint = bench("ted").disjoint_systems(campaign, db)
-        one, four = percolation_curve(disjoint, [1, 4], splits=3, judging=7, seed=3, ties="no", models=False)
+        one, four = percolation_curve(disjoint, [1, 4], splits=2, judging=7, seed=3, ties="no", models=False)
     assert 100 * one.percolated.percolation == pytest.approx(30.7, abs=3)
     assert 100 * four.percolated.percolation == pytest.approx(78.5, abs=2)
 

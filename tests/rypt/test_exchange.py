@@ -103,19 +103,19 @@ def assert_comes_back(given_records: list[Record], written: Callable[[JudgmentDa
         assert exported(copy) == exported(db)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(records())
 def test_jsonl_comes_back(given_records: list[Record]) -> None:
     assert_comes_back(given_records, lambda db: [exported(db)])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(records(without="\r"))
 def test_csv_comes_back(given_records: list[Record]) -> None:
     assert_comes_back(given_records, as_csv)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(records(without="\t\r\n"))
 def test_tsv_comes_back(given_records: list[Record]) -> None:
     assert_comes_back(given_records, as_tsv)
@@ -334,7 +334,7 @@ OVERLAPPING = few(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(OVERLAPPING, OVERLAPPING)
 def test_a_merge_keeps_each_judgment_once_whichever_way_it_goes(left: list[Record], right: list[Record]) -> None:
     def identities(some: list[Record]) -> Counter[tuple[Any, ...]]:
