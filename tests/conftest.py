@@ -1,21 +1,54 @@
 """Where the real data is, and settings for all tests."""
 
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import rypt
+
 settings.register_profile("rypt", deadline=None, max_examples=50)
 settings.load_profile("rypt")
 
+COMPILED = Path(rypt.__file__).parent / "__pycache__"
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors, for tests wait for servers and other processes much of the time."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile before the workers start what else each of them, and each command they run, would compile for itself."""
+    one_of_many = hasattr(session.config, "workerinput")
+    if one_of_many or not session.config.getoption("numprocesses") or any(COMPILED.glob("kernel.*.nbi")):
+        return
+    session.config.get_terminal_writer().line("compiling, which is done once …")
+    program = [sys.executable, "-c", "from rypt.cli import main; main()"]
+    with tempfile.TemporaryDirectory() as scratch:
+        small = [*program, "demo", f"{scratch}/demo", "--small", "-q"]
+        subprocess.run(small, check=True, cwd=scratch, stdout=subprocess.DEVNULL)
+        ways = (["tune", "--metric", "rypt"], ["tune", "--metric", "bleu"], ["score", "--model", "tree"])
+        running = [
+            subprocess.Popen([*program, *way, f"{scratch}/demo", "-q"], cwd=scratch, stdout=subprocess.DEVNULL)
+            for way in ways
+        ]
+        assert [process.wait() for process in running] == [0] * len(ways)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let commands that tests run import the installed package: Python looks into the current folder first."""
+    before = os.getcwd()
+    os.chdir(tmp_path_factory.mktemp("elsewhere"))
+    yield
+    os.chdir(before)
 
 
 @pytest.fixture(scope="session")
