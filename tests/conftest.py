@@ -12,7 +12,7 @@ from hypothesis import settings
 
 import rypt
 
-settings.register_profile("rypt", deadline=None, max_examples=50)
+settings.register_profile("rypt", deadline=None, max_examples=30)
 settings.load_profile("rypt")
 
 COMPILED = Path(rypt.__file__).parent / "__pycache__"
@@ -30,16 +30,19 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if one_of_many or not session.config.getoption("numprocesses") or any(COMPILED.glob("kernel.*.nbi")):
         return
     session.config.get_terminal_writer().line("compiling, which is done once …")
-    program = [sys.executable, "-c", "from rypt.cli import main; main()"]
     with tempfile.TemporaryDirectory() as scratch:
-        small = [*program, "demo", f"{scratch}/demo", "--small", "-q"]
-        subprocess.run(small, check=True, cwd=scratch, stdout=subprocess.DEVNULL)
-        ways = (["tune", "--metric", "rypt"], ["tune", "--metric", "bleu"], ["score", "--model", "tree"])
-        running = [
-            subprocess.Popen([*program, *way, f"{scratch}/demo", "-q"], cwd=scratch, stdout=subprocess.DEVNULL)
-            for way in ways
-        ]
-        assert [process.wait() for process in running] == [0] * len(ways)
+        _run_at_once(scratch, "demo small --small -q", "rank plan --systems 4 --experiments 10")
+        _run_at_once(
+            scratch, "tune small --metric rypt -q", "tune small --metric bleu -q", "score small --model tree -q"
+        )
+
+
+def _run_at_once(folder: str, *commands: str) -> None:
+    program = [sys.executable, "-c", "from rypt.cli import main; main()"]
+    running = [
+        subprocess.Popen([*program, *command.split()], cwd=folder, stdout=subprocess.DEVNULL) for command in commands
+    ]
+    assert not any([process.wait() for process in running])
 
 
 @pytest.fixture(scope="session", autouse=True)

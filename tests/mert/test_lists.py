@@ -74,7 +74,7 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.lists(rows, min_size=1, max_size=3))
 def test_merging_equals_a_plain_merge(tmp_path_factory, files):
     folder = tmp_path_factory.mktemp("lists")

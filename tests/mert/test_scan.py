@@ -120,7 +120,7 @@ def same_features(found, expected):
     assert {n: (v, np.signbit(v)) for n, v in here.items()} == {n: (v, np.signbit(v)) for n, v in expected.items()}
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(lists_of_lines(), st.booleans())
 def test_whole_lists_are_read_as_line_by_line(folder, lines, final_newline):
     expected = [parse_line(line) for line in lines]
@@ -144,7 +144,7 @@ def test_whole_lists_are_read_as_line_by_line(folder, lines, final_newline):
         assert (number in kept) or twins
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.one_of(numbers, st.sampled_from(HARD_NUMBERS)))
 @example("0." + "0" * 9990 + "1e9999")
 @example("0." + "0" * 9990 + "1e99999")
@@ -209,7 +209,7 @@ def test_lines_that_the_reader_of_lines_refuses_are_refused(tmp_path, bad):
         read(tmp_path, f"{GOOD}\n{GOOD}\n{bad}\n{GOOD}\n".encode())
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.text(st.sampled_from(list("0|= \t-+.e:x_{ W\u00a0\r1")), max_size=24))
 @example("0||||||||| a=1 |||")
 @example("0 ||| ||| ||| 1= 2")

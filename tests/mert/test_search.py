@@ -78,7 +78,7 @@ def places(offsets, slopes, intercepts, low=-np.inf, high=np.inf):
     return [(x + y) / 2 for x, y in itertools.pairwise(ends)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(problems())
 def test_equals_brute_force(problem):
     offsets, slopes, intercepts, _stats = problem
@@ -88,7 +88,7 @@ def test_equals_brute_force(problem):
     assert score_at(*problem, step.length) == pytest.approx(best, abs=1e-12)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(bleu_problems(), st.sampled_from(list(BLEU)))
 def test_equals_brute_force_for_bleu(problem, smooth):
     offsets, slopes, intercepts, _stats = problem
@@ -98,7 +98,7 @@ def test_equals_brute_force_for_bleu(problem, smooth):
     assert score_at(*problem, step.length, BLEU[smooth]) == pytest.approx(best, rel=1e-12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(problems())
 def test_the_score_here_is_that_right_of_no_step(problem):
     offsets, slopes, intercepts, _stats = problem
@@ -106,7 +106,7 @@ def test_the_score_here_is_that_right_of_no_step(problem):
     assert search(*problem).here == pytest.approx(score_at(*problem, right), abs=1e-12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(problems(), st.integers(-13, 1).map(lambda n: n / 4 + 0.1), st.integers(1, 12).map(lambda n: n / 4))
 def test_bounds_are_kept_and_the_best_within_them_is_found(problem, low, width):
     offsets, slopes, intercepts, _stats = problem
@@ -116,7 +116,7 @@ def test_bounds_are_kept_and_the_best_within_them_is_found(problem, low, width):
     assert step.score == pytest.approx(best, abs=1e-12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(problems(), st.randoms(use_true_random=False))
 def test_order_of_candidates_does_not_matter(problem, random):
     offsets, slopes, intercepts, stats = problem
@@ -130,7 +130,7 @@ def test_order_of_candidates_does_not_matter(problem, random):
         assert search(offsets, slopes[order], intercepts[order], stats[order]) == search(*problem)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(problems())
 def test_a_dominated_candidate_changes_nothing(problem):
     offsets, slopes, intercepts, stats = problem
@@ -174,7 +174,7 @@ def smoothed(scores, window):
 windows = st.builds(Window, st.sampled_from(["min", "average"]), st.integers(1, 3))
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(problems(), windows)
 def test_a_window_smooths_over_intervals_with_a_width(problem, window):
     step = search(*problem, window=window)
@@ -224,7 +224,7 @@ def test_smoothing_is_what_it_says(scores, window):
     assert window.smooth(np.array(scores)).tolist() == pytest.approx(smoothed(scores, window), abs=1e-12)
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(
     st.lists(st.integers(-4, 4).map(float), max_size=6).map(sorted),
     st.data(),

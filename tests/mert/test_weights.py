@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_written_stays(tmp_path, monkeypatch):
 words = st.text(st.sampled_from("ab_01"), min_size=1, max_size=4)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.lists(words, min_size=1, max_size=6, unique=True), st.data())
 def test_default_weights_are_read_back(tmp_path_factory, names, data):
     values = np.array(data.draw(st.lists(numbers, min_size=len(names), max_size=len(names))))

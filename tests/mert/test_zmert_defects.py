@@ -100,7 +100,7 @@ def exact_places(offsets, slopes, intercepts):
     return [(x + y) / 2 for x, y in itertools.pairwise(ends)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(near_parallel())
 def test_nearly_parallel_lines_are_searched_exactly(problem):
     offsets, slopes, intercepts, stats = problem
@@ -110,7 +110,7 @@ def test_nearly_parallel_lines_are_searched_exactly(problem):
     assert exact_score(*problem, Fraction(step.length)) == pytest.approx(best, abs=1e-12)
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(0, 9)), min_size=1, max_size=12),
        st.sampled_from([1.0, 1e-3, 0.1, 1e16]), st.sampled_from([1.0, 1e8, 1e-300]))  # fmt: skip
 def test_lines_that_differ_by_the_last_bits_end_the_search_inside_the_list(rows, slope, height):

@@ -53,14 +53,14 @@ def up_then_down(tree, labels, *, up_first):
     return result
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(labelled())
 def test_equals_the_rule(case):
     tree, labels = case
     assert percolate(tree, labels) == reference_percolate(tree, labels)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(labelled())
 def test_order_of_the_passes_is_irrelevant(case):
     tree, labels = case
@@ -68,7 +68,7 @@ def test_order_of_the_passes_is_irrelevant(case):
     assert percolate(tree, labels) == up_then_down(tree, labels, up_first=True)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(labelled())
 def test_idempotent_and_direct_labels_stay(case):
     tree, labels = case
@@ -77,7 +77,7 @@ def test_idempotent_and_direct_labels_stay(case):
     assert all(after == before for before, after in zip(labels, once, strict=True) if before is not None)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(labelled(), st.data())
 def test_monotone_better_labels_never_make_a_constituent_worse(case, data):
     tree, labels = case

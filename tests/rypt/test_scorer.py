@@ -16,7 +16,7 @@ from rypt.trees import SourceTree
 PATIENT = {"1": SourceTree.from_brackets("(S (NP (ART der) (NN patient)) (VAFIN wurde) (VVPP isoliert) ($. .))")}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(corpora())
 def test_statistics_equal_the_reference(corpus):
     trees, candidates, votes = corpus

@@ -30,7 +30,7 @@ def candidates(texts):
     return [RawCandidate(str(i), text, None, {}, None) for i, text in enumerate(texts)]
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.integers(1, 3), st.data(), OPTIONS)
 def test_statistics_and_score_are_sacrebleus(count, data, options):
     rows = data.draw(st.lists(st.lists(TEXTS, min_size=count + 1, max_size=count + 1), min_size=1, max_size=5))
@@ -42,7 +42,7 @@ def test_statistics_and_score_are_sacrebleus(count, data, options):
     assert metric.score(stats.sum(axis=0, keepdims=True)).tolist() == [score]
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.data(), OPTIONS)
 def test_scores_of_many_sums_are_sacrebleus(data, options):
     metric, theirs = ChrF(References([["x"]]), **options), CHRF(**options)

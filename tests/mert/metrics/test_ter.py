@@ -22,7 +22,7 @@ def candidates(texts):
     return [RawCandidate(str(i), text, None, {}, None) for i, text in enumerate(texts)]
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.integers(1, 4), st.data(), OPTIONS)
 def test_statistics_and_score_are_sacrebleus(count, data, options):
     rows = data.draw(st.lists(st.lists(TEXTS, min_size=count + 1, max_size=count + 1), min_size=1, max_size=5))

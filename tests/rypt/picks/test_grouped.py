@@ -29,7 +29,7 @@ def summed(votes, groups):
     return [Votes(*key, *counts.tolist()) for key, counts in total.items()]
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(corpora(), st.data())
 def test_groups_are_as_good_as_a_database_of_their_own(corpus, data):
     trees, candidates, votes = corpus
