@@ -42,7 +42,7 @@ def _run_at_once(folder: str, *commands: str) -> None:
     running = [
         subprocess.Popen([*program, *command.split()], cwd=folder, stdout=subprocess.DEVNULL) for command in commands
     ]
-    assert not any([process.wait() for process in running])
+    assert {process.wait() for process in running} == {0}
 
 
 @pytest.fixture(scope="session", autouse=True)
