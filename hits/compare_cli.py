@@ -114,9 +114,9 @@ def compare(
     chosen = _metrics(metrics)
     form = _Form(plot, latex, as_json)
     if plot:
-        from hits.compare_plot import check_format
+        from rypt.picture import check_picture
 
-        check_format(plot)
+        check_picture(plot)
     if page:
         from hits.compare_page import check_page
 

@@ -1,38 +1,21 @@
 """Pictures of comparisons: net wins with their intervals, or people's preferences."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from hits.preferences import Preferences
 from rypt.picks.outcome import Comparison
-from rypt.text import PathLike, RyptError, open_binary_output
+from rypt.picture import new_figure, save_picture
+from rypt.text import PathLike
 
-FORMATS = (".svg", ".png", ".pdf")
 BLUE, GREY, RED, SLATE = "#1565c0", "#90a4ae", "#c62828", "#607d8b"
 SMALL = 4  # per cent: too narrow for a name
 
 
-def _save(figure: Any, path: PathLike) -> None:
-    check_format(path)
-    with open_binary_output(path) as stream:
-        figure.savefig(stream, format=Path(path).suffix[1:], dpi=120)
-
-
-def check_format(path: PathLike) -> None:
-    """Refuse a file that cannot be drawn to, before anything is computed."""
-    if not str(path).endswith(FORMATS):
-        raise RyptError(f"{path}: expected a name ending in {', '.join(FORMATS)}")
-    if not Path(path).resolve().parent.is_dir():
-        raise RyptError(f"{path}: there is no folder to write it to")
-
-
 def plot_outcomes(path: PathLike, comparison: Comparison, unit: str = "segments", *, note: str = "") -> None:
     """A row for each pair: the share of segments won less those lost, with its interval; a note stands above."""
-    from matplotlib.figure import Figure
-
     rows = comparison.outcomes[::-1]
-    figure = Figure(figsize=(7.5, 0.8 + 0.42 * len(rows)), layout="constrained")
+    figure = new_figure(7.5, 0.8 + 0.42 * len(rows))
     axes = figure.subplots()
     for y, o in enumerate(rows):
         colour = BLUE if o.low > 0 else RED if o.high < 0 else SLATE
@@ -44,19 +27,17 @@ def plot_outcomes(path: PathLike, comparison: Comparison, unit: str = "segments"
     axes.grid(axis="x", alpha=0.3)
     if note:
         axes.set_title(note, color=RED, fontsize="medium")
-    _save(figure, path)
+    save_picture(figure, path)
 
 
 def plot_preferences(path: PathLike, found: Sequence[Preferences]) -> None:
     """For each pair and condition its judgments as one bar of three parts, and segments by difference of votes."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.5, 4.2 * len(found)), layout="constrained")
+    figure = new_figure(7.5, 4.2 * len(found))
     panels = figure.subplots(2 * len(found), 1, height_ratios=[1, 2.4] * len(found))
     for number, preferences in enumerate(found):
         _draw_judgments(panels[2 * number], preferences)
         _draw_aggregates(panels[2 * number + 1], preferences)
-    _save(figure, path)
+    save_picture(figure, path)
 
 
 def _draw_judgments(panel: Any, p: Preferences) -> None:

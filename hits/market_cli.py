@@ -1,6 +1,7 @@
 """``rypt hits publish``, ``collect``, ``review``, ``bonus``, ``block``, ``unblock``, ``expire``, ``serve``, …"""
 
 import json
+import logging
 import time
 from dataclasses import asdict, replace
 from decimal import Decimal
@@ -188,6 +189,7 @@ def serve(
     from hits.serve_settings import Join, Options, join_url, open_settings
 
     join = Join(hits=hits_each, completion_url=completion_url)
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of every request that waits for a thread
 
     def ready(info: Info) -> None:
         if as_json:

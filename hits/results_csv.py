@@ -20,6 +20,7 @@ from typing import TextIO
 from hits.content import SUBMITTED, Assignment
 from hits.records import Answer, Batch, Item, parse_annotation
 from hits.results import Results
+from rypt.csv_rows import csv_rows
 from rypt.text import FormatError, InputError, PathLike, open_binary_input
 
 SITE_COLUMNS = (
@@ -135,30 +136,21 @@ def read_rows(
 
 def _records(path: PathLike) -> Iterator[tuple[int, list[str]]]:
     """Rows of cells, blank lines left out; line ends inside quotation marks stay as they are."""
-    line = 0
+    yield from ((line, cells) for line, cells in csv_rows(path, _lines(path), strict=True) if cells)
 
-    def feed() -> Iterator[str]:
-        nonlocal line
-        with open_binary_input(path) as stream:
-            for line, raw in enumerate(stream, start=1):
-                text = raw.decode("utf-8-sig" if line == 1 else "utf-8")
-                if "\0" in text:
-                    raise InputError(path, line, "expected text, found a NUL character")
-                yield text
 
-    csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(feed(), strict=True)
-    start = 1
-    try:
-        for cells in reader:
-            if cells:
-                yield start, cells
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise InputError(path, start, f"expected CSV: {error}") from None
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise InputError(path, line, f"expected UTF-8, found byte 0x{byte:02x}") from None
+def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
+    """Numbered lines with their ends."""
+    with open_binary_input(path) as stream:
+        for number, raw in enumerate(stream, start=1):
+            try:
+                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                byte = error.object[error.start]
+                raise InputError(path, number, f"expected UTF-8, found byte 0x{byte:02x}") from None
+            if "\0" in text:
+                raise InputError(path, number, "expected text, found a NUL character")
+            yield number, text
 
 
 def _header(

@@ -213,7 +213,6 @@ def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> 
     from waitress import create_server
 
     options: Options = app.extensions["market"].options
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it tells of every request that waits for a thread
     try:
         server = create_server(
             app, host=host, port=port, threads=THREADS, connection_limit=CONNECTIONS, channel_timeout=60,

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from rypt.cli import JSON, QUIET, progress, talk, watcher
+from rypt.picture import check_picture
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
@@ -75,7 +76,6 @@ CONSTRAINTS = _options(
 )  # fmt: skip
 
 
-PLOTS = (".svg", ".png", ".pdf")
 LOOP_ONLY = ("folder", "max_iterations", "patience", "keep", "timeout")
 MERT_ONLY = ("restarts", "window", "dask")
 BESIDE_ZMERT = {
@@ -132,11 +132,10 @@ def tune(
         raise click.UsageError("--average needs --replicates of at least 2")
     if plot and lists:
         raise click.UsageError("--plot draws iterations: it needs --decoder, --replay or --zmert")
-    for wanted in (output, plot):
-        if wanted and not Path(wanted).resolve().parent.is_dir():
-            raise RyptError(f"{wanted}: there is no folder to write it to")
-    if plot and not plot.endswith(PLOTS):
-        raise RyptError(f"--plot {plot}: expected a name ending in {', '.join(PLOTS)}")
+    if output and not Path(output).resolve().parent.is_dir():
+        raise RyptError(f"{output}: there is no folder to write it to")
+    if plot:
+        check_picture(plot)
     if output == "-" and as_json:
         raise click.UsageError("-o - and --json both want standard output")
     context = click.get_current_context()

@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -127,13 +128,15 @@ def replayed(lists: Sequence[PathLike]) -> str:
 class FunctionDecoder:
     """Calls a Python function as it is called itself."""
 
-    def __init__(self, function: Callable[[int, Path, Path], object]) -> None:
+    def __init__(self, function: Callable[[int, Path, Path], object], folder: PathLike | None = None) -> None:
         self.function = function
+        self.folder = folder
 
     def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
         """Call the function."""
         try:
-            self.function(iteration, weights, nbest)
+            with _importable(self.folder):
+                self.function(iteration, weights, nbest)
         except RyptError:
             raise
         except Exception as error:
@@ -147,14 +150,26 @@ def read_decoder(
     if not FUNCTION.fullmatch(text.strip()):
         return CommandDecoder(text, timeout, log_name, folder)
     module, _, name = text.strip().partition(":")
-    here = str(Path(folder or ".").resolve())
-    if here not in sys.path:  # where a user's own module is, and what it may import later
-        sys.path.append(here)
     try:
-        function = getattr(import_module(module), name)
+        with _importable(folder):
+            function = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise RyptError(f"--decoder {text}: {error}") from None
-    return FunctionDecoder(function)
+    return FunctionDecoder(function, folder)
+
+
+@contextmanager
+def _importable(folder: PathLike | None) -> Iterator[None]:
+    """Let a user's module and what it imports be found in a folder, after installed ones, while the block runs."""
+    entry = str(Path(folder or ".").resolve())
+    if entry in sys.path:
+        yield
+        return
+    sys.path.append(entry)
+    try:
+        yield
+    finally:
+        sys.path.remove(entry)
 
 
 def check_whole(nbest: Path) -> None:

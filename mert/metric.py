@@ -9,9 +9,7 @@ named as ``package.module:Class``. docs/metrics.md shows how to write one.
 import importlib
 import inspect
 import math
-import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -322,11 +320,8 @@ def _offered(name: str) -> Callable[[Resources, Mapping[str, str]], Metric]:
 
 
 def _imported(name: str) -> Callable[[Resources, Mapping[str, str]], Metric]:
-    """The factory that ``package.module:Class`` names; modules in the current folder are found after installed ones."""
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.append(here)
-        importlib.invalidate_caches()
+    """The factory that ``package.module:Class`` names."""
+    importlib.invalidate_caches()  # a module may have been written since the last import
     return _load(EntryPoint(name, name, GROUP))
 
 

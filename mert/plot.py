@@ -3,23 +3,15 @@
 from collections.abc import Sequence
 
 from mert.tune import Iteration
-from rypt.text import PathLike, RyptError
-
-FORMATS = (".svg", ".png", ".pdf")
+from rypt.picture import new_figure, save_picture
+from rypt.text import PathLike
 
 
 def plot_run(path: PathLike, iterations: Sequence[Iteration], metric: str) -> None:
     """Draw what the decoder's choices and the merged lists scored, and each weight's share, iteration by iteration."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-    from matplotlib.ticker import MaxNLocator
-
-    if not str(path).endswith(FORMATS):
-        raise RyptError(f"--plot {path}: expected a name ending in {', '.join(FORMATS)}")
     numbers = [iteration.number for iteration in iterations]
-    figure, (scores, weights) = pyplot.subplots(2, 1, figsize=(9, 8), sharex=True, layout="constrained")
+    figure = new_figure(9, 8)
+    scores, weights = figure.subplots(2, 1, sharex=True)
     scores.plot(numbers, [iteration.decoded for iteration in iterations], "o-", label="decoded")
     scores.plot(numbers, [iteration.before for iteration in iterations], "s:", label="all lists, before")
     scores.plot(numbers, [iteration.after for iteration in iterations], "^--", label="all lists, tuned")
@@ -29,14 +21,9 @@ def plot_run(path: PathLike, iterations: Sequence[Iteration], metric: str) -> No
         weights.plot(numbers, shares, marker=".", linestyle=("-", "--", "-.", ":")[i // 10 % 4], label=name)
     weights.set_xlabel("iteration")
     weights.set_ylabel("weight decoded with, as a share")
-    weights.xaxis.set_major_locator(MaxNLocator(integer=True))
+    weights.xaxis.get_major_locator().set_params(integer=True)
     weights.axhline(0, color="grey", linewidth=0.5)
     for panel in (scores, weights):
         panel.grid(alpha=0.3)
         panel.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    try:
-        figure.savefig(path)
-    except OSError as error:
-        raise RyptError(f"{path}: {error.strerror or error}") from None
-    finally:
-        pyplot.close(figure)
+    save_picture(figure, path)

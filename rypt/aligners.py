@@ -12,7 +12,8 @@ import logging
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rypt.alignment import Links, check_links, parse_links
@@ -95,8 +96,7 @@ def _words(tokens: Sequence[str]) -> str:
 def _eflomal(pairs: Sequence[Pair], priors: PathLike | None) -> Directions:
     from eflomal import Aligner
 
-    logging.getLogger("eflomal").addHandler(logging.NullHandler())  # what it says comes with the error
-    with tempfile.TemporaryDirectory(prefix="rypt-align-") as folder:
+    with tempfile.TemporaryDirectory(prefix="rypt-align-") as folder, _without_messages_of("eflomal"):
         lines = [[_words(side) if max(map(len, pair)) <= LONGEST else "" for side in pair] for pair in pairs]
         forward, backward = str(Path(folder) / "forward"), str(Path(folder) / "backward")
         given = None if priors is None else [line for _, line in read_lines(priors)]
@@ -115,6 +115,17 @@ def _eflomal(pairs: Sequence[Pair], priors: PathLike | None) -> Directions:
                 raise InputError(priors, None, f"expected priors as eflomal-makepriors writes them: {error}") from None
             raise RyptError(f"eflomal failed: {error}") from None
         return _read_links(forward, len(pairs)), _read_links(backward, len(pairs))
+
+
+@contextmanager
+def _without_messages_of(name: str) -> Iterator[None]:
+    """Keep a logger that nobody listens to from standard error while the block runs: errors say the same."""
+    logger, handler = logging.getLogger(name), logging.NullHandler()
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def _fast_align(pairs: Sequence[Pair]) -> Directions:

@@ -7,21 +7,13 @@ from typing import Any
 
 from rypt.analysis_curve import CurvePoint
 from rypt.analysis_redundancy import Redundancy
-from rypt.text import PathLike, RyptError, open_binary_output
+from rypt.picture import new_figure, save_picture
+from rypt.text import PathLike
 
-FORMATS = (".svg", ".png", ".pdf")
 LONGEST_NAME = 18
 BLUE, PALE, GREY, GREEN, LIGHT, RED, ORANGE, VIOLET = (
     "#1565c0", "#90caf9", "#78909c", "#2e7d32", "#81c784", "#c62828", "#ef6c00", "#6a1b9a",
 )  # fmt: skip
-
-
-def check_plot(path: PathLike) -> None:
-    """Refuse a file that cannot be drawn to, before anything is computed."""
-    if not str(path).endswith(FORMATS):
-        raise RyptError(f"{path}: expected a name ending in {', '.join(FORMATS)}")
-    if not Path(path).resolve().parent.is_dir():
-        raise RyptError(f"{path}: there is no folder to write it to")
 
 
 def plot_analysis(path: PathLike, counted: Redundancy, curve: Sequence[CurvePoint], *, note: str = "") -> None:
@@ -33,7 +25,7 @@ def plot_analysis(path: PathLike, counted: Redundancy, curve: Sequence[CurvePoin
     if curve:
         _draw_curve(panels[1], curve)
         _draw_models(panels[2], curve)
-    _save(figure, path)
+    save_picture(figure, path)
 
 
 def plot_curve(path: PathLike, curve: Sequence[CurvePoint]) -> None:
@@ -41,20 +33,12 @@ def plot_curve(path: PathLike, curve: Sequence[CurvePoint]) -> None:
     figure, panels = _figure(2)
     _draw_curve(panels[0], curve)
     _draw_models(panels[1], curve)
-    _save(figure, path)
+    save_picture(figure, path)
 
 
 def _figure(columns: int) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.0 * columns, 5.0), layout="constrained")
+    figure = new_figure(6.0 * columns, 5.0)
     return figure, figure.subplots(1, columns, squeeze=False)[0]
-
-
-def _save(figure: Any, path: PathLike) -> None:
-    check_plot(path)
-    with open_binary_output(path) as stream:
-        figure.savefig(stream, format=Path(path).suffix[1:], dpi=120)
 
 
 def _draw_redundancy(panel: Any, counted: Redundancy) -> None:

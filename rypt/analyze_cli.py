@@ -38,14 +38,15 @@ def analyze(
     """
     from rypt.analysis_campaign import WAYS
     from rypt.analysis_campaign import analyze as analyse
-    from rypt.analysis_plot import check_plot, plot_analysis
+    from rypt.analysis_plot import plot_analysis
     from rypt.analysis_tables import analysis_text
     from rypt.campaign import Campaign
+    from rypt.picture import check_picture
 
     if hold_out is not None:
         check_held_out(hold_out, WAYS)
     if plot:
-        check_plot(plot)
+        check_picture(plot)
 
     def watch(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
         return progress(items, what, quiet=quiet, total=total)

@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import EntryPoint, entry_points, version
 from typing import Any, TypeVar
 
@@ -94,10 +95,9 @@ def colours_wanted() -> bool:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run ``rypt``: exit 0 when it worked, 1 with one line on stderr when it failed, 2 for wrong usage."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _terminated)
     try:
-        rypt.main(arguments, prog_name="rypt", standalone_mode=False)
+        with _as_a_program():
+            rypt.main(arguments, prog_name="rypt", standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
@@ -117,8 +117,27 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
 
+@contextmanager
+def _as_a_program() -> Iterator[None]:
+    """What a program sets up for its process, and only for as long as the command runs.
+
+    SIGTERM ends it as the keyboard would, so that what was started is ended, too; and a user's own modules (decoders,
+    metrics) are found in the current folder, after installed ones.
+    """
+    main_thread = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _terminated) if main_thread else None
+    path = list(sys.path)
+    with suppress(OSError):  # a current folder that was removed
+        sys.path.append(os.getcwd())
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        if main_thread:
+            signal.signal(signal.SIGTERM, before)
+
+
 def _terminated(number: int, frame: object) -> None:
-    """End as the keyboard would, so that what was started is ended, too."""
     raise KeyboardInterrupt
 
 

@@ -7,13 +7,13 @@ of a segment a line, each rated in one or two rounds, or by all annotators). Spa
 omission, which has no place. Scores run from 0 to 100. Tutorials and attention checks are left out.
 """
 
-import csv
 import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rypt.csv_rows import csv_rows
 from rypt.error_spans import ErrorSpan, Rating
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, read_lines
 
@@ -164,23 +164,14 @@ def read_batches(path: PathLike) -> Texts:
     return texts
 
 
-def _appraise_csv(path: PathLike, lines: Sequence[tuple[int, str]], texts: Texts) -> Iterator[Rating]:
+def _appraise_csv(path: PathLike, lines: NumberedLines, texts: Texts) -> Iterator[Rating]:
     """Rows user, system, item, type, languages, score, document, last item?, spans, begin, end.
 
     Of contrastive campaigns, the id of the source stands before the system.
     """
-    csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(line for _, line in lines)
-    while True:
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise InputError(path, lines[reader.line_num - 1][0], f"expected CSV: {error}") from None
+    for number, row in csv_rows(path, lines):
         if not row or "itemType" in row:
             continue
-        number = lines[reader.line_num - 1][0]
         shift = next((i for i in (0, 1) if len(row) > 9 + i and row[3 + i] in (*RATED, "BAD")), None)
         if shift is None:
             raise InputError(path, number, "expected a row of Appraise's export: user, system, item, TGT, …")

@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
+from rypt.csv_rows import csv_rows
 from rypt.database import COLUMNS, IDENTITY, KEEP_BOTH, DatabaseError, JudgmentDatabase
 from rypt.extensions import Extension, extensions
 from rypt.fields import (
@@ -145,24 +146,12 @@ def _json_records(
 
 
 def _csv_rows(path: PathLike, lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the number of their last line; TSV takes quotation marks as they stand, CSV as quotes."""
+    """Rows with the line on which they begin; TSV takes quotation marks as they stand, CSV as quotes."""
     if delimiter == "\t":
         yield from ((number, line.split("\t")) for number, line in lines if line.strip())
         return
-    number = 0
-
-    def feed() -> Iterator[str]:
-        nonlocal number
-        for number, line in lines:  # noqa: B007
-            yield line + "\n"
-
-    csv.field_size_limit(2**31 - 1)
-    try:
-        for row in csv.reader(feed(), delimiter=delimiter):
-            if row:
-                yield number, row
-    except csv.Error as error:
-        raise InputError(path, number, f"expected CSV: {error}") from None
+    with_ends = ((number, f"{line}\n") for number, line in lines)
+    yield from ((number, row) for number, row in csv_rows(path, with_ends, delimiter=delimiter) if row)
 
 
 def _stage(

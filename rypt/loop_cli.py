@@ -14,12 +14,11 @@ import click
 
 from rypt.campaign_cli import AMOUNT, CAMPAIGN
 from rypt.cli import JSON, QUIET, talk
+from rypt.picture import check_picture
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
     from rypt.loop import Loop
-
-PLOTS = (".svg", ".png", ".pdf")
 
 
 @click.command()
@@ -54,11 +53,10 @@ def loop(
     from rypt.campaign import Campaign
     from rypt.loop import Loop, Terms, World, known_budget
 
-    for wanted in (output, plot):
-        if wanted and wanted != "-" and not Path(wanted).resolve().parent.is_dir():
-            raise RyptError(f"{wanted}: there is no folder to write it to")
-    if plot and not plot.endswith(PLOTS):
-        raise RyptError(f"--plot {plot}: expected a name ending in {', '.join(PLOTS)}")
+    if output and output != "-" and not Path(output).resolve().parent.is_dir():
+        raise RyptError(f"{output}: there is no folder to write it to")
+    if plot:
+        check_picture(plot)
     if port is not None and not serve:
         raise click.UsageError("--port goes with --serve")
     if output == "-":

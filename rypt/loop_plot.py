@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from rypt.loop_report import Row
-from rypt.text import PathLike, RyptError
-
-FORMATS = (".svg", ".png", ".pdf")
+from rypt.picture import new_figure, save_picture
+from rypt.text import PathLike
 
 
 def plot_loop(path: PathLike, rows: Sequence[Row], *, simulated: bool = False) -> None:
@@ -14,14 +13,9 @@ def plot_loop(path: PathLike, rows: Sequence[Row], *, simulated: bool = False) -
 
     ``simulated`` says over the picture that workers were no people.
     """
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-    from matplotlib.ticker import MaxNLocator
-
     numbers = [row.iteration for row in rows]
-    figure, (scores, labels) = pyplot.subplots(2, 1, figsize=(9, 8), sharex=True, layout="constrained")
+    figure = new_figure(9, 8)
+    scores, labels = figure.subplots(2, 1, sharex=True)
     for name, style, text in (
         ("decoded", "o-", "decoded"),
         ("final", "d-", "decoded, by the labels at the end"),
@@ -39,7 +33,7 @@ def plot_loop(path: PathLike, rows: Sequence[Row], *, simulated: bool = False) -
     labels.bar([x + 0.2 for x in numbers], reused, 0.4, label="questions with a label already")
     labels.set_ylabel("labels")
     labels.set_xlabel("iteration")
-    labels.xaxis.set_major_locator(MaxNLocator(integer=True))
+    labels.xaxis.get_major_locator().set_params(integer=True)
     money = labels.twinx()
     spent = [float(total) for total in accumulate(row.cost for row in rows)]
     money.plot(numbers, spent, "k.-", label="dollars spent in all")
@@ -52,9 +46,4 @@ def plot_loop(path: PathLike, rows: Sequence[Row], *, simulated: bool = False) -
     labels.legend(  # below, where no bar is
         handles, names, fontsize="small", frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3
     )
-    try:
-        figure.savefig(path)
-    except OSError as error:
-        raise RyptError(f"{path}: {error.strerror or error}") from None
-    finally:
-        pyplot.close(figure)
+    save_picture(figure, path)

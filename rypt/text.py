@@ -5,10 +5,10 @@ import gzip
 import io
 import os
 import re
+import secrets
 import shutil
 import stat
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -142,19 +142,21 @@ def open_binary_output(path: PathLike) -> Iterator[IO[bytes]]:
 def _replacement(path: PathLike) -> Iterator[tuple[str, bool]]:
     """A file to write instead of ``path`` and whether it is zipped; it takes the place of ``path`` in the end."""
     target = Path(path).resolve()
-    mode = stat.S_IMODE(target.stat().st_mode) if target.is_file() else 0o666 & ~_umask()
+    mode = stat.S_IMODE(target.stat().st_mode) if target.is_file() else None
     try:
         if target.exists() and not target.is_file():  # a device or a pipe, which must not be replaced
             yield str(target), False
             return
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        name = _unused_name(target)
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
     except OSError as error:
         raise InputError(path, None, error.strerror or str(error)) from None
     try:
         os.close(handle)
         yield name, target.suffix == ".gz"
         _flush_to_disk(name)
-        os.chmod(name, mode)
+        if mode is not None:
+            os.chmod(name, mode)
         os.replace(name, target)
     except BaseException as error:
         Path(name).unlink(missing_ok=True)
@@ -173,9 +175,9 @@ def new_folder(path: PathLike) -> Iterator[Path]:
             found = "one with files in it" if target.is_dir() else "a file"
             raise InputError(path, None, f"expected a new or empty folder, found {found}")
         target.parent.mkdir(parents=True, exist_ok=True)
-        building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        building = Path(_unused_name(target))
+        building.mkdir()
         yield building
-        building.chmod(0o777 & ~_umask())
         building.rename(target)
     except OSError as error:
         raise InputError(path, None, error.strerror or str(error)) from None
@@ -196,10 +198,9 @@ def _flush_to_disk(name: str) -> None:
         os.close(handle)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _unused_name(target: Path) -> str:
+    """A hidden name beside a file or folder, for what takes its place when it is whole."""
+    return str(target.with_name(f".{target.name}.{secrets.token_hex(6)}"))
 
 
 def one_line(text: str) -> str:

@@ -1,12 +1,16 @@
 """Where the real data is, and settings for all tests."""
 
+import csv
+import locale
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -52,6 +56,31 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     os.chdir(tmp_path_factory.mktemp("elsewhere"))
     yield
     os.chdir(before)
+
+
+@pytest.fixture(autouse=True)
+def process_unchanged() -> Iterator[None]:
+    """Fail a test that leaves the process other than it was: the tests after it would run in another world."""
+    before = _process_state()
+    yield
+    assert _process_state() == before
+
+
+def _process_state() -> dict[str, object]:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return {
+        "folder": os.getcwd(),
+        "environment": {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"},
+        "sys.path": list(sys.path),
+        "streams": (sys.stdin, sys.stdout, sys.stderr),
+        "recursion": sys.getrecursionlimit(),
+        "csv": csv.field_size_limit(),
+        "umask": mask,
+        "signals": [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)],
+        "locale": locale.setlocale(locale.LC_ALL),
+        "floating point": np.geterr(),
+    }
 
 
 @pytest.fixture(scope="session")

@@ -23,13 +23,7 @@ HEAVY = {
         "hits/worker_pages_tests.py",
         "hits/worker_pages_visit.py",
     },
-    "matplotlib": {
-        "rypt/analysis_plot.py",
-        "rypt/loop_plot.py",
-        "mert/plot.py",
-        "hits/ranking/plot.py",
-        "hits/compare_plot.py",
-    },
+    "matplotlib": {"rypt/picture.py"},
     "distributed": {"mert/cluster.py"},
     "eflomal": {"rypt/aligners.py"},
     "simalign": {"rypt/aligners.py"},
@@ -93,3 +87,39 @@ def test_only_the_command_line_prints_and_exits() -> None:
                 if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                     assert (node.value.id, node.attr) != ("sys", "exit"), f"{path}:{node.lineno}"
                     assert (node.value.id, node.attr) != ("os", "environ"), f"{path}:{node.lineno}"
+
+
+SHARED_STATE = {  # what belongs to the whole process, and who may change it: programs, and blocks that change it back
+    "csv.field_size_limit": set(),
+    "sys.setrecursionlimit": set(),
+    "os.chdir": set(),
+    "os.umask": set(),
+    "os.putenv": set(),
+    "matplotlib.use": set(),
+    "random.seed": set(),
+    "np.random.seed": set(),
+    "np.seterr": set(),
+    "locale.setlocale": set(),
+    "socket.setdefaulttimeout": set(),
+    "logging.basicConfig": set(),
+    "logging.disable": set(),
+    "warnings.filterwarnings": set(),
+    "warnings.simplefilter": set(),
+    "decimal.setcontext": set(),
+    "sys.path.insert": set(),
+    "sys.path.append": {"rypt/cli.py", "mert/decoder.py"},
+    "signal.signal": {"rypt/cli.py", "hits/serve.py", "hits/simulate_cli.py"},
+    "redirect_stdout": {"rypt/steps.py"},
+}
+
+
+@pytest.mark.parametrize("name", SHARED_STATE)
+def test_no_library_code_changes_what_belongs_to_the_whole_process(name: str) -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for package in FORBIDDEN
+        for path in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == name
+    }
+    assert found == SHARED_STATE[name]

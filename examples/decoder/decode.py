@@ -21,6 +21,8 @@ from model import (
 )
 from search import Decoder, Settings, Step, n_best
 
+RECURSION = 100_000  # the n best of a segment are found from its last word back to the first
+
 
 def feature_values(steps: Sequence[Step], language_model: LanguageModel) -> list[float]:
     """The features of a candidate in the order of the weights, rounded as they are printed."""
@@ -142,6 +144,7 @@ def main() -> int:
         "--table-limit", type=natural, default=20, help="translations of a source phrase, 0 for all (20)"
     )
     options = parser.parse_args()
+    sys.setrecursionlimit(RECURSION)
     try:
         sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
         write_all(options)

@@ -6,7 +6,6 @@ algorithm 3). Nodes with the same number of covered words compete in a stack, wi
 """
 
 import heapq
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -215,7 +214,6 @@ class Future:
 
 def n_best(goal: Node, size: int) -> list[list[Step]]:
     """The best derivation of each of the best ``size`` distinct candidates, best first."""
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 2 * goal.end + 1000))
     found: list[list[Step]] = []
     while len(found) < size and (derivation := _ranked(goal, len(found))) is not None:
         steps, node = [], goal

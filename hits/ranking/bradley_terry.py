@@ -149,7 +149,24 @@ def estimate(link: Link, ties: str, pairs: Ints, counts: Ints, n: int, prior: fl
             break
     else:
         return None
+    if not prior and _is_flat(curvature, pairs, n, free):
+        return None
     return _described(place, objective, curvature, n, free, prior)
+
+
+def _is_flat(curvature: Floats, pairs: Ints, n: int, free: int) -> bool:
+    """Whether the likelihood is level where the climb ended, as it is far out on a slope without end.
+
+    How far out rounding stops the climb depends on the machine. At a maximum every outcome that was seen is expected
+    as often as it was seen, so a compared pair's difference and the tie have standard errors of a few units.
+    """
+    try:
+        covariance = np.linalg.inv(_invertible(curvature, n, 0.0)[:free, :free])
+    except np.linalg.LinAlgError:
+        return True
+    i, j = pairs.T
+    variances = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
+    return not (np.append(variances, covariance.diagonal()[n:]) < BEYOND**2).all()
 
 
 def _described(place: Floats, objective: float, curvature: Floats, n: int, free: int, prior: float) -> Estimate:

@@ -8,29 +8,17 @@ from typing import Any
 from hits.ranking.heatmap import Heatmap
 from hits.ranking.result import Ranking
 from hits.ranking.table import short_names
+from rypt.picture import check_picture, new_figure, save_picture
 from rypt.text import PathLike, RyptError
-
-FORMATS = (".svg", ".png", ".pdf")
 
 
 @contextmanager
 def _figure(path: PathLike, rows: int, columns: int, width: float, height: float) -> Iterator[tuple[Any, Any]]:
     """A figure and its panels, saved when the block ends."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
-    if not str(path).endswith(FORMATS):
-        raise RyptError(f"{path}: expected a name ending in {', '.join(FORMATS)}")
-    figure, panels = pyplot.subplots(rows, columns, figsize=(width, height), layout="constrained", squeeze=False)
-    try:
-        yield figure, panels
-        figure.savefig(path, dpi=120)
-    except OSError as error:
-        raise RyptError(f"{path}: {error.strerror or error}") from None
-    finally:
-        pyplot.close(figure)
+    check_picture(path)
+    figure = new_figure(width, height)
+    yield figure, figure.subplots(rows, columns, squeeze=False)
+    save_picture(figure, path)
 
 
 def plot_ranks(path: PathLike, rankings: Sequence[Ranking]) -> None:
@@ -46,8 +34,6 @@ def plot_ranks(path: PathLike, rankings: Sequence[Ranking]) -> None:
 
 
 def _draw_ranks(panel: Any, ranking: Ranking) -> None:
-    from matplotlib.ticker import MultipleLocator
-
     n = len(ranking.systems)
     places = list(range(1, n + 1))
     if ranking.rank_samples is not None:
@@ -66,7 +52,8 @@ def _draw_ranks(panel: Any, ranking: Ranking) -> None:
     panel.set_xticks(places, short_names([system.system for system in ranking.systems]), rotation=40, ha="right")
     panel.set_xlim(0.4, n + 0.6)
     panel.set_ylim(n + 0.5, 0.5)
-    panel.yaxis.set_major_locator(MultipleLocator(max(1, n // 15)))
+    every = max(1, n // 15)
+    panel.set_yticks(range(every, n + 1, every))
     panel.set_ylabel("rank")
     panel.set_title(f"{ranking.model}: {ranking.clusters} clusters of {n} systems", fontsize="medium")
     panel.grid(alpha=0.3)

@@ -38,11 +38,10 @@ def raw(segment, text):
 
 @pytest.fixture
 def wer(tmp_path, monkeypatch):
-    """The documented metric as a file in the current folder."""
+    """The documented metric as a module that can be imported."""
     (source,) = re.findall(r"```python\n(.*?)```", DOC.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "wer.py").write_text(source, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "wer", raising=False)
     yield tmp_path
     sys.modules.pop("wer", None)

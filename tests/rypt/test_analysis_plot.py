@@ -2,12 +2,9 @@
 
 from math import nan
 
-import pytest
-
 from rypt.analysis_curve import Accuracies, CurvePoint
-from rypt.analysis_plot import check_plot, plot_analysis, plot_curve
+from rypt.analysis_plot import plot_analysis, plot_curve
 from rypt.analysis_redundancy import ListCounts, Redundancy, Reuse
-from rypt.text import RyptError
 
 UNKNOWN = Accuracies(0, nan, nan, nan, nan)
 CURVE = [CurvePoint(n, 0.3, 0.7, 0.3, 0.1, nan, nan, Accuracies(9, 0.5, 0.6, nan, nan), UNKNOWN) for n in (1, 2)]
@@ -38,10 +35,3 @@ def test_a_note_stands_above(tmp_path):
 def test_curve_alone(tmp_path):
     plot_curve(tmp_path / "a.png", CURVE)
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_files_that_cannot_be_drawn_to(tmp_path):
-    with pytest.raises(RyptError, match=r"expected a name ending in \.svg, \.png, \.pdf"):
-        check_plot(tmp_path / "a.gif")
-    with pytest.raises(RyptError, match="there is no folder"):
-        check_plot(tmp_path / "none" / "a.svg")

@@ -73,7 +73,7 @@ def test_appraise_counts_a_line_break_as_one_character(tmp_path: Path) -> None:
         ([*ROW[:9], "[{]", *ROW[10:]], "scores.csv:1: expected a score, spans as JSON and times"),
         ([*ROW[:6], "high", *ROW[7:]], "scores.csv:1: expected a score, spans as JSON and times"),
         (["a", "b"], "scores.csv:1: expected a row of Appraise's export"),
-        (["a\nb", "c"], "scores.csv:2: expected a row of Appraise's export"),
+        (["a\nb", "c"], "scores.csv:1: expected a row of Appraise's export"),
     ],
 )
 def test_appraise_csv_that_cannot_be_read(tmp_path: Path, row: list[Any], message: str) -> None:

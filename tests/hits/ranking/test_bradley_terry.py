@@ -171,6 +171,9 @@ def records(text: str) -> Comparisons:
         ("a>b b>a b=c", "ignore", "no decisive comparison between a, b and c"),
         ("a>b a=b", "davidson", "the likelihood grows without end"),
         ("a>b a=b", "rao-kupper", "the likelihood grows without end"),
+        ("a>b a=b b>c b=c", "davidson", "the likelihood grows without end"),
+        (999 * "a>b " + "a=b", "davidson", "the likelihood grows without end"),
+        (999 * "a>b " + "a=b", "rao-kupper", "the likelihood grows without end"),
     ],
 )
 def test_where_no_maximum_exists_it_says_so(text: str, ties: str, message: str) -> None:

@@ -1,0 +1,30 @@
+"""Figures of matplotlib, made without pyplot, whose backend belongs to the whole process; saved whole or not at all."""
+
+from pathlib import Path
+from typing import Any
+
+from rypt.text import PathLike, RyptError, open_binary_output
+
+FORMATS = (".svg", ".png", ".pdf")
+
+
+def check_picture(path: PathLike) -> None:
+    """Refuse a file that cannot be drawn to, before anything is computed."""
+    if not str(path).endswith(FORMATS):
+        raise RyptError(f"{path}: expected a name ending in {', '.join(FORMATS)}")
+    if not Path(path).resolve().parent.is_dir():
+        raise RyptError(f"{path}: there is no folder to write it to")
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure of so many inches, whose panels do not overlap."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save_picture(figure: Any, path: PathLike) -> None:
+    """Write a figure in the format that the file's name ends in."""
+    check_picture(path)
+    with open_binary_output(path) as stream:
+        figure.savefig(stream, format=Path(path).suffix[1:], dpi=120)
