@@ -301,6 +301,19 @@ def test_no_weight_dwarfs_the_others():
     assert one.weights[0] * problem.spread[0] <= REACH * problem.length(start)
 
 
+@pytest.mark.parametrize(("scale", "found"), [(99.0, True), (101.0, False)])
+def test_the_longest_step_is_a_hundred_times_as_long_as_the_weights(scale, found):
+    """The right candidate of the first segment wins where the weight of "good" is above 1; lengths count spreads."""
+    rows = [RawCandidate("0", "right", None, {"good": 1.0, "noise": 0.0}, None)]
+    rows += [RawCandidate("0", "wrong", None, {"good": 0.0, "noise": 1.0}, None)]
+    rows += [RawCandidate("1", "right", None, {"good": good, "noise": 0.0}, None) for good in (0.0, scale)]
+    start = np.array([0.0, 1.0])
+    problem = make_problem(arrange(rows), Share(), start, Constraints(only=frozenset({"good"})))
+    needed = problem.spread[0] / problem.length(start)  # as a multiple of the length of the weights
+    assert needed == pytest.approx(scale, rel=1e-3)
+    assert (optimize(problem, start, restarts=0, seed=1)[0].score == 1.0) == found
+
+
 def test_huge_and_tiny_features_have_a_spread():
     found = []
     for scale in (1.0, 1e-200, 1e200):

@@ -1,12 +1,15 @@
 """The loop: what it does, when it stops, and that it may be killed anywhere."""
 
+import json
 import os
 import shutil
 import signal
 import time
+import tomllib
 from collections import Counter
 from contextlib import ExitStack
 from decimal import Decimal
+from pathlib import Path
 
 import loop_decoder
 import pytest
@@ -23,6 +26,8 @@ from rypt.loop_best import best_iteration
 from rypt.loop_report import rows
 from rypt.steps import run_step
 from rypt.text import InputError, RyptError
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +98,60 @@ def test_nothing_is_asked_twice_and_the_books_balance(finished):
     for row in rows(loop.journal):
         assert row.labels is None or row.labels <= 25
     assert Campaign.open(campaign).files.nbest == [f"lists/{row.iteration}.nbest.gz" for row in rows(loop.journal)]
+
+
+def test_the_run_is_that_of_version_0_1_0(finished):
+    """Same questions, cost, scores and weights: what the journal says, times left out."""
+    _, loop, reason, _ = finished
+    expected = json.loads((GOLDEN / "loop.json").read_text(encoding="utf-8"))
+    assert reason == expected["stopped"]
+    written = [[entry.iteration, entry.step, dict(entry.result)] for entry in loop.journal.entries]
+    assert [entry[:2] for entry in written] == [entry[:2] for entry in expected["journal"]]
+    for (number, step, result), (_, _, before) in zip(written, expected["journal"], strict=True):
+        result.pop("batch", None)  # a random id
+        weights = result.pop("weights", {})
+        assert weights == pytest.approx(before.pop("weights", {})), (number, step)
+        signature, before_signature = result.pop("signature", ""), before.pop("signature", "")
+        assert signature.rpartition("|version:")[0] == before_signature.rpartition("|version:")[0]
+        numbers = {name: value for name, value in before.items() if isinstance(value, float)}
+        assert {name: result.pop(name) for name in numbers} == pytest.approx(numbers), (number, step)
+        assert result == {name: value for name, value in before.items() if name not in numbers}
+    assert loop.best_weights(loop.scores()).name == expected["best"]
+
+
+def test_every_iteration_has_seeds_of_its_own(tmp_path):
+    """A batch is drawn with the loop's seed plus the iteration, weights are tuned with the seed plus 1,000 times it."""
+    campaign = make_campaign(tmp_path / "campaign", labels=30)
+    with served(campaign / "market"):
+        loop = make_loop(campaign, loop_changes={"max_iterations": 2, "seed": 7})
+        loop.run()
+    made = sorted((campaign / "batches").glob("[0-9]*"))
+    seeds = {folder.name: tomllib.loads((folder / "batch.toml").read_text())["seed"] for folder in made}
+    assert seeds == {"1": 8, "2": 9}
+    signatures = {n: result["signature"].split("|") for n, result in loop.journal.results("tune").items()}
+    assert {n: [part for part in parts if part.startswith("seed:")] for n, parts in signatures.items()} == {
+        1: ["seed:1007"],
+        2: ["seed:2007"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("p", "reason"),
+    [
+        ((0.01, 0.051, 0.051), "no significant gain in 2 iterations"),
+        ((0.01, 0.051, 0.049), None),
+        ((0.01, 0.049, 0.051), None),
+        ((0.01, 0.05, 0.05), None),
+        ((0.9, 0.9), None),  # as many as it is patient: it goes on
+    ],
+)
+def test_a_gain_is_significant_up_to_five_per_cent(tmp_path, p, reason):
+    campaign = make_campaign(tmp_path / "campaign")
+    entries = [(n, "decode", {"iteration": n, "new": 1}) for n in range(1, len(p) + 2)]
+    entries += [(n, "tune", {"p": value}) for n, value in enumerate(p, start=1)]
+    lines = [json.dumps({"iteration": n, "step": step, "time": 1, "result": result}) for n, step, result in entries]
+    (campaign / "loop.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    assert make_loop(campaign, loop_changes={"patience": 2, "max_iterations": 9}).stopped() == reason
 
 
 def test_a_finished_run_is_told_again_and_not_done_again(finished):

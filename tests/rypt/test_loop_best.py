@@ -35,6 +35,14 @@ def test_the_last_that_no_other_is_clearly_better_than(scores, best):
     assert best_iteration(scores) == best
 
 
+@pytest.mark.parametrize(("errors", "best"), [(0.99, 2), (1.01, 1)])
+def test_one_standard_error_of_the_difference_decides(errors, best):
+    """Differences of ±0.1 around a mean over four segments: the standard error of that mean is 0.1 / √3."""
+    mean = errors * 0.1 / 3**0.5
+    later = report(*(0.5 - mean + noise for noise in (0.1, -0.1, 0.1, -0.1)))
+    assert best_iteration({1: report(0.5, 0.5, 0.5, 0.5), 2: later}) == best
+
+
 def test_segments_that_only_one_has_are_left_out():
     shorter = replace(NOISY, segments=NOISY.segments[:3])
     assert best_iteration({1: HIGH, 2: shorter}) == 2
