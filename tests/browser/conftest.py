@@ -104,7 +104,7 @@ def market(tmp_path: Path) -> Iterator[Market]:
                 yield Market(folder, info, store)
         finally:
             process.terminate()
-            assert process.wait(20) == 0
+            assert process.wait(180) == 0
 
 
 OTHER_PAGE = """<!DOCTYPE html><title>Survey</title><p id=n></p>

@@ -84,7 +84,7 @@ def test_a_body_over_the_limit_is_refused_unread(market: LocalMarket) -> None:
     body = b'{"Title": "' + b"x" * 10_485_760 + b'"}'
     response = ask(market, body, "CreateHIT")
     assert (response.status, error(response)) == (413, "RequestEntityTooLargeException")
-    connection = http.client.HTTPConnection(market.url.removeprefix("http://"), timeout=20)
+    connection = http.client.HTTPConnection(market.url.removeprefix("http://"), timeout=180)
     connection.putrequest("POST", "/")
     connection.putheader("Content-Length", str(10**12))
     connection.endheaders()

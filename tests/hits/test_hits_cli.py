@@ -30,7 +30,7 @@ def market(tmp_path):
             yield json.loads(process.stdout.readline())
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=20) == 0
+            assert process.wait(timeout=180) == 0
 
 
 def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):

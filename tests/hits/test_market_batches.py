@@ -160,7 +160,7 @@ def test_the_dashboard_knows_the_controls_of_what_was_published(capsys, tmp_path
             assert run(capsys, "hits", "publish", tmp_path / "batch", "--at", folder, "--yes", "-q")[0] == 0
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(20)
+            process.wait(180)
     shutil.rmtree(tmp_path / "batch")
     app = make_app(folder)
     market = app.extensions["market"]

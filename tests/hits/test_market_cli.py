@@ -27,7 +27,7 @@ def at(tmp_path):
             yield tmp_path / "market"
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=20) == 0
+            assert process.wait(timeout=180) == 0
 
 
 def done_assignment(at):

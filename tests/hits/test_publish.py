@@ -112,7 +112,7 @@ def watch(items):
 market = connect({market.client.meta.endpoint_url!r}, {keys.access_key!r}, {keys.secret_key!r}, "local")
 publish(read_batch({str(tmp_path / "batch")!r}), __import__("pathlib").Path({str(tmp_path / "batch")!r}), market, watch)
 """
-        killed = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
+        killed = subprocess.run([sys.executable, "-c", code], timeout=180, check=False)
         assert killed.returncode == -9
         assert publish(batch, tmp_path / "batch", market) == (len(batch.items) - 20, 20)
         assert len(market.find(batch.settings.id)) == len(batch.items)

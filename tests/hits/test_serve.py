@@ -55,7 +55,7 @@ def served(folder: Path, public_url: str = "", port: int = 0) -> Iterator[Info]:
             yield Info(**json.loads(process.stdout.readline()))
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
+            assert process.wait(180) == 0
             assert process.stdout.read() == ""
 
 
@@ -135,7 +135,7 @@ def test_an_overheard_request_is_refused_and_equal_calls_of_one_client_are_not(
         assert len({request.headers["Authorization"] for request in heard}) == 1
         place = urlsplit(info.url)
         for name in ({}, {"amz-sdk-invocation-id": "other"}, {"amz-sdk-request": "attempt=2; max=3"}):
-            replay = http.client.HTTPConnection(place.hostname or "", place.port, timeout=20)
+            replay = http.client.HTTPConnection(place.hostname or "", place.port, timeout=180)
             headers = dict(heard[0].headers.items()) | name
             replay.request("POST", "/", heard[0].body, headers)
             response = replay.getresponse()

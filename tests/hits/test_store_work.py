@@ -98,7 +98,7 @@ def test_racing_for_the_last_place(store: Store) -> None:
         def work(number: int) -> list[str]:
             mine, worker, done = (store, other)[number % 2], workers[number], []
             for hit in hits:
-                barrier.wait(30)
+                barrier.wait(180)
                 try:
                     assignment = mine.accept(worker, hit.id, 1)
                 except RefusedError as error:

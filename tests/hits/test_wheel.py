@@ -42,13 +42,13 @@ def test_an_installed_wheel_serves_its_pages(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         try:
             url = json.loads(process.stdout.readline())["url"]
-            with urlopen(url, timeout=20) as page:
+            with urlopen(url, timeout=180) as page:
                 assert b"<main" in page.read()
-            with urlopen(url + "hit.css", timeout=20) as style:
+            with urlopen(url + "hit.css", timeout=180) as style:
                 assert style.status == 200
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(timeout=20)
+            process.wait(timeout=180)
     assert process.returncode == 0
     has_what_the_demo_needs(python, tmp_path)
 
@@ -58,7 +58,7 @@ def has_what_the_demo_needs(python, tmp_path):
     code = "from rypt.demo_texts import DECODER, Plan, write_texts; import sys; from pathlib import Path; "
     code += "write_texts(Path(sys.argv[1]), Plan(segments=2)); print(DECODER)"
     command = [python, "-c", code, str(tmp_path / "demo")]
-    said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60).stdout
+    said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=180).stdout
     decoder = Path(said.strip())
     assert decoder.is_relative_to(tmp_path / "new")
     assert (decoder.parent / "report.css").is_file()

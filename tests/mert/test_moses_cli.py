@@ -124,7 +124,7 @@ def test_a_script_runs_its_python_wherever_that_is_and_whatever_lies_around(tmp_
     (tmp_path / "candidates").write_text("a cat\n")
     done = subprocess.run(
         [folder / "evaluator", "-R", "candidates", "-C", "candidates", "-s", "PER"],
-        cwd=tmp_path, env={"PATH": "/nowhere"}, capture_output=True, text=True, timeout=60, check=False,
+        cwd=tmp_path, env={"PATH": "/nowhere"}, capture_output=True, text=True, timeout=180, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "1.000000\n"), done.stderr
 

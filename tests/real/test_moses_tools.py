@@ -25,7 +25,7 @@ def test_extractor_and_mert_reach_at_least_the_bleu_of_moses(real_data: Callable
 
     def run(command: str) -> str:
         done = subprocess.run(
-            ["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+            ["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False
         )
         assert done.returncode == 0, done.stderr
         return done.stderr

@@ -64,7 +64,7 @@ def served(folder):
             yield json.loads(process.stdout.readline())
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=20) == 0
+            assert process.wait(timeout=180) == 0
 
 
 def items(campaign):

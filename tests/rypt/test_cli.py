@@ -33,7 +33,7 @@ def test_completion(capsys, shell):
 
 def test_completion_completes():
     environment = os.environ | {"_RYPT_COMPLETE": "bash_complete", "COMP_WORDS": "rypt sc", "COMP_CWORD": "1"}
-    out = subprocess.run([rypt_command()], env=environment, capture_output=True, text=True, timeout=60).stdout
+    out = subprocess.run([rypt_command()], env=environment, capture_output=True, text=True, timeout=180).stdout
     assert "score" in out
 
 
@@ -157,7 +157,7 @@ def test_options_that_cannot_work_are_wrong_usage(capsys, demo_campaign, argumen
 def test_an_output_that_cannot_show_a_character(demo_campaign):
     environment = os.environ | {"PYTHONIOENCODING": "latin1"}
     command = [rypt_command(), "explain", "3", "-C", str(demo_campaign)]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180)
     assert result.returncode == 1
     assert "set PYTHONIOENCODING=utf-8" in result.stderr
     assert result.stderr.count("\n") == 1

@@ -58,7 +58,7 @@ def test_the_facts_are_those_of_the_campaigns(done: tuple[Path, Facts, list[str]
         assert (folder / f"unseen/outputs/{name}.txt").read_text(encoding="utf-8").count("\n") == 10
         accept = [sys.executable, DECODER / "accept.py", "--trees", folder / "texts/unseen.trees", "--truth",
                   folder / "texts/unseen.truth.jsonl", "--nbest", folder / f"unseen/outputs/{name}.nbest"]  # fmt: skip
-        said = subprocess.run(accept, check=True, capture_output=True, text=True, timeout=60).stdout.split()
+        said = subprocess.run(accept, check=True, capture_output=True, text=True, timeout=180).stdout.split()
         assert (float(said[1]), float(said[3])) == (facts.accepted[name].constituents, facts.accepted[name].segments)
 
 
@@ -99,7 +99,7 @@ def test_ended_in_the_middle_it_leaves_nothing_running_and_goes_on(
                     pids = _children(process.pid)
                     process.send_signal(how)
                     break
-            process.wait(30)
+            process.wait(180)
         assert pids  # the market, and tuning to BLEU where it was not done yet
         for pid in pids:
             _wait_for_end(pid)
@@ -124,7 +124,7 @@ def _wait_for_end(pid: int) -> None:
         process = os.pidfd_open(pid)
     except ProcessLookupError:
         return
-    assert select.select([process], [], [], 30)[0]
+    assert select.select([process], [], [], 180)[0]
     os.close(process)
 
 

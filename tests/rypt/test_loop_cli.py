@@ -32,7 +32,7 @@ def watch(process, campaign, until=None, work=work):
         if "looks again" in line:
             work(campaign)
     out = process.stdout.read()
-    return process.wait(timeout=60), out
+    return process.wait(timeout=180), out
 
 
 def test_it_serves_its_market_and_ends_it(tmp_path):

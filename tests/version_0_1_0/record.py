@@ -209,7 +209,7 @@ def served() -> Iterator[None]:
             yield
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(20)
+            process.wait(180)
 
 
 def record(folder: Path) -> str:

@@ -130,7 +130,7 @@ def test_a_heatmap_of_what_was_compared_and_what_is_selected() -> None:
 
 def test_resamples_are_fitted_on_the_threads_asked_for_and_counted() -> None:
     """Each fit waits until another one is under way: on one thread none would ever end."""
-    together, counted = Barrier(2, timeout=20), []
+    together, counted = Barrier(2, timeout=180), []
 
     class Waiting:
         name = "waiting"
