@@ -133,7 +133,7 @@ def _as_a_program() -> Iterator[None]:
         yield
     finally:
         sys.path[:] = path
-        if main_thread:
+        if before is not None:
             signal.signal(signal.SIGTERM, before)
 
 

@@ -149,32 +149,31 @@ def estimate(link: Link, ties: str, pairs: Ints, counts: Ints, n: int, prior: fl
             break
     else:
         return None
-    if not prior and _is_flat(curvature, pairs, n, free):
+    try:
+        covariance = np.asarray(np.linalg.inv(_invertible(curvature, n, prior)[:free, :free]), np.float64)
+    except np.linalg.LinAlgError:
         return None
-    return _described(place, objective, curvature, n, free, prior)
+    if not prior and _is_level(covariance, pairs, n):
+        return None
+    return _described(place, objective, covariance, n, prior)
 
 
-def _is_flat(curvature: Floats, pairs: Ints, n: int, free: int) -> bool:
+def _is_level(covariance: Floats, pairs: Ints, n: int) -> bool:
     """Whether the likelihood is level where the climb ended, as it is far out on a slope without end.
 
     How far out rounding stops the climb depends on the machine. At a maximum every outcome that was seen is expected
     as often as it was seen, so a compared pair's difference and the tie have standard errors of a few units.
     """
-    try:
-        covariance = np.linalg.inv(_invertible(curvature, n, 0.0)[:free, :free])
-    except np.linalg.LinAlgError:
-        return True
     i, j = pairs.T
     variances = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
     return not (np.append(variances, covariance.diagonal()[n:]) < BEYOND**2).all()
 
 
-def _described(place: Floats, objective: float, curvature: Floats, n: int, free: int, prior: float) -> Estimate:
-    covariance = np.linalg.inv(_invertible(curvature, n, prior)[:free, :free])
+def _described(place: Floats, objective: float, covariance: Floats, n: int, prior: float) -> Estimate:
     centre = np.eye(n) - 1.0 / n
     scores = place[:n] - place[:n].mean()
     penalty = float((place[:n] ** 2).sum()) / (2 * prior**2) if prior else 0.0
-    tie_error = float(np.sqrt(covariance[n, n])) if free > n else np.nan
+    tie_error = float(np.sqrt(covariance[n, n])) if len(covariance) > n else np.nan
     return Estimate(scores, float(place[n]), centre @ covariance[:n, :n] @ centre, tie_error, objective + penalty)
 
 
