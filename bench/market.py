@@ -26,17 +26,17 @@ from pathlib import Path
 from time import perf_counter, time
 from urllib.parse import urlencode, urlsplit
 
-from hits.batch import new_settings, read_batch, write_batch
-from hits.collect import collect
-from hits.comparisons import make_comparison_batch
-from hits.market import connect
-from hits.page import question_xml
-from hits.publish import publish
+from hits.batches.comparisons import make_comparison_batch
+from hits.batches.folder import new_settings, read_batch, write_batch
+from hits.batches.page import question_xml
+from hits.market.client import connect
+from hits.market.collect import collect
+from hits.market.publish import publish
 from hits.records import Kind
-from hits.results import Results
-from hits.store import Store
-from hits.store_hits import NewHit
-from hits.store_records import HitProperties
+from hits.results.answers import Results
+from hits.server.store.hits import NewHit
+from hits.server.store.records import HitProperties
+from hits.server.store.store import Store
 from rypt.database import JudgmentDatabase
 from rypt.records import Segment
 
@@ -44,7 +44,7 @@ RADIO = '<fieldset><p>{text}</p><label><input type="radio" name="label_{n}" valu
 SERVE = """
 import json, sys
 from dataclasses import asdict
-from hits.serve import serve
+from hits.server.app import serve
 serve(sys.argv[1], "127.0.0.1", 0, lambda info: print(json.dumps(asdict(info)), flush=True))
 """
 

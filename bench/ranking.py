@@ -19,10 +19,10 @@ import trueskill
 
 from hits.ranking.confidence import bootstrap, ranges_of
 from hits.ranking.data import Comparisons
-from hits.ranking.heuristics import ExpectedWins, expected_wins
-from hits.ranking.readers import read_comparisons, sampled
-from hits.ranking.trueskill import TrueSkill, make_pool
-from hits.ranking.trueskill_kernel import IN_ORDER, play_all
+from hits.ranking.models.heuristics import ExpectedWins, expected_wins
+from hits.ranking.models.trueskill import TrueSkill, make_pool
+from hits.ranking.models.trueskill_kernel import IN_ORDER, play_all
+from hits.ranking.readers.files import read_comparisons, sampled
 
 GAMES = 25_000
 TRAIN = "wmt13.French-English.train.csv.gz"
@@ -133,7 +133,7 @@ def plain_sampler(data: Comparisons, iterations: int) -> None:
 
 def sampler(data: Comparisons, least: Timer) -> None:
     try:
-        from hits.ranking.hopkins_may import HopkinsMay
+        from hits.ranking.models.hopkins_may import HopkinsMay
     except ImportError:
         return
     iterations = 40

@@ -4,5 +4,5 @@ The main path::
 
     make_label_batch → write_batch → publish → (workers answer) → collect → worker_reports
 
-`hits.serve` is the local market, `hits.market` the client for it and for anything that speaks the same protocol.
+`hits.server` is the local market, `hits.market` the client for it and for anything that speaks the same protocol.
 """

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from hits.batch_reader import BATCH_TOML, read_batch
-from hits.ledger import EXPIRED, Ledger
+from hits.batches.reader import BATCH_TOML, read_batch
+from hits.market.ledger import EXPIRED, Ledger
 from hits.next_step import BatchState, NextStep, Situation, next_step
-from hits.numbers import campaign_numbers, label_agreement, read_work, spent
-from hits.quality import worker_reports
-from hits.results import Results
+from hits.results.answers import Results
+from hits.results.numbers import campaign_numbers, label_agreement, read_work, spent
+from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
 from rypt.campaign import Campaign
 from rypt.database import JudgmentDatabase

@@ -23,7 +23,7 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any
 
-from hits.qualifications import Qualifications
+from hits.batches.qualifications import Qualifications
 from rypt.text import FormatError, RyptError
 
 MAX_ALTERNATIVES = 10
@@ -147,7 +147,7 @@ class BatchSettings:
 class IdenticalPair:
     """Two systems that gave the same text for a segment: a tie that nobody needs to be asked about.
 
-    It counts as one when the batch's answers come in (`hits.results.Results.add_identical`).
+    It counts as one when the batch's answers come in (`hits.results.answers.Results.add_identical`).
     """
 
     segment: str

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hits.shared_cli import plain
+from hits.cli.shared import plain
 from rypt.campaign_cli import CAMPAIGN
 from rypt.cli import JSON, QUIET, progress, watcher
 

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
-from hits.ranking.heuristics import Bojar, ExpectedWins, WinsTies
 from hits.ranking.model import Floats, Model
+from hits.ranking.models.heuristics import Bojar, ExpectedWins, WinsTies
+from hits.ranking.models.trueskill import TrueSkill
+from hits.ranking.models.trueskill_kernel import uniform
 from hits.ranking.names import SHAPES, UNITS
-from hits.ranking.trueskill import TrueSkill
-from hits.ranking.trueskill_kernel import uniform
 from rypt.kernel import compiled
 from rypt.options import check_option
 from rypt.text import RyptError

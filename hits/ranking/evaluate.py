@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.hopkins_may import segments_or_rows
 from hits.ranking.model import Fitted, Floats, Model, carve, read_model
+from hits.ranking.models.hopkins_may import segments_or_rows
 from rypt.text import RyptError
 
 SIZES = (100, 200, 400, 800, 1600, 3200, 6400)
@@ -62,7 +62,7 @@ class Entrant:
 
     def fit(self, train: Comparisons, chosen: NDArray[np.intp], rng: np.random.Generator) -> Fitted:
         """Learn from the chosen comparisons, or from as many that the model selects itself."""
-        from hits.ranking.trueskill import TrueSkill
+        from hits.ranking.models.trueskill import TrueSkill
 
         if isinstance(self.model, TrueSkill) and self.model.order == "select":
             return replace(self.model, games=len(chosen)).fit(train, rng)

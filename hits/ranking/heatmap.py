@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
 from hits.ranking.model import Floats, check_fit
-from hits.ranking.trueskill import TrueSkill
+from hits.ranking.models.trueskill import TrueSkill
 from rypt.text import RyptError
 
 SHARE = 0.2

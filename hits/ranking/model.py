@@ -129,7 +129,7 @@ def read_model(name: str, options: Mapping[str, str] | None = None) -> Model:
     if name not in MODELS:
         raise RyptError(f"expected a model {', '.join(RANKING_MODELS)}, found {name!r}")
     file, _, factory = MODELS[name].partition(":")
-    make = cast(Callable[[Options], Model], getattr(import_module(f"hits.ranking.{file}"), factory))
+    make = cast(Callable[[Options], Model], getattr(import_module(f"hits.ranking.models.{file}"), factory))
     read = Options(name, options or {})
     model = make(read)
     read.finish()

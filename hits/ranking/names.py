@@ -19,7 +19,7 @@ MODELS = {
     "students-asymmetric": "baselines:make_students_asymmetric",
     "students-arithmetic": "baselines:make_students_arithmetic",
     "students-geometric": "baselines:make_students_geometric",
-}  # name → file of this package and its factory, which takes `Options`
+}  # name → file of `hits.ranking.models` and its factory, which takes `Options`
 BASELINES = (
     "uniform", "adjusted-uniform", "independent-pairs", "students-asymmetric", "students-arithmetic",
     "students-geometric",

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.readers import compared_only
-from hits.ranking.trueskill import TrueSkill
-from hits.ranking.trueskill_kernel import Skills, drawn, won
+from hits.ranking.models.trueskill import TrueSkill
+from hits.ranking.models.trueskill_kernel import Skills, drawn, won
+from hits.ranking.readers.files import compared_only
 from rypt.text import RyptError
 
 Ask = Callable[[Sequence[str], str], bool]

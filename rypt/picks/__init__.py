@@ -2,5 +2,5 @@
 
     parse_pick_metric("rypt:table+0.2*chrf")   →   read_evidence(campaign, "scores.jsonl", metrics)   →   compare_picks
 
-Preferences that people give to two picks beside each other are in `hits.compare`.
+Preferences that people give to two picks beside each other are in `hits.compare.picks`.
 """

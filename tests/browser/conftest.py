@@ -14,21 +14,21 @@ from typing import Any
 
 import pytest
 
-from hits.layout import batch_template, read_interface
-from hits.markup import extract, highlight, language_columns
-from hits.outputs import shown
-from hits.page import fill, question_xml
+from hits.batches.layout import batch_template, read_interface
+from hits.batches.markup import extract, highlight, language_columns
+from hits.batches.outputs import shown
+from hits.batches.page import fill, question_xml
 from hits.records import Kind
-from hits.serve_settings import invitation_url
-from hits.store import Store
-from hits.store_hits import NewHit
-from hits.store_records import Assignment, HitProperties
+from hits.server.settings import invitation_url
+from hits.server.store.hits import NewHit
+from hits.server.store.records import Assignment, HitProperties
+from hits.server.store.store import Store
 
 CHROMIUM = Path("/usr/bin/chromium")
 SERVE = """
 import json, sys
 from dataclasses import asdict
-from hits.serve import serve
+from hits.server.app import serve
 serve(sys.argv[1], "127.0.0.1", 0, lambda info: print(json.dumps(asdict(info)), flush=True))
 """
 

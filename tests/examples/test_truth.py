@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hits.simulate_truth import expand, read_truth
+from hits.simulate.truth import expand, read_truth
 from mert.metric import Resources
 from rypt.alignment import parse_links
 from rypt.nbest import read_raw

@@ -14,9 +14,9 @@ import botocore.auth
 import pytest
 from botocore.config import Config
 
-from hits.endpoint import Endpoint, market_keys, wsgi_app
-from hits.signature import Keys
-from hits.store import Store
+from hits.server.protocol.endpoint import Endpoint, market_keys, wsgi_app
+from hits.server.protocol.signature import Keys
+from hits.server.store.store import Store
 
 START = 1_800_000_000
 QUESTION = (

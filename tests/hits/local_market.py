@@ -5,9 +5,9 @@ import time
 from contextlib import contextmanager
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from hits.endpoint import Endpoint, market_keys, wsgi_app
-from hits.market import connect
-from hits.store import Store
+from hits.market.client import connect
+from hits.server.protocol.endpoint import Endpoint, market_keys, wsgi_app
+from hits.server.store.store import Store
 
 
 class _Quiet(WSGIRequestHandler):

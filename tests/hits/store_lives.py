@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from hits.store import Store
-from hits.store_hits import NewHit
-from hits.store_records import Hit, HitProperties, RefusedError
+from hits.server.store.hits import NewHit
+from hits.server.store.records import Hit, HitProperties, RefusedError
+from hits.server.store.store import Store
 
 LABELS = HitProperties("Judge phrases", "Ten each", Decimal("0.05"), duration=600, auto_approval=86400)
 

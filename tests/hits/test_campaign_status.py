@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from hits.batch_reader import read_batch
+from hits.batches.reader import read_batch
 from hits.campaign_status import campaign_status
-from hits.content import Assignment
-from hits.ledger import EXPIRED, Ledger
+from hits.market.ledger import EXPIRED, Ledger
 from hits.records import Answer
-from hits.results import Results
-from hits.results_csv import batch_facts
+from hits.results.answers import Results
+from hits.results.content import Assignment
+from hits.results.csv_file import batch_facts
 from rypt import cli
 from rypt.campaign import Campaign, create
 from rypt.queries import queries

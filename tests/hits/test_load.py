@@ -15,10 +15,10 @@ from pathlib import Path
 from time import monotonic, time
 from urllib.parse import urlencode, urlsplit
 
-from hits.page import question_xml
-from hits.store import Store
-from hits.store_hits import NewHit
-from hits.store_records import HitProperties
+from hits.batches.page import question_xml
+from hits.server.store.hits import NewHit
+from hits.server.store.records import HitProperties
+from hits.server.store.store import Store
 
 WORKERS, HITS_EACH, PLACES = 50, 20, 2
 PAGE = (
@@ -27,7 +27,7 @@ PAGE = (
 SERVE = """
 import json, sys
 from dataclasses import asdict
-from hits.serve import serve
+from hits.server.app import serve
 serve(sys.argv[1], "127.0.0.1", int(sys.argv[2]), lambda info: print(json.dumps(asdict(info)), flush=True))
 """
 

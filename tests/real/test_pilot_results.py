@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from commands import run
 
-from hits.aggregate import aggregated
-from hits.dawid_skene import dawid_skene, majority_labels
-from hits.numbers import campaign_numbers
-from hits.quality import worker_reports
-from hits.results import Results
-from hits.results_csv import export_results, write_rows
-from hits.results_import import import_results
-from hits.verdicts import Verdict
+from hits.results.aggregate import aggregated
+from hits.results.answers import Results
+from hits.results.csv_file import export_results, write_rows
+from hits.results.dawid_skene import dawid_skene, majority_labels
+from hits.results.importing import import_results
+from hits.results.numbers import campaign_numbers
+from hits.results.quality import worker_reports
+from hits.results.verdicts import Verdict
 from rypt.agreement import agreement, counted_answers, mean_pairwise_kappa, share_agreeing
 from rypt.database import JudgmentDatabase
 from rypt.records import Segment

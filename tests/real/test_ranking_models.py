@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hits.ranking.bradley_terry import BradleyTerry
 from hits.ranking.data import Comparisons
 from hits.ranking.evaluate import evaluate, read_entrant, split_by_rows, split_by_segment
-from hits.ranking.hopkins_may import HopkinsMay
-from hits.ranking.irt import IRTCategorical, IRTGaussian
-from hits.ranking.readers import read_comparisons
+from hits.ranking.models.bradley_terry import BradleyTerry
+from hits.ranking.models.hopkins_may import HopkinsMay
+from hits.ranking.models.irt import IRTCategorical, IRTGaussian
+from hits.ranking.readers.files import read_comparisons
 
 pytestmark = pytest.mark.real
 

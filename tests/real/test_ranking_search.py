@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hits.ranking.astar import explore
-from hits.ranking.costs import costs_mfas, costs_testimonial, costs_winning_percentage
 from hits.ranking.data import Counts
 from hits.ranking.model import read_model
-from hits.ranking.readers import Filters, read_comparisons
-from hits.ranking.search import find_optimum
+from hits.ranking.models.astar import explore
+from hits.ranking.models.costs import costs_mfas, costs_testimonial, costs_winning_percentage
+from hits.ranking.models.search import find_optimum
+from hits.ranking.readers.files import Filters, read_comparisons
 
 pytestmark = pytest.mark.real
 

@@ -8,7 +8,7 @@ import pytest
 
 from hits.ranking.likeness import likeness, success
 from hits.ranking.model import read_model
-from hits.ranking.readers import read_comparisons
+from hits.ranking.readers.files import read_comparisons
 
 pytestmark = pytest.mark.real
 

@@ -14,9 +14,9 @@ from hits.ranking.confidence import bootstrap, ranges_of
 from hits.ranking.data import Comparisons
 from hits.ranking.head2head import as_rows, head_to_head
 from hits.ranking.heatmap import heatmap, nearness
-from hits.ranking.heuristics import ExpectedWins, bojar, expected_wins
-from hits.ranking.readers import Filters, read_comparisons
-from hits.ranking.trueskill import TrueSkill
+from hits.ranking.models.heuristics import ExpectedWins, bojar, expected_wins
+from hits.ranking.models.trueskill import TrueSkill
+from hits.ranking.readers.files import Filters, read_comparisons
 
 pytestmark = pytest.mark.real
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import loop_decoder
 
-from hits.store import Store
+from hits.server.store.store import Store
 from rypt.campaign import create
 from rypt.loop import Loop, Terms, World
 from rypt.settings import DecoderSettings, Languages, LoopSettings, MarketSettings

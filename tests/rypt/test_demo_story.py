@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from test_demo_report import check_page
 
-from hits.simulate import Crew, simulate
-from hits.simulate_truth import read_truth
+from hits.simulate.crowd import Crew, simulate
+from hits.simulate.truth import read_truth
 from rypt.campaign import Campaign
 from rypt.demo_facts import Facts
 from rypt.demo_report import write_report

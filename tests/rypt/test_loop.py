@@ -15,10 +15,10 @@ import loop_decoder
 import pytest
 from loop_world import items, make_campaign, make_loop, served, work
 
-from hits.ledger import EXPIRED, Ledger
-from hits.market import BotoMarket
-from hits.results import Results
-from hits.store import Store
+from hits.market.client import BotoMarket
+from hits.market.ledger import EXPIRED, Ledger
+from hits.results.answers import Results
+from hits.server.store.store import Store
 from rypt.campaign import Campaign
 from rypt.journal import Journal
 from rypt.loop import known_budget

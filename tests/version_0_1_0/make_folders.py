@@ -33,7 +33,7 @@ sys.path.append(str(TESTS / "rypt"))
 import loop_decoder  # noqa: E402
 import loop_world  # noqa: E402
 
-from hits.store import Store  # noqa: E402
+from hits.server.store.store import Store  # noqa: E402
 
 
 def rypt(*arguments: object) -> str:

@@ -13,7 +13,7 @@ import pytest
 from commands import run
 from loop_world import make_loop, served, work
 
-from hits.store import Store
+from hits.server.store.store import Store
 
 HERE = Path(__file__).resolve().parent
 WRITTEN = range(1_790_000_000, 1_800_000_000)  # seconds since 1970: when the folders were made

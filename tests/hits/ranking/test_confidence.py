@@ -21,9 +21,9 @@ from hits.ranking.confidence import (
     trim_of,
 )
 from hits.ranking.data import comparisons_of, from_counts
-from hits.ranking.heuristics import Bojar, ExpectedWins, WinsTies
 from hits.ranking.model import read_model
-from hits.ranking.trueskill import TrueSkill
+from hits.ranking.models.heuristics import Bojar, ExpectedWins, WinsTies
+from hits.ranking.models.trueskill import TrueSkill
 from rypt.text import RyptError
 
 SPANS = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 4)), min_size=1, max_size=12)

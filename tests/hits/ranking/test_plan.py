@@ -5,7 +5,7 @@ from math import ceil
 
 import pytest
 
-from hits.price import NO_FEES
+from hits.batches.price import NO_FEES
 from hits.ranking.plan import plan, price_of
 from hits.ranking.simulate import World, simulate
 from rypt.text import RyptError

@@ -9,8 +9,8 @@ from hits.ranking import plot
 from hits.ranking.data import from_counts
 from hits.ranking.heatmap import heatmap
 from hits.ranking.model import read_model
+from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.result import Confidence, Ranked, Ranking, rank_systems
-from hits.ranking.trueskill import TrueSkill
 from rypt import picture
 from rypt.text import RyptError
 

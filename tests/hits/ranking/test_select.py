@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hits.ranking.data import comparisons_of
+from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.select import select_matches
-from hits.ranking.trueskill import TrueSkill
 from rypt.text import RyptError
 
 SEGMENTS = [f"s{i}" for i in range(40)]

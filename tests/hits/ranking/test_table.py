@@ -10,9 +10,9 @@ from hits.ranking.data import comparisons_of, from_counts
 from hits.ranking.head2head import as_record, as_rows, head_to_head
 from hits.ranking.heatmap import heatmap, nearness
 from hits.ranking.model import read_model
+from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.result import Confidence, rank_systems
 from hits.ranking.table import LONGEST, as_json, as_latex, as_text, short_names
-from hits.ranking.trueskill import TrueSkill
 from rypt.text import RyptError
 
 WINS = np.array([[0, 90, 95, 99], [30, 0, 61, 80], [25, 60, 0, 82], [5, 15, 11, 0]])

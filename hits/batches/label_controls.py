@@ -1,0 +1,157 @@
+"""Controls of label batches: as many that expect YES as expect NO, so that neither answer alone gets by."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from hits.batches.alternatives import Alternative, Page, Place, References, by_place
+from hits.batches.controls import Donors, confident_label
+from hits.records import ControlKind
+from rypt.phrases import phrase_key
+from rypt.queries import Key
+from rypt.records import Candidate, Label, Query, Votes
+from rypt.text import tokenize
+
+DONORS = 20  # candidates of a segment that lend words: enough to choose from, however long the lists are
+
+
+class LabelControls:
+    """Finds controls for the constituents of a batch and puts them on its pages.
+
+    ``found`` are all phrases of the frontier, labelled or not; ``given`` the votes on those that are.
+    """
+
+    def __init__(
+        self,
+        found: Sequence[Query],
+        candidates: Iterable[Candidate],
+        given: Mapping[Key, Votes],
+        references: References,
+        *,
+        confident: float,
+        case: str,
+        rng: np.random.Generator,
+    ) -> None:
+        self.places, self.given, self.references = by_place(found), given, references
+        self.confident, self.case, self.rng = confident, case, rng
+        texts: dict[str, list[list[str]]] = {}
+        for candidate in candidates:
+            lent = texts.setdefault(candidate.segment, [])
+            if len(lent) < DONORS:
+                lent.append(candidate.tokens)
+        self.donors = Donors(texts)
+        self.known: dict[Place, set[str]] = {}
+        for segment, span, phrase in given:
+            self.known.setdefault((segment, span), set()).add(phrase)
+
+    def add(self, pages: list[Page], count: int, room: int) -> list[str]:
+        """Put ``count`` controls on pages, of at most ``room`` alternatives, or on pages of their own.
+
+        The notes tell what could not be done.
+        """
+        wanted = {Label.YES: count // 2, Label.NO: count - count // 2}
+        order = [int(i) for i in self.rng.permutation(len(pages))]
+        there = [pages[i] for i in order]
+        notes = []
+        for label, number in wanted.items():
+            wanted[label] -= self._on_pages(there, wanted[label], room, [label])
+            wanted[label] -= self._on_own_pages(pages, wanted[label], room, label)
+            if number and wanted[label] == number:
+                notes.append(f"no control expects {label}: there was nothing to make it from")
+        missing = sum(wanted.values())
+        missing -= self._on_pages(there, missing, room, list(wanted))
+        if missing:
+            notes.append(f"only {count - missing} of {count} controls could be made")
+        return notes
+
+    def _on_pages(self, pages: Sequence[Page], count: int, room: int, labels: Sequence[Label]) -> int:
+        """Add controls that expect one of these labels, one a page in each round; how many were added."""
+        added, before = 0, -1
+        while added < count and added > before:
+            before = added
+            for place, page in pages:
+                made = self._control(place, page, labels) if added < count and len(page) < room else None
+                if made:
+                    page.append(made)
+                    added += 1
+        return added
+
+    def _control(self, place: Place, page: Sequence[Alternative], labels: Sequence[Label]) -> Alternative | None:
+        """A control for a page, of a kind drawn among the possible ones."""
+        there = {alternative.phrase for alternative in page}
+        reference = self._reference_itself(place)
+        possible = [*self._repeats(place), *([reference] if reference else [])]
+        if Label.NO in labels and (damaged := self._damaged(place, page)):
+            possible.append(damaged)
+        possible = [made for made in possible if made.expected in labels and made.phrase not in there]
+        kinds = sorted({str(made.kind) for made in possible})
+        if not kinds:
+            return None
+        kind = kinds[int(self.rng.integers(len(kinds)))]
+        choices = [made for made in possible if made.kind == kind]
+        return choices[int(self.rng.integers(len(choices)))]
+
+    def _on_own_pages(self, pages: list[Page], count: int, room: int, label: Label) -> int:
+        """Pages of controls alone: repeats of constituents that nothing else is asked about, else references."""
+        taken = {place for place, _ in pages}
+        places = list(self.places) if count > 0 else []
+        made = 0
+        for i in self.rng.permutation(len(places)):
+            place = places[i]
+            controls = [] if place in taken else [r for r in self._repeats(place) if r.expected is label]
+            reference = self._reference_itself(place) if label is Label.YES and not controls else None
+            controls = controls[: min(count - made, room)] or ([reference] if reference and made < count else [])
+            if controls:
+                pages.append((place, controls))
+                made += len(controls)
+        return made
+
+    def _repeats(self, place: Place) -> list[Alternative]:
+        """Phrases of a constituent on which workers agreed."""
+        repeats = []
+        for query in self.places.get(place, []):
+            votes = self.given.get((*place, query.phrase))
+            label = confident_label(votes, self.confident) if votes else None
+            if label:
+                repeats.append(Alternative(query.phrase, query.example, query.positions, label, ControlKind.REPEAT))
+        return repeats
+
+    def _reference_itself(self, place: Place) -> Alternative | None:
+        """The reference's own part, where a candidate has the very same phrase for the constituent.
+
+        Links made by a program are often wrong; that two aligners and two translators agree by mistake is rare. A
+        phrase to which somebody said anything but YES is left alone.
+        """
+        positions = self.references.clean(*place)
+        text = self.references.texts.get(place[0], "")
+        words = tokenize(text)
+        part = " ".join(words[i] for i in positions)
+        if not any(map(str.isalnum, part)):
+            return None
+        phrase = phrase_key(part, self.case)
+        votes = self.given.get((*place, phrase))
+        if phrase not in {query.phrase for query in self.places[place]} or (votes and (votes.no or votes.not_sure)):
+            return None
+        return Alternative(phrase, text, tuple(positions), Label.YES, ControlKind.IDENTICAL)
+
+    def _damaged(self, place: Place, page: Sequence[Alternative]) -> Alternative | None:
+        """A candidate in which words of another segment took the place of the phrase."""
+        hosts = [a for a in page if a.whole and a.expected is None and any(map(str.isalnum, a.phrase))]
+        if not hosts:
+            return None
+        host = hosts[int(self.rng.integers(len(hosts)))]
+        tokens = tokenize(host.candidate)
+        phrases = self._phrases(place) | {alternative.phrase for alternative in page}
+        avoid = {word for phrase in phrases for word in tokenize(phrase)}
+        avoid |= {*tokens, *tokenize(self.references.texts.get(place[0], ""))}
+        words = self.donors.words(len(host.positions), place[0], avoid, self.rng)
+        if words is None:
+            return None
+        start = host.positions[0]
+        text = " ".join([*tokens[:start], *words, *tokens[start + len(host.positions) :]])
+        where = tuple(range(start, start + len(words)))
+        return Alternative(phrase_key(" ".join(words), self.case), text, where, Label.NO, ControlKind.DAMAGED)
+
+    def _phrases(self, place: Place) -> set[str]:
+        """All phrases known for a constituent, judged or not."""
+        return {query.phrase for query in self.places.get(place, [])} | self.known.get(place, set())

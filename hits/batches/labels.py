@@ -1,0 +1,184 @@
+"""Label batches: a source constituent and the phrases that candidates have for it (paper, section 4).
+
+One item shows one source segment with one constituent highlighted, and up to ten phrases, each inside a candidate in
+which it stands. Constituents come from the frontier (Algorithm 1), so no two of a segment overlap; only phrases
+without a label are asked.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import numpy as np
+
+from hits.batches.alternatives import Alternative, Page, Place, References, by_place, has_words, pages_of
+from hits.batches.controls import Links, control_count
+from hits.batches.label_controls import LabelControls
+from hits.batches.layout import batch_template, read_interface
+from hits.batches.markup import extract, highlight, language_columns
+from hits.batches.outputs import short_name
+from hits.batches.page import fit
+from hits.batches.price import NO_FEES, Fees, price
+from hits.records import MAX_ALTERNATIVES, Batch, BatchSettings, Item, Kind
+from rypt.campaign import Campaign
+from rypt.options import check_option
+from rypt.queries import QueryLimits, queries
+from rypt.records import Query, Segment, Span, Votes
+from rypt.text import RyptError, tokenize
+from rypt.value import worthwhile
+
+SELECTIONS = ("all", "value")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOptions:
+    """What is asked, and how it is shown.
+
+    ``limit`` is the most items that ask something new; those whose answers serve the most candidates are taken, or with
+    ``select`` "value" those whose answers are worth most for picking (`rypt.value`); ``labels`` is the most questions.
+    Constituents without a letter or digit serve many and teach little: they come last, and without ``punctuation`` they
+    are not asked at all. A label is repeated as a control when votes of at least the weight ``confident`` agree on it.
+    """
+
+    max_len: int = 4
+    alternatives: int = MAX_ALTERNATIVES
+    reference: bool = True
+    control_share: float = 0.1
+    confident: float = 2
+    limit: int | None = None
+    labels: int | None = None
+    select: str = "all"
+    punctuation: bool = True
+    limits: QueryLimits = field(default_factory=QueryLimits)
+
+    def __post_init__(self) -> None:
+        check_option("select", self.select, SELECTIONS)
+        if not 1 <= self.alternatives <= MAX_ALTERNATIVES:
+            raise RyptError(f"expected 1 to {MAX_ALTERNATIVES} alternatives an item, found {self.alternatives}")
+        for name, number in (("max_len", self.max_len), ("limit", self.limit), ("labels", self.labels)):
+            if number is not None and number < 1:
+                raise RyptError(f"expected {name} of at least 1, found {number}")
+
+
+def make_label_batch(
+    campaign: Campaign,
+    settings: BatchSettings,
+    options: LabelOptions | None = None,
+    *,
+    reference_links: Sequence[Links] | None = None,
+    votes: Iterable[Votes] | None = None,
+    budget: Decimal | None = None,
+    fees: Fees = NO_FEES,
+) -> Batch:
+    """Ask for the labels a campaign lacks, with controls; the settings' seed decides every choice.
+
+    ``reference_links`` (see `hits.batches.alternatives.read_reference_links`) let the reference's part be highlighted.
+    ``votes`` are the labels that count as given, by default all in the campaign's database. With a ``budget`` in
+    dollars, fees included, the batch is made smaller until it costs no more.
+    """
+    options = options or LabelOptions()
+    with campaign.database() as db:
+        given = {(v.segment, v.span, v.phrase): v for v in (db.votes() if votes is None else votes)}
+        case = db.case
+    found = queries(campaign.trees, campaign.candidates, max_len=options.max_len, limits=options.limits, case=case)
+    open_ = [
+        query
+        for query in found
+        if (query.segment, query.span, query.phrase) not in given and (options.punctuation or has_words(query))
+    ]
+    if not open_:
+        raise RyptError(f"nothing to ask: every phrase of the frontier (max_len {options.max_len}) has a label")
+    if options.select == "value":
+        asked = worthwhile(campaign, open_, votes=settings.assignments)
+        if not asked:
+            raise RyptError("nothing to ask: no answer would change which candidates are best "
+                            "(--select all asks the rest)")  # fmt: skip
+    else:
+        asked = open_ if budget is None and options.labels is None else _by_use(open_)
+    references = References(campaign, reference_links)
+
+    def build(count: int) -> Batch:
+        rng = np.random.default_rng(settings.seed)
+        pages = pages_of(by_place(asked[:count]), options.alternatives, options.limit)
+        controls = LabelControls(
+            found, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng
+        )
+        wanted = control_count(sum(len(page) for _, page in pages), options.control_share)
+        notes = controls.add(pages, wanted, options.alternatives)
+        return _batch(campaign, settings, pages, references if options.reference else None, notes, rng)
+
+    return _affordable(build, min(len(asked), options.labels or len(asked)), budget, fees)
+
+
+def _by_use(found: Sequence[Query]) -> list[Query]:
+    """Queries that serve the most candidates first; those about punctuation last."""
+    return sorted(found, key=lambda query: (not has_words(query), -query.candidates))
+
+
+def _affordable(build: Callable[[int], Batch], count: int, budget: Decimal | None, fees: Fees) -> Batch:
+    """The batch with the most questions that costs no more than the budget, or nearly the most."""
+    batch = build(count)
+    while budget is not None and (cost := price(batch, fees=fees).total) > budget:
+        if count == 1:
+            raise RyptError(f"the smallest batch costs ${cost}, more than the budget of ${budget}")
+        count = max(1, min(count - 1, int(count * Decimal("0.99") * budget / cost)))
+        batch = build(count)
+    return batch
+
+
+def _batch(
+    campaign: Campaign, settings: BatchSettings, pages: Sequence[Page], references: References | None,
+    notes: Iterable[str], rng: np.random.Generator,
+) -> Batch:  # fmt: skip
+    """Pages as items, in a random order, each with its alternatives in a random order."""
+    slots = max(len(page) for _, page in pages)
+    shown = references if references and references.texts else None
+    segments = {segment.id: segment for segment in campaign.segments}
+    items = []
+    parts: dict[Place, int] = {}
+    for at in rng.permutation(len(pages)):
+        place, page = pages[at]
+        parts[place] = parts.get(place, 0) + 1
+        mixed = [page[i] for i in rng.permutation(len(page))]
+        items.append(_item(segments[place[0]], place[1], parts[place], mixed, slots, settings, shown))
+    interface = read_interface(settings.interface, Kind.LABEL, settings.source_language, settings.target_language)
+    template = batch_template(Kind.LABEL, interface, slots=slots, reference=shown is not None)
+    return fit(Batch(settings, tuple(items), template, notes=tuple(notes)))
+
+
+def _item(
+    segment: Segment, span: Span, part: int, page: Sequence[Alternative], slots: int, settings: BatchSettings,
+    references: References | None,
+) -> Item:  # fmt: skip
+    """One row: what programs read first, then what the page shows."""
+    name = f"{short_name(segment.id)}-{span.start}-{span.stop}-{part}"
+    columns = {
+        "item": name,
+        "segment": segment.id,
+        "start": str(span.start),
+        "stop": str(span.stop),
+        "size": str(len(page)),
+        **language_columns(segment.language or settings.source_language, settings.target_language),
+        "source": highlight(segment.tokens, range(*span)),
+    }
+    if references:
+        words = tokenize(references.texts[segment.id])
+        columns["reference"] = highlight(words, set(references.positions(segment.id, span)), "reference")
+        columns["hidden_reference"] = "" if words else "hidden"
+    for n in range(1, slots + 1):
+        columns |= _slot(n, page[n - 1] if n <= len(page) else None)
+    return Item(name, columns)
+
+
+def _slot(n: int, alternative: Alternative | None) -> dict[str, str]:
+    """The columns of one alternative; a slot that is not used is hidden, and its form fields are switched off."""
+    a = alternative
+    tokens = tokenize(a.candidate) if a else []
+    return {
+        f"phrase_{n}": a.phrase if a else "",
+        f"control_{n}": str(a.expected) if a and a.expected else "",
+        f"control_kind_{n}": str(a.kind) if a and a.kind else "",
+        f"hidden_{n}": "" if a else "hidden disabled",
+        f"highlight_{n}": extract(tokens, a.positions) if a else "",
+        f"text_{n}": highlight(tokens, set(a.positions)) if a else "",
+    }

@@ -1,0 +1,143 @@
+"""The template of a batch: the layout of its kind, with the texts of one interface language put in.
+
+The layout (``templates/page.html`` around what a kind asks, ``templates/label.html``, …) has ``{{name}}`` for texts,
+which are put in when a batch is made, and ``${column}`` for what changes from item to item, which stays. Texts come
+from ``templates/instructions.LANGUAGE.toml`` or from a file of the user's own with the same names.
+"""
+
+import html
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from hits.batches.markup import text_direction
+from hits.records import Kind
+from rypt.text import InputError, RyptError
+
+_TEXT = re.compile(r"\{\{([a-z_]+)\}\}")
+_EACH = re.compile(r"<!-- each -->\n(.*?)<!-- /each -->\n", re.DOTALL)
+_REFERENCE = re.compile(r"<!-- reference -->\n(.*?)<!-- /reference -->\n", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """The texts workers read in one language, for one kind of batch between two languages."""
+
+    language: str
+    texts: Mapping[str, str]
+    instructions: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> str:
+        return self.texts[name]
+
+
+def interface_languages() -> list[str]:
+    """The languages in which instructions are bundled."""
+    there = (files("hits.batches") / "templates").iterdir()
+    names = [path.name.split(".") for path in there if path.name.startswith("instructions.")]
+    return sorted(name[1] for name in names)
+
+
+def read_interface(interface: str, kind: Kind, source_language: str = "", target_language: str = "") -> Interface:
+    """The texts of a bundled language (``de``; ``de-AT`` finds it too), or of a file that ends in ``.toml``.
+
+    A file of one's own has the names of the bundled ones, all of them and no others; its language is the part of its
+    name before ``.toml`` (``instructions.fr.toml``).
+    """
+    language, tables = _read_tables(interface)
+    names = tables["languages"]
+    common = {**tables["common"], **tables[kind]}
+    source = names.get(_base(source_language)) or source_language or common["unknown_source"]
+    target = names.get(_base(target_language)) or target_language or common["unknown_target"]
+
+    def told(text: str) -> str:
+        return text.replace("{source}", source).replace("{target}", target)
+
+    texts = {name: told(value) for name, value in common.items() if isinstance(value, str)}
+    return Interface(language, texts, tuple(map(told, common["instructions"])))
+
+
+def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: bool) -> str:
+    """The template of a batch whose items have at most so many alternatives or ranked candidates."""
+    note = '<p class="hint">{{reference_hint}}</p>\n' if kind is Kind.LABEL else ""  # only there a part is highlighted
+    layout = _bundled("page.html").replace("{{kind}}", kind).replace("{{reference_note}}", note)
+    layout = layout.replace("{{asked}}", _bundled(f"{kind}.html"))
+    layout = _REFERENCE.sub(lambda found: found[1] if reference else "", layout)
+    layout = _EACH.sub(lambda found: "".join(found[1].replace("{{n}}", str(n + 1)) for n in range(slots)), layout)
+    put_in = {name: _escaped(text) for name, text in interface.texts.items()}
+    put_in["lang"], put_in["dir"] = _escaped(interface.language), text_direction(interface.language)
+    put_in["instructions"] = "\n".join(["<ul>", *(f"<li>{_escaped(i)}</li>" for i in interface.instructions), "</ul>"])
+    put_in["style"] = _bundled("hit.css")
+    put_in["script"] = _bundled("hit.js")
+    return _TEXT.sub(lambda found: put_in[found[1]], layout)
+
+
+def language_name(language: str, interface: str = "en") -> str:
+    """A language's name in one of the languages of the instructions, or its code where the name is not known.
+
+    >>> language_name("pt-BR"), language_name("de", "de"), language_name("xx")
+    ('Portuguese', 'Deutsch', 'xx')
+    """
+    return str(_read_tables(interface)[1]["languages"].get(_base(language), language))
+
+
+def _bundled(name: str) -> str:
+    return (files("hits.batches") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _escaped(text: str) -> str:
+    """Text as HTML in which nothing is a column."""
+    return html.escape(text, quote=True).replace("$", "&#36;")
+
+
+def _base(language: str) -> str:
+    return language.lower().replace("_", "-").split("-")[0]
+
+
+def _read_tables(interface: str) -> tuple[str, dict[str, dict[str, Any]]]:
+    if interface.endswith(".toml"):
+        path = Path(interface)
+        language = path.name.removesuffix(".toml").rpartition(".")[2]
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(path, None, f"expected instructions in UTF-8: {error}") from None
+        tables = _parsed(path, text)
+        _check(path, tables)
+        return language, tables
+    language = _base(interface)
+    if language not in interface_languages():
+        known = ", ".join(interface_languages())
+        raise RyptError(f"expected a language of the instructions ({known}) or a .toml file, found {interface!r}")
+    name = f"instructions.{language}.toml"
+    return language, _parsed(Path(name), _bundled(name))
+
+
+def _parsed(path: Path, text: str) -> dict[str, dict[str, Any]]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(path, None, f"expected TOML: {error}") from None
+
+
+def _check(path: Path, tables: Mapping[str, Any]) -> None:
+    """Refuse a file that lacks a text of the English one, or has others."""
+    english = _read_tables("en")[1]
+    for section in sorted(english.keys() | tables.keys()):
+        found = tables.get(section)
+        if not isinstance(found, dict) or section not in english:
+            raise InputError(path, None, f"expected the sections {', '.join(english)}, and [{section}] is wrong")
+        if section != "languages" and found.keys() != english[section].keys():
+            names = ", ".join(sorted(found.keys() ^ english[section].keys()))
+            raise InputError(
+                path, None, f"expected in [{section}] the names of the English file; these differ: {names}"
+            )
+        for name, value in found.items():
+            several = name == "instructions"
+            values = value if several and isinstance(value, list) and value else [value]
+            if (several and not isinstance(value, list)) or not all(isinstance(v, str) and v.strip() for v in values):
+                raise InputError(path, None, f"expected a text as {name} in [{section}], found {value!r}")

@@ -1,0 +1,76 @@
+"""Systems' outputs: for each system its candidate for each segment, as comparisons and rankings show them."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+
+from hits.batches.markup import escape, language_columns
+from hits.records import BatchSettings
+from rypt.records import Segment
+from rypt.text import InputError, PathLike, RyptError, read_lines, tokenize
+
+Outputs = Mapping[str, Mapping[str, str]]  # system → segment → candidate
+_SHORT_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+def read_output(path: PathLike, segments: Sequence[Segment]) -> dict[str, str]:
+    """One candidate a line, as many as there are segments."""
+    lines = [line for _, line in read_lines(path)]
+    if len(lines) != len(segments):
+        raise InputError(path, len(lines), f"expected {len(segments)} lines, one a segment, found {len(lines)}")
+    return {segment.id: line for segment, line in zip(segments, lines, strict=True)}
+
+
+def check_outputs(segments: Sequence[Segment], outputs: Outputs, least: int = 2) -> None:
+    """Refuse too few systems, nameless ones, and candidates of segments that are not there."""
+    if len(outputs) < least:
+        raise RyptError(f"expected the outputs of at least {least} systems, found {len(outputs)}")
+    known = {segment.id for segment in segments}
+    for system, candidates in outputs.items():
+        if not system.strip():
+            raise RyptError("expected a name for each system, found an empty one")
+        unknown = [segment for segment in candidates if segment not in known]
+        if unknown:
+            raise RyptError(f"system {system}: segment {unknown[0]!r} is not in the source")
+
+
+def check_limit(limit: int | None) -> None:
+    """Refuse a limit that lets nothing through."""
+    if limit is not None and limit < 1:
+        raise RyptError(f"expected a limit of at least 1, found {limit}")
+
+
+def same_text(a: str, b: str) -> bool:
+    """Whether two candidates look the same to a reader: the same words, whatever the spaces."""
+    return tokenize(a) == tokenize(b)
+
+
+def short_name(segment: str) -> str:
+    """A segment's id as item ids hold it: itself when it is short and plain, else a digest of it.
+
+    >>> short_name("news-12"), short_name("a long: name")
+    ('news-12', '489af57728a9')
+    """
+    return (
+        segment
+        if _SHORT_NAME.fullmatch(segment)
+        else hashlib.sha256(segment.encode("utf-8", "replace")).hexdigest()[:12]
+    )
+
+
+def given_columns(segment: Segment, reference: str | None, settings: BatchSettings) -> dict[str, str]:
+    """What every page of a segment shows: the source, the reference, and how both are read."""
+    columns = {
+        "segment": segment.id,
+        **language_columns(segment.language or settings.source_language, settings.target_language),
+        "source": escape(segment.text),
+    }
+    if reference is not None:
+        columns["reference"] = escape(reference)
+        columns["hidden_reference"] = "" if reference.strip() else "hidden"
+    return columns
+
+
+def shown(text: str, nothing: str) -> str:
+    """A candidate as HTML; an empty one is said to be empty."""
+    return escape(text) if text.strip() else f'<i class="empty">{escape(nothing)}</i>'

@@ -1,0 +1,1 @@
+"""The commands ``rypt hits …``, ``rypt compare``, ``rypt rank`` and ``rypt simulate``: parse, call, print."""

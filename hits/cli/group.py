@@ -1,0 +1,24 @@
+"""``rypt hits``: batches of work for people, the market they are on, and what comes back."""
+
+import click
+
+from hits.cli.batches import make, price
+from hits.cli.market import block, bonus, collect, expire, invite, publish, review, serve, unblock
+from hits.cli.results import aggregate, export, import_
+from hits.cli.status import status
+from hits.cli.workers import workers
+
+
+@click.group()
+def hits() -> None:
+    """Ask people: batches of hits, a market of one's own, results, workers.
+
+    make → price → serve → invite → publish → status → collect → workers → review → aggregate.
+    """
+
+
+for command in (
+    aggregate, block, bonus, collect, expire, export, import_, invite, make, price, publish, review, serve, status,
+    unblock, workers,
+):  # fmt: skip
+    hits.add_command(command)

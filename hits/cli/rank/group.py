@@ -1,0 +1,235 @@
+"""``rypt rank``: which system is better, how sure that is, and what to ask next."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from hits.cli.rank.preferences import preferences
+from hits.cli.rank.shared import LEVEL, PLOT, THREADS, counter, data_options, read_data, read_options
+from hits.cli.rank.study import evaluate, plan_, simulate
+from hits.ranking.names import CONFIDENCES, RANKING_MODELS, SHAPES, UNITS
+from rypt.cli import JSON, QUIET, talk
+
+if TYPE_CHECKING:
+    from hits.ranking.data import Comparisons
+    from hits.ranking.model import Model
+    from hits.ranking.result import Confidence, Ranking
+
+DEFAULT = "systems"
+
+
+class RankGroup(click.Group):
+    """A group whose first argument may be a file: what is no subcommand is for ``systems``."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Put the name of the default command in front where no subcommand is named."""
+        if args and args[0] not in self.commands and args[0] not in context.help_option_names:
+            args = [DEFAULT, *args]
+        return super().parse_args(context, args)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """A subcommand by name, and the default command for a file."""
+        return self.commands.get(name, self.commands.get(DEFAULT))
+
+
+@click.group(cls=RankGroup)
+def rank() -> None:
+    """Rank systems by people's comparisons: `rypt rank FILE…` is short for `rypt rank systems FILE…`.
+
+    A FILE is a WMT ranking CSV, Appraise XML, a file of counts, a tournament, judgments, JSONL, a campaign's folder or
+    its database; .gz and - are read as everywhere. A file that is called like a subcommand needs a path: ./next.
+    """
+
+
+@rank.command()
+@data_options
+@click.option("-m", "--model", type=click.Choice(RANKING_MODELS), default="expected-wins", show_default=True)
+@click.option("-O", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the model: "
+              "docs/ranking.md lists them. Repeatable.")  # fmt: skip
+@click.option("--confidence", type=click.Choice(CONFIDENCES), default="bootstrap", show_default=True,
+              help="How rank ranges are made.")  # fmt: skip
+@click.option("--samples", type=click.IntRange(2, 1_000_000), help="Resamples or runs [ratios of wins 1000, else 100].")
+@click.option("--trim", type=click.IntRange(min=0), help="Ranks dropped at either end [2.5 %, rounded down].")
+@click.option("--unit", type=click.Choice(UNITS), default="comparison", show_default=True,
+              help="What is resampled: comparisons, as in the papers, or whole rankings.")  # fmt: skip
+@click.option("--range", "shape", type=click.Choice(SHAPES), default="ends", show_default=True,
+              help="Ranks without both ends, or from the most frequent outwards to 95 %: Koehn's program.")  # fmt: skip
+@LEVEL
+@THREADS
+@click.option("--latex", is_flag=True, help="Print the table for LaTeX.")
+@PLOT
+@JSON
+@QUIET
+def systems(
+    files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
+    sample: int | None, not_judged: str, seed: int, model: str, options: tuple[str, ...], confidence: str,
+    samples: int | None, trim: int | None, unit: str, shape: str, level: float, threads: int, latex: bool,
+    plot: str | None, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Rank the systems in FILES: scores, rank ranges, clusters.
+
+    Systems that no chain of comparisons connects are ranked apart, with a note.
+    """
+    import numpy as np
+
+    from hits.ranking.model import read_model
+    from hits.ranking.result import Confidence, rank_systems
+
+    if latex and as_json:
+        raise click.UsageError("--latex or --json, not both")
+    how = Confidence(confidence, samples, trim, unit, shape, level, threads, counter("resamples", quiet=quiet))
+    own = {"threads": str(threads)} if model == "trueskill" else {}
+    made = read_model(model, own | read_options(options))
+    comparisons = read_data(files, format, languages, judges, excluded, sample, not_judged, seed)
+    _tell_notes(comparisons, made, how, quiet=quiet)
+    rankings = rank_systems(comparisons, made, np.random.default_rng([seed, 1]), how)
+    if plot:
+        from hits.ranking.plot import plot_ranks
+
+        plot_ranks(plot, rankings)
+    _tell_rankings(rankings, seed, as_json=as_json, latex=latex)
+
+
+def _tell_notes(comparisons: "Comparisons", model: "Model", how: "Confidence", *, quiet: bool) -> None:
+    """Say what a reader of the ranking should know of the data."""
+    from hits.ranking.confidence import has_posterior
+
+    groups = comparisons.components()
+    if len(groups) > 1:
+        sizes = " + ".join(str(len(group)) for group in groups)
+        talk(f"note: {sizes} systems without any comparison between the groups: each group is ranked for itself, and "
+             "nothing says which group is better", quiet=quiet)  # fmt: skip
+    if len(comparisons) and not comparisons.outcome.any():
+        talk(f"note: all {len(comparisons)} comparisons are ties; nothing tells the systems apart", quiet=quiet)
+    alone = how.method == "bootstrap" and how.unit == "comparison" and not has_posterior(model, how.unit)
+    if alone and len(set(comparisons.row.tolist())) < len(comparisons):
+        talk("note: ranges take the comparisons of one ranking as independent, as the papers do; --unit row does not",
+             quiet=quiet)  # fmt: skip
+
+
+def _tell_rankings(rankings: "Sequence[Ranking]", seed: int, *, as_json: bool, latex: bool) -> None:
+    from hits.ranking.table import as_json as record
+    from hits.ranking.table import as_latex, as_text
+
+    if as_json:
+        click.echo(json.dumps(record(rankings) | {"seed": seed}, ensure_ascii=False))
+        return
+    for number, ranking in enumerate(rankings):
+        if number:
+            click.echo()
+        click.echo(as_latex(ranking) if latex else as_text(ranking))
+        if latex:
+            continue
+        for name, value in ranking.extra.items():
+            if name in ("cost", "nodes", "optimal_rankings", "message"):
+                click.echo(f"{name.replace('_', ' ')}: {'too many to count' if value is None else value}")
+        for listed in ranking.extra.get("rankings", ()):
+            click.echo(" > ".join(listed))
+        click.echo(f"{ranking.signature}|seed:{seed}")
+
+
+@rank.command()
+@data_options
+@LEVEL
+@click.option("--marks", is_flag=True, help="WMT's marks ⋆ 0.10, † 0.05, ‡ 0.01 instead of one star.")
+@JSON
+def head2head(
+    files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
+    sample: int | None, not_judged: str, seed: int, level: float, marks: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Say for each two systems how often the column's was better than the row's, with stars by the sign test."""
+    from tabulate import tabulate
+
+    from hits.ranking.head2head import as_record, as_rows, head_to_head
+    from hits.ranking.table import short_names
+
+    table = head_to_head(read_data(files, format, languages, judges, excluded, sample, not_judged, seed))
+    if as_json:
+        click.echo(json.dumps(as_record(table, level), ensure_ascii=False))
+        return
+    head = ["", *short_names(table.systems)]
+    click.echo(tabulate(as_rows(table, marks=marks, level=level), head, disable_numparse=True))
+    click.echo(f"{table.significant(level):.1%} of all pairs differ significantly (sign test, p ≤ {level:g})")
+
+
+@rank.command()
+@data_options
+@click.option("--games", type=click.IntRange(min=1), default=25_000, show_default=True, help="Matches to select.")
+@click.option("--variant", type=click.Choice(("paper", "program")), default="paper", show_default=True)
+@PLOT
+@JSON
+def heatmap(
+    files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
+    sample: int | None, not_judged: str, seed: int, games: int, variant: str, plot: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Show who was compared with whom: all, and the first and last 20 % of the matches that TrueSkill selects."""
+    import numpy as np
+    from tabulate import tabulate
+
+    from hits.ranking.heatmap import as_record, nearness
+    from hits.ranking.heatmap import heatmap as make_heatmap
+    from hits.ranking.models.trueskill import TrueSkill
+    from hits.ranking.table import short_names
+
+    comparisons = read_data(files, format, languages, judges, excluded, sample, not_judged, seed)
+    model = TrueSkill(variant=variant, order="select", games=games, runs=10)
+    table = make_heatmap(comparisons, model, np.random.default_rng([seed, 1]))
+    if plot:
+        from hits.ranking.plot import plot_heatmap
+
+        plot_heatmap(plot, table)
+    if as_json:
+        click.echo(json.dumps(as_record(table), ensure_ascii=False))
+        return
+    for title, shares in (
+        ("all comparisons", table.everything),
+        ("first 20 %", table.first),
+        ("last 20 %", table.last),
+    ):
+        click.echo(f"{title}: % of comparisons, {nearness(shares):.2f} ranks apart on average")
+        names = short_names(table.systems)
+        rows = [[name, *(f"{100 * s:.1f}" for s in line)] for name, line in zip(names, shares, strict=True)]
+        click.echo(tabulate(rows, ["", *range(1, len(table.systems) + 1)], disable_numparse=True))
+
+
+@rank.command("next")
+@data_options
+@click.option("-n", "--count", type=click.IntRange(min=1), default=1, show_default=True, help="How many matches.")
+@click.option("--players", type=click.IntRange(2, 5), default=2, show_default=True, help="Systems in a match.")
+@click.option("--segments", "segments_file", type=click.Path(), help="Segments to ask about, an id a line [those in "
+              "the files].")  # fmt: skip
+@click.option("--system", "more", multiple=True, metavar="NAME", help="A system not yet compared. Repeatable.")
+@JSON
+def next_(
+    files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
+    sample: int | None, not_judged: str, seed: int, count: int, players: int, segments_file: str | None,
+    more: tuple[str, ...], as_json: bool,
+) -> None:  # fmt: skip
+    """Say which systems to compare next, and on which segment.
+
+    TrueSkill takes the system it is least sure of and draws others that are likely to tie with it. Every line is a
+    segment and the systems, with tabs between.
+    """
+    import numpy as np
+
+    from hits.ranking.select import select_matches
+    from rypt.text import RyptError, read_lines
+
+    comparisons = read_data(files, format, languages, judges, excluded, sample, not_judged, seed)
+    segments = [line for _, line in read_lines(segments_file) if line] if segments_file else comparisons.segments
+    if not any(segments):
+        raise RyptError("the files name no segments: give them with --segments")
+    available = dict.fromkeys((*comparisons.systems, *more), segments)
+    matches = select_matches(comparisons, available, count, np.random.default_rng([seed, 1]), players=players)
+    for match in matches:
+        if as_json:
+            record = {"segment": match.segment, "systems": list(match.systems)}
+            click.echo(json.dumps(record, ensure_ascii=False))
+        else:
+            click.echo("\t".join((match.segment, *match.systems)))
+
+
+for command in (evaluate, plan_, preferences, simulate):
+    rank.add_command(command)

@@ -1,0 +1,38 @@
+"""``rypt rank preferences``: two systems beside each other, judgment by judgment and segment by segment."""
+
+import json
+
+import click
+
+from hits.cli.rank.shared import data_options, read_data
+from rypt.cli import JSON
+
+
+@click.command()
+@data_options
+@click.option("--systems", "pair", required=True, metavar="FIRST,SECOND", help="Which two.")
+@click.option("--latex", is_flag=True, help="Print the tables for LaTeX.")
+@JSON
+def preferences(
+    files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
+    sample: int | None, not_judged: str, seed: int, pair: str, latex: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Say which of two systems people preferred: judgments for either, and segments by the difference of their votes.
+
+    These are Tables 1 and 2 of the RYPT paper, with sign tests and a bootstrap interval over segments.
+    """
+    from hits.compare.systems import preferences_between
+    from hits.compare.tables import preference_line, preference_tables
+
+    names = pair.split(",")
+    if len(names) != 2 or not all(names):
+        raise click.UsageError(f"--systems {pair}: expected two names with a comma between")
+    if latex and as_json:
+        raise click.UsageError("--latex or --json, not both")
+    comparisons = read_data(files, format, languages, judges, excluded, sample, not_judged, seed)
+    found = preferences_between(comparisons, names[0], names[1])
+    if as_json:
+        click.echo(json.dumps(found.as_dict(), ensure_ascii=False))
+        return
+    click.echo(preference_tables([found], latex=latex, pick=""))
+    click.echo(f"\n{preference_line(found, latex=latex)}")

@@ -1,0 +1,332 @@
+"""``rypt rank simulate``, ``plan``, ``evaluate``: how good rankings are, what they cost, which model to trust."""
+
+import json
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hits.cli.rank.shared import PLOT, SEED, THREADS, counter, data_options, read_data
+from hits.cli.shared import MONEY
+from hits.ranking.names import FORMATS, SHAPES, UNITS
+from rypt.cli import JSON, QUIET, progress
+
+if TYPE_CHECKING:
+    from hits.ranking.data import Comparisons
+    from hits.ranking.evaluate import Evaluation
+    from hits.ranking.plan import Plan
+    from hits.ranking.simulate import Simulated
+
+F = TypeVar("F", bound=Callable[..., Any])
+JUDGMENTS = (10_000, 20_000, 30_000, 40_000, 50_000)
+CUMINGS_MODELS = ("expected-wins", "bojar", "mfas", "winning-percentage", "testimonial")
+
+
+class Share(click.ParamType[float]):
+    """A share: 70% or 0.7."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: Any, context: Any) -> float:
+        """Read a number between 0 and 1, or with % between 0 and 100."""
+        text = str(value)
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 1:
+            self.fail(f"{value!r} is no share such as 70% or 0.7", param, context)
+        return share
+
+
+class Numbers(click.ParamType[tuple[float, ...]]):
+    """Numbers with commas between: 100,200,400."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: Any, context: Any) -> tuple[float, ...]:
+        """Read them all."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            numbers = tuple(float(part) for part in str(value).split(","))
+        except ValueError:
+            numbers = (float("nan"),)
+        if not all(isfinite(number) for number in numbers):
+            self.fail(f"{value!r} are no numbers with commas between", param, context)
+        return numbers
+
+
+def world_options(command: F) -> F:
+    """What Koehn's simulation is of."""
+    for option in reversed(
+        [
+            click.option("--systems", type=click.IntRange(2, 1000), help="How many [15]."),
+            click.option(
+                "--variance",
+                type=click.FloatRange(min=0, min_open=True),
+                help="Koehn's σ², 8 to 12 for WMT's data [10].",
+            ),
+            click.option(
+                "--ways", type=click.IntRange(min=2), default=5, show_default=True, help="Systems in one ranking."
+            ),
+            click.option(
+                "--noise",
+                type=click.Choice(("table", "text")),
+                default="table",
+                show_default=True,
+                help="σ² as Koehn's tables use it, a standard deviation, or as his text says.",
+            ),
+            click.option("--sides", type=click.IntRange(1, 2), default=1, show_default=True, help="Of the sign test."),
+            click.option(
+                "--level",
+                type=click.FloatRange(0, 1, min_open=True, max_open=True),
+                default=0.05,
+                show_default=True,
+                help="Of the sign test.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path())
+@world_options
+@click.option("--judgments", multiple=True, type=click.IntRange(min=1), help="Comparisons in an experiment, repeatable "
+              "[10000 … 50000].")  # fmt: skip
+@click.option("--method", type=click.Choice(("pairwise", "bootstrap", "both")), default="both", show_default=True,
+              help="Of rank ranges.")  # fmt: skip
+@click.option("--unit", type=click.Choice(UNITS), help="What the bootstrap draws [row, as Koehn's program; his slides "
+              "say comparison].")  # fmt: skip
+@click.option("--range", "shape", type=click.Choice(SHAPES), help="Its ranges [densest, as Koehn's program; his slides "
+              "drop the ends].")  # fmt: skip
+@click.option("--experiments", type=click.IntRange(min=1), help="Repetitions [Koehn 200, Cumings 1000].")
+@click.option("-m", "--model", "models", multiple=True, metavar="MODEL[:NAME=VALUE,…]", help="For Cumings' resampling, "
+              "repeatable.")  # fmt: skip
+@click.option("--format", type=click.Choice(FORMATS), help="What the files are [seen from their content].")
+@click.option("--exclude-system", "excluded", multiple=True, metavar="NAME", help="Without this system. Repeatable.")
+@SEED
+@THREADS
+@JSON
+@QUIET
+def simulate(
+    files: tuple[str, ...], systems: int | None, variance: float | None, ways: int, noise: str, sides: int,
+    level: float, judgments: tuple[int, ...], method: str, unit: str | None, shape: str | None,
+    experiments: int | None, models: tuple[str, ...], format: str | None, excluded: tuple[str, ...], seed: int,
+    threads: int, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Simulate judgments where the truth is known.
+
+    Without FILES Koehn's Monte Carlo: ranking error, range size, violations, clusters for growing numbers of
+    judgments. With FILES Cumings' resampling: how often each model returns the true ranking of data like theirs.
+    """
+    if files:
+        if any(given is not None for given in (systems, variance, unit, shape)) or judgments:
+            raise click.UsageError(
+                "--systems, --variance, --judgments, --unit and --range are for a simulation without files"
+            )
+        comparisons = read_data(files, format, None, None, excluded, None, "item", seed)
+        _tell_success(comparisons, models or CUMINGS_MODELS, experiments or 1000, seed, threads, as_json=as_json)
+        return
+    if models or format or excluded:
+        raise click.UsageError("--model, --format and --exclude-system are for a simulation of FILES")
+    from hits.ranking.simulate import World
+    from hits.ranking.simulate import simulate as run
+
+    world = World(systems or 15, variance or 10.0, ways, noise, level, sides)
+    methods = ("pairwise", "bootstrap") if method == "both" else (method,)
+    tasks = [(count, how) for count in judgments or JUDGMENTS for how in methods]
+    drawn, kind = unit or "row", shape or "densest"
+    found = [
+        run(world, count, experiments=experiments or 200, method=how, unit=drawn, shape=kind, seed=seed,
+            threads=threads)
+        for count, how in progress(tasks, "simulations", quiet=quiet)
+    ]  # fmt: skip
+    _tell_simulated(found, f"{drawn}-{kind}", seed, as_json=as_json)
+
+
+def _tell_simulated(found: "Sequence[Simulated]", bootstrap: str, seed: int, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from tabulate import tabulate
+
+    if as_json:
+        facts = {"seed": seed, "bootstrap": bootstrap, "simulations": [asdict(each) for each in found]}
+        click.echo(json.dumps(facts))
+        return
+    head = ("judgments", "ranges by", "significant", "ranking error", "range size", "outside", "clusters", "outside")
+    rows = [
+        (
+            f"{each.judgments:,}", each.method, f"{each.significant:.1%}", f"{each.error:.2%}",
+            f"{each.range_size:.2f}", f"{each.range_violations:.2%}", f"{each.clusters:.2f}",
+            f"{each.cluster_violations:.2%}",
+        )
+        for each in found
+    ]  # fmt: skip
+    click.echo(tabulate(rows, head, disable_numparse=True, stralign="right"))
+    world = found[0].world
+    click.echo(f"koehn|systems:{world.systems}|variance:{world.variance:g}|noise:{world.noise}|ways:{world.ways}|"
+               f"sides:{world.sides}|bootstrap:{bootstrap}|experiments:{found[0].experiments}|seed:{seed}")  # fmt: skip
+
+
+def _tell_success(
+    comparisons: "Comparisons", models: Sequence[str], iterations: int, seed: int, threads: int, *, as_json: bool
+) -> None:
+    from tabulate import tabulate
+
+    from hits.ranking.evaluate import read_entrant
+    from hits.ranking.likeness import likeness, success
+
+    like = likeness(comparisons.counts()[0])
+    rates = success(
+        [read_entrant(text).model for text in models], like, iterations=iterations, seed=seed, threads=threads
+    )
+    if as_json:
+        facts = {"systems": like.systems, "comparisons": like.comparisons, "deviation": like.deviation,
+                 "share": like.share, "iterations": iterations, "seed": seed,
+                 "success": dict(zip(models, rates, strict=True))}  # fmt: skip
+        click.echo(json.dumps(facts))
+        return
+    error = [(rate * (1 - rate) / iterations) ** 0.5 for rate in rates]
+    rows = [(m, f"{rate:.1%}", f"{e:.1%}") for m, rate, e in zip(models, rates, error, strict=True)]
+    click.echo(tabulate(rows, ("model", "true ranking found", "±"), disable_numparse=True))
+    click.echo(f"cumings|systems:{like.systems}|comparisons:{like.comparisons:.1f}±{like.deviation:.1f}|"
+               f"share:{like.share:.3f}|iterations:{iterations}|seed:{seed}")  # fmt: skip
+
+
+@click.command("plan")
+@world_options
+@click.option("--significant", type=Share(), default="70%", show_default=True, help="Share of pairs to tell apart.")
+@click.option("--ties", type=Share(), default="0%", show_default=True, help="Share of comparisons that will be ties.")
+@click.option("--wage", type=MONEY, help="Dollars an hour [12.00].")
+@click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True, help="Whose fees.")
+@click.option("--experiments", type=click.IntRange(min=2), default=500, show_default=True)
+@SEED
+@THREADS
+@JSON
+def plan_(
+    systems: int | None, variance: float | None, ways: int, noise: str, sides: int, level: float, significant: float,
+    ties: float, wage: Decimal | None, market: str, experiments: int, seed: int, threads: int, as_json: bool,
+) -> None:  # fmt: skip
+    """Say how many judgments tell so many pairs of systems apart, and what they cost."""
+    from hits.batches.price import MIN_WAGE, MTURK_FEES, NO_FEES
+    from hits.ranking.plan import plan
+
+    found = plan(
+        systems or 15, variance or 10.0, significant, ways=ways, noise=noise, level=level, sides=sides, ties=ties,
+        experiments=experiments, wage=MIN_WAGE if wage is None else wage,
+        fees=MTURK_FEES if market == "mturk" else NO_FEES, seed=seed, threads=threads,
+    )  # fmt: skip
+    _tell_plan(found, as_json=as_json)
+
+
+def _tell_plan(found: "Plan", *, as_json: bool) -> None:
+    price, world = found.price, found.world
+    if as_json:
+        facts = {
+            "systems": world.systems, "variance": world.variance, "significant": found.significant,
+            "judgments": found.judgments, "low": found.low, "high": found.high, "hits": found.hits,
+            "rewards": str(price.rewards), "fees": str(price.fees), "total": str(price.total),
+            "hours": round(float(price.hours), 2), "experiments": found.experiments, "seed": found.seed,
+        }  # fmt: skip
+        click.echo(json.dumps(facts))
+        return
+    high = "more" if found.high is None else f"{found.high:,}"
+    click.echo(f"{found.judgments:,} judgments ({found.low:,} to {high}) tell {found.significant:.0%} of the pairs of "
+               f"{world.systems} systems apart")  # fmt: skip
+    click.echo(f"{found.hits:,} hits of {world.ways} systems: rewards ${price.rewards:,.2f} + fees ${price.fees:,.2f} "
+               f"= ${price.total:,.2f}; about {price.hours:,.0f} hours")  # fmt: skip
+
+
+@click.command()
+@data_options
+@click.option("-m", "--model", "models", multiple=True, metavar="MODEL[:NAME=VALUE,…]", help="Repeatable [all].")
+@click.option("--sizes", type=Numbers(), default="100,200,400,800,1600,3200,6400", show_default=True,
+              help="Comparisons to learn from.")  # fmt: skip
+@click.option("--trials", type=click.IntRange(min=1), default=5, show_default=True, help="Training sets of each size.")
+@click.option("--radii", type=Numbers(), default="0.001,0.01,0.1,0.3,0.5", show_default=True,
+              help="Decision radii to choose from on the development set.")  # fmt: skip
+@click.option("--split", "how", type=click.Choice(("segments", "rows")), default="segments", show_default=True,
+              help="Test on the least judged segments (Hopkins & May), or on rows drawn at random.")  # fmt: skip
+@click.option("--least", type=click.IntRange(min=1), default=2000, show_default=True, help="Comparisons to test on.")
+@click.option("--test-judges", default="*", show_default=True, metavar="PATTERN", help="Whose rows, with --split rows.")
+@THREADS
+@PLOT
+@JSON
+@QUIET
+def evaluate(
+    files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
+    sample: int | None, not_judged: str, seed: int, models: tuple[str, ...], sizes: tuple[float, ...], trials: int,
+    radii: tuple[float, ...], how: str, least: int, test_judges: str, threads: int, plot: str | None, as_json: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Say how well models predict comparisons that they have not seen: perplexity and accuracy."""
+    import numpy as np
+
+    from hits.ranking.evaluate import ENTRANTS, read_entrant, split_by_rows, split_by_segment
+    from hits.ranking.evaluate import evaluate as run
+
+    if any(size != int(size) or size < 1 for size in sizes):
+        raise click.UsageError("--sizes: expected whole numbers from 1")
+    if how == "segments" and test_judges != "*":
+        raise click.UsageError("--test-judges is for --split rows")
+    rng = np.random.default_rng([seed, 1])
+    entrants = [read_entrant(text) for text in models or ENTRANTS]
+    comparisons = read_data(files, format, languages, judges, excluded, sample, not_judged, seed)
+    if how == "segments":
+        split = split_by_segment(comparisons, least)
+    else:
+        split = split_by_rows(comparisons, rng, least, test_judges)
+    seen = counter("trials", quiet=quiet, total=len(sizes) * trials)
+    found = run(
+        split, entrants, rng, sizes=[int(size) for size in sizes], trials=trials, radii=radii, threads=threads,
+        after_trial=seen,
+    )  # fmt: skip
+    if plot:
+        _plot_evaluation(plot, found)
+    _tell_evaluation(found, seed, as_json=as_json)
+
+
+def _plot_evaluation(path: str, found: "Evaluation") -> None:
+    from hits.ranking.plot import plot_curves
+
+    accuracy: dict[str, list[tuple[float, float]]] = {}
+    perplexity: dict[str, list[tuple[float, float]]] = {}
+    for row in found.rows:
+        accuracy.setdefault(row.model, []).append((row.size, row.accuracy))
+        perplexity.setdefault(row.model, [])
+        if row.perplexity is not None and isfinite(row.perplexity):
+            perplexity[row.model].append((row.size, row.perplexity))
+    sizes = sorted({row.size for row in found.rows})
+    perplexity["oracle"] = [(size, found.oracle_perplexity) for size in sizes]
+    accuracy["oracle"] = [(size, found.oracle_accuracy) for size in sizes]
+    plot_curves(path, ("perplexity", "accuracy"), (perplexity, accuracy), "comparisons to learn from")
+
+
+def _tell_evaluation(found: "Evaluation", seed: int, *, as_json: bool) -> None:
+    from tabulate import tabulate
+
+    oracle = {"accuracy": found.oracle_accuracy, "perplexity": found.oracle_perplexity}
+    if as_json:
+        click.echo(json.dumps({"how": found.how, "seed": seed, "oracle": oracle, "rows": found.records()}))
+        return
+    sizes = sorted({row.size for row in found.rows})
+    by_model: dict[str, dict[int, Any]] = {}
+    for row in found.rows:
+        by_model.setdefault(row.model, {})[row.size] = row
+    for measure in ("perplexity", "accuracy"):
+        lines = [
+            [model, *(_number(getattr(rows[size], measure)) for size in sizes)] for model, rows in by_model.items()
+        ]
+        click.echo(tabulate([*lines, ["oracle", *[_number(oracle[measure])] * len(sizes)]], [measure, *sizes],
+                            disable_numparse=True))  # fmt: skip
+        click.echo()
+    click.echo(f"{found.how}|seed:{seed}")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}" if isfinite(value) else "∞"

@@ -1,0 +1,95 @@
+"""``rypt hits import``, ``export``, ``aggregate``: what came back, in files."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from hits.cli.shared import CAMPAIGN, FOLDER, open_campaign, open_results
+from rypt.cli import JSON, talk
+from rypt.text import open_output
+
+
+@click.command("import")
+@click.argument("results_file", type=click.Path(), metavar="RESULTS.csv")
+@CAMPAIGN
+@click.option("--rename", multiple=True, metavar="THEIRS=OURS", help="Take a column of the file as one of ours: "
+              "Input.sentence=Input.segment.")  # fmt: skip
+@click.option("--batch", type=FOLDER, help="The batch that was published; it says what the rows mean.")
+@click.option("--market", type=click.Choice(["local", "mturk"]),
+              help="Where the work was done, for its fees [local for hits made by rypt, else mturk].")  # fmt: skip
+@JSON
+def import_(
+    results_file: str, campaign: str, rename: tuple[str, ...], batch: str | None, market: str | None, as_json: bool
+) -> None:
+    """Load a results CSV of the requester web site into a campaign, all of it or nothing.
+
+    A label row needs Input.segment, Input.start and Input.stop (or first and last, included), Input.phrase_1 … and
+    Answer.label_1 …; a comparison Input.system_a, Input.system_b and Answer.choice; a ranking Input.system_1 … and
+    Answer.rank_1 …. With --batch the Input columns may be missing but for Input.item.
+    """
+    from hits.batches.folder import read_batch
+    from hits.results.importing import import_results
+
+    names = dict(_renamed(text) for text in rename)
+    read = read_batch(batch) if batch else None
+    with open_results(campaign, readonly=False) as results:
+        added = import_results(results, results_file, rename=names, batch=read, market=market or "")
+    if as_json:
+        click.echo(json.dumps(asdict(added)))
+    else:
+        click.echo(f"{added.assignments} assignments added, {added.already} were there: {added.judgments} judgments, "
+                   f"{added.comparisons} comparisons, {added.controls} controls, {added.unanswered} blank")  # fmt: skip
+
+
+def _renamed(text: str) -> tuple[str, str]:
+    theirs, equals, ours = text.partition("=")
+    if not theirs or not equals or not ours:
+        raise click.UsageError(f"--rename {text}: expected THEIRS=OURS")
+    return theirs, ours
+
+
+@click.command()
+@CAMPAIGN
+@click.option("--batch", type=FOLDER, help="Only this batch.")
+@click.option("-o", "--output", type=click.Path(), default="-", show_default=True)
+def export(campaign: str, batch: str | None, output: str) -> None:
+    """Write a results CSV as the requester web site did, with empty columns Approve and Reject."""
+    from hits.batches.folder import read_batch
+    from hits.results.csv_file import export_results
+
+    only = read_batch(batch).settings.id if batch else None
+    with open_results(campaign) as results, open_output(output) as stream:
+        export_results(results, stream, batch=only)
+
+
+@click.command()
+@click.argument("campaign", type=FOLDER)
+@click.option("--method", type=click.Choice(["majority", "dawid-skene"]), default="majority", show_default=True,
+              help="Every vote the same, or workers weighed by how they err.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "db"]), help="Instead of the file's ending.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), default="-", show_default=True,
+              help="A .jsonl or .csv file, or a new .db to score and tune with.")  # fmt: skip
+def aggregate(campaign: str, method: str, form: str | None, output: str) -> None:
+    """Make one label of all judgments of a phrase that count, with the probability of each label.
+
+    A tie is NOT_SURE. Excluded workers and rejected work do not count. `rypt score CAMPAIGN --database FILE.db` and
+    `rypt tune --metric "rypt(db=FILE.db)"` use the labels of a database written here instead of the single judgments.
+    """
+    from hits.results.aggregate import aggregated, write_aggregated, write_database
+
+    ending = Path(output.removesuffix(".gz")).suffix.removeprefix(".")
+    form = form or (ending if output != "-" and ending else "jsonl")
+    if form not in ("jsonl", "csv", "db"):
+        raise click.UsageError(f"expected a file .jsonl, .csv or .db, found {output} (or say --format)")
+    if form == "db" and output == "-":
+        raise click.UsageError("--format db needs --output FILE.db")
+    with open_campaign(campaign).database() as db:
+        found = aggregated(db, method)
+        if form == "db":
+            write_database(found, db, output, method)
+    if form != "db":
+        with open_output(output) as stream:
+            write_aggregated(found, stream, form, method)
+    talk(f"{len(found)} labels by {method}", quiet=output == "-")

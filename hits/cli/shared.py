@@ -1,0 +1,147 @@
+"""What the commands of ``rypt hits`` share: options, the campaign's results, the market's client."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from rypt.cli import talk
+from rypt.text import RyptError
+
+if TYPE_CHECKING:
+    from hits.batches.price import Price
+    from hits.market.client import BotoMarket
+    from hits.records import Batch
+    from hits.results.answers import Results
+    from rypt.campaign import Campaign
+
+F = TypeVar("F", bound=Callable[..., Any])
+FOLDER = click.Path(file_okay=False)
+CAMPAIGN = click.option("-C", "--campaign", type=FOLDER, default=".", show_default=True, help="The campaign's folder.")
+BATCH = click.argument("batch", type=FOLDER)
+YES = click.option("--yes", is_flag=True, help="Do not ask before spending.")
+
+
+class Money(click.ParamType[Decimal]):
+    """An amount of dollars."""
+
+    name = "dollars"
+
+    def convert(self, value: Any, param: Any, context: Any) -> Decimal:
+        """Read a decimal number from 0 up."""
+        try:
+            amount = Decimal(str(value))
+        except InvalidOperation:
+            self.fail(f"{value!r} is no amount of money", param, context)
+        if not amount.is_finite() or amount < 0:
+            self.fail(f"{value!r} is no amount of money", param, context)
+        return amount
+
+
+MONEY = Money()
+
+
+def market_options(command: F) -> F:
+    """Which market, and how to reach it."""
+    for option in reversed(
+        [
+            click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True),
+            click.option(
+                "--at",
+                type=FOLDER,
+                default="market",
+                show_default=True,
+                help="The folder that `rypt hits serve` serves, for the local market.",
+            ),
+            click.option("--endpoint", help="The URL of a requester endpoint, for mturk."),
+            click.option("--production", is_flag=True, help="Say that the endpoint spends real money."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def open_campaign(folder: str) -> "Campaign":
+    """The campaign in a folder."""
+    from rypt.campaign import Campaign
+
+    return Campaign.open(folder)
+
+
+@contextmanager
+def open_results(folder: str, *, readonly: bool = True) -> "Iterator[Results]":
+    """The results in a campaign's database; tables of an older rypt are brought up to date first."""
+    from hits.results.answers import Results
+
+    campaign = open_campaign(folder)
+    if readonly:
+        with campaign.database() as db:
+            results = Results(db)
+            if results.current or not results.there:
+                yield results
+                return
+        with campaign.database(readonly=False) as db:
+            Results(db)
+    with campaign.database(readonly=readonly) as db:
+        yield Results(db)
+
+
+def open_market(market: str, at: str, endpoint: str | None, production: bool, *, quiet: bool = False) -> "BotoMarket":
+    """The market's client; our own is found by its folder."""
+    from hits.market.client import CLOSED, connect, spends_money
+
+    if market == "local":
+        if endpoint or production:
+            raise click.UsageError("--endpoint and --production are for --market mturk")
+        from hits.server.settings import served_settings
+
+        settings = served_settings(at)
+        return connect(settings.url, settings.access_key, settings.secret_key, "local")
+    if endpoint is None:
+        raise click.UsageError("--market mturk needs --endpoint URL")
+    talk(CLOSED, quiet=quiet)
+    if spends_money(endpoint) and not production:
+        raise RyptError(f"{endpoint} is no sandbox: say --production if it is meant")
+    return connect(endpoint, None, None, "mturk")
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: money as text, what is not known as null."""
+    if isinstance(value, Decimal):
+        return str(value if value == round(value, 2) and value.as_tuple().exponent == -2 else round(value, 4))
+    if isinstance(value, float):
+        return None if value != value else round(value, 4)
+    return value
+
+
+def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = False, what: str = "") -> None:
+    """Say what a batch costs, how long it takes, and what workers earn."""
+    if as_json:
+        wage = None if cost.wage is None else str(round(cost.wage, 2))
+        facts = {
+            "batch": batch.settings.id, "kind": str(batch.settings.kind), "market": market, "hits": cost.hits,
+            "assignments": cost.assignments, "answers": cost.answers, "rewards": str(cost.rewards),
+            "fees": str(cost.fees), "total": str(cost.total), "hours": round(float(cost.hours), 2), "wage": wage,
+            "warning": cost.warning,
+        }  # fmt: skip
+        click.echo(json.dumps(facts))
+        return
+    click.echo(f"{what}{cost.hits} hits, {cost.assignments} assignments, {cost.answers} answers")
+    time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else f"{cost.hours * 60:.0f} minutes"
+    fees = "no fees" if market == "local" else f"fees ${cost.fees}"
+    click.echo(f"{market} market: rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work"
+               + (f" at ${cost.wage:.2f} an hour" if cost.wage is not None else ""))  # fmt: skip
+    if cost.warning:
+        talk(f"warning: {cost.warning}")
+
+
+def seconds_seen_in(folder: str, kind: str) -> Decimal | None:
+    """The seconds an answer of this kind took so far, None where too few were timed."""
+    from hits.records import Kind
+    from hits.results.numbers import seconds_seen
+
+    with open_results(folder) as results:
+        return seconds_seen(results, Kind(kind))

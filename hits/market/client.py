@@ -1,0 +1,394 @@
+"""Where workers are: one protocol, and the one client that speaks it to our own server and to anything like it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from hashlib import sha256
+from ipaddress import ip_address
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from hits.batches.page import item_question
+from hits.batches.question_xml import read_answers
+from hits.market.qualification_types import is_type, requirements
+from hits.records import CENT, Batch, Item, parse_annotation
+from rypt.text import RyptError
+
+REGION = "us-east-1"  # the only one the protocol knows
+CLOSED = (
+    "Amazon closed Mechanical Turk on 2026-09-30; this talks to an endpoint that speaks its protocol. "
+    "The market of one's own is `rypt hits serve`, and --market local is the default."
+)
+SANDBOX = "mturk-requester-sandbox.us-east-1.amazonaws.com"  # where Mechanical Turk let people practise
+SUBMITTED = ("Submitted", "Approved", "Rejected")
+ALREADY_THERE = "AWS.MechanicalTurk.HitAlreadyExists"
+TYPE_ALREADY_THERE = "AWS.MechanicalTurk.QualificationTypeAlreadyExists"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One assignment as the market tells it; times count seconds since 1970."""
+
+    assignment: str
+    hit: str
+    worker: str
+    status: str
+    answer: str  # QuestionFormAnswers XML
+    accepted: int
+    submitted: int
+    feedback: str = ""
+    auto_approval: int | None = None
+    approved: int | None = None
+    rejected: int | None = None
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What was filled in; XML that cannot be read is a `FormatError`."""
+        return read_answers(self.answer)
+
+
+@dataclass(frozen=True, slots=True)
+class HitState:
+    """One hit of a batch as the market tells it; times count seconds since 1970.
+
+    Of its ``places``, assignments asked for, some are ``open``, some in somebody's hands (``pending``), some submitted,
+    and of these some ``reviewed``.
+    """
+
+    hit: str
+    item: str
+    type: str
+    status: str
+    created: int
+    expires: int
+    places: int
+    open: int
+    pending: int
+    reviewed: int
+
+    @property
+    def submitted(self) -> int:
+        """Assignments that were submitted, reviewed or not."""
+        return self.places - self.open - self.pending
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """A bonus as the market tells it."""
+
+    assignment: str
+    amount: Decimal
+    reason: str
+    paid: int
+
+
+class Market(Protocol):
+    """What every market does."""
+
+    name: str
+    key: str  # tells one market from another of the same name
+
+    def find(self, batch: str) -> dict[str, str]:
+        """The hits of a batch that are there: item → hit."""
+
+    def states(self, batch: str) -> "Iterator[HitState]":
+        """The hits of a batch that are there, and how far they are."""
+
+    def bonuses(self, hit: str) -> "Iterator[Payment]":
+        """All bonuses paid for assignments of a hit, the earliest first."""
+
+    def create(self, batch: Batch, item: Item) -> str:
+        """Publish one item; asked twice within a day, it makes one hit. Returns the hit."""
+
+    def work(self, hit: str) -> Iterator[Work]:
+        """All assignments of a hit that were submitted."""
+
+    def approve(self, assignment: str, feedback: str = "", *, overturn: bool = False) -> None:
+        """Accept an assignment; ``overturn`` a rejection."""
+
+    def reject(self, assignment: str, feedback: str) -> None:
+        """Refuse an assignment, with the reason."""
+
+    def bonus(self, worker: str, assignment: str, amount: Decimal, reason: str) -> bool:
+        """Pay more than the reward; asked twice for one assignment, it pays once. Whether it paid now."""
+
+    def block(self, worker: str, reason: str) -> None:
+        """Keep a worker from further hits."""
+
+    def unblock(self, worker: str) -> None:
+        """Let a worker take hits again."""
+
+    def expire(self, hit: str) -> None:
+        """Let nobody begin a hit any more."""
+
+    def delete(self, hit: str) -> None:
+        """Remove a hit whose work has all been reviewed."""
+
+
+class BotoMarket:
+    """A market that speaks Mechanical Turk's requester protocol, through boto3."""
+
+    def __init__(self, client: Any, name: str, key: str) -> None:
+        self.client = client
+        self.name = name
+        self.key = key
+        self._types: dict[tuple[str, str], str] = {}  # batch and reward → hit type
+
+    def find(self, batch: str) -> dict[str, str]:
+        """Go through all hits; ours carry batch and item in their annotation."""
+        return {state.item: state.hit for state in self.states(batch)}
+
+    def states(self, batch: str) -> Iterator[HitState]:
+        """Go through all hits, a hundred a call."""
+        for page in self._pages("list_hits"):
+            for hit in page["HITs"]:
+                ours = parse_annotation(hit.get("RequesterAnnotation", ""))
+                if ours and ours[0] == batch:
+                    yield HitState(
+                        hit["HITId"], ours[1], hit["HITTypeId"], hit["HITStatus"], _seconds(hit["CreationTime"]),
+                        _seconds(hit["Expiration"]), hit["MaxAssignments"], hit["NumberOfAssignmentsAvailable"],
+                        hit["NumberOfAssignmentsPending"], hit["NumberOfAssignmentsCompleted"],
+                    )  # fmt: skip
+
+    def bonuses(self, hit: str) -> Iterator[Payment]:
+        """Page by page."""
+        paid = [
+            Payment(
+                record["AssignmentId"], Decimal(record["BonusAmount"]), record.get("Reason", ""),
+                _seconds(record["GrantTime"]),
+            )
+            for page in self._pages("list_bonus_payments", {"HITId": hit})
+            for record in page["BonusPayments"]
+        ]  # fmt: skip
+        yield from sorted(paid, key=lambda payment: payment.paid)
+
+    def create(self, batch: Batch, item: Item) -> str:
+        """One hit, of a type shared by all items with the same reward."""
+        settings = batch.settings
+        request = {
+            "HITTypeId": self._type(batch, item),
+            "MaxAssignments": settings.assignments,
+            "LifetimeInSeconds": settings.lifetime,
+            "Question": item_question(batch, item),
+            "RequesterAnnotation": batch.annotation(item),
+            "UniqueRequestToken": _token(batch.annotation(item)),
+        }
+        try:
+            return str(self._call("create_hit_with_hit_type", request)["HIT"]["HITId"])
+        except MarketError as error:
+            if error.code != ALREADY_THERE:
+                raise
+            there = self.find(settings.id).get(item.id)
+            if there is None:
+                message = f"item {item.id} was published and removed within a day; wait, or make a new batch"
+                raise MarketError(message, error.code) from None
+            return there
+
+    def _type(self, batch: Batch, item: Item) -> str:
+        settings, reward = batch.settings, str(batch.reward(item))
+        if (settings.id, reward) not in self._types:
+            request: dict[str, Any] = {
+                "Title": settings.title,
+                "Description": settings.description,
+                "Keywords": settings.keywords,
+                "Reward": reward,
+                "AssignmentDurationInSeconds": settings.duration,
+                "AutoApprovalDelayInSeconds": settings.auto_approval,
+            }
+            if rules := requirements(settings.qualifications, self._qualification):
+                request["QualificationRequirements"] = rules
+            self._types[settings.id, reward] = self._call("create_hit_type", request)["HITTypeId"]
+        return self._types[settings.id, reward]
+
+    def _qualification(self, request: dict[str, Any]) -> str:
+        """The qualification type that a request would create: the one of its name that is there, or a new one."""
+        there = self._find_qualification(request)
+        if there is None:
+            try:
+                made = self._call("create_qualification_type", request)["QualificationType"]["QualificationTypeId"]
+                return str(made)
+            except MarketError as error:
+                if error.code != TYPE_ALREADY_THERE or (there := self._find_qualification(request)) is None:
+                    raise
+        return there
+
+    def _find_qualification(self, request: dict[str, Any]) -> str | None:
+        wanted = {"Query": request["Name"], "MustBeRequestable": False, "MustBeOwnedByCaller": True}
+        for page in self._pages("list_qualification_types", wanted):
+            for kind in page["QualificationTypes"]:
+                if is_type(request, kind):
+                    return str(kind["QualificationTypeId"])
+        return None
+
+    def work(self, hit: str) -> Iterator[Work]:
+        """Page by page: a hit may have more assignments than a page holds."""
+        for page in self._pages("list_assignments_for_hit", {"HITId": hit, "AssignmentStatuses": list(SUBMITTED)}):
+            for record in page["Assignments"]:
+                yield Work(
+                    record["AssignmentId"],
+                    hit,
+                    record["WorkerId"],
+                    record["AssignmentStatus"],
+                    record["Answer"],
+                    _seconds(record["AcceptTime"]),
+                    _seconds(record["SubmitTime"]),
+                    record.get("RequesterFeedback", ""),
+                    _seconds_or_none(record.get("AutoApprovalTime")),
+                    _seconds_or_none(record.get("ApprovalTime")),
+                    _seconds_or_none(record.get("RejectionTime")),
+                )
+
+    def approve(self, assignment: str, feedback: str = "", *, overturn: bool = False) -> None:
+        """Approve; a feedback that is empty is left out, for the protocol wants at least a character."""
+        request = {"AssignmentId": assignment, "OverrideRejection": overturn}
+        self._call("approve_assignment", request | ({"RequesterFeedback": feedback} if feedback else {}))
+
+    def reject(self, assignment: str, feedback: str) -> None:
+        """Reject with a reason."""
+        self._call("reject_assignment", {"AssignmentId": assignment, "RequesterFeedback": feedback})
+
+    def bonus(self, worker: str, assignment: str, amount: Decimal, reason: str) -> bool:
+        """Pay once: payments that are there already are looked up, for request tokens last a day only."""
+        amount = whole_cents(amount)
+        for paid in self._bonuses(assignment):
+            if paid["WorkerId"] == worker and paid.get("Reason") == reason:
+                if Decimal(paid["BonusAmount"]) != amount:
+                    raise MarketError(f"a bonus of ${paid['BonusAmount']} was paid for this reason already", "")
+                return False
+        request = {"WorkerId": worker, "BonusAmount": str(amount), "AssignmentId": assignment, "Reason": reason}
+        self._call("send_bonus", {**request, "UniqueRequestToken": _token(f"bonus:{assignment}:{reason}")})
+        return True
+
+    def paid(self, worker: str, assignment: str) -> Decimal:
+        """What a worker got besides the reward of an assignment."""
+        amounts = [Decimal(paid["BonusAmount"]) for paid in self._bonuses(assignment) if paid["WorkerId"] == worker]
+        return sum(amounts, Decimal(0))
+
+    def _bonuses(self, assignment: str) -> Iterator[dict[str, Any]]:
+        for page in self._pages("list_bonus_payments", {"AssignmentId": assignment}):
+            yield from page["BonusPayments"]
+
+    def status(self, assignment: str) -> str:
+        """Submitted, Approved or Rejected."""
+        found = self._call("get_assignment", {"AssignmentId": assignment})
+        return str(found["Assignment"]["AssignmentStatus"])
+
+    def block(self, worker: str, reason: str) -> None:
+        """Block a worker."""
+        self._call("create_worker_block", {"WorkerId": worker, "Reason": reason})
+
+    def unblock(self, worker: str) -> None:
+        """Take a block back."""
+        self._call("delete_worker_block", {"WorkerId": worker})
+
+    def expire(self, hit: str) -> None:
+        """Set the expiration to a time long ago."""
+        self._call("update_expiration_for_hit", {"HITId": hit, "ExpireAt": 0})
+
+    def delete(self, hit: str) -> None:
+        """Dispose of a hit."""
+        self._call("delete_hit", {"HITId": hit})
+
+    def balance(self) -> Decimal:
+        """What is left to spend."""
+        return Decimal(self._call("get_account_balance", {})["AvailableBalance"])
+
+    def _call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        response: dict[str, Any] = self._guarded(lambda: getattr(self.client, operation)(**request))
+        return response
+
+    def _pages(self, operation: str, request: dict[str, Any] | None = None) -> Iterator[dict[str, Any]]:
+        pages = iter(
+            self.client.get_paginator(operation).paginate(**(request or {}), PaginationConfig={"PageSize": 100})
+        )
+        while (page := self._guarded(lambda: next(pages, None))) is not None:
+            yield page
+
+    def _guarded(self, call: Callable[[], Any]) -> Any:
+        """Turn the client's errors into one line."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            return call()
+        except ClientError as error:
+            code = error.response.get("TurkErrorCode") or error.response.get("Error", {}).get("Code", "")
+            raise MarketError(f"the market {self.name} refuses: {error.response['Error']['Message']}", code) from None
+        except BotoCoreError as error:
+            raise MarketError(f"the market {self.name} does not answer: {error}", "") from None
+
+
+class MarketError(RyptError):
+    """What a market refused, with its code."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def whole_cents(amount: Decimal) -> Decimal:
+    """An amount that a market can pay, with two places; any other is refused.
+
+    >>> whole_cents(Decimal("1.5"))
+    Decimal('1.50')
+    """
+    if not amount.is_finite() or amount <= 0 or amount != amount.quantize(CENT):
+        raise RyptError(f"expected an amount of at least one cent, in whole cents, found {amount}")
+    return amount.quantize(CENT)
+
+
+def spends_money(endpoint: str) -> bool:
+    """Whether work at an endpoint may cost real money: anywhere but on this machine and in the sandbox.
+
+    >>> [spends_money(f"{url}/") for url in ("http://localhost:8000", "http://127.0.0.1", f"https://{SANDBOX}")]
+    [False, False, False]
+    >>> [spends_money(url) for url in ("https://evil-sandbox.example", "https://localhost.example", "localhost")]
+    [True, True, True]
+    """
+    try:
+        host = urlsplit(endpoint).hostname or ""
+    except ValueError:
+        return True
+    if host in (SANDBOX, "localhost"):
+        return False
+    try:
+        return not ip_address(host).is_loopback
+    except ValueError:
+        return True
+
+
+def connect(endpoint: str, access_key: str | None, secret_key: str | None, name: str) -> BotoMarket:
+    """The client for an endpoint with its keys; without them boto3 looks where it always does."""
+    import boto3
+    from botocore.config import Config
+
+    client = boto3.client(
+        "mturk",
+        region_name=REGION,
+        endpoint_url=endpoint,
+        aws_access_key_id=access_key,
+        aws_secret_access_key=secret_key,
+        config=Config(retries={"mode": "standard", "max_attempts": 5}, connect_timeout=10, read_timeout=60),
+    )
+    client.meta.events.register("before-sign.mturk", _name_call)
+    identity = access_key if name == "local" and access_key else endpoint
+    return BotoMarket(client, name, f"{name}-{sha256(identity.encode()).hexdigest()[:8]}")
+
+
+def _name_call(request: Any, **_: object) -> None:
+    """Give each try of each call a name that is signed: equal calls of one second then have different signatures."""
+    request.headers["X-Rypt-Call"] = uuid4().hex
+
+
+def _token(text: str) -> str:
+    """A request token, which may have 64 characters."""
+    return sha256(text.encode()).hexdigest()
+
+
+def _seconds(time: datetime) -> int:
+    return int(time.timestamp())
+
+
+def _seconds_or_none(time: datetime | None) -> int | None:
+    return None if time is None else _seconds(time)

@@ -1,0 +1,125 @@
+"""What a market asks of workers, made of a batch's `Qualifications`: qualification types, found again by their names.
+
+A language is a qualification that workers give themselves: whoever asks for it has it. A test is scored by the market
+with its answer key, in percent. Where they live and how much of their work was approved markets know by themselves.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from xml.sax.saxutils import escape
+
+from hits.batches.layout import language_name
+from hits.batches.qualifications import Qualifications, QualificationTest
+from hits.server.store.requirements import LOCALE, PERCENT_APPROVED
+from rypt.text import RyptError
+
+SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
+FORM_SCHEMA = f"{SCHEMAS}/2017-11-06/QuestionForm.xsd"
+KEY_SCHEMA = f"{SCHEMAS}/2005-10-01/AnswerKey.xsd"
+
+LANGUAGE_TYPE = re.compile(r"Reads .+ well \(([A-Za-z0-9-]+)\)")
+
+Request = dict[str, Any]
+
+
+def requirements(given: Qualifications, find: Callable[[Request], str]) -> list[Request]:
+    """The QualificationRequirements of a hit type; ``find`` gives the id of the type that a request would create."""
+    rules: list[Request] = []
+    if given.approval_rate:
+        rules.append(_rule(PERCENT_APPROVED, "GreaterThanOrEqualTo", IntegerValues=[given.approval_rate]))
+    if given.countries:
+        rules.append(_rule(LOCALE, "In", LocaleValues=[{"Country": country} for country in given.countries]))
+    rules += [_rule(find(language_type(language)), "Exists") for language in given.languages]
+    if given.test:
+        passed = [given.test.pass_mark]
+        rules.append(_rule(find(quiz_type(given.test)), "GreaterThanOrEqualTo", IntegerValues=passed))
+    return rules
+
+
+def _rule(kind: str, comparator: str, **values: list[Any]) -> Request:
+    return {"QualificationTypeId": kind, "Comparator": comparator, **values, "ActionsGuarded": "Accept"}
+
+
+def language_type(language: str) -> Request:
+    """The request that creates the qualification of reading a language.
+
+    >>> language_type("de")["Name"]
+    'Reads German well (de)'
+    """
+    name = language_name(language)
+    return {
+        "Name": f"Reads {name} well ({language})",
+        "Description": f"For people who read {name} well. Ask for it only if you do; you have it at once.",
+        "QualificationTypeStatus": "Active",
+        "AutoGranted": True,
+        "AutoGrantedValue": 1,
+    }
+
+
+def quiz_type(test: QualificationTest) -> Request:
+    """The request that creates a test."""
+    return {
+        "Name": test.name,
+        "Description": test.description,
+        "QualificationTypeStatus": "Active",
+        "RetryDelayInSeconds": 0,
+        "Test": quiz_form(test),
+        "AnswerKey": answer_key(test),
+        "TestDurationInSeconds": test.minutes * 60,
+    }
+
+
+def quiz_form(test: QualificationTest) -> str:
+    """The QuestionForm of a test."""
+    overview = f"<Overview><Title>{escape(test.name)}</Title><Text>{escape(test.description)}</Text></Overview>"
+    questions = "".join(
+        f"<Question><QuestionIdentifier>q{n}</QuestionIdentifier><DisplayName>{n}</DisplayName>"
+        f"<IsRequired>true</IsRequired><QuestionContent><Text>{escape(question.text)}</Text></QuestionContent>"
+        "<AnswerSpecification><SelectionAnswer><StyleSuggestion>radiobutton</StyleSuggestion>"
+        f"<Selections>{''.join(_selection(place, text) for place, text in enumerate(question.choices, start=1))}"
+        "</Selections></SelectionAnswer></AnswerSpecification></Question>"
+        for n, question in enumerate(test.questions, start=1)
+    )
+    return f'<QuestionForm xmlns="{FORM_SCHEMA}">{overview}{questions}</QuestionForm>'
+
+
+def _selection(place: int, text: str) -> str:
+    return f"<Selection><SelectionIdentifier>c{place}</SelectionIdentifier><Text>{escape(text)}</Text></Selection>"
+
+
+def answer_key(test: QualificationTest) -> str:
+    """The AnswerKey of a test: a point for each right answer, in percent."""
+    questions = "".join(
+        f"<Question><QuestionIdentifier>q{n}</QuestionIdentifier><AnswerOption>"
+        f"<SelectionIdentifier>c{question.choices.index(question.answer) + 1}</SelectionIdentifier>"
+        "<AnswerScore>1</AnswerScore></AnswerOption></Question>"
+        for n, question in enumerate(test.questions, start=1)
+    )
+    most = f"<MaximumSummedScore>{len(test.questions)}</MaximumSummedScore>"
+    mapping = f"<PercentageMapping>{most}</PercentageMapping>"
+    value = f"<QualificationValueMapping>{mapping}</QualificationValueMapping>"
+    return f'<AnswerKey xmlns="{KEY_SCHEMA}">{questions}{value}</AnswerKey>'
+
+
+def is_type(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """Whether a type of a market is the one that a request would create; one of its name with another test is refused.
+
+    Workers who passed one test have not passed the other, and markets keep one type of a name.
+    """
+    if found.get("Name") != wanted["Name"]:
+        return False
+    if any(found.get(part) != wanted.get(part) for part in ("Test", "AnswerKey")):
+        name = wanted["Name"]
+        raise RyptError(f"the market has a qualification {name!r} with another test; name the batch's otherwise")
+    return True
+
+
+def language_of(name: str) -> str | None:
+    """The language whose qualification has this name.
+
+    >>> language_of(language_type("pt-BR")["Name"]), language_of("Reads tea leaves")
+    ('pt-BR', None)
+    """
+    found = LANGUAGE_TYPE.fullmatch(name)
+    return found[1] if found else None

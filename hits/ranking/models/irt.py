@@ -1,0 +1,318 @@
+"""The two item-response models of Hopkins and May (2013, section 7), by Gibbs sampling.
+
+A system has an ability. A candidate of a system for a segment is an item: its quality is drawn from the ability, once,
+whoever judges it and against whatever. A worker observes the two qualities of a comparison with noise, and states no
+preference where the observations differ by no more than the decision radius.
+
+| | Gaussian | categorical |
+|---|---|---|
+| ability | mean μ ~ N(0, σ₀²) | θ ~ Dirichlet(α, …, α) over 1 … Λ |
+| quality of an item | N(μ, σ_a²) | drawn from θ |
+| noise | N(0, σ_obs²) | whole numbers that stay within 1 … Λ, weighted as N(0, σ_obs²) |
+| in the paper | σ₀ = 1, σ_a = 0.5, σ_obs = 1, radius 0.4 | Λ = 8, α = 0.5, σ_obs = 1, radius 0 |
+
+The paper says "lower than" the radius; with whole numbers and radius 0 that would leave no ties, so it is "no more
+than". Where comparisons name no segment, a row has its own items. Outcomes of new items follow from the estimates, the
+posterior means of μ or θ, as in the paper; 200 iterations of which 50 are burn-in, as there.
+
+The samplers integrate out what they can: the two observations of a comparison (only their difference matters, or only
+the outcome), μ while the items of its system are drawn, and θ altogether. A shift of all qualities, which comparisons
+cannot see, is drawn from its own conditional. All this changes how fast the samplers mix, not what they converge to.
+"""
+
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hits.ranking.data import Comparisons
+from hits.ranking.model import Fitted, Floats, Options, check_fit, sign
+from hits.ranking.models.bradley_terry import Ints
+from hits.ranking.models.hopkins_may import LEAST, MOST, MOST_ITERATIONS, segments_or_rows, threshold_outcomes
+from rypt.kernel import compiled
+
+TINY = 1e-300  # an outcome's least probability while sampling: nothing is impossible
+THIN = 2  # iterations for a draw of the posterior: on WMT's data every second correlates by 0.07, neighbours by 0.2
+
+
+class Items(NamedTuple):
+    """Who compares with whom: items sorted by system, and the comparisons of each item."""
+
+    firsts: Ints  # where each system's items begin, and one more
+    starts: Ints  # where each item's comparisons begin in the next two, and one more
+    others: Ints  # the other item of the comparison
+    places: Ints  # the comparison: its number, from 0, where the item is a; -1 - number where it is b
+    a: Ints  # the items of each comparison
+    b: Ints
+    outcome: NDArray[np.int8]
+
+
+def items_of(comparisons: Comparisons) -> Items:
+    """The items, one for each system and segment that occur together."""
+    n, size = len(comparisons.systems), len(comparisons)
+    place = segments_or_rows(comparisons)
+    span = int(place.max()) + 1
+    system = np.concatenate([comparisons.a, comparisons.b]).astype(np.int64)
+    keys, item = np.unique(system * span + np.concatenate([place, place]), return_inverse=True)
+    a, b = item[:size], item[size:]
+    order = np.argsort(item, kind="stable")
+    starts = np.searchsorted(item[order], np.arange(len(keys) + 1))
+    numbers = np.arange(size)
+    return Items(
+        firsts=np.searchsorted(keys // span, np.arange(n + 1)).astype(np.int64),
+        starts=starts.astype(np.int64),
+        others=np.concatenate([b, a])[order].astype(np.int64),
+        places=np.concatenate([numbers, -1 - numbers])[order].astype(np.int64),
+        a=a.astype(np.int64),
+        b=b.astype(np.int64),
+        outcome=comparisons.outcome,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class IRTGaussian:
+    """Gaussian abilities and qualities; the defaults are the paper's."""
+
+    prior_deviation: float = 1.0
+    ability_deviation: float = 0.5
+    noise_deviation: float = 1.0
+    radius: float = 0.4
+    iterations: int = 200
+    burn_in: int = 50
+    name: str = "irt-gaussian"
+
+    def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
+        """Posterior means of μ, their posterior variances, and the outcomes for new items of systems with these μ."""
+        samples = self.samples(comparisons, rng)
+        scores = samples.mean(axis=0)
+        deviation = sqrt(2 * (self.ability_deviation**2 + self.noise_deviation**2))
+        signature = sign(
+            self.name, comparisons, sigma_0=self.prior_deviation, sigma_a=self.ability_deviation,
+            sigma_obs=self.noise_deviation, radius=self.radius, iterations=self.iterations, burn_in=self.burn_in,
+        )  # fmt: skip
+        return Fitted(
+            comparisons.systems, scores, signature,
+            threshold_outcomes(scores, deviation, self.radius), samples.var(axis=0),
+        )  # fmt: skip
+
+    def samples(self, comparisons: Comparisons, rng: np.random.Generator) -> Floats:
+        """Draws of μ from the posterior (iterations after the burn-in, systems)."""
+        check_fit(comparisons)
+        kept = np.zeros((self.iterations - self.burn_in, len(comparisons.systems)))
+        settings = (self.prior_deviation**2, self.ability_deviation**2, 2 * self.noise_deviation**2)
+        _sample_gaussian(rng, items_of(comparisons), settings, self.radius, self.burn_in, kept)
+        return kept
+
+    def posterior_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
+        """So many draws of μ, (samples, systems), for rank ranges."""
+        longer = replace(self, iterations=self.burn_in + THIN * samples)
+        return longer.samples(comparisons, rng)[THIN - 1 :: THIN]
+
+
+@dataclass(frozen=True, slots=True)
+class IRTCategorical:
+    """Qualities 1 … Λ; the defaults are the paper's. A system's score is the mean of its quality."""
+
+    levels: int = 8
+    strength: float = 0.5
+    noise_deviation: float = 1.0
+    radius: int = 0
+    iterations: int = 200
+    burn_in: int = 50
+    name: str = "irt-categorical"
+
+    def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
+        """Posterior mean quality, its posterior variance, and the outcomes for new items; θ itself is in ``extra``."""
+        table = outcome_table(self.levels, self.noise_deviation, self.radius)
+        kept = self.samples(comparisons, rng)
+        abilities = (kept + self.strength) / (kept.sum(axis=2, keepdims=True) + self.strength * self.levels)
+        ability = abilities.mean(axis=0)
+        quality = np.arange(1, self.levels + 1)
+        means = abilities @ quality
+        size = kept[0].sum(axis=1) + self.strength * self.levels
+        within = (abilities @ quality**2 - means**2) / (size + 1)  # of the mean quality, given the items' qualities
+        signature = sign(
+            self.name, comparisons, levels=self.levels, alpha=self.strength, sigma_obs=self.noise_deviation,
+            radius=self.radius, iterations=self.iterations, burn_in=self.burn_in,
+        )  # fmt: skip
+        return Fitted(
+            comparisons.systems, means.mean(axis=0), signature,
+            np.einsum("il,jm,lmk->ijk", ability, ability, table), means.var(axis=0) + within.mean(axis=0),
+            {"abilities": ability.tolist()},
+        )  # fmt: skip
+
+    def samples(self, comparisons: Comparisons, rng: np.random.Generator) -> Ints:
+        """Draws of how many items of each system have each quality (iterations after the burn-in, systems, levels)."""
+        check_fit(comparisons)
+        kept = np.zeros((self.iterations - self.burn_in, len(comparisons.systems), self.levels), np.int64)
+        logs = np.log(np.maximum(outcome_table(self.levels, self.noise_deviation, self.radius), TINY))
+        _sample_categorical(rng, items_of(comparisons), logs, self.strength, self.burn_in, kept)
+        return kept
+
+    def posterior_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
+        """So many draws of the mean quality, (samples, systems): θ is drawn given the items' qualities."""
+        longer = replace(self, iterations=self.burn_in + THIN * samples)
+        counts = longer.samples(comparisons, rng)[THIN - 1 :: THIN]
+        weights = rng.standard_gamma(counts + self.strength)
+        return np.asarray((weights @ np.arange(1, self.levels + 1)) / weights.sum(axis=2))
+
+
+def make_irt_gaussian(options: Options) -> IRTGaussian:
+    """From ``sigma_0``, ``sigma_a``, ``sigma_obs``, ``radius``, ``iterations`` and ``burn_in``."""
+    iterations = options.integer("iterations", 200, low=1, high=MOST_ITERATIONS)
+    return IRTGaussian(
+        prior_deviation=options.number("sigma_0", 1.0, low=LEAST, high=MOST),
+        ability_deviation=options.number("sigma_a", 0.5, low=LEAST, high=MOST),
+        noise_deviation=options.number("sigma_obs", 1.0, low=LEAST, high=MOST),
+        radius=options.number("radius", 0.4, low=LEAST, high=MOST),
+        iterations=iterations,
+        burn_in=options.integer("burn_in", min(50, iterations // 4), low=0, high=iterations - 1),
+    )
+
+
+def make_irt_categorical(options: Options) -> IRTCategorical:
+    """From ``levels``, ``alpha``, ``sigma_obs``, ``radius``, ``iterations`` and ``burn_in``."""
+    iterations = options.integer("iterations", 200, low=1, high=MOST_ITERATIONS)
+    levels = options.integer("levels", 8, low=2, high=100)
+    return IRTCategorical(
+        levels=levels,
+        strength=options.number("alpha", 0.5, low=LEAST, high=MOST),
+        noise_deviation=options.number("sigma_obs", 1.0, low=LEAST, high=MOST),
+        radius=options.integer("radius", 0, low=0, high=levels - 2),
+        iterations=iterations,
+        burn_in=options.integer("burn_in", min(50, iterations // 4), low=0, high=iterations - 1),
+    )
+
+
+def outcome_table(levels: int, deviation: float, radius: int) -> Floats:
+    """P(worse), P(equal), P(better) of an item of one quality against one of another: (levels, levels, 3).
+
+    >>> outcome_table(8, 1.0, 0)[4, 3].round(3).tolist()
+    [0.139, 0.22, 0.641]
+    """
+    quality = np.arange(levels)
+    logs = -(((quality[None, :] - quality[:, None]) / deviation) ** 2) / 2
+    observed = np.exp(logs)
+    observed /= observed.sum(axis=1, keepdims=True)  # (quality, observation)
+    gap = quality[:, None] - quality[None, :]
+    regions = np.stack([gap < -radius, np.abs(gap) <= radius, gap > radius], axis=2).astype(np.float64)
+    return np.asarray(np.einsum("ax,by,xyk->abk", observed, observed, regions))
+
+
+@compiled
+def truncated_normal(rng: np.random.Generator, low: float, high: float) -> float:
+    """Draw from N(0, 1) between two bounds, exactly, by rejection (Robert 1995); a bound may be infinite."""
+    if high <= 0.0:
+        return -_positive_side(rng, -high, -low)
+    if low >= 0.0:
+        return _positive_side(rng, low, high)
+    if high - low > 2.5:
+        while True:
+            x = rng.standard_normal()
+            if low < x < high:
+                return x
+    while True:
+        x = low + (high - low) * rng.random()
+        if rng.random() < np.exp(-x * x / 2):
+            return x
+
+
+@compiled
+def _positive_side(rng: np.random.Generator, low: float, high: float) -> float:
+    """Draw from N(0, 1) between bounds from 0 up: from a uniform, normal or exponential, whichever wastes least."""
+    rate = (low + np.sqrt(low * low + 4.0)) / 2
+    if (high - low) * rate < 1.5:
+        while True:
+            x = low + (high - low) * rng.random()
+            if rng.random() < np.exp((low * low - x * x) / 2):
+                return x
+    while True:
+        if low < 0.25:
+            x = abs(rng.standard_normal())
+            accepted = x > low
+        else:
+            x = low + rng.standard_exponential() / rate
+            accepted = rng.random() < np.exp(-((x - rate) ** 2) / 2)
+        if accepted and x < high:
+            return x
+
+
+@compiled
+def _sample_gaussian(
+    rng: np.random.Generator,
+    items: Items,
+    variances: tuple[float, float, float],
+    radius: float,
+    burn_in: int,
+    kept: Floats,
+) -> None:
+    """Fill ``kept`` with draws of μ; ``variances`` of μ, of an item, and of the noise in a difference."""
+    firsts, starts, others, places, a, b, outcome = items
+    prior, spread, noise = variances
+    systems, size = len(firsts) - 1, len(starts) - 1
+    means, quality, gaps = np.zeros(systems), np.zeros(size), np.zeros(len(a))
+    averages = np.zeros(size)
+    deviation = np.sqrt(noise)
+    for iteration in range(burn_in + len(kept)):
+        for c in range(len(a)):
+            gap = quality[a[c]] - quality[b[c]]
+            low = radius if outcome[c] > 0 else (-radius if outcome[c] == 0 else -np.inf)
+            high = -radius if outcome[c] < 0 else (radius if outcome[c] == 0 else np.inf)
+            gaps[c] = gap + deviation * truncated_normal(rng, (low - gap) / deviation, (high - gap) / deviation)
+        for s in range(systems):
+            precision, weighted = 1.0 / prior, 0.0
+            for i in range(firsts[s], firsts[s + 1]):
+                total = 0.0
+                for k in range(starts[i], starts[i + 1]):
+                    total += quality[others[k]] + (gaps[places[k]] if places[k] >= 0 else -gaps[-1 - places[k]])
+                degree = starts[i + 1] - starts[i]
+                averages[i] = total / degree
+                weight = 1.0 / (spread + noise / degree)
+                precision += weight
+                weighted += weight * averages[i]
+            means[s] = weighted / precision + rng.standard_normal() / np.sqrt(precision)
+            for i in range(firsts[s], firsts[s + 1]):
+                degree = starts[i + 1] - starts[i]
+                sharp = 1.0 / spread + degree / noise
+                centre = (means[s] / spread + degree * averages[i] / noise) / sharp
+                quality[i] = centre + rng.standard_normal() / np.sqrt(sharp)
+        shift = np.sqrt(prior / systems) * rng.standard_normal() - means.mean()
+        means += shift
+        quality += shift
+        if iteration >= burn_in:
+            kept[iteration - burn_in] = means
+
+
+@compiled
+def _sample_categorical(
+    rng: np.random.Generator, items: Items, logs: Floats, strength: float, burn_in: int, kept: NDArray[np.int64]
+) -> None:
+    """Fill ``kept`` with how many items of each system have each quality; ``logs`` of the outcomes' probabilities."""
+    firsts, starts, others, places, _, _, outcome = items
+    systems, size, levels = len(firsts) - 1, len(starts) - 1, len(logs)
+    counts, quality, weights = np.zeros((systems, levels), np.int64), np.zeros(size, np.int64), np.zeros(levels)
+    for s in range(systems):
+        for i in range(firsts[s], firsts[s + 1]):
+            quality[i] = rng.integers(0, levels)
+            counts[s, quality[i]] += 1
+    for iteration in range(burn_in + len(kept)):
+        for s in range(systems):
+            for i in range(firsts[s], firsts[s + 1]):
+                counts[s, quality[i]] -= 1
+                for level in range(levels):
+                    weights[level] = np.log(strength + counts[s, level])
+                for k in range(starts[i], starts[i + 1]):
+                    other = quality[others[k]]
+                    side = outcome[places[k]] if places[k] >= 0 else -outcome[-1 - places[k]]
+                    for level in range(levels):
+                        weights[level] += logs[level, other, side + 1]
+                weights[:] = np.cumsum(np.exp(weights - weights.max()))
+                threshold, level = rng.random() * weights[levels - 1], 0
+                while weights[level] <= threshold and level < levels - 1:
+                    level += 1
+                quality[i] = level
+                counts[s, level] += 1
+        if iteration >= burn_in:
+            kept[iteration - burn_in] = counts

@@ -1,0 +1,264 @@
+"""The requester's results CSV: one row an assignment, read and written as the web site did.
+
+Columns: `SITE_COLUMNS`, then ``Input.*`` (the item's), ``Answer.*`` (the form's), ``Approve`` and ``Reject``, which the
+requester fills in. Every cell is in quotation marks. Times are read as the site wrote them (``Mon Sep 21 10:11:12 PDT
+2009``), in ISO 8601 or in seconds since 1970, and written in the site's form, in UTC.
+
+Cells are the text of strangers and of decoders, and spreadsheets take a cell that begins with ``= + - @`` or a tab or a
+line break for a formula. Such a cell, in whatever column, is written with an apostrophe before it, and so is one that
+begins with apostrophes and then such a character; reading takes one apostrophe off both. So nothing is lost, and
+nothing is run.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TextIO
+
+from hits.records import Answer, Batch, Item, parse_annotation
+from hits.results.answers import Results
+from hits.results.content import SUBMITTED, Assignment
+from rypt.csv_rows import csv_rows
+from rypt.text import FormatError, InputError, PathLike, open_binary_input
+
+SITE_COLUMNS = (
+    "HITId", "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime", "MaxAssignments",
+    "RequesterAnnotation", "AssignmentDurationInSeconds", "AutoApprovalDelayInSeconds", "Expiration",
+    "NumberOfSimilarHITs", "LifetimeInSeconds", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime",
+    "SubmitTime", "AutoApprovalTime", "ApprovalTime", "RejectionTime", "RequesterFeedback", "WorkTimeInSeconds",
+    "LifetimeApprovalRate", "Last30DaysApprovalRate", "Last7DaysApprovalRate",
+)  # fmt: skip
+NEEDED_OF_BATCH = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime", "Answer.*")
+NEEDED = (*NEEDED_OF_BATCH, "Input.*")  # without a batch at hand, the rows say themselves what was asked
+OWN = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus")
+REVIEW = ("Approve", "Reject")
+FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+QUOTED_FORMULA = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+SITE_TIME = re.compile(
+    rf"(?:{'|'.join(DAYS)}) ({'|'.join(MONTHS)}) ([0-9]{{1,2}}) "
+    r"([0-9]{2}):([0-9]{2}):([0-9]{2}) ([A-Z]{3,4}) ([0-9]{4})"
+)
+ZONES = {"UTC": 0, "GMT": 0, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7, "PDT": -7, "PST": -8}
+Row = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the requester wrote beside an assignment: approved, or rejected with a reason."""
+
+    assignment: str
+    approve: bool
+    reason: str = ""
+
+
+def parse_time(text: str) -> int | None:
+    """Seconds since 1970, None for nothing; a time without a zone is UTC.
+
+    >>> parse_time("Mon Sep 21 10:11:12 PDT 2009"), parse_time("2009-09-21T17:11:12Z"), parse_time("1253553072")
+    (1253553072, 1253553072, 1253553072)
+    """
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        if found := SITE_TIME.fullmatch(text):
+            month, day, hour, minute, second, zone, year = found.groups()
+            moment = datetime(
+                int(year), MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second),
+                tzinfo=timezone(timedelta(hours=ZONES[zone])),
+            )  # fmt: skip
+        elif re.fullmatch(r"[0-9]{1,11}", text):
+            moment = datetime.fromtimestamp(int(text), UTC)
+        else:
+            moment = datetime.fromisoformat(text)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return int(moment.timestamp())
+    except (ValueError, KeyError, OverflowError):
+        raise FormatError(f"expected a time like Mon Sep 21 10:11:12 PDT 2009, found {text!r}") from None
+
+
+def format_time(seconds: int | None) -> str:
+    """A time in the site's form, in UTC; nothing for None.
+
+    >>> format_time(1253553072)
+    'Mon Sep 21 17:11:12 UTC 2009'
+    """
+    if seconds is None:
+        return ""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    clock = f"{moment:%H:%M:%S}"
+    return f"{DAYS[moment.weekday()]} {MONTHS[moment.month - 1]} {moment.day:02} {clock} UTC {moment.year:04}"
+
+
+def neutralize(text: str) -> str:
+    """Text that no spreadsheet takes for a formula.
+
+    >>> neutralize("=1+1"), neutralize("'=1+1"), neutralize("'tis fine")
+    ("'=1+1", "''=1+1", "'tis fine")
+    """
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def restore(text: str) -> str:
+    """What `neutralize` was given.
+
+    >>> restore("'=1+1"), restore("''=1+1"), restore("'tis fine")
+    ('=1+1', "'=1+1", "'tis fine")
+    """
+    return text[1:] if QUOTED_FORMULA.match(text) else text
+
+
+def read_rows(
+    path: PathLike, *, needed: Sequence[str] = NEEDED, rename: Mapping[str, str] | None = None
+) -> Iterator[tuple[int, Row]]:
+    """Rows with the number of the line they begin in; the first row gives the columns.
+
+    ``needed`` columns that end in ``*`` are met by any that begin so. ``rename`` maps a file's own columns to ours
+    (``Input.sentence`` → ``Input.segment``). A row that repeats an assignment is refused.
+    """
+    records = _records(path)
+    line, names = next(records, (1, []))
+    header = _header(path, line, names, needed, rename or {})
+    seen: dict[str, int] = {}
+    for line, cells in records:
+        if len(cells) != len(header):
+            raise InputError(path, line, f"expected {len(header)} cells, found {len(cells)}")
+        row = dict(zip(header, cells, strict=True))
+        first = seen.setdefault(row["AssignmentId"], line)
+        if first != line:
+            raise InputError(path, line, f"assignment {row['AssignmentId']} is there already, in line {first}")
+        yield line, {name: restore(text) for name, text in row.items()}
+
+
+def _records(path: PathLike) -> Iterator[tuple[int, list[str]]]:
+    """Rows of cells, blank lines left out; line ends inside quotation marks stay as they are."""
+    yield from ((line, cells) for line, cells in csv_rows(path, _lines(path), strict=True) if cells)
+
+
+def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
+    """Numbered lines with their ends."""
+    with open_binary_input(path) as stream:
+        for number, raw in enumerate(stream, start=1):
+            try:
+                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                byte = error.object[error.start]
+                raise InputError(path, number, f"expected UTF-8, found byte 0x{byte:02x}") from None
+            if "\0" in text:
+                raise InputError(path, number, "expected text, found a NUL character")
+            yield number, text
+
+
+def _header(
+    path: PathLike, line: int, names: Sequence[str], needed: Sequence[str], rename: Mapping[str, str]
+) -> list[str]:
+    names = [name.strip() for name in names]
+    if missing := [name for name in rename if name not in names]:
+        raise InputError(path, line, f"expected the columns to rename, {', '.join(missing)}")
+    header = [rename.get(name, name) for name in names]
+    missing = [
+        name
+        for name in needed
+        if not (any(given.startswith(name[:-1]) for given in header) if name.endswith("*") else name in header)
+    ]
+    if missing:
+        raise InputError(path, line, f"expected the columns of a results CSV; missing: {', '.join(missing)}")
+    if twice := sorted({name for name in header if header.count(name) > 1}):
+        raise InputError(path, line, f"expected each column once, found more of {', '.join(twice)}")
+    return header
+
+
+def read_assignments(
+    path: PathLike, *, rename: Mapping[str, str] | None = None, needed: Sequence[str] = NEEDED
+) -> Iterator[tuple[int, Assignment]]:
+    """Assignments with their lines. Columns that are no column of the site are not read."""
+    for line, row in read_rows(path, rename=rename, needed=needed):
+        try:
+            assignment = _assignment(row)
+        except FormatError as error:
+            raise InputError(path, line, str(error)) from None
+        yield line, assignment
+
+
+def _assignment(row: Row) -> Assignment:
+    columns = {name.removeprefix("Input."): text for name, text in row.items() if name.startswith("Input.")}
+    fields = {name.removeprefix("Answer."): text for name, text in row.items() if name.startswith("Answer.")}
+    batch, item = parse_annotation(row.get("RequesterAnnotation", "")) or ("", columns.get("item", ""))
+    accepted, submitted = parse_time(row["AcceptTime"]), parse_time(row["SubmitTime"])
+    answer = Answer(
+        batch, item, row["HITId"], row["AssignmentId"], row["WorkerId"], fields, accepted, submitted
+    )  # fmt: skip
+    facts = {name: row[name] for name in SITE_COLUMNS if row.get(name) and name not in OWN}
+    return Assignment(answer, columns, row["AssignmentStatus"].strip() or SUBMITTED, facts)
+
+
+def export_results(results: Results, stream: TextIO, *, batch: str | None = None) -> int:
+    """Write the assignments of a batch, or all; importing them elsewhere and exporting again gives the same bytes."""
+    columns: dict[str, None] = {}
+    fields: dict[str, None] = {}
+    for assignment in results.assignments(batch):
+        columns.update(dict.fromkeys(assignment.columns))
+        fields.update(dict.fromkeys(assignment.answer.fields))
+    return write_rows(stream, list(columns), list(fields), map(results_row, results.assignments(batch)))
+
+
+def results_row(assignment: Assignment) -> Row:
+    """An assignment as a row: site columns, ``Input.*`` and ``Answer.*``."""
+    a = assignment.answer
+    row = {name: assignment.facts.get(name, "") for name in SITE_COLUMNS}
+    row |= {"HITId": a.hit, "AssignmentId": a.assignment, "WorkerId": a.worker, "AssignmentStatus": assignment.status}
+    seconds = assignment.seconds
+    computed = {
+        "AcceptTime": format_time(a.accepted),
+        "SubmitTime": format_time(a.submitted),
+        "WorkTimeInSeconds": "" if seconds is None else str(seconds),
+        "RequesterAnnotation": f"rypt:{a.batch}:{a.item}" if a.batch else "",
+    }
+    row |= {name: row[name] or text for name, text in computed.items()}
+    row |= {f"Input.{name}": text for name, text in assignment.columns.items()}
+    return row | {f"Answer.{name}": text for name, text in a.fields.items()}
+
+
+def write_rows(stream: TextIO, inputs: Sequence[str], answers: Sequence[str], rows: Iterable[Row]) -> int:
+    """Write rows under the site's columns, these of the item and these of the form, and ``Approve`` and ``Reject``."""
+    header = [*SITE_COLUMNS, *(f"Input.{name}" for name in inputs), *(f"Answer.{name}" for name in answers), *REVIEW]
+    writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(header)
+    count = 0
+    for row in rows:
+        count += 1
+        writer.writerow(neutralize(row.get(name, "")) for name in header)
+    return count
+
+
+def read_decisions(path: PathLike) -> list[Decision]:
+    """What the requester filled in: anything in ``Approve`` approves, the text in ``Reject`` is the reason."""
+    decisions = []
+    for line, row in read_rows(path, needed=("AssignmentId", *REVIEW)):
+        approve, reject = row["Approve"].strip(), row["Reject"].strip()
+        if approve and reject:
+            message = f"expected Approve or Reject for assignment {row['AssignmentId']}, found both"
+            raise InputError(path, line, message)
+        if approve or reject:
+            decisions.append(Decision(row["AssignmentId"], bool(approve), reject))
+    return decisions
+
+
+def batch_facts(batch: Batch, item: Item) -> dict[str, str]:
+    """The site columns that a batch says of a hit, for assignments that come from a market and not from a file."""
+    settings = batch.settings
+    return {
+        "Title": settings.title,
+        "Description": settings.description,
+        "Keywords": settings.keywords,
+        "Reward": f"${batch.reward(item)}",
+        "MaxAssignments": str(settings.assignments),
+        "RequesterAnnotation": batch.annotation(item),
+        "AssignmentDurationInSeconds": str(settings.duration),
+        "AutoApprovalDelayInSeconds": str(settings.auto_approval),
+        "LifetimeInSeconds": str(settings.lifetime),
+    }

@@ -1,0 +1,247 @@
+"""The numbers of a collection: hits, labels an hour, cost a label, shares, agreement (paper, sections 4.2 and 5).
+
+    campaign_numbers(results)   →   CampaignNumbers(hits=3873, alternatives_per_hit=3.39, labels_per_hour=428.6, …)
+
+Work that was rejected is left out, and so are the answers of excluded workers, though what they were paid is paid.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal
+from math import nan
+from typing import NamedTuple
+
+from hits.batches.price import fees_of
+from hits.records import CENT, Choice, Comparison, Kind
+from hits.results.answers import Results
+from rypt.agreement import Agreement, agreement
+
+FEWEST_TIMED = 20  # answers, before their time replaces the first guess
+WORK = """
+    SELECT a.worker, h.id, h.kind, h.size, a.seconds,
+        (SELECT count(*) FROM label_answers AS l WHERE l.assignment = a.id AND l.label IS NOT NULL),
+        json_extract(h.facts, '$.Reward'), json_extract(h.facts, '$.MaxAssignments'), h.market,
+        (SELECT group_concat(b.amount, ' ') FROM bonuses AS b WHERE b.assignment = a.id),
+        a.worker NOT IN (SELECT worker FROM excluded_workers), a.status
+    FROM assignments AS a JOIN hits AS h ON h.id = a.hit
+    WHERE ? IS NULL OR h.batch = ? ORDER BY a.number
+"""
+LABELS = """
+    SELECT l.label, count(*) FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
+    JOIN hits AS h ON h.id = a.hit
+    WHERE a.status <> 'Rejected' AND NOT l.control AND (? IS NULL OR h.batch = ?)
+        AND a.worker NOT IN (SELECT worker FROM excluded_workers) GROUP BY l.label
+"""
+LABEL_ANSWERS = """
+    SELECT segment, start, stop, phrase, worker, label FROM {counted}
+    WHERE source <> 'simulation' {of_batch}
+    ORDER BY ifnull(time, 0), segment, start, stop, phrase, worker, origin, label, repeat
+"""
+
+
+class Work(NamedTuple):
+    """One assignment; ``given`` are its labels, ``counts`` says that its worker is not excluded."""
+
+    worker: str
+    hit: str
+    kind: str
+    size: int
+    seconds: int | None
+    given: int
+    reward: str | None
+    places: str | None
+    market: str
+    bonuses: str | None
+    counts: int
+    status: str
+
+    @property
+    def answers(self) -> int:
+        """Labels given, candidates ranked, or one comparison."""
+        return self.given if self.kind == Kind.LABEL else self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Money spent: rewards, bonuses, and what the market took of both, exactly."""
+
+    rewards: Decimal
+    bonuses: Decimal
+    fees: Decimal
+
+    @property
+    def total(self) -> Decimal:
+        """All of it."""
+        return self.rewards + self.bonuses + self.fees
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignNumbers:
+    """What the paper reports of its collection, and more; what is not known is NaN or None.
+
+    ``labels`` are those of real questions; ``unanswered`` ones count as NOT SURE in the shares, as in the paper.
+    ``seconds`` an answer (and so ``labels_per_hour``) are of all answers of a kind, controls included, for these take
+    time, too: of labels, of comparisons, of candidates ranked. ``cost_per_label`` is the cost of label hits a label
+    that counts, ``cost_per_comparison`` that of comparison and ranking hits a comparison asked.
+    """
+
+    hits: int
+    assignments: int
+    approved: int
+    rejected: int
+    waiting: int
+    workers: int
+    excluded_workers: int
+    alternatives_per_hit: float
+    labels: int
+    unanswered: int
+    yes: float
+    no: float
+    not_sure: float
+    hours: float
+    seconds: dict[str, float]
+    labels_per_hour: float
+    rewards: Decimal
+    fees: Decimal
+    bonuses: Decimal
+    cost: Decimal
+    cost_per_label: Decimal | None
+    wage: Decimal | None
+    comparisons: int
+    identical: int
+    cost_per_comparison: Decimal | None
+    preferred: dict[str, int]
+
+
+def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignNumbers:
+    """The numbers of a batch, or of all."""
+    every = read_work(results, batch)
+    work = [w for w in every if w.status != "Rejected"]
+    counted = [w for w in work if w.counts]
+    sizes = {w.hit: w.size for w in work if w.kind == Kind.LABEL}
+    labels = Counter(dict(results.rows(LABELS, [batch, batch])))
+    asked, unanswered = labels.total(), labels.pop(None, 0)
+    seconds = _seconds(counted)
+    cost, label_cost = spent(work), spent(w for w in work if w.kind == Kind.LABEL)
+    fees = cost.fees.quantize(CENT, ROUND_UP)
+    hours = sum(w.seconds or 0 for w in work) / 3600
+    compared = asked_comparisons(results, {w.hit for w in counted})
+    meant = ({Choice.A: c.system_a, Choice.B: c.system_b}.get(c.choice, "EQUAL") for c in compared)
+    return CampaignNumbers(
+        hits=len({w.hit for w in work}),
+        assignments=len(work),
+        approved=sum(w.status == "Approved" for w in work),
+        rejected=len(every) - len(work),
+        waiting=sum(w.status == "Submitted" for w in work),
+        workers=len({w.worker for w in work}),
+        excluded_workers=len({w.worker for w in work if not w.counts}),
+        alternatives_per_hit=sum(sizes.values()) / len(sizes) if sizes else nan,
+        labels=asked - unanswered,
+        unanswered=unanswered,
+        yes=labels["YES"] / asked if asked else nan,
+        no=labels["NO"] / asked if asked else nan,
+        not_sure=(labels["NOT_SURE"] + unanswered) / asked if asked else nan,
+        hours=hours,
+        seconds={kind: total / count for kind, (total, count) in seconds.items()},
+        labels_per_hour=_an_hour(seconds.get("label")),
+        rewards=cost.rewards,
+        fees=fees,
+        bonuses=cost.bonuses,
+        cost=cost.rewards + cost.bonuses + fees,
+        cost_per_label=_each(label_cost.total, asked - unanswered),
+        wage=(cost.rewards + cost.bonuses) / Decimal(hours) if hours else None,
+        comparisons=len(compared),
+        identical=count_identical(results, batch),
+        cost_per_comparison=_each(cost.total - label_cost.total, len(compared)),
+        preferred=dict(Counter(meant).most_common()),
+    )
+
+
+def read_work(results: Results, batch: str | None = None) -> list[Work]:
+    """All assignments of a batch, or of all, in the order in which they came."""
+    return [Work(*row) for row in results.rows(WORK, [batch, batch])]
+
+
+def spent(work: Iterable[Work]) -> Cost:
+    """What assignments cost, from what the market says of each: ``$0.05``, and of how many it is one."""
+    rewards, bonuses, fees = Decimal("0.00"), Decimal("0.00"), Decimal(0)
+    for w in work:
+        charged = fees_of(w.market)
+        if found := re.fullmatch(r"\$?([0-9]{1,7}(?:\.[0-9]{1,4})?)", (w.reward or "").strip()):
+            amount = Decimal(found[1])
+            rewards += amount
+            fees += charged.fee(amount, int(w.places) if w.places and w.places.isdecimal() else 1)
+        for paid in map(Decimal, (w.bonuses or "").split()):
+            bonuses += paid
+            fees += charged.bonus_fee(paid)
+    return Cost(rewards, bonuses, fees)
+
+
+def seconds_seen(results: Results, kind: Kind) -> Decimal | None:
+    """The seconds an answer of a kind took so far; None until enough were timed."""
+    counted = [w for w in read_work(results) if w.counts and w.status != "Rejected"]
+    total, count = _seconds(counted).get(str(kind), (0, 0))
+    return round(Decimal(total) / count, 3) if count >= FEWEST_TIMED else None
+
+
+def _seconds(work: Iterable[Work]) -> dict[str, tuple[int, int]]:
+    """For each kind the time that was measured and the answers given in it."""
+    found: dict[str, tuple[int, int]] = {}
+    for w in work:
+        if w.seconds is not None and w.answers:
+            total, count = found.get(w.kind, (0, 0))
+            found[w.kind] = (total + w.seconds, count + w.answers)
+    return found
+
+
+def _an_hour(timed: tuple[int, int] | None) -> float:
+    return 3600 * timed[1] / timed[0] if timed and timed[0] else nan
+
+
+def _each(cost: Decimal, count: int) -> Decimal | None:
+    return cost / count if count else None
+
+
+def asked_comparisons(results: Results, hits: Iterable[str]) -> list[Comparison]:
+    """The comparisons that count and that people made in these hits, those that follow from equal texts left out."""
+    implied = {
+        tuple(row) for row in results.rows("SELECT assignment, system_a, system_b FROM comparisons WHERE implied")
+    }
+    wanted = set(hits)
+    return [
+        c for c in results.comparisons() if c.hit in wanted and (c.assignment, c.system_a, c.system_b) not in implied
+    ]
+
+
+def count_identical(results: Results, batch: str | None = None) -> int:
+    """How many pairs of systems are tied because their text for a segment is the same."""
+    sql = """
+        SELECT count(*) FROM (SELECT DISTINCT segment, system_a, system_b FROM identical WHERE ? IS NULL OR batch = ?)
+    """
+    return int(sum(count for (count,) in results.rows(sql, [batch, batch])))
+
+
+def label_agreement(results: Results, batch: str | None = None) -> Agreement:
+    """How far people agree on labels that count, of a batch or all in the database; simulated ones are nobody's."""
+    of_batch = "" if batch is None else "AND source = 'hit' AND origin IN (SELECT id FROM hits WHERE batch = ?)"
+    if batch is not None and not results.there:
+        return agreement([])
+    sql = LABEL_ANSWERS.format(counted=results.db.counted, of_batch=of_batch)
+    with results.db.errors():
+        rows = results.db.db.execute(sql, [] if batch is None else [batch]).fetchall()
+    return agreement(((segment, start, stop, phrase), w, label) for segment, start, stop, phrase, w, label in rows)
+
+
+def comparison_agreement(results: Results, batch: str | None = None) -> Agreement:
+    """The same of comparisons: the better system, or neither, of two on a segment."""
+    compared = asked_comparisons(results, (w.hit for w in read_work(results, batch)))
+    return agreement(
+        (
+            (c.segment, *sorted((c.system_a, c.system_b))),
+            c.worker,
+            {Choice.A: c.system_a, Choice.B: c.system_b}.get(c.choice, "EQUAL"),
+        )
+        for c in compared
+    )

@@ -1,0 +1,226 @@
+"""Who works well: for each worker what they answered, how fast, how well, and a verdict with its reason.
+
+    worker_reports(results)   →   [WorkerReport(worker="A1", verdict=Verdict.BAD, reasons=("YES to 99 % of 345 …",)), …]
+
+A verdict is advice: it looks for reasons against a worker and says them in words. All limits are in
+`hits.results.verdicts.Limits`.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import nan
+from statistics import median
+
+from hits.records import Choice
+from hits.results.answers import Results
+from hits.results.content import ControlAnswer
+from hits.results.verdicts import Limits, Share, WorkerReport, judged
+from rypt.records import Label
+
+IMPORTED = """
+    SELECT worker, segment, start, stop, phrase, label FROM judgments
+    WHERE source <> 'simulation' AND NOT (source = 'hit' AND origin IN (SELECT value FROM json_each(?)))
+    ORDER BY ifnull(time, 0), segment, start, stop, phrase, origin, repeat
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer to one question by one worker.
+
+    ``answer`` says what is meant (a label, the better system), ``shown`` what was clicked (a label, a side). A
+    ``control`` says nothing about agreement with others, for it was made or chosen to be clear.
+    """
+
+    worker: str
+    question: tuple[str, ...]
+    answer: str
+    shown: str
+    control: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long a worker took for an assignment and how many answers it has."""
+
+    worker: str
+    seconds: int | None
+    answers: int
+
+
+def worker_reports(results: Results, limits: Limits | None = None) -> list[WorkerReport]:
+    """All workers of a database, those with most answers first."""
+    excluded = set(results.db.excluded())
+    return reports(read_replies(results), read_efforts(results), results.controls(), excluded, limits or Limits())
+
+
+def read_replies(results: Results) -> list[Reply]:
+    """All answers in the order in which they came: labels (controls, too), comparisons, and judgments from files.
+
+    Simulated judgments are nobody's, and a comparison that follows from equal texts was not asked.
+    """
+    labels = results.rows("""
+        SELECT a.worker, l.segment, l.start, l.stop, l.phrase, l.label, l.control
+        FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
+        WHERE l.label IS NOT NULL ORDER BY ifnull(a.submitted, 0), a.number, l.slot
+    """)
+    compared = results.rows("""
+        SELECT a.worker, c.segment, c.system_a, c.system_b, c.choice
+        FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment
+        WHERE NOT c.implied ORDER BY ifnull(a.submitted, 0), a.number, c.number
+    """)
+    replies = [
+        Reply(worker, (segment, f"{start}-{stop}", phrase), label, label, bool(control))
+        for worker, segment, start, stop, phrase, label, control in labels
+    ]
+    hits = json.dumps([hit for (hit,) in results.rows("SELECT id FROM hits")])
+    with results.db.errors():
+        loaded = results.db.db.execute(IMPORTED, [hits]).fetchall()
+    replies += [
+        Reply(worker, (segment, f"{start}-{stop}", phrase), label, label)
+        for worker, segment, start, stop, phrase, label in loaded
+    ]
+    for worker, segment, a, b, choice in compared:
+        meant = {Choice.A: a, Choice.B: b}.get(choice, choice)
+        replies.append(Reply(worker, (segment, *sorted((a, b))), meant, choice))
+    return replies
+
+
+def read_efforts(results: Results) -> list[Effort]:
+    """Each assignment's time and its number of answers: labels given, candidates ranked, or one comparison."""
+    rows = results.rows("""
+        SELECT a.worker, a.seconds, CASE h.kind
+            WHEN 'label' THEN
+                (SELECT count(*) FROM label_answers AS l WHERE l.assignment = a.id AND l.label IS NOT NULL)
+            ELSE h.size END
+        FROM assignments AS a JOIN hits AS h ON h.id = a.hit ORDER BY a.number
+    """)
+    return [Effort(worker, seconds, answers) for worker, seconds, answers in rows]
+
+
+def reports(
+    replies: Sequence[Reply],
+    efforts: Iterable[Effort],
+    controls: Iterable[ControlAnswer],
+    excluded: Iterable[str],
+    limits: Limits,
+) -> list[WorkerReport]:
+    """Reports from plain records."""
+    of_worker: dict[str, list[Reply]] = defaultdict(list)
+    for reply in replies:
+        of_worker[reply.worker].append(reply)
+    paces: dict[str, list[Effort]] = defaultdict(list)
+    for effort in efforts:
+        paces[effort.worker].append(effort)
+    outcomes: dict[str, list[bool]] = defaultdict(list)
+    for control in controls:
+        if control.answer:
+            outcomes[control.worker].append(control.passed)
+    others = Others(replies)
+    left_out = set(excluded)
+    made = [
+        _report(worker, of_worker[worker], paces[worker], outcomes[worker], others, worker in left_out)
+        for worker in dict.fromkeys([*of_worker, *paces, *outcomes])
+    ]
+    typical = _typical(made, limits)
+    found = [judged(report, typical, limits) for report in made]
+    return sorted(found, key=lambda report: (-report.answers, report.worker))
+
+
+class Others:
+    """What all said, to be asked what all but one said. The last answer of a worker to a question counts."""
+
+    def __init__(self, replies: Iterable[Reply]) -> None:
+        self.given: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
+        self.shown: Counter[str] = Counter()
+        for reply in replies:
+            self.shown[reply.shown] += 1
+            self.given[reply.question][reply.worker] = reply.answer
+
+    def answers(self, question: tuple[str, ...], worker: str) -> Counter[str]:
+        """The answers to a question that are not this worker's."""
+        return Counter(answer for other, answer in self.given[question].items() if other != worker)
+
+    def majority(self, question: tuple[str, ...], worker: str) -> str | None:
+        """The most frequent of them; None when there is none or two are as frequent."""
+        ranked = self.answers(question, worker).most_common(2)
+        if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+            return None
+        return ranked[0][0]
+
+    def expected(self, worker: str, own: Sequence[Reply], shown: str) -> float:
+        """How often the others click ``shown``: a label, to these questions; a side, which is random, anywhere."""
+        mine = Counter(reply.shown for reply in own)
+        rest = self.shown.total() - mine.total()
+        if not rest:
+            return nan
+        overall = (self.shown[shown] - mine[shown]) / rest
+        if shown not in Label.__members__:
+            return overall
+        return sum(self._share(reply, worker, shown, overall) for reply in own) / len(own)
+
+    def _share(self, reply: Reply, worker: str, shown: str, overall: float) -> float:
+        """The others' share on one question; with two more votes as they are everywhere, for there may be none."""
+        votes = self.answers(reply.question, worker)
+        return (votes[shown] + 2 * overall) / (votes.total() + 2)
+
+
+def _report(
+    worker: str, own: Sequence[Reply], paces: Sequence[Effort], outcomes: Sequence[bool], others: Others, excluded: bool
+) -> WorkerReport:
+    shown = Counter(reply.shown for reply in own)
+    top = shown.most_common(1)[0][0] if shown else ""
+    agreement, chance = _agreement(worker, own, others)
+    timed = [effort.seconds / effort.answers for effort in paces if effort.seconds is not None and effort.answers]
+    return WorkerReport(
+        worker=worker,
+        answers=len(own),
+        assignments=len(paces),
+        seconds=median(timed) if timed else nan,
+        shares={name: count / len(own) for name, count in sorted(shown.items())},
+        controls=Share(sum(outcomes), len(outcomes)),
+        agreement=agreement,
+        chance=chance,
+        repeats=_repeats(own),
+        top=top,
+        expected=others.expected(worker, own, top) if own else nan,
+        longest_run=_longest_run([reply.shown for reply in own]),
+        excluded=excluded,
+    )
+
+
+def _agreement(worker: str, own: Iterable[Reply], others: Others) -> tuple[Share, float]:
+    """Agreement with the majority of the others, and how much there would be by chance."""
+    last = {reply.question: reply.answer for reply in own if not reply.control}
+    pairs = [(answer, wanted) for q, answer in last.items() if (wanted := others.majority(q, worker)) is not None]
+    mine, theirs = Counter(answer for answer, _ in pairs), Counter(wanted for _, wanted in pairs)
+    chance = sum(count * theirs[answer] for answer, count in mine.items()) / len(pairs) ** 2 if pairs else nan
+    return Share(sum(answer == wanted for answer, wanted in pairs), len(pairs)), chance
+
+
+def _repeats(own: Iterable[Reply]) -> Share:
+    """How often a question that came again got the same answer as the time before."""
+    before: dict[tuple[str, ...], str] = {}
+    same = again = 0
+    for reply in own:
+        if reply.question in before:
+            again += 1
+            same += before[reply.question] == reply.answer
+        before[reply.question] = reply.answer
+    return Share(same, again)
+
+
+def _longest_run(answers: Sequence[str]) -> int:
+    longest = run = 0
+    for i, answer in enumerate(answers):
+        run = run + 1 if i and answers[i - 1] == answer else 1
+        longest = max(longest, run)
+    return longest
+
+
+def _typical(made: Iterable[WorkerReport], limits: Limits) -> float:
+    """The median worker's agreement with the others, of workers with enough answers; NaN when there is none."""
+    known = [report.agreement.value for report in made if report.agreement.of >= limits.answers]
+    return median(known) if known else nan

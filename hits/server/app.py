@@ -1,0 +1,264 @@
+"""The local market as a web server: the requester's endpoint, the workers' pages and the dashboard in one application.
+
+    serve(folder, "127.0.0.1", 0, ready)      serve until told to stop; `ready` gets the `Info`
+    make_app(folder)                          the WSGI application alone, for another server
+
+Everything is in the folder: ``market.db`` (see `hits.server.store`) and ``market.json`` (see `hits.server.settings`).
+"""
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from flask import Flask, Response, render_template, request
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from hits.server.lock import only_server
+from hits.server.pages.dashboard import Dashboard
+from hits.server.pages.texts import PageError
+from hits.server.pages.visit import page_texts
+from hits.server.pages.worker import WorkerPages
+from hits.server.protocol.endpoint import Endpoint, connection_of
+from hits.server.security import MAX_BODY, Seals, security_headers
+from hits.server.settings import STORE_NAME, Options, Served, Settings, open_settings, remember_url
+from hits.server.store.records import RefusedError
+from hits.server.store.store import Store
+from rypt.text import PathLike, RyptError
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+log = logging.getLogger(__name__)
+THREADS = 4  # more wait for each other: Python runs one at a time, and so does the file
+CONNECTIONS = 500
+READ_AT_MOST = 4 * MAX_BODY  # a body between the two limits is read, so that its sender gets an answer
+STATIC_LIFE = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """Where a market is and how to come in; the keys are for boto3, the dashboard's link for the requester."""
+
+    url: str
+    endpoint_url: str
+    access_key: str
+    secret_key: str
+    dashboard_url: str
+
+
+def market_info(url: str, settings: Settings) -> Info:
+    """What to tell of a market that is reached at ``url``."""
+    base = url.rstrip("/")
+    dashboard = f"{base}/dashboard?token={settings.dashboard_token}"
+    return Info(f"{base}/", f"{base}/", settings.access_key, settings.secret_key, dashboard)
+
+
+def make_app(folder: PathLike, now: Callable[[], int] | None = None, options: Options | None = None) -> Flask:
+    """The application of a folder, which is made if it is not there; ``now`` tells the time in whole seconds."""
+    settings = open_settings(folder)
+    place = Path(folder)
+    clock = now or _seconds
+    options = options or Options()
+    market = Served(place, Store(place / STORE_NAME), settings, options, Seals(settings.session_key), clock)
+    app = Flask("hits.server.pages")
+    app.config.update(MAX_CONTENT_LENGTH=MAX_BODY, MAX_FORM_MEMORY_SIZE=MAX_BODY, MAX_FORM_PARTS=2000)
+    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.extensions["market"] = market
+    app.register_blueprint(WorkerPages(market).blueprint())
+    app.register_blueprint(Dashboard(market).blueprint())
+    _add_own_routes(app, market)
+    _add_errors(app)
+    app.before_request(_refuse_broken_text)
+    app.after_request(_protect)
+    app.wsgi_app = _PublicPlace(app.wsgi_app, options)  # type: ignore[method-assign]
+    if options.proxy:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_prefix=1)  # type: ignore[method-assign]
+    return app
+
+
+def _seconds() -> int:
+    return int(time.time())
+
+
+def _add_own_routes(app: Flask, market: Served) -> None:
+    endpoint = Endpoint(market.store, market.settings.keys)
+    direct = not (market.options.proxy or market.options.public_url)  # a proxy's connections are everybody's
+    styles = (files("hits.batches") / "templates" / "hit.css").read_bytes()
+
+    def landing() -> str:
+        return render_template("landing.html", t=page_texts())
+
+    def requester() -> Response:
+        try:
+            body = request.get_data()
+        except RequestEntityTooLarge:
+            refused = endpoint.refuse_large()
+            return Response(refused.body, refused.status, dict(refused.headers))
+        answer = endpoint.answer(
+            dict(request.headers), body, market.now(), path=f"{request.script_root}/",
+            query=request.query_string.decode("latin-1"), connection=connection_of(request.environ) if direct else "",
+        )  # fmt: skip
+        return Response(answer.body, answer.status, dict(answer.headers))
+
+    def hit_css() -> Response:
+        return Response(styles, mimetype="text/css")
+
+    app.add_url_rule("/", "landing", landing, methods=["GET"])
+    app.add_url_rule("/", "requester", requester, methods=["POST"])
+    app.add_url_rule("/hit.css", "hit_css", hit_css, methods=["GET"])
+
+
+def _add_errors(app: Flask) -> None:
+    """Every error is a page in the reader's language, without a word about our insides."""
+
+    def page(status: int, heading: str, text: str) -> tuple[str, int]:
+        return render_template("error.html", t=page_texts(), heading=heading, text=text), status
+
+    def told(error: PageError) -> tuple[str, int]:
+        texts = page_texts()
+        if error.name in ("error_link", "error_login"):
+            return page(error.status, texts[error.name], texts[f"{error.name}_text"])
+        return page(error.status, texts["error_heading"], texts[error.name])
+
+    def refused(error: RefusedError) -> tuple[str, int]:
+        texts = page_texts()
+        missing = error.code.endswith("DoesNotExist")
+        return page(404 if missing else 409, texts["error_heading"], texts.refusal(error.code))
+
+    def failed(error: Exception) -> tuple[str, int] | HTTPException:
+        texts, status = page_texts(), 500
+        if isinstance(error, HTTPException):
+            status = error.code or 500
+            if status < 400:
+                return error
+        else:
+            log.error("%s %s failed", request.method, request.path, exc_info=error)
+        text = texts.texts.get(f"error_{status}") or texts["refused"]
+        return page(status, texts["error_heading"], text)
+
+    app.register_error_handler(PageError, told)
+    app.register_error_handler(RefusedError, refused)
+    app.register_error_handler(Exception, failed)
+
+
+def _refuse_broken_text() -> None:
+    """A form that is not UTF-8 came from no browser of ours; files, which need not be, are not taken."""
+    try:
+        if request.mimetype == "application/x-www-form-urlencoded":
+            unquote_to_bytes(request.get_data()).decode("utf-8")
+        elif request.mimetype == "multipart/form-data":
+            request.get_data().decode("utf-8")
+    except UnicodeDecodeError:
+        raise PageError(400, "error_form") from None
+
+
+def _protect(response: Response) -> Response:
+    """Security headers on everything; only the files that all may see may be kept by browsers."""
+    for name, value in security_headers().items():
+        response.headers.setdefault(name, value)
+    if request.endpoint in ("static", "hit_css") and response.status_code in (200, 304):
+        response.headers["Cache-Control"] = f"public, max-age={STATIC_LIFE}"
+    else:
+        response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+class _PublicPlace:
+    """Serves under the public URL's scheme and path, whether the proxy in front takes the path off or leaves it on."""
+
+    def __init__(self, app: "WSGIApplication", options: Options) -> None:
+        self.app = app
+        self.scheme = urlsplit(options.public_url).scheme
+        self.prefix = options.prefix
+
+    def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Any:
+        if self.scheme:
+            environ["wsgi.url_scheme"] = self.scheme
+        if self.prefix:
+            path = environ.get("PATH_INFO", "")
+            if path == self.prefix or path.startswith(f"{self.prefix}/"):
+                environ["PATH_INFO"] = path[len(self.prefix) :] or "/"
+            environ["SCRIPT_NAME"] = self.prefix
+        return self.app(environ, start_response)
+
+
+def serve(
+    folder: PathLike, host: str, port: int, ready: Callable[[Info], None], options: Options | None = None
+) -> None:
+    """Serve a folder until SIGTERM or SIGINT; port 0 takes a free one. ``ready`` is called once it listens."""
+    options = options or Options()
+    with only_server(folder) as say_url:
+        app = make_app(folder, options=options)
+        market: Served = app.extensions["market"]
+        try:
+            with _signals_as_interrupts():
+                _run(app, host, port, lambda url: _tell(market, url, say_url, ready))
+        except KeyboardInterrupt:
+            log.info("stopped before the first request")
+        finally:
+            market.store.close()
+
+
+def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> None:
+    """Serve an application until the process is told to stop; ``listening`` is called with its URL."""
+    from waitress import create_server
+
+    options: Options = app.extensions["market"].options
+    try:
+        server = create_server(
+            app, host=host, port=port, threads=THREADS, connection_limit=CONNECTIONS, channel_timeout=60,
+            max_request_body_size=READ_AT_MOST, clear_untrusted_proxy_headers=not options.proxy, ident="rypt",
+        )  # fmt: skip
+    except OSError as error:
+        raise RyptError(f"cannot serve at {host}:{port}: {error.strerror or error}") from None
+    try:
+        listening(options.public_url or f"http://{_shown(host)}:{_port(server)}/")
+        server.run()
+    finally:
+        server.close()
+
+
+def _tell(market: Served, url: str, say_url: Callable[[str], None], ready: Callable[[Info], None]) -> None:
+    settings = remember_url(market.folder, market.settings, url)
+    say_url(url)
+    ready(market_info(url, settings))
+
+
+def _shown(host: str) -> str:
+    """A host as it stands in a URL; "any address" is reached at this machine's own."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
+    return f"[{host}]" if ":" in host else host
+
+
+def _port(server: Any) -> int:
+    """The port it listens on; a name with several addresses has several sockets."""
+    listening = getattr(server, "effective_listen", None)
+    return int(listening[0][1] if listening else server.effective_port)
+
+
+@contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """SIGTERM and SIGINT end the server as the keyboard does; signals reach the main thread only."""
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

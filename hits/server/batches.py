@@ -1,0 +1,138 @@
+"""Copies of the published batches in the folder of the local market: ``batches/ID``, readable by its owner only.
+
+With them the dashboard knows the controls, and a worker gets the instructions in the worker's language. They are left
+there by ``rypt hits publish``; the batch folder itself may move or go.
+"""
+
+import os
+import secrets
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+
+from hits.batches.layout import batch_template, interface_languages, read_interface
+from hits.batches.markup import plain
+from hits.batches.page import fill, item_question, placeholders, without_market_parts
+from hits.batches.reader import BATCH_CSV, BATCH_TOML, TEMPLATE, read_batch
+from hits.records import Batch, Item, Kind, parse_annotation
+from rypt.text import PathLike, RyptError
+
+FOLDER = "batches"
+FILES = (TEMPLATE, BATCH_CSV, BATCH_TOML)  # the last makes it a batch
+
+
+def keep_batch(market: PathLike, batch: PathLike, name: str) -> None:
+    """Copy a batch into a market's folder; what is there already is replaced file by file, each whole."""
+    target = Path(market) / FOLDER / name
+    try:
+        target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for file in FILES:
+            content = (Path(batch) / file).read_bytes()
+            if (target / file).is_file() and (target / file).read_bytes() == content:
+                continue
+            fresh = target / f".{file}.{secrets.token_hex(6)}"
+            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            fresh.replace(target / file)
+    except OSError as error:
+        raise RyptError(f"{target}: {error.strerror or error}") from None
+
+
+def kept_batches(market: PathLike) -> list[Path]:
+    """The folders of all batches that were left in a market's folder."""
+    return sorted(path.parent for path in (Path(market) / FOLDER).glob(f"*/{BATCH_TOML}"))
+
+
+@lru_cache(maxsize=32)
+def _read(folder: Path, changed: int) -> tuple[Batch, dict[str, Item]]:
+    batch = read_batch(folder)
+    return batch, {item.id: item for item in batch.items}
+
+
+def read_kept(folder: Path) -> tuple[Batch, dict[str, Item]]:
+    """A batch folder and its items by their ids; read again only when it has changed."""
+    return _read(folder, max((folder / name).stat().st_mtime_ns for name in FILES))
+
+
+def page_in(market: Path, annotation: str | None, question: str, language: str) -> str | None:
+    """The page of a published item with all its texts in another language; None when it cannot be had.
+
+    That needs a copy of the batch with this very page, and a template as rypt made it: texts of one's own exist in one
+    language only.
+    """
+    batch_id, item_id = parse_annotation(annotation or "") or ("", "")
+    if not (batch_id.isascii() and batch_id.isalnum()):
+        return None
+    try:
+        batch, items = read_kept(market / FOLDER / batch_id)
+        item = items.get(item_id)
+        if item is None or item_question(batch, item) != question:
+            return None
+    except (RyptError, OSError):
+        return None
+    template = _template_in(batch, language)
+    return None if template is None else fill(template, item.columns)
+
+
+def words_in(market: Path, annotation: str | None, words: tuple[str, str], language: str) -> tuple[str, str]:
+    """Title and description of a published batch in another language, where they are rypt's own; else as they are."""
+    batch_id, _ = parse_annotation(annotation or "") or ("", "")
+    try:
+        if not (batch_id.isascii() and batch_id.isalnum()):
+            return words
+        settings = read_kept(market / FOLDER / batch_id)[0].settings
+        languages = (settings.source_language, settings.target_language)
+        if not {settings.interface, language} <= set(interface_languages()):
+            return words
+        own = words == _own_words(settings.interface, settings.kind, languages)
+        return _own_words(language, settings.kind, languages) if own else words
+    except (RyptError, OSError):
+        return words
+
+
+@lru_cache(maxsize=64)
+def _own_words(interface: str, kind: Kind, languages: tuple[str, str]) -> tuple[str, str]:
+    texts = read_interface(interface, kind, *languages)
+    return plain(texts["title"]), plain(texts["description"])
+
+
+def _template_in(batch: Batch, language: str) -> str | None:
+    settings = batch.settings
+    return _translated(
+        settings.interface, batch.template, settings.kind, settings.source_language, settings.target_language, language
+    )
+
+
+@lru_cache(maxsize=64)
+def _translated(interface: str, template: str, kind: Kind, source: str, target: str, language: str) -> str | None:
+    """A template in another language, if it is one that rypt made in a language of its own."""
+    if interface not in interface_languages() or language not in interface_languages() or language == interface:
+        return None
+    columns = placeholders(template)
+    slots = max((int(name[5:]) for name in columns if name.startswith("text_") and name[5:].isdigit()), default=1)
+
+    def made(wanted: str) -> str:
+        texts = read_interface(wanted, kind, source, target)
+        return batch_template(kind, texts, slots=slots, reference="reference" in columns)
+
+    same = without_market_parts(made(interface)) == without_market_parts(template)
+    return made(language) if same else None
+
+
+def market_language(market: Path) -> str:
+    """The language of the instructions of the batch published last; empty without one."""
+    folders = kept_batches(market)
+    try:
+        latest = max(folders, key=lambda folder: (folder / BATCH_TOML).stat().st_mtime_ns)
+        path = latest / BATCH_TOML
+        return _interface(path, path.stat().st_mtime_ns)
+    except (ValueError, OSError):
+        return ""
+
+
+@lru_cache(maxsize=64)
+def _interface(path: Path, changed: int) -> str:
+    value = tomllib.loads(path.read_text(encoding="utf-8")).get("interface", "")
+    return str(value).lower().replace("_", "-").split("-")[0]

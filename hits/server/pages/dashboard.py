@@ -1,0 +1,151 @@
+"""The requester's dashboard: how far the work is, who does it how well, and buttons to review it.
+
+It opens with the token in its link, once; then a cookie that other sites cannot use keeps it open. Every button is a
+form with a token of its own.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request
+from markupsafe import Markup
+from werkzeug.wrappers import Response as AnyResponse
+
+from hits.server.batches import kept_batches
+from hits.server.pages.figures import figures, sparkline
+from hits.server.pages.texts import DEFAULT, PageError, bundled
+from hits.server.pages.visit import keep_cookie, local
+from hits.server.pages.worker import read_question
+from hits.server.security import same
+from hits.server.settings import Served
+from hits.server.store.people import token_hash
+from hits.server.store.records import AssignmentStatus, RefusedError
+
+COOKIE = "rypt_requester"
+WHO = "requester"
+PAGE = 50
+MAX_REASON = 1024
+
+
+class Dashboard:
+    """The routes; each method answers one."""
+
+    def __init__(self, market: Served) -> None:
+        self.market = market
+
+    def blueprint(self) -> Blueprint:
+        """All routes, for an application to register."""
+        routes = Blueprint("dashboard", __name__, url_prefix="/dashboard")
+        routes.add_url_rule("", "overview", self.overview, methods=["GET"])
+        routes.add_url_rule("/review", "review", self.review, methods=["GET"])
+        routes.add_url_rule("/hit/<hit>", "shown", self.shown, methods=["GET"])
+        for action in (self.approve, self.reject, self.approve_all, self.block, self.unblock):
+            name = action.__name__
+            routes.add_url_rule(f"/{name}", name, self._form(action), methods=["POST"])
+        return routes
+
+    def overview(self) -> AnyResponse | str:
+        """Progress and workers; with a token in the link, the way in."""
+        if (token := request.args.get("token")) is not None:
+            return self._enter(token)
+        self._check_cookie()
+        found = figures(self.market.store, self._batches(), self.market.now())
+        return self._page("dashboard.html", {"found": found, "sparkline": sparkline})
+
+    def _enter(self, token: str) -> Response:
+        """Set the cookie; a redirect would not carry it when the link was clicked on another site."""
+        if not same(token, self.market.settings.dashboard_token):
+            raise PageError(403, "error_link")
+        response = make_response(self._page("dashboard_enter.html", {}))
+        keep_cookie(response, COOKIE, self._cookie(), same_site="Strict")
+        response.headers["Refresh"] = f"0; url={local('/dashboard')}"
+        return response
+
+    def _cookie(self) -> str:
+        return self.market.seals.seal(f"{WHO}-{token_hash(self.market.settings.dashboard_token)}")
+
+    def _check_cookie(self) -> None:
+        if not same(request.cookies.get(COOKIE, ""), self._cookie()):
+            raise PageError(403, "error_link")
+
+    def _batches(self) -> list[Path]:
+        return [*dict.fromkeys([*kept_batches(self.market.folder), *self.market.options.batches])]
+
+    def _page(self, template: str, values: Mapping[str, object]) -> str:
+        csrf = self.market.seals.form_token(WHO)
+        return render_template(template, t=bundled()[DEFAULT], csrf=csrf, **values)
+
+    def review(self) -> str:
+        """Submitted work, the oldest first: of one worker or of all."""
+        self._check_cookie()
+        store, now = self.market.store, self.market.now()
+        worker = request.args.get("worker") or None
+        after = request.args.get("after", "0")
+        if not (after.isascii() and after.isdigit() and len(after) < 16):
+            raise PageError(404, "error_404")
+        waiting = store.assignments(
+            now, worker=worker, statuses=[AssignmentStatus.SUBMITTED], after=int(after), limit=PAGE + 1
+        )
+        names = {person.id: person.name for person in store.workers()}
+        shown = waiting[:PAGE]
+        hits = {found.hit: store.hit(found.hit, now) for found in shown}
+        following = shown[-1].number if len(waiting) > PAGE else None
+        values = {"waiting": shown, "names": names, "hits": hits, "worker": worker, "following": following}
+        return self._page("review.html", values)
+
+    def shown(self, hit: str) -> str:
+        """What the workers see of a hit; nothing on it can be used."""
+        self._check_cookie()
+        found = self.market.store.hit(hit, self.market.now())
+        question, safe = read_question(found.question, "OK")
+        body = Markup(safe.with_form("", {})) if safe else ""
+        return self._page("shown.html", {"hit": found, "safe": safe, "body": body, "url": question.url})
+
+    def _form(self, action: Callable[[], None]) -> Callable[[], AnyResponse]:
+        """A view that performs an action for a form of the requester's own and goes back to where it was."""
+
+        def view() -> AnyResponse:
+            self._check_cookie()
+            if not self.market.seals.form_is_ours(WHO, request.form.get("csrf", "")):
+                raise PageError(403, "error_form")
+            action()
+            back = request.form.get("back", "")
+            worker = request.form.get("of", "")
+            path = "/dashboard/review" if back == "review" else "/dashboard"
+            return redirect(local(path + (f"?worker={worker}" if worker.isalnum() and back == "review" else "")), 303)
+
+        return view
+
+    def approve(self) -> None:
+        """Approve one assignment."""
+        self.market.store.approve(request.form.get("assignment", ""), None, self.market.now())
+
+    def reject(self) -> None:
+        """Reject one assignment; the worker reads the reason."""
+        self.market.store.reject(request.form.get("assignment", ""), self._reason(), self.market.now())
+
+    def approve_all(self) -> None:
+        """Approve all that waits of one worker."""
+        store, now = self.market.store, self.market.now()
+        worker = store.worker(request.form.get("worker", "")).id
+        for found in store.assignments(now, worker=worker, statuses=[AssignmentStatus.SUBMITTED]):
+            try:
+                store.approve(found.id, None, now)
+            except RefusedError as error:  # somebody reviewed it in the meantime
+                if not error.code.endswith("InvalidAssignmentState"):
+                    raise
+
+    def block(self) -> None:
+        """Give a worker no more hits; the worker reads the reason."""
+        self.market.store.block(request.form.get("worker", ""), self._reason(), self.market.now())
+
+    def unblock(self) -> None:
+        """Take a block back."""
+        self.market.store.unblock(request.form.get("worker", ""), self.market.now())
+
+    @staticmethod
+    def _reason() -> str:
+        reason = request.form.get("reason", "").strip()
+        if not 0 < len(reason) <= MAX_REASON:
+            raise PageError(422, "error_missing")
+        return reason

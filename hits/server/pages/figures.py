@@ -1,0 +1,287 @@
+"""The numbers of the dashboard: progress, speed, cost, agreement, and a row for each worker, from the market's file.
+
+Controls are known to the batch alone, so the accuracy on them needs the batch folders; everything else does not.
+"""
+
+import json
+import re
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from math import nan
+from pathlib import Path
+
+from hits.records import Answer, Choice, parse_annotation
+from hits.results.content import Assignment, Content, ControlAnswer, understand
+from hits.results.quality import Effort, Reply, reports
+from hits.results.verdicts import Limits, Verdict, WorkerReport
+from hits.server.batches import read_kept
+from hits.server.store.records import Worker, dollars
+from hits.server.store.review import Overview
+from hits.server.store.store import Store
+from hits.simulated import is_simulated
+from rypt.agreement import Agreement, agreement
+from rypt.text import FormatError, RyptError
+
+ANSWER_FIELD = re.compile(r"label_[0-9]{1,2}|choice|rank_[0-9]")
+HITS = """
+    SELECT hits.annotation, types.title, hits.max_assignments AS places, hits.pending, hits.submitted, hits.completed,
+        hits.expiration, types.reward
+    FROM hits JOIN hit_types AS types ON types.id = hits.hit_type WHERE hits.disposed IS NULL ORDER BY hits.number
+"""
+WORK = """
+    SELECT assignments.id, assignments.hit, assignments.worker, assignments.status, assignments.accepted,
+        assignments.submitted, answers.fields, hits.annotation
+    FROM assignments JOIN answers ON answers.assignment = assignments.id JOIN hits ON hits.id = assignments.hit
+    ORDER BY assignments.submitted, assignments.number
+"""
+Items = Mapping[tuple[str, str], Mapping[str, str]]  # batch and item → the item's columns
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far one batch is, or the hits of one title that belong to no batch of ours."""
+
+    name: str
+    title: str
+    hits: int = 0
+    places: int = 0
+    pending: int = 0
+    waiting: int = 0
+    reviewed: int = 0
+    expired: int = 0
+
+    @property
+    def done(self) -> int:
+        """Assignments that were submitted."""
+        return self.waiting + self.reviewed
+
+    def add(self, row: sqlite3.Row, now: int) -> None:
+        """One more hit."""
+        self.hits += 1
+        self.places += row["places"]
+        self.pending += row["pending"]
+        self.waiting += row["submitted"]
+        self.reviewed += row["completed"]
+        taken = row["pending"] + row["submitted"] + row["completed"]
+        self.expired += row["expiration"] <= now and taken < row["places"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    """A worker, what their answers say, the outcomes of their controls in order, and what waits for review."""
+
+    worker: Worker
+    report: WorkerReport | None
+    outcomes: tuple[bool, ...]
+    waiting: int
+    earned: Decimal
+
+
+@dataclass(slots=True)
+class Work:
+    """All submitted work, as `hits.results.quality` wants it."""
+
+    replies: list[Reply] = field(default_factory=list)
+    efforts: list[Effort] = field(default_factory=list)
+    controls: list[ControlAnswer] = field(default_factory=list)
+    outcomes: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    waiting: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    last_hour: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """All that the dashboard's first page shows."""
+
+    overview: Overview
+    progress: list[Progress]
+    workers: list[WorkerRow]
+    agreement: Agreement
+    same: float
+    answers: int
+    answers_an_hour: float
+    last_hour: int
+    notes: list[str]
+
+    @property
+    def cost(self) -> Decimal:
+        """Rewards that are paid or waiting, and bonuses."""
+        return self.overview.rewards_approved + self.overview.rewards_waiting + self.overview.bonuses
+
+
+def figures(store: Store, folders: Iterable[Path], now: int) -> Figures:
+    """Everything at this moment."""
+    items, notes = known_items(folders)
+    overview = store.overview(now)
+    with store.reading(now) as db:
+        progress = read_progress(db, now)
+        work = read_work(db, items, now)
+        earned = {row[0]: dollars(row[1]) for row in db.execute(EARNED)}
+        pending = db.execute("SELECT count(*) FROM qualification_requests WHERE status = 'pending'").fetchone()[0]
+    found = {report.worker: report for report in reports(work.replies, work.efforts, work.controls, (), Limits())}
+    rows = [
+        WorkerRow(
+            worker, found.get(worker.id), tuple(work.outcomes[worker.id]), work.waiting[worker.id],
+            earned.get(worker.id, Decimal("0.00")),
+        )
+        for worker in store.workers()
+    ]  # fmt: skip
+    rows.sort(key=lambda row: (-(row.report.answers if row.report else 0), row.worker.name))
+    triples = [(reply.question, reply.worker, reply.answer) for reply in work.replies if not reply.control]
+    timed = [effort for effort in work.efforts if effort.seconds]
+    seconds = sum(effort.seconds or 0 for effort in timed)
+    return Figures(
+        overview,
+        progress,
+        rows,
+        agreement(triples),
+        share_of_equal_pairs(triples),
+        sum(effort.answers for effort in work.efforts),
+        3600 * sum(effort.answers for effort in timed) / seconds if seconds else nan,
+        work.last_hour,
+        notes + to_look_at(progress, rows, pending),
+    )
+
+
+EARNED = """
+    SELECT worker, sum(money) FROM (
+        SELECT worker, reward AS money FROM assignments WHERE status IN ('submitted', 'approved')
+        UNION ALL SELECT worker, amount FROM bonuses
+    ) GROUP BY worker
+"""
+
+
+def known_items(folders: Iterable[Path]) -> tuple[dict[tuple[str, str], Mapping[str, str]], list[str]]:
+    """The items of batch folders, and a note for each folder that cannot be read."""
+    items: dict[tuple[str, str], Mapping[str, str]] = {}
+    notes = []
+    for folder in folders:
+        try:
+            batch, found = read_kept(folder)
+            items.update({(batch.settings.id, name): item.columns for name, item in found.items()})
+        except (RyptError, OSError) as error:
+            notes.append(f"A batch is not used for controls: {error}")
+    return items, notes
+
+
+def read_progress(db: sqlite3.Connection, now: int) -> list[Progress]:
+    """Progress by batch and title."""
+    found: dict[tuple[str, str], Progress] = {}
+    for row in db.execute(HITS):
+        ours = parse_annotation(row["annotation"] or "")
+        key = (ours[0] if ours else "", row["title"])
+        found.setdefault(key, Progress(*key)).add(row, now)
+    return list(found.values())
+
+
+def read_work(db: sqlite3.Connection, items: Items, now: int) -> Work:
+    """All submitted assignments, understood by their batch's columns where these are known."""
+    work = Work()
+    for row in db.execute(WORK):
+        fields = json.loads(row["fields"])
+        ours = parse_annotation(row["annotation"] or "") or ("", "")
+        answer = Answer(
+            *ours, row["hit"], row["id"], row["worker"], fields, row["accepted"], row["submitted"]
+        )  # fmt: skip
+        content = _understood(answer, items.get(ours), row["status"].capitalize())
+        replies = plain_replies(answer) if content is None else content_replies(content)
+        asked = max(len(replies), 1) if content is None else content.size
+        work.replies += replies
+        took = None if is_simulated(answer.worker) else row["submitted"] - row["accepted"]
+        work.efforts.append(Effort(answer.worker, took, asked))
+        work.waiting[answer.worker] += row["status"] == "submitted"
+        work.last_hour += asked if row["submitted"] > now - 3600 else 0
+        for control in content.controls if content else ():
+            work.controls.append(control)
+            work.outcomes[answer.worker].append(control.passed)
+    return work
+
+
+def _understood(answer: Answer, columns: Mapping[str, str] | None, status: str) -> Content | None:
+    """What an answer says; None when its batch is not known or does not fit."""
+    if columns is None:
+        return None
+    try:
+        return understand(Assignment(answer, columns, status))
+    except FormatError:
+        return None
+
+
+def content_replies(content: Content) -> list[Reply]:
+    """Replies of an answer whose batch is known."""
+    replies = [
+        Reply(a.judgment.worker, (a.judgment.segment, str(a.judgment.span), a.judgment.phrase), str(a.judgment.label),
+              str(a.judgment.label), a.control)
+        for a in content.labels
+        if a.answered
+    ]  # fmt: skip
+    for c in content.comparisons:
+        meant = {Choice.A: c.system_a, Choice.B: c.system_b}.get(c.choice, str(c.choice))
+        replies.append(Reply(c.worker, (c.segment, *sorted((c.system_a, c.system_b))), meant, str(c.choice)))
+    return replies
+
+
+def plain_replies(answer: Answer) -> list[Reply]:
+    """Replies of an answer whose batch is not known: each field of ours is a question of its hit."""
+    return [
+        Reply(answer.worker, (answer.hit, name), value, value)
+        for name, value in answer.fields.items()
+        if ANSWER_FIELD.fullmatch(name) and value
+    ]
+
+
+def share_of_equal_pairs(triples: Iterable[tuple[tuple[str, ...], str, str]]) -> float:
+    """Of all two answers to one question by two workers, the share that are the same.
+
+    >>> share_of_equal_pairs([(("1",), "x", "YES"), (("1",), "y", "YES"), (("1",), "z", "NO")])
+    0.3333333333333333
+    """
+    given: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
+    for question, worker, answer in triples:
+        given[question][worker] = answer
+    equal = pairs = 0
+    for answers in given.values():
+        counts: dict[str, int] = defaultdict(int)
+        for answer in answers.values():
+            counts[answer] += 1
+        pairs += len(answers) * (len(answers) - 1)
+        equal += sum(count * (count - 1) for count in counts.values())
+    return equal / pairs if pairs else nan
+
+
+def to_look_at(progress: Iterable[Progress], rows: Sequence[WorkerRow], requests: int) -> list[str]:
+    """Sentences about what needs the requester."""
+    found = [
+        f"{part.title}: {part.expired} hits expired before all their places were taken."
+        for part in progress
+        if part.expired
+    ]
+    if simulated := sum(is_simulated(row.worker.id) for row in rows):
+        found.append(f"{simulated} workers are SIMULATED: what they say is nobody's judgment.")
+    found += [
+        f"{row.worker.name}: {'; '.join(row.report.reasons)}."
+        for row in rows
+        if row.report and row.report.verdict is not Verdict.GOOD and row.worker.blocked is None
+    ]
+    if requests:
+        found.append(f"{requests} requests for a qualification wait for an answer.")
+    return found
+
+
+def sparkline(outcomes: tuple[bool, ...], width: int = 120, height: int = 24, window: int = 10) -> str:
+    """Points of a line: the share of right controls among the last ten, after each control.
+
+    >>> sparkline((True, False))
+    '2.0,2.0 118.0,12.0'
+    """
+    shares = []
+    for end in range(1, len(outcomes) + 1):
+        part = outcomes[max(0, end - window) : end]
+        shares.append(sum(part) / len(part))
+    if len(shares) == 1:
+        shares *= 2
+    step = (width - 4) / max(len(shares) - 1, 1)
+    return " ".join(f"{2 + i * step:.1f},{2 + (1 - share) * (height - 4):.1f}" for i, share in enumerate(shares))

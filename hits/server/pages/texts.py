@@ -1,0 +1,78 @@
+"""The texts of the worker pages in the worker's language: ``templates/texts.LANGUAGE.toml``."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from hits.batches.markup import text_direction
+from rypt.text import RyptError
+
+DEFAULT = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """All texts in one language."""
+
+    language: str
+    direction: str
+    texts: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> str:
+        return self.texts[name]
+
+    def refusal(self, code: str) -> str:
+        """What to tell a worker when the market refuses something."""
+        return self.texts.get(f"refused_{code.rpartition('.')[2]}") or self.texts["refused"]
+
+
+@cache
+def bundled() -> dict[str, Texts]:
+    """All languages there are."""
+    found = {}
+    for path in (files("hits.server.pages") / "templates").iterdir():
+        name = path.name.split(".")
+        if name[0] == "texts" and name[-1] == "toml":
+            texts = tomllib.loads(path.read_text(encoding="utf-8"))
+            found[name[1]] = Texts(name[1], text_direction(name[1]), texts)
+    return dict(sorted(found.items()))
+
+
+def consent_paragraphs(folder: Path, languages: Iterable[str]) -> list[str]:
+    """The requester's own words on the first page: paragraphs of ``consent.LANGUAGE.txt`` or ``consent.txt``.
+
+    The first of ``languages`` that is there is taken, then the file without a language, then any: what a requester
+    wants people to agree to is shown in another language rather than not at all.
+    """
+    first, *others = languages
+    names = [f"consent.{first}.txt", "consent.txt", *(f"consent.{language}.txt" for language in others)]
+    names += sorted(path.name for path in folder.glob("consent.*.txt"))
+    for name in names:
+        if (folder / name).is_file():
+            text = (folder / name).read_text(encoding="utf-8", errors="replace")
+            return [part.strip() for part in text.split("\n\n") if part.strip()]
+    return []
+
+
+class PageError(RyptError):
+    """A request that gets a page of its own instead of what was asked; ``name`` is that of its text."""
+
+    def __init__(self, status: int, name: str) -> None:
+        super().__init__(name)
+        self.status = status
+        self.name = name
+
+
+def duration(texts: Texts, seconds: int) -> str:
+    """A time in words, rounded down to what people care about.
+
+    >>> duration(bundled()["en"], 1800), duration(bundled()["de"], 7300)
+    ('30 min', '2 Std.')
+    """
+    minutes = max(seconds, 0) // 60
+    if minutes < 120:
+        return texts["minutes"].format(n=minutes)
+    return texts["hours"].format(n=minutes // 60) if minutes < 2880 else texts["days"].format(n=minutes // 1440)

@@ -1,0 +1,268 @@
+"""The pages on which people work: invitation → consent → hits → judge → send → the next hit at once.
+
+Everything works as plain forms; ``static/worker.js`` adds keys, drafts and a count of what is left. Every form has
+the worker's token, every answer is checked against what its page asks, and only then stored.
+"""
+
+from functools import lru_cache
+from urllib.parse import urlencode, urlsplit
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request
+from markupsafe import Markup
+from werkzeug.wrappers import Response as AnyResponse
+
+from hits.batches.page import without_market_parts
+from hits.batches.question_xml import Question, parse_question
+from hits.server.batches import market_language, page_in, words_in
+from hits.server.pages.form import form_page
+from hits.server.pages.needs import Closed, closed_groups, kind_words, needs_of
+from hits.server.pages.open_hits import Group, accept_next, open_groups, own_work
+from hits.server.pages.safe_html import RESERVED, SafePage, UnansweredError, safe_page
+from hits.server.pages.tests import TestPages
+from hits.server.pages.texts import PageError, bundled, consent_paragraphs
+from hits.server.pages.visit import (
+    JOIN_SOURCE,
+    LANGUAGE_COOKIE,
+    WORKER_COOKIE,
+    Visit,
+    enter_invited,
+    enter_joined,
+    keep_cookie,
+    local,
+    page_texts,
+    visit,
+)
+from hits.server.security import security_headers
+from hits.server.settings import Served
+from hits.server.store.records import Assignment, AssignmentStatus, Hit, HitProperties, RefusedError
+from rypt.text import FormatError
+
+Page = str | AnyResponse
+NEXT = "next"  # the one form whose token the frame of an external page is given
+
+
+class WorkerPages:
+    """The routes; each method answers one."""
+
+    def __init__(self, market: Served) -> None:
+        self.market = market
+
+    def blueprint(self) -> Blueprint:
+        """All routes, for an application to register."""
+        routes = Blueprint("worker", __name__)
+        for path, view, methods in (
+            ("/w/<token>", self.invited, ["GET"]),
+            ("/join/<key>", self.joined, ["GET"]),
+            ("/work", self.home, ["GET"]),
+            ("/work/consent", self.consent, ["POST"]),
+            ("/work/language", self.language, ["POST"]),
+            ("/work/next", self.next, ["POST"]),
+            ("/work/a/<assignment>", self.judge, ["GET"]),
+            ("/work/a/<assignment>", self.submit, ["POST"]),
+            ("/work/a/<assignment>/return", self.give_back, ["POST"]),
+            ("/mturk/externalSubmit", self.external_submit, ["POST"]),
+        ):
+            routes.add_url_rule(path, view.__name__, view, methods=methods)
+        TestPages(self.market).add_to(routes)
+        return routes
+
+    def invited(self, token: str) -> Response:
+        """An invitation link."""
+        return enter_invited(self.market, token)
+
+    def joined(self, key: str) -> Response:
+        """The shared link."""
+        return enter_joined(self.market, key)
+
+    def language(self) -> Page:
+        """Remember another language for the pages."""
+        visit(self.market).check_form()
+        response = make_response(redirect(local("/work"), 303))
+        if (chosen := request.form.get("language", "")) in bundled():
+            keep_cookie(response, LANGUAGE_COOKIE, chosen)
+        return response
+
+    def home(self) -> Page:
+        """Consent on the first visit, then what there is to do."""
+        here, store = visit(self.market), self.market.store
+        if here.worker.consented is None:
+            languages = (here.texts.language, market_language(self.market.folder))
+            return here.page("consent.html", {"own": consent_paragraphs(self.market.folder, languages)})
+        messages = store.messages(here.worker.id)[:20]
+        full = here.finished()
+        groups = [] if full else open_groups(store, here.worker.id, here.now)
+        closed = [] if full else closed_groups(store, here.worker.id, here.now, here.texts)
+        words = {group.hit_type: self._words(here, group.annotation, group) for group in groups}
+        join = self.market.options.join
+        code = join.completion_code or self.market.settings.completion_code
+        finished = here.worker.source == JOIN_SOURCE and not groups and here.done() > 0
+        page = here.page(
+            "home.html",
+            {
+                "groups": groups,
+                "words": words,
+                "needs": {group.hit_type: needs_of(store, group.hit_type, here.texts, here.now) for group in groups},
+                "closed": [(self._words(here, group.annotation, group)[0], group.missing) for group in closed],
+                "kind_words": lambda kind: kind_words(kind.name, kind.description, here.texts),
+                "messages": messages,
+                "tests": [] if full else store.missing_qualifications(here.worker.id, here.now),
+                "code": code if finished else "",
+                "completion_url": join.completion_url.replace("{code}", code) if finished else "",
+            },
+        )
+        if any(message.seen is None for message in messages):
+            store.mark_seen(here.worker.id, here.now)
+        return page
+
+    def consent(self) -> Page:
+        """The worker agrees."""
+        here = visit(self.market)
+        here.check_form()
+        if request.form.get("agree") == "yes":
+            self.market.store.consent(here.worker.id, here.now)
+        return redirect(local("/work"), 303)
+
+    def next(self) -> Page:
+        """Accept the next hit of a type."""
+        here = self._working()
+        here.check_form(NEXT)
+        return self._next(here, request.form.get("type", ""), "")
+
+    def judge(self, assignment: str) -> Page:
+        """The page of an accepted hit."""
+        here = self._working()
+        found, hit = self._own(here, assignment)
+        if found.status is not AssignmentStatus.ACCEPTED:
+            return redirect(local("/work"), 303)
+        question, safe = read_question(hit.question, here.texts["test_send"])
+        translated = page_in(self.market.folder, hit.annotation, hit.question, here.texts.language)
+        if translated is not None:  # it has the same fields, under other words
+            safe = safe_page(without_market_parts(translated))
+        if safe is None:
+            return self._external(here, found, hit, question)
+        hidden = {"csrf": here.csrf, "assignmentId": found.id}
+        return here.page(
+            "hit.html",
+            {
+                "hit": hit,
+                "title": self._words(here, hit.annotation, hit.type.properties)[0],
+                "assignment": found,
+                "safe": safe,
+                "body": Markup(safe.with_form(local(f"/work/a/{found.id}"), hidden)),
+                "left": self._left(here),
+            },
+        )
+
+    def _words(self, here: Visit, annotation: str | None, of: Group | Closed | HitProperties) -> tuple[str, str]:
+        """Title and description in the worker's language, where they can be had in it."""
+        return words_in(self.market.folder, annotation, (of.title, of.description), here.texts.language)
+
+    def _external(self, here: Visit, found: Assignment, hit: Hit, question: Question) -> Page:
+        """A hit that is a page of another server, in a frame."""
+        url = question.url or ""
+        query = urlencode(
+            {
+                "assignmentId": found.id,
+                "hitId": hit.id,
+                "workerId": here.worker.id,
+                "turkSubmitTo": (self.market.options.public_url or request.url_root).rstrip("/"),
+            }
+        )
+        parts = urlsplit(url)
+        sandbox = "allow-forms allow-scripts allow-popups allow-top-navigation-by-user-activation"
+        if not _is_ours(url):  # one of our own would get at the worker's pages
+            sandbox += " allow-same-origin"
+        page = here.page(
+            "external.html",
+            {
+                "hit": hit,
+                "assignment": found,
+                "source": parts._replace(query=f"{parts.query}&{query}".lstrip("&")).geturl(),
+                "sandbox": sandbox,
+                "height": question.frame_height or 700,
+                "left": self._left(here),
+            },
+        )
+        response = make_response(page)
+        response.headers.update(security_headers(f"{parts.scheme}://{parts.netloc} 'self'"))
+        return response
+
+    def submit(self, assignment: str) -> Page:
+        """Store the answers; when this is answered they are on the disk."""
+        here = self._working()
+        here.check_form()
+        found, hit = self._own(here, assignment)
+        _, safe = read_question(hit.question, here.texts["test_send"])
+        if safe is None or request.form.get("assignmentId") != found.id:
+            raise PageError(400, "error_form")
+        given = {name: values for name, values in request.form.lists() if name not in RESERVED}
+        try:
+            answers = safe.asked.check(given)
+        except UnansweredError:
+            raise PageError(422, "error_missing") from None
+        except FormatError:
+            raise PageError(422, "error_field") from None
+        self.market.store.submit(found.id, here.worker.id, answers, here.now)
+        return self._next(here, hit.type.id, "sent")
+
+    def give_back(self, assignment: str) -> Page:
+        """Return a hit undone."""
+        here = self._working()
+        here.check_form()
+        found, _ = self._own(here, assignment)
+        self.market.store.return_assignment(found.id, here.worker.id, here.now)
+        return redirect(local("/work?said=returned"), 303)
+
+    def external_submit(self) -> Page:
+        """What the form of an external page sends: the assignment's id, which only its worker was given."""
+        store, now = self.market.store, self.market.now()
+        if WORKER_COOKIE in request.cookies:
+            holder = visit(self.market).worker.id
+        given = {name: "|".join(values) for name, values in request.form.lists() if name != "assignmentId"}
+        found = store.assignment(request.form.get("assignmentId", ""), now)
+        if WORKER_COOKIE in request.cookies and found.worker != holder:
+            raise RefusedError("AssignmentDoesNotExist", "this assignment is another worker's")
+        hit = store.hit(found.hit, now)
+        if (url := parse_question(hit.question).url) is None:
+            raise PageError(400, "error_form")
+        store.submit(found.id, found.worker, given, now)
+        csrf = "" if _is_ours(url) else self.market.seals.form_token(f"{found.worker} {NEXT}")
+        return render_template("sent.html", t=page_texts(), csrf=csrf, hit_type=hit.type.id)
+
+    def _left(self, here: Visit) -> int:
+        """How many hits the worker may still accept."""
+        return sum(group.count for group in open_groups(self.market.store, here.worker.id, here.now))
+
+    def _working(self) -> Visit:
+        """A worker who has agreed to take part."""
+        here = visit(self.market)
+        if here.worker.consented is None:
+            raise PageError(403, "error_login")
+        return here
+
+    def _own(self, here: Visit, assignment: str) -> tuple[Assignment, Hit]:
+        return own_work(self.market.store, here.worker.id, assignment, here.now)
+
+    def _next(self, here: Visit, hit_type: str, said: str) -> Page:
+        following = None
+        if here.worker.blocked is None and not here.finished():
+            following = accept_next(self.market.store, here.worker.id, hit_type, here.now)
+        if following is None:
+            return redirect(local(f"/work?said={said}" if said else "/work"), 303)
+        return redirect(local(f"/work/a/{following}" + ("?said=sent_next" if said else "")), 303)
+
+
+def _is_ours(url: str) -> bool:
+    """Whether a requester's page is on our own host: in its frame it is nobody, and its forms come without cookies."""
+    return urlsplit(url).netloc == request.host
+
+
+@lru_cache(maxsize=256)
+def read_question(text: str, send: str) -> tuple[Question, SafePage | None]:
+    """A hit's question and, unless it is another server's page, its page made safe; ``send`` is for its button."""
+    question = parse_question(text)
+    if question.form is not None:
+        return question, safe_page(form_page(question.form, send))
+    if question.html is not None:
+        return question, safe_page(without_market_parts(question.html))
+    return question, None

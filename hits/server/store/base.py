@@ -1,0 +1,202 @@
+"""One SQLite file for many threads: opening it, and transactions that hold what they promise.
+
+The file is in WAL mode with ``synchronous = FULL``: what a commit has acknowledged survives a killed process and a
+power cut. Writers of one process wait for each other at a lock, those of other processes at SQLite's.
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from hits.server.store.schema import APPLICATION_ID, MIGRATIONS
+from rypt.text import PathLike, RyptError
+
+BUSY_SECONDS = 60.0
+OVERDUE = """
+    SELECT EXISTS (SELECT 1 FROM assignments WHERE status = 'accepted' AND deadline < :now)
+        OR EXISTS (SELECT 1 FROM assignments WHERE status = 'submitted' AND auto_approval <= :now)
+"""
+ABANDON = "UPDATE assignments SET status = 'abandoned', ended = deadline WHERE status = 'accepted' AND deadline < :now"
+APPROVE = """
+    UPDATE assignments SET status = 'approved', approved = auto_approval
+    WHERE status = 'submitted' AND auto_approval <= :now
+"""
+
+
+class MarketFileError(RyptError):
+    """A market file that cannot be opened, read or written."""
+
+    def __init__(self, path: PathLike, message: str) -> None:
+        super().__init__(f"{path}: {message}")
+
+
+class MarketFile:
+    """A pool of connections to one file; each is used by one thread at a time."""
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = Path(path)
+        self._idle: list[sqlite3.Connection] = []
+        self._lazy: sqlite3.Connection | None = None
+        self._pool_lock = threading.Lock()
+        self._lazy_lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        self._closed = False
+        self._create_privately()
+        with self._errors():
+            connection = self._connect()
+            try:
+                self._migrate(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._idle.append(connection)
+
+    def _create_privately(self) -> None:
+        """Make the file readable by its owner only: it holds keys. SQLite gives its log the same mode.
+
+        A file that is there is left to SQLite: to open and close it here would end the locks that another connection
+        of this process holds on it.
+        """
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            return
+        except OSError as error:
+            raise MarketFileError(self.path, error.strerror or str(error)) from None
+
+    def _connect(self, synchronous: str = "FULL") -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        return connection
+
+    def _migrate(self, db: sqlite3.Connection) -> None:
+        tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        application = db.execute("PRAGMA application_id").fetchone()[0]  # after the tables: others may create them
+        if tables and application != APPLICATION_ID:
+            raise MarketFileError(self.path, "expected a market file, found an SQLite file of another program")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            if version > len(MIGRATIONS):
+                raise MarketFileError(
+                    self.path, f"was made by a newer rypt (version {version}); update rypt to open it"
+                )
+            for statements in MIGRATIONS[version:]:
+                for statement in statements:
+                    db.execute(statement)
+            db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            db.execute("COMMIT")
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn what SQLite says of the file (full, read-only, damaged) into one line that names it."""
+        try:
+            yield
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+                message = "expected a market file, found a file that is not SQLite"
+                raise MarketFileError(self.path, message) from None
+            raise MarketFileError(self.path, str(error)) from error
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with self._pool_lock:
+            if self._closed:
+                raise MarketFileError(self.path, "is closed")
+            connection = self._idle.pop() if self._idle else None
+        with self._errors():
+            connection = connection or self._connect()
+            try:
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                self._give_back(connection)
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._pool_lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    @contextmanager
+    def reading(self, now: int) -> Iterator[sqlite3.Connection]:
+        """The state of one moment, with all that is overdue at ``now`` settled."""
+        with self._connection() as db:
+            if db.execute(OVERDUE, {"now": now}).fetchone()[0]:
+                with self._writing(db, now):
+                    pass
+            db.execute("BEGIN")
+            yield db
+
+    @contextmanager
+    def writing(self, now: int) -> Iterator[sqlite3.Connection]:
+        """One durable transaction that leaves no trace when it fails; what is overdue is settled first."""
+        with self._connection() as db, self._writing(db, now):
+            yield db
+
+    @contextmanager
+    def _writing(self, db: sqlite3.Connection, now: int) -> Iterator[None]:
+        with self._write_lock:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                db.execute(ABANDON, {"now": now})
+                db.execute(APPROVE, {"now": now})
+                yield
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def noting(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that survives a killed process but not a power cut: cheap, for notes that soon expire."""
+        with self._lazy_lock, self._errors():
+            if self._closed:
+                raise MarketFileError(self.path, "is closed")
+            if self._lazy is None:
+                self._lazy = self._connect("NORMAL")
+            with self._write_lock:
+                self._lazy.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._lazy
+                    self._lazy.execute("COMMIT")
+                except BaseException:
+                    if self._lazy.in_transaction:
+                        self._lazy.execute("ROLLBACK")
+                    raise
+
+    def close(self) -> None:
+        """Close the file; its write-ahead log is folded into it when the last user is gone."""
+        with self._pool_lock, self._lazy_lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            if self._lazy is not None:
+                idle.append(self._lazy)
+                self._lazy = None
+        for connection in idle:
+            connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()

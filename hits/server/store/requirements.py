@@ -1,0 +1,119 @@
+"""Whether a worker meets what a hit asks: the ten comparators, and the qualifications the market itself keeps."""
+
+import sqlite3
+from collections.abc import Iterable
+
+from hits.server.store.records import Locale, QualificationType, Requirement, Worker
+
+LOCALE = "00000000000000000071"
+PERCENT_APPROVED = "000000000000000000L0"
+NUMBER_APPROVED = "00000000000000000040"
+ADULT = "00000000000000000060"
+
+SYSTEM_TYPES = {
+    kind.id: kind
+    for kind in (
+        QualificationType(
+            0, LOCALE, "Worker_Locale", "Where the worker lives", "", True, 0, requestable=False, system=True
+        ),
+        QualificationType(
+            0, PERCENT_APPROVED, "Worker_PercentAssignmentsApproved",
+            "The share of the worker's reviewed assignments that were approved, in percent, rounded down", "",
+            True, 0, requestable=False, system=True,
+        ),
+        QualificationType(
+            0, NUMBER_APPROVED, "Worker_NumberHITsApproved", "How many of the worker's assignments were approved", "",
+            True, 0, requestable=False, system=True,
+        ),
+        QualificationType(
+            0, ADULT, "Worker_Adult", "1 for workers who agreed to see adult content", "",
+            True, 0, requestable=False, system=True,
+        ),
+    )
+}  # fmt: skip
+
+Value = int | Locale | None
+GUARDS = {
+    "Accept": ("Accept", "PreviewAndAccept", "DiscoverPreviewAndAccept"),
+    "Preview": ("PreviewAndAccept", "DiscoverPreviewAndAccept"),
+    "Discover": ("DiscoverPreviewAndAccept",),
+}
+
+
+def meets(requirement: Requirement, value: Value) -> bool:
+    """Whether a value passes; without a value only DoesNotExist passes.
+
+    >>> rule = Requirement(LOCALE, "In", locales=(Locale("US", "NY"), Locale("DE")))
+    >>> meets(rule, Locale("DE", "BE")), meets(rule, Locale("US", "CA")), meets(rule, None)
+    (True, False, False)
+    >>> meets(Requirement("3ABC", "GreaterThanOrEqualTo", (80,)), 80)
+    True
+    """
+    comparator = requirement.comparator
+    if comparator in ("Exists", "DoesNotExist"):
+        return (value is None) == (comparator == "DoesNotExist")
+    if value is None:
+        return False
+    if isinstance(value, Locale):
+        found = any(place.admits(value) for place in requirement.locales)
+    elif comparator in ORDERS:
+        return all(ORDERS[comparator](value, bound) for bound in requirement.integers)
+    else:
+        found = value in requirement.integers
+    return found == (comparator in ("EqualTo", "In"))
+
+
+ORDERS = {
+    "LessThan": int.__lt__,
+    "LessThanOrEqualTo": int.__le__,
+    "GreaterThan": int.__gt__,
+    "GreaterThanOrEqualTo": int.__ge__,
+}
+
+
+def worker_value(db: sqlite3.Connection, worker: Worker, qualification: str) -> Value:
+    """A worker's value of a qualification, None when they have none; a qualification without a value counts as 1.
+
+    The approval rate of a worker without reviewed work is 100, as Mechanical Turk has it for beginners.
+    """
+    if qualification == LOCALE:
+        return worker.locale
+    if qualification == ADULT:
+        return int(worker.adult)
+    if qualification in (PERCENT_APPROVED, NUMBER_APPROVED):
+        approved, rejected = reviewed(db, worker)
+        if qualification == NUMBER_APPROVED:
+            return approved
+        return 100 * approved // (approved + rejected) if approved + rejected else 100
+    row = db.execute(
+        "SELECT value FROM qualifications WHERE type = ? AND worker = ? AND status = 'Granted'",
+        [qualification, worker.id],
+    ).fetchone()
+    if row is None:
+        return None
+    return 1 if row["value"] is None else int(row["value"])
+
+
+def reviewed(db: sqlite3.Connection, worker: Worker) -> tuple[int, int]:
+    """How many of a worker's assignments were approved and rejected, here and before."""
+    rows = db.execute(
+        "SELECT status, count(*) FROM assignments WHERE worker = ? AND status IN ('approved', 'rejected')"
+        " GROUP BY status",
+        [worker.id],
+    )
+    counts = dict(tuple(row) for row in rows)
+    return (
+        worker.approved_before + int(counts.get("approved", 0)),
+        worker.rejected_before + int(counts.get("rejected", 0)),
+    )
+
+
+def unmet(
+    db: sqlite3.Connection, worker: Worker, requirements: Iterable[Requirement], action: str = "Accept"
+) -> list[Requirement]:
+    """The requirements that keep a worker from an action: Accept, Preview or Discover."""
+    return [
+        rule
+        for rule in requirements
+        if rule.guarded in GUARDS[action] and not meets(rule, worker_value(db, worker, rule.qualification))
+    ]

@@ -1,0 +1,229 @@
+"""Simulated workers on a real market: they come in over HTTP, read the pages, answer from known truth, and send.
+
+    simulate("market", read_truth("dev.truth.jsonl"), Crew(workers=5, accuracy=0.9))   →   Simulation
+
+One worker acts at a time, always the one who has done the fewest hits: what is on the market decides who does what. So
+a run that was killed and started again gives the same judgments as one that was not.
+"""
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from hits.server.settings import STORE_NAME, invitation_url, read_settings
+from hits.simulate.truth import Truth
+from hits.simulate.worker import AwayError, Character, Tally, Visitor, answer
+from hits.simulated import SIMULATED_NAME
+from rypt.loop_market import is_served
+from rypt.text import RyptError
+
+SPAM_KINDS = ("yes", "random")
+POLL_FIRST, POLL_LONGEST = 0.2, 2.0  # seconds between looks for new hits
+TRIES = 5  # looks at a market that does not answer, before it counts as closed
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """Who is simulated: so many workers, of this accuracy, a share of them spammers.
+
+    ``not_sure`` is how often an honest worker says NOT SURE of what is clear. ``seconds`` is the time of an answer, and
+    ``pace`` how much of it is really waited for. ``prefix`` stands in the workers' names: other workers, other answers.
+    """
+
+    workers: int = 5
+    accuracy: float = 0.9
+    spam: float = 0.2
+    spam_kind: str = "yes"
+    not_sure: float = 0.03
+    seconds: float = 8.4
+    pace: float = 0.0
+    seed: int = 1
+    prefix: str = ""
+
+    def __post_init__(self) -> None:
+        for name, value in (("accuracy", self.accuracy), ("spam", self.spam), ("not_sure", self.not_sure)):
+            if not 0 <= value <= 1:
+                raise RyptError(f"expected {name} between 0 and 1, found {value}")
+        if self.workers < 1 or not self.seconds >= 0 or not self.pace >= 0:
+            raise RyptError("expected at least 1 worker, and no negative seconds or pace")
+        if self.spam_kind not in SPAM_KINDS:
+            raise RyptError(f"expected spam of the kind {' or '.join(SPAM_KINDS)}, found {self.spam_kind!r}")
+
+    def characters(self) -> list[Character]:
+        """The workers; the last ones are the spammers."""
+        spammers = round(self.spam * self.workers)
+        return [
+            Character(
+                f"{SIMULATED_NAME}{self.prefix}{number + 1}", self.accuracy, self.not_sure,
+                self.spam_kind if number >= self.workers - spammers else "", self.seed,
+            )
+            for number in range(self.workers)
+        ]  # fmt: skip
+
+
+@dataclass(slots=True)
+class Person:
+    """A simulated worker at work; ``free`` is when the answers to the present page would be ready."""
+
+    who: Character
+    id: str
+    visitor: Visitor
+    tally: Tally = field(default_factory=Tally)
+    free: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What came of it; ``hours`` is the working time of all, had they been people, ``elapsed`` of the busiest one."""
+
+    people: tuple[Person, ...]
+    hours: float
+    elapsed: float
+    closed: bool
+
+    @property
+    def total(self) -> Tally:
+        """All workers together."""
+        sum_ = Tally()
+        for person in self.people:
+            sum_.hits += person.tally.hits
+            sum_.answers += person.tally.answers
+            sum_.right += person.tally.right
+            sum_.known += person.tally.known
+            for label, count in person.tally.labels.items():
+                sum_.labels[label] = sum_.labels.get(label, 0) + count
+        return sum_
+
+
+def simulate(
+    market: str | Path,
+    truth: Truth,
+    crew: Crew | None = None,
+    *,
+    watch: bool = False,
+    stop: threading.Event | None = None,
+    told: Callable[[Tally], None] = lambda tally: None,
+) -> Simulation:
+    """Let simulated workers do all there is to do on a market: a served folder, or a shared link (``…/join/…``).
+
+    With ``watch`` they wait for more until ``stop`` is set or the market is closed. ``told`` hears of every hit done.
+    """
+    crew, stop = crew or Crew(), stop or threading.Event()
+    people = _come_in(market, crew)
+    closed, idle = False, POLL_FIRST
+    while not stop.is_set():
+        try:
+            worked = _work(people, truth, crew, stop, told)
+        except AwayError:
+            if not watch:
+                raise
+            worked, closed = False, not _comes_back(people, stop)
+        if closed or not (worked or watch):
+            break
+        idle = POLL_FIRST if worked else min(2 * idle, POLL_LONGEST)
+        if not worked and not stop.wait(idle):
+            closed = not _comes_back(people, stop)
+            if closed:
+                break
+    counts = [person.tally.answers for person in people]
+    return Simulation(
+        tuple(people), sum(counts) * crew.seconds / 3600, max(counts) * crew.seconds / 3600, closed
+    )  # fmt: skip
+
+
+def wait_until_served(market: str | Path, stop: threading.Event) -> None:
+    """Wait for the market of a folder to be served, which another command does, unless told to stop."""
+    while not is_served(Path(market)) and not stop.wait(POLL_LONGEST):
+        pass
+
+
+def _work(people: list[Person], truth: Truth, crew: Crew, stop: threading.Event, told: Callable[[Tally], None]) -> bool:
+    """Do hits until there are none; whether any was done."""
+    worked = False
+    idle: set[int] = set()
+    while not stop.is_set() and len(idle) < len(people):
+        turn = min((i for i in range(len(people)) if i not in idle), key=lambda i: (people[i].visitor.page.done, i))
+        person = people[turn]
+        if not person.visitor.accept():
+            person.visitor.look()  # somebody may have given a hit back
+            if not person.visitor.accept():
+                idle.add(turn)
+                continue
+        tally = Tally()
+        fields = answer(person.visitor.page, truth, person.who, tally)
+        if not _wait(person, crew.pace * crew.seconds * max(tally.answers, 1), stop):
+            break
+        if person.visitor.send(fields):
+            worked = True
+            _add(person.tally, tally)
+            told(tally)
+        person.free = time.monotonic()
+    return worked
+
+
+def _wait(person: Person, needed: float, stop: threading.Event) -> bool:
+    """Take as long as the answers need, from when the page was there; False when told to stop."""
+    if not needed:
+        return True
+    ready = (time.monotonic() if person.free is None else person.free) + needed
+    return not stop.wait(max(0.0, ready - time.monotonic()))
+
+
+def _add(total: Tally, more: Tally) -> None:
+    total.hits += 1
+    total.answers += more.answers
+    total.right += more.right
+    total.known += more.known
+    for label, count in more.labels.items():
+        total.labels[label] = total.labels.get(label, 0) + count
+
+
+def _comes_back(people: list[Person], stop: threading.Event) -> bool:
+    """Look at the market from each worker's list; False when it stays away."""
+    for attempt in range(TRIES):
+        try:
+            for person in people:
+                person.visitor.look()
+            return True
+        except AwayError:
+            if stop.wait(POLL_FIRST * 2**attempt):
+                return True
+    return False
+
+
+def is_link(market: str | Path) -> bool:
+    """Whether a market is said by its shared link, rather than by its folder."""
+    return re.match(r"https?://", str(market)) is not None
+
+
+def _come_in(market: str | Path, crew: Crew) -> list[Person]:
+    """Everybody opens a link: an invitation of the folder's market, or the shared one."""
+    if is_link(market):
+        return [Person(who, "", Visitor(_shared(str(market), who.name))) for who in crew.characters()]
+    from hits.server.store.store import Store
+
+    settings = read_settings(market)
+    if not settings.url:
+        raise RyptError(f"{market}: this market was never served; start it with `rypt hits serve {market}`")
+    people = []
+    with Store(Path(market) / STORE_NAME) as store:
+        invitations = [(who, store.invite(who.name, int(time.time()))) for who in crew.characters()]
+    for who, invitation in invitations:
+        try:
+            visitor = Visitor(invitation_url(settings.url, invitation.token))
+        except AwayError as error:
+            raise AwayError(f"{error}; is `rypt hits serve {market}` running?") from None
+        people.append(Person(who, invitation.worker.id, visitor))
+    return people
+
+
+def _shared(link: str, name: str) -> str:
+    """The shared link with a worker's name where the recruiting service puts its id."""
+    base, found, parameter = link.partition("?")
+    if "/join/" not in base:
+        raise RyptError(f"expected a folder or a shared link as `rypt hits serve` prints it, found {link}")
+    return f"{base}?{parameter.partition('=')[0] if found else 'PROLIFIC_PID'}={quote(name)}"

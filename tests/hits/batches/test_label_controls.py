@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+
+from hits.batches.alternatives import Alternative, Page, References
+from hits.batches.label_controls import LabelControls
+from hits.records import ControlKind
+from rypt.records import Candidate, Label, Query, Span, Votes
+
+SPAN = Span(0, 1)
+TEXTS = {"1": "garden . fence", "2": "platform . seven", "3": "telephone . ringing"}
+
+
+class Given(References):
+    """References without a campaign, by default none, aligned word by word."""
+
+    def __init__(self, texts: dict[str, str] | None = None) -> None:
+        self.texts, self.sizes = texts or {}, dict.fromkeys(TEXTS, 3)
+        self.links = dict.fromkeys(self.texts, ((0, 0), (1, 1), (2, 2)))
+
+
+def controls(
+    given: dict[tuple[str, Span, str], Votes],
+    texts: dict[str, str] = TEXTS,
+    references: dict[str, str] | None = None,
+) -> LabelControls:
+    found = [Query(s, SPAN, text.split()[0], "", "", 1, text, (0,)) for s, text in texts.items()]
+    candidates = [Candidate(segment, text, "0-0") for segment, text in texts.items()]
+    rng = np.random.default_rng(3)
+    return LabelControls(found, candidates, given, Given(references), confident=2, case="lower", rng=rng)
+
+
+def pages(*segments: str) -> list[Page]:
+    return [((s, SPAN), [Alternative(TEXTS[s].split()[0], TEXTS[s], (0,))]) for s in segments]
+
+
+def labels(made: list[Page]) -> list[tuple[str, str]]:
+    return sorted((place[0], str(a.expected)) for place, page in made for a in page if a.expected)
+
+
+def test_repeats_of_other_constituents_get_pages_of_their_own() -> None:
+    made = pages("1")
+    given = {("2", SPAN, "platform"): Votes("2", SPAN, "platform", 2, 0)}
+    assert controls(given).add(made, 2, 10) == []
+    assert labels(made) == [("1", "NO"), ("2", "YES")]
+    assert made[-1][0] == ("2", SPAN)
+
+
+def test_full_pages_take_no_controls() -> None:
+    made = pages("1", "2")
+    notes = controls({}).add(made, 2, room=1)
+    assert labels(made) == []
+    assert notes[-1] == "only 0 of 2 controls could be made"
+
+
+@pytest.mark.parametrize("votes", [Votes("2", SPAN, "platform", 1, 0), Votes("2", SPAN, "platform", 3, 1)])
+def test_doubtful_labels_are_not_repeated(votes: Votes) -> None:
+    made = pages("1")
+    notes = controls({("2", SPAN, "platform"): votes}).add(made, 2, 10)
+    assert [label for _, label in labels(made)] == ["NO", "NO"]
+    assert notes == ["no control expects YES: there was nothing to make it from"]
+
+
+def test_the_missing_kind_is_made_up_for_by_the_other() -> None:
+    made = pages("1", "2", "3")
+    assert len(controls({}).add(made, 3, 10)) == 1
+    assert [label for _, label in labels(made)] == ["NO"] * 3
+
+
+def test_one_segment_alone_has_no_controls() -> None:
+    made = pages("1")
+    notes = controls({}, {"1": TEXTS["1"]}).add(made, 1, 10)
+    assert labels(made) == []
+    assert notes == ["no control expects NO: there was nothing to make it from", "only 0 of 1 controls could be made"]
+
+
+def test_a_damaged_candidate_keeps_the_rest_of_its_host() -> None:
+    made = pages("1")
+    controls({}).add(made, 1, 10)
+    damaged = made[0][1][1]
+    assert damaged.expected is Label.NO
+    assert damaged.candidate == f"{damaged.phrase} . fence"
+    assert damaged.phrase in {word for segment in "23" for word in TEXTS[segment].split()}
+
+
+def test_a_phrase_that_candidate_and_reference_share_expects_yes_on_a_page_of_its_own() -> None:
+    made = pages("1", "2")
+    notes = controls({}, references={"1": "garden was there"}).add(made, 2, 10)
+    (identical,) = [(place, page) for place, page in made if page[0].kind == "identical"]
+    assert identical == (
+        ("1", SPAN),
+        [Alternative("garden", "garden was there", (0,), Label.YES, ControlKind.IDENTICAL)],
+    )
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    ("reference", "votes"),
+    [
+        ("it was there", {}),  # no candidate has "it": the link is probably wrong
+        ("garden was there", {("1", SPAN, "garden"): Votes("1", SPAN, "garden", 1, 1)}),
+        ("garden was there", {("1", SPAN, "garden"): Votes("1", SPAN, "garden", 0, 0, 1)}),
+    ],
+)
+def test_a_doubtful_part_of_the_reference_is_no_control(
+    reference: str, votes: dict[tuple[str, Span, str], Votes]
+) -> None:
+    made = pages("1", "2")
+    notes = controls(votes, references={"1": reference}).add(made, 2, 10)
+    assert [label for _, label in labels(made)] == ["NO", "NO"]
+    assert notes == ["no control expects YES: there was nothing to make it from"]

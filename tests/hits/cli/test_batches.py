@@ -1,0 +1,154 @@
+"""``rypt hits make`` and ``price``: what was told is kept, times are those of the kind, sums are exact."""
+
+import json
+import shutil
+import tomllib
+
+import pytest
+from commands import run
+
+from hits.records import Answer
+from hits.results.answers import Results
+from hits.results.content import Assignment
+from rypt.campaign import Campaign
+
+
+@pytest.fixture
+def campaign(demo_campaign, tmp_path):
+    shutil.copytree(demo_campaign, tmp_path / "campaign")
+    return tmp_path / "campaign"
+
+
+@pytest.fixture
+def outputs(campaign, tmp_path):
+    lines = (campaign / "reference.en").read_text().splitlines()
+    options = []
+    for i, name in enumerate("xyz"):
+        (tmp_path / name).write_text("".join(f"{line}{' indeed' * i}\n" for line in lines))
+        options += ["--output-of", f"{name}={tmp_path / name}"]
+    return options
+
+
+def made(folder):
+    return tomllib.loads((folder / "batch.toml").read_text(encoding="utf-8"))
+
+
+def again(told, seed):
+    """The options that a batch says it was made with."""
+    values = {"max_len": "--max-len", "alternatives": "--alternatives", "controls": "--controls", "limit": "--limit",
+              "labels": "--labels", "budget": "--budget", "wage": "--wage", "select": "--select",
+              "reference_alignment": "--reference-alignment"}  # fmt: skip
+    options = [part for name, option in values.items() if name in told for part in (option, told[name])]
+    options += ["--no-reference"] if not told["reference"] else []
+    options += ["--no-punctuation"] if not told.get("punctuation", True) else []
+    options += [part for system in told.get("systems", []) for part in ("--output-of", system)]
+    return [told["campaign"], *options, "--seed", seed]
+
+
+def test_a_batch_can_be_made_again_from_what_it_says(capsys, campaign, outputs, tmp_path):
+    links = ["--reference-alignment", campaign / "reference.align"]
+    label = ["--max-len", 3, "--alternatives", 4, "--controls", 0.2, "--limit", 9, "--no-punctuation", *links]
+    for name, options in {
+        "label": [*label, "--seed", 5, "--wage", "15.5"],
+        "comparison": [*outputs, "--limit", 7, "--no-reference", "--seed", 6],
+        "ranking": [*outputs, "--controls", 0.3, "--seed", 7],
+    }.items():
+        first, second = tmp_path / f"{name}1", tmp_path / f"{name}2"
+        assert run(capsys, "hits", "make", campaign, "-o", first, "--kind", name, *options, "-q")[0] == 0
+        told = made(first)
+        options = again(told["made"], told["seed"])
+        assert run(capsys, "hits", "make", options[0], "-o", second, "--kind", name, *options[1:], "-q")[0] == 0
+        assert (first / "batch.csv").read_bytes() == (second / "batch.csv").read_bytes()
+        assert (first / "template.html").read_bytes() == (second / "template.html").read_bytes()
+        assert made(second)["made"] == told["made"]
+        assert made(second)["reward"] == told["reward"]
+
+
+def test_the_most_valuable_labels_for_a_sum(capsys, campaign, tmp_path):
+    options = ["--select", "value", "--max-len", 2, "--seed", 4, "--json"]
+    every = json.loads(run(capsys, "hits", "make", campaign, "-o", tmp_path / "all", *options)[1])
+    assert float(every["total"]) > 1
+    few = json.loads(run(capsys, "hits", "make", campaign, "-o", tmp_path / "few", *options, "--budget", "1.00")[1])
+    assert 0.8 < float(few["total"]) <= 1
+    limited = [*options, "--labels", 9, "--controls", 0]
+    nine = json.loads(run(capsys, "hits", "make", campaign, "-o", tmp_path / "nine", *limited)[1])
+    assert nine["answers"] == 9
+    told = made(tmp_path / "few")["made"]
+    assert (told["select"], told["budget"]) == ("value", "1.00")
+    again_options = again(told, 4)
+    assert run(capsys, "hits", "make", again_options[0], "-o", tmp_path / "again", *again_options[1:], "-q")[0] == 0
+    assert (tmp_path / "again" / "batch.csv").read_bytes() == (tmp_path / "few" / "batch.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--select", "value", "--kind", "comparison"], "--select value is for labels"),
+        (["--budget", "5", "--kind", "ranking"], "--budget and --labels are for --kind label"),
+        (["--labels", "5", "--kind", "comparison"], "--budget and --labels are for --kind label"),
+        (["--budget", "-1"], "'-1' is no amount of money"),
+        (["--budget", "NaN"], "'NaN' is no amount of money"),
+    ],
+)
+def test_options_of_another_kind_are_refused(capsys, campaign, outputs, tmp_path, options, message):
+    given = outputs if "--kind" in options else []
+    code, out, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "b", *given, *options)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_budget_too_small_makes_no_batch(capsys, campaign, tmp_path):
+    code, out, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "b", "--budget", "0.01")
+    assert (code, out) == (1, "")
+    assert "the smallest batch costs $" in err
+    assert not (tmp_path / "b").exists()
+
+
+def test_the_local_market_is_the_default_and_sums_add_up(capsys, campaign, tmp_path):
+    code, out, _ = run(capsys, "hits", "make", campaign, "-o", tmp_path / "b", "--limit", 11, "-q")
+    assert code == 0
+    assert "local market: rewards $" in out
+    assert "no fees" in out
+    for market in ("local", "mturk"):
+        facts = json.loads(run(capsys, "hits", "price", tmp_path / "b", "--market", market, "--json")[1])
+        cents = {name: round(100 * float(facts[name])) for name in ("rewards", "fees", "total")}
+        assert cents["rewards"] + cents["fees"] == cents["total"]
+        assert (cents["fees"] > 0) == (market == "mturk")
+        assert f"fees ${facts['fees']} = ${facts['total']};" in run(capsys, "hits", "price", tmp_path / "b", "--market",
+                                                                    market)[1] or market == "local"  # fmt: skip
+    plain = json.loads(run(capsys, "hits", "price", tmp_path / "b", "--json")[1])
+    assert (plain["market"], plain["fees"]) == ("local", "0.00")
+
+
+def test_times_seen_are_of_the_kind_that_is_asked(capsys, campaign, outputs, tmp_path):
+    """Labels at 21 seconds each, which says nothing of rankings."""
+    with Campaign.open(campaign).database(readonly=False) as db:
+        item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a", "phrase_2": "b"}
+        for n in range(15):
+            answer = Answer("b", "i", f"H{n}", f"X{n}", "A1", {"label_1": "YES", "label_2": "NO"}, 0, 42)
+            Results(db).add([Assignment(answer, item)])
+    label, ranking = tmp_path / "label", tmp_path / "ranking"
+    first = json.loads(run(capsys, "hits", "make", campaign, "-o", label, "--limit", 5, "--json")[1])
+    assert made(label)["reward"]["each"] == "0.07"  # $12 an hour, 21 seconds
+    assert first["hours"] == round(first["answers"] * 21 / 3600, 2)
+    assert json.loads(run(capsys, "hits", "price", label, "--json")[1]) == first
+    priced = json.loads(run(capsys, "hits", "price", label, "-C", campaign, "--json")[1])
+    assert priced == first
+    options = ["--kind", "ranking", *outputs, "--json"]
+    other = json.loads(run(capsys, "hits", "make", campaign, "-o", ranking, *options)[1])
+    assert made(ranking)["reward"]["each"] == "0.05"  # 15 seconds, the first guess
+    assert "seconds" not in made(ranking)["made"]
+    assert json.loads(run(capsys, "hits", "price", ranking, "-C", campaign, "--json")[1]) == other
+
+
+def test_what_the_campaign_says_holds_where_no_option_does(capsys, campaign, tmp_path):
+    text = (campaign / "rypt.toml").read_text().replace("max_len = 4", "max_len = 2")
+    (campaign / "rypt.toml").write_text(f'{text}\n[market]\nwage = "30.00"\nassignments = 2\n')
+    assert run(capsys, "hits", "make", campaign, "-o", tmp_path / "own", "--limit", "3", "-q")[0] == 0
+    found = made(tmp_path / "own")
+    assert (found["made"]["max_len"], found["made"]["wage"], found["assignments"]) == (2, "30.00", 2)
+    options = ["--max-len", "3", "--wage", "6", "--assignments", "1"]
+    assert run(capsys, "hits", "make", campaign, "-o", tmp_path / "told", "--limit", "3", *options, "-q")[0] == 0
+    found = made(tmp_path / "told")
+    assert (found["made"]["max_len"], found["made"]["wage"], found["assignments"]) == (3, "6", 1)

@@ -1,0 +1,311 @@
+"""``rypt compare``: picks shown, people asked and their answers read back, held-out scores, and what is refused."""
+
+import csv
+import json
+import re
+import shutil
+from decimal import Decimal
+
+import pytest
+from commands import run
+from local_market import local_market, work
+from systems_world import make
+
+from hits.batches.folder import read_batch
+from hits.market.collect import collect
+from hits.market.publish import publish, published
+from hits.records import Answer
+from hits.results.answers import Results
+from hits.results.content import Assignment
+from rypt.campaign import Campaign
+
+
+@pytest.fixture
+def campaign(demo_campaign, tmp_path):
+    return shutil.copytree(demo_campaign, tmp_path / "campaign")
+
+
+@pytest.fixture(scope="module")
+def systems(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("world") / "systems", systems=6, segments=20).folder
+
+
+def compare(capsys, *arguments):
+    code, out, err = run(capsys, "compare", *arguments)
+    assert code == 0, err
+    return out
+
+
+def refused(capsys, code, message, *arguments):
+    found, out, err = run(capsys, "compare", *arguments)
+    assert (found, out) == (code, ""), err
+    assert re.search(message, err.splitlines()[-1]), err
+    assert code == 2 or len(err.splitlines()) == 1
+
+
+# by people
+
+
+def test_disagreements_are_shown_with_rejected_words_marked(capsys, campaign):
+    out = compare(capsys, campaign, "--show")
+    blocks = out.split("\n\n")
+    summary, simulated = blocks[-1].splitlines()
+    assert re.fullmatch(r"\d+ segments with different picks, \d+ with the same", summary)
+    assert simulated == "SIMULATED: 2,274 of 2,274 judgments were given by no person"
+    different, same = map(int, re.findall(r"\d+", summary))
+    assert (len(blocks) - 1, different + same) == (different, 40)
+    assert re.fullmatch(r"segment \d+\n  source     .+\n  reference  .+\n  rypt       .+\n  bleu       .+", blocks[0])
+    assert re.search(r"^  bleu .*\[\w+\]", out, re.MULTILINE)
+    few = compare(capsys, campaign, "--show", "--limit", 2)
+    assert few.split("\n\n")[:2] == blocks[:2]
+    assert len(few.split("\n\n")) == 3
+
+
+def test_disagreements_on_a_page(capsys, campaign, tmp_path):
+    page = tmp_path / "picks.html"
+    out = compare(capsys, campaign, "--show", "--page", page, "--limit", 3)
+    different = int(out.split()[0])
+    text = page.read_text()
+    assert text.count("<article>") == 3
+    assert f"{different} segments with different picks" in text
+    assert "SIMULATED" in text
+    assert "RYPT|nodes:spans" in text
+    refused(capsys, 1, "expected a name ending in .html", campaign, "--show", "--page", tmp_path / "x.txt")
+    refused(capsys, 1, "there is no folder", campaign, "--show", "--page", tmp_path / "no" / "x.html")
+
+
+def test_a_reference_among_the_lists_is_not_picked(capsys, systems, tmp_path):
+    folder = shutil.copytree(systems, tmp_path / "c")
+    perfect = [{"id": str(i), "candidate": "good0 good1 good2 good3", "alignment": ""} for i in range(20)]
+    (folder / "refA.jsonl").write_text("".join(json.dumps(record) + "\n" for record in perfect))
+    text = (folder / "rypt.toml").read_text()
+    (folder / "rypt.toml").write_text(text.replace('"sys5.jsonl"', '"sys5.jsonl", "refA.jsonl"'))
+    before, with_it = (compare(capsys, where, "--show") for where in (systems, folder))
+    assert with_it != before
+    assert compare(capsys, folder, "--show", "--judged-only", "refA") == before
+    refused(capsys, 1, "expected a list of refB to leave out", folder, "--show", "--judged-only", "refB")
+    compare(capsys, folder, "--batch", tmp_path / "b", "--judged-only", "refA")
+    assert read_batch(tmp_path / "b").settings.made["judged_only"] == ["refA"]
+
+
+def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_path):
+    """A batch of picks is published to a market, answered there and collected, and gives the tables of the paper."""
+    batch = tmp_path / "batch"
+    out = compare(capsys, campaign, "--batch", batch, "--controls", 0.2, "--seed", 3, "-q")
+    made = read_batch(batch)
+    asked = [item for item in made.items if not item.columns["control"]]
+    assert len(asked) < len(made.items)
+    assert f"{len(made.items)} hits, {3 * len(made.items)} assignments" in out
+    assert made.settings.made["metrics"] == ["rypt", "bleu"]
+    assert made.settings.made["wage"] == "12.00"
+    assert re.search(r"rewards \$\d+\.\d\d \+ no fees", out)
+    refused(
+        capsys, 1, r"nobody has compared these picks yet \(rypt and bleu differ on \d+ segments\); --batch", campaign
+    )
+
+    items = {}
+
+    def choose(number):
+        """Two workers prefer RYPT's pick, the third prefers neither; all know the controls."""
+
+        def answer(hit):
+            columns = next(item.columns for item in made.items if item.id == items[hit.id])
+            if columns["control"]:
+                return {"choice": columns["control"]}
+            return {"choice": "EQUAL" if number == 2 else "A" if columns["system_a"] == "rypt" else "B"}
+
+        return answer
+
+    with local_market(tmp_path) as (client, store), Campaign.open(campaign).database(readonly=False) as db:
+        publish(made, batch, client)
+        items.update({hit: item for item, hit in published(made, batch, client).items()})
+        for number in range(3):
+            assert work(store, f"w{number}", choose(number))[1] == len(made.items)
+        assert collect(made, batch, client, Results(db))[0].comparisons == 3 * len(asked)
+    out = compare(capsys, campaign)
+    assert re.search(rf"first by rypt +{2 * len(asked)} +66.7\n", out)
+    assert re.search(r"first by bleu +0 +0.0\n", out)
+    assert re.search(rf"rypt \+2 +{len(asked)} +100.0\n", out)
+    assert re.search(r"bleu \+3 +0 +0.0\n", out)
+    assert "rypt - bleu, reference shown: +66.7 points [+66.7, +66.7]" in out
+    assert "the labels behind the picks are SIMULATED" in out
+    assert f"compare|preferences|metrics:rypt,bleu|judgments:{3 * len(asked)}|seed:1|v:" in out
+    assert "RYPT|nodes:spans" in out
+    assert "bleu|nrefs:1|" in out
+
+    found = json.loads(compare(capsys, campaign, "--json", "--plot", tmp_path / "p.svg"))
+    (preferences,) = found["preferences"]
+    assert preferences["judgments"] == {"rypt": 2 * len(asked), "bleu": 0, "neither": len(asked)}
+    assert preferences["aggregates"] == {"+2": len(asked)}
+    assert preferences["identical"] == 40 - len(asked) == len(made.identical)
+    assert "<svg" in (tmp_path / "p.svg").read_text()
+    assert compare(capsys, campaign, "--latex").count(r"\begin{tabular}") == 2
+    refused(capsys, 1, "nobody has compared these picks yet .rypt and chrf", campaign, "--metrics", "rypt,chrf")
+
+
+def test_answers_come_from_a_results_file_too(capsys, campaign, tmp_path):
+    compare(capsys, campaign, "--batch", tmp_path / "b", "--controls", 0, "--limit", 4, "--assignments", 1,
+            "--no-reference", "-q")  # fmt: skip
+    made = read_batch(tmp_path / "b")
+    assert (len(made.items), made.settings.assignments) == (4, 1)
+    with open(tmp_path / "r.csv", "w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime",
+                         "Answer.choice", "Input.item"])  # fmt: skip
+        for n, item in enumerate(made.items):
+            writer.writerow([f"H{n}", f"X{n}", "A1", "Approved", 10, 40, "EQUAL", item.id])
+    assert run(capsys, "hits", "import", tmp_path / "r.csv", "-C", campaign, "--batch", tmp_path / "b")[0] == 0
+    (found,) = json.loads(compare(capsys, campaign, "--json"))["preferences"]
+    assert found["judgments"] == {"rypt": 0, "bleu": 0, "neither": 4}
+    assert found["net"] == 0
+
+
+def test_answers_about_other_picks_are_not_counted(capsys, campaign, tmp_path):
+    """When new labels change RYPT's picks, what was said of the old ones is left out, and said to be."""
+    compare(capsys, campaign, "--batch", tmp_path / "b", "--controls", 0, "--assignments", 1, "-q")
+    made = read_batch(tmp_path / "b")
+    with Campaign.open(campaign).database(readonly=False) as db:
+        for n, item in enumerate(made.items):
+            columns = {**item.columns, "candidate_a": "an earlier pick"} if n == 0 else item.columns
+            answer = Answer("b", item.id, f"H{n}", f"X{n}", "A1", {"choice": "A"}, 0, 30)
+            Results(db).add([Assignment(answer, columns)])
+    out = compare(capsys, campaign)
+    assert "1 judgments are about earlier picks and left out" in out
+    assert re.search(rf"total +{len(made.items) - 1} +100.0\n", out)
+
+
+# by held-out scores
+
+
+def test_held_out_systems(capsys, systems, tmp_path):
+    options = [systems, "--scores", systems / "scores.jsonl", "--splits", 5]
+    out = compare(capsys, *options, "--metrics", "rypt,bleu,chrf", "--with-controls", "--plot", tmp_path / "o.png")
+    rows = [re.split(r"\s{2,}", line) for line in out.splitlines()[2:9]]
+    assert [row[0] for row in rows] == ["rypt", "rypt", "bleu", *["rypt, coverage"] * 2, *["rypt, permuted"] * 2]
+    for row in rows:
+        better, equal, worse, net = map(float, row[2:6])
+        assert better + equal + worse == pytest.approx(1, abs=0.002)
+        assert better - worse == pytest.approx(net, abs=0.002)
+    signature = "compare|hold-out:system|splits:5|judging:half|max_len:all|segments:20|rypt:half|ties:unknown|seed:1|v:"
+    assert signature in out
+    assert (tmp_path / "o.png").read_bytes().startswith(b"\x89PNG")
+    found = json.loads(compare(capsys, *options, "--json", "--max-len", 2, "--judging", 2))
+    (outcome,) = found["outcomes"]
+    assert outcome["low"] <= outcome["net"] <= outcome["high"]
+    assert 0 < outcome["p"] <= 1
+    assert set(found["quality"]) == {"rypt", "bleu", "random", "best"}
+    assert "judging:2|max_len:2" in found["signature"]
+    assert r"\begin{tabular}" in compare(capsys, *options, "--latex")
+
+
+def test_held_out_raters(capsys, systems):
+    options = [systems, "--scores", systems / "scores.jsonl", "--splits", 4, "--hold-out", "rater", "--json"]
+    found = json.loads(compare(capsys, *options, "--metrics", "rypt,bleu"))
+    assert "hold-out:rater" in found["signature"]
+    assert found["quality"]["rypt"] == pytest.approx(found["quality"]["best"])  # both raters see the same bad words
+    assert found["outcomes"][0]["losses"] == 0
+
+
+def test_only_some_segments_count_and_systems_may_be_judged_only(capsys, systems, tmp_path):
+    (tmp_path / "ids").write_text("3\n5\n7\n")
+    options = [systems, "--scores", systems / "scores.jsonl", "--splits", 3, "--json", "--judged-only", "sys0"]
+    found = json.loads(compare(capsys, *options, "--segments", tmp_path / "ids"))
+    assert found["outcomes"][0]["segments"] == 3
+
+
+def test_the_same_seed_gives_the_same_numbers(capsys, systems):
+    options = [systems, "--scores", systems / "scores.jsonl", "--splits", 3, "--with-controls", "--json"]
+    one, two, other = (compare(capsys, *options, "--seed", seed) for seed in (4, 4, 5))
+    assert one == two != other
+
+
+def test_times_that_were_seen_make_the_reward(capsys, campaign, tmp_path, monkeypatch):
+    rewards = []
+    for seconds in (None, Decimal(60)):
+        monkeypatch.setattr("hits.cli.compare.seconds_seen_in", lambda folder, kind, seconds=seconds: seconds)
+        compare(capsys, campaign, "--batch", tmp_path / str(seconds), "--limit", 2)
+        rewards.append(read_batch(tmp_path / str(seconds)).settings.reward.each)
+    assert rewards == [Decimal("0.1"), Decimal("0.2")]
+
+
+# refusals
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--metrics", "rypt"], "at least two different metrics"),
+        (["--metrics", "rypt,rypt"], "at least two different metrics"),
+        (["--show", "--batch", "b"], "one of --show, --batch and --scores"),
+        (["--scores", "s", "--show"], "one of --show, --batch and --scores"),
+        (["--splits", "9"], "--splits is for --scores"),
+        (["--hold-out", "candidate"], "--hold-out is for --scores"),
+        (["--with-controls"], "--with-controls is for --scores"),
+        (["--page", "x.html"], "--page is for --show"),
+        (["--latex", "--json"], "--latex or --json, not both"),
+        (["--wage", "10"], "--wage is for --batch"),
+        (["--scores", "s", "--no-reference"], "--no-reference is for --batch"),
+        (["--scores", "s", "--limit", "3"], "--limit is for --show or --batch"),
+        (["--show", "--json"], "--json is for the tables"),
+        (["--batch", "b", "--plot", "x.svg"], "--plot is for the tables"),
+    ],
+)
+def test_options_that_would_do_nothing(capsys, demo_campaign, options, message):
+    refused(capsys, 2, message, demo_campaign, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--metrics", "rypt,meteor"], "found 'meteor'"),
+        (["--metrics", "rypt+system,bleu"], "candidates here have no systems"),
+        (["--metrics", "rypt,"], "found ''"),
+        (["--plot", "x.txt"], r"expected a name ending in .svg, .png, .pdf"),
+        (["--plot", "/nowhere/x.svg"], "there is no folder"),
+        (["--tokenize", "words"], "expected a tokenizer"),
+        (["--scores", "nowhere.jsonl"], "nowhere.jsonl: No such file"),
+        (["--scores", "/dev/null"], "nbest.en: expected one candidate a segment, found a second of 0"),
+    ],
+)
+def test_what_cannot_be_compared(capsys, demo_campaign, options, message):
+    refused(capsys, 1, message, demo_campaign, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--hold-out", "candidate"], "holding out a single candidate is biased"),
+        (["--hold-out", "talk"], "expected to hold out a system or rater, found 'talk'"),
+        (["--judging", "5"], "expected 1 to 4 judging systems"),
+        (["--judged-only", "ref"], "no list and no judgment is of the system 'ref'"),
+        (["--judged-only", "sys0", "--judged-only", "sys1", "--judged-only", "sys2", "--judged-only", "sys3"],
+         "expected at least 3 systems, one that judges and two to pick from, found 2"),
+        (["--metrics", "bleu,rypt", "--with-controls"], "put rypt first"),
+        (["--metrics", "rypt,model"], "the term model needs the decoder's score"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_held_out(capsys, systems, options, message):
+    refused(capsys, 1, message, systems, "--scores", systems / "scores.jsonl", "--splits", 2, *options)
+
+
+def test_files_that_cannot_be_read(capsys, systems, tmp_path):
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "ids").write_text("3\n\n")
+    scores = ["--scores", systems / "scores.jsonl"]
+    refused(capsys, 1, "nothing: No such file", systems, "--scores", tmp_path / "nothing")
+    refused(capsys, 1, "empty: no score is of a system", systems, "--scores", tmp_path / "empty")
+    refused(capsys, 1, "ids:2: expected the id of a segment", systems, *scores, "--segments", tmp_path / "ids")
+    refused(capsys, 1, "no segment has human scores", systems, *scores, "--segments", tmp_path / "empty")
+
+
+def test_campaigns_without_judgments_or_references(capsys, tmp_path):
+    bare = make(tmp_path / "bare", systems=3, segments=4, judged=False).folder
+    refused(capsys, 1, "no judgment that counts here", bare, "--scores", bare / "scores.jsonl")
+    refused(capsys, 1, "nobody has compared these picks yet", bare)
+    assert "with different picks" in compare(capsys, bare, "--show")
+    plain = make(tmp_path / "plain", systems=3, segments=4, references=False).folder
+    refused(capsys, 1, "the metric bleu needs references", plain)
+    assert "with different picks" in compare(capsys, plain, "--show", "--metrics", "rypt,rypt:no")
+    one = make(tmp_path / "one", systems=1, segments=4).folder
+    refused(capsys, 1, "expected at least 3 systems", one, "--scores", one / "scores.jsonl")
+    refused(capsys, 1, "nothing to compare", one, "--batch", tmp_path / "b")

@@ -1,0 +1,164 @@
+"""``rypt hits``: the whole way from a campaign to judgments, on a market that is really served."""
+
+import csv
+import json
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from commands import run
+from local_market import work
+
+from hits.server.store.store import Store
+
+
+@pytest.fixture
+def campaign(demo_campaign, tmp_path):
+    shutil.copytree(demo_campaign, tmp_path / "campaign")
+    return tmp_path / "campaign"
+
+
+@pytest.fixture
+def market(tmp_path):
+    """A served market; its one line of JSON, and how it ends."""
+    code = "from rypt.cli import main; main()"
+    command = [sys.executable, "-c", code, "hits", "serve", str(tmp_path / "market"), "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield json.loads(process.stdout.readline())
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=180) == 0
+
+
+def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
+    batch, at = tmp_path / "batch", ["--at", tmp_path / "market"]
+    assert set(market) == {"url", "endpoint_url", "access_key", "secret_key", "dashboard_url"}
+    made = json.loads(run(capsys, "hits", "make", campaign, "-o", batch, "--limit", 12, "--json",
+                          "--reference-alignment", campaign / "reference.align")[1])  # fmt: skip
+    size = made["hits"]
+    assert size >= 12  # pages that hold controls only come besides
+    priced = json.loads(run(capsys, "hits", "price", batch, "--json")[1])
+    assert priced == made
+    published = json.loads(run(capsys, "hits", "publish", batch, *at, "--yes", "--json")[1])
+    assert (published["published"], published["already"]) == (size, 0)
+    links = json.loads(run(capsys, "hits", "invite", "Ada", "Bob", *at, "--json")[1])
+    assert [person["name"] for person in links] == ["Ada", "Bob"]
+    assert all(person["link"].startswith(market["url"] + "w/") for person in links)
+
+    with Store(tmp_path / "market" / "market.db") as store:
+        worker, done = work(store, "Ada", lambda hit: {f"label_{i}": "NO" for i in range(1, 11)})
+    assert done == size
+    told = json.loads(run(capsys, "hits", "status", "-C", campaign, "--batch", batch, *at, "--json")[1])
+    assert (told["hits"], told["of"]["hits"], list(told["published"].values())) == (0, size, [size])
+    assert told["market"] == {
+        "published": size, "assignable": 0, "places": size, "open": 0, "pending": 0, "submitted": size, "reviewed": 0,
+    }  # fmt: skip
+    before = json.loads(run(capsys, "db", "stats", campaign, "--json")[1])
+    code, out, err = run(capsys, "hits", "collect", batch, "-C", campaign, *at, "--json")
+    assert code == 0, err
+    added = json.loads(out)
+    assert (added["assignments"], added["left_out"]) == (size, 0)
+    assert added["judgments"] > 0
+    after = json.loads(run(capsys, "db", "stats", campaign, "--json")[1])
+    assert after["judgments"] == before["judgments"] + added["judgments"]
+    assert json.loads(run(capsys, "hits", "collect", batch, "-C", campaign, *at, "--json")[1])["assignments"] == 0
+
+    status = json.loads(run(capsys, "hits", "status", "-C", campaign, "--json")[1])
+    assert (status["hits"], status["workers"], status["no"]) == (size, 1, 1.0)
+    assert status["labels"] == added["judgments"]
+    (report,) = json.loads(run(capsys, "hits", "workers", "-C", campaign, *at, "--json")[1])
+    assert (report["worker"], report["name"], report["shares"]["NO"]) == (worker, "Ada", 1.0)
+    assert f"{worker} Ada" in run(capsys, "hits", "workers", "-C", campaign, *at)[1]
+    again = run(capsys, "hits", "publish", batch, *at)  # nothing is left, so nothing is asked
+    assert again == (0, f"0 hits published, {size} were there\n", "")
+
+    assert run(capsys, "hits", "workers", "-C", campaign, "--exclude", worker, "--reason", "NO to all")[0] == 0
+    assert json.loads(run(capsys, "hits", "workers", "-C", campaign, "--json")[1])[0]["excluded"]
+
+    assert run(capsys, "hits", "export", "-C", campaign, "-o", tmp_path / "results.csv")[0] == 0
+    with open(tmp_path / "results.csv", newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    rows[0]["Approve"], rows[1]["Reject"] = "x", "NO to all"
+    with open(tmp_path / "reviewed.csv", "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert run(capsys, "hits", "review", tmp_path / "reviewed.csv", *at)[1] == "1 approved, 1 rejected, 0 so already\n"
+    assert run(capsys, "hits", "review", tmp_path / "reviewed.csv", *at)[1] == "0 approved, 0 rejected, 2 so already\n"
+    assert run(capsys, "hits", "workers", "-C", campaign, "--bonus", "20%", *at, "--yes", "--json")[0] == 0
+    assert run(capsys, "hits", "expire", batch, *at)[1] == f"{size} hits expired\n"
+
+
+def test_old_results_load(capsys, campaign, tmp_path):
+    """What one campaign exports another imports, once."""
+    header = "HITId,HITTypeId,Title,Description,Keywords,Reward,CreationTime,MaxAssignments,RequesterAnnotation"
+    (tmp_path / "bad.csv").write_text(header + "\nH1,T,t,d,k,$0.05,,1,\n")
+    code, out, err = run(capsys, "hits", "import", tmp_path / "bad.csv", "-C", campaign)
+    assert (code, out) == (1, "")
+    assert "bad.csv:1: " in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["publish", "BATCH", "--at", "nowhere", "--yes"], 1, "nowhere: there is no market here"),
+        (["publish", "BATCH", "--market", "mturk"], 2, "--market mturk needs --endpoint URL"),
+        (["publish", "BATCH", "--market", "mturk", "--endpoint", "https://example.org"], 1, "say --production"),
+        (["publish", "BATCH", "--endpoint", "http://x"], 2, "are for --market mturk"),
+        (["make", "CAMPAIGN", "-o", "BATCH"], 1, "expected a new or empty folder"),
+        (["make", "CAMPAIGN", "-o", "new", "--kind", "comparison"], 1, "expected the outputs of at least 2 systems"),
+        (["make", "CAMPAIGN", "-o", "new", "--kind", "ranking", "--output-of", "x"], 2, "expected SYSTEM=FILE"),
+        (["price", "nowhere"], 1, "nowhere"),
+        (["workers", "-C", "CAMPAIGN", "--bonus", "many"], 2, "expected a share such as 20%"),
+        (["invite"], 2, "expected names, or --bulk FILE"),
+    ],
+)
+def test_mistakes(capsys, campaign, tmp_path, monkeypatch, arguments, code, message):
+    monkeypatch.chdir(tmp_path)
+    run(capsys, "hits", "make", campaign, "-o", tmp_path / "BATCH", "--limit", 2, "-q")
+    found, out, err = run(capsys, "hits", *[str(campaign) if a == "CAMPAIGN" else a for a in arguments])
+    assert (found, out) == (code, "")
+    assert message in err
+    assert not (tmp_path / "new").exists()
+
+
+def test_spending_asks_first(capsys, campaign, market, tmp_path, monkeypatch):
+    run(capsys, "hits", "make", campaign, "-o", tmp_path / "batch", "--limit", 2, "-q")
+    monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115
+    code, out, err = run(capsys, "hits", "publish", tmp_path / "batch", "--at", tmp_path / "market")
+    assert (code, out) == (130, "")
+    assert "Publish 2 hits for $0.12 on local? [y/N]" in err
+
+
+def test_a_comparison_batch(capsys, campaign, tmp_path):
+    lines = (campaign / "reference.en").read_text().splitlines()
+    (tmp_path / "x").write_text("\n".join(lines) + "\n")
+    (tmp_path / "y").write_text("\n".join(line + " indeed" for line in lines) + "\n")
+    made = json.loads(run(
+        capsys, "hits", "make", campaign, "-o", tmp_path / "batch", "--kind", "comparison", "--no-reference", "--json",
+        "--output-of", f"x={tmp_path / 'x'}", "--output-of", f"y={tmp_path / 'y'}",
+    )[1])  # fmt: skip
+    assert made["kind"] == "comparison"
+    assert made["assignments"] == 3 * made["hits"]
+
+
+def test_trueskill_chooses_what_to_compare(capsys, campaign, tmp_path):
+    lines = (campaign / "reference.en").read_text().splitlines()
+    options = []
+    for i, name in enumerate("xyz"):
+        (tmp_path / name).write_text("".join(f"{line}{' indeed' * i}\n" for line in lines))
+        options += ["--output-of", f"{name}={tmp_path / name}"]
+    chosen = ["--kind", "comparison", "--select", "trueskill", "--controls", 0]
+    made = run(capsys, "hits", "make", campaign, "-o", tmp_path / "batch", *chosen, "--limit", 9, *options, "--json")
+    assert made[0] == 0, made[2]
+    assert json.loads(made[1])["hits"] == 9
+    with open(tmp_path / "batch" / "batch.csv", newline="", encoding="utf-8") as stream:
+        systems = [{row["system_a"], row["system_b"]} for row in csv.DictReader(stream)]
+    assert set().union(*systems) == {"x", "y", "z"}
+    code, _, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "other", *chosen, *options)
+    assert code == 2
+    assert "--select trueskill needs --kind comparison and --limit" in err

@@ -1,0 +1,140 @@
+"""``rypt hits`` beside the batch: who is invited, paid, blocked, and which endpoints spend money."""
+
+import json
+import signal
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+from commands import run
+
+from hits.market.client import SANDBOX, spends_money
+from hits.server.store.hits import NewHit
+from hits.server.store.records import HitProperties, Locale
+from hits.server.store.store import Store
+
+START = "from rypt.cli import main; main()"
+
+
+@pytest.fixture
+def at(tmp_path):
+    """The folder of a market that is served."""
+    command = [sys.executable, "-c", START, "hits", "serve", str(tmp_path / "market"), "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            process.stdout.readline()
+            yield tmp_path / "market"
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=180) == 0
+
+
+def done_assignment(at):
+    with Store(at / "market.db") as store:
+        hit = store.create_hit(HitProperties("t", "d", Decimal("0.05"), 600), NewHit("<x/>", 3600), 0)
+        worker = store.invite("Ada", 0).worker.id
+        assignment = store.accept(worker, hit.id, 0).id
+        store.submit(assignment, worker, {"label_1": "YES"}, 9)
+    return worker, assignment
+
+
+def test_invitations_name_the_worker(capsys, at, tmp_path):
+    (tmp_path / "names.csv").write_text("name,email\nAda,a@example.org\n\nBob,b@example.org\n")
+    code, out, _ = run(capsys, "hits", "invite", "Cem", "--bulk", tmp_path / "names.csv", "--at", at, "--country", "de")
+    assert code == 0
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert [row[0] for row in rows] == ["Cem", "Ada", "Bob"]
+    with Store(at / "market.db") as store:
+        for name, worker, link in rows:
+            found = store.worker_by_token(link.rpartition("/")[2])
+            assert (found.name, found.id, found.locale) == (name, worker, Locale("DE"))
+    again = json.loads(run(capsys, "hits", "invite", "Cem", "Cem", "--at", at, "--json")[1])
+    assert [(person["name"], person["worker"]) for person in again] == [("Cem", rows[0][1])]
+
+
+def test_a_country_has_two_letters(capsys, at):
+    for country in ("Germany", "D", "", "4A", "ÄÖ", "D E"):
+        code, out, err = run(capsys, "hits", "invite", "Ada", "--at", at, "--country", country)
+        assert (code, out) == (2, ""), country
+        assert "two letters such as DE" in err
+    with Store(at / "market.db") as store:
+        assert store.workers() == []
+
+
+def test_a_folder_without_a_market_is_not_made_one(capsys, tmp_path):
+    code, out, err = run(capsys, "hits", "invite", "Ada", "--at", tmp_path / "typo")
+    assert (code, out) == (1, "")
+    assert err == (
+        f"rypt: {tmp_path}/typo: there is no market here; start it first with `rypt hits serve {tmp_path}/typo`\n"
+    )
+    assert not (tmp_path / "typo").exists()
+
+
+def test_a_bonus_is_whole_cents(capsys, at):
+    worker, assignment = done_assignment(at)
+    for amount in ("0.001", "0", "0.015", "-1", "NaN", "1e-3"):
+        code, out, err = run(
+            capsys, "hits", "bonus", "--at", at, "--yes", "--reason", "x", "--", worker, assignment, amount
+        )
+        assert code in (1, 2), amount
+        assert out == ""
+        assert "amount" in err
+    with Store(at / "market.db") as store:
+        assert store.bonuses(10) == []
+
+
+def test_bonus_block_and_unblock_say_what_was_done(capsys, at):
+    worker, assignment = done_assignment(at)
+    pay = ["hits", "bonus", worker, assignment, "1.5", "--at", at, "--yes", "--reason", "good work"]
+    assert run(capsys, *pay)[:2] == (0, f"$1.50 paid to {worker} for assignment {assignment}\n")
+    assert run(capsys, *pay)[:2] == (0, f"$1.50 was paid before to {worker} for assignment {assignment}\n")
+    assert run(capsys, "hits", "block", worker, "--at", at, "--reason", "x")[:2] == (0, f"{worker} is blocked\n")
+    with Store(at / "market.db") as store:
+        assert [bonus.amount for bonus in store.bonuses(10)] == [Decimal("1.50")]
+        assert store.worker(worker).blocked == "x"
+    assert run(capsys, "hits", "unblock", worker, "--at", at)[:2] == (0, f"{worker} is not blocked\n")
+    with Store(at / "market.db") as store:
+        assert store.worker(worker).blocked is None
+    code, out, err = run(capsys, "hits", "unblock", "A0", "--at", at)
+    assert (code, out) == (1, "")
+    assert "there is no worker A0" in err
+
+
+def test_a_second_server_of_a_folder_is_refused(capsys, at):
+    url = json.loads((at / "market.json").read_text())["url"]
+    code, out, err = run(capsys, "hits", "serve", at, "--port", "0")
+    assert (code, out, err) == (1, "", f"rypt: {at}: this market is served already at {url}\n")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "spends"),
+    [
+        ("http://localhost:8000/", False),
+        ("http://127.0.0.1:8000", False),
+        ("http://127.8.9.1/", False),
+        ("http://[::1]:8000/", False),
+        (f"https://{SANDBOX}", False),
+        (f"https://{SANDBOX.upper()}/", False),
+        ("https://mturk-requester.us-east-1.amazonaws.com", True),
+        ("https://evil-sandbox.example", True),
+        (f"https://{SANDBOX}.example.org", True),
+        (f"https://{SANDBOX}@example.org", True),
+        ("https://example.org/sandbox", True),
+        ("https://localhost.example.org", True),
+        ("https://127.0.0.1.example.org", True),
+        ("https://example.org/?localhost", True),
+        ("http://[::1", True),
+        ("localhost", True),
+        ("", True),
+    ],
+)
+def test_only_this_machine_and_the_sandbox_are_free(endpoint, spends):
+    assert spends_money(endpoint) is spends
+
+
+def test_production_must_be_said(capsys, tmp_path):
+    where = ["--market", "mturk", "--endpoint", "https://evil-sandbox.example"]
+    code, out, err = run(capsys, "hits", "unblock", "A1", *where)
+    assert (code, out) == (1, "")
+    assert "is no sandbox: say --production if it is meant" in err

@@ -1,0 +1,114 @@
+"""Two metrics' picks beside each other."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from hits.batches.folder import new_settings
+from hits.compare.picks import comparison_batch, disagreements, rejected_words, texts_of
+from hits.records import Kind
+from rypt.campaign import Campaign
+from rypt.picks.choose import Chooser, Pick
+from rypt.picks.metrics import parse_pick_metric
+from rypt.records import Candidate, Span, Votes
+from rypt.scorer import Scorer
+from rypt.text import RyptError
+from rypt.trees import SourceTree
+
+TREES = {"1": SourceTree.from_brackets("(S (NP (A a) (B b)) (C c))"), "2": None}
+
+
+def settings():
+    return new_settings(Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), id="b")
+
+
+@pytest.fixture(scope="module")
+def campaign(demo_campaign):
+    return Campaign.open(demo_campaign)
+
+
+@pytest.fixture(scope="module")
+def picks(campaign):
+    chooser = Chooser(campaign)
+    return {name: chooser.picks(parse_pick_metric(name)) for name in ("rypt", "bleu", "model")}
+
+
+def marked(candidate, scorer):
+    wrong = rejected_words(candidate, scorer)
+    return " ".join(f"[{word}]" if i in wrong else word for i, word in enumerate(candidate.tokens))
+
+
+def test_words_that_people_rejected_are_marked():
+    votes = [Votes("1", Span(0, 2), "x y", 0, 2), Votes("1", Span(2, 3), "z", 1, 1), Votes("1", Span(1, 2), "q", 0, 1)]
+    scorer = Scorer(TREES, votes)
+    assert marked(Candidate("1", "X y z", "0-0 1-1 2-2"), scorer) == "[X] [y] z"
+    assert marked(Candidate("1", "q the x z", "1-0 0-2 2-3"), scorer) == "[q] the x z"
+    assert marked(Candidate("1", "y o x z", "0-2 1-0 2-3"), scorer) == "y o x z"  # another phrase: "y [GAP] x"
+    assert marked(Candidate("2", "no parse", ""), scorer) == "no parse"
+    assert marked(Candidate("1", "", ""), scorer) == ""
+
+
+def test_a_rejected_phrase_with_a_gap_is_marked_without_it():
+    scorer = Scorer(TREES, [Votes("1", Span(0, 2), "x [GAP] y", 0, 1)])
+    assert marked(Candidate("1", "x o y z", "0-0 1-2 2-3"), scorer) == "[x] o [y] z"
+
+
+def test_a_wrong_word_does_not_mark_all_that_it_is_in():
+    candidate = Candidate("1", "x y z", "0-0 1-1 2-2")
+    around = [Votes("1", Span(0, 3), "x y z", 0, 1), Votes("1", Span(0, 2), "x y", 0, 1)]
+    assert marked(candidate, Scorer(TREES, [*around, Votes("1", Span(1, 2), "y", 0, 1)])) == "x [y] z"
+    assert marked(candidate, Scorer(TREES, [*around, Votes("1", Span(1, 2), "y", 1, 0)])) == "[x] [y] z"
+    assert marked(candidate, Scorer(TREES, around[:1])) == "[x] [y] [z]"
+
+
+def test_disagreements_are_the_segments_with_two_texts(campaign, picks):
+    found = disagreements(campaign, picks["rypt"], picks["bleu"])
+    ours, theirs = texts_of(picks["rypt"]), texts_of(picks["bleu"])
+    assert [d.segment for d in found] == [s.id for s in campaign.segments if ours[s.id] != theirs[s.id]]
+    assert 0 < len(found) < len(campaign.segments)
+    references = dict(zip([s.id for s in campaign.segments], campaign.references[0], strict=True))
+    for d in found:
+        assert (d.first.candidate.text, d.second.candidate.text) == (ours[d.segment], theirs[d.segment])
+        assert d.reference == references[d.segment]
+
+
+def test_one_text_with_two_alignments_is_no_disagreement(campaign, picks):
+    d = disagreements(campaign, picks["rypt"], picks["bleu"])[0]
+    copy = Pick(Candidate(d.segment, d.first.candidate.text.replace(" ", "  "), ""), 0.5, 1)
+    found = disagreements(campaign, picks["rypt"], {**picks["bleu"], d.segment: copy})
+    assert d.segment not in {other.segment for other in found}
+
+
+def test_segments_that_one_metric_has_no_pick_for_are_no_disagreement(campaign, picks):
+    d = disagreements(campaign, picks["rypt"], picks["bleu"])[0]
+    rest = {segment: pick for segment, pick in picks["bleu"].items() if segment != d.segment}
+    assert d.segment not in {other.segment for other in disagreements(campaign, picks["rypt"], rest)}
+
+
+def test_people_are_asked_where_the_picks_differ(campaign, picks):
+    chosen = {name: picks[name] for name in ("rypt", "bleu")}
+    batch = comparison_batch(campaign, chosen, settings(), control_share=0)
+    found = {
+        d.segment: {"rypt": d.first.candidate.text, "bleu": d.second.candidate.text}
+        for d in disagreements(campaign, *chosen.values())
+    }
+    shown = {
+        i.columns["segment"]: {i.columns[f"system_{s}"]: i.columns[f"candidate_{s}"] for s in "ab"} for i in batch.items
+    }
+    assert shown == found
+    assert len(batch.identical) == len(campaign.segments) - len(found)
+    assert batch.settings.assignments == 3
+    assert all(item.columns["reference"] for item in batch.items)
+
+
+def test_the_reference_may_be_hidden(campaign, picks):
+    batch = comparison_batch(campaign, picks, settings(), reference=False, limit=5)
+    assert all("reference" not in item.columns for item in batch.items)
+    assert sum(not item.columns["control"] for item in batch.items) == 5
+
+
+def test_picks_that_never_differ_need_nobody(campaign, picks):
+    same = {"rypt": picks["rypt"], "bleu": picks["rypt"]}
+    with pytest.raises(RyptError, match="nothing to compare"):
+        comparison_batch(campaign, same, settings())
+    assert texts_of({"1": Pick(Candidate("1", "x", ""), 0.5, 1)}) == {"1": "x"}

@@ -1,0 +1,47 @@
+"""Pictures of comparisons."""
+
+import pytest
+
+from hits.compare.plot import plot_outcomes, plot_preferences
+from hits.compare.preferences import Preferences
+from rypt.picks.outcome import Comparison, Outcome
+
+OUTCOME = Outcome("rypt", "bleu", 0.25, 0.6, 0.15, 0.1, 0.02, 0.18, 0.01, 529)
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_outcomes_are_drawn(tmp_path, suffix, start):
+    plot_outcomes(tmp_path / f"o.{suffix}", Comparison([OUTCOME, OUTCOME], {}, 3))
+    assert (tmp_path / f"o.{suffix}").read_bytes().startswith(start)
+
+
+def test_preferences_are_drawn_for_each_pair(tmp_path):
+    one = Preferences("rypt", "bleu", {"1": (3, 0, 0), "2": (0, 2, 1)})
+    other = Preferences("rypt", "chrf", {"1": (0, 0, 1)})
+    sizes = []
+    for number, found in enumerate([[one], [one, other]]):
+        plot_preferences(tmp_path / f"{number}.svg", found)
+        sizes.append(len((tmp_path / f"{number}.svg").read_text()))
+    assert sizes[1] > 1.3 * sizes[0]
+
+
+def test_pictures_say_what_is_simulated_and_what_people_saw(tmp_path):
+    played = Preferences("rypt", "bleu", {"1": (3, 0, 0)}, reference="hidden", simulated=3)
+    plot_preferences(tmp_path / "p.svg", [played])
+    plot_outcomes(tmp_path / "o.svg", Comparison([OUTCOME], {}, 3), note="SIMULATED: all of it")
+    assert "SIMULATED: 3 of 3 preferences" in (tmp_path / "p.svg").read_text()
+    assert "reference hidden: 3 judgments" in (tmp_path / "p.svg").read_text()
+    assert "SIMULATED: all of it" in (tmp_path / "o.svg").read_text()
+
+
+def test_a_picture_that_fails_leaves_what_was_there(tmp_path):
+    path = tmp_path / "p.svg"
+    path.write_text("before")
+    with pytest.raises(ZeroDivisionError):
+        plot_outcomes(path, Comparison([OUTCOME], {}, 3), unit=_Broken())
+    assert path.read_text() == "before"
+
+
+class _Broken:
+    def __format__(self, spec):
+        raise ZeroDivisionError

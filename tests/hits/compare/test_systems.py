@@ -1,0 +1,96 @@
+"""Preferences between two systems, against counting by hand; and ``rypt rank preferences``."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hits.cli.rank.group import rank
+from hits.compare.systems import preferences_between
+from hits.ranking.data import comparisons_of
+from rypt.text import RyptError
+
+NAMES = ("a", "b", "c")
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["s1", "s2", "s3"]), st.permutations(NAMES), st.sampled_from([1, 0, -1]),
+        st.sampled_from(["w1", "ASIMULATED2", "identical-1"]),
+    ),
+    max_size=30,
+)  # fmt: skip
+
+
+@given(ROWS)
+def test_votes_are_counted_by_segment(rows) -> None:
+    records = [(segment, order[0], order[1], outcome, worker) for segment, order, outcome, worker in rows]
+    expected: dict[str, Counter[str]] = {}
+    same = set()
+    for segment, first, second, outcome, worker in records:
+        if {first, second} != {"a", "b"}:
+            continue
+        if worker.startswith("identical-"):
+            same.add(segment)
+            continue
+        winner = "neither" if outcome == 0 else first if outcome == 1 else second
+        expected.setdefault(segment, Counter())[winner] += 1
+    comparisons = comparisons_of(records, NAMES)
+    if not expected:
+        with pytest.raises(RyptError, match="a and b were never compared with each other"):
+            preferences_between(comparisons, "a", "b")
+        return
+    found = preferences_between(comparisons, "a", "b")
+    assert found.segments == {s: (votes["a"], votes["b"], votes["neither"]) for s, votes in expected.items()}
+    assert found.identical == len(same - expected.keys())
+    assert found.simulated == sum(worker.startswith("AS") and {*pair} == {"a", "b"} for _, *pair, _, worker in records)
+    other = preferences_between(comparisons, "b", "a")
+    assert other.segments == {s: (votes["b"], votes["a"], votes["neither"]) for s, votes in expected.items()}
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    path = tmp_path / "judged"
+    path.write_text("1 x y >\n1 y x <\n1 x y >\n2 x y <\n2 x y =\n3 y z >\n")
+    return path
+
+
+def test_tables(judged: Path) -> None:
+    arguments = ["preferences", str(judged), "--format", "judgments", "--systems", "x,y"]
+    out = CliRunner().invoke(rank, arguments, catch_exceptions=False).stdout.splitlines()
+    assert [line.split() for line in out[2:6]] == [
+        ["x", "3", "60.0"], ["y", "1", "20.0"], ["neither", "1", "20.0"], ["total", "5", "100.0"],
+    ]  # fmt: skip
+    assert [line.split() for line in out[9:19]] == [
+        ["x", "+3", "1", "50.0"], ["x", "+2", "0", "0.0"], ["x", "+1", "0", "0.0"], ["±0", "0", "0.0"],
+        ["y", "+1", "1", "50.0"], ["y", "+2", "0", "0.0"], ["y", "+3", "0", "0.0"],
+        ["x", "+any", "1", "50.0"], ["y", "+any", "1", "50.0"], ["total", "2", "100.0"],
+    ]  # fmt: skip
+    assert out[20].startswith("x - y: +40.0 points [")  # 60 % - 20 %
+    found = json.loads(CliRunner().invoke(rank, [*arguments, "--json"], catch_exceptions=False).stdout)
+    assert found["judgments"] == {"x": 3, "y": 1, "neither": 1}
+    assert found["aggregates"] == {"+3": 1, "-1": 1}
+    latex = CliRunner().invoke(rank, [*arguments, "--latex"], catch_exceptions=False).stdout
+    assert latex.count(r"\begin{tabular}") == 2
+    assert latex.splitlines()[-1].startswith("% ")
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"), [("x,nobody", "expected one of the systems x, y, z, found 'nobody'"), ("x,x", "x twice"),
+                          ("x,z", "x and z were never compared")],
+)  # fmt: skip
+def test_systems_that_cannot_be_compared(judged: Path, pair: str, message: str) -> None:
+    with pytest.raises(RyptError, match=message):
+        CliRunner().invoke(
+            rank, ["preferences", str(judged), "--format", "judgments", "--systems", pair], catch_exceptions=False
+        )
+
+
+@pytest.mark.parametrize(
+    "options", [["--systems", "x"], ["--systems", "x,y,z"], ["--systems", "x,y", "--latex", "--json"]]
+)
+def test_wrong_usage(judged: Path, options: list[str]) -> None:
+    arguments = ["preferences", str(judged), "--format", "judgments", *options]
+    assert CliRunner().invoke(rank, arguments, catch_exceptions=False).exit_code == 2

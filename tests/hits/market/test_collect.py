@@ -1,0 +1,78 @@
+"""Collecting from a market that says what it likes: work that cannot be understood does not stop the rest."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from hits.batches.comparisons import make_comparison_batch
+from hits.batches.folder import new_settings, read_batch, write_batch
+from hits.market.client import Work
+from hits.market.collect import collect
+from hits.records import Kind
+from hits.results.answers import Results
+from rypt.database import JudgmentDatabase
+from rypt.records import Segment
+
+NAMESPACE = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
+
+
+def answer(choice: str) -> str:
+    given = f"<Answer><QuestionIdentifier>choice</QuestionIdentifier><FreeText>{choice}</FreeText></Answer>"
+    return f'<?xml version="1.0"?><QuestionFormAnswers xmlns="{NAMESPACE}">{given}</QuestionFormAnswers>'
+
+
+class Told:
+    """A market that has this work on its only hit."""
+
+    name, key = "local", "told"
+
+    def __init__(self, item: str, works: list[Work]) -> None:
+        self.item, self.works = item, works
+
+    def find(self, batch):
+        return {self.item: "H1"}
+
+    def states(self, batch):
+        return []
+
+    def work(self, hit):
+        return iter(self.works)
+
+    def bonuses(self, hit):
+        return iter(())
+
+
+@pytest.fixture
+def batch(tmp_path):
+    outputs = {"x": {"1": "one"}, "y": {"1": "two"}}
+    settings = new_settings(Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=3)
+    write_batch(tmp_path / "b", make_comparison_batch([Segment("1", "eins")], outputs, settings, control_share=0))
+    return read_batch(tmp_path / "b")
+
+
+def works(*answers):
+    return [Work(f"A{n}", "H1", f"W{n}", "Submitted", text, 100, 110) for n, text in enumerate(answers)]
+
+
+def test_what_cannot_be_understood_is_told_and_the_rest_is_added(tmp_path, batch):
+    db = JudgmentDatabase(":memory:")
+    db.add_segments([Segment("1", "eins")])
+    results = Results(db)
+    market = Told(batch.items[0].id, works(answer("A"), "<broken", answer("B")))
+    added, wrong = collect(batch, tmp_path / "b", market, results)
+    assert (added.assignments, added.comparisons, len(wrong)) == (2, 2, 1)
+    assert "assignment A1" in wrong[0]
+    assert {row[0] for row in results.rows("SELECT id FROM assignments")} == {"A0", "A2"}
+    added, wrong = collect(batch, tmp_path / "b", market, results)
+    assert (added.assignments, added.already, len(wrong)) == (0, 2, 1)
+
+
+def test_all_work_on_a_hit_is_one_transaction(tmp_path, batch, monkeypatch):
+    db = JudgmentDatabase(":memory:")
+    db.add_segments([Segment("1", "eins")])
+    results = Results(db)
+    sizes = []
+    add = results.add
+    monkeypatch.setattr(results, "add", lambda given: sizes.append(len(given)) or add(given))
+    collect(batch, tmp_path / "b", Told(batch.items[0].id, works(answer("A"), answer("B"), answer("A"))), results)
+    assert sizes == [3]

@@ -1,0 +1,205 @@
+"""Bradley–Terry against choix, and with ties against another optimiser, another derivative and simulated truth."""
+
+import choix
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize
+
+from hits.ranking.data import Comparisons, comparisons_of, from_counts
+from hits.ranking.model import read_model
+from hits.ranking.models.bradley_terry import LOGISTIC, BradleyTerry, estimate, pair_counts
+from rypt.text import RyptError
+
+RNG = np.random.default_rng(0)
+
+
+def counted(n: int, seed: int, *, ties: bool = True, least: int = 1) -> Comparisons:
+    rng = np.random.default_rng(seed)
+    wins = rng.integers(least, 30, (n, n))
+    np.fill_diagonal(wins, 0)
+    tied = np.triu(rng.integers(0, 20, (n, n)), 1) * ties
+    return from_counts([f"s{i}" for i in range(n)], wins, tied + tied.T)
+
+
+def chances(ties: str, first: float, second: float, tie: float) -> tuple[float, float, float]:
+    """P(worse, equal, better) as the papers write them, with worths instead of scores."""
+    a, b = np.exp(first), np.exp(second)
+    if ties == "davidson":
+        nu = np.exp(tie)
+        total = a + b + nu * np.sqrt(a * b)
+        return b / total, nu * np.sqrt(a * b) / total, a / total
+    theta = np.exp(tie)
+    equal = (theta**2 - 1) * a * b / ((a + theta * b) * (theta * a + b))
+    return b / (b + theta * a), equal, a / (a + theta * b)
+
+
+def minus_likelihood(place: np.ndarray, ties: str, comparisons: Comparisons) -> float:
+    wins, tied = comparisons.counts()
+    scores, tie = np.append(place[:-1], -place[:-1].sum()), place[-1]
+    value = 0.0
+    for i in range(len(scores)):
+        for j in range(i + 1, len(scores)):
+            worse, equal, better = chances(ties, scores[i], scores[j], tie)
+            value -= wins[i, j] * np.log(better) + wins[j, i] * np.log(worse) + tied[i, j] * np.log(equal)
+    return value
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_ties_it_is_choix(seed: int) -> None:
+    comparisons = counted(7, seed, ties=False)
+    wins, _ = comparisons.counts()
+    expected = choix.ilsr_pairwise_dense(wins.astype(float), alpha=0.0, max_iter=10_000, tol=1e-13)
+    for ties in ("davidson", "rao-kupper", "ignore"):
+        found = BradleyTerry(ties).fit(comparisons, RNG)
+        assert found.scores == pytest.approx(expected - expected.mean(), abs=1e-6)
+        assert "tie" not in found.extra
+
+
+def test_ties_ignored_are_no_ties() -> None:
+    with_ties = counted(6, 3)
+    wins, _ = with_ties.counts()
+    without = from_counts(with_ties.systems, wins, np.zeros_like(wins))
+    ignoring = BradleyTerry("ignore").fit(with_ties, RNG)
+    assert ignoring.scores == pytest.approx(BradleyTerry().fit(without, RNG).scores, abs=1e-9)
+    assert ignoring.outcomes[0, 1, 1] == 0.0
+
+
+def test_a_prior_is_that_of_choix() -> None:
+    comparisons = counted(5, 8, ties=False)
+    data = [
+        (a, b) if o > 0 else (b, a) for a, b, o in zip(comparisons.a, comparisons.b, comparisons.outcome, strict=True)
+    ]
+    expected = choix.opt_pairwise(5, data, alpha=1 / (2 * 0.3**2), tol=1e-12)
+    assert BradleyTerry("ignore", prior=0.3).fit(comparisons, RNG).scores == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("ties", ["davidson", "rao-kupper"])
+@pytest.mark.parametrize("seed", range(3))
+def test_ties_against_an_independent_optimiser(ties: str, seed: int) -> None:
+    comparisons = counted(5, seed + 20)
+    found = BradleyTerry(ties).fit(comparisons, RNG)
+    start = np.append(np.zeros(4), 0.3)
+    best = optimize.minimize(
+        minus_likelihood, start, (ties, comparisons), method="Nelder-Mead",
+        options={"xatol": 1e-10, "fatol": 1e-12, "maxiter": 40_000, "maxfev": 40_000, "adaptive": True},
+    )  # fmt: skip
+    best = optimize.minimize(minus_likelihood, best.x, (ties, comparisons), method="BFGS", options={"gtol": 1e-7})
+    assert found.extra["log_likelihood"] == pytest.approx(-best.fun, abs=1e-8)
+    assert found.scores == pytest.approx(np.append(best.x[:-1], -best.x[:-1].sum()), abs=1e-5)
+    tie = found.extra["tie"]["value"]
+    assert (np.log(tie) if ties == "davidson" else tie) == pytest.approx(best.x[-1], abs=1e-5)
+    for i, j in ((0, 1), (3, 2)):
+        assert found.probabilities(i, j) == pytest.approx(
+            chances(ties, found.scores[i], found.scores[j], best.x[-1]), abs=1e-5
+        )
+
+
+@pytest.mark.parametrize("ties", ["davidson", "rao-kupper"])
+def test_standard_errors_are_those_of_the_expected_information(ties: str) -> None:
+    comparisons = counted(4, 5)
+    found = BradleyTerry(ties).fit(comparisons, RNG)
+    wins, tied = comparisons.counts()
+    total = wins + wins.T + tied
+    value = found.extra["tie"]["value"]
+    place = np.append(found.scores[:-1], np.log(value) if ties == "davidson" else value)
+
+    def vector(place: np.ndarray) -> np.ndarray:
+        scores = np.append(place[:-1], -place[:-1].sum())
+        return np.array([chances(ties, scores[i], scores[j], place[-1]) for i in range(4) for j in range(i + 1, 4)])
+
+    sizes = np.array([total[i, j] for i in range(4) for j in range(i + 1, 4)])
+    step = 1e-5
+    slopes = np.stack([(vector(place + step * e) - vector(place - step * e)) / (2 * step) for e in np.eye(4)])
+    information = np.einsum("apk,bpk,p,pk->ab", slopes, slopes, sizes, 1 / vector(place))
+    errors = np.sqrt(np.linalg.inv(information).diagonal())
+    assert found.extra["standard_errors"][:3] == pytest.approx(errors[:3], rel=1e-5)
+    assert np.sqrt(found.variances) == pytest.approx(found.extra["standard_errors"])
+    factor = value if ties == "davidson" else 1.0
+    assert found.extra["tie"]["standard_error"] == pytest.approx(factor * errors[3], rel=1e-5)
+
+
+@pytest.mark.parametrize("ties", ["davidson", "rao-kupper"])
+def test_intervals_cover_the_truth(ties: str) -> None:
+    rng = np.random.default_rng(11)
+    truth, tie = np.array([0.8, 0.3, -0.1, -1.0]), 0.4
+    inside = []
+    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    for _ in range(200):
+        wins, tied = np.zeros((4, 4), np.int64), np.zeros((4, 4), np.int64)
+        for i, j in pairs:
+            wins[j, i], tied[i, j], wins[i, j] = rng.multinomial(60, chances(ties, truth[i], truth[j], tie))
+            tied[j, i] = tied[i, j]
+        found = BradleyTerry(ties).fit(from_counts("abcd", wins, tied), rng)
+        inside.append(np.abs(found.scores - truth) < 1.96 * np.sqrt(found.variances))
+    assert 0.92 < np.mean(inside) < 0.98
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["davidson", "rao-kupper", "ignore"]), st.sampled_from([0.0, 0.5]))
+@settings(max_examples=40)
+def test_no_other_scores_are_more_likely_and_names_do_not_matter(seed: int, ties: str, prior: float) -> None:
+    comparisons = counted(4, seed)
+    found = BradleyTerry(ties, prior).fit(comparisons, RNG)
+    assert abs(found.scores.sum()) < 1e-8
+    assert found.outcomes.sum(axis=2) == pytest.approx(np.ones((4, 4)))
+    assert found.outcomes == pytest.approx(np.swapaxes(found.outcomes, 0, 1)[:, :, ::-1])
+    turned = BradleyTerry(ties, prior).fit(comparisons.among([2, 0, 3, 1]), RNG)
+    assert turned.scores == pytest.approx(found.scores[[2, 0, 3, 1]], abs=1e-7)
+
+
+def test_a_huge_imbalance_still_converges() -> None:
+    wins = np.array([[0, 100_000, 5], [1, 0, 7], [2, 3, 0]])
+    pairs, counts = pair_counts(from_counts("abc", wins, np.zeros_like(wins)))
+    found = estimate(LOGISTIC, "davidson", pairs, counts, 3, 0.0)
+    expected = choix.ilsr_pairwise_dense(wins.astype(float), max_iter=100_000, tol=1e-14)
+    assert found is not None
+    assert found.scores == pytest.approx(expected - expected.mean(), abs=1e-6)
+
+
+def records(text: str) -> Comparisons:
+    return comparisons_of([("s", a, b, {">": 1, "=": 0}[sign], "") for a, sign, b in text.split()])
+
+
+@pytest.mark.parametrize(
+    ("text", "ties", "message"),
+    [
+        ("a>b b>a c>d d>c", "davidson", "no comparison between a, b and c, d"),
+        ("a>b a>c b>c c>b", "davidson", "a never lost to the others or tied"),
+        ("a>b b>a a>c b>d c>d d>c", "ignore", "a, b never lost"),
+        ("a=b b=c", "davidson", "every comparison is a tie"),
+        ("a>b b>a b=c", "ignore", "no decisive comparison between a, b and c"),
+        ("a>b a=b", "davidson", "the likelihood grows without end"),
+        ("a>b a=b", "rao-kupper", "the likelihood grows without end"),
+        ("a>b a=b b>c b=c", "davidson", "the likelihood grows without end"),
+        (999 * "a>b " + "a=b", "davidson", "the likelihood grows without end"),
+        (999 * "a>b " + "a=b", "rao-kupper", "the likelihood grows without end"),
+    ],
+)
+def test_where_no_maximum_exists_it_says_so(text: str, ties: str, message: str) -> None:
+    with pytest.raises(RyptError, match=message):
+        BradleyTerry(ties).fit(records(text), RNG)
+
+
+def test_a_prior_ranks_what_never_lost_and_what_nobody_met() -> None:
+    found = BradleyTerry("rao-kupper", prior=1.0).fit(records("a>b a>b a=b c>d d>c"), RNG)
+    assert found.scores[0] > 0.2 > -0.2 > found.scores[1]
+    assert found.scores[2:] == pytest.approx([0.0, 0.0], abs=1e-8)
+    assert np.isfinite(found.variances).all()
+
+
+def test_a_system_without_comparisons_is_named() -> None:
+    lonely = comparisons_of([("s", "a", "b", 1, ""), ("s", "b", "a", 1, "")], ["a", "b", "c"])
+    with pytest.raises(RyptError, match="no comparison between a, b and c"):
+        BradleyTerry().fit(lonely, RNG)
+
+
+def test_options() -> None:
+    assert read_model("bradley-terry", {"ties": "rao-kupper", "prior": "2"}) == BradleyTerry("rao-kupper", 2.0)
+    with pytest.raises(RyptError, match="prior"):
+        read_model("bradley-terry", {"prior": "-1"})
+    with pytest.raises(RyptError, match="davidson, rao-kupper, ignore"):
+        read_model("bradley-terry", {"ties": "half"})
+    assert (
+        BradleyTerry().fit(counted(3, 1), RNG).signature.startswith("bradley-terry|ties:davidson|prior:none|systems:3")
+    )

@@ -1,0 +1,59 @@
+"""Ratios of wins against the formulas written out as loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from hits.ranking.data import from_counts
+from hits.ranking.model import read_model
+from hits.ranking.models.heuristics import bojar, expected_wins, wins_ties
+
+COUNTS = arrays(np.int64, (4, 4), elements=st.integers(0, 5)).map(lambda counts: counts - np.diag(counts.diagonal()))
+
+
+@given(COUNTS)
+def test_expected_wins_is_the_mean_share_against_those_met(wins) -> None:
+    scores = expected_wins(wins)
+    for i in range(4):
+        met = [j for j in range(4) if wins[i, j] + wins[j, i]]
+        shares = [wins[i, j] / (wins[i, j] + wins[j, i]) for j in met]
+        assert scores[i] == pytest.approx(sum(shares) / len(shares) if met else 0.5)
+        assert expected_wins(wins, unseen="zero")[i] == pytest.approx(sum(shares) / 3)
+        assert expected_wins(wins, unseen="zero", divisor="n")[i] == pytest.approx(sum(shares) / 4)
+    assert expected_wins(wins, divisor="n") == pytest.approx(scores * 3 / 4)
+
+
+@given(COUNTS, COUNTS)
+def test_bojar_and_wins_ties(wins, half) -> None:
+    ties = half + half.T
+    for i in range(4):
+        won, lost, tied = wins[i].sum(), wins[:, i].sum(), ties[i].sum()
+        assert bojar(wins)[i] == pytest.approx(won / (won + lost) if won + lost else 0.5)
+        total = won + lost + tied
+        assert wins_ties(wins, ties)[i] == pytest.approx((won + tied) / total if total else 0.5)
+
+
+@given(COUNTS)
+def test_many_counts_at_once_give_what_each_gives(wins) -> None:
+    both = np.stack([wins, wins.T])
+    for score in (expected_wins, bojar):
+        assert score(both).tolist() == [score(wins).tolist(), score(wins.T).tolist()]
+
+
+def test_models_print_their_options() -> None:
+    data = from_counts(("a", "b"), np.array([[0, 3], [1, 0]]), np.array([[0, 4], [4, 0]]))
+    rng = np.random.default_rng(1)
+    assert read_model("expected-wins").fit(data, rng).scores.tolist() == [0.75, 0.25]
+    printed = read_model("expected-wins", {"divisor": "n"}).fit(data, rng)
+    assert printed.scores.tolist() == [0.375, 0.125]
+    assert "divisor:n|" in printed.signature
+    assert read_model("bojar").fit(data, rng).scores.tolist() == [0.75, 0.25]
+    assert read_model("wins-ties").fit(data, rng).scores.tolist() == [7 / 8, 5 / 8]
+
+
+def test_all_ties_leave_everybody_in_the_middle() -> None:
+    data = from_counts(("a", "b", "c"), np.zeros((3, 3)), 4 - 4 * np.eye(3))
+    for name, score in (("expected-wins", 0.5), ("bojar", 0.5), ("wins-ties", 1.0)):
+        assert read_model(name).fit(data, np.random.default_rng(1)).scores.tolist() == [score] * 3

@@ -1,0 +1,211 @@
+"""The sampler of Sakaguchi et al. against a plain loop that draws both qualities, and against its fixed point."""
+
+import random
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from hits.ranking.data import Comparisons, comparisons_of, from_counts
+from hits.ranking.model import read_model
+from hits.ranking.models.bradley_terry import pair_counts
+from hits.ranking.models.hopkins_may import HopkinsMay, segments_or_rows, threshold_outcomes
+from rypt.text import RyptError
+
+
+def simulated(truth: list[float], size: int, seed: int, radius: float = 0.5, deviation: float = 0.5) -> Comparisons:
+    rng = np.random.default_rng(seed)
+    pairs = [rng.choice(len(truth), 2, replace=False) for _ in range(size)]
+    gaps = [truth[a] - truth[b] + np.sqrt(2) * deviation * rng.standard_normal() for a, b in pairs]
+    found = [int(gap > radius) - int(gap < -radius) for gap in gaps]
+    names = [f"s{i}" for i in range(len(truth))]
+    return comparisons_of([("", names[a], names[b], o, "") for (a, b), o in zip(pairs, found, strict=True)], names)
+
+
+def plain_sampler(
+    n: int, triples: list[tuple[int, int, int]], seed: int, iterations: int, burn_in: int
+) -> list[list[float]]:
+    """The paper's section 2.2 word by word, σ_a = d = 0.5: the plain Python loop that ours is measured against."""
+    rng = random.Random(seed)
+    means, samples = [0.0] * n, []
+    for iteration in range(iterations):
+        sums, sizes = [0.0] * n, [0] * n
+        for a, b, outcome in triples:
+            first, second = rng.gauss(means[a], 0.5), rng.gauss(means[b], 0.5)
+            t = first - second
+            if outcome > 0 and t < 0.5:
+                first, second = first + (0.5 - t) / 2, second - (0.5 - t) / 2
+            elif outcome < 0 and -t < 0.5:
+                first, second = first - (0.5 + t) / 2, second + (0.5 + t) / 2
+            elif outcome == 0 and t >= 0.5:
+                first, second = first + (0.5 - t) / 2, second - (0.5 - t) / 2
+            elif outcome == 0 and t <= -0.5:
+                first, second = first + (-0.5 - t) / 2, second - (-0.5 - t) / 2
+            sums[a] += first
+            sums[b] += second
+            sizes[a] += 1
+            sizes[b] += 1
+        means = [s / c for s, c in zip(sums, sizes, strict=True)]
+        if iteration >= burn_in:
+            samples.append(means)
+    return samples
+
+
+def triples_of(comparisons: Comparisons) -> list[tuple[int, int, int]]:
+    return list(zip(comparisons.a.tolist(), comparisons.b.tolist(), comparisons.outcome.tolist(), strict=True))
+
+
+def centred(samples: object) -> np.ndarray:
+    array = np.array(samples)
+    return array - array.mean(axis=1, keepdims=True)
+
+
+def test_it_is_the_plain_loop_in_distribution() -> None:
+    comparisons = simulated([0.4, 0.1, 0.0, -0.5], 60, 1)
+    ours = centred(HopkinsMay(iterations=22_000, burn_in=2000).samples(comparisons, np.random.default_rng(3)))
+    plain = centred(plain_sampler(4, triples_of(comparisons), 3, 6500, 500))
+    assert ours.mean(axis=0) == pytest.approx(plain.mean(axis=0), abs=0.01)
+    assert ours.std(axis=0) == pytest.approx(plain.std(axis=0), rel=0.06)
+    moves, plain_moves = np.diff(ours, axis=0).std(axis=0), np.diff(plain, axis=0).std(axis=0)
+    assert moves == pytest.approx(plain_moves, rel=0.06)
+
+
+@pytest.mark.parametrize("radius", [0.3, 0.5])
+def test_it_stays_at_the_fixed_point_of_its_expectation(radius: float) -> None:
+    comparisons = simulated([0.5, 0.2, 0.0, -0.2, -0.5], 4000, 7, radius)
+    pairs, counts = pair_counts(comparisons)
+    z = np.linspace(-8, 8, 4001)
+    weights = np.exp(-(z**2) / 2)
+    weights /= weights.sum()
+
+    def pull(free: np.ndarray) -> np.ndarray:
+        means = np.append(free, -free.sum())
+        force = np.zeros(5)
+        for (i, j), (worse, equal, better) in zip(pairs, counts, strict=True):
+            t = means[i] - means[j] + np.sqrt(0.5) * z
+            moved = (
+                worse * np.minimum(t, -radius) + equal * np.clip(t, -radius, radius) + better * np.maximum(t, radius)
+            )
+            force[i] += (moved - (worse + equal + better) * t) @ weights
+            force[j] -= (moved - (worse + equal + better) * t) @ weights
+        return force[:-1]
+
+    expected = optimize.root(pull, np.zeros(4), tol=1e-10).x
+    found = HopkinsMay(radius=radius, iterations=3000, burn_in=500).fit(comparisons, np.random.default_rng(1))
+    assert found.scores == pytest.approx(np.append(expected, -expected.sum()), abs=0.004)
+
+
+def test_it_recovers_an_order() -> None:
+    truth = [0.6, 0.3, 0.0, -0.3, -0.6]
+    comparisons = simulated(truth, 3000, 2)
+    for variant in ("paper", "program"):
+        found = HopkinsMay(variant=variant).fit(comparisons, np.random.default_rng(0))
+        assert found.order() == [0, 1, 2, 3, 4]
+        assert np.corrcoef(found.scores, truth)[0, 1] > 0.97
+
+
+def test_the_same_generator_gives_the_same_scores_in_any_order_of_comparisons() -> None:
+    comparisons = simulated([0.4, 0.0, -0.4], 200, 5)
+    first = HopkinsMay().fit(comparisons, np.random.default_rng(4)).scores
+    turned = comparisons.shuffled(np.random.default_rng(9))
+    assert (HopkinsMay().fit(turned, np.random.default_rng(4)).scores == first).all()
+    assert (HopkinsMay().fit(comparisons, np.random.default_rng(5)).scores != first).any()
+    program = HopkinsMay(variant="program")
+    one, two = (program.fit(comparisons, np.random.default_rng(4)).scores for _ in range(2))
+    assert (one == two).all()
+
+
+def rankings(seed: int) -> Comparisons:
+    """Rows of three systems, several rows a segment."""
+    rng = np.random.default_rng(seed)
+    records, row = [], []
+    for number in range(24):
+        order = rng.permutation(4)[:3]
+        quality = rng.standard_normal(3) - 0.4 * order
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            outcome = int(quality[i] > quality[j] + 0.4) - int(quality[j] > quality[i] + 0.4)
+            records.append((f"segment {number % 9}", f"s{order[i]}", f"s{order[j]}", outcome, "w"))
+            row.append(number)
+    made = comparisons_of(records)
+    return Comparisons(made.systems, made.a, made.b, made.outcome, np.array(row, np.int32), made.segment, made.worker,
+                       made.segments, made.workers)  # fmt: skip
+
+
+def plain_program(comparisons: Comparisons, seed: int, iterations: int) -> np.ndarray:
+    """The program's iterations, dictionaries and all; the last means."""
+    rng = random.Random(seed)
+    rows: dict[int, dict[int, list[tuple[int, int, int]]]] = {}
+    for c, triple in enumerate(triples_of(comparisons)):
+        rows.setdefault(int(comparisons.segment[c]), {}).setdefault(int(comparisons.row[c]), []).append(triple)
+    n = len(comparisons.systems)
+    means = [rng.gauss(0, 1) for _ in range(n)]
+    quality: list[dict[int, float]] = [{} for _ in range(n)]
+    for _ in range(iterations):
+        for segment, choices in rows.items():
+            seen: dict[int, list[float]] = {}
+            for a, b, outcome in rng.choice(list(choices.values())):
+                first = rng.gauss(means[a], 0.5) + rng.gauss(0, 1)
+                second = rng.gauss(means[b], 0.5) + rng.gauss(0, 1)
+                t = first - second
+                low, high = {1: (0.5, np.inf), 0: (-0.5, 0.5), -1: (-np.inf, -0.5)}[outcome]
+                loss = (min(max(t, low), high) - t) / 2
+                seen.setdefault(a, []).append(first + loss)
+                seen.setdefault(b, []).append(second - loss)
+            for system, values in seen.items():
+                quality[system][segment] = sum(values) / len(values)
+        means = [sum(values.values()) / len(values) for values in quality]
+    return np.array(means) - np.mean(means)
+
+
+def test_the_variant_of_the_program_is_the_program() -> None:
+    comparisons = rankings(4)
+    model = HopkinsMay(variant="program", iterations=30, burn_in=0)
+    ours = np.array([model.fit(comparisons, np.random.default_rng(k)).scores for k in range(1500)])
+    plain = np.array([plain_program(comparisons, k, 30) for k in range(250)])
+    error = np.sqrt(plain.var(axis=0) / len(plain) + ours.var(axis=0) / len(ours))
+    assert (np.abs(ours.mean(axis=0) - plain.mean(axis=0)) < 4 * error).all()
+    assert ours.std(axis=0) == pytest.approx(plain.std(axis=0), rel=0.2)
+    paper = HopkinsMay().fit(comparisons, np.random.default_rng(0))
+    assert (np.abs(ours.mean(axis=0) - paper.scores) > 10 * error).any()
+    assert model.fit(comparisons, np.random.default_rng(0)).variances[0] == 0.5
+    assert paper.variances[0] == 0.25
+
+
+def test_rows_without_a_segment_are_segments_of_their_own() -> None:
+    unnamed = from_counts("ab", np.array([[0, 2], [1, 0]]), np.zeros((2, 2)))
+    assert len(set(segments_or_rows(unnamed).tolist())) == 3
+    assert len(set(segments_or_rows(rankings(1)).tolist())) == 9
+
+
+def test_outcomes_are_those_of_the_process() -> None:
+    scores = np.array([0.7, -0.1, 0.0])
+    outcomes = threshold_outcomes(scores, 1.2, 0.4)
+    assert outcomes.sum(axis=2) == pytest.approx(np.ones((3, 3)))
+    assert outcomes == pytest.approx(np.swapaxes(outcomes, 0, 1)[:, :, ::-1])
+    gap = 0.8 + 1.2 * np.random.default_rng(0).standard_normal(200_000)
+    drawn = [(gap < -0.4).mean(), (np.abs(gap) <= 0.4).mean(), (gap > 0.4).mean()]
+    assert outcomes[0, 1] == pytest.approx(drawn, abs=0.004)
+    far = threshold_outcomes(np.array([0.0, 60.0]), 1.0, 0.4)[0, 1]
+    assert far[0] == pytest.approx(1.0)
+    assert (far >= 0).all()
+
+
+def test_a_system_that_nobody_compared_stays_in_the_middle() -> None:
+    comparisons = comparisons_of([("s", "a", "b", 1, "")] * 5 + [("s", "b", "a", 1, "")], ["a", "b", "c"])
+    for variant in ("paper", "program"):
+        scores = HopkinsMay(variant=variant).fit(comparisons, np.random.default_rng(0)).scores
+        assert np.isfinite(scores).all()
+        assert scores[0] > scores[1]
+
+
+def test_options_and_bad_input() -> None:
+    assert read_model("hopkins-may", {"radius": "0.4", "variant": "program"}) == HopkinsMay(
+        radius=0.4, variant="program"
+    )
+    for given in ({"burn_in": "200"}, {"sigma_a": "0"}, {"variant": "both"}, {"radius": "-1"}, {"iterations": "0"}):
+        with pytest.raises(RyptError, match=next(iter(given))):
+            read_model("hopkins-may", given)
+    with pytest.raises(RyptError, match="found none"):
+        HopkinsMay().fit(comparisons_of([], ["a", "b"]), np.random.default_rng(0))
+    all_ties = comparisons_of([("s", "a", "b", 0, "")] * 50)
+    assert HopkinsMay().fit(all_ties, np.random.default_rng(0)).scores == pytest.approx([0, 0], abs=0.1)

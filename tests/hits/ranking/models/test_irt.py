@@ -1,0 +1,269 @@
+"""The Gibbs samplers against posteriors computed by brute force, and against known abilities."""
+
+from itertools import product
+from math import lgamma
+
+import numpy as np
+import pytest
+from scipy.stats import kstest, norm, truncnorm
+
+from hits.ranking.confidence import bootstrap
+from hits.ranking.data import Comparisons, comparisons_of
+from hits.ranking.model import read_model
+from hits.ranking.models.irt import IRTCategorical, IRTGaussian, items_of, outcome_table, truncated_normal
+from rypt.text import RyptError
+
+TINY_SET = [
+    ("s1", "a", "b", 1, "w"), ("s1", "b", "c", 1, "w"), ("s1", "a", "c", 0, "w"), ("s2", "b", "a", 1, "w"),
+    ("s2", "a", "b", 1, "v"), ("s1", "a", "b", 1, "v"),
+]  # fmt: skip
+
+
+def wide(records: list[tuple[str, str, str, int, str]], systems: list[str]) -> tuple[list[tuple[str, str]], np.ndarray]:
+    """The items as (system, segment), and for each record the places of its two items."""
+    items = sorted({(name, r[0]) for r in records for name in r[1:3]})
+    return items, np.array([[items.index((r[1], r[0])), items.index((r[2], r[0]))] for r in records])
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(-np.inf, -0.2), (0.3, np.inf), (5.0, np.inf), (-np.inf, -9.0), (-0.3, 0.3), (-4.0, 1.0), (2.0, 2.4), (2.0, 9.0),
+     (-3.0, -2.9), (-0.1, 0.05), (0.1, 3.0), (-np.inf, 3.0)],
+)  # fmt: skip
+def test_truncated_normals(low: float, high: float) -> None:
+    rng = np.random.default_rng(8)
+    drawn = np.array([truncated_normal(rng, low, high) for _ in range(4000)])
+    assert drawn.min() >= low
+    assert drawn.max() <= high
+    assert kstest(drawn, truncnorm(low, high).cdf).pvalue > 1e-3
+
+
+def gaussian_posterior(
+    records: list[tuple[str, str, str, int, str]], systems: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of μ by weighting draws of all items from the prior: no Markov chain, no augmentation."""
+    rng = np.random.default_rng(1)
+    items, places = wide(records, systems)
+    size = 800_000
+    means = rng.standard_normal((size, len(systems)))
+    owner = [systems.index(name) for name, _ in items]
+    quality = means[:, owner] + 0.5 * rng.standard_normal((size, len(items)))
+    weights = np.ones(size)
+    for (first, second), record in zip(places, records, strict=True):
+        gap = (quality[:, first] - quality[:, second]) / np.sqrt(2)
+        edge = 0.4 / np.sqrt(2)
+        weights *= {1: norm.cdf(gap - edge), -1: norm.cdf(-gap - edge),
+                    0: norm.cdf(edge - gap) - norm.cdf(-edge - gap)}[record[3]]  # fmt: skip
+    weights /= weights.sum()
+    mean = weights @ means
+    return mean, weights @ means**2 - mean**2
+
+
+def test_the_gaussian_posterior_is_that_of_brute_force() -> None:
+    expected, variance = gaussian_posterior(TINY_SET, ["a", "b", "c"])
+    comparisons = comparisons_of(TINY_SET)
+    found = IRTGaussian(iterations=120_000, burn_in=1000).fit(comparisons, np.random.default_rng(2))
+    assert found.scores == pytest.approx(expected, abs=0.015)
+    assert found.variances == pytest.approx(variance, abs=0.02)
+
+
+def test_shared_items_matter() -> None:
+    shared = comparisons_of(TINY_SET)
+    own = comparisons_of([("", *record[1:]) for record in TINY_SET])
+    assert len(items_of(shared).starts) - 1 == 5
+    assert len(items_of(own).starts) - 1 == 12
+    model = IRTGaussian(iterations=60_000, burn_in=1000, ability_deviation=2.0)
+    one, two = (model.fit(c, np.random.default_rng(0)).scores for c in (shared, own))
+    assert np.abs(one - two).max() > 0.05
+
+
+def test_items_know_their_comparisons() -> None:
+    items = items_of(comparisons_of(TINY_SET))
+    assert items.firsts.tolist() == [0, 2, 4, 5]
+    for i in range(5):
+        for k in range(items.starts[i], items.starts[i + 1]):
+            place = items.places[k]
+            mine, other = (items.a, items.b) if place >= 0 else (items.b, items.a)
+            number = place if place >= 0 else -1 - place
+            assert mine[number] == i
+            assert other[number] == items.others[k]
+
+
+def categorical_posterior(
+    records: list[tuple[str, str, str, int, str]], systems: list[str], levels: int, strength: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of θ, and the variance of the mean quality, by summing over all qualities of all items."""
+    items, places = wide(records, systems)
+    table = outcome_table(levels, 1.0, 0)
+    owner = np.array([systems.index(name) for name, _ in items])
+    total, theta = 0.0, np.zeros((len(systems), levels))
+    first, second = np.zeros(len(systems)), np.zeros(len(systems))
+    quality = np.arange(1, levels + 1)
+    for assigned in product(range(levels), repeat=len(items)):
+        counts = np.zeros((len(systems), levels))
+        np.add.at(counts, (owner, list(assigned)), 1)
+        weight = np.exp(sum(lgamma(c + strength) - lgamma(strength) for c in counts.ravel()))
+        for (a, b), record in zip(places, records, strict=True):
+            weight *= table[assigned[a], assigned[b], record[3] + 1]
+        size = counts.sum(axis=1, keepdims=True) + levels * strength
+        mean = (counts + strength) / size
+        score = mean @ quality
+        theta += weight * mean
+        first += weight * score
+        second += weight * (score**2 + (mean @ quality**2 - score**2) / (size[:, 0] + 1))
+        total += weight
+    return theta / total, second / total - (first / total) ** 2
+
+
+def test_the_categorical_posterior_is_that_of_brute_force() -> None:
+    theta, variance = categorical_posterior(TINY_SET, ["a", "b", "c"], 3, 0.5)
+    model = IRTCategorical(levels=3, iterations=120_000, burn_in=1000)
+    found = model.fit(comparisons_of(TINY_SET), np.random.default_rng(3))
+    assert np.array(found.extra["abilities"]) == pytest.approx(theta, abs=0.006)
+    assert found.scores == pytest.approx(theta @ np.arange(1, 4), abs=0.015)
+    assert found.variances == pytest.approx(variance, abs=0.015)
+    table = outcome_table(3, 1.0, 0)
+    expected = sum(theta[0, x] * theta[1, y] * table[x, y] for x in range(3) for y in range(3))
+    assert found.outcomes[0, 1] == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize(("levels", "deviation", "radius"), [(8, 1.0, 0), (5, 2.5, 1), (3, 0.05, 0)])
+def test_outcomes_of_qualities(levels: int, deviation: float, radius: int) -> None:
+    table = outcome_table(levels, deviation, radius)
+    assert table.sum(axis=2) == pytest.approx(np.ones((levels, levels)))
+    for first, second in ((0, 0), (0, levels - 1), (2, 1)):
+        sums, total = [0.0, 0.0, 0.0], 0.0
+        for x, y in product(range(levels), repeat=2):
+            chance = np.exp(-((x - first) ** 2 + (y - second) ** 2) / (2 * deviation**2))
+            sums[1 if abs(x - y) <= radius else 2 if x > y else 0] += chance
+            total += chance
+        assert table[first, second] == pytest.approx(np.array(sums) / total, abs=1e-12)
+
+
+def gaussian_data(truth: np.ndarray, segments: int, rng: np.random.Generator) -> Comparisons:
+    records = []
+    for segment in range(segments):
+        quality = truth + 0.5 * rng.standard_normal(len(truth))
+        for _ in range(3):
+            a, b = rng.choice(len(truth), 2, replace=False)
+            gap = quality[a] - quality[b] + np.sqrt(2) * rng.standard_normal()
+            records.append((f"{segment}", f"s{a}", f"s{b}", int(gap > 0.4) - int(gap < -0.4), "w"))
+    return comparisons_of(records, [f"s{i}" for i in range(len(truth))])
+
+
+def test_gaussian_intervals_cover_the_truth_at_their_rate() -> None:
+    """Abilities from the prior, data from the model: the posterior's quantiles of the truth are uniform."""
+    rng = np.random.default_rng(6)
+    places, gaps = [], []
+    for _ in range(80):
+        truth = rng.standard_normal(5)
+        samples = IRTGaussian(iterations=700, burn_in=100).samples(gaussian_data(truth, 50, rng), rng)
+        places += (samples < truth).mean(axis=0).tolist()
+        gaps.append(float((samples[:, 0] - samples[:, 1] < truth[0] - truth[1]).mean()))
+    inside = np.abs(np.array(places) - 0.5) < 0.45
+    assert 0.86 < inside.mean() < 0.94
+    assert kstest(gaps, "uniform").pvalue > 1e-3
+    assert np.mean(np.abs(np.array(gaps) - 0.5) < 0.25) == pytest.approx(0.5, abs=0.2)
+
+
+def test_gaussian_recovers_abilities_with_the_papers_settings() -> None:
+    truth = np.array([0.8, 0.4, 0.1, -0.3, -1.0])
+    data = gaussian_data(truth, 3000, np.random.default_rng(1))
+    found = IRTGaussian().fit(data, np.random.default_rng(2))
+    assert found.scores - found.scores.mean() == pytest.approx(truth - truth.mean(), abs=0.12)
+    tied = (data.outcome == 0).mean()
+    assert found.outcomes[2, 3, 1] == pytest.approx(tied, abs=0.05)
+
+
+def test_categorical_recovers_outcomes_and_order() -> None:
+    rng = np.random.default_rng(4)
+    abilities = rng.dirichlet(np.full(8, 0.5), 4)
+    table = outcome_table(8, 1.0, 0)
+    records = []
+    for segment in range(4000):
+        a, b = rng.choice(4, 2, replace=False)
+        x, y = rng.choice(8, p=abilities[a]), rng.choice(8, p=abilities[b])
+        records.append((f"{segment}", f"s{a}", f"s{b}", int(rng.choice(3, p=table[x, y])) - 1, "w"))
+    found = IRTCategorical().fit(comparisons_of(records), np.random.default_rng(5))
+    expected = np.einsum("il,jm,lmk->ijk", abilities, abilities, table)
+    for i, j in product(range(4), repeat=2):
+        if i != j:
+            assert found.outcomes[i, j] == pytest.approx(expected[i, j], abs=0.06)
+    assert found.order() == np.argsort(-(expected[:, :, 2] - expected[:, :, 0]).sum(axis=1)).tolist()
+
+
+@pytest.mark.parametrize("model", [IRTGaussian(iterations=40, burn_in=10), IRTCategorical(iterations=40, burn_in=10)])
+def test_the_generator_decides(model: IRTGaussian | IRTCategorical) -> None:
+    data = gaussian_data(np.array([0.5, 0.0, -0.5]), 40, np.random.default_rng(1))
+    one, two, other = (model.fit(data, np.random.default_rng(k)) for k in (1, 1, 2))
+    assert (one.scores == two.scores).all()
+    assert (one.scores != other.scores).any()
+    assert one.outcomes.sum(axis=2) == pytest.approx(np.ones((3, 3)))
+    assert one.signature.startswith(model.name)
+
+
+@pytest.mark.parametrize("model", [IRTGaussian(), IRTCategorical()])
+def test_a_system_that_nobody_compared_has_its_prior(model: IRTGaussian | IRTCategorical) -> None:
+    data = comparisons_of([("s", "a", "b", 1, "w")] * 3, ["a", "b", "c"])
+    found = model.fit(data, np.random.default_rng(0))
+    prior = 0.0 if isinstance(model, IRTGaussian) else 4.5
+    assert found.scores[0] > found.scores[1]
+    assert found.scores[2] == pytest.approx(prior, abs=0.4)
+    assert found.variances[2] > 0.5
+
+
+def test_impossible_noise_is_survived() -> None:
+    contradiction = comparisons_of([("s", "a", "b", 1, "w"), ("s", "b", "a", 1, "w"), ("s", "a", "b", 0, "w")])
+    found = IRTCategorical(noise_deviation=0.001).fit(contradiction, np.random.default_rng(0))
+    assert np.isfinite(found.scores).all()
+
+
+@pytest.mark.parametrize(
+    "extreme",
+    [{"sigma_obs": "0.001", "sigma_a": "1000"}, {"sigma_obs": "1000", "sigma_a": "0.001"},
+     {"sigma_0": "1000", "radius": "0.001"}, {"sigma_0": "0.001", "radius": "1000"}],
+)  # fmt: skip
+def test_the_ends_of_the_settings(extreme: dict[str, str]) -> None:
+    contradiction = comparisons_of([*TINY_SET, ("s1", "b", "a", 1, "w"), ("s2", "a", "b", 0, "w")])
+    found = read_model("irt-gaussian", extreme).fit(contradiction, np.random.default_rng(0))
+    assert np.isfinite(found.scores).all()
+    assert found.outcomes.sum(axis=2) == pytest.approx(np.ones((3, 3)))
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("irt-gaussian", {"radius": "0"}), ("irt-gaussian", {"sigma_obs": "1e-200"}), ("irt-categorical", {"radius": "7"}),
+     ("irt-categorical", {"levels": "1"}), ("irt-categorical", {"burn_in": "200"})],
+)  # fmt: skip
+def test_bad_options(name: str, given: dict[str, str]) -> None:
+    with pytest.raises(RyptError, match=next(iter(given))):
+        read_model(name, given)
+
+
+def test_options() -> None:
+    assert read_model("irt-gaussian") == IRTGaussian(1.0, 0.5, 1.0, 0.4, 200, 50)
+    assert read_model("irt-categorical", {"levels": "5", "alpha": "1"}) == IRTCategorical(5, 1.0)
+    with pytest.raises(RyptError, match="found none"):
+        IRTCategorical().fit(comparisons_of([], ["a", "b"]), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", ["irt-gaussian", "irt-categorical"])
+def test_draws_of_scores_are_those_of_the_posterior(name: str) -> None:
+    """Their means and variances are what a long fit says."""
+    data = comparisons_of(TINY_SET)
+    long = read_model(name, {"iterations": "40000", "burn_in": "100"}).fit(data, np.random.default_rng(1))
+    drawn = read_model(name).posterior_scores(data, np.random.default_rng(2), 20_000)
+    assert drawn.shape == (20_000, 3)
+    assert drawn.mean(axis=0) == pytest.approx(long.scores, abs=0.06)
+    assert drawn.var(axis=0) == pytest.approx(long.variances, rel=0.06)
+
+
+def test_ranges_come_from_the_posterior_and_the_chain_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = []
+    original = IRTGaussian.fit
+    monkeypatch.setattr(IRTGaussian, "fit", lambda self, c, rng: fits.append(1) or original(self, c, rng))
+    data = comparisons_of(TINY_SET)
+    found = bootstrap(read_model("irt-gaussian"), data, np.random.default_rng(1), samples=80)
+    assert (found.source, found.samples.shape, fits) == ("posterior", (80, 3), [])
+    again = bootstrap(read_model("irt-gaussian"), data, np.random.default_rng(1), samples=4, unit="row")
+    assert (again.source, len(fits)) == ("samples", 4)

@@ -1,0 +1,236 @@
+"""TrueSkill against the package trueskill, and what its runs must keep to."""
+
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+import pytest
+import trueskill
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import truncnorm
+
+from hits.ranking.data import Comparisons, comparisons_of
+from hits.ranking.models.trueskill import TrueSkill, make_games, make_pool
+from hits.ranking.models.trueskill_kernel import IN_ORDER, Skills, drawn, play_all, play_ranking, won
+from hits.ranking.rows import whole_rows
+from rypt.text import RyptError
+
+SEEDS = np.array([1], np.uint64)
+
+
+def their_world(sigma: float, beta: float, tau: float, draw: float) -> trueskill.TrueSkill:
+    return trueskill.TrueSkill(0.0, sigma, beta, tau, draw, backend="scipy")
+
+
+def their_epsilon(beta: float, draw: float) -> float:
+    from scipy.stats import norm
+
+    return sqrt(2) * beta * norm.ppf((draw + 1) / 2)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "beta", "tau"), [(0.5, 12.5, 0.0), (0.5, 312.5, 0.0), (25 / 3, 25 / 6, 25 / 300), (1.0, 0.2, 0.0)]
+)
+def test_games_of_two_are_the_packages(sigma: float, beta: float, tau: float) -> None:
+    rng = np.random.default_rng(7)
+    count, n, draw = 400, 5, 0.25
+    winners = rng.integers(0, n, count).astype(np.int32)
+    losers = ((winners + rng.integers(1, n, count)) % n).astype(np.int32)
+    tied = rng.random(count) < 0.3
+    world = their_world(sigma, beta, tau, draw)
+    theirs = [world.create_rating() for _ in range(n)]
+    for winner, loser, tie in zip(winners, losers, tied, strict=True):
+        theirs[winner], theirs[loser] = trueskill.rate_1vs1(theirs[winner], theirs[loser], drawn=bool(tie), env=world)
+    means, variances = np.empty((1, n)), np.empty((1, n))
+    skills = Skills(0.0, sigma**2, beta**2, their_epsilon(beta, draw), tau**2)
+    play_all(winners, losers, tied, skills, SEEDS, IN_ORDER, means, variances)
+    assert means[0] == pytest.approx([rating.mu for rating in theirs], abs=1e-6)
+    assert np.sqrt(variances[0]) == pytest.approx([rating.sigma for rating in theirs], abs=1e-6)
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+@pytest.mark.parametrize(("sigma", "beta"), [(0.5, 12.5), (25 / 3, 25 / 6), (1.0, 1.0)])
+def test_free_for_all_games_are_the_packages(players: int, sigma: float, beta: float) -> None:
+    rng = np.random.default_rng(players)
+    n, draw = 7, 0.25
+    world = their_world(sigma, beta, 0.0, draw)
+    theirs = [world.create_rating() for _ in range(n)]
+    means, variances = np.zeros(n), np.full(n, sigma**2)
+    skills = Skills(0.0, sigma**2, beta**2, their_epsilon(beta, draw), 0.0)
+    for _ in range(25):
+        chosen = rng.permutation(n)[:players].astype(np.int32)
+        ranks = np.sort(rng.integers(1, players + 1, players)).astype(np.int32)
+        groups = world.rate([(theirs[i],) for i in chosen], ranks=ranks.tolist(), min_delta=1e-12)
+        for i, (rating,) in zip(chosen, groups, strict=True):
+            theirs[i] = rating
+        play_ranking(means, variances, chosen, ranks, skills)
+        expected = np.array([(rating.mu, rating.sigma**2) for rating in theirs])
+        assert means == pytest.approx(expected[:, 0], abs=1e-6)
+        assert variances == pytest.approx(expected[:, 1], abs=1e-6)
+
+
+@given(st.floats(-30, 30), st.floats(0.0, 5))
+def test_moves_after_a_win_are_moments_of_a_truncated_normal(t: float, epsilon: float) -> None:
+    v, w = won(t, epsilon)
+    mean, variance = truncnorm.stats(epsilon - t, np.inf)
+    assume(np.isfinite(mean) and np.isfinite(variance))
+    assert v == pytest.approx(float(mean), abs=1e-6, rel=1e-6)
+    assert 1 - w == pytest.approx(float(variance), abs=1e-4)
+    assert 0 <= w <= 1
+
+
+@given(st.floats(-8, 8), st.floats(1e-3, 5))
+def test_moves_after_a_tie_are_moments_of_a_truncated_normal(t: float, epsilon: float) -> None:
+    v, w = drawn(t, epsilon)
+    mean, variance = truncnorm.stats(-epsilon - t, epsilon - t)
+    assume(np.isfinite(mean) and np.isfinite(variance) and variance > 0)
+    assert v == pytest.approx(float(mean), abs=1e-5)
+    assert 1 - w == pytest.approx(float(variance), abs=1e-4)
+
+
+@pytest.mark.parametrize("t", [-50.0, -3.0, 0.0, 2.0, 50.0])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-9, 1e-4, 0.1])
+def test_ties_that_nobody_would_expect_stay_finite(t: float, epsilon: float) -> None:
+    v, w = drawn(t, epsilon)
+    assert v == pytest.approx(-t, abs=epsilon + 0.05)
+    assert w == pytest.approx(1, abs=5e-3)
+
+
+def some(rows: int, seed: int = 0, size: int = 5, n: int = 6) -> Comparisons:
+    """Rankings of systems that are better the smaller their number."""
+    rng = np.random.default_rng(seed)
+    records, groups = [], []
+    for row in range(rows):
+        members = rng.permutation(n)[:size]
+        quality = np.round(-0.5 * members + rng.normal(0, 1, size))
+        for i in range(size):
+            for j in range(i + 1, size):
+                sign = int(np.sign(quality[i] - quality[j]))
+                records.append((f"s{row}", f"sys{members[i]}", f"sys{members[j]}", sign, "w"))
+                groups.append(row)
+    return replace(comparisons_of(records), row=np.array(groups, np.int32))
+
+
+@pytest.mark.parametrize("order", ["shuffle", "select"])
+@pytest.mark.parametrize("players", [2, 3, 5])
+def test_results_are_the_same_for_any_number_of_threads(order: str, players: int) -> None:
+    data = some(40)
+    games = 100 if order == "select" else 0
+    found = [
+        TrueSkill(order=order, players=players, runs=9, games=games, threads=threads).fit(
+            data, np.random.default_rng(5)
+        )
+        for threads in (1, 3)
+    ]
+    assert found[0].scores.tolist() == found[1].scores.tolist()
+    assert found[0].variances.tolist() == found[1].variances.tolist()
+    other = TrueSkill(order=order, players=players, runs=9, games=games).fit(data, np.random.default_rng(6))
+    assert other.scores.tolist() != found[0].scores.tolist()
+
+
+@pytest.mark.parametrize("variant", ["paper", "program"])
+@pytest.mark.parametrize(
+    ("order", "players"), [("shuffle", 2), ("select", 2), ("shuffle", 4), ("select", 4), ("given", 2)]
+)
+def test_better_systems_get_better_scores(variant: str, order: str, players: int) -> None:
+    games = 600 if order == "select" else 0
+    model = TrueSkill(variant=variant, order=order, players=players, games=games, runs=10)
+    fitted = model.fit(some(150), np.random.default_rng(1))
+    assert [fitted.systems[i] for i in fitted.order()] == [f"sys{i}" for i in range(6)]
+    assert (fitted.variances < 0.25).all()
+    assert model.sample_scores(some(150), np.random.default_rng(1), 3).shape == (3, 6)
+
+
+def test_settings_are_the_papers_and_the_programs() -> None:
+    paper, program = TrueSkill().skills(1000), TrueSkill(variant="program").skills(1000)
+    assert sqrt(paper.beta2) == pytest.approx(6.25)
+    assert paper.epsilon == 0.25
+    assert sqrt(program.beta2) == pytest.approx(12.5)
+    assert program.epsilon == pytest.approx(5.6328, abs=1e-4)
+    assert paper.tau2 == program.tau2 == 0
+    assert TrueSkill(beta=3.0, epsilon=0.5).skills(1000)[2:4] == (9.0, 0.5)
+
+
+def test_a_shuffled_pass_is_a_pass_over_all_games() -> None:
+    """With a large β the order does not matter, so any pass ends where the games in their order end."""
+    data = some(60)
+    given_order = TrueSkill(order="given", beta=1e4).fit(data, np.random.default_rng(1))
+    shuffled = TrueSkill(order="shuffle", beta=1e4, runs=1).fit(data, np.random.default_rng(1))
+    assert shuffled.scores == pytest.approx(given_order.scores, abs=1e-9)
+    assert shuffled.scores.tolist() != given_order.scores.tolist()
+
+
+def test_selection_starts_with_the_highest_variance_and_prefers_equals() -> None:
+    """Of far better, middling and near systems the near one is met most; games are spread evenly."""
+    rng = np.random.default_rng(1)
+    strengths = {"a": 3.0, "b": 2.8, "y": -2.8, "z": -3.0}
+    names = list(strengths)
+    records = []
+    for _ in range(4000):
+        first, second = rng.permutation(4)[:2]
+        gap = strengths[names[first]] - strengths[names[second]] + rng.normal()
+        records.append(("s", names[first], names[second], int(np.sign(gap)), "w"))
+    data = comparisons_of(records)
+    pairs = TrueSkill(variant="program", order="select", games=4000, sigma=2.0).selected(data, rng)
+    assert (pairs[:, 0] != pairs[:, 1]).all()
+    games = np.bincount(pairs.ravel(), minlength=4)
+    assert games.max() - games.min() < 0.12 * games.mean()
+    near = [tuple(sorted(pair)) in ((0, 1), (2, 3)) for pair in pairs[-800:].tolist()]
+    assert np.mean(near) > 0.8
+    assert np.mean([tuple(sorted(pair)) in ((0, 1), (2, 3)) for pair in pairs[:40].tolist()]) < 0.7
+
+
+def test_a_pool_keeps_every_comparison_beside_those_of_its_pair() -> None:
+    data = some(30)
+    pool = make_pool(data, by_pair=True)
+    for i in range(6):
+        for j in range(6):
+            inside = slice(pool.starts[i, j], pool.stops[i, j])
+            pairs = {
+                frozenset(pair)
+                for pair in zip(pool.winners[inside].tolist(), pool.losers[inside].tolist(), strict=True)
+            }
+            assert pairs <= {frozenset((i, j))}
+    wins, ties = data.counts()
+    assert (pool.stops - pool.starts == wins + wins.T + ties).all()
+    assert pool.tied.sum() == ties.sum() // 2
+
+
+def test_games_of_three_are_all_of_a_ranking_of_five() -> None:
+    data = some(4)
+    games = make_games(data, 3)
+    assert games.systems.shape == (40, 3)
+    for systems, ranks in whole_rows(data):
+        for i in range(5):
+            for j in range(i):
+                sign = np.sign(ranks[j] - ranks[i])
+                at = [k for k in range(len(data)) if {data.a[k], data.b[k]} == {systems[i], systems[j]}]
+                assert any((data.outcome[k] if data.a[k] == systems[i] else -data.outcome[k]) == sign for k in at)
+    assert (np.diff(games.ranks, axis=1) >= 0).all()
+
+
+def test_games_need_whole_rankings() -> None:
+    with pytest.raises(RyptError, match="games of 3 need rankings of 3 systems or more, found none"):
+        TrueSkill(players=3).fit(
+            comparisons_of([("s", "a", "b", 1, ""), ("s", "b", "c", 1, "")]), np.random.default_rng(1)
+        )
+    part = some(3).take(np.arange(7))
+    with pytest.raises(RyptError, match="a ranking of 5 systems has 10 comparisons, found 7"):
+        TrueSkill(players=3).fit(part, np.random.default_rng(1))
+
+
+def test_what_cannot_be_selected_is_refused() -> None:
+    data = comparisons_of([("s", "a", "b", 1, "")], ("a", "b", "c"))
+    with pytest.raises(RyptError, match="no game of 2 with c is in the data"):
+        TrueSkill(order="select", games=5).fit(data, np.random.default_rng(1))
+    with pytest.raises(RyptError, match="games is for order=select"):
+        TrueSkill(games=5).fit(data, np.random.default_rng(1))
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6))
+def test_the_sum_of_means_stays_zero_while_variances_are_equal(seed: int) -> None:
+    """What the winner gains the loser loses, up to the differences of variances, which a large β keeps small."""
+    fitted = TrueSkill(beta=1e5, runs=1).fit(some(20, seed), np.random.default_rng(seed))
+    assert fitted.scores.sum() == pytest.approx(0, abs=1e-9)

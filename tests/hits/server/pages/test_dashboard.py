@@ -1,0 +1,213 @@
+"""The dashboard lets the requester in and nobody else, counts right, and its buttons do what they say."""
+
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from hits.batches.folder import write_batch
+from hits.batches.page import question_xml
+from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
+from hits.server.app import make_app
+from hits.server.pages.figures import figures, share_of_equal_pairs, sparkline
+from hits.server.settings import Options
+from hits.server.store.hits import NewHit
+from hits.server.store.records import HitProperties
+from hits.server.store.store import Store
+
+TERMS = HitProperties("<b>Judge</b>", "Judge it", Decimal("0.05"), 600)
+QUESTION = question_xml("<form><input name=label_1></form>")
+
+
+class World:
+    """A market with two workers and hits of a batch, one alternative and one control on each page."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.app: Flask = make_app(folder, now=lambda: 5000)
+        self.store: Store = self.app.extensions["market"].store
+        self.token = self.app.extensions["market"].settings.dashboard_token
+        self.workers = [self.store.invite(name, 0).worker.id for name in ("Ada", "<i>Bert</i>")]
+
+    def add_hit(self, item: str, answers: list[dict[str, str]]) -> list[str]:
+        hit = self.store.create_hit(TERMS, NewHit(QUESTION, 86400, 3, f"rypt:b1:{item}"), 0).id
+        made = []
+        for worker, fields in zip(self.workers, answers, strict=False):
+            made.append(self.store.accept(worker, hit, 4000).id)
+            self.store.submit(made[-1], worker, fields, 4020)
+        return made
+
+    def write_batch(self, folder: Path, items: int) -> None:
+        columns = {
+            "segment": "7",
+            "start": "0",
+            "stop": "1",
+            "size": "2",
+            "control_1": "",
+            "phrase_2": "c",
+            "control_2": "NO",
+        }
+        rows = tuple(
+            Item(f"i{n}", {"item": f"i{n}", **columns, "phrase_1": f"phrase {n}", "text_1": "x"}) for n in range(items)
+        )
+        settings = BatchSettings("b1", Kind.LABEL, "Judge", "Judge it", "", RewardRule())
+        write_batch(folder, Batch(settings, rows, "<form>${text_1}</form>"))
+
+    def requester(self) -> FlaskClient:
+        client = self.app.test_client()
+        assert client.get(f"/dashboard?token={self.token}").status_code == 200
+        return client
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def form_token(client: FlaskClient) -> str:
+    return re.findall(r'name="csrf" value="([0-9a-f]{64})"', client.get("/dashboard").text)[0]
+
+
+def test_only_the_token_opens_it(world: World) -> None:
+    client = world.app.test_client()
+    for path in (
+        "/dashboard",
+        "/dashboard?token=",
+        "/dashboard?token=x",
+        f"/dashboard?token={world.token[:-1]}",
+        "/dashboard/review",
+    ):
+        assert client.get(path).status_code == 403, path
+    client.set_cookie("rypt_requester", "requester")
+    assert client.get("/dashboard").status_code == 403
+    response = client.get(f"/dashboard?token={world.token}")
+    assert "SameSite=Strict" in response.headers["Set-Cookie"]
+    assert "HttpOnly" in response.headers["Set-Cookie"]
+    assert world.token not in response.headers["Set-Cookie"]
+    assert response.headers["Refresh"] == "0; url=/dashboard"
+    assert client.get("/dashboard").status_code == 200
+
+
+def test_an_empty_market_has_a_dashboard(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    client = app.test_client()
+    client.get(f"/dashboard?token={app.extensions['market'].settings.dashboard_token}")
+    assert "No hits yet" in client.get("/dashboard").text
+    assert "Nothing waits" in client.get("/dashboard/review").text
+
+
+def test_the_numbers_without_a_batch(world: World) -> None:
+    world.add_hit("i0", [{"label_1": "YES", "comment": "x"}, {"label_1": "YES"}])
+    world.add_hit("i1", [{"label_1": "YES"}, {"label_1": "NO"}])
+    found = figures(world.store, [], 5000)
+    assert (found.answers, found.cost, found.same) == (4, Decimal("0.20"), 0.5)
+    assert found.answers_an_hour == pytest.approx(180)  # 20 seconds each
+    assert found.last_hour == 4
+    [progress] = found.progress
+    assert (progress.name, progress.hits, progress.places, progress.done, progress.waiting) == ("b1", 2, 6, 4, 4)
+    assert [(row.worker.name, row.waiting, row.outcomes, row.earned) for row in found.workers] == [
+        ("<i>Bert</i>", 2, (), Decimal("0.10")),
+        ("Ada", 2, (), Decimal("0.10")),
+    ]
+    assert found.workers[0].report is not None
+    assert found.workers[0].report.seconds == 20
+    page = world.requester().get("/dashboard").text
+    assert "&lt;i&gt;Bert&lt;/i&gt;" in page
+    assert "&lt;b&gt;Judge&lt;/b&gt;" in page
+    assert "<polyline" not in page
+
+
+def test_controls_come_from_the_batch(world: World, tmp_path: Path) -> None:
+    for n in range(10):
+        world.add_hit(f"i{n}", [{"label_1": "YES", "label_2": "NO"}, {"label_1": "YES", "label_2": "YES"}])
+    world.write_batch(world.folder / "batches" / "one", 10)
+    page = world.requester().get("/dashboard").text
+    assert "10 of 10" in page
+    assert "0 of 10 controls right" in page
+    assert page.count("<polyline") == 2
+    found = figures(world.store, [world.folder / "batches" / "one"], 5000)
+    assert found.same == 1.0  # controls are no questions
+    assert {row.worker.name: sum(row.outcomes) for row in found.workers} == {"Ada": 10, "<i>Bert</i>": 0}
+    (world.folder / "batches" / "one" / "batch.csv").write_text("broken")
+    broken = world.requester().get("/dashboard")
+    assert broken.status_code == 200
+    assert "not used for controls" in broken.text
+    other = make_app(world.folder, options=Options(batches=(tmp_path / "nowhere",)))
+    client = other.test_client()
+    client.get(f"/dashboard?token={world.token}")
+    assert "nowhere" in client.get("/dashboard").text
+
+
+def test_approve_reject_and_approve_all(world: World) -> None:
+    first, second = world.add_hit("i0", [{"label_1": "YES"}, {"label_1": "<script>"}])
+    third, _ = world.add_hit("i1", [{"label_1": "NO"}, {"label_1": "NO"}])
+    client = world.requester()
+    csrf = form_token(client)
+    page = client.get("/dashboard/review").text
+    assert "&lt;script&gt;" in page
+    assert page.count(">Approve<") == 4
+    assert client.get(f"/dashboard/review?worker={world.workers[0]}").text.count(">Approve<") == 2
+    seen = client.get(re.findall(r'href="(/dashboard/hit/[A-Z0-9]+)"', page)[0]).text
+    assert re.search(r"<div[^>]* inert>\s*<form[^>]*><input name=.label_1.>", seen)
+    assert world.app.test_client().get(f"/dashboard/hit/{world.store.assignment(first, 5000).hit}").status_code == 403
+    assert client.post("/dashboard/approve", data={"csrf": csrf, "assignment": first}).location == "/dashboard"
+    back = {"csrf": csrf, "assignment": second, "back": "review", "of": world.workers[1]}
+    assert client.post("/dashboard/reject", data=back).status_code == 422  # no reason
+    response = client.post("/dashboard/reject", data=back | {"reason": "no label"})
+    assert response.location == f"/dashboard/review?worker={world.workers[1]}"
+    assert client.post("/dashboard/approve", data={"csrf": csrf, "assignment": second}).status_code == 409
+    assert client.post("/dashboard/approve_all", data={"csrf": csrf, "worker": world.workers[0]}).status_code == 303
+    found = {a.id: (a.status, a.feedback) for a in world.store.assignments(5000)}
+    assert (found[first], found[second], found[third]) == (
+        ("approved", None),
+        ("rejected", "no label"),
+        ("approved", None),
+    )
+
+
+def test_block_and_unblock(world: World) -> None:
+    client = world.requester()
+    fields = {"csrf": form_token(client), "worker": world.workers[0]}
+    client.post("/dashboard/block", data=fields | {"reason": "too fast"})
+    assert world.store.worker(world.workers[0]).blocked == "too fast"
+    client.post("/dashboard/unblock", data=fields)
+    assert world.store.worker(world.workers[0]).blocked is None
+    assert client.post("/dashboard/block", data=fields | {"worker": "AX", "reason": "x"}).status_code == 404
+
+
+@pytest.mark.parametrize("action", ["approve", "reject", "approve_all", "block", "unblock"])
+def test_buttons_need_the_cookie_and_the_form(world: World, action: str) -> None:
+    [first] = world.add_hit("i0", [{"label_1": "YES"}])
+    fields = {"assignment": first, "worker": world.workers[0], "reason": "x"}
+    client = world.requester()
+    csrf = form_token(client)
+    assert world.app.test_client().post(f"/dashboard/{action}", data=fields | {"csrf": csrf}).status_code == 403
+    worker_csrf = world.app.extensions["market"].seals.form_token(world.workers[0])
+    for token in ("", "0" * 64, worker_csrf):
+        assert client.post(f"/dashboard/{action}", data=fields | {"csrf": token}).status_code == 403
+    assert client.get(f"/dashboard/{action}").status_code == 405
+    assert world.store.assignment(first, 5000).status == "submitted"
+    assert world.store.blocks() == []
+
+
+def test_long_reviews_have_pages(world: World) -> None:
+    for n in range(26):
+        world.add_hit(f"i{n}", [{"label_1": "YES"}, {"label_1": "NO"}])
+    client = world.requester()
+    page = client.get("/dashboard/review").text
+    assert page.count(">Approve<") == 50
+    following = re.findall(r"after=([0-9]+)", page)[0]
+    assert client.get(f"/dashboard/review?after={following}").text.count(">Approve<") == 2
+    for wrong in ("x", "-1", "9" * 30, "²"):
+        assert client.get("/dashboard/review", query_string={"after": wrong}).status_code == 404
+
+
+def test_shares_and_sparklines() -> None:
+    triples = [(("q",), "a", "YES"), (("q",), "b", "NO"), (("q",), "a", "NO"), (("r",), "a", "NO")]
+    assert share_of_equal_pairs(triples) == 1.0  # the later answer counts
+    assert sparkline((True,)) == "2.0,2.0 118.0,2.0"
+    assert sparkline((False,) * 3) == "2.0,22.0 60.0,22.0 118.0,22.0"
+    assert sparkline((False,) * 10 + (True,) * 10).endswith("118.0,2.0")  # only the last ten count

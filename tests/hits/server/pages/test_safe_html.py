@@ -1,0 +1,86 @@
+"""Whatever a requester's page holds, what stands in ours cannot run, load or leave its place."""
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hits.server.pages.safe_html import KEPT, VOID, Asked, UnansweredError, safe_page
+from rypt.text import FormatError
+
+PIECES = st.sampled_from([
+    "<p>", "</p>", "<div", "</div>", "</main>", "<script>", "</script>", "<svg>", "<style>", "<textarea>",
+    "</textarea>", "<form>", "</form>", "</body></html>", "<!--", "-->", "<![CDATA[", "]]>",
+    "<a href='javascript:x()'>", "<b onclick=x()>", '"', "'", ">", "<", "&lt;script&gt;",
+    "&#60;img src=x onerror=x()>", "<img src=x onerror=x()>", "<base href=//e>", "\0", "<select><option>",
+    "<title>", "<math><mi//xlink:href='x'>", "<meta http-equiv=refresh content=0>", "<input name=csrf>",
+    "<iframe srcdoc='<script>'>", "<plaintext>", "<input autofocus onfocus=x() name=a>", " formaction=//e",
+    "<button", "</",
+])  # fmt: skip
+
+
+class Checker(HTMLParser):
+    """Reads HTML again and notes what must not be there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.bad: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in KEPT:
+            self.bad.append(tag)
+        for name, value in attrs:
+            evil = (value or "").strip().lower().startswith(("javascript:", "vbscript:", "data:text"))
+            if name.startswith("on") or name in ("style", "src", "srcdoc", "formaction", "action") or evil:
+                self.bad += [name] if (name, value) != ("action", "/ours") else []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.bad.append(f"/{tag}")
+
+    def handle_comment(self, data: str) -> None:
+        self.bad.append("comment")
+
+
+@settings(max_examples=150)
+@given(st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=25))
+def test_nothing_evil_survives(pieces: list[str]) -> None:
+    body = safe_page("".join(pieces)).with_form("/ours", {"csrf": "token"})
+    checker = Checker()
+    checker.feed(body)
+    checker.close()
+    assert checker.bad == []
+    assert checker.open == []
+    assert body.count("<form") == 1
+    assert body.count('name="csrf"') == 1
+    assert "\0" not in body
+
+
+def test_what_a_page_needs_survives() -> None:
+    page = '<html lang="ar" dir="rtl"><head><title>T</title></head><body class="hit"><main>'
+    page += '<p lang="en" dir="ltr">a &amp; b &lt;<mark class="reference">c</mark></p>'
+    page += "<form id=f><label for=x>L</label><input id=x name=x type=number min=1 required>"
+    made = safe_page(page + "<select name=s><option value=1 selected>one</select></form></main>")
+    assert (made.language, made.direction, made.classes, made.has_main) == ("ar", "rtl", "hit", True)
+    assert '<p lang="en" dir="ltr">a &amp; b &lt;<mark class="reference">c</mark></p>' in made.body
+    assert '<input id="x" name="x" type="number" min="1" required>' in made.body
+    assert '<option value="1" selected>one</option>' in made.body
+    assert "<title" not in made.body
+    assert made.asked == Asked({"x": None, "s": {"1"}}, {"x"})
+
+
+def test_answers_are_checked_against_the_page() -> None:
+    asked = Asked({"a": {"YES", "NO"}, "b": None, "c": {"x", "y"}}, {"a"})
+    assert asked.check({"a": ["YES"], "c": ["x", "y"]}) == {"a": "YES", "c": "x|y"}
+    with pytest.raises(FormatError, match="fields of the page"):
+        asked.check({"a": ["YES"], "d": ["1"]})
+    with pytest.raises(FormatError, match="one of the page's answers"):
+        asked.check({"a": ["MAYBE"]})
+    with pytest.raises(UnansweredError, match="missing: a"):
+        asked.check({"b": ["text"]})
+    with pytest.raises(UnansweredError):
+        Asked({"b": None}).check({})

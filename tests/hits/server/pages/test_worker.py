@@ -1,0 +1,444 @@
+"""What workers can do on their pages, and what nobody can: forms, other people's work, links, tests, external pages."""
+
+import re
+import threading
+from decimal import Decimal
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from hits.batches.page import question_xml
+from hits.server.app import make_app
+from hits.server.pages.texts import Texts, bundled
+from hits.server.settings import Join, Options
+from hits.server.store.hits import NewHit
+from hits.server.store.qualifications import NewQualificationType
+from hits.server.store.records import HitProperties, Requirement
+from hits.server.store.store import Store
+
+PAGE = """<html lang="de" dir="ltr"><body class="hit hit-label"><main><form action="https://evil.example">
+<fieldset><legend>one</legend><input type=radio name=label_1 value=YES required>
+<input type=radio name=label_1 value=NO></fieldset>
+<fieldset hidden disabled><input type=radio name=label_2 value=YES required></fieldset>
+<textarea name=comment></textarea><button>Send</button></form></main></body></html>"""
+EXTERNAL = (
+    '<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">'
+    "<ExternalURL>https://survey.example/page?a=1</ExternalURL><FrameHeight>500</FrameHeight></ExternalQuestion>"
+)
+TEST = """<QuestionForm><Overview><Title>A test</Title>
+<FormattedContent>&lt;b onclick="x()"&gt;bold&lt;/b&gt;</FormattedContent></Overview>
+<Question><QuestionIdentifier>q1</QuestionIdentifier><DisplayName>One</DisplayName><IsRequired>true</IsRequired>
+<QuestionContent><Text>What is &lt; 2?</Text></QuestionContent><AnswerSpecification><SelectionAnswer><Selections>
+<Selection><SelectionIdentifier>a</SelectionIdentifier><Text>1</Text></Selection>
+<Selection><SelectionIdentifier>b</SelectionIdentifier><Text>3</Text></Selection>
+</Selections></SelectionAnswer></AnswerSpecification></Question>
+<Question><QuestionIdentifier>q2</QuestionIdentifier><QuestionContent><Text>Why?</Text></QuestionContent>
+<AnswerSpecification><FreeTextAnswer><NumberOfLinesSuggestion>3</NumberOfLinesSuggestion></FreeTextAnswer>
+</AnswerSpecification></Question></QuestionForm>"""
+KEY = """<AnswerKey><Question><QuestionIdentifier>q1</QuestionIdentifier><AnswerOption>
+<SelectionIdentifier>a</SelectionIdentifier>
+<AnswerScore>10</AnswerScore></AnswerOption></Question></AnswerKey>"""
+
+
+class World:
+    """An application at a time that tests can change."""
+
+    def __init__(self, folder: Path, join: Join | None = None) -> None:
+        self.now = 1000
+        self.app: Flask = make_app(folder, now=lambda: self.now, options=Options(join=join or Join()))
+        self.store: Store = self.app.extensions["market"].store
+
+    def publish(self, question: str = "", places: int = 1, **changes: Any) -> str:
+        terms = {"title": "Judge", "description": "Judge it", "reward": Decimal("0.05"), "duration": 600} | changes
+        return self.store.create_hit(
+            HitProperties(**terms), NewHit(question or question_xml(PAGE), 86400, places), self.now
+        ).id
+
+    def person(self, name: str = "Ada", *, consent: bool = True) -> "Person":
+        invitation = self.store.invite(name, self.now)
+        if consent:
+            self.store.consent(invitation.worker.id, self.now)
+        person = Person(self.app.test_client(), invitation.worker.id)
+        assert person.client.get(f"/w/{invitation.token}").location == "/work"
+        return person
+
+
+class Person:
+    """A worker's browser without JavaScript."""
+
+    def __init__(self, client: FlaskClient, worker: str = "") -> None:
+        self.client = client
+        self.worker = worker
+
+    @property
+    def csrf(self) -> str:
+        return re.findall(r'name="csrf" value="([0-9a-f]{64})"', self.client.get("/work").text)[0]
+
+    def begin(self) -> str:
+        response = self.client.post("/work/next", data={"csrf": self.csrf})
+        return response.location.rpartition("/")[2]
+
+    def submit(self, assignment: str, **fields: str) -> TestResponse:
+        own = {"csrf": self.csrf, "assignmentId": assignment}
+        return self.client.post(f"/work/a/{assignment}", data=own | (fields or {"label_1": "YES", "comment": ""}))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def stored(world: World) -> list[Any]:
+    return [a.answers for a in world.store.assignments(world.now)]
+
+
+def test_from_the_invitation_to_the_next_hit(world: World) -> None:
+    hits = [world.publish() for _ in range(2)]
+    ada = world.person(consent=False)
+    assert "Before you start" in ada.client.get("/work").text
+    assert ada.client.post("/work/next", data={"csrf": ada.csrf}).status_code == 403  # no consent yet
+    assert ada.client.post("/work/consent", data={"csrf": ada.csrf}).location == "/work"
+    assert world.store.worker(ada.worker).consented is None  # the box was not ticked
+    ada.client.post("/work/consent", data={"csrf": ada.csrf, "agree": "yes"})
+    home = ada.client.get("/work").text
+    assert "Work for you" in home
+    assert "$0.05" in home
+    first = ada.begin()
+    page = ada.client.get(f"/work/a/{first}").text
+    assert 'class="hit hit hit-label"' in page
+    assert 'lang="de" dir="ltr"' in page
+    assert f'action="/work/a/{first}"' in page
+    assert "evil.example" not in page
+    world.now += 30
+    response = ada.submit(first)
+    assert (response.status_code, response.location.partition("?")[2]) == (303, "said=sent_next")
+    second = response.location.rpartition("/")[2].partition("?")[0]
+    assert "$0.05 in review" in re.sub("<[^>]*>", "", ada.client.get(f"/work/a/{second}").text)
+    assert ada.submit(second, label_1="NO", comment="a & <b>").location == "/work?said=sent"
+    assert "Thank you" in ada.client.get("/work?said=sent").text
+    assert stored(world) == [{"label_1": "YES", "comment": ""}, {"label_1": "NO", "comment": "a & <b>"}]
+    assert [world.store.assignments(world.now, hit=hit)[0].submitted for hit in hits] == [1030, 1030]
+
+
+def test_only_whoever_was_invited_comes_in(world: World) -> None:
+    world.publish()
+    client = world.app.test_client()
+    assert client.get("/work").status_code == 401
+    assert client.get("/w/wrong").status_code == 404
+    ada = world.person()
+    for cookie in (
+        "",
+        "i:",
+        "i:wrong",
+        f"j:{ada.worker}",
+        f"j:{ada.worker}.{'0' * 64}",
+        f"i:{ada.worker}",
+        "x" * 4000,
+        "j:.é",
+    ):
+        client.set_cookie("rypt_worker", cookie)
+        assert client.get("/work").status_code == 401, cookie
+    world.store.revoke_invitations(ada.worker, world.now)
+    assert ada.client.get("/work").status_code == 401
+
+
+def test_forms_of_other_sites_do_nothing(world: World) -> None:
+    world.publish()
+    ada, bert = world.person("Ada"), world.person("Bert")
+    mine = ada.begin()
+    for token in ("", "0" * 64, bert.csrf):
+        fields = {"csrf": token, "assignmentId": mine, "label_1": "YES"}
+        assert ada.client.post(f"/work/a/{mine}", data=fields).status_code == 403
+        assert ada.client.post(f"/work/a/{mine}/return", data={"csrf": token}).status_code == 403
+        assert ada.client.post("/work/next", data={"csrf": token}).status_code == 403
+        assert ada.client.post("/work/consent", data={"csrf": token, "agree": "yes"}).status_code == 403
+    assert stored(world) == []
+    assert [a.id for a in world.store.current_assignments(ada.worker, world.now)] == [mine]
+
+
+def test_another_workers_assignment_looks_as_if_it_were_not_there(world: World) -> None:
+    world.publish()
+    ada, bert = world.person("Ada"), world.person("Bert")
+    mine = ada.begin()
+    nowhere = bert.client.get("/work/a/3NOTHING").text
+    assert bert.client.get(f"/work/a/{mine}").text == nowhere
+    assert bert.client.get(f"/work/a/{mine}").status_code == 404
+    assert bert.submit(mine).status_code == 404
+    assert bert.client.post(f"/work/a/{mine}/return", data={"csrf": bert.csrf}).status_code == 404
+    assert stored(world) == []
+    assert ada.submit(mine).status_code == 303
+
+
+@pytest.mark.parametrize("fields", [
+    {"comment": ""}, {"label_1": ""}, {"label_1": "MAYBE"}, {"label_1": "YES", "label_2": "YES"},
+    {"label_1": "YES", "x": "1"}, {"label_1": "<script>"},
+])  # fmt: skip
+def test_what_a_page_does_not_ask_is_not_stored(world: World, fields: dict[str, str]) -> None:
+    world.publish()
+    ada = world.person()
+    assert ada.submit(ada.begin(), **fields).status_code == 422
+    assert stored(world) == []
+
+
+def test_sending_twice_stores_once(world: World) -> None:
+    world.publish()
+    ada = world.person()
+    mine = ada.begin()
+    assert ada.submit(mine).status_code == ada.submit(mine).status_code == 303
+    assert ada.submit(mine, label_1="NO", comment="").status_code == 409
+    assert stored(world) == [{"label_1": "YES", "comment": ""}]
+
+
+def test_a_late_answer_is_refused(world: World) -> None:
+    world.publish()
+    ada = world.person()
+    mine = ada.begin()
+    world.now += 601
+    assert ada.submit(mine).status_code == 409
+    assert stored(world) == []
+
+
+def test_broken_text_is_refused(world: World) -> None:
+    world.publish()
+    ada = world.person()
+    start = f"csrf={ada.csrf}&assignmentId={(mine := ada.begin())}&label_1=YES&comment=".encode()
+    for comment in (b"%ff%fe", b"\xff", b"%ed%a0%80"):
+        kind = "application/x-www-form-urlencoded"
+        assert ada.client.post(f"/work/a/{mine}", data=start + comment, content_type=kind).status_code == 400
+    assert stored(world) == []
+    assert ada.client.post(f"/work/a/{mine}", data=start + b"a%00b", content_type=kind).status_code == 303
+    assert stored(world) == [{"label_1": "YES", "comment": "a\ufffdb"}]
+
+
+def test_broken_text_in_parts_is_refused_too(world: World) -> None:
+    """What comes as multipart would otherwise be stored with signs in the place of the broken bytes."""
+    world.publish()
+    ada = world.person()
+    mine = ada.begin()
+    fields = {"csrf": ada.csrf, "assignmentId": mine, "label_1": "YES", "comment": "na\u00efve"}
+
+    def send(change: bytes) -> int:
+        form = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
+        body = "".join(map("".join, [[form.format(*field) for field in fields.items()], ["--x--\r\n"]])).encode()
+        body = body.replace("\u00ef".encode(), change)
+        kind = "multipart/form-data; boundary=x"
+        return ada.client.post(f"/work/a/{mine}", data=body, content_type=kind).status_code
+
+    assert send(b"\xff\xfe") == 400
+    assert send(b"\xef") == 400
+    assert stored(world) == []
+    assert send("\u00ef".encode()) == 303
+    assert stored(world) == [{"label_1": "YES", "comment": "na\u00efve"}]
+
+
+def test_a_returned_hit_is_free_for_others(world: World) -> None:
+    world.publish()
+    ada, bert = world.person("Ada"), world.person("Bert")
+    mine = ada.begin()
+    assert bert.client.post("/work/next", data={"csrf": bert.csrf}).location == "/work"
+    assert ada.client.post(f"/work/a/{mine}/return", data={"csrf": ada.csrf}).location == "/work?said=returned"
+    assert bert.submit(bert.begin()).status_code == 303
+    assert ada.client.get(f"/work/a/{mine}").location == "/work"
+
+
+def test_a_worker_holds_one_hit_at_a_time(world: World) -> None:
+    world.publish(places=5)
+    world.publish(places=5)
+    ada = world.person()
+    assert ada.begin() == ada.begin()
+    assert "Go on with this page" in ada.client.get("/work").text
+
+
+def test_two_race_for_the_last_place(world: World) -> None:
+    people = [world.person("Ada"), world.person("Bert")]
+    tokens = [person.csrf for person in people]
+    for _ in range(20):
+        world.publish()
+        barrier = threading.Barrier(2)
+        places: list[str] = []
+
+        def run(person: Person, csrf: str, barrier: threading.Barrier = barrier, places: list[str] = places) -> None:
+            barrier.wait(180)
+            places.append(person.client.post("/work/next", data={"csrf": csrf}).location)
+
+        threads = [threading.Thread(target=run, args=pair) for pair in zip(people, tokens, strict=True)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(180)
+        assert sorted(place == "/work" for place in places) == [False, True]
+        for person in people:
+            for held in world.store.current_assignments(person.worker, world.now):
+                assert person.submit(held.id).status_code == 303
+
+
+def test_the_language_is_the_browsers_or_the_chosen_one(world: World) -> None:
+    ada = world.person()
+    for language, word, direction in (
+        ("de-AT,de;q=0.9", "Willkommen", "ltr"),
+        ("ar", "مرحبًا", "rtl"),
+        ("xx", "Welcome", "ltr"),
+    ):
+        page = ada.client.get("/work", headers={"Accept-Language": language}).text
+        assert word in page
+        assert f'dir="{direction}"' in page
+    ada.client.post("/work/language", data={"csrf": ada.csrf, "language": "de"})
+    assert "Willkommen" in ada.client.get("/work", headers={"Accept-Language": "ar"}).text
+    ada.client.post("/work/language", data={"csrf": ada.csrf, "language": "../../x"})
+    assert "Willkommen" in ada.client.get("/work").text
+
+
+def test_all_languages_have_the_same_texts() -> None:
+    def places(texts: Texts) -> dict[str, list[str]]:
+        return {name: sorted(re.findall(r"{[a-z]+}", text)) for name, text in texts.texts.items()}
+
+    english, *others = [bundled()["en"], *bundled().values()]
+    assert len(others) == 3
+    for texts in others:
+        assert places(texts) == places(english), texts.language
+
+
+def test_names_and_messages_are_escaped_and_the_requesters_consent_text_is_shown(world: World, tmp_path: Path) -> None:
+    (tmp_path / "consent.de.txt").write_text("Erster <b>Absatz</b>\n\nZweiter", encoding="utf-8")
+    world.publish()
+    mallory = world.person("<script>alert(1)</script>", consent=False)
+    page = mallory.client.get("/work", headers={"Accept-Language": "de"}).text
+    assert "Erster &lt;b&gt;" in page
+    assert "<script>alert" not in page
+    mallory.client.post("/work/consent", data={"csrf": mallory.csrf, "agree": "yes"})
+    mallory.submit(mallory.begin())
+    world.store.approve(world.store.assignments(world.now)[0].id, None, world.now)
+    world.store.notify([mallory.worker], "<i>Well</i> done", "line\n<script>", world.now)
+    assert "&lt;i&gt;Well&lt;/i&gt; done" in mallory.client.get("/work").text
+    assert world.store.messages(mallory.worker, unseen=True) == []
+
+
+def test_a_blocked_worker_gets_no_more(world: World) -> None:
+    world.publish()
+    ada = world.person()
+    world.store.block(ada.worker, "too <fast>", world.now)
+    page = ada.client.get("/work").text
+    assert "too &lt;fast&gt;" in page
+    assert "Begin" not in page
+    assert ada.client.post("/work/next", data={"csrf": ada.csrf}).location == "/work"
+
+
+def test_the_shared_link_makes_or_finds_a_worker_and_ends_with_a_code(tmp_path: Path) -> None:
+    world = World(tmp_path, Join(hits=2, completion_url="https://recruit.example/done?cc={code}"))
+    settings = world.app.extensions["market"].settings
+    for _ in range(3):
+        world.publish(places=3)
+    link = f"/join/{settings.join_key}?PROLIFIC_PID=5f8a&STUDY_ID=s&SESSION_ID=t"
+    person = Person(world.app.test_client())
+    assert person.client.get(link).location == "/work"
+    person.client.post("/work/consent", data={"csrf": person.csrf, "agree": "yes"})
+    assert settings.completion_code not in person.client.get("/work").text
+    response = person.submit(person.begin())
+    assert person.submit(response.location.rpartition("/")[2].partition("?")[0]).location == "/work?said=sent"
+    page = person.client.get("/work").text
+    assert settings.completion_code in page
+    assert f"https://recruit.example/done?cc={settings.completion_code}" in page
+    assert person.client.post("/work/next", data={"csrf": person.csrf}).location == "/work"  # two were asked for
+    other = Person(world.app.test_client())
+    other.client.get(link)
+    assert settings.completion_code in other.client.get("/work").text  # the same id is the same worker
+    [worker] = world.store.workers()
+    assert (worker.source, worker.external_id) == ("link", "5f8a")
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?PROLIFIC_PID=", "?OTHER=5f8a", f"?PROLIFIC_PID={'x' * 201}", "?PROLIFIC_PID=a%00b"]
+)
+def test_a_shared_link_needs_its_key_and_an_id(world: World, query: str) -> None:
+    key = world.app.extensions["market"].settings.join_key
+    client = world.app.test_client()
+    assert client.get(f"/join/{key}{query}").status_code == 400
+    assert client.get("/join/wrong?PROLIFIC_PID=5f8a").status_code == 404
+    assert world.store.workers() == []
+
+
+def test_a_qualification_test_has_a_pass_mark_and_two_tries(world: World) -> None:
+    new = NewQualificationType("German", "Read German", retry_delay=0, test=TEST, answer_key=KEY, test_duration=600)
+    kind = world.store.create_qualification_type(new, world.now).id
+    rule = Requirement(kind, "GreaterThanOrEqualTo", (10,))
+    world.publish(requirements=(rule,))
+    ada, bert = world.person("Ada"), world.person("Bert")
+    assert "German" in ada.client.get("/work").text
+    assert ada.begin() == "work"  # nothing is open yet
+
+    def take(person: Person, choice: str) -> TestResponse:
+        assert person.client.post(f"/work/test/{kind}/start", data={"csrf": person.csrf}).status_code == 303
+        page = person.client.get(f"/work/test/{kind}").text
+        assert "What is &lt; 2?" in page
+        assert "onclick" not in page
+        request = re.findall(r'name="assignmentId" value="([A-Z0-9]+)"', page)[0]
+        fields = {"csrf": person.csrf, "assignmentId": request, "q1": choice, "q2": "because"}
+        assert person.client.post(f"/work/test/{kind}", data=fields | {"q1": ""}).status_code == 422
+        assert person.client.post(f"/work/test/{kind}", data=fields | {"q1": "z"}).status_code == 422
+        person.client.post(f"/work/test/{kind}", data=fields)
+        return person.client.get(f"/work/test/{kind}")
+
+    assert "Your result: 0" in take(ada, "b").text
+    assert "Your result: 10" in take(ada, "a").text
+    assert ada.submit(ada.begin()).status_code == 303
+    world.publish(requirements=(rule,))
+    take(bert, "b")
+    assert "Tries so far: 2 of 2" in take(bert, "b").text
+    assert bert.client.post(f"/work/test/{kind}/start", data={"csrf": bert.csrf}).status_code == 409
+    assert bert.begin() == "work"
+
+
+def test_an_external_page_is_framed_and_its_answers_are_taken(world: World) -> None:
+    world.publish(EXTERNAL)
+    ada, bert = world.person("Ada"), world.person("Bert")
+    mine = ada.begin()
+    response = ada.client.get(f"/work/a/{mine}")
+    assert "frame-src https://survey.example" in response.headers["Content-Security-Policy"]
+    source = unescape(re.findall(r'<iframe[^>]* src="([^"]+)"', response.text)[0])
+    query = {name: values[0] for name, values in parse_qs(urlsplit(source).query).items()}
+    assert query["assignmentId"] == mine
+    assert query["workerId"] == ada.worker
+    assert query["turkSubmitTo"] == "http://localhost"
+    assert query["a"] == "1"
+    outside = world.app.test_client()  # a form of another site brings no cookie
+    assert bert.client.post("/mturk/externalSubmit", data={"assignmentId": mine, "q": "1"}).status_code == 404
+    assert outside.post("/mturk/externalSubmit", data={"assignmentId": "3X", "q": "1"}).status_code == 404
+    assert outside.post("/mturk/externalSubmit", data={"assignmentId": mine}).status_code == 409  # no answer
+    assert stored(world) == []
+    sent = outside.post("/mturk/externalSubmit", data={"assignmentId": mine, "q": ["1", "2"]})
+    assert sent.status_code == 200
+    assert stored(world) == [{"q": "1|2"}]
+    sandbox = re.findall(r'sandbox="([^"]+)"', response.text)[0].split()
+    assert "allow-top-navigation-by-user-activation" in sandbox  # for the way on, which is in the frame
+    [token] = re.findall(r'name="csrf" value="([0-9a-f]{64})"', sent.text)
+    world.publish(EXTERNAL)
+    assert outside.post("/work/next", data={"csrf": token}).status_code == 401
+    assert bert.client.post("/work/next", data={"csrf": token}).status_code == 403
+    assert ada.client.post(f"/work/a/{mine}/return", data={"csrf": token}).status_code == 403  # it opens no other form
+    assert ada.client.post("/work/next", data={"csrf": token}).location.startswith("/work/a/")
+
+
+def test_an_external_page_of_our_own_host_is_left_by_a_link(world: World) -> None:
+    """Its frame has no origin, so that it cannot reach the worker's pages; browsers send no cookie with its forms."""
+    world.publish(EXTERNAL.replace("https://survey.example", "http://localhost"))
+    ada = world.person()
+    mine = ada.begin()
+    assert "allow-same-origin" not in ada.client.get(f"/work/a/{mine}").text
+    sent = world.app.test_client().post("/mturk/externalSubmit", data={"assignmentId": mine, "q": "1"})
+    assert 'href="/work" target="_top"' in sent.text
+    assert "csrf" not in sent.text
+
+
+def test_answers_to_our_own_pages_need_our_form(world: World) -> None:
+    world.publish()
+    ada = world.person()
+    fields = {"assignmentId": ada.begin(), "label_1": "YES"}
+    assert ada.client.post("/mturk/externalSubmit", data=fields).status_code == 400
+    assert world.app.test_client().post("/mturk/externalSubmit", data=fields).status_code == 400
+    assert stored(world) == []

@@ -1,0 +1,295 @@
+"""The server as a whole: starting and stopping, keys, headers, hostile requests, and boto3 through it."""
+
+import http.client
+import json
+import logging
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import botocore.auth
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from flask.testing import FlaskClient
+
+from hits.batches.page import question_xml
+from hits.server.app import Info, make_app, market_info, serve
+from hits.server.settings import Join, Options, Settings, join_url, open_settings, read_settings
+from rypt.text import InputError, RyptError
+
+SERVE = """
+import json, sys
+from dataclasses import asdict
+from hits.server.app import serve
+from hits.server.settings import Options
+options, port = Options(public_url=sys.argv[2]), int(sys.argv[3])
+serve(sys.argv[1], "127.0.0.1", port, lambda info: print(json.dumps(asdict(info)), flush=True), options)
+"""
+HIT = {
+    "Title": "Judge",
+    "Description": "Judge phrases",
+    "Reward": "0.05",
+    "AssignmentDurationInSeconds": 600,
+    "LifetimeInSeconds": 3600,
+    "Question": question_xml("<form><input name='label_1'></form>"),
+}
+
+
+@contextmanager
+def served(folder: Path, public_url: str = "", port: int = 0) -> Iterator[Info]:
+    command = [sys.executable, "-c", SERVE, str(folder), public_url, str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield Info(**json.loads(process.stdout.readline()))
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(180) == 0
+            assert process.stdout.read() == ""
+
+
+def client_of(url: str, info: Info, secret: str = "", attempts: int = 1) -> Any:
+    return boto3.client(
+        "mturk", region_name="us-east-1", endpoint_url=url, aws_access_key_id=info.access_key,
+        aws_secret_access_key=secret or info.secret_key, config=Config(retries={"total_max_attempts": attempts}),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> FlaskClient:
+    return make_app(tmp_path / "market", now=lambda: 1000).test_client()
+
+
+def test_settings_are_made_once_and_are_private(tmp_path: Path) -> None:
+    first = open_settings(tmp_path / "new" / "folder")
+    path = tmp_path / "new" / "folder" / "market.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert open_settings(path.parent) == first == read_settings(path.parent)
+    assert sorted(p.name for p in path.parent.iterdir()) == ["market.json"]
+    assert first.secret_key not in repr(first)
+    assert len({first.secret_key, first.dashboard_token, first.session_key, first.join_key}) == 4
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"access_key": 3}', "\xff"])
+def test_broken_settings_are_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "market.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=r"market\.json"):
+        open_settings(tmp_path)
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "example.org", "http://", "https://x/?a=b"])
+def test_a_wrong_public_url_is_refused(url: str) -> None:
+    with pytest.raises(RyptError, match="URL"):
+        Options(public_url=url)
+    with pytest.raises(RyptError, match="expected"):
+        Join(parameters=())
+
+
+def test_links() -> None:
+    info = market_info("http://h/m/", make_settings())
+    assert info.url == "http://h/m/"
+    assert info.endpoint_url == info.url
+    assert info.dashboard_url == "http://h/m/dashboard?token=T"
+    assert join_url("http://h/", make_settings(), Join()) == "http://h/join/J?PROLIFIC_PID={{%PROLIFIC_PID%}}"
+
+
+def make_settings() -> Settings:
+    return Settings("A", "S", "T", "K", "J", "CODE")
+
+
+def test_boto3_works_through_the_server_and_a_restart_keeps_everything(tmp_path: Path) -> None:
+    with served(tmp_path / "market") as info:
+        made = client_of(info.endpoint_url, info).create_hit(**HIT)["HIT"]
+        with pytest.raises(ClientError, match="signature"):
+            client_of(info.endpoint_url, info, "wrong").list_hits()
+        assert read_settings(tmp_path / "market").url == info.url
+    with served(tmp_path / "market") as again:
+        assert (again.access_key, again.secret_key) == (info.access_key, info.secret_key)
+        assert again.dashboard_url.partition("?")[2] == info.dashboard_url.partition("?")[2]
+        found = client_of(again.endpoint_url, again).list_hits()["HITs"]
+    assert [hit["HITId"] for hit in found] == [made["HITId"]]
+
+
+def test_an_overheard_request_is_refused_and_equal_calls_of_one_client_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client's clock stands still, so all its calls have one signature; the listener has all that was sent."""
+    moment = datetime.now(UTC).replace(tzinfo=None)
+    monkeypatch.setattr(botocore.auth, "get_current_datetime", lambda: moment)
+    heard: list[Any] = []
+    with served(tmp_path / "market") as info:
+        client = client_of(info.endpoint_url, info)
+        client.meta.events.register("before-send.mturk", lambda request, **_: heard.append(request))
+        assert len({client.create_hit(**HIT)["HIT"]["HITId"] for _ in range(3)}) == 3
+        assert len({request.headers["Authorization"] for request in heard}) == 1
+        place = urlsplit(info.url)
+        for name in ({}, {"amz-sdk-invocation-id": "other"}, {"amz-sdk-request": "attempt=2; max=3"}):
+            replay = http.client.HTTPConnection(place.hostname or "", place.port, timeout=180)
+            headers = dict(heard[0].headers.items()) | name
+            replay.request("POST", "/", heard[0].body, headers)
+            response = replay.getresponse()
+            assert response.status == 403
+            assert b"sent before" in response.read()
+            replay.close()
+        assert client.list_hits()["NumResults"] == 3
+
+
+def test_equal_calls_of_two_clients_are_signed_again(tmp_path: Path) -> None:
+    """The second waits as the refusal says and goes on; nobody who cannot sign can do that."""
+    with served(tmp_path / "market") as info:
+        codes: list[int] = []
+        for _ in range(3):
+            client = client_of(info.endpoint_url, info, attempts=3)
+            client.meta.events.register("response-received.mturk", lambda response_dict, **_: codes.append(
+                response_dict["status_code"]))  # fmt: skip
+            assert client.list_hits()["NumResults"] == 0
+    assert codes.count(200) == 3
+
+
+def test_boto3_works_under_a_prefix(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with served(tmp_path, f"http://127.0.0.1:{port}/labels", port) as info:
+        assert info.endpoint_url == f"http://127.0.0.1:{port}/labels/"
+        assert client_of(info.endpoint_url, info).list_hits()["NumResults"] == 0
+        with pytest.raises(ClientError, match="signature"):
+            client_of(f"http://127.0.0.1:{port}/", info).list_hits()  # signed for another path
+    app = make_app(tmp_path, options=Options(public_url="http://market.example/labels"))
+    page = app.test_client().get("/labels/").text
+    assert 'href="/labels/static/site.css"' in page
+    assert app.test_client().get("/labels/static/site.css").status_code == 200
+    assert 'href="/labels/static/site.css"' in app.test_client().get("/").text  # the proxy took the prefix off
+
+
+def test_cookies_are_secure_where_the_market_is(tmp_path: Path) -> None:
+    app = make_app(tmp_path, options=Options(public_url="https://market.example/labels"))
+    token = app.extensions["market"].store.invite("Ada", 0).token
+    response = app.test_client().get(f"/labels/w/{token}")
+    assert response.location == "/labels/work"
+    assert "Secure; HttpOnly; Path=/labels; SameSite=Lax" in response.headers["Set-Cookie"]
+
+
+def test_a_port_in_use_is_a_clear_error(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(RyptError, match="cannot serve at"):
+        serve(tmp_path, "127.0.0.1", taken.getsockname()[1], lambda info: None)
+
+
+def test_a_folder_has_one_server_and_a_killed_one_leaves_no_lock(tmp_path: Path) -> None:
+    with served(tmp_path) as info:
+        before = (tmp_path / "market.json").read_bytes()
+        with pytest.raises(RyptError) as error:
+            serve(tmp_path, "127.0.0.1", 0, lambda info: None)
+        assert str(error.value) == f"{tmp_path}: this market is served already at {info.url}"
+        assert (tmp_path / "market.json").read_bytes() == before
+    command = [sys.executable, "-c", SERVE, str(tmp_path), "", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["access_key"] == info.access_key
+        process.kill()
+    with served(tmp_path) as again:
+        assert (tmp_path / "market.lock").read_text() == f"{again.url}\n"
+
+
+def test_forwarded_headers_count_only_when_asked(tmp_path: Path) -> None:
+    headers = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "market.example", "X-Forwarded-Prefix": "/m"}
+    for proxy, prefix in ((False, ""), (True, "/m")):
+        app = make_app(tmp_path, options=Options(proxy=proxy))
+        store = app.extensions["market"].store
+        response = app.test_client().get(f"/w/{store.invite('Ada', 0).token}", headers=headers)
+        assert response.location == f"{prefix}/work"
+        assert ("Secure" in response.headers["Set-Cookie"]) == proxy
+
+
+@pytest.mark.parametrize("path", ["/", "/work", "/nothing", "/static/site.css", "/dashboard", "/w/x", "/hit.css"])
+def test_every_answer_has_the_security_headers(client: FlaskClient, path: str) -> None:
+    headers = client.get(path).headers
+    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["form-action"] == "'self'"
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert ("no-store" in headers["Cache-Control"]) == (not path.endswith(".css"))
+
+
+def test_pages_have_no_inline_code(client: FlaskClient) -> None:
+    for path in ("/", "/work", "/nothing"):
+        page = client.get(path).text
+        assert "<style" not in page
+        assert "style=" not in page
+        assert page.count("<script") == page.count("<script src=")
+
+
+@pytest.mark.parametrize("path", [
+    "/static/../serve.py", "/static/%2e%2e/serve.py", "/static/..%2fserve.py", "/static//etc/passwd", "/..",
+    "/w/../market.json", "/w/%00", "/work/a/../../market.json",
+    "/static/%2e%2e%2f%2e%2e%2fetc/passwd", "/work/a/%2e%2e", "/market.json",
+])  # fmt: skip
+def test_path_tricks_find_nothing(client: FlaskClient, path: str) -> None:
+    response = client.get(path)
+    assert response.status_code in (302, 308, 400, 401, 404)
+    assert b"secret_key" not in response.data
+    assert b"import" not in response.data
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_other_methods_are_refused(client: FlaskClient, method: str) -> None:
+    for path in ("/", "/work", "/work/next", "/dashboard"):
+        assert client.open(path, method=method).status_code == 405
+    assert client.get("/work/next").status_code == 405
+    assert client.post("/work").status_code == 405
+
+
+def test_a_large_body_is_refused(client: FlaskClient) -> None:
+    body = b"a=" + b"x" * (10 * 1024 * 1024)
+    for path in ("/", "/work/next", "/mturk/externalSubmit"):
+        response = client.post(
+            path, data=body, content_type="application/x-www-form-urlencoded", headers={"Cookie": "a=b"}
+        )
+        assert response.status_code in (401, 413), path
+    refused = client.post("/", data=body)
+    assert refused.status_code == 413
+    assert refused.get_json(force=True)["__type"] == "RequestEntityTooLargeException"
+
+
+def test_unsigned_and_forged_requests_change_nothing(client: FlaskClient) -> None:
+    headers = {"X-Amz-Target": "MTurkRequesterServiceV20170117.CreateHIT", "Content-Type": "application/x-amz-json-1.1"}
+    assert client.post("/", data=json.dumps(HIT), headers=headers).status_code == 403
+    forged = "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/mturk-requester/aws4_request, SignedHeaders=host"
+    headers["Authorization"] = f"{forged}, Signature={'0' * 64}"
+    assert client.post("/", data=json.dumps(HIT), headers=headers).status_code == 403
+    assert client.application.extensions["market"].store.hits(0) == []
+
+
+def test_an_error_of_ours_tells_nothing(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = client.application.extensions["market"].store
+
+    def fail(token: str) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(type(store), "worker_by_token", lambda self, token: fail(token))
+    with caplog.at_level(logging.ERROR):
+        response = client.get("/w/token")
+    assert response.status_code == 500
+    assert "secret detail" not in response.text
+    assert "Traceback" not in response.text
+    assert "secret detail" in caplog.text
+
+
+def test_info_has_what_a_script_needs() -> None:
+    assert list(asdict(market_info("http://h", make_settings()))) == [
+        "url", "endpoint_url", "access_key", "secret_key", "dashboard_url",
+    ]  # fmt: skip

@@ -1,0 +1,176 @@
+"""Copies of published batches in the market's folder: controls for the dashboard, instructions in another language."""
+
+import json
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from commands import run
+from local_market import local_market
+
+from hits.batches.comparisons import make_comparison_batch
+from hits.batches.folder import new_settings, read_batch, write_batch
+from hits.batches.page import item_question
+from hits.market.publish import publish
+from hits.records import Kind
+from hits.server.app import make_app
+from hits.server.batches import keep_batch, kept_batches, market_language, page_in
+from hits.server.pages.texts import consent_paragraphs
+from rypt.records import Segment
+
+
+def made_batch(folder: Path, interface: str = "de", id: str = "b1"):
+    segments = [Segment(str(i), f"Satz {i} <b>&") for i in range(4)]
+    outputs = {system: {s.id: f"sentence {s.id} by {system}" for s in segments} for system in ("x", "y")}
+    settings = new_settings(
+        Kind.COMPARISON, seed=1, now=datetime.now(UTC), interface=interface, source_language="de",
+        target_language="en", id=id,
+    )  # fmt: skip
+    references = {s.id: f"reference {s.id}" for s in segments}
+    write_batch(folder, make_comparison_batch(segments, outputs, settings, references=references, control_share=0.5))
+    return read_batch(folder)
+
+
+@pytest.fixture
+def batch(tmp_path):
+    return made_batch(tmp_path / "batch")
+
+
+def test_a_copy_is_private_and_follows_the_batch(tmp_path, batch):
+    market = tmp_path / "market"
+    for _ in range(2):
+        keep_batch(market, tmp_path / "batch", "b1")
+    [kept] = kept_batches(market)
+    assert read_batch(kept) == batch
+    assert sorted(path.name for path in kept.iterdir()) == ["batch.csv", "batch.toml", "template.html"]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in kept.iterdir()} == {0o600}
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+
+
+def page(market, batch, language, n=0, question=None):
+    item = batch.items[n]
+    return page_in(market, batch.annotation(item), question or item_question(batch, item), language)
+
+
+@pytest.mark.parametrize("interface", ["de", "ar", "en"])
+def test_all_of_a_page_but_the_texts_to_judge_is_translated(tmp_path, interface):
+    """The page in a language is the page of a batch that was made in it."""
+    batch = made_batch(tmp_path / "batch", interface)
+    keep_batch(tmp_path, tmp_path / "batch", "b1")
+    for other in {"de", "ar", "en"} - {interface}:
+        expected = made_batch(tmp_path / f"{interface}-{other}", other)
+        for n, item in enumerate(batch.items):
+            found = page(tmp_path, batch, other, n)
+            assert found is not None
+            assert item_question(expected, expected.items[n]).find(found) > 0, item.id
+    assert page(tmp_path, batch, interface) is None
+
+
+def test_what_is_not_the_batchs_own_page_is_left_alone(tmp_path, batch):
+    assert page(tmp_path, batch, "en") is None  # no copy
+    keep_batch(tmp_path, tmp_path / "batch", "b1")
+    assert page(tmp_path, batch, "en") is not None
+    assert page(tmp_path, batch, "fr") is None
+    assert page(tmp_path, batch, "en", question="<HTMLQuestion>another</HTMLQuestion>") is None
+    for annotation in (None, "", "x", "rypt:b1:unknown", "rypt:../batches/b1:1", "rypt:nowhere:1", "rypt::"):
+        assert page_in(tmp_path, annotation, item_question(batch, batch.items[0]), "en") is None
+    (tmp_path / "batches" / "b1" / "batch.csv").write_text("broken")
+    assert page(tmp_path, batch, "en") is None
+
+
+def test_a_template_of_ones_own_stays_as_it_is(tmp_path):
+    made_batch(tmp_path / "batch")
+    path = tmp_path / "batch" / "template.html"
+    path.write_text(path.read_text().replace("<main>", "<main><p>Viel Erfolg!</p>"))
+    keep_batch(tmp_path, tmp_path / "batch", "b1")
+    assert page(tmp_path, read_batch(tmp_path / "batch"), "en") is None
+
+
+def test_the_markets_language_is_that_of_the_last_batch(tmp_path):
+    assert market_language(tmp_path) == ""
+    for n, interface in enumerate(("ar", "de")):
+        made_batch(tmp_path / interface, interface, f"b{n}")
+        keep_batch(tmp_path, tmp_path / interface, f"b{n}")
+        assert market_language(tmp_path) == interface
+    (tmp_path / "batches" / "b1" / "batch.toml").write_text("broken = ")
+    assert market_language(tmp_path) == ""
+
+
+def visitor(app, language: str):
+    store = app.extensions["market"].store
+    invitation = store.invite(f"asks {language}", int(time.time()))
+    client = app.test_client()
+    client.get(f"/w/{invitation.token}")
+    client.environ_base["HTTP_ACCEPT_LANGUAGE"] = language
+    return client
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"), [("en", "en"), ("de-AT,fr", "de"), ("ar", "ar"), ("fr,ja", "de"), ("", "de")]
+)
+def test_consent_and_instructions_are_in_the_workers_language(tmp_path, asked, shown):
+    """A batch with German instructions: whoever reads none of our languages gets all of it in German."""
+    batch = made_batch(tmp_path / "batch")
+    keep_batch(tmp_path, tmp_path / "batch", "b1")
+    with local_market(tmp_path) as (market, _):
+        publish(batch, tmp_path / "batch", market)
+    client = visitor(make_app(tmp_path), asked)
+    first = client.get("/work").text
+    assert f'<html lang="{shown}"' in first
+    csrf = re.findall(r'name="csrf" value="([0-9a-f]{64})"', first)[0]
+    client.post("/work/consent", data={"csrf": csrf, "agree": "yes"})
+    titles = {"en": "Which German–English translation", "de": "besser? (Deutsch", "ar": "أفضل؟ (الألمانية"}
+    assert titles[shown] in client.get("/work").text
+    place = client.post("/work/next", data={"csrf": csrf}).location
+    text = client.get(place).text
+    heading = {"en": "Which translation is better?", "de": "Welche Übersetzung ist besser?", "ar": "أي الترجمتين أفضل؟"}
+    assert heading[shown] in text
+    assert not any(other in text for language, other in heading.items() if language != shown)
+    assert re.search(rf'data-missing="[^"]+" lang="{shown}"', text)
+    assert re.search(r'<p class="text source" lang="de" dir="ltr">Satz', text)
+    fields = {"csrf": csrf, "assignmentId": place.rpartition("/")[2], "choice": "A", "comment": ""}
+    assert client.post(place, data=fields).status_code == 303
+
+
+def test_the_requesters_consent_is_shown_in_another_language_rather_than_not_at_all(tmp_path):
+    (tmp_path / "consent.de.txt").write_text("Eins\n\nZwei")
+    assert consent_paragraphs(tmp_path, ["ar", "de"]) == ["Eins", "Zwei"]
+    assert consent_paragraphs(tmp_path, ["ar", ""]) == ["Eins", "Zwei"]
+    (tmp_path / "consent.txt").write_text("One")
+    assert consent_paragraphs(tmp_path, ["ar", "de"]) == ["One"]
+    (tmp_path / "consent.ar.txt").write_text("واحد")
+    assert consent_paragraphs(tmp_path, ["ar", "de"]) == ["واحد"]
+
+
+def test_the_dashboard_knows_the_controls_of_what_was_published(capsys, tmp_path, batch):
+    """Without --batch, and after the batch folder has gone."""
+    folder = tmp_path / "market"
+    start = "from rypt.cli import main; main()"
+    command = [sys.executable, "-c", start, "hits", "serve", folder, "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            json.loads(process.stdout.readline())
+            assert run(capsys, "hits", "publish", tmp_path / "batch", "--at", folder, "--yes", "-q")[0] == 0
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(180)
+    shutil.rmtree(tmp_path / "batch")
+    app = make_app(folder)
+    market = app.extensions["market"]
+    worker, now = market.store.invite("Ada", 0).worker.id, int(time.time())
+    right = {batch.annotation(item): item.columns["control"] or "A" for item in batch.items}
+    for hit in market.store.available_hits(worker, now):
+        assignment = market.store.accept(worker, hit.id, now)
+        market.store.submit(assignment.id, worker, {"choice": right[hit.annotation], "comment": ""}, now)
+    controls = sum(item.columns["control"] != "" for item in batch.items)
+    assert controls > 0
+    client = app.test_client()
+    client.get(f"/dashboard?token={market.settings.dashboard_token}")
+    assert f"{controls} of {controls}" in client.get("/dashboard").text

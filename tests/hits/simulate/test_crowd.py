@@ -1,0 +1,409 @@
+"""Simulated workers on a served market: they give the truth back, are as accurate as told, and can be interrupted."""
+
+import json
+import math
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from socketserver import ThreadingMixIn
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+import pytest
+
+from hits.batches.comparisons import make_comparison_batch
+from hits.batches.folder import new_settings, write_batch
+from hits.batches.labels import LabelOptions, make_label_batch
+from hits.batches.rankings import make_ranking_batch
+from hits.market.client import connect
+from hits.market.collect import collect
+from hits.market.publish import publish
+from hits.records import Choice, Kind
+from hits.results.answers import Results
+from hits.results.quality import worker_reports
+from hits.server.app import make_app
+from hits.server.settings import Join, join_url, read_settings, remember_url
+from hits.simulate.crowd import Crew, simulate
+from hits.simulate.truth import Truth, read_truth
+from hits.simulate.worker import AwayError
+from hits.simulated import is_simulated
+from rypt.campaign import Campaign
+from rypt.database import JudgmentDatabase
+from rypt.records import Label, Segment
+from rypt.text import RyptError
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+HONEST = Crew(workers=2, accuracy=1, spam=0, not_sure=0)
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+@contextmanager
+def served(folder):
+    """The whole application of a folder on a loopback port; the client of its market."""
+    app = make_app(folder)
+    with make_server("127.0.0.1", 0, app, server_class=Server, handler_class=Quiet) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            kept = remember_url(folder, read_settings(folder), f"http://127.0.0.1:{server.server_port}/")
+            yield connect(kept.url, kept.access_key, kept.secret_key, "local")
+        finally:
+            server.shutdown()
+            thread.join()
+    app.extensions["market"].store.close()
+
+
+def settings(kind, assignments, name="b"):
+    return new_settings(
+        kind, seed=1, now=NOW, assignments=assignments, source_language="de", target_language="en", id=name
+    )
+
+
+@pytest.fixture(scope="module")
+def labels(demo_campaign):
+    """A label batch of the demo, and truth: a phrase of an even number of letters is acceptable."""
+    campaign = Campaign.open(demo_campaign)
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), LabelOptions(limit=30, control_share=0), votes=())
+    return batch, even_truth(batch, campaign.segments)
+
+
+@pytest.fixture(scope="module")
+def few(demo_campaign):
+    """The same with fewer hits."""
+    campaign = Campaign.open(demo_campaign)
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), LabelOptions(limit=9, control_share=0), votes=())
+    return batch, even_truth(batch, campaign.segments)
+
+
+def even(phrase):
+    return len(phrase) % 2 == 0
+
+
+def even_truth(batch, segments):
+    truth = []
+    places = {}
+    for item in batch.items:
+        c = item.columns
+        phrases = places.setdefault((c["segment"], int(c["start"]), int(c["stop"])), [])
+        slots = [n for n in range(1, item.size + 1) if even(c[f"phrase_{n}"]) and c[f"control_{n}"] != "NO"]
+        phrases += [c[f"phrase_{n}"] for n in slots]
+    truth += [{"segment": s.id, "source": s.text} for s in segments]
+    truth += [{"segment": s, "start": i, "stop": j, "phrases": found} for (s, i, j), found in places.items()]
+    return [json.dumps(record) for record in truth]
+
+
+def truth_of(lines, tmp_path):
+    path = tmp_path / "truth.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return read_truth(path)
+
+
+def judged(tmp_path, batch, market, segments=()):
+    """What is in a database after collecting: the results."""
+    db = JudgmentDatabase(tmp_path / "judgments.db")
+    db.add_segments(segments)
+    results = Results(db)
+    added, wrong = collect(batch, tmp_path / "batch", market, results)
+    assert wrong == []
+    return results, added
+
+
+def published(tmp_path, batch, market):
+    write_batch(tmp_path / "batch", batch)
+    publish(batch, tmp_path / "batch", market)
+
+
+def test_accurate_workers_give_the_labels_back(tmp_path, labels, demo_campaign):
+    batch, lines = labels
+    with served(tmp_path / "market") as market:
+        published(tmp_path, batch, market)
+        found = simulate(tmp_path / "market", truth_of(lines, tmp_path), HONEST)
+        results, added = judged(tmp_path, batch, market, Campaign.open(demo_campaign).segments)
+    asked = sum(item.size for item in batch.items)
+    assert (added.assignments, found.total.hits) == (2 * len(batch.items), 2 * len(batch.items))
+    assert found.total.answers == found.total.right == found.total.known == added.judgments == 2 * asked
+    judgments = list(results.db.judgments())
+    assert {j.label for j in judgments} == {Label.YES, Label.NO}
+    assert all((j.label is Label.YES) is even(j.phrase) for j in judgments)
+    assert {j.source for j in judgments} == {"simulation"}
+    assert all(is_simulated(j.worker) for j in judgments)
+    assert all(a.seconds is None for a in results.assignments())
+    assert len({(j.worker, j.segment, j.span, j.phrase) for j in judgments}) == len(judgments)  # nothing twice
+    assert found.hours == pytest.approx(2 * asked * 8.4 / 3600)
+
+
+def test_a_database_is_truth_too(tmp_path, demo_campaign):
+    campaign = Campaign.open(demo_campaign)
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 1), LabelOptions(limit=15, control_share=0), votes=())
+    with campaign.database() as db:
+        votes = {(v.segment, v.span, v.phrase): v for v in db.votes()}
+        truth = read_truth(db.path)
+    with served(tmp_path / "market") as market:
+        published(tmp_path, batch, market)
+        simulate(tmp_path / "market", truth, Crew(workers=1, accuracy=1, spam=0, not_sure=0))
+        results, _ = judged(tmp_path, batch, market, campaign.segments)
+    found = Counter()
+    for j in results.db.judgments():
+        v = votes.get((j.segment, j.span, j.phrase))
+        most = max(v.yes, v.no, v.not_sure) if v else 0
+        expected = (
+            Label.NOT_SURE if v is None or [v.yes, v.no, v.not_sure].count(most) > 1 or v.not_sure == most
+            else Label.YES if v.yes == most else Label.NO
+        )  # fmt: skip
+        assert j.label is expected
+        found[expected] += 1
+    assert min(found[Label.YES], found[Label.NO]) > 5
+
+
+def outputs_and_truth():
+    """Five systems; the quality of a candidate is told as a number."""
+    segments = [Segment(str(i), f"satz nummer {i}") for i in range(4)]
+    outputs = {f"s{k}": {s.id: f"text {k} of {s.id}" for s in segments} for k in range(5)}
+    truth = Truth()
+    quality = {}
+    for s in segments:
+        truth.add_source(s.id, s.text)
+        for k in range(5):
+            quality[s.id, f"s{k}"] = ((k * 7 + int(s.id) * 3) % 4) / 4  # some are equal
+        truth.candidates[s.id] = {outputs[f"s{k}"][s.id]: quality[s.id, f"s{k}"] for k in range(5)}
+    return segments, outputs, truth, quality
+
+
+@pytest.mark.parametrize("kind", [Kind.COMPARISON, Kind.RANKING])
+def test_accurate_workers_give_comparisons_back(tmp_path, kind):
+    segments, outputs, truth, quality = outputs_and_truth()
+    make = make_comparison_batch if kind is Kind.COMPARISON else make_ranking_batch
+    batch = make(segments, outputs, settings(kind, 2), control_share=0)
+    with served(tmp_path / "market") as market:
+        published(tmp_path, batch, market)
+        simulate(tmp_path / "market", truth, HONEST)
+        results, added = judged(tmp_path, batch, market)
+    compared = results.comparisons()
+    assert len(compared) == added.comparisons == 2 * 4 * 10
+    for c in compared:
+        a, b = quality[c.segment, c.system_a], quality[c.segment, c.system_b]
+        assert c.choice is (Choice.EQUAL if a == b else Choice.A if a > b else Choice.B)
+    assert len({c.choice for c in compared}) == 3
+
+
+def test_accuracy_and_doubt_are_as_told(tmp_path, labels):
+    batch, lines = labels
+    crew = Crew(workers=2, accuracy=0.8, spam=0, not_sure=0.1, seed=3)
+    with served(tmp_path / "market") as market:
+        published(tmp_path, batch, market)
+        total = simulate(tmp_path / "market", truth_of(lines, tmp_path), crew).total
+    asked = 2 * sum(item.size for item in batch.items)
+    assert total.answers == asked > 150
+
+    def far(count, of, share):
+        return abs(count - of * share) / math.sqrt(of * share * (1 - share))
+
+    assert far(total.right, total.known, 0.8) < 4
+    assert far(total.labels["NOT_SURE"], asked, 0.1) < 4
+    assert total.known == asked - total.labels["NOT_SURE"]
+
+
+def test_spammers_are_found(tmp_path, demo_campaign):
+    campaign = Campaign.open(demo_campaign)
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 5), LabelOptions(limit=14), votes=())
+    crew = Crew(workers=5, accuracy=0.95, spam=0.4)
+    with served(tmp_path / "market") as market:
+        published(tmp_path, batch, market)
+        found = simulate(tmp_path / "market", truth_of(even_truth(batch, campaign.segments), tmp_path), crew)
+        results, _ = judged(tmp_path, batch, market, campaign.segments)
+        reports = {report.worker: report for report in worker_reports(results)}
+    spammers = {person.id for person in found.people if person.who.spam}
+    assert len(spammers) == 2
+    assert {worker for worker, report in reports.items() if report.verdict == "bad"} == spammers
+    assert all(report.seconds != report.seconds for report in reports.values())  # nobody's time is known
+
+
+def all_answers(folder):
+    """Every stored answer by the names of its worker and item, read from the market's file."""
+    from hits.server.store.store import Store
+
+    with Store(folder / "market.db") as store:
+        names = {worker.id: worker.name for worker in store.workers()}
+        with store.reading(int(time.time())) as db:
+            rows = db.execute(
+                "SELECT a.worker, h.annotation, f.fields FROM answers AS f JOIN assignments AS a ON a.id = f.assignment"
+                " JOIN hits AS h ON h.id = a.hit"
+            ).fetchall()
+    return sorted((names[worker], annotation, fields) for worker, annotation, fields in rows)
+
+
+class KilledError(Exception):
+    pass
+
+
+def test_interrupted_and_run_again_the_judgments_are_the_same(tmp_path, few):
+    batch, lines = few
+    truth = truth_of(lines, tmp_path)
+    crew = Crew(workers=3, accuracy=0.8, spam=0.34, spam_kind="random", not_sure=0.1)
+    answers = []
+    for name, deaths in (("whole", ()), ("killed", (1, 4, 6, 2))):
+        folder = tmp_path / name
+        folder.mkdir()
+        with served(folder / "market") as market:
+            published(folder, batch, market)
+            for death in deaths:
+                left = [death]
+
+                def told(_, left=left):
+                    left[0] -= 1
+                    if left[0] == 0:
+                        raise KilledError
+
+                with pytest.raises(KilledError):
+                    simulate(folder / "market", truth, crew, told=told)
+            last = simulate(folder / "market", truth, crew)
+            assert last.total.hits == 2 * len(batch.items) - sum(deaths)
+            assert simulate(folder / "market", truth, crew).total.hits == 0
+        answers.append(all_answers(folder / "market"))
+    assert answers[0] == answers[1]
+    assert len(answers[0]) == len({(name, item) for name, item, _ in answers[0]}) == 2 * len(batch.items)
+
+
+def test_another_seed_gives_other_answers(tmp_path, few):
+    batch, lines = few
+    found = []
+    for seed in (1, 1, 2):
+        folder = tmp_path / f"{len(found)}"
+        folder.mkdir()
+        with served(folder / "market") as market:
+            published(folder, batch, market)
+            simulate(folder / "market", truth_of(lines, folder), Crew(workers=2, accuracy=0.7, spam=0, seed=seed))
+        found.append(all_answers(folder / "market"))
+    assert found[0] == found[1] != found[2]
+
+
+def test_by_the_shared_link(tmp_path, few):
+    batch, lines = few
+    with served(tmp_path / "market") as market:
+        published(tmp_path, batch, market)
+        link = join_url(read_settings(tmp_path / "market").url, read_settings(tmp_path / "market"), Join())
+        assert simulate(link, truth_of(lines, tmp_path), HONEST).total.hits == 2 * len(batch.items)
+        assert all(name.startswith("simulated-") for name, _, _ in all_answers(tmp_path / "market"))
+        with pytest.raises(RyptError, match="lets nobody in"):
+            simulate(link.replace("/join/", "/join/x"), Truth(), HONEST)
+    with pytest.raises(RyptError, match="shared link"):
+        simulate("http://127.0.0.1:9/elsewhere", Truth(), HONEST)
+
+
+def test_watching_takes_what_comes_later_and_ends_with_the_market(tmp_path, few):
+    batch, lines = few
+    done = threading.Event()
+    count = []
+
+    def told(_):
+        count.append(1)
+        if len(count) == 2 * len(batch.items):
+            done.set()
+
+    found = []
+    truth = truth_of(lines, tmp_path)
+    with served(tmp_path / "market") as market:
+        watcher = threading.Thread(
+            target=lambda: found.append(simulate(tmp_path / "market", truth, HONEST, watch=True, told=told))
+        )
+        watcher.start()
+        published(tmp_path, batch, market)
+        assert done.wait(180)
+    watcher.join(180)
+    assert found[0].closed
+    assert found[0].total.hits == 2 * len(batch.items)
+
+
+def test_a_market_that_is_not_there(tmp_path):
+    with pytest.raises(RyptError, match="market"):
+        simulate(tmp_path / "nothing", Truth(), HONEST)
+    with served(tmp_path / "market"):
+        pass
+    with pytest.raises(AwayError, match="rypt hits serve"):
+        simulate(tmp_path / "market", Truth(), HONEST)
+
+
+def test_a_paced_worker_takes_time_and_can_be_stopped_in_it(tmp_path, few):
+    batch, lines = few
+    stop, found = threading.Event(), []
+    truth, slow = truth_of(lines, tmp_path), Crew(workers=2, seconds=1000, pace=1)
+    with served(tmp_path / "market") as market:
+        published(tmp_path, batch, market)
+        worker = threading.Thread(target=lambda: found.append(simulate(tmp_path / "market", truth, slow, stop=stop)))
+        worker.start()
+        until = time.monotonic() + 180
+        while not any(state.pending for state in market.states("b")):
+            assert time.monotonic() < until
+        stop.set()
+        worker.join(180)
+    assert found[0].total.hits == 0
+    assert all_answers(tmp_path / "market") == []
+
+
+@pytest.mark.parametrize("wrong", [{"accuracy": 1.1}, {"spam": -0.1}, {"workers": 0}, {"spam_kind": "x"}, {"pace": -1}])
+def test_impossible_crews(wrong):
+    with pytest.raises(RyptError, match="expected"):
+        Crew(**wrong)
+
+
+def test_the_command_watches_until_it_is_told_to_stop(tmp_path, few):
+    batch, lines = few
+    truth_of(lines, tmp_path)
+    with served(tmp_path / "market") as market:
+        published(tmp_path, batch, market)
+        command = [sys.executable, "-c", "from rypt.cli import main; main()", "simulate", "--at", tmp_path / "market"]
+        command += ["--truth", tmp_path / "truth.jsonl", "--accuracy", "1", "--spam", "0", "--not-sure", "0", "--json"]
+        with subprocess.Popen(
+            [*map(str, command), "--workers", "2", "--watch"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            try:
+                until = time.monotonic() + 180
+                while len(all_answers(tmp_path / "market")) < 2 * len(batch.items):
+                    assert time.monotonic() < until
+                    threading.Event().wait(0.05)
+            finally:
+                process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=180)
+    assert process.returncode == 0, err
+    assert "SIMULATED" in err
+    facts = json.loads(out)
+    assert (facts["simulated"], facts["accuracy"], facts["hits"]) == (True, 1.0, 2 * len(batch.items))
+    assert [worker["name"] for worker in facts["workers"]] == ["simulated-1", "simulated-2"]
+    assert sum(worker["answers"] for worker in facts["workers"]) == facts["answers"]
+
+
+def test_the_command_waits_for_the_market_when_it_watches(tmp_path, few):
+    batch, lines = few
+    truth_of(lines, tmp_path)
+    command = [sys.executable, "-c", "from rypt.cli import main; main()", "simulate", "--at", tmp_path / "market"]
+    command += ["--truth", tmp_path / "truth.jsonl", "--workers", "2", "--json", "--watch"]
+    with subprocess.Popen(
+        [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:  # fmt: skip
+        try:
+            said = [process.stderr.readline(), process.stderr.readline()]
+            assert said[1] == f"waiting for the market in {tmp_path / 'market'} to be served\n"
+            with served(tmp_path / "market") as market:
+                published(tmp_path, batch, market)
+                until = time.monotonic() + 180
+                while len(all_answers(tmp_path / "market")) < 2 * len(batch.items):
+                    assert time.monotonic() < until
+                    threading.Event().wait(0.05)
+                process.send_signal(signal.SIGTERM)
+                out, err = process.communicate(timeout=180)  # before the market ends: the last answer gets its reply
+        finally:
+            process.kill()
+    assert process.returncode == 0, err
+    assert json.loads(out)["hits"] == 2 * len(batch.items)
