@@ -26,7 +26,7 @@ import numpy as np
 sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
 # ruff: noqa: E402 -- this file is called mert, and must not stand in for the package
 
-from mert.lists import NBest, arrange, read_lists
+from mert.lists.arrays import NBest, arrange, read_lists
 from mert.metrics.bleu import Bleu
 from mert.optimize import Problem, combine, make_problem, optimize
 from mert.references import References, read_references

@@ -5,5 +5,5 @@ The main path::
     read_lists → make_problem (metric.stats) → solve → WeightsFile.write
 
 `mert.search` is Och's exact line search (2003), `mert.optimize` the search over directions and starting points,
-`mert.tune` the loop around a decoder; `mert.moses_cli` and `mert.zmert` stand in for Moses' programs and for Z-MERT.
+`mert.run` the loop around a decoder; `mert.moses` and `mert.zmert` stand in for Moses' programs and for Z-MERT.
 """

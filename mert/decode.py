@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mert.decoder import Decoder, check_whole, keep_list, last_words, read_decoder
-from mert.lists import read_lists
-from mert.tune import check_features_and_segments, locked
+from mert.lists.arrays import read_lists
+from mert.run import check_features_and_segments, locked
 from mert.weights import WeightsFile, read_weights
 from rypt.campaign import Campaign
 from rypt.settings import SETTINGS

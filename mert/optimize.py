@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mert.constraints import Constraints, Normalization
-from mert.lists import NBest
+from mert.lists.arrays import NBest
 from mert.metric import Metric, counted, rated
 from mert.search import Floats, Ints, Window, best_step, winners
 from rypt.kernel import compiled

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mert.tune import Iteration
+from mert.run import Iteration
 from rypt.picture import new_figure, save_picture
 from rypt.text import PathLike
 

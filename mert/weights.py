@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mert.constraints import UNBOUNDED, Constraints, Normalization
-from mert.lists import Floats
+from mert.lists.arrays import Floats
 from rypt.features import finite
 from rypt.text import FormatError, InputError, PathLike, open_output, read_bytes
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mert.lists import Candidates
+from mert.lists.arrays import Candidates
+from mert.lists.scan import same_bytes
 from mert.metric import Floats, Ints, Metric, Options, Resources, stats_by_text
 from mert.references import References
-from mert.scan import same_bytes
 from rypt.kernel import Bytes, Ids, compiled, inlined
 from rypt.records import RawCandidate
 

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from mert.moses_scripts import write_scripts
+from mert.moses.scripts import write_scripts
 
 WORDS = ["the", "a", "cat", "dog", "house", "sees", "big", "small", "red", "runs", "to", "of", "in"]
 LABELS = {"LM0": 1, "TM0": 2, "WordPenalty0": 1}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mert.bootstrap import bootstrap_gain
-from mert.lists import arrange
+from mert.lists.arrays import arrange
 from mert.optimize import make_problem
 from rypt.records import RawCandidate
 

@@ -7,7 +7,7 @@ import pytest
 from commands import run
 
 from mert.cluster import dask_executor
-from mert.lists import arrange
+from mert.lists.arrays import arrange
 from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem, optimize
 from mert.references import References

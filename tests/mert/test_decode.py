@@ -11,7 +11,7 @@ from commands import run
 from loop_world import HERE, make_campaign
 
 from mert.decode import current_weights, numbered, weights_before
-from mert.tune import locked
+from mert.run import locked
 from mert.weights import read_weights
 from rypt.campaign import Campaign
 

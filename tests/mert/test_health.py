@@ -7,7 +7,7 @@ import pytest
 
 from mert.constraints import Constraints, Normalization
 from mert.health import examine
-from mert.lists import arrange
+from mert.lists.arrays import arrange
 from mert.optimize import make_problem
 from rypt.records import RawCandidate
 

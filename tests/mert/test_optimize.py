@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mert.constraints import Constraints, Normalization
-from mert.lists import arrange, read_lists
+from mert.lists.arrays import arrange, read_lists
 from mert.metrics.bleu import Bleu
 from mert.optimize import REACH, climb, combine, join, make_problem, optimize, random_start
 from mert.references import References

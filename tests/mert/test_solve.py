@@ -5,7 +5,7 @@ import pytest
 
 from mert.bootstrap import bootstrap_gain
 from mert.constraints import Constraints, Normalization
-from mert.lists import arrange, read_lists
+from mert.lists.arrays import arrange, read_lists
 from mert.optimize import make_problem, optimize
 from mert.solve import ALGORITHMS, Recipe, average_weights, solve
 from rypt.records import RawCandidate

@@ -5,9 +5,9 @@ import random
 import sys
 from pathlib import Path
 
+from mert.run import tune
 from mert.solve import Recipe
-from mert.tune import tune
-from mert.zmert import read_zmert
+from mert.zmert.program import read_zmert
 
 SEGMENTS, POOL, SIZE = 8, 120, 4
 WORDS = ["the", "a", "house", "red", "old", "cat", "sits", "on", "mat", "green", "is", "was", "big", "small", "dog"]

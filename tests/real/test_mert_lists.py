@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from mert.lists import read_lists
+from mert.lists.arrays import read_lists
 from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem, optimize
 from mert.references import read_references

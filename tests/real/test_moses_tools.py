@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mert.lists import read_lists
-from mert.moses import read_features
-from mert.moses_scripts import write_scripts
+from mert.lists.arrays import read_lists
+from mert.moses.files import read_features
+from mert.moses.scripts import write_scripts
 from mert.references import read_references
 
 pytestmark = pytest.mark.real

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mert.lists import read_lists
+from mert.lists.arrays import read_lists
 from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem
 from mert.references import read_references

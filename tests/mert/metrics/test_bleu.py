@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
-from mert.lists import arrange, read_lists
+from mert.lists.arrays import arrange, read_lists
 from mert.metric import Resources, read_metric
 from mert.metrics.bleu import Bleu
 from mert.references import References

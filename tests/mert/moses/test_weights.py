@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mert.moses_weights import (
+from mert.moses.weights import (
     format_best_point,
     format_weights,
     read_dense,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mert.moses import FeatureBlock, ScoreBlock, write_features, write_scores
-from mert.moses_pairs import merge_pairs, pair_blocks
+from mert.moses.files import FeatureBlock, ScoreBlock, write_features, write_scores
+from mert.moses.pairs import merge_pairs, pair_blocks
 from rypt.text import FormatError, InputError, RyptError
 
 NAMES = ("LM0_0", "TM0_0")

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
-from mert.moses_metrics import MAKERS, parse_scconfig, read_file_metric, read_window
-from mert.moses_preparation import Preparation, read_preparations
+from mert.moses.metrics import MAKERS, parse_scconfig, read_file_metric, read_window
+from mert.moses.preparation import Preparation, read_preparations
 from mert.references import References
 from mert.search import Window
 from rypt.records import RawCandidate

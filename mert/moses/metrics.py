@@ -16,8 +16,8 @@ from mert.metrics.bleu import Bleu, bleu_scores
 from mert.metrics.chrf import ChrF, chrf_scores
 from mert.metrics.rypt import Rypt, make_rypt
 from mert.metrics.ter import Ter
-from mert.moses_edits import accuracy, edit_stats, position_free_accuracy, position_free_stats
-from mert.moses_preparation import Preparation
+from mert.moses.edits import accuracy, edit_stats, position_free_accuracy, position_free_stats
+from mert.moses.preparation import Preparation
 from mert.references import References
 from mert.search import Window
 from rypt.records import RawCandidate
@@ -215,7 +215,7 @@ class RyptFile(FileMetric):
             raise RyptError("the metric RYPT needs campaign:FOLDER or db:FILE in --scconfig")
         if campaign is not None:
             return cls(make_rypt(Resources(campaign=campaign), said))
-        from mert.moses_database import rypt_of_database
+        from mert.moses.database import rypt_of_database
 
         return cls(rypt_of_database(said.pop("db"), Options("RYPT", said)))
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from mert.columns import Sparse
-from mert.lists import NBest, read_lists
-from mert.moses import FeatureBlock, Floats, Ints, ScoreBlock, write_features, write_scores
-from mert.moses_metrics import FileMetric
-from mert.moses_pairs import Pair, Pairs, merge_pairs, read_pairs
+from mert.lists.arrays import NBest, read_lists
+from mert.lists.columns import Sparse
+from mert.moses.files import FeatureBlock, Floats, Ints, ScoreBlock, write_features, write_scores
+from mert.moses.metrics import FileMetric
+from mert.moses.pairs import Pair, Pairs, merge_pairs, read_pairs
 from mert.references import References, read_references
 from rypt.nbest import read_raw
 from rypt.records import RawCandidate

@@ -22,7 +22,7 @@ import numpy as np
 
 from mert.constraints import Constraints
 from mert.decoder import Decoder, NoMoreListsError, check_whole, keep_list, last_words
-from mert.lists import NBest, read_lists
+from mert.lists.arrays import NBest, read_lists
 from mert.metric import Metric, references_of
 from mert.optimize import make_problem
 from mert.search import Floats, Window

@@ -13,7 +13,7 @@ from pathlib import Path
 from rypt.text import InputError, PathLike, RyptError
 
 PROGRAMS = ("extractor", "mert", "pro", "kbmira", "evaluator", "megam_i686.opt")
-MODULE = "mert.moses_cli"
+MODULE = "mert.cli.moses"
 
 
 def script(program: str, python: PathLike) -> str:

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mert.moses import FeatureBlock, ScoreBlock, format_floats, read_features, read_scores, write_features, write_scores
+from mert.moses.files import (
+    FeatureBlock,
+    ScoreBlock,
+    format_floats,
+    read_features,
+    read_scores,
+    write_features,
+    write_scores,
+)
 from rypt.text import InputError, RyptError
 
 FEATURES = (

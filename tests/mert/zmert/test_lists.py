@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mert.zmert_lists import ListRules, normalize
+from mert.zmert.lists import ListRules, normalize
 from rypt.text import InputError
 
 SYMBOLS = set('!"#$%&()*+/:;<=>?@[\\]^_`{|}~')

@@ -9,9 +9,9 @@ from moses_world import NAMES, World, best_point
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from mert import moses_cli
-from mert.lists import read_lists
-from mert.moses import FeatureBlock, ScoreBlock, read_features, read_scores, write_features, write_scores
+from mert.cli import moses as moses_cli
+from mert.lists.arrays import read_lists
+from mert.moses.files import FeatureBlock, ScoreBlock, read_features, read_scores, write_features, write_scores
 
 START = [0.3, 0.2, 0.2, -0.3]
 

@@ -16,8 +16,8 @@ from mert.decoder import CommandDecoder, FunctionDecoder, ReplayDecoder
 from mert.metric import Resources, read_metric
 from mert.metrics.bleu import Bleu
 from mert.references import read_references
+from mert.run import Plan, tune
 from mert.solve import Recipe
-from mert.tune import Plan, tune
 from mert.weights import read_weights
 from rypt.text import RyptError
 

@@ -10,8 +10,8 @@ import zmert_set
 from commands import run as run_command
 from zmert_set import ask, bleu_of, go, write_config
 
-from mert.tune import Iteration, Stillness
-from mert.zmert_decoder import java_number
+from mert.run import Iteration, Stillness
+from mert.zmert.decoder import java_number
 from rypt.text import InputError, RyptError
 
 
@@ -230,7 +230,7 @@ def test_an_interrupted_run_goes_on(folder):
             (folder / "trouble").touch()
         asked.decoder(number, weights, nbest)
 
-    from mert.tune import tune
+    from mert.run import tune
 
     with pytest.raises(RyptError, match="exit code 9 in iteration 2; it said: out of memory"):
         tune(asked.plan, interrupted, asked.folder)
@@ -249,7 +249,7 @@ def test_an_interrupted_run_goes_on(folder):
 def test_a_run_with_other_files_is_not_resumed(folder, name):
     path = write_config(folder)
     asked = ask(path)
-    from mert.tune import tune
+    from mert.run import tune
 
     def stop(iteration):
         raise KeyboardInterrupt

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mert import columns
-from mert.lists import arrange, read_lists, segment_number
+from mert.lists import columns
+from mert.lists.arrays import arrange, read_lists, segment_number
 from rypt.records import RawCandidate
 from rypt.text import InputError, RyptError
 

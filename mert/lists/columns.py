@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from mert import scan
+from mert.lists import scan
 from rypt.nbest import parse_line
 from rypt.records import RawCandidate
 from rypt.text import FormatError, InputError, PathLike, RyptError

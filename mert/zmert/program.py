@@ -19,13 +19,13 @@ import numpy as np
 from mert.constraints import Constraints
 from mert.metric import Metric, Resources, read_metric
 from mert.references import References, read_references, reference_files
+from mert.run import Plan, Stillness
 from mert.search import Window
 from mert.solve import Recipe
-from mert.tune import Plan, Stillness
 from mert.weights import WeightsFile, read_weights
-from mert.zmert_config import Configuration, read_configuration
-from mert.zmert_decoder import ORIGINAL, DecoderConfig, Lists, Script, ZmertDecoder, java_number
-from mert.zmert_lists import ListRules, normalize
+from mert.zmert.config import Configuration, read_configuration
+from mert.zmert.decoder import ORIGINAL, DecoderConfig, Lists, Script, ZmertDecoder, java_number
+from mert.zmert.lists import ListRules, normalize
 from rypt.text import InputError, PathLike, RyptError, open_output, read_lines
 
 BEAMS = ("20", "25")  # tercom's own, and sacrebleu's

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mert.lists import read_lists
+from mert.lists.arrays import read_lists
 from rypt.nbest import parse_line
 from rypt.text import FormatError, InputError
 

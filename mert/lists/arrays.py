@@ -9,8 +9,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from mert import scan
-from mert.columns import Scanned, Sparse, check_tuned, reordered, too_many
+from mert.lists import scan
+from mert.lists.columns import Scanned, Sparse, check_tuned, reordered, too_many
 from mert.search import winners
 from rypt.nbest import read_raw
 from rypt.records import RawCandidate

@@ -12,11 +12,11 @@ from commands import run
 from moses_world import BEST_POINT, NAMES, World, best_point, shell, tools
 from sacrebleu.metrics.bleu import BLEU
 
-from mert import moses_cli
-from mert.lists import read_lists
+from mert.cli import moses as moses_cli
+from mert.lists.arrays import read_lists
 from mert.metrics.rypt import Rypt
-from mert.moses import read_features, read_scores
-from mert.moses_scripts import PROGRAMS, write_scripts
+from mert.moses.files import read_features, read_scores
+from mert.moses.scripts import PROGRAMS, write_scripts
 
 START = [0.3, 0.2, 0.2, -0.3]
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from mert.limits import Limits
     from mert.metric import Metric, Resources
+    from mert.run import Iteration, Plan, Run
     from mert.search import Window
     from mert.solve import Recipe, Solution
-    from mert.tune import Iteration, Plan, Run
     from mert.weights import WeightsFile
 
 
@@ -146,7 +146,7 @@ def tune(
     recipe = Recipe(algorithm, restarts, seed, threads, replicates, average)
     with _executor(dask) as executor:
         if zmert is not None:
-            from mert.zmert import read_zmert
+            from mert.zmert.program import read_zmert
 
             _refuse_beside_zmert(context)
             place = Path(folder) if context.get_parameter_source("folder") == ParameterSource.COMMANDLINE else None
@@ -165,7 +165,7 @@ def tune(
                         earlier=earlier, as_json=as_json, quiet=quiet)  # fmt: skip
             return
         from mert.decoder import ReplayDecoder, read_decoder, replayed
-        from mert.tune import Plan
+        from mert.run import Plan
 
         if start_file is None:
             raise click.UsageError("a decoder needs --weights to start with")
@@ -248,10 +248,10 @@ def _tune_lists(
 ) -> None:  # fmt: skip
     import numpy as np
 
-    from mert.lists import read_lists
+    from mert.lists.arrays import read_lists
     from mert.optimize import make_problem
+    from mert.run import check_against_references
     from mert.solve import solve
-    from mert.tune import check_against_references
     from mert.weights import default_weights
 
     clock = _Clock()
@@ -335,7 +335,7 @@ def _tell_solution(
 
 
 def _loop(plan: "Plan", decoder: Any, folder: Path, executor: "Executor | None", *, quiet: bool) -> "Run":
-    from mert.tune import tune as run_loop
+    from mert.run import tune as run_loop
 
     seen: list[float] = []
 

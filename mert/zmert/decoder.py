@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mert.decoder import CommandDecoder, NoMoreListsError
 from mert.weights import read_weights
-from mert.zmert_lists import ListRules
+from mert.zmert.lists import ListRules
 from rypt.text import InputError, open_binary_output, open_output
 
 ORIGINAL = ".ZMERT.orig"

@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from mert.moses import FeatureBlock, Floats, Ints, ScoreBlock, read_features, read_scores
+from mert.moses.files import FeatureBlock, Floats, Ints, ScoreBlock, read_features, read_scores
 from rypt.text import FormatError, InputError, PathLike, RyptError
 
 Pair = tuple[FeatureBlock, ScoreBlock]

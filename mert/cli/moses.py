@@ -15,9 +15,9 @@ from rypt.cli import talk
 from rypt.text import RyptError, open_output
 
 if TYPE_CHECKING:
-    from mert.moses_mert import Search
-    from mert.moses_metrics import FileMetric
-    from mert.moses_pairs import Pairs
+    from mert.moses.mert import Search
+    from mert.moses.metrics import FileMetric
+    from mert.moses.pairs import Pairs
 
 DEFAULT_SEED = 1
 UNSUPPORTED = ("streaming", "no-shuffle", "model-bg", "safe-hope")  # switches of Moses' kbmira
@@ -32,7 +32,7 @@ def moses_tools(folder: str | None) -> None:
     It holds extractor, mert, pro, kbmira, evaluator and megam_i686.opt, which run this rypt whatever the PATH says.
     Without --folder it is in the user's own data ($XDG_DATA_HOME, or .local/share at home).
     """
-    from mert.moses_scripts import write_scripts
+    from mert.moses.scripts import write_scripts
 
     click.echo(str(write_scripts(folder or _own_folder(), sys.executable)))
 
@@ -79,8 +79,8 @@ def _add_preparation(parser: _Parser) -> None:
 
 
 def _read_metric(sctype: str, scconfig: str, factors: str | None = None, command: str | None = None) -> "FileMetric":
-    from mert.moses_metrics import read_file_metric
-    from mert.moses_preparation import read_preparations
+    from mert.moses.metrics import read_file_metric
+    from mert.moses.preparation import read_preparations
 
     return read_file_metric(sctype, scconfig, read_preparations(factors, command, sctype.count(",") + 1))
 
@@ -101,7 +101,7 @@ def run_extractor(program: str, arguments: Sequence[str]) -> None:
     parser.add_argument("-v", "--verbose", type=_whole(0), default=0, help="1 and more: say what was read")
     given = parser.parse_args(arguments)
 
-    from mert.moses_extract import Extraction, extract
+    from mert.moses.extract import Extraction, extract
 
     metric = _read_metric(given.sctype, given.scconfig, given.factors, given.filter)
     order = Extraction(
@@ -139,8 +139,8 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
 
     import numpy as np
 
-    from mert.moses_mert import search
-    from mert.moses_weights import format_best_point, read_sparse_weights, read_starts, write_weights_line
+    from mert.moses.mert import search
+    from mert.moses.weights import format_best_point, read_sparse_weights, read_starts, write_weights_line
 
     how = _read_search(given)
     metric = _read_metric(given.sctype, given.scconfig)
@@ -164,8 +164,8 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
 
 
 def _read_search(given: argparse.Namespace) -> "Search":
-    from mert.moses_mert import Search
-    from mert.moses_metrics import read_window
+    from mert.moses.mert import Search
+    from mert.moses.metrics import read_window
 
     if given.shard_size is not None and not (given.shard_count and 0 < given.shard_size <= 1):
         raise RyptError("--shard-size: expected a share above 0 and at most 1, together with --shard-count")
@@ -178,7 +178,7 @@ def _read_search(given: argparse.Namespace) -> "Search":
 
 
 def _read_pairs(features: Sequence[str], scores: Sequence[str]) -> "Pairs":
-    from mert.moses_pairs import pair_blocks
+    from mert.moses.pairs import pair_blocks
 
     if not features or not scores:
         raise RyptError("expected files of features (--ffile) and of statistics (--scfile)")
@@ -203,7 +203,7 @@ def run_pro(program: str, arguments: Sequence[str]) -> None:
 
     import numpy as np
 
-    from mert.moses_learn import classifier_lines
+    from mert.moses.learn import classifier_lines
 
     pairs = _read_pairs(given.ffile, given.scfile)
     metric = _read_metric(given.sctype or pairs.metric, given.scconfig)
@@ -242,8 +242,8 @@ def run_kbmira(program: str, arguments: Sequence[str]) -> None:
 
     import numpy as np
 
-    from mert.moses_learn import learn, read_dense_start, weight_lines
-    from mert.moses_weights import read_sparse_weights
+    from mert.moses.learn import learn, read_dense_start, weight_lines
+    from mert.moses.weights import read_sparse_weights
 
     pairs = _read_pairs(given.ffile, given.scfile)
     metric = _read_metric(given.sctype or pairs.metric, given.scconfig)
@@ -283,7 +283,7 @@ def run_megam(program: str, arguments: Sequence[str]) -> None:
     if not 0 < given.precision < float("inf"):
         raise RyptError(f"-lambda {given.precision}: expected a number above 0")
 
-    from mert.moses_learn import fit_examples, weight_lines
+    from mert.moses.learn import fit_examples, weight_lines
 
     weights = fit_examples(given.file, given.precision)
     _write_lines("-", weight_lines(weights))
@@ -320,7 +320,7 @@ def run_evaluator(program: str, arguments: Sequence[str]) -> None:
 
     import numpy as np
 
-    from mert.moses_evaluate import evaluate, read_first, read_plain
+    from mert.moses.evaluate import evaluate, read_first, read_plain
     from mert.references import read_references
 
     references = read_references(_files(given.reference)) if given.reference else None

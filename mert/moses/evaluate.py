@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mert.lists import read_lists
-from mert.moses import Floats, Ints
-from mert.moses_extract import check_references
-from mert.moses_metrics import FileMetric
+from mert.lists.arrays import read_lists
+from mert.moses.extract import check_references
+from mert.moses.files import Floats, Ints
+from mert.moses.metrics import FileMetric
 from mert.references import References
 from rypt.records import RawCandidate
 from rypt.text import InputError, PathLike, read_lines

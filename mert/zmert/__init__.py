@@ -1,0 +1,4 @@
+"""Z-MERT's own set-up: its configuration file, parameters, lists and decoder script, run by this package's loop.
+
+`program` is the drop-in, `config` its file of settings, `decoder` runs the script, `lists` reads what it writes.
+"""
