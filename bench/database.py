@@ -52,8 +52,8 @@ def write_files(folder: Path, count: int, seed: int) -> Path:
 
 
 def ours(path: Path, database: Path) -> tuple[float, float, float, float]:
-    from rypt.database import JudgmentDatabase
-    from rypt.exchange import import_file
+    from rypt.database.exchange import import_file
+    from rypt.database.judgments import JudgmentDatabase
 
     with JudgmentDatabase(database) as db:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -19,21 +19,21 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
-from rypt.analysis import DisjointSystems
-from rypt.analysis_curve import percolation_curve
-from rypt.campaign import Campaign, create
-from rypt.error_spans import Policy
-from rypt.fallback_trees import fallback_tree
-from rypt.frontier import frontier
-from rypt.mqm import read_mqm
+from rypt.analysis.curve import percolation_curve
+from rypt.analysis.heldout import DisjointSystems
+from rypt.campaign.folder import Campaign, create
+from rypt.metric.frontier import frontier
 from rypt.picks.grouped import GroupedVotes
 from rypt.picks.heldout import HeldOut, split_systems
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import bootstrap_interval, compare_picks
 from rypt.picks.sentence import sentence_scores
-from rypt.rating_import import import_ratings
+from rypt.ratings.error_spans import Policy
+from rypt.ratings.importing import import_ratings
+from rypt.ratings.mqm import read_mqm
 from rypt.records import Candidate
-from rypt.trees import SourceTree
+from rypt.texts.trees import SourceTree
+from rypt.tools.fallback_trees import fallback_tree
 
 REFERENCE = "ref"
 JUDGING = 7

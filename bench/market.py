@@ -37,7 +37,7 @@ from hits.results.answers import Results
 from hits.server.store.hits import NewHit
 from hits.server.store.records import HitProperties
 from hits.server.store.store import Store
-from rypt.database import JudgmentDatabase
+from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
 RADIO = '<fieldset><p>{text}</p><label><input type="radio" name="label_{n}" value="YES" required>YES</label></fieldset>'

@@ -6,8 +6,8 @@
 For each split, the labels to be had are those of 7 random systems and the reference on the frontier phrases of the
 other 6 systems' candidates; an answer is what was really said. They are bought in rounds: in the order of the text
 (`frontier`), those that serve the most candidates first (`served`), at random, or by what they are worth given the
-labels so far (`value`, see `rypt.value`). After each round the tree model picks among the 6 candidates of each segment,
-and the held-out MQM of the pick is compared with that of sentence BLEU's.
+labels so far (`value`, see `rypt.metric.value`). After each round the tree model picks among the 6 candidates of each
+segment, and the held-out MQM of the pick is compared with that of sentence BLEU's.
 """
 
 import argparse
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from tabulate import tabulate
 from tqdm import tqdm
 
-from rypt.campaign import Campaign
-from rypt.observations import Observations
+from rypt.campaign.folder import Campaign
+from rypt.metric.observations import Observations
+from rypt.metric.value import Place, query_values
 from rypt.picks.evidence import Evidence, read_evidence
 from rypt.picks.heldout import HeldOut, Split, chances
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import against, bootstrap_interval
-from rypt.value import Place, query_values
 
 JUDGING, REFERENCE = 7, "ref"
 VOTES = 3  # an answer here is the vote of several systems

@@ -15,10 +15,10 @@ import time
 
 import numpy as np
 
-from rypt.queries import queries
+from rypt.metric.queries import queries
+from rypt.metric.scorer import Scorer
 from rypt.records import Candidate, Votes
-from rypt.scorer import Scorer
-from rypt.trees import SourceTree
+from rypt.texts.trees import SourceTree
 
 
 def random_tree(rng: np.random.Generator, size: int, vocabulary: list[str]) -> SourceTree:
@@ -91,7 +91,8 @@ def cold_seconds() -> float:
     """The first call of a new process that finds nothing compiled."""
     code = (
         "import time; start = time.perf_counter()\n"
-        "from rypt.records import Candidate\nfrom rypt.scorer import Scorer\nfrom rypt.trees import SourceTree\n"
+        "from rypt.metric.scorer import Scorer\nfrom rypt.records import Candidate\n"
+        "from rypt.texts.trees import SourceTree\n"
         "Scorer({'1': SourceTree.from_brackets('(A a)')}, []).stats([Candidate('1', 'a', '0-0')])\n"
         "print(time.perf_counter() - start)"
     )

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from rypt.analysis import DisjointSystems
-from rypt.analysis_curve import percolation_curve
-from rypt.analysis_models import compare_models
-from rypt.analysis_plot import plot_curve
-from rypt.analysis_tables import curve_table
-from rypt.campaign import Campaign
-from rypt.database import JudgmentDatabase
+from rypt.analysis.curve import percolation_curve
+from rypt.analysis.heldout import DisjointSystems
+from rypt.analysis.models import compare_models
+from rypt.analysis.plot import plot_curve
+from rypt.analysis.tables import curve_table
+from rypt.campaign.folder import Campaign
+from rypt.database.judgments import JudgmentDatabase
 
 REFERENCE = "ref"
 JUDGING = 7

@@ -13,9 +13,9 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from rypt.campaign import Campaign, create
-from rypt.exchange import import_file
-from rypt.settings import Languages
+from rypt.campaign.folder import Campaign, create
+from rypt.campaign.settings import Languages
+from rypt.database.exchange import import_file
 
 RENAME = {"seg_id": "segment", "j": "first", "k": "last", "candidate_substring": "phrase", "system": "origin"}
 

@@ -16,7 +16,7 @@ import numpy as np
 from tabulate import tabulate
 from tqdm import tqdm
 
-from rypt.campaign import Campaign
+from rypt.campaign.folder import Campaign
 from rypt.picks.evidence import Evidence, read_evidence
 from rypt.picks.heldout import chances
 from rypt.picks.metrics import parse_pick_metric

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from rypt.cli import rypt
+from rypt.cli.program import rypt
 
 TARGET = Path(__file__).with_name("commands.md")
 HEADER = """# Commands

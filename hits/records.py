@@ -23,7 +23,7 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any
 
-from hits.batches.qualifications import Qualifications
+from hits.qualifications import Qualifications
 from rypt.text import FormatError, RyptError
 
 MAX_ALTERNATIVES = 10

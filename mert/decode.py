@@ -16,9 +16,9 @@ from mert.decoder import Decoder, check_whole, keep_list, last_words, read_decod
 from mert.lists.arrays import read_lists
 from mert.run import check_features_and_segments, locked
 from mert.weights import WeightsFile, read_weights
-from rypt.campaign import Campaign
-from rypt.settings import SETTINGS
-from rypt.settings_edit import add_list
+from rypt.campaign.folder import Campaign
+from rypt.campaign.settings import SETTINGS
+from rypt.campaign.settings_edit import add_list
 from rypt.text import InputError, PathLike, RyptError, open_output
 
 LISTS, WEIGHTS = "lists", "weights"

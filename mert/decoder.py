@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
-from rypt.settings import FUNCTION
+from rypt.campaign.settings import FUNCTION
 from rypt.text import InputError, PathLike, RyptError, read_bytes
 
 FIELDS = ("weights", "config", "nbest", "iteration", "folder")

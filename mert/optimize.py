@@ -16,7 +16,7 @@ from mert.constraints import Constraints, Normalization
 from mert.lists.arrays import NBest
 from mert.metric import Metric, counted, rated
 from mert.search import Floats, Ints, Window, best_step, winners
-from rypt.kernel import compiled
+from rypt.compiled import compiled
 from rypt.text import RyptError
 
 RANDOM_DIRECTIONS = 4  # tried in each pass besides the axes and the last pass's move

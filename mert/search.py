@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.kernel import compiled
+from rypt.compiled import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -13,8 +13,8 @@ import numpy as np
 
 from mert.constraints import UNBOUNDED, Constraints, Normalization
 from mert.lists.arrays import Floats
-from rypt.features import finite
 from rypt.text import FormatError, InputError, PathLike, open_output, read_bytes
+from rypt.texts.features import finite
 
 UNLABELLED = re.compile(r"F(_\d+)?")
 NORMALIZATIONS = {"absval": "weight", "maxabsval": "max", "minabsval": "min"}

@@ -1,10 +1,9 @@
 """RYPT: the ratio of acceptably translated constituents, from a database of human judgments.
 
-The main path, from texts to a score::
+    campaign = Campaign.open("campaign")     # rypt.campaign.folder
+    Scorer(campaign.trees, votes)            # rypt.metric.scorer
 
-    Campaign.open(folder) → campaign.database().votes() → Scorer(campaign.trees, votes) → stats → score
-
-Reading: `rypt.campaign`, `rypt.treebank`, `rypt.nbest`. Judging: `rypt.queries`, `rypt.database`, `rypt.exchange`.
-Scoring: `rypt.scorer`, with the models `rypt.model.Percolation`, `rypt.model.CalibratedTable`,
-`rypt.tree_model.TreeModel`. Looking: `rypt.explain`, `rypt.drawing`, `rypt.analysis`.
+The rooms: `rypt.texts` (files), `rypt.database` (judgments), `rypt.metric` (from labels to scores), `rypt.campaign`,
+`rypt.ratings`, `rypt.analysis`, `rypt.picks`, `rypt.tools`; on top of everything, also of `mert` and `hits`:
+`rypt.loop`, `rypt.demo`, `rypt.cli`.
 """

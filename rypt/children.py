@@ -4,6 +4,7 @@ A child has one end of a pipe as its standard input and ends when the other end 
 the parent is gone, also when that was killed.
 """
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rypt.steps import command_line
 from rypt.text import RyptError
 
 LEASHED = """
@@ -23,10 +23,19 @@ def watch():
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 threading.Thread(target=watch, daemon=True).start()
-from rypt.cli import main
+from rypt.cli.program import main
 main()
 """
 SECONDS = 10.0  # to wait for the end of a process
+
+
+def command_line(arguments: Sequence[str]) -> str:
+    """What a person types for a step.
+
+    >>> command_line(["decode", "my campaign"])
+    "rypt decode 'my campaign'"
+    """
+    return shlex.join(["rypt", *arguments])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """The names of choices, for libraries and commands alike."""
 
+from decimal import Decimal, InvalidOperation
+
 from rypt.text import RyptError
 
 MODELS = ("percolation", "table", "tree")
@@ -40,3 +42,16 @@ it is, and only bad ones do): hold out a system or rater with all its judgments
         )
     if way not in allowed:
         raise RyptError(f"expected to hold out a {' or '.join(allowed)}, found {way!r}")
+
+
+def money(text: str) -> Decimal | None:
+    """An amount of dollars from 0 up, None for anything else.
+
+    >>> money("25.00"), money("-1"), money("much")
+    (Decimal('25.00'), None, None)
+    """
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and amount >= 0 else None

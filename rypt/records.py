@@ -133,7 +133,7 @@ class Votes:
 class Query:
     """A (segment, span, phrase) still without a label, how many candidates it would serve, and where to see it.
 
-    ``value`` is what its answer is worth for picking candidates (`rypt.value`), where that was asked for.
+    ``value`` is what its answer is worth for picking candidates (`rypt.metric.value`), where that was asked for.
     """
 
     segment: str

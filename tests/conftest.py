@@ -19,7 +19,7 @@ import rypt
 settings.register_profile("rypt", deadline=None, max_examples=30)
 settings.load_profile("rypt")
 
-COMPILED = Path(rypt.__file__).parent / "__pycache__"
+COMPILED = Path(rypt.__file__).parent / "metric" / "__pycache__"
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -99,7 +99,7 @@ def real_data() -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def demo_campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign made from the bundled data; tests read it and do not change it."""
-    from rypt.demo_campaign import open_demo
+    from rypt.demo.campaign import open_demo
 
     folder = tmp_path_factory.mktemp("demo") / "campaign"
     open_demo(folder)

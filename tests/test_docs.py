@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rypt import cli
+from rypt.cli import program as cli
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -18,7 +18,7 @@ Link = tuple[int, int]
 Span = tuple[int, int]  # first token, one past the last token
 
 HERE = Path(__file__).resolve().parent
-DEMO = HERE.parent.parent / "rypt" / "demo"
+DEMO = HERE.parent.parent / "rypt" / "demo" / "data"
 CORPUS = HERE / "corpus.txt"
 SEED = 20
 SAMPLES = 500

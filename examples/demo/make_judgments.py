@@ -9,15 +9,15 @@ import random
 from collections import defaultdict
 from pathlib import Path
 
-from rypt.campaign import read_source
-from rypt.frontier import frontier
-from rypt.nbest import read_candidates
-from rypt.phrases import phrase_key, phrase_of
-from rypt.queries import candidate_links, queries
-from rypt.treebank import attach_trees, parsed
+from rypt.campaign.folder import read_source
+from rypt.metric.frontier import frontier
+from rypt.metric.queries import candidate_links, queries
+from rypt.texts.nbest import read_candidates
+from rypt.texts.phrases import phrase_key, phrase_of
+from rypt.texts.treebank import attach_trees, parsed
 
 HERE = Path(__file__).resolve().parent
-DEMO = HERE.parent.parent / "rypt" / "demo"
+DEMO = HERE.parent.parent / "rypt" / "demo" / "data"
 WORKERS = {"simulated-1": 0.95, "simulated-2": 0.92, "simulated-3": 0.85}
 NOT_SURE = 0.04
 ASKED = 0.9
@@ -26,7 +26,7 @@ SEED = 4
 
 
 def main() -> None:
-    """Write rypt/demo/judgments.jsonl, the same bytes on every run."""
+    """Write rypt/demo/data/judgments.jsonl, the same bytes on every run."""
     segments = attach_trees(read_source(DEMO / "source.de"), DEMO / "trees.de")
     trees = {segment.id: parsed(segment) for segment in segments}
     candidates = read_candidates(DEMO / "nbest.en", {segment.id: segment for segment in segments})

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from hits.records import MAX_RANKED
-from rypt.phrases import linked_positions
 from rypt.records import Label, Span, Votes
 from rypt.text import FormatError, RyptError
+from rypt.texts.phrases import linked_positions
 
 TRIES = 50
 Links = tuple[tuple[int, int], ...]

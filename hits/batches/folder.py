@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from hits.batches.layout import read_interface
 from hits.batches.markup import plain
 from hits.batches.price import fair_rule
-from hits.batches.qualifications import qualifications_toml
 from hits.batches.reader import BATCH_CSV, BATCH_TOML, IDENTICAL_CSV, TEMPLATE, read_batch
+from hits.qualifications import qualifications_toml
 from hits.records import DAY, Batch, BatchSettings, IdenticalPair, Kind, RewardRule
 from rypt.text import PathLike, RyptError, new_folder
 

@@ -7,10 +7,10 @@ import numpy as np
 from hits.batches.alternatives import Alternative, Page, Place, References, by_place
 from hits.batches.controls import Donors, confident_label
 from hits.records import ControlKind
-from rypt.phrases import phrase_key
-from rypt.queries import Key
+from rypt.metric.queries import Key
 from rypt.records import Candidate, Label, Query, Votes
 from rypt.text import tokenize
+from rypt.texts.phrases import phrase_key
 
 DONORS = 20  # candidates of a segment that lend words: enough to choose from, however long the lists are
 

@@ -20,12 +20,12 @@ from hits.batches.outputs import short_name
 from hits.batches.page import fit
 from hits.batches.price import NO_FEES, Fees, price
 from hits.records import MAX_ALTERNATIVES, Batch, BatchSettings, Item, Kind
-from rypt.campaign import Campaign
+from rypt.campaign.asking import worthwhile
+from rypt.campaign.folder import Campaign
+from rypt.metric.queries import QueryLimits, queries
 from rypt.options import check_option
-from rypt.queries import QueryLimits, queries
 from rypt.records import Query, Segment, Span, Votes
 from rypt.text import RyptError, tokenize
-from rypt.value import worthwhile
 
 SELECTIONS = ("all", "value")
 
@@ -35,9 +35,10 @@ class LabelOptions:
     """What is asked, and how it is shown.
 
     ``limit`` is the most items that ask something new; those whose answers serve the most candidates are taken, or with
-    ``select`` "value" those whose answers are worth most for picking (`rypt.value`); ``labels`` is the most questions.
-    Constituents without a letter or digit serve many and teach little: they come last, and without ``punctuation`` they
-    are not asked at all. A label is repeated as a control when votes of at least the weight ``confident`` agree on it.
+    ``select`` "value" those whose answers are worth most for picking (`rypt.metric.value`); ``labels`` is the most
+    questions. Constituents without a letter or digit serve many and teach little: they come last, and without
+    ``punctuation`` they are not asked at all. A label is repeated as a control when votes of at least the weight
+    ``confident`` agree on it.
     """
 
     max_len: int = 4

@@ -11,7 +11,7 @@ from typing import Any
 
 from hits.batches.controls import parse_ranking_control, same_systems
 from hits.batches.page import check_template, placeholders
-from hits.batches.qualifications import read_qualifications
+from hits.qualifications import read_qualifications
 from hits.records import (
     MAX_ALTERNATIVES,
     MAX_RANKED,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from hits.cli.shared import BATCH, FOLDER, MONEY, open_campaign, open_results, seconds_seen_in, tell_price
-from rypt.cli import JSON, QUIET, talk
+from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
     from hits.records import Batch, BatchSettings
-    from rypt.campaign import Campaign
+    from rypt.campaign.folder import Campaign
 
 MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True,
                       help="Whose fees: the local market takes none.")  # fmt: skip

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 import click
 
 from hits.cli.shared import FOLDER, MONEY, open_campaign, open_results, seconds_seen_in, tell_price
-from rypt.cli import JSON, QUIET, colours_wanted, progress, talk
+from rypt.console import JSON, QUIET, colours_wanted, progress, talk
 from rypt.text import InputError, RyptError, read_lines
 
 if TYPE_CHECKING:
     from hits.compare.picks import Disagreement
     from hits.compare.preferences import Preferences
-    from rypt.campaign import Campaign
+    from rypt.campaign.folder import Campaign
+    from rypt.metric.scorer import Scorer
     from rypt.picks.choose import Chooser, Pick
     from rypt.picks.metrics import PickMetric
-    from rypt.scorer import Scorer
 
 FILE = click.Path(dir_okay=False)
 OF_SCORES = ("way", "splits", "judging", "max_len", "segments", "better", "with_controls")
@@ -258,7 +258,7 @@ def _show(
 ) -> None:  # fmt: skip
     from hits.compare.page import PageFacts, write_picks_page
     from hits.compare.picks import disagreements
-    from rypt.simulation import simulated_note
+    from rypt.database.simulation import simulated_note
 
     campaign = chooser.campaign
     first, second = (metric.name for metric in metrics)
@@ -313,7 +313,7 @@ def _by_people(
     from hits.compare.plot import plot_preferences
     from hits.compare.preferences import read_preferences
     from hits.compare.tables import beside, preference_line, preference_tables
-    from rypt.simulation import simulated_note
+    from rypt.database.simulation import simulated_note
 
     with open_results(folder) as results:
         texts = {name: texts_of(own) for name, own in picks.items()}

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from hits.cli.shared import BATCH, CAMPAIGN, FOLDER, MONEY, YES, market_options, open_market, open_results
-from rypt.cli import JSON, QUIET, progress, talk
+from rypt.console import JSON, QUIET, progress, talk
 
 
 @click.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hits.cli.shared import CAMPAIGN, FOLDER, open_campaign, open_results
-from rypt.cli import JSON, talk
+from rypt.console import JSON, talk
 from rypt.text import open_output
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rypt.cli import talk
+from rypt.console import talk
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hits.market.client import BotoMarket
     from hits.records import Batch
     from hits.results.answers import Results
-    from rypt.campaign import Campaign
+    from rypt.campaign.folder import Campaign
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(file_okay=False)
@@ -66,7 +66,7 @@ def market_options(command: F) -> F:
 
 def open_campaign(folder: str) -> "Campaign":
     """The campaign in a folder."""
-    from rypt.campaign import Campaign
+    from rypt.campaign.folder import Campaign
 
     return Campaign.open(folder)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rypt.cli import JSON, QUIET, talk
+from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
     from hits.simulate.crowd import Simulation
@@ -46,10 +46,10 @@ def simulate(
     They come in over HTTP, read the pages and send the forms as people do. They are named simulated-1, simulated-2, …;
     their ids begin with ASIMULATED and their judgments have the source simulation.
     """
+    from hits.market.served import is_served
     from hits.simulate.crowd import Crew, is_link, wait_until_served
     from hits.simulate.crowd import simulate as run
     from hits.simulate.truth import read_truth
-    from rypt.loop_market import is_served
 
     crew = Crew(workers, accuracy, spam, spam_kind, not_sure, seconds, pace, seed)
     known = read_truth(truth, _sources(campaign) if campaign else None)
@@ -65,7 +65,7 @@ def simulate(
 
 
 def _sources(campaign: str) -> dict[str, str]:
-    from rypt.campaign import Campaign
+    from rypt.campaign.folder import Campaign
 
     return {segment.id: segment.text for segment in Campaign.open(campaign).segments}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hits.cli.shared import CAMPAIGN, FOLDER, market_options, open_market, open_results, plain
-from rypt.cli import JSON, QUIET, talk
+from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
     from hits.records import Batch

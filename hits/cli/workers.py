@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hits.cli.shared import CAMPAIGN, YES, market_options, open_campaign, open_market, open_results, plain
-from rypt.cli import JSON, QUIET, talk
+from rypt.console import JSON, QUIET, talk
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
     from hits.market.client import BotoMarket
     from hits.results.answers import Results
-    from rypt.database import JudgmentDatabase
+    from rypt.database.judgments import JudgmentDatabase
 
 
 @click.command()

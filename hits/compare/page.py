@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hits.batches.markup import escape, highlight, text_direction
 from hits.compare.picks import Disagreement, rejected_words
+from rypt.metric.scorer import Scorer
 from rypt.picks.choose import Pick
-from rypt.scorer import Scorer
 from rypt.text import PathLike, RyptError, open_output
 
 

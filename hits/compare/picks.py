@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from hits.batches.comparisons import make_comparison_batch
 from hits.batches.outputs import same_text
 from hits.records import Batch, BatchSettings
-from rypt.campaign import Campaign
-from rypt.observations import label_states
-from rypt.percolation import NO
-from rypt.phrases import phrase_of
+from rypt.campaign.folder import Campaign
+from rypt.metric.observations import label_states
+from rypt.metric.percolation import NO
+from rypt.metric.queries import candidate_links
+from rypt.metric.scorer import Scorer
 from rypt.picks.choose import Pick
-from rypt.queries import candidate_links
 from rypt.records import Candidate
-from rypt.scorer import Scorer
+from rypt.texts.phrases import phrase_of
 
 Picks = Mapping[str, Pick]  # segment → pick
 

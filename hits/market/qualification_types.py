@@ -10,7 +10,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from hits.batches.layout import language_name
-from hits.batches.qualifications import Qualifications, QualificationTest
+from hits.qualifications import Qualifications, QualificationTest
 from hits.server.store.requirements import LOCALE, PERCENT_APPROVED
 from rypt.text import RyptError
 

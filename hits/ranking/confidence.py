@@ -25,7 +25,7 @@ from hits.ranking.models.heuristics import Bojar, ExpectedWins, WinsTies
 from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.models.trueskill_kernel import uniform
 from hits.ranking.names import SHAPES, UNITS
-from rypt.kernel import compiled
+from rypt.compiled import compiled
 from rypt.options import check_option
 from rypt.text import RyptError
 

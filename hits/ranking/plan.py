@@ -19,7 +19,7 @@ from hits.batches.price import HOUR, MIN_WAGE, MTURK_FEES, SECONDS, Fees, Price,
 from hits.ranking.data import Counts
 from hits.ranking.simulate import RANGE, World, judge, sign_limits, told_apart
 from hits.records import MAX_RANKED, Kind
-from rypt.kernel import compiled
+from rypt.compiled import compiled
 from rypt.text import RyptError
 
 Ints = NDArray[np.int64]

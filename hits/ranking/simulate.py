@@ -33,7 +33,7 @@ from hits.ranking.confidence import HELD, densest
 from hits.ranking.data import Counts
 from hits.ranking.models.trueskill_kernel import uniform
 from hits.ranking.names import SHAPES, UNITS
-from rypt.kernel import compiled
+from rypt.compiled import compiled
 from rypt.options import check_option
 from rypt.text import RyptError
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from hits.results.dawid_skene import dawid_skene
-from rypt.agreement import counted_answers
-from rypt.database import JudgmentDatabase
-from rypt.exchange import new_database
+from rypt.analysis.agreement import counted_answers
+from rypt.database.exchange import new_database
+from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Judgment, Label, Span
 from rypt.text import InputError, PathLike
 

@@ -18,7 +18,7 @@ from typing import Any
 from hits.records import Answer, Choice, Comparison, IdenticalPair
 from hits.results.content import REJECTED, STATUSES, SUBMITTED, Assignment, Content, ControlAnswer, understand
 from hits.results.schema import SCRIPTS, applied, prepare
-from rypt.database import COLUMNS, KEEP_BOTH, JudgmentDatabase
+from rypt.database.judgments import COLUMNS, KEEP_BOTH, JudgmentDatabase
 from rypt.text import FormatError, is_one_line
 
 HIT_FACTS = (

@@ -8,9 +8,9 @@ from itertools import product
 from hits.batches.controls import parse_ranking_control, same_systems
 from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Answer, Choice, Comparison, ControlKind, Kind, Ranking
 from hits.simulated import is_simulated
-from rypt.phrases import phrase_key
 from rypt.records import Judgment, Label, Span
 from rypt.text import FormatError
+from rypt.texts.phrases import phrase_key
 
 SUBMITTED, APPROVED, REJECTED = STATUSES = ("Submitted", "Approved", "Rejected")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@+-]{0,127}")

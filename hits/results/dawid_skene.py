@@ -1,7 +1,7 @@
 """Several answers to a question made one: by majority, or weighing workers by how they err (Dawid and Skene 1979).
 
-Answers are triples (question, worker, answer) as in `rypt.agreement`; where a worker answers a question twice the last
-answer counts.
+Answers are triples (question, worker, answer) as in `rypt.analysis.agreement`; where a worker answers a question twice
+the last answer counts.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.agreement import by_question
+from rypt.analysis.agreement import by_question
 from rypt.records import Label
 
 Floats = NDArray[np.float64]

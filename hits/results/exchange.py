@@ -16,7 +16,7 @@ from typing import Any
 from hits.records import Answer, IdenticalPair
 from hits.results.answers import Added, Bonus, Results
 from hits.results.content import APPROVED, REJECTED, SUBMITTED, Assignment
-from rypt.database import JudgmentDatabase
+from rypt.database.judgments import JudgmentDatabase
 from rypt.text import FormatError
 
 Record = Mapping[str, Any]
@@ -36,7 +36,7 @@ WEIGHTS = """
 
 
 class HitRecords:
-    """The tables of `hits.results.schema` for `rypt.extensions`."""
+    """The tables of `hits.results.schema` for `rypt.database.extensions`."""
 
     fields = ("assignment", "identical")
 

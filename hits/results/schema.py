@@ -11,7 +11,7 @@
 Which comparisons count is the view ``counted_comparisons``; for judgments that is the database's own ``counted``.
 """
 
-from rypt.database import DatabaseError, JudgmentDatabase
+from rypt.database.judgments import DatabaseError, JudgmentDatabase
 
 VERSION = "hits"  # the name of the setting that holds how many scripts were applied
 

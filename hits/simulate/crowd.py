@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+from hits.market.served import is_served
 from hits.server.settings import STORE_NAME, invitation_url, read_settings
 from hits.simulate.truth import Truth
 from hits.simulate.worker import AwayError, Character, Tally, Visitor, answer
 from hits.simulated import SIMULATED_NAME
-from rypt.loop_market import is_served
 from rypt.text import RyptError
 
 SPAM_KINDS = ("yes", "random")

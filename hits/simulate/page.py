@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 from hits.records import Kind
-from rypt.phrases import GAP
 from rypt.text import tokenize
+from rypt.texts.phrases import GAP
 
 VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr", "col"})
 

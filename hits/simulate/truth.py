@@ -22,9 +22,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from rypt.phrases import GAP, phrase_key
 from rypt.records import Label, Span
 from rypt.text import FormatError, InputError, PathLike, read_lines, tokenize
+from rypt.texts.phrases import GAP, phrase_key
 
 SQLITE = b"SQLite format 3\0"
 MOST = 200_000  # phrases of one pattern: more is a mistake, and memory is finite
@@ -179,7 +179,7 @@ def _nothing(path: PathLike) -> Any:
 
 
 def _from_database(path: PathLike) -> Truth:
-    from rypt.database import JudgmentDatabase
+    from rypt.database.judgments import JudgmentDatabase
 
     with JudgmentDatabase(path, readonly=True) as db:
         truth = Truth(case=db.case)

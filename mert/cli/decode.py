@@ -5,8 +5,7 @@ from dataclasses import asdict
 
 import click
 
-from rypt.campaign_cli import CAMPAIGN, FILE
-from rypt.cli import JSON, QUIET, talk, watcher
+from rypt.console import CAMPAIGN, FILE, JSON, QUIET, talk, watcher
 
 
 @click.command()
@@ -22,7 +21,7 @@ def decode(campaign: str, weights: str | None, as_json: bool, quiet: bool) -> No
     Weights that were decoded with before are not decoded with again.
     """
     from mert.decode import decode as run
-    from rypt.campaign import Campaign
+    from rypt.campaign.folder import Campaign
 
     opened = Campaign.open(campaign, watcher(quiet=quiet))
     found = run(opened, weights)

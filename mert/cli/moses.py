@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from rypt.cli import talk
+from rypt.console import talk
 from rypt.text import RyptError, open_output
 
 if TYPE_CHECKING:

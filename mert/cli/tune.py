@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rypt.cli import JSON, QUIET, progress, talk, watcher
+from rypt.console import JSON, QUIET, progress, talk, watcher
 from rypt.picture import check_picture
 from rypt.text import RyptError
 
@@ -183,7 +183,7 @@ def _from_campaign(
 ) -> tuple[tuple[str, ...], tuple[str, ...], str | None, list[Path]]:
     """The lists, references and weights of a campaign, and the weights of iterations before those."""
     from mert.decode import current_weights, weights_before
-    from rypt.campaign import Campaign
+    from rypt.campaign.folder import Campaign
 
     campaign = Campaign.open(folder)
     if not campaign.files.nbest:

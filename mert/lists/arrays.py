@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from mert.lists import scan
 from mert.lists.columns import Scanned, Sparse, check_tuned, reordered, too_many
 from mert.search import winners
-from rypt.nbest import read_raw
 from rypt.records import RawCandidate
 from rypt.text import InputError, PathLike, Watch, read_bytes, unwatched
+from rypt.texts.nbest import read_raw
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mert.lists import scan
-from rypt.nbest import parse_line
 from rypt.records import RawCandidate
 from rypt.text import FormatError, InputError, PathLike, RyptError
+from rypt.texts.nbest import parse_line
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,13 +1,13 @@
 """The compiled reader of n-best lists with ``|||``: fields, labels and numbers straight from the bytes of the files.
 
-`rypt.nbest` reads the same lines one by one and is the definition of the form; this does whole lists at once, and hands
-back the place of a line that it cannot read, for `rypt.nbest` to say what is wrong.
+`rypt.texts.nbest` reads the same lines one by one and is the definition of the form; this does whole lists at once, and
+hands back the place of a line that it cannot read, for `rypt.texts.nbest` to say what is wrong.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.kernel import Bytes, Ids, Ints, compiled, inlined
+from rypt.compiled import Bytes, Ids, Ints, compiled, inlined
 
 Floats = NDArray[np.float64]
 SPACE, TAB, NEWLINE, RETURN, BAR, EQUALS, COLON, UNDERSCORE = 32, 9, 10, 13, 124, 61, 58, 95

@@ -8,7 +8,7 @@ from mert.lists.arrays import Candidates
 from mert.lists.scan import same_bytes
 from mert.metric import Floats, Ints, Metric, Options, Resources, stats_by_text
 from mert.references import References
-from rypt.kernel import Bytes, Ids, compiled, inlined
+from rypt.compiled import Bytes, Ids, compiled, inlined
 from rypt.records import RawCandidate
 
 ORDER = 4

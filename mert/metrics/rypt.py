@@ -5,14 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from mert.metric import Floats, Ints, Options, Resources
-from rypt.calibration import scorer_from_database
-from rypt.campaign import Campaign
-from rypt.nbest import aligned_candidate
+from rypt.campaign.folder import Campaign
+from rypt.campaign.settings import Scoring
+from rypt.metric.calibration import scorer_from_database
+from rypt.metric.scorer import Scorer
 from rypt.options import MODELS, TIES, UNKNOWN_AS
 from rypt.records import Candidate, RawCandidate
-from rypt.scorer import Scorer
-from rypt.settings import Scoring
 from rypt.text import FormatError, PathLike, RyptError
+from rypt.texts.nbest import aligned_candidate
 
 
 class Rypt:

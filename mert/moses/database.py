@@ -2,15 +2,15 @@
 
 from mert.metric import Options
 from mert.metrics.rypt import Rypt
-from rypt.alignment import Lexicon
-from rypt.database import JudgmentDatabase
-from rypt.model import Percolation
-from rypt.nbest import aligned_candidate
+from rypt.database.judgments import JudgmentDatabase
+from rypt.metric.model import Percolation
+from rypt.metric.scorer import Scorer
 from rypt.options import TIES
 from rypt.records import Candidate, RawCandidate
-from rypt.scorer import Scorer
 from rypt.text import FormatError, PathLike, RyptError
-from rypt.treebank import parsed
+from rypt.texts.alignment import Lexicon
+from rypt.texts.nbest import aligned_candidate
+from rypt.texts.treebank import parsed
 
 UNKNOWN_AS = ("half", "no", "yes", "ignore")  # without anything to be learned from a campaign's candidates
 

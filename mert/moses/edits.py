@@ -7,7 +7,7 @@ import numpy as np
 
 from mert.metric import Floats, Ints, stats_by_text
 from mert.references import References
-from rypt.kernel import Ids, compiled
+from rypt.compiled import Ids, compiled
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

@@ -16,9 +16,9 @@ from mert.moses.files import FeatureBlock, Floats, Ints, ScoreBlock, write_featu
 from mert.moses.metrics import FileMetric
 from mert.moses.pairs import Pair, Pairs, merge_pairs, read_pairs
 from mert.references import References, read_references
-from rypt.nbest import read_raw
 from rypt.records import RawCandidate
 from rypt.text import FormatError, InputError, PathLike, RyptError
+from rypt.texts.nbest import read_raw
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from mert.moses.metrics import FileMetric
 from mert.moses.pairs import Pairs
 from mert.moses.weights import format_weights, read_dense, read_starts, read_weights_line
 from mert.pro import fit_logistic, sample_pairs
-from rypt.features import finite
 from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
+from rypt.texts.features import finite
 
 SAMPLES, KEPT, THRESHOLD = 5000, 50, 0.05  # of Hopkins & May 2011
 MAX_NUMBERS = 1 << 27  # sparse features are held as a full table of at most 1 GB

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.features import finite
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
+from rypt.texts.features import finite
 
 Floats = NDArray[np.float64]
 

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rypt.calibration import scorer_from_database
-from rypt.campaign import Campaign
-from rypt.lists import lists_without
-from rypt.observations import Floats
+from rypt.campaign.folder import Campaign
+from rypt.metric.calibration import scorer_from_database
+from rypt.metric.observations import Floats
+from rypt.metric.scorer import Scorer
 from rypt.options import MODELS
 from rypt.picks.evidence import term_scores
 from rypt.picks.heldout import ALIKE
 from rypt.picks.metrics import PickMetric, Term
 from rypt.records import Candidate
-from rypt.scorer import Scorer
+from rypt.texts.lists import lists_without
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Held-out picks of a campaign whose lists are systems' outputs, judged by a file of human scores.
 
 A list is of the system that its file is named after: ``out/JHU.jsonl.gz`` is of the system ``JHU``, and so is
-``out/newstest.JHU.txt`` where judgments or scores are of that (`rypt.lists`). A line of the file of scores is
+``out/newstest.JHU.txt`` where judgments or scores are of that (`rypt.texts.lists`). A line of the file of scores is
 ``{"segment": …, "system": …, "rater": …, "score": …, "better": "higher" or "lower"}``.
 """
 
@@ -13,17 +13,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.campaign import Campaign
-from rypt.lists import list_name, list_system
-from rypt.observations import Floats
+from rypt.campaign.folder import Campaign
+from rypt.database.simulation import simulated_note
+from rypt.metric.observations import Floats
 from rypt.options import check_held_out
 from rypt.picks.grouped import GroupedVotes
 from rypt.picks.heldout import WAYS, HeldOut, Split, mean_scores, split_raters, split_systems
 from rypt.picks.metrics import PickMetric
 from rypt.picks.sentence import SENTENCE_METRICS, sentence_scores
 from rypt.records import Candidate
-from rypt.simulation import simulated_note
 from rypt.text import InputError, PathLike, RyptError, read_lines
+from rypt.texts.lists import list_name, list_system
 
 BETTER = ("higher", "lower")
 

@@ -10,12 +10,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.frontier import frontier
-from rypt.kernel import NOVEL, SILENT, Codes
-from rypt.model import direct_labels
-from rypt.observations import Floats, Forest, JudgedPhrases, Observations, vote_codes
+from rypt.compiled import Codes
+from rypt.metric.frontier import frontier
+from rypt.metric.kernel import NOVEL, SILENT
+from rypt.metric.model import direct_labels
+from rypt.metric.observations import Floats, Forest, JudgedPhrases, Observations, vote_codes
 from rypt.records import Candidate, Span, Votes
-from rypt.trees import SourceTree
+from rypt.texts.trees import SourceTree
 
 Chosen = NDArray[np.int64]  # indices of candidates
 

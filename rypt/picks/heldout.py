@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.calibration import concatenate
-from rypt.kernel import Codes
-from rypt.model import CalibratedTable, Model, Percolation, yes_share_by_length
-from rypt.observations import Floats, Observations
+from rypt.compiled import Codes
+from rypt.metric.calibration import concatenate
+from rypt.metric.model import CalibratedTable, Model, Percolation, yes_share_by_length
+from rypt.metric.observations import Floats, Observations
+from rypt.metric.tree_model import TreeModel
 from rypt.options import MODELS
 from rypt.picks.grouped import Chosen, GroupedVotes
 from rypt.picks.metrics import PickMetric, Term
 from rypt.text import RyptError
-from rypt.tree_model import TreeModel
 
 CONTROLS = ("coverage", "permuted")
 FOLDS = 10

@@ -9,7 +9,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rypt"))
 from made_facts import made_facts
 
-from rypt.demo_report import write_report
+from rypt.demo.report import write_report
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

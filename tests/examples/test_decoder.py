@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rypt.nbest import read_raw
+from rypt.texts.nbest import read_raw
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "decoder"
 CORPUS = FOLDER / "corpus"

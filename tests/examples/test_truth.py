@@ -12,11 +12,11 @@ import pytest
 
 from hits.simulate.truth import expand, read_truth
 from mert.metric import Resources
-from rypt.alignment import parse_links
-from rypt.nbest import read_raw
-from rypt.phrases import linked_positions, phrase_of
 from rypt.records import Label, Span
-from rypt.trees import SourceTree
+from rypt.texts.alignment import parse_links
+from rypt.texts.nbest import read_raw
+from rypt.texts.phrases import linked_positions, phrase_of
+from rypt.texts.trees import SourceTree
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "decoder"
 CORPUS = FOLDER / "corpus"

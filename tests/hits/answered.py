@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hits.records import Answer
 from hits.results.content import SUBMITTED, Assignment
-from rypt.database import JudgmentDatabase
+from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
 SEGMENT = Segment("7", "der Patient wurde isoliert .", "(S (NP (A der) (N Patient)) (V wurde) (VP isoliert) (. .))")

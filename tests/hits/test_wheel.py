@@ -55,7 +55,7 @@ def test_an_installed_wheel_serves_its_pages(tmp_path):
 
 def has_what_the_demo_needs(python, tmp_path):
     """The decoder of the demo is there as real files, and trains and decodes."""
-    code = "from rypt.demo_texts import DECODER, Plan, write_texts; import sys; from pathlib import Path; "
+    code = "from rypt.demo.texts import DECODER, Plan, write_texts; import sys; from pathlib import Path; "
     code += "write_texts(Path(sys.argv[1]), Plan(segments=2)); print(DECODER)"
     command = [python, "-c", code, str(tmp_path / "demo")]
     said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=180).stdout

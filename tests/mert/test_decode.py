@@ -13,7 +13,7 @@ from loop_world import HERE, make_campaign
 from mert.decode import current_weights, numbered, weights_before
 from mert.run import locked
 from mert.weights import read_weights
-from rypt.campaign import Campaign
+from rypt.campaign.folder import Campaign
 
 OTHER = "LM0= 0.5\nTM0= 0.1\nWordPenalty0= 0.2\n"
 

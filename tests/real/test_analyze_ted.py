@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rypt.analysis_campaign import Analysis, analyze
-from rypt.analysis_plot import plot_analysis
-from rypt.campaign import Campaign
+from rypt.analysis.campaign import Analysis, analyze
+from rypt.analysis.plot import plot_analysis
+from rypt.campaign.folder import Campaign
 
 pytestmark = pytest.mark.real
 

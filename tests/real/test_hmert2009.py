@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rypt import cli
-from rypt.campaign import Campaign
-from rypt.frontier import frontier
-from rypt.phrases import phrase_of
-from rypt.queries import candidate_links
+from rypt.campaign.folder import Campaign
+from rypt.cli import program as cli
+from rypt.metric.frontier import frontier
+from rypt.metric.queries import candidate_links
+from rypt.texts.phrases import phrase_of
 
 pytestmark = pytest.mark.real
 

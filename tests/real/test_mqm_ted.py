@@ -16,12 +16,12 @@ from types import ModuleType
 import pytest
 from commands import run
 
-from rypt import aligners
-from rypt.aligners import align
-from rypt.alignment import parse_links
-from rypt.analysis_curve import percolation_curve
-from rypt.campaign import Campaign
-from rypt.tokenizer import tokens_of
+from rypt.analysis.curve import percolation_curve
+from rypt.campaign.folder import Campaign
+from rypt.ratings.tokenizer import tokens_of
+from rypt.texts.alignment import parse_links
+from rypt.tools import aligners
+from rypt.tools.aligners import align
 
 pytestmark = pytest.mark.real
 CANDIDATES = "candidates.jsonl.gz"

@@ -19,8 +19,8 @@ from hits.results.importing import import_results
 from hits.results.numbers import campaign_numbers
 from hits.results.quality import worker_reports
 from hits.results.verdicts import Verdict
-from rypt.agreement import agreement, counted_answers, mean_pairwise_kappa, share_agreeing
-from rypt.database import JudgmentDatabase
+from rypt.analysis.agreement import agreement, counted_answers, mean_pairwise_kappa, share_agreeing
+from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
 pytestmark = pytest.mark.real

@@ -10,9 +10,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from rypt.analysis import DisjointSystems
-from rypt.analysis_models import compare_models
-from rypt.campaign import Campaign
+from rypt.analysis.heldout import DisjointSystems
+from rypt.analysis.models import compare_models
+from rypt.campaign.folder import Campaign
 
 pytestmark = pytest.mark.real
 

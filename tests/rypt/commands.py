@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rypt import cli
+from rypt.cli import program as cli
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:

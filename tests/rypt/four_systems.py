@@ -1,8 +1,8 @@
 """Four systems' candidates of one segment, each judged everywhere: NO when a phrase holds "bad"."""
 
-from rypt.analysis import DisjointSystems
+from rypt.analysis.heldout import DisjointSystems
 from rypt.records import Candidate, Span, Votes
-from rypt.trees import SourceTree
+from rypt.texts.trees import SourceTree
 
 TREES = {"1": SourceTree.from_brackets("(S (NP (A a) (B b)) (C c))")}
 LINKS = "0-0 1-1 2-2"

@@ -15,9 +15,9 @@ from pathlib import Path
 import loop_decoder
 
 from hits.server.store.store import Store
-from rypt.campaign import create
-from rypt.loop import Loop, Terms, World
-from rypt.settings import DecoderSettings, Languages, LoopSettings, MarketSettings
+from rypt.campaign.folder import create
+from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings, MarketSettings
+from rypt.loop.runner import Loop, Terms, World
 
 HERE = Path(__file__).resolve().parent
 SECONDS_EACH = 10  # for an answer, so that nobody is taken for careless
@@ -101,8 +101,8 @@ def work(campaign, name="Ada", *, answer=truth, most=10_000, seconds=SECONDS_EAC
 
 def make_loop(campaign, *, pause=None, tell=lambda text: None, run=None, now=None, loop_changes=None, **terms):
     """A loop whose pauses are what ``pause`` does: a worker's work unless said otherwise."""
-    from rypt.campaign import Campaign
-    from rypt.steps import run_step
+    from rypt.campaign.folder import Campaign
+    from rypt.loop.steps import run_step
 
     settings = replace(Campaign.open(campaign).settings.loop, **(loop_changes or {}))
     world = World(tell, pause or (lambda seconds: work(campaign)), now or (lambda: int(time.time())), run or run_step)

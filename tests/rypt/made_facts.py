@@ -2,9 +2,9 @@
 
 from decimal import Decimal
 
-from rypt.demo_facts import Accepted, Facts, Shown
-from rypt.demo_texts import Plan
-from rypt.loop_report import Row
+from rypt.demo.facts import Accepted, Facts, Shown
+from rypt.demo.texts import Plan
+from rypt.loop.report import Row
 
 PICTURE = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 90" width="700" height="90"><path d="M0 0H9"/></svg>'

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import strategies as st
 
 from rypt.records import Candidate, Span, Votes
-from rypt.trees import SourceTree
+from rypt.texts.trees import SourceTree
 
 
 def reference_phrase(span: Span, links: Sequence[tuple[int, int]], tokens: Sequence[str]) -> str | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rypt.campaign import Campaign, create
+from rypt.campaign.folder import Campaign, create
 from rypt.records import Judgment, Label
 
 TREE = "(S (NP (A a{n}) (B b)) (VP (C c) (D d)))"

@@ -10,7 +10,7 @@ from hits.cli.rank.preferences import preferences
 from hits.cli.rank.shared import LEVEL, PLOT, THREADS, counter, data_options, read_data, read_options
 from hits.cli.rank.study import evaluate, plan_, simulate
 from hits.ranking.names import CONFIDENCES, RANKING_MODELS, SHAPES, UNITS
-from rypt.cli import JSON, QUIET, talk
+from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
     from hits.ranking.data import Comparisons

@@ -5,7 +5,7 @@ import json
 import click
 
 from hits.cli.rank.shared import data_options, read_data
-from rypt.cli import JSON
+from rypt.console import JSON
 
 
 @click.command()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hits.ranking.names import FORMATS, NOT_JUDGED
-from rypt.cli import progress
+from rypt.console import progress
 
 if TYPE_CHECKING:
     from hits.ranking.data import Comparisons

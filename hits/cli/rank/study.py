@@ -11,7 +11,7 @@ import click
 from hits.cli.rank.shared import PLOT, SEED, THREADS, counter, data_options, read_data
 from hits.cli.shared import MONEY
 from hits.ranking.names import FORMATS, SHAPES, UNITS
-from rypt.cli import JSON, QUIET, progress
+from rypt.console import JSON, QUIET, progress
 
 if TYPE_CHECKING:
     from hits.ranking.data import Comparisons

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hits.ranking.data import Counts
 from hits.ranking.models.costs import PairCosts
-from rypt.kernel import compiled
+from rypt.compiled import compiled
 from rypt.text import RyptError
 
 Ints = NDArray[np.int64]

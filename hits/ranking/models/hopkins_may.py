@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from hits.ranking.data import BETTER, WORSE, Comparisons
 from hits.ranking.model import Fitted, Floats, Options, check_fit, sign
 from hits.ranking.models.bradley_terry import Ints, pair_counts
-from rypt.kernel import compiled
+from rypt.compiled import compiled
 
 VARIANTS = ("paper", "program")
 LEAST, MOST = 1e-3, 1e3  # of a standard deviation or radius: squares and ratios stay far from the ends of a float

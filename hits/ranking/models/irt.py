@@ -31,7 +31,7 @@ from hits.ranking.data import Comparisons
 from hits.ranking.model import Fitted, Floats, Options, check_fit, sign
 from hits.ranking.models.bradley_terry import Ints
 from hits.ranking.models.hopkins_may import LEAST, MOST, MOST_ITERATIONS, segments_or_rows, threshold_outcomes
-from rypt.kernel import compiled
+from rypt.compiled import compiled
 
 TINY = 1e-300  # an outcome's least probability while sampling: nothing is impossible
 THIN = 2  # iterations for a draw of the posterior: on WMT's data every second correlates by 0.07, neighbours by 0.2

@@ -24,7 +24,7 @@ from hits.ranking.models.astar import (
     value_of,
 )
 from hits.ranking.models.costs import Marks
-from rypt.kernel import compiled
+from rypt.compiled import compiled
 from rypt.text import RyptError
 
 Ints = NDArray[np.int64]

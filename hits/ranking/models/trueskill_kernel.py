@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.kernel import compiled, inlined
+from rypt.compiled import compiled, inlined
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int32]

@@ -209,8 +209,8 @@ def _is_database(path: PathLike) -> bool:
 def _read_database(path: PathLike) -> Comparisons:
     """What counts in a campaign's database; comparisons of one assignment are one row."""
     from hits.results.answers import Results
-    from rypt.campaign import Campaign
-    from rypt.database import JudgmentDatabase
+    from rypt.campaign.folder import Campaign
+    from rypt.database.judgments import JudgmentDatabase
 
     opened = Campaign.open(path).database() if Path(path).is_dir() else JudgmentDatabase(path, readonly=True)
     with opened as db:

@@ -22,7 +22,7 @@ from hits.server.store.records import Worker, dollars
 from hits.server.store.review import Overview
 from hits.server.store.store import Store
 from hits.simulated import is_simulated
-from rypt.agreement import Agreement, agreement
+from rypt.analysis.agreement import Agreement, agreement
 from rypt.text import FormatError, RyptError
 
 ANSWER_FIELD = re.compile(r"label_[0-9]{1,2}|choice|rank_[0-9]")

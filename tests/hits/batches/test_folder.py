@@ -16,7 +16,7 @@ from hits.batches.labels import make_label_batch
 from hits.batches.price import fair_rule
 from hits.batches.rankings import make_ranking_batch
 from hits.records import Batch, BatchSettings, IdenticalPair, Item, Kind, RewardRule
-from rypt.campaign import Campaign
+from rypt.campaign.folder import Campaign
 from rypt.records import Segment
 from rypt.text import InputError, RyptError
 

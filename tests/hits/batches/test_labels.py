@@ -18,14 +18,14 @@ from hits.batches.labels import LabelOptions, make_label_batch
 from hits.batches.page import fill, item_question
 from hits.batches.price import MTURK_FEES, NO_FEES, Fees, price
 from hits.records import Batch, BatchSettings, Kind
-from rypt.campaign import Campaign, create
-from rypt.frontier import frontier
-from rypt.phrases import phrase_key
-from rypt.queries import queries
+from rypt.campaign.asking import worthwhile
+from rypt.campaign.folder import Campaign, create
+from rypt.campaign.settings import Languages
+from rypt.metric.frontier import frontier
+from rypt.metric.queries import queries
 from rypt.records import Judgment, Label, Span, Votes
-from rypt.settings import Languages
 from rypt.text import RyptError
-from rypt.value import worthwhile
+from rypt.texts.phrases import phrase_key
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 Row = tuple[str, Span, int, dict[str, str]]  # item, span, slot, the slot's columns

@@ -17,7 +17,7 @@ from hits.market.publish import publish, published
 from hits.records import Answer
 from hits.results.answers import Results
 from hits.results.content import Assignment
-from rypt.campaign import Campaign
+from rypt.campaign.folder import Campaign
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from commands import run
 from hits.records import Answer
 from hits.results.answers import Bonus, Results
 from hits.results.content import Assignment
-from rypt.campaign import Campaign
+from rypt.campaign.folder import Campaign
 
 PAPER = ("hits", "alternatives_per_hit", "labels_per_hour", "cost_per_label", "yes", "no", "not_sure")
 

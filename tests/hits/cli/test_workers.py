@@ -9,7 +9,7 @@ from commands import run
 from hits.records import Answer
 from hits.results.answers import Results
 from hits.results.content import Assignment
-from rypt.campaign import Campaign
+from rypt.campaign.folder import Campaign
 
 
 @pytest.fixture

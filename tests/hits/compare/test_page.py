@@ -6,11 +6,11 @@ import pytest
 
 from hits.compare.page import PageFacts, check_page, picks_page, write_picks_page
 from hits.compare.picks import Disagreement
+from rypt.metric.scorer import Scorer
 from rypt.picks.choose import Pick
 from rypt.records import Candidate, Span, Votes
-from rypt.scorer import Scorer
 from rypt.text import RyptError
-from rypt.trees import SourceTree
+from rypt.texts.trees import SourceTree
 
 SCORER = Scorer({"1": SourceTree.from_brackets("(S (A a) (B b))")}, [Votes("1", Span(1, 2), "y", 0, 1)])
 FACTS = PageFacts("rypt", "bleu", 4, 1, "de", "ar", ["SIMULATED"], ["RYPT|x"])

@@ -7,13 +7,13 @@ import pytest
 from hits.batches.folder import new_settings
 from hits.compare.picks import comparison_batch, disagreements, rejected_words, texts_of
 from hits.records import Kind
-from rypt.campaign import Campaign
+from rypt.campaign.folder import Campaign
+from rypt.metric.scorer import Scorer
 from rypt.picks.choose import Chooser, Pick
 from rypt.picks.metrics import parse_pick_metric
 from rypt.records import Candidate, Span, Votes
-from rypt.scorer import Scorer
 from rypt.text import RyptError
-from rypt.trees import SourceTree
+from rypt.texts.trees import SourceTree
 
 TREES = {"1": SourceTree.from_brackets("(S (NP (A a) (B b)) (C c))"), "2": None}
 

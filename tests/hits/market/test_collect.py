@@ -10,7 +10,7 @@ from hits.market.client import Work
 from hits.market.collect import collect
 from hits.records import Kind
 from hits.results.answers import Results
-from rypt.database import JudgmentDatabase
+from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
 NAMESPACE = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"

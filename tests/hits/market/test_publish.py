@@ -23,7 +23,7 @@ from hits.results.answers import Results
 from hits.results.csv_file import export_results, parse_time
 from hits.results.numbers import campaign_numbers
 from hits.results.quality import worker_reports
-from rypt.database import JudgmentDatabase
+from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 from rypt.text import InputError, RyptError
 

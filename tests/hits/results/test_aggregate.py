@@ -9,13 +9,13 @@ import pytest
 
 from hits.results.aggregate import TRUST, aggregated, write_aggregated, write_database
 from hits.results.dawid_skene import dawid_skene
-from rypt.agreement import counted_answers
-from rypt.campaign import Campaign
-from rypt.database import JudgmentDatabase
-from rypt.exchange import import_file
-from rypt.observations import CODES, vote_code
+from rypt.analysis.agreement import counted_answers
+from rypt.campaign.folder import Campaign
+from rypt.database.exchange import import_file
+from rypt.database.judgments import JudgmentDatabase
+from rypt.metric.observations import CODES, vote_code
+from rypt.metric.scorer import Scorer
 from rypt.records import Judgment, Label, Segment, Span
-from rypt.scorer import Scorer
 from rypt.text import InputError
 
 SPAN = Span(0, 1)

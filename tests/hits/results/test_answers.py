@@ -16,10 +16,10 @@ from hits.records import Choice, Kind
 from hits.results.answers import Results
 from hits.results.content import APPROVED, REJECTED, Assignment, kind_of, understand
 from hits.results.schema import SCRIPTS
-from rypt.agreement import counted_answers
-from rypt.audit import summary
-from rypt.database import DatabaseError, JudgmentDatabase
-from rypt.exchange import merge
+from rypt.analysis.agreement import counted_answers
+from rypt.database.audit import summary
+from rypt.database.exchange import merge
+from rypt.database.judgments import DatabaseError, JudgmentDatabase
 from rypt.records import Judgment, Label, Span, Votes
 from rypt.text import FormatError
 

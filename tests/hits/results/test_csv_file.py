@@ -32,7 +32,7 @@ from hits.results.csv_file import (
     write_rows,
 )
 from hits.results.importing import import_results
-from rypt.database import JudgmentDatabase
+from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Label, Segment, Span
 from rypt.text import FormatError, InputError, open_output
 

@@ -13,8 +13,8 @@ from hits.results.answers import Bonus, Results
 from hits.results.content import APPROVED, REJECTED, Assignment
 from hits.results.exchange import HIT_RECORDS
 from hits.results.schema import SCRIPTS, TABLES
-from rypt.database import JudgmentDatabase
-from rypt.exchange import export_jsonl, import_file, merge
+from rypt.database.exchange import export_jsonl, import_file, merge
+from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Label, Segment, Span
 from rypt.text import FormatError, InputError
 

@@ -12,7 +12,7 @@ from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.records import Batch, Kind
 from hits.results.answers import Results
 from hits.results.importing import import_results
-from rypt.database import JudgmentDatabase
+from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 from rypt.text import InputError
 

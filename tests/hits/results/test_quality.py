@@ -14,7 +14,7 @@ from hits.results.answers import Results
 from hits.results.content import Assignment, ControlAnswer
 from hits.results.quality import Effort, Reply, read_replies, reports, worker_reports
 from hits.results.verdicts import Limits, Share, Verdict, WorkerReport, binomial_tail, improbability
-from rypt.database import JudgmentDatabase
+from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Judgment, Label, Segment, Span
 
 LABELS = ("YES", "NO", "NOT_SURE")

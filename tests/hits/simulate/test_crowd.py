@@ -31,8 +31,8 @@ from hits.simulate.crowd import Crew, simulate
 from hits.simulate.truth import Truth, read_truth
 from hits.simulate.worker import AwayError
 from hits.simulated import is_simulated
-from rypt.campaign import Campaign
-from rypt.database import JudgmentDatabase
+from rypt.campaign.folder import Campaign
+from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Label, Segment
 from rypt.text import RyptError
 

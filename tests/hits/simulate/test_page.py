@@ -8,8 +8,8 @@ from hits.batches.page import fill, without_market_parts
 from hits.records import Kind
 from hits.server.pages.safe_html import safe_page
 from hits.simulate.page import read_page
-from rypt.campaign import Campaign
-from rypt.phrases import phrase_key
+from rypt.campaign.folder import Campaign
+from rypt.texts.phrases import phrase_key
 
 
 def test_segment_span_and_phrases_of_every_page(demo_campaign):

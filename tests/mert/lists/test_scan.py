@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mert.lists.arrays import read_lists
-from rypt.nbest import parse_line
 from rypt.text import FormatError, InputError
+from rypt.texts.nbest import parse_line
 
 BLANKS = st.sampled_from([" ", " ", " ", "  ", "\t", " \t "])
 HARD_NUMBERS = [

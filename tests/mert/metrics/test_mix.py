@@ -10,7 +10,7 @@ from mert.metrics.chrf import ChrF
 from mert.metrics.mix import Mix, Part
 from mert.metrics.ter import Ter
 from mert.references import References
-from rypt.campaign import Campaign
+from rypt.campaign.folder import Campaign
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

@@ -8,11 +8,11 @@ import pytest
 
 from mert.metric import Resources, read_metric
 from mert.metrics.rypt import Rypt
-from rypt.calibration import scorer_from_database
-from rypt.campaign import Campaign
-from rypt.database import JudgmentDatabase
+from rypt.campaign.folder import Campaign
+from rypt.database.judgments import JudgmentDatabase
+from rypt.metric.calibration import scorer_from_database
+from rypt.metric.report import score_report
 from rypt.records import RawCandidate
-from rypt.report import score_report
 from rypt.text import RyptError
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from systems_world import make
 
-from rypt.campaign import Campaign
+from rypt.campaign.folder import Campaign
 from rypt.picks.choose import Chooser, choose
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.sentence import sentence_scores

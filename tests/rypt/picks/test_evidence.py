@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from systems_world import make
 
-from rypt.campaign import Campaign
-from rypt.database import JudgmentDatabase
+from rypt.campaign.folder import Campaign
+from rypt.database.judgments import JudgmentDatabase
 from rypt.picks.evidence import place_scores, read_evidence, read_score_lines
 from rypt.picks.metrics import parse_pick_metric
 from rypt.text import InputError, RyptError

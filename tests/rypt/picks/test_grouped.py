@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import corpora
 
-from rypt.frontier import frontier
-from rypt.model import direct_labels
-from rypt.observations import Forest, JudgedPhrases
+from rypt.metric.frontier import frontier
+from rypt.metric.model import direct_labels
+from rypt.metric.observations import Forest, JudgedPhrases
 from rypt.picks.grouped import GroupedVotes
 from rypt.records import Candidate, Span, Votes
-from rypt.trees import SourceTree
+from rypt.texts.trees import SourceTree
 
 GROUPS = ("x", "y", "z")
 TREES = {"1": SourceTree.from_brackets("(S (NP (A a) (B b)) (C c))")}

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from systems_world import make
 
-from rypt.model import Percolation
+from rypt.metric.model import Percolation
 from rypt.picks.evidence import read_evidence
 from rypt.picks.grouped import GroupedVotes
 from rypt.picks.heldout import HeldOut, Split, chances, mean_scores, split_raters, split_systems
 from rypt.picks.metrics import parse_pick_metric
 from rypt.records import Candidate, Votes
 from rypt.text import RyptError
-from rypt.trees import SourceTree
+from rypt.texts.trees import SourceTree
 
 SYSTEMS = [f"sys{i}" for i in range(6)]
 RYPT = (

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from hits.cli.rank.group import rank
-from rypt import cli
+from rypt.cli import program as cli
 
 COUNTS = "a b 60 10 20\na c 55 9 25\nb c 40 11 38\n"
 

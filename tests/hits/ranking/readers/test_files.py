@@ -317,7 +317,7 @@ def test_a_campaigns_database(demo_campaign: Path, tmp_path: Path) -> None:
     from hits.records import Answer
     from hits.results.answers import Results
     from hits.results.content import Assignment
-    from rypt.campaign import Campaign
+    from rypt.campaign.folder import Campaign
 
     folder = tmp_path / "campaign"
     shutil.copytree(demo_campaign, folder)

@@ -1,0 +1,157 @@
+"""Held-out judgments: what some systems' or workers' judgments say, and what the others said of the same.
+
+    DisjointSystems(trees, systems, votes_of)   →   splits(…)   →   rypt.analysis.curve, rypt.analysis.models
+
+The judgments of some systems' candidates (or of some workers) are the database; what the others said is the truth.
+Whole systems or workers leave: leaving out one candidate's own judgments, or single judgments of a key, is biased, for
+what remains looks better for exactly the candidates that lost a NO.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rypt.compiled import Codes
+from rypt.metric.calibration import concatenate
+from rypt.metric.frontier import frontier
+from rypt.metric.model import direct_labels
+from rypt.metric.observations import Forest, JudgedPhrases, Observations
+from rypt.records import Candidate, Span, Votes
+from rypt.text import RyptError
+from rypt.texts.trees import SourceTree
+
+VotesOf = Callable[[Collection[str]], Sequence[Votes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What the judgments of some say of candidates, and the truth: what the others said (1 YES, 0 NO, -1 nothing)."""
+
+    observations: Observations
+    truth: Codes
+
+
+class Division(Protocol):
+    """A way to divide judgments in two, again and again."""
+
+    @property
+    def forest(self) -> Forest:
+        """The trees."""
+
+    def splits(
+        self, count: int, judging: int, rng: np.random.Generator, max_lens: Sequence[int | None] = (None,)
+    ) -> Iterator[list[Split]]:
+        """Random divisions in which ``judging`` systems or workers give the judgments.
+
+        For each division a split for each max_len, with the judgments on its frontier; None takes all judgments.
+        """
+
+
+def frontier_spans(trees: Mapping[str, SourceTree | None], max_len: int) -> set[tuple[str, Span]]:
+    """The constituents that Algorithm 1 asks about, in all segments."""
+    return {
+        (segment, tree.constituents[i].span)
+        for segment, tree in trees.items()
+        if tree is not None
+        for i in frontier(tree, max_len)
+    }
+
+
+def _frontiers(
+    trees: Mapping[str, SourceTree | None], max_lens: Sequence[int | None]
+) -> list[set[tuple[str, Span]] | None]:
+    return [None if max_len is None else frontier_spans(trees, max_len) for max_len in max_lens]
+
+
+def _on(allowed: set[tuple[str, Span]] | None, votes: Sequence[Votes]) -> Sequence[Votes]:
+    """The votes on some constituents."""
+    return votes if allowed is None else [vote for vote in votes if (vote.segment, vote.span) in allowed]
+
+
+class DisjointSystems:
+    """Candidates by system, and the judgments of any set of systems."""
+
+    def __init__(
+        self,
+        trees: Mapping[str, SourceTree | None],
+        systems: Mapping[str, Sequence[Candidate]],
+        votes_of: VotesOf,
+        *,
+        judged_only: Collection[str] = (),
+        case: str = "lower",
+    ) -> None:
+        """``judged_only`` are systems (a reference, say) whose judgments are used but which are never scored."""
+        self.trees = trees
+        self.forest = Forest(trees)
+        self.systems = systems
+        self.votes_of = votes_of
+        self.judged_only = sorted(judged_only)
+        self.case = case
+        self.own = {
+            system: direct_labels(JudgedPhrases(self.forest, votes_of([system])).observe(candidates, case))
+            for system, candidates in systems.items()
+        }
+
+    @property
+    def groups(self) -> list[str]:
+        """The systems that are judged or scored, by turns."""
+        return sorted(set(self.systems) - set(self.judged_only))
+
+    def splits(
+        self, count: int, judging: int, rng: np.random.Generator, max_lens: Sequence[int | None] = (None,)
+    ) -> Iterator[list[Split]]:
+        """The judgments of ``judging`` random systems label the candidates of the rest."""
+        frontiers = _frontiers(self.trees, max_lens)
+        for _ in range(count):
+            judges, scored = _divided(self.groups, judging, rng)
+            votes = self.votes_of([*judges, *self.judged_only])
+            yield [self._split(_on(allowed, votes), scored) for allowed in frontiers]
+
+    def _split(self, votes: Sequence[Votes], scored: Sequence[str]) -> Split:
+        judged = JudgedPhrases(self.forest, votes)
+        observations = concatenate([judged.observe(self.systems[system], self.case) for system in scored])
+        return Split(observations, np.concatenate([self.own[system] for system in scored]))
+
+
+class DisjointWorkers:
+    """All candidates, and the judgments of any set of workers."""
+
+    def __init__(
+        self,
+        trees: Mapping[str, SourceTree | None],
+        candidates: Sequence[Candidate],
+        workers: Collection[str],
+        votes_of: VotesOf,
+        *,
+        case: str = "lower",
+    ) -> None:
+        self.trees = trees
+        self.forest = Forest(trees)
+        self.candidates = candidates
+        self.groups = sorted(workers)
+        self.votes_of = votes_of
+        self.case = case
+
+    def splits(
+        self, count: int, judging: int, rng: np.random.Generator, max_lens: Sequence[int | None] = (None,)
+    ) -> Iterator[list[Split]]:
+        """The judgments of ``judging`` random workers label all candidates; the truth is what the others said."""
+        frontiers = _frontiers(self.trees, max_lens)
+        for _ in range(count):
+            judges, others = _divided(self.groups, judging, rng)
+            votes = self.votes_of(judges)
+            truth = direct_labels(JudgedPhrases(self.forest, self.votes_of(others)).observe(self.candidates, self.case))
+            yield [
+                Split(JudgedPhrases(self.forest, _on(allowed, votes)).observe(self.candidates, self.case), truth)
+                for allowed in frontiers
+            ]
+
+
+def _divided(names: Sequence[str], judging: int, rng: np.random.Generator) -> tuple[list[str], list[str]]:
+    """Those who judge and the others, at random."""
+    if not 0 < judging < len(names):
+        raise RyptError(f"expected judgments of at least 1 and of fewer than all {len(names)}, found {judging}")
+    order = [names[i] for i in rng.permutation(len(names))]
+    return order[:judging], order[judging:]

@@ -1,0 +1,113 @@
+"""An analysis as tables of text."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rypt.analysis.agreement import Agreement
+from rypt.analysis.curve import CurvePoint
+from rypt.analysis.redundancy import ListCounts, Redundancy, Reuse
+
+if TYPE_CHECKING:
+    from rypt.analysis.campaign import Analysis
+
+
+def analysis_text(analysis: "Analysis") -> str:
+    """Everything, for people."""
+    parts = [redundancy_table(analysis.redundancy), reuse_text(analysis.redundancy)]
+    if analysis.held_out:
+        held = analysis.held_out
+        parts.append(
+            f"percolation: judgments of {held.judging} of {len(held.groups)} {held.way}s on the frontier of each "
+            f"maxLen, checked by those of the others, {held.splits} random splits"
+        )
+        parts += [curve_table(analysis.curve), models_table(analysis.curve)]
+    parts.append(agreement_text(analysis.agreement))
+    return "\n\n".join([*parts, "\n".join([*analysis.notes, analysis.signature])])
+
+
+def redundancy_table(counted: Redundancy) -> str:
+    """A row for each list: candidates, and phrases of all constituents and of the frontier's."""
+    from tabulate import tabulate
+
+    names = ("list", "candidates", "new", "phrases", "new", f"frontier({counted.max_len})", "new", "of these labelled")
+    rows = [_row(one) for one in (*counted.lists, *([counted.total] if len(counted.lists) != 1 else []))]
+    return str(tabulate(rows, names, disable_numparse=True, colalign=("left", *["right"] * (len(names) - 1))))
+
+
+def _row(counts: ListCounts) -> tuple[str, ...]:
+    numbers = (
+        counts.candidates, counts.new, counts.everywhere.occurrences, counts.everywhere.unique,
+        counts.frontier.occurrences, counts.frontier.unique, counts.frontier.labelled,
+    )  # fmt: skip
+    return counts.name, *(f"{number:,}" for number in numbers)
+
+
+def reuse_text(counted: Redundancy) -> str:
+    """How much one label is reused."""
+    total = counted.total
+    lines = [
+        f"{total.new:,} of {total.candidates:,} candidates are different",
+        f"all constituents: {_reuse(total.everywhere)}",
+        f"frontier of {counted.max_len}: {_reuse(total.frontier)}",
+    ]
+    return "\n".join(lines)
+
+
+def _reuse(reuse: Reuse) -> str:
+    if not reuse.unique:
+        return "no phrases"
+    return (
+        f"{reuse.occurrences:,} phrases, {reuse.unique:,} different ({reuse.unique / reuse.occurrences:.1%}), "
+        f"{reuse.phrases_each:.2f} a constituent; one label serves {reuse.served:.1f} places; "
+        f"{reuse.labelled:,} have a label"
+    )
+
+
+def curve_table(curve: Sequence[CurvePoint]) -> str:
+    """Coverage and the accuracy of percolated labels for each maxLen, in per cent (Figure 3)."""
+    names = ["maxLen", "before", "after", "from YES", "from NO", "accuracy", "of YES", "of NO", "always YES"]
+    rows = [
+        (p.before, p.after, p.from_yes, p.from_no, p.percolated.percolation, p.yes_right, p.no_right,
+         p.percolated.always_yes)
+        for p in curve
+    ]  # fmt: skip
+    return _per_cent(names, curve, rows)
+
+
+def models_table(curve: Sequence[CurvePoint]) -> str:
+    """Accuracies of percolation and of the models, where percolation has a label and wherever nobody gave one."""
+    names = ["maxLen", "percolated:", "always YES", "percolation", "table", "tree",
+             "unlabelled:", "always YES", "percolation", "table", "tree"]  # fmt: skip
+    rows = [
+        tuple(
+            value
+            for found in (point.percolated, point.unlabelled)
+            for value in (found.checked, found.always_yes, found.percolation, found.table, found.tree)
+        )
+        for point in curve
+    ]
+    return _per_cent(names, curve, rows)
+
+
+def _per_cent(names: Sequence[str], curve: Sequence[CurvePoint], rows: Sequence[tuple[float, ...]]) -> str:
+    """A row for each maxLen: shares in per cent, counts as they are, a dash for what is not known."""
+    from tabulate import tabulate
+
+    cells = [[str(point.max_len), *map(_cell, row)] for point, row in zip(curve, rows, strict=True)]
+    return str(tabulate(cells, names, disable_numparse=True, stralign="right"))
+
+
+def _cell(value: float) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "-" if value != value else f"{100 * value:.1f}"
+
+
+def agreement_text(found: Agreement) -> str:
+    """How far workers agree."""
+    if not found.answers:
+        return "agreement: no judgments"
+    shown = {"alpha": found.alpha, "mean pairwise kappa": found.kappa}
+    said = ", ".join(f"{name} {'-' if value != value else f'{value:.3f}'}" for name, value in shown.items())
+    same = "" if found.same != found.same else f", at least {found.at_least} of {found.of} agree on {found.same:.1%}"
+    return f"agreement: {found.answers:,} answers of workers about {found.questions:,} keys; {said}{same}"

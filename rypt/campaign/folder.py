@@ -1,0 +1,227 @@
+"""A campaign: a folder with ``rypt.toml``, which names the texts, and the judgment database.
+
+    campaign/
+        rypt.toml       what is where, and how to score
+        judgments.db    segments and judgments
+
+Paths in ``rypt.toml`` are relative to the folder. What another package adds to a campaign, such as a decoder, it checks
+itself: a new campaign is shown to each function of the entry-point group ``rypt.checks``.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from rypt.campaign.settings import (
+    SETTINGS,
+    DecoderSettings,
+    Files,
+    Languages,
+    LoopSettings,
+    MarketSettings,
+    Scoring,
+    Settings,
+    read_settings,
+    write_settings,
+)
+from rypt.database.exchange import new_database
+from rypt.database.fields import segment_from_record
+from rypt.database.judgments import JudgmentDatabase
+from rypt.records import Candidate, Segment
+from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, read_lines, unwatched
+from rypt.texts.alignment import Lexicon
+from rypt.texts.nbest import read_candidates
+from rypt.texts.treebank import attach_trees, parsed
+from rypt.texts.trees import SourceTree
+
+CHECKS = "rypt.checks"
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """An open campaign; texts are read when they are first needed."""
+
+    folder: Path
+    settings: Settings
+    watch: Watch = unwatched
+
+    @classmethod
+    def open(cls, folder: PathLike, watch: Watch = unwatched) -> "Campaign":
+        """Open the campaign in a folder."""
+        return cls(Path(folder), read_settings(Path(folder)), watch)
+
+    @property
+    def files(self) -> Files:
+        """Where its texts are."""
+        return self.settings.files
+
+    @property
+    def scoring(self) -> Scoring:
+        """How it is scored."""
+        return self.settings.scoring
+
+    def path(self, name: str) -> Path:
+        """A file of the campaign."""
+        return Path(os.path.normpath(self.folder / name))
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        """The source segments with their trees, checked against each other."""
+        segments = read_source(self.path(self.files.source), self.settings.languages.source)
+        return attach_trees(segments, self.path(self.files.trees)) if self.files.trees else segments
+
+    @cached_property
+    def trees(self) -> Mapping[str, SourceTree | None]:
+        """The tree of each segment, None where there is no parse."""
+        return {segment.id: parsed(segment) for segment in self.segments}
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        """The candidates of all lists in order, each text with its alignment once a segment."""
+        found: dict[tuple[str, str, str], Candidate] = {}
+        for _, candidates in self.lists():
+            for c in candidates:
+                found.setdefault((c.segment, c.text, c.alignment), c)
+        return list(found.values())
+
+    def lists(self) -> Iterator[tuple[str, list[Candidate]]]:
+        """Each list's file, as the settings name it, and its candidates as they stand there."""
+        aligned: Sequence[str | None] = self.files.alignments or [None] * len(self.files.nbest)
+        if len(aligned) != len(self.files.nbest):
+            raise InputError(self.path(SETTINGS), None, "expected as many files in alignments as in nbest")
+        for name, alignments in zip(self.files.nbest, aligned, strict=True):
+            yield name, self.read_candidates(self.path(name), self.path(alignments) if alignments else None)
+
+    def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> list[Candidate]:
+        """Read candidates of this campaign's segments from any list."""
+        segments = {segment.id: segment for segment in self.segments}
+        return read_candidates(path, segments, alignments=alignments, lexicon=self.lexicon, watch=self.watch)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """Training alignments of phrase pairs."""
+        return Lexicon.read(self.path(self.files.lexicon)) if self.files.lexicon else Lexicon()
+
+    @cached_property
+    def references(self) -> list[list[str]]:
+        """For each reference file its lines, as many as there are segments."""
+        return [_read_reference(self.path(name), len(self.segments)) for name in self.files.references]
+
+    def database(self, *, readonly: bool = True) -> JudgmentDatabase:
+        """The judgment database; a source that changed since it was judged is refused."""
+        db = JudgmentDatabase(self.path(self.files.database), readonly=readonly)
+        known = {segment.id: segment for segment in db.segments()}
+        for segment in self.segments:
+            judged = known.get(segment.id, segment)
+            if judged.tokens != segment.tokens:
+                db.close()
+                what = f"segment {segment.id} is {segment.text!r}, but judgments are about {judged.text!r}"
+                raise InputError(self.path(self.files.source), None, f"{what} (see 'rypt db check')")
+        return db
+
+
+def create(
+    folder: PathLike,
+    *,
+    source: PathLike,
+    trees: PathLike | None,
+    nbest: Sequence[PathLike],
+    alignments: Sequence[PathLike] = (),
+    references: Sequence[PathLike] = (),
+    lexicon: PathLike | None = None,
+    languages: Languages | None = None,
+    decoder: DecoderSettings | None = None,
+    market: MarketSettings | None = None,
+    loop: LoopSettings | None = None,
+    case: str | None = None,
+    watch: Watch = unwatched,
+) -> Campaign:
+    """Make a campaign from files, where they are; everything is read and checked before anything is written.
+
+    The paths in ``decoder`` and ``market`` are relative to the new folder already.
+    """
+    target = Path(folder)
+    if (target / SETTINGS).exists():
+        raise InputError(folder, None, "there is a campaign already")
+    if not nbest and not (decoder and decoder.command):
+        raise RyptError("expected at least one list of candidates (--nbest), or what makes them (--decoder)")
+    if len(alignments) not in (0, len(nbest)):
+        raise RyptError(f"expected as many --alignments as --nbest, {len(nbest)}, found {len(alignments)}")
+    if "-" in map(str, (source, trees, lexicon, *nbest, *alignments, *references)):
+        raise RyptError("expected files that stay: a campaign reads them again, and standard input cannot be")
+
+    def relative(path: PathLike) -> str:
+        return os.path.relpath(path, target)
+
+    files = Files(
+        relative(source),
+        relative(trees) if trees is not None else None,
+        [relative(path) for path in nbest],
+        [relative(path) for path in alignments],
+        [relative(path) for path in references],
+        relative(lexicon) if lexicon is not None else None,
+    )
+    settings = Settings(
+        files, languages=languages or Languages(), decoder=decoder or DecoderSettings(),
+        market=market or MarketSettings(), loop=loop or LoopSettings(),
+    )  # fmt: skip
+    campaign = Campaign(target, settings, watch)
+    _check(campaign)
+    target.mkdir(parents=True, exist_ok=True)
+    database = campaign.path(files.database)
+    with JudgmentDatabase(database, case=case) if database.exists() else new_database(database, case) as db:
+        db.add_segments(campaign.segments)
+    write_settings(campaign.settings, target)
+    return campaign
+
+
+def _check(campaign: Campaign) -> None:
+    """Read everything a campaign names; the first thing wrong is an error."""
+    _ = campaign.references
+    if campaign.files.nbest and not campaign.candidates:
+        raise InputError(campaign.path(campaign.files.nbest[0]), None, "expected candidates, found none")
+    if not any(campaign.trees.values()):
+        raise InputError(campaign.path(campaign.files.source), None, "no segment has a parse (--trees gives them)")
+    if campaign.settings.decoder.command or campaign.settings.decoder.weights:
+        for entry in entry_points(group=CHECKS):
+            entry.load()(campaign)
+
+
+def read_source(path: PathLike, language: str | None = None) -> list[Segment]:
+    """Segments from plain text, a line each with ids from 0, or from JSONL with ``id`` and ``text``."""
+    segments: dict[str, Segment] = {}
+    for number, line in read_lines(path):
+        try:
+            if "\0" in line:
+                raise FormatError("expected text, found a NUL character")
+            segment = _json_segment(line, language) if line.startswith("{") else None
+        except FormatError as error:
+            raise InputError(path, number, str(error)) from None
+        segment = segment or Segment(str(number - 1), line.strip(" \t"), None, language)
+        there = segments.setdefault(segment.id, segment)
+        if there is not segment:
+            kind = "another text" if there.text != segment.text else "the same text"
+            raise InputError(path, number, f"segment {segment.id} is there already with {kind}")
+    if not segments:
+        raise InputError(path, None, "expected segments, found an empty file")
+    return list(segments.values())
+
+
+def _json_segment(line: str, language: str | None) -> Segment:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"expected a JSON object with id and text: {error}") from None
+    segment = segment_from_record(record)
+    return replace(segment, language=segment.language or language)
+
+
+def _read_reference(path: PathLike, count: int) -> list[str]:
+    lines = [line for _, line in read_lines(path)]
+    if len(lines) != count:
+        raise InputError(path, len(lines) or None, f"expected {count} lines, one a segment, found {len(lines)}")
+    return lines

@@ -1,0 +1,243 @@
+"""``rypt.toml``: where the texts of a campaign are, how it is scored, and how its loop runs; read strictly.
+
+No typing mistake passes: unknown names and wrong types are errors. Amounts of money may be texts or numbers.
+"""
+
+import json
+import re
+import tomllib
+from dataclasses import dataclass, field, fields
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rypt.options import MODELS, TIES, UNKNOWN_AS, check_option, money
+from rypt.text import InputError, RyptError, open_output
+
+SETTINGS = "rypt.toml"
+Section = TypeVar("Section", "Files", "Scoring", "Languages", "DecoderSettings", "MarketSettings", "LoopSettings")
+WEIGHTS_FIELDS = ("{weights}", "{config}")
+FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*")  # a decoder that is a Python function
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the texts are, relative to the campaign's folder.
+
+    ``alignments`` has a file for each list in ``nbest``, or "" for one that has its alignments inside.
+    """
+
+    source: str
+    trees: str | None = None
+    nbest: list[str] = field(default_factory=list)
+    alignments: list[str] = field(default_factory=list)
+    references: list[str] = field(default_factory=list)
+    lexicon: str | None = None
+    database: str = "judgments.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How constituents are asked about and scored."""
+
+    max_len: int = 4
+    model: str = "percolation"
+    unknown: str = "half"
+    ties: str = "unknown"
+
+    def __post_init__(self) -> None:
+        check_option("model", self.model, MODELS)
+        check_option("unknown", self.unknown, UNKNOWN_AS)
+        check_option("ties", self.ties, TIES)
+        if self.max_len < 1:
+            raise RyptError(f"expected max_len of at least 1, found {self.max_len}")
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """The languages of source and candidates, such as de and en."""
+
+    source: str | None = None
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderSettings:
+    """What decodes: a shell command with ``{weights}`` and ``{nbest}`` in it, or ``package.module:function``.
+
+    It runs in ``folder``, which is relative to the campaign's, as is the file of ``weights`` to start with.
+    ``timeout`` is in seconds.
+    """
+
+    command: str | None = None
+    weights: str | None = None
+    folder: str = "."
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and not self.timeout > 0:
+            raise RyptError(f"expected a timeout above 0 seconds, found {self.timeout:g}")
+        if self.command is None or FUNCTION.fullmatch(self.command.strip()):
+            return
+        if "{nbest}" not in self.command:
+            raise RyptError("expected {nbest} in the decoder's command, the file it writes its list to")
+        if not any(name in self.command for name in WEIGHTS_FIELDS):
+            raise RyptError("expected {weights} or {config} in the decoder's command, the file it reads weights from")
+
+
+@dataclass(frozen=True, slots=True)
+class MarketSettings:
+    """Where the workers are: the folder of a local market, or the endpoint of another; and what they are paid.
+
+    ``production`` says that the endpoint spends real money. ``wage`` is in dollars an hour.
+    """
+
+    folder: str = "market"
+    endpoint: str | None = None
+    production: bool = False
+    wage: Decimal | None = None
+    assignments: int = 1
+
+    def __post_init__(self) -> None:
+        if self.endpoint is not None and not self.endpoint.startswith(("http://", "https://")):
+            raise RyptError(f"expected an endpoint that begins with http:// or https://, found {self.endpoint!r}")
+        if not 1 <= self.assignments <= 1000:
+            raise RyptError(f"expected 1 to 1000 assignments, found {self.assignments}")
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSettings:
+    """How far the loop goes: money in all, questions an iteration, and when it has gained enough.
+
+    ``labels`` is the most new questions of an iteration; ``select`` takes those first whose answers may change which
+    candidates are best ("value"), or that serve the most candidates ("all").
+    ``exclude_bad`` lets judgments of workers with a bad verdict not count; ``block_bad`` also keeps those workers from
+    further hits.
+    """
+
+    budget: Decimal | None = None
+    labels: int = 200
+    select: str = "value"
+    patience: int = 2
+    max_iterations: int = 10
+    exclude_bad: bool = True
+    block_bad: bool = False
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        check_option("select", self.select, ("value", "all"))
+        for name, number in (
+            ("labels", self.labels), ("patience", self.patience), ("max_iterations", self.max_iterations),
+        ):  # fmt: skip
+            if number < 1:
+                raise RyptError(f"expected {name} of at least 1, found {number}")
+        if self.block_bad and not self.exclude_bad:
+            raise RyptError("expected exclude_bad beside block_bad: a blocked worker's judgments do not count")
+        if self.seed < 0:
+            raise RyptError(f"expected a seed of at least 0, found {self.seed}")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All sections of ``rypt.toml``."""
+
+    files: Files
+    scoring: Scoring = Scoring()
+    languages: Languages = Languages()
+    decoder: DecoderSettings = DecoderSettings()
+    market: MarketSettings = MarketSettings()
+    loop: LoopSettings = LoopSettings()
+
+
+def read_settings(folder: Path) -> Settings:
+    """Read the settings of a campaign; unknown names and wrong types are errors."""
+    path = folder / SETTINGS
+    if not path.is_file():
+        raise InputError(folder, None, f"expected a campaign, a folder with {SETTINGS} ('rypt init' makes one)")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(path, None, f"expected TOML: {error}") from None
+    return parse_settings(text, path)
+
+
+def parse_settings(text: str, path: Path) -> Settings:
+    """The settings that a text says; ``path`` is for messages."""
+    try:
+        sections = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(path, None, f"expected TOML: {error}") from None
+    known = [f.name for f in fields(Settings)]
+    for name in sections:
+        if name not in known:
+            raise InputError(path, None, f"unknown section [{name}], expected one of {', '.join(known)}")
+    return Settings(
+        _section(Files, "files", sections, path),
+        _section(Scoring, "scoring", sections, path),
+        _section(Languages, "languages", sections, path),
+        _section(DecoderSettings, "decoder", sections, path),
+        _section(MarketSettings, "market", sections, path),
+        _section(LoopSettings, "loop", sections, path),
+    )
+
+
+def _section(kind: type[Section], name: str, sections: dict[str, Any], path: Path) -> Section:
+    values = sections.get(name, {})
+    if not isinstance(values, dict):
+        raise InputError(path, None, f"expected [{name}] as a section, found {values!r}")
+    known = {f.name: f.type for f in fields(kind)}
+    read = {}
+    for setting, value in values.items():
+        if setting not in known:
+            raise InputError(path, None, f"unknown setting {setting!r} in [{name}], expected {', '.join(known)}")
+        said, found = _expected(known[setting], value)
+        if found is None:
+            shown = str(value) if isinstance(value, Decimal) else repr(value)
+            raise InputError(path, None, f"expected {setting} in [{name}] as {said}, found {shown}")
+        read[setting] = found
+    try:
+        return kind(**read)
+    except TypeError:
+        raise InputError(path, None, f"a setting of [{name}] is missing, expected {', '.join(known)}") from None
+    except RyptError as error:
+        raise InputError(path, None, f"[{name}]: {error}") from None
+
+
+def _expected(kind: Any, value: Any) -> tuple[str, Any]:
+    """What a setting must be, in words, and its value; None where it is something else."""
+    number = isinstance(value, int | Decimal) and not isinstance(value, bool)
+    if kind == list[str]:
+        fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return "a list of texts", value if fits else None
+    if kind is int:
+        return "a whole number", value if number and isinstance(value, int) else None
+    if kind is bool:
+        return "true or false", value if isinstance(value, bool) else None
+    if kind == float | None:
+        return "a number", float(value) if number and Decimal(value).is_finite() else None
+    if kind == Decimal | None:
+        return 'an amount of dollars such as "25.00"', money(str(value)) if number or isinstance(value, str) else None
+    return "a text", value if isinstance(value, str) else None
+
+
+def write_settings(settings: Settings, folder: Path) -> None:
+    """Write ``rypt.toml``, leaving out what is empty; market and loop are told where there is a decoder."""
+    plain = Settings(settings.files)
+    with open_output(folder / SETTINGS) as stream:
+        for section in fields(settings):
+            values = getattr(settings, section.name)
+            optional = section.name in ("decoder", "market", "loop") and not settings.decoder.command
+            if optional and values == getattr(plain, section.name):
+                continue
+            stream.write(f"[{section.name}]\n")
+            for setting in fields(values):
+                value = getattr(values, setting.name)
+                if value not in (None, "", []):
+                    stream.write(f"{setting.name} = {toml_value(value)}\n")
+            stream.write("\n")
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML has it, whose strings are JSON's but for U+007F; money is a text."""
+    plain = str(value) if isinstance(value, Decimal) else value
+    return json.dumps(plain, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,60 @@
+"""``rypt analyze``: redundancy, percolation and agreement of a campaign."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from rypt.console import CAMPAIGN, JSON, QUIET, progress, talk, watcher
+from rypt.options import TIES, check_held_out
+
+
+@click.command()
+@CAMPAIGN
+@click.option("--max-len", type=click.IntRange(min=1), help="The frontier whose phrases are counted [4].")
+@click.option("--longest", type=click.IntRange(1, 30), default=7, show_default=True,
+              help="Check percolation for maxLen 1 up to this.")  # fmt: skip
+@click.option("--hold-out", metavar="system|worker", help="Whose judgments check those of the others: systems, where "
+              "origins are systems with a list each (SYSTEM.jsonl), or workers [worker].")  # fmt: skip
+@click.option("--judged-only", multiple=True, metavar="SYSTEM", help="Leave the list of this system out, such as a "
+              "human translation's; its judgments count.")  # fmt: skip
+@click.option("--splits", type=click.IntRange(min=1), default=10, show_default=True, help="Random divisions.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the divisions.")
+@click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as.")
+@click.option("--no-models", is_flag=True, help="Percolation alone, without the models table and tree: much faster.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw it here (.svg, .png, .pdf).")
+@JSON
+@QUIET
+def analyze(
+    campaign: str, max_len: int | None, longest: int, hold_out: str | None, judged_only: tuple[str, ...], splits: int,
+    seed: int, ties: str | None, no_models: bool, plot: str | None, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Say how far the labels of a CAMPAIGN go: how much one is reused, and how far percolation can be trusted.
+
+    Counts candidates and phrases over the lists in their order; for each maxLen coverage before and after percolation,
+    and how often percolated labels and the models agree with judgments that were held out; and how far workers agree.
+    """
+    from rypt.analysis.campaign import WAYS
+    from rypt.analysis.campaign import analyze as analyse
+    from rypt.analysis.plot import plot_analysis
+    from rypt.analysis.tables import analysis_text
+    from rypt.campaign.folder import Campaign
+    from rypt.picture import check_picture
+
+    if hold_out is not None:
+        check_held_out(hold_out, WAYS)
+    if plot:
+        check_picture(plot)
+
+    def watch(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
+        return progress(items, what, quiet=quiet, total=total)
+
+    found = analyse(
+        Campaign.open(campaign, watcher(quiet=quiet)), max_len=max_len, longest=longest, hold_out=hold_out,
+        judged_only=judged_only, splits=splits, seed=seed, ties=ties, models=not no_models, watch=watch,
+    )  # fmt: skip
+    if plot:
+        plot_analysis(plot, found.redundancy, found.curve, note=found.simulated)
+        talk(f"{plot} written", quiet=quiet)
+    click.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else analysis_text(found))

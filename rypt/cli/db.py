@@ -1,0 +1,251 @@
+"""``rypt db``: the judgment database on the command line; the same verbs as in the library."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rypt.console import JSON, QUIET, progress, talk
+from rypt.options import CASES
+from rypt.text import FormatError, InputError, RyptError, open_output
+
+if TYPE_CHECKING:
+    from rypt.campaign.folder import Campaign
+    from rypt.database.exchange import Imported
+    from rypt.database.judgments import JudgmentDatabase
+
+DATABASE = click.argument("database", type=click.Path(path_type=Path))
+
+
+@click.group()
+def db() -> None:
+    """Add, import, export, merge and check judgments.
+
+    DATABASE is a file, or the folder of a campaign, whose database it then is.
+    """
+
+
+def campaign_of(path: Path) -> "Campaign | None":
+    """The campaign, when the path is a folder of one."""
+    from rypt.campaign.folder import Campaign
+
+    return Campaign.open(path) if path.is_dir() else None
+
+
+def open_database(
+    path: Path, *, readonly: bool = False, case: str | None = None, create: bool = False
+) -> "JudgmentDatabase":
+    """Open a database file or that of a campaign; a new one is made only when asked for."""
+    from rypt.database.judgments import JudgmentDatabase
+
+    campaign = campaign_of(path)
+    file = campaign.path(campaign.files.database) if campaign else path
+    if not create and not file.exists():
+        raise InputError(file, None, "No such file or directory")
+    return JudgmentDatabase(file, readonly=readonly, case=case)
+
+
+@db.command()
+@DATABASE
+@click.argument("segment")
+@click.argument("start", type=int)
+@click.argument("stop", type=int)
+@click.argument("phrase")
+@click.argument("label")
+@click.option("--worker", required=True, help="Who says so.")
+@click.option("--origin", default="", help="Where it was said: a hit, a system, a file.")
+def add(database: Path, segment: str, start: int, stop: int, phrase: str, label: str, worker: str, origin: str) -> None:
+    """Add one judgment.
+
+    The source tokens START up to, not including, STOP of SEGMENT, translated as PHRASE, are LABEL (YES, NO, NOT_SURE).
+    """
+    import time
+
+    from rypt.records import Judgment, Label, Span
+
+    with open_database(database) as opened:
+        known = {s.id: len(s.tokens) for s in opened.segments()}
+        if segment not in known:
+            raise FormatError(f"segment {segment!r} is not in {opened.path}")
+        if not 0 <= start < stop <= known[segment]:
+            raise FormatError(f"span {start}-{stop} is outside segment {segment}, which has {known[segment]} tokens")
+        judgment = Judgment(
+            segment, Span(start, stop), phrase, Label.parse(label), worker, origin, "import", int(time.time())
+        )
+        click.echo("added 1 judgment" if opened.add([judgment]) else "already there")
+
+
+@db.command("import")
+@DATABASE
+@click.argument("files", nargs=-1, required=True)
+@click.option("--rename", multiple=True, metavar="THEIRS=OURS", help="Take a column of the file as one of ours.")
+@click.option("--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="Fill a field the file does not have.")
+@click.option("--skip-refused", is_flag=True, help="Import the other lines when some are refused.")
+@click.option("--replace-trees", is_flag=True, help="Let segments of the file bring new trees.")
+@click.option("--case", type=click.Choice(CASES), help="How a new database compares phrases [lower].")
+@JSON
+@QUIET
+def import_(
+    database: Path, files: tuple[str, ...], rename: tuple[str, ...], defaults: tuple[str, ...], skip_refused: bool,
+    replace_trees: bool, case: str | None, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Import segments and judgments from JSONL, CSV or TSV FILES ("-" is stdin).
+
+    Each file is one transaction, and importing it again adds nothing. Judgments have the fields segment, start and
+    stop (or first and last, included), phrase, label, worker, and origin, source, time, weight if you like. A blank
+    label is a question nobody answered: it is counted and left out.
+    """
+    from rypt.database.exchange import import_file, new_database
+    from rypt.database.fields import JUDGMENT_FIELDS
+
+    known = {*JUDGMENT_FIELDS, "first", "last"}
+    for name in _pairs(defaults):
+        if name not in known:
+            raise click.UsageError(f"--set {name}: expected one of {', '.join(sorted(known))}")
+    results: list[dict[str, Any]] = []
+    failure: RyptError | None = None
+    with open_database(database, case=case) if database.exists() else new_database(database, case) as opened:
+        importer = partial(
+            import_file, opened, rename=_pairs(rename), defaults=_pairs(defaults), skip_refused=skip_refused,
+            replace_trees=replace_trees,
+        )  # fmt: skip
+        for file in files:
+            try:
+                results.append(_import_one(importer, file, quiet=quiet or as_json))
+            except RyptError as error:  # the files before it stay
+                failure = error
+                break
+    for result in results if not as_json else ():
+        click.echo(
+            "{file}: {added} judgments added, {already} already there, {unanswered} unanswered, "
+            "{refused} refused; {segments} segments added".format_map(result)
+            + _and_others(result["others"])
+        )
+    if failure:
+        raise failure
+    if as_json:
+        click.echo(json.dumps(results, ensure_ascii=False))
+
+
+def _import_one(importer: Callable[..., "Imported"], file: str, *, quiet: bool) -> dict[str, Any]:
+    """Import one file; what became of its lines."""
+    from rypt.text import read_lines
+
+    result = importer(file, lines=progress(read_lines(file), f"import {file}", quiet=quiet))
+    for number, message in result.refusals:
+        talk(f"{file}:{number}: refused: {message}", quiet=quiet)
+    return {"file": file, **asdict(result)}
+
+
+def _pairs(items: tuple[str, ...]) -> dict[str, str]:
+    pairs = dict(item.partition("=")[::2] for item in items)
+    for name, value in pairs.items():
+        if not name or not value:
+            raise click.UsageError(f"expected NAME=VALUE, found {name}={value}")
+    return pairs
+
+
+@db.command()
+@DATABASE
+@click.argument("file", default="-")
+@click.option("--segments", is_flag=True, help="Write the segments instead of the judgments (CSV has one of them).")
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="Instead of the file's ending.")
+def export(database: Path, file: str, segments: bool, form: str | None) -> None:
+    """Write everything as JSONL, or the judgments as CSV, to FILE (stdout by default; .gz is compressed)."""
+    from rypt.database.exchange import export_csv, export_jsonl
+
+    ending = Path(file.removesuffix(".gz")).suffix
+    with open_database(database, readonly=True) as opened:
+        if file != "-" and Path(file).exists() and Path(file).samefile(opened.path):
+            raise InputError(file, None, "is the database itself")
+        if form is None and ending not in (".jsonl", ".csv", ""):
+            raise click.UsageError(f"expected a file .jsonl or .csv, found {file} (or say --format)")
+        as_csv = form == "csv" or (form is None and ending == ".csv")
+        if segments and not as_csv:
+            raise click.UsageError("--segments goes with CSV; JSONL holds both")
+        with open_output(file) as stream:
+            count = export_csv(opened, stream, segments=segments) if as_csv else export_jsonl(opened, stream)
+    talk(f"{count} records written", quiet=file == "-")
+
+
+@db.command()
+@DATABASE
+@click.argument("others", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--replace-trees", is_flag=True, help="Let the other databases bring new trees.")
+@JSON
+def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json: bool) -> None:
+    """Take over all judgments of OTHER databases, each once; conflicts are reported, both sides are kept."""
+    from rypt.database.exchange import merge as merge_into
+
+    results = []
+    for other in others:
+        open_database(other, readonly=True).close()
+    with open_database(database, create=True) as opened:
+        for other in others:
+            found = campaign_of(other)
+            path = found.path(found.files.database) if found else other
+            result = merge_into(opened, path, replace_trees=replace_trees)
+            results.append({"file": str(other), **asdict(result)})
+            if not as_json:
+                click.echo(
+                    f"{other}: {result.added} judgments added, {result.already} already there, "
+                    f"{len(result.conflicts)} conflicts; {result.segments} segments added" + _and_others(result.others)
+                )
+                for conflict in result.conflicts[:20]:
+                    talk(f"  conflict: {conflict}")
+    if as_json:
+        click.echo(json.dumps(results, ensure_ascii=False))
+
+
+def _and_others(count: int) -> str:
+    """What is neither segment nor judgment: assignments of hits, excluded workers."""
+    return f", {count} other records" if count else ""
+
+
+@db.command()
+@DATABASE
+@JSON
+def stats(database: Path, as_json: bool) -> None:
+    """Say what is in the database."""
+    from rypt.database.audit import summary
+
+    with open_database(database, readonly=True) as opened:
+        facts = summary(opened)
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        click.echo(f"{name.replace('_', ' '):28}{_plain(value)}")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {count}" for key, count in value.items())
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@db.command()
+@DATABASE
+@click.option("--source", type=click.Path(), help="The source text as it is now, to compare with what workers saw.")
+@JSON
+def check(database: Path, source: str | None, as_json: bool) -> None:
+    """Look for damage, changed texts, spans that are no constituents; exit 1 if there is any."""
+    from rypt.campaign.folder import read_source
+    from rypt.database.audit import check as find_problems
+
+    campaign = campaign_of(database)
+    sources = read_source(source) if source else campaign.segments if campaign else None
+    with open_database(database, readonly=True) as opened:
+        problems = list(find_problems(opened, sources))
+    if as_json:
+        click.echo(json.dumps([asdict(problem) for problem in problems], ensure_ascii=False))
+    else:
+        for problem in problems:
+            click.echo(str(problem))
+        click.echo(f"{len(problems)} problems" if problems else "no problems found")
+    if problems:
+        raise RyptError(f"{database}: {len(problems)} problems found")

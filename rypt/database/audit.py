@@ -1,0 +1,123 @@
+"""What is wrong in a judgment database, and what is in it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rypt.database.judgments import JudgmentDatabase
+from rypt.records import Segment
+from rypt.text import FormatError, tokenize
+from rypt.texts.phrases import phrase_key
+from rypt.texts.treebank import parsed
+from rypt.texts.trees import SourceTree
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong, and how many judgments it touches."""
+
+    kind: str
+    where: str
+    judgments: int
+
+    def __str__(self) -> str:
+        touched = f" ({self.judgments} judgments)" if self.judgments else ""
+        return f"{self.kind}: {self.where}{touched}"
+
+
+def check(db: JudgmentDatabase, sources: Sequence[Segment] | None = None) -> Iterator[Problem]:
+    """Look for damage, texts that changed, and judgments that no candidate can ever use.
+
+    ``sources`` are the segments as they are now, to compare with those the workers saw; their trees count.
+    """
+    yield from _damage(db)
+    yield from _changed_texts(db, sources or ())
+    trees: dict[str, SourceTree | None] = {}
+    now = {segment.id: segment for segment in sources or () if segment.tree is not None}
+    for segment in db.segments():
+        try:
+            trees[segment.id] = parsed(now.get(segment.id, segment))
+        except FormatError as error:
+            trees[segment.id] = None
+            yield Problem("tree does not fit its text", str(error), 0)
+    yield from _unusable(db, trees)
+    yield from _contradictions(db)
+
+
+def _damage(db: JudgmentDatabase) -> Iterator[Problem]:
+    with db.errors():
+        for (message,) in db.db.execute("PRAGMA integrity_check"):
+            if message != "ok":
+                yield Problem("damaged file", message, 0)
+        foreign = "SELECT label, count(*) FROM judgments WHERE label NOT IN ('YES', 'NO', 'NOT_SURE') GROUP BY label"
+        for label, count in db.db.execute(foreign):
+            yield Problem("label is none of YES, NO, NOT_SURE", repr(label), count)
+        missing = "SELECT segment, count(*) FROM judgments WHERE segment NOT IN (SELECT id FROM segments) GROUP BY 1"
+        for segment, count in db.db.execute(missing):
+            yield Problem("judgments without a segment", f"segment {segment}", count)
+
+
+def _changed_texts(db: JudgmentDatabase, sources: Sequence[Segment]) -> Iterator[Problem]:
+    if not sources:
+        return
+    counts = dict(db.db.execute("SELECT segment, count(*) FROM judgments GROUP BY segment").fetchall())
+    texts = {segment.id: segment.text for segment in sources}
+    for segment in db.segments():
+        now = texts.get(segment.id)
+        if now is None:
+            yield Problem("segment is not in the source", f"segment {segment.id}", counts.get(segment.id, 0))
+        elif tokenize(now) != segment.tokens:
+            where = f"segment {segment.id} was {segment.text!r} and is now {now!r}"
+            yield Problem("segment text changed", where, counts.get(segment.id, 0))
+
+
+def _unusable(db: JudgmentDatabase, trees: dict[str, SourceTree | None]) -> Iterator[Problem]:
+    spans = "SELECT segment, start, stop, count(*) FROM judgments GROUP BY segment, start, stop"
+    for segment, start, stop, count in db.db.execute(spans).fetchall():
+        tree = trees.get(segment)
+        if tree is None:
+            yield Problem("segment without a usable parse", f"segment {segment}, span {start}-{stop}", count)
+        elif (start, stop) not in tree.index:
+            yield Problem("span is not a constituent", f"segment {segment}, span {start}-{stop}", count)
+    for segment, phrase, count in db.db.execute("SELECT segment, phrase, count(*) FROM judgments GROUP BY 1, 2"):
+        if phrase != phrase_key(phrase, db.case):
+            yield Problem("phrase is not in normal form", f"segment {segment}, {phrase!r}", count)
+
+
+def _contradictions(db: JudgmentDatabase) -> Iterator[Problem]:
+    sql = """
+        SELECT segment, start, stop, phrase, worker, count(*) FROM judgments WHERE label <> 'NOT_SURE'
+        GROUP BY segment, start, stop, phrase, worker, origin HAVING count(DISTINCT label) > 1
+    """
+    for segment, start, stop, phrase, worker, count in db.db.execute(sql):
+        where = f"worker {worker}, segment {segment}, span {start}-{stop}, {phrase!r}"
+        yield Problem("worker said YES and NO in one place", where, count)
+
+
+def summary(db: JudgmentDatabase) -> dict[str, Any]:
+    """Counts of everything, agreement of workers, and the size of the file."""
+
+    def one(sql: str) -> Any:
+        return db.db.execute(sql).fetchone()[0]
+
+    with db.errors():
+        judgments = db.count()
+        size = one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        pairs = one("SELECT count(*) FROM votes WHERE (yes > 0) + (no > 0) + (not_sure > 0) > 0 AND judgments > 1")
+        agreed = one("SELECT count(*) FROM votes WHERE (yes > 0) + (no > 0) + (not_sure > 0) = 1 AND judgments > 1")
+        return {
+            "segments": one("SELECT count(*) FROM segments"),
+            "without_parse": one("SELECT count(*) FROM segments WHERE tree IS NULL"),
+            "judgments": judgments,
+            "of_these_count": one(f"SELECT count(*) FROM {db.counted}"),
+            "excluded_workers": len(db.excluded()),
+            "keys": one("SELECT count(*) FROM votes"),
+            "labels": dict(db.db.execute("SELECT label, count(*) FROM judgments GROUP BY label").fetchall()),
+            "sources": dict(db.db.execute("SELECT source, count(*) FROM judgments GROUP BY source").fetchall()),
+            "workers": one("SELECT count(DISTINCT worker) FROM judgments"),
+            "keys_judged_twice_or_more": pairs,
+            "of_these_unanimous": agreed,
+            "case": db.case,
+            "bytes": size,
+            "bytes_per_judgment": round(size / judgments, 1) if judgments else None,
+        }

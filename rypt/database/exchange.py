@@ -1,0 +1,366 @@
+"""Judgments and segments in and out of the database: JSONL, CSV, TSV, and other databases.
+
+One record a line. A record with a ``label`` is a judgment, one with a ``text`` is a segment; others are those of
+`rypt.database.extensions`. Spans are ``start`` and ``stop`` (not included), or ``first`` and ``last`` (included).
+"""
+
+import csv
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any, TextIO
+
+from rypt.csv_rows import csv_rows
+from rypt.database.extensions import Extension, extensions
+from rypt.database.fields import (
+    JUDGMENT_FIELDS,
+    SEGMENT_FIELDS,
+    Record,
+    is_unanswered,
+    judgment_from_record,
+    judgment_record,
+    segment_from_record,
+    segment_record,
+)
+from rypt.database.judgments import COLUMNS, IDENTITY, KEEP_BOTH, DatabaseError, JudgmentDatabase
+from rypt.records import Segment
+from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
+from rypt.texts.treebank import parsed
+
+REFUSED_KEPT = 1000
+BATCH = 20_000
+
+
+@dataclass(slots=True)
+class Imported:
+    """What became of the lines of an import; ``others`` are new records that are no segments and no judgments."""
+
+    added: int = 0
+    already: int = 0
+    segments: int = 0
+    unanswered: int = 0
+    refused: int = 0
+    others: int = 0
+    refusals: list[tuple[int, str]] = field(default_factory=list)
+
+    def refuse(self, line: int, message: str) -> None:
+        """Count a refused line; the first thousand are kept with their numbers."""
+        self.refused += 1
+        if len(self.refusals) < REFUSED_KEPT:
+            self.refusals.append((line, message))
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a merge added, and where the two databases contradict each other."""
+
+    added: int
+    already: int
+    segments: int
+    conflicts: list[str]
+    others: int = 0
+
+
+def import_file(
+    db: JudgmentDatabase,
+    path: PathLike,
+    *,
+    lines: Iterable[tuple[int, str]] | None = None,
+    rename: Mapping[str, str] | None = None,
+    defaults: Mapping[str, str] | None = None,
+    skip_refused: bool = False,
+    replace_trees: bool = False,
+) -> Imported:
+    """Import one file in one transaction.
+
+    A line that is refused stops the import and nothing is changed, unless ``skip_refused``. ``rename`` maps the
+    file's own column names to ours; ``defaults`` fills fields the file does not have. ``lines`` replaces reading
+    ``path``, for a caller who shows progress. Memory stays bounded: rows wait in a temporary table.
+    """
+    result = Imported()
+    records = read_records(path, lines if lines is not None else read_lines(path), rename or {}, result)
+    found = extensions()
+    with db.errors():
+        _stage(db, records, {"source": "import", **(defaults or {})}, result, found)
+    _prepare_for_staged(db, found)
+    with db.writing():
+        _add_staged_segments(db, result, replace_trees)
+        _put_staged_others(db, result, found)
+        _refuse_misplaced(db, result)
+        if result.refused and not skip_refused:
+            line, message = min(result.refusals)
+            more = f" ({result.refused - 1} more lines refused)" if result.refused > 1 else ""
+            raise InputError(path, line, message + more)
+        _insert_staged(db, result)
+        _settle(db, found if result.others else [])
+    return result
+
+
+def read_records(
+    path: PathLike, lines: Iterable[tuple[int, str]], rename: Mapping[str, str], result: Imported
+) -> Iterator[tuple[int, Record]]:
+    """Numbered records of a JSONL, CSV or TSV file; what cannot be read is refused."""
+    rows = iter(lines)
+    first = next(((number, line) for number, line in rows if line.strip()), None)
+    if first is None:
+        return
+    if first[1].lstrip().startswith("{"):
+        yield from _json_records([first], rename, result)
+        yield from _json_records(rows, rename, result)
+        return
+    delimiter = max("\t,;", key=first[1].count)
+    names = [name.strip() for name in next(_csv_rows(path, [first], delimiter))[1]]
+    missing = set(rename) - set(names)
+    if missing:
+        raise InputError(path, first[0], f"expected the columns to rename, {sorted(missing)}, found {names}")
+    header = [rename.get(name, name) for name in names]
+    if not {"label", "text"} & set(header):
+        raise InputError(path, first[0], f"expected a column label (judgments) or text (segments), found {header}")
+    for number, row in _csv_rows(path, rows, delimiter):
+        if len(row) != len(header):
+            result.refuse(number, f"expected {len(header)} fields, found {len(row)}")
+        else:
+            yield number, dict(zip(header, row, strict=True))
+
+
+def _json_records(
+    lines: Iterable[tuple[int, str]], rename: Mapping[str, str], result: Imported
+) -> Iterator[tuple[int, Record]]:
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            result.refuse(number, f"expected a JSON object: {error}")
+            continue
+        if isinstance(record, dict):
+            yield number, {rename.get(name, name): value for name, value in record.items()} if rename else record
+        else:
+            result.refuse(number, f"expected a JSON object, found {line[:40]!r}")
+
+
+def _csv_rows(path: PathLike, lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the line on which they begin; TSV takes quotation marks as they stand, CSV as quotes."""
+    if delimiter == "\t":
+        yield from ((number, line.split("\t")) for number, line in lines if line.strip())
+        return
+    with_ends = ((number, f"{line}\n") for number, line in lines)
+    yield from ((number, row) for number, row in csv_rows(path, with_ends, delimiter=delimiter) if row)
+
+
+def _stage(
+    db: JudgmentDatabase, records: Iterable[tuple[int, Record]], defaults: Mapping[str, str], result: Imported,
+    others: Sequence[Extension],
+) -> None:  # fmt: skip
+    """Put judgments, segments and other records into temporary tables; other processes may write meanwhile."""
+    db.db.conn.executescript("""
+        DROP TABLE IF EXISTS temp.incoming;
+        DROP TABLE IF EXISTS temp.incoming_segments;
+        DROP TABLE IF EXISTS temp.incoming_others;
+        CREATE TEMP TABLE incoming (
+            line INTEGER, segment TEXT, start INTEGER, stop INTEGER, phrase TEXT, worker TEXT, origin TEXT, label TEXT,
+            source TEXT, time INTEGER, weight REAL);
+        CREATE TEMP TABLE incoming_segments (line INTEGER, id TEXT, text TEXT, tree TEXT, language TEXT);
+        CREATE TEMP TABLE incoming_others (line INTEGER, field TEXT, record TEXT);
+    """)
+    known = {name for extension in others for name in extension.fields}
+    insert = f"INSERT INTO incoming VALUES ({', '.join('?' * 11)})"
+    batch: list[tuple[Any, ...]] = []
+    for line, record in records:
+        try:
+            if "text" in record and "label" not in record:
+                segment = segment_from_record(record)
+                parsed(segment)
+                values = (line, segment.id, segment.text, segment.tree, segment.language)
+                db.db.conn.execute("INSERT INTO incoming_segments VALUES (?, ?, ?, ?, ?)", values)
+            elif name := next((name for name in record if name in known and "label" not in record), None):
+                row = (line, name, json.dumps(record))
+                db.db.conn.execute("INSERT INTO incoming_others VALUES (?, ?, ?)", row)
+            elif is_unanswered({**defaults, **record}):
+                result.unanswered += 1
+            elif "label" in record or "label" in defaults:
+                batch.append((line, *db.row(judgment_from_record({**defaults, **record}))))
+            else:
+                raise FormatError("expected a label (a judgment) or a text (a segment)")
+        except RyptError as error:
+            result.refuse(line, str(error))
+        if len(batch) >= BATCH:
+            db.db.conn.executemany(insert, batch)
+            batch.clear()
+    db.db.conn.executemany(insert, batch)
+    db.db.conn.commit()
+
+
+def _add_staged_segments(db: JudgmentDatabase, result: Imported, replace_trees: bool) -> None:
+    rows = db.db.conn.execute("SELECT line, id, text, tree, language FROM incoming_segments ORDER BY line")
+    for line, *values in rows:
+        try:
+            result.segments += db.add_segment(Segment(*values), replace_trees)
+        except DatabaseError as error:
+            result.refuse(line, str(error))
+
+
+def _prepare_for_staged(db: JudgmentDatabase, others: Sequence[Extension]) -> None:
+    fields = {name for (name,) in db.db.conn.execute("SELECT DISTINCT field FROM incoming_others")}
+    for extension in others:
+        if fields & set(extension.fields):
+            extension.prepare(db)
+
+
+def _put_staged_others(db: JudgmentDatabase, result: Imported, others: Sequence[Extension]) -> None:
+    """Records of extensions; the judgments that belong to them may come before or after."""
+    owner = {name: extension for extension in others for name in extension.fields}
+    for line, name, text in db.db.conn.execute("SELECT line, field, record FROM incoming_others ORDER BY line"):
+        try:
+            result.others += owner[name].put(db, json.loads(text))
+        except RyptError as error:
+            result.refuse(line, str(error))
+
+
+def _settle(db: JudgmentDatabase, others: Iterable[Extension]) -> None:
+    for extension in others:
+        extension.settle(db)
+
+
+def _refuse_misplaced(db: JudgmentDatabase, result: Imported) -> None:
+    """Take out staged judgments of unknown segments and of spans outside their segment."""
+    execute = db.db.conn.execute
+    execute("DROP TABLE IF EXISTS temp.sizes")
+    execute("CREATE TEMP TABLE sizes (id TEXT PRIMARY KEY, tokens INTEGER) WITHOUT ROWID")
+    sizes = ((segment.id, len(segment.tokens)) for segment in db.segments())
+    db.db.conn.executemany("INSERT INTO sizes VALUES (?, ?)", sizes)
+    misplaced = """
+        SELECT line, segment, start, stop, tokens FROM incoming LEFT JOIN sizes ON segment = id
+        WHERE tokens IS NULL OR stop > tokens
+    """
+    for line, segment, start, stop, tokens in execute(misplaced):
+        if tokens is None:
+            result.refuse(line, f"segment {segment!r} is not in the database")
+        else:
+            result.refuse(line, f"span {start}-{stop} is outside segment {segment}, which has {tokens} tokens")
+    execute(f"DELETE FROM incoming WHERE line IN (SELECT line FROM ({misplaced}))")
+
+
+def _insert_staged(db: JudgmentDatabase, result: Imported) -> None:
+    """Move staged judgments over; the window sorts them in the order of the table, so that its pages fill up."""
+    execute = db.db.conn.execute
+    staged = execute("SELECT count(*) FROM incoming").fetchone()[0]
+    before = db.count()
+    execute(f"""
+        INSERT INTO judgments ({COLUMNS})
+        SELECT segment, start, stop, phrase, worker, origin, label, row_number() OVER (
+            PARTITION BY segment, start, stop, phrase, worker, origin, label ORDER BY line), source, time, weight
+        FROM incoming WHERE true {KEEP_BOTH}
+    """)
+    result.added = db.count() - before
+    result.already = staged - result.added
+    for table in ("incoming", "incoming_segments", "incoming_others", "sizes"):
+        execute(f"DROP TABLE temp.{table}")
+
+
+def export_jsonl(db: JudgmentDatabase, stream: TextIO) -> int:
+    """Write all segments, judgments and other records; importing it into an empty database gives the same one."""
+    count = 0
+    with db.snapshot():
+        others = chain.from_iterable(extension.records(db) for extension in extensions())
+        for record in chain(map(segment_record, db.segments()), map(judgment_record, db.judgments()), others):
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def export_csv(db: JudgmentDatabase, stream: TextIO, *, segments: bool = False) -> int:
+    """Write the judgments, or the segments, as CSV with a header."""
+    writer = csv.DictWriter(stream, SEGMENT_FIELDS if segments else JUDGMENT_FIELDS, lineterminator="\n")
+    writer.writeheader()
+    count = 0
+    for record in map(segment_record, db.segments()) if segments else map(judgment_record, db.judgments()):
+        writer.writerow(record)
+        count += 1
+    return count
+
+
+@contextmanager
+def new_database(path: Path, case: str | None = None) -> Iterator[JudgmentDatabase]:
+    """A database that appears at ``path``, whole, when the block ends without an error and has put something into it.
+
+    Until then it stands beside it under a name of its own, so a failure leaves nothing behind. A database that another
+    process makes at ``path`` meanwhile is never removed: it takes over what is here.
+    """
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        with _named(scratch, path, case) as db:
+            yield db
+            filled = bool(db.segments()) or db.count() > 0
+        if filled:
+            _publish(scratch, path)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            scratch.with_name(scratch.name + suffix).unlink(missing_ok=True)
+
+
+def _named(scratch: Path, path: Path, case: str | None) -> JudgmentDatabase:
+    """A database whose messages name the path it will have."""
+    try:
+        db = JudgmentDatabase(scratch, case=case)
+    except DatabaseError as error:
+        raise DatabaseError(path, str(error).removeprefix(f"{scratch}: ")) from None
+    db.path = path
+    return db
+
+
+def _publish(scratch: Path, path: Path) -> None:
+    """Give a closed database its name; where there is one by now, or names cannot be linked, merge it."""
+    try:
+        os.link(scratch, path)
+    except OSError:
+        with JudgmentDatabase(scratch, readonly=True) as db:
+            case = db.case
+        with JudgmentDatabase(path, case=case) as db:
+            merge(db, scratch)
+
+
+def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False) -> Merged:
+    """Take over everything of another database: each judgment once; texts that differ stop it, nothing changed.
+
+    A worker excluded in either is excluded in the result, and what other packages keep there comes along.
+    """
+    found = extensions()
+    with JudgmentDatabase(other, readonly=True) as second:
+        if second.case != db.case:
+            raise DatabaseError(other, f"compares phrases with case:{second.case}, {db.path} with case:{db.case}")
+        conflicts: list[str] = []
+        others = [each for each in found if next(each.records(second), None) is not None]
+        for extension in others:
+            extension.prepare(db)
+        with db.writing():
+            new_segments = sum(db.add_segment(segment, replace_trees) for segment in second.segments())
+            before, total = db.count(), second.count()
+            conflicts = _conflicts(db, second)
+            rows = second.db.execute(f"SELECT {COLUMNS} FROM judgments ORDER BY {IDENTITY}")
+            values = ", ".join("?" * len(COLUMNS.split(",")))
+            db.db.conn.executemany(f"INSERT INTO judgments ({COLUMNS}) VALUES ({values}) {KEEP_BOTH}", rows)
+            added = db.count() - before
+            more = sum(each.put(db, record) for each in others for record in each.records(second))
+            _settle(db, others)
+    return Merged(added, total - added, new_segments, conflicts, more)
+
+
+def _conflicts(db: JudgmentDatabase, second: JudgmentDatabase) -> list[str]:
+    """Keys to which one worker, in one origin, gave different labels in the two databases."""
+    found = []
+    sql = """
+        SELECT label FROM judgments
+        WHERE segment = ? AND start = ? AND stop = ? AND phrase = ? AND worker = ? AND origin = ? AND label <> ?
+    """
+    for j in second.judgments():
+        key = (j.segment, *j.span, j.phrase, j.worker, j.origin, str(j.label))
+        for (label,) in db.db.conn.execute(sql, key):
+            found.append(f"segment {j.segment} {j.span} {j.phrase!r}: worker {j.worker} said {label} and {j.label}")
+    return found

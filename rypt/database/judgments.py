@@ -1,0 +1,310 @@
+"""The judgment database: one SQLite file of segments and of what workers said about their phrases.
+
+A judgment is identified by segment, span, phrase, worker, origin and label; the same worker may give the same label
+to the same key in one origin more than once (``repeat``). Adding a judgment that is there changes nothing but its
+attributes: the earliest time and the smallest weight stay, so the order of additions does not matter.
+"""
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+from sqlite_utils import Database
+
+from rypt.database.schema import APPLICATION_ID, VOTE_SUMS, migrations
+from rypt.options import CASES, HOLD_OUT, check_option
+from rypt.records import Judgment, Label, Segment, Span, Votes
+from rypt.text import FormatError, PathLike, RyptError, one_line
+from rypt.texts.phrases import phrase_key
+
+BUSY_SECONDS = 120.0
+IDENTITY = "segment, start, stop, phrase, worker, origin, label, repeat"
+COLUMNS = f"{IDENTITY}, source, time, weight"
+KEEP_BOTH = f"""
+    ON CONFLICT ({IDENTITY}) DO UPDATE SET
+        time = coalesce(min(time, excluded.time), time, excluded.time),
+        weight = min(weight, excluded.weight),
+        source = min(source, excluded.source)
+"""
+
+
+class DatabaseError(RyptError):
+    """A database that cannot be opened, read or written."""
+
+    def __init__(self, path: PathLike, message: str) -> None:
+        super().__init__(f"{path}: {message}")
+
+
+class JudgmentDatabase:
+    """Open a database, creating it if it is not there.
+
+    ``case`` (``lower`` or ``keep``) says how phrases are compared and is fixed when the database is made.
+    Every write is one transaction; writers in other processes wait for each other.
+
+    >>> db = JudgmentDatabase(":memory:")
+    >>> db.add_segments([Segment("news-12", "der Patient wurde isoliert .")])
+    >>> db.add([Judgment("news-12", Span(0, 2), "The patient", Label.YES, worker="A1B2")])
+    1
+    >>> db.label("news-12", Span(0, 2), "the patient")
+    <Label.YES: 'YES'>
+    """
+
+    def __init__(self, path: PathLike, *, readonly: bool = False, case: str | None = None) -> None:
+        self.path = Path(path)
+        self.readonly = readonly
+        self._refuse_foreign_file()
+        with self.errors():
+            self.db = Database(self._connect())
+            try:
+                self._open(case)
+            except BaseException:
+                self.close()
+                raise
+
+    def _open(self, case: str | None) -> None:
+        self.db.execute("PRAGMA foreign_keys = ON")
+        self._refuse_other_version()
+        if not self.readonly:
+            self._prepare(case or "lower")
+        self.case = self._setting("case")
+        views = self.db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'counted'").fetchone()[0]
+        self.counted = "counted" if views else "judgments"  # one of an older rypt, opened for reading
+        if case and case != self.case:
+            message = f"compares phrases with case:{self.case}; case:{case} needs a database of its own"
+            raise DatabaseError(self.path, message)
+
+    def _refuse_foreign_file(self) -> None:
+        if str(self.path) == ":memory:":
+            return
+        try:
+            if self.path.exists() or self.readonly:
+                with open(self.path, "rb") as file:
+                    head = file.read(16)
+                if not head and self.readonly:
+                    raise DatabaseError(self.path, "expected a judgment database, found an empty file")
+                if head and head != b"SQLite format 3\0":
+                    raise DatabaseError(self.path, "expected a judgment database, found a file that is not SQLite")
+        except OSError as error:
+            raise DatabaseError(self.path, error.strerror or str(error)) from None
+
+    def _connect(self) -> sqlite3.Connection:
+        if str(self.path) == ":memory:":
+            return sqlite3.connect(":memory:", timeout=BUSY_SECONDS)
+        if not self.readonly:
+            return sqlite3.connect(self.path, timeout=BUSY_SECONDS)
+        location = f"file:{quote(str(self.path.absolute()))}"
+        try:
+            connection = sqlite3.connect(f"{location}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+            connection.execute("SELECT 1 FROM sqlite_master")
+        except sqlite3.OperationalError:  # a WAL database on a medium where no shared memory can be made
+            log = self.path.with_name(f"{self.path.name}-wal")
+            if log.exists() and log.stat().st_size:
+                message = f"{log.name} holds changes that cannot be read here; open it once where it can be written"
+                raise DatabaseError(self.path, message) from None
+            connection = sqlite3.connect(f"{location}?immutable=1", uri=True)
+        return connection
+
+    def _refuse_other_version(self) -> None:
+        tables = self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        application = self.db.execute("PRAGMA application_id").fetchone()[0]  # after the tables: others may create them
+        if (tables or self.readonly) and application != APPLICATION_ID:
+            raise DatabaseError(self.path, "expected a judgment database, found an SQLite file of another program")
+        known = {migration.name for migration in migrations.pending(Database(memory=True))}
+        newer = [migration.name for migration in migrations.applied(self.db) if migration.name not in known]
+        if newer:
+            raise DatabaseError(self.path, f"was made by a newer rypt ({newer[0]}); update rypt to open it")
+
+    def _prepare(self, case: str) -> None:
+        """Create or bring up to date; two processes may do it at once."""
+        check_option("case", case, CASES)
+        if migrations.pending(self.db):
+            self.db.enable_wal()
+            with self.writing():
+                migrations.apply(self.db)
+                self.db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                self.db.execute("INSERT OR IGNORE INTO settings VALUES ('case', ?)", [case])
+
+    @contextmanager
+    def errors(self, consequence: str = "") -> Iterator[None]:
+        """Turn what SQLite says (a full or read-only disk, a damaged file) into one line that names the file."""
+        try:
+            yield
+        except UnicodeEncodeError as error:
+            raise DatabaseError(self.path, f"expected Unicode text, found {error.object!r}") from None
+        except sqlite3.Error as error:
+            raise DatabaseError(self.path, f"{error}{consequence}") from error
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction that holds the write lock from its start and leaves no trace when it fails."""
+        with self.errors(" (nothing was changed)"):
+            if self.db.conn.in_transaction:
+                raise RuntimeError("one write inside another: the outer one would be committed half done")
+            self.db.conn.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.db.conn.execute("COMMIT")
+            except BaseException:
+                if self.db.conn.in_transaction:
+                    self.db.conn.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read the state of one moment, whatever others write meanwhile."""
+        with self.errors():
+            self.db.conn.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self.db.conn.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Close the file; the write-ahead log is folded into it."""
+        self.db.conn.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _setting(self, name: str) -> str:
+        row = self.db.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchone()
+        if row is None:
+            raise DatabaseError(self.path, f"the setting {name} is missing")
+        return str(row[0])
+
+    def add_segments(self, segments: Iterable[Segment], *, replace_trees: bool = False) -> None:
+        """Add segments; one that is there must have the same text and, unless replaced, the same tree."""
+        with self.writing():
+            for segment in segments:
+                self.add_segment(segment, replace_trees)
+
+    def add_segment(self, segment: Segment, replace_trees: bool) -> bool:
+        """Inside a transaction: True when the segment is new."""
+        row = self.db.execute("SELECT text, tree, language FROM segments WHERE id = ?", [segment.id]).fetchone()
+        if row is None:
+            values = [segment.id, segment.text, segment.tree, segment.language]
+            self.db.execute("INSERT INTO segments (id, text, tree, language) VALUES (?, ?, ?, ?)", values)
+            return True
+        text, tree, language = row
+        if text != segment.text:
+            raise DatabaseError(self.path, f"segment {segment.id} is there with another text: {text!r}")
+        if tree is not None and segment.tree is not None and tree != segment.tree and not replace_trees:
+            raise DatabaseError(
+                self.path, f"segment {segment.id} is there with another tree (--replace-trees takes it)"
+            )
+        if language and segment.language and language != segment.language:
+            raise DatabaseError(self.path, f"segment {segment.id} is there with another language: {language}")
+        merged = [segment.tree if segment.tree is not None else tree, language or segment.language, segment.id]
+        self.db.execute("UPDATE segments SET tree = ?, language = ? WHERE id = ?", merged)
+        return False
+
+    def add(self, judgments: Iterable[Judgment]) -> int:
+        """Add judgments in one transaction and say how many are new."""
+        with self.writing():
+            before = self.count()
+            self.db.conn.executemany(
+                f"INSERT INTO judgments ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?) {KEEP_BOTH}",
+                (self.row(judgment) for judgment in judgments),
+            )
+            return self.count() - before
+
+    def row(self, judgment: Judgment) -> tuple[str | int | float | None, ...]:
+        """The columns of a judgment, its phrase as a key, without ``repeat``."""
+        j = judgment
+        phrase = phrase_key(j.phrase, self.case)
+        worker, origin = one_line(j.worker), one_line(j.origin)
+        if not worker.strip():
+            raise FormatError("expected a worker, found nothing")
+        return (j.segment, *j.span, phrase, worker, origin, str(j.label), j.source, j.time, j.weight)
+
+    def count(self) -> int:
+        """How many judgments there are."""
+        return int(self.db.execute("SELECT count(*) FROM judgments").fetchone()[0])
+
+    def segments(self) -> list[Segment]:
+        """All segments, in the order in which they were added."""
+        with self.errors():
+            rows = self.db.execute("SELECT id, text, tree, language FROM segments ORDER BY rowid")
+            return [Segment(*row) for row in rows]
+
+    def judgments(self, segment: str | None = None) -> Iterator[Judgment]:
+        """Judgments in the order of their keys, all or those of one segment."""
+        where, values = ("WHERE segment = ?", [segment]) if segment is not None else ("", [])
+        with self.errors():
+            for row in self.db.execute(f"SELECT {COLUMNS} FROM judgments {where} ORDER BY {IDENTITY}", values):
+                name, start, stop, phrase, worker, origin, label, _, source, time, weight = row
+                if label not in Label.__members__:
+                    raise DatabaseError(self.path, f"expected labels YES, NO, NOT_SURE, found {label!r}")
+                yield Judgment(name, Span(start, stop), phrase, Label(label), worker, origin, source, time, weight)
+
+    def votes(
+        self,
+        segment: str | None = None,
+        *,
+        workers: Collection[str] | None = None,
+        origins: Collection[str] | None = None,
+    ) -> list[Votes]:
+        """The judgments of each key that count, summed; of one segment, of these workers, of these origins, or all."""
+        conditions = {"segment": None if segment is None else [segment], "worker": workers, "origin": origins}
+        where: list[str] = ["1"]
+        values: list[str] = []
+        for column, allowed in conditions.items():
+            if allowed is not None:
+                where.append(f"{column} IN (SELECT value FROM json_each(?))")
+                values.append(json.dumps(list(allowed)))
+        sql = f"""
+            SELECT segment, start, stop, phrase, {VOTE_SUMS} FROM {self.counted}
+            WHERE {" AND ".join(where)} GROUP BY segment, start, stop, phrase
+        """
+        with self.errors():
+            return [Votes(row[0], Span(row[1], row[2]), *row[3:]) for row in self.db.execute(sql, values)]
+
+    def votes_by(self, group: str) -> Iterator[tuple[str, Votes]]:
+        """The judgments that count of each worker (``worker``) or of each place they were given in (``origin``)."""
+        check_option("group", group, HOLD_OUT)
+        sql = f"""
+            SELECT {group}, segment, start, stop, phrase, {VOTE_SUMS} FROM {self.counted}
+            GROUP BY segment, start, stop, phrase, {group}
+        """
+        with self.errors():
+            for name, segment, start, stop, *rest in self.db.execute(sql):
+                yield name, Votes(segment, Span(start, stop), *rest)
+
+    def label(self, segment: str, span: Span, phrase: str) -> Label | None:
+        """The majority label of a key, NOT_SURE for a tie, None when nobody judged it."""
+        row = self.db.execute(
+            "SELECT label FROM labels WHERE segment = ? AND start = ? AND stop = ? AND phrase = ?",
+            [segment, *span, phrase_key(phrase, self.case)],
+        ).fetchone()
+        return Label(row[0]) if row else None
+
+    def exclude(self, worker: str, reason: str, now: int | None = None) -> bool:
+        """Let no judgment of a worker count, those that come later included; they stay. True when this is news.
+
+        >>> db = JudgmentDatabase(":memory:")
+        >>> db.exclude("A1B2", "answers YES to everything"), db.excluded(), db.include("A1B2"), db.excluded()
+        (True, {'A1B2': 'answers YES to everything'}, True, {})
+        """
+        with self.writing():
+            values = [worker, one_line(reason), now]
+            return self.db.execute("INSERT OR IGNORE INTO excluded_workers VALUES (?, ?, ?)", values).rowcount == 1
+
+    def include(self, worker: str) -> bool:
+        """Let an excluded worker's judgments count again; True when this is news."""
+        with self.writing():
+            return self.db.execute("DELETE FROM excluded_workers WHERE worker = ?", [worker]).rowcount == 1
+
+    def excluded(self) -> dict[str, str]:
+        """The excluded workers and why."""
+        with self.errors():
+            if self.counted == "judgments":
+                return {}
+            return dict(self.db.execute("SELECT worker, reason FROM excluded_workers ORDER BY worker").fetchall())

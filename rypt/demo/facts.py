@@ -1,0 +1,69 @@
+"""What a demo found out: all that its report shows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any
+
+from rypt.demo.texts import Plan
+from rypt.loop.report import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """True acceptability by the corpus's grammar: the mean share of constituents, and the share of whole segments."""
+
+    constituents: float
+    segments: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The explained tree of one candidate, in words and as a picture."""
+
+    segment: str
+    outline: str
+    picture: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All numbers of a demo; ``simulated`` says that workers were no people.
+
+    ``rows`` are the loop's iterations, ``best`` the one whose weights are
+    the result, ``labels`` those that count in the end. ``workers`` labelled phrases, ``judges``
+    compared outputs: what ``rypt hits workers`` says of them. ``ranking`` and ``preferences`` are what ``rypt rank``
+    says (None where outputs are all the same), ``bleu`` what ``rypt tune`` says.
+    """
+
+    simulated: bool
+    folder: str
+    plan: Plan
+    rows: Sequence[Row]
+    best: int
+    stopped: str
+    labels: int
+    spent: Decimal
+    bleu: Mapping[str, Any]
+    accepted: Mapping[str, Accepted]
+    ranking: Mapping[str, Any] | None
+    preferences: Mapping[str, Any] | None
+    workers: Sequence[Mapping[str, Any]]
+    judges: Sequence[Mapping[str, Any]]
+    tree: Shown
+    sizes: Mapping[str, int]
+
+    @property
+    def excluded(self) -> list[str]:
+        """The workers whose labels do not count."""
+        return [row["worker"] for row in self.workers if row["excluded"]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; money as text."""
+        return {
+            "simulated": self.simulated, "folder": self.folder, "plan": asdict(self.plan), "stopped": self.stopped,
+            "labels": self.labels, "spent": str(self.spent), "best": self.best, "excluded": self.excluded,
+            "iterations": [row.as_dict() for row in self.rows],
+            "accepted": {name: asdict(found) for name, found in self.accepted.items()},
+            "preferences": self.preferences, "ranking": self.ranking,
+        }  # fmt: skip

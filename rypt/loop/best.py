@@ -1,0 +1,44 @@
+"""Which iteration's weights are best: what each decoded, by the labels there are now.
+
+Each iteration was scored by the labels of its time. Later labels speak of the earlier lists, too, so only scores by the
+same labels can be compared. Tuning follows the lists it has; what the decoder then really says may be worse.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rypt.campaign.folder import Campaign
+from rypt.metric.calibration import scorer_from_database
+from rypt.metric.report import ScoreReport, score_report
+
+
+def decoded_scores(campaign: Campaign, lists: Mapping[int, str]) -> dict[int, ScoreReport]:
+    """RYPT of the first candidates of each iteration's list, as ``rypt score --candidates`` says it."""
+    scoring = campaign.scoring
+    with campaign.database() as db:
+        scorer = scorer_from_database(
+            campaign.trees, db, campaign.candidates, model=scoring.model, unknown=scoring.unknown, ties=scoring.ties
+        )
+    return {
+        number: score_report(scorer, campaign.read_candidates(campaign.path(name)))
+        for number, name in lists.items()
+    }  # fmt: skip
+
+
+def best_iteration(scores: Mapping[int, ScoreReport]) -> int:
+    """The last iteration whose score is within one standard error of the highest.
+
+    The rule is that of Breiman et al. (1984): among what the data cannot tell apart, take what is better for other
+    reasons. Here that is the later one, which more labels have shaped and fewer labels speak of.
+    """
+    top = max(scores, key=lambda number: (scores[number].score, number))
+    return max(number for number in scores if number == top or _is_close(scores[number], scores[top]))
+
+
+def _is_close(one: ScoreReport, best: ScoreReport) -> bool:
+    """Whether a score is below another by no more than the standard error of the difference, over segments."""
+    own = {segment.segment: segment.score for segment in one.segments}
+    gaps = np.array([segment.score - own[segment.segment] for segment in best.segments if segment.segment in own])
+    error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
+    return bool(best.score - one.score <= error)

@@ -1,0 +1,197 @@
+"""The one next command for a campaign: the first row of a table that fits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hits.market.served import is_served
+from rypt.campaign.settings import LoopSettings, MarketSettings
+from rypt.children import command_line
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """A batch in the campaign's folder: how much of it is published, how much is answered.
+
+    ``over`` says that no answer can come any more.
+    """
+
+    folder: str
+    name: str
+    kind: str
+    hits: int
+    published: int
+    assignments: int
+    answered: int
+    over: bool = False
+
+    @property
+    def state(self) -> str:
+        """In one word."""
+        if self.published < self.hits and not self.answered:
+            return "made" if not self.published else "partly published"
+        if self.answered >= self.assignments:
+            return "answered"
+        return "over" if self.over else "published"
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A command to run, empty where there is none that helps, and why."""
+
+    command: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the table looks at.
+
+    ``decoded`` is the number of the last list the campaign decoded, ``weights`` that of the last weights, 0 for none;
+    ``new`` is how many candidates of the last list no earlier one has; ``tuned`` says that weights were found since the
+    last judgment; ``features`` that candidates can be tuned with. ``open`` is how many questions there are to ask.
+    """
+
+    folder: str
+    market: MarketSettings
+    market_folder: Path
+    parsed: int
+    candidates: int
+    features: bool
+    decoder: bool
+    decoded: int
+    weights: int
+    new: int
+    tuned: bool
+    judgments: int
+    open: int
+    batches: list[BatchState]
+    loop: LoopSettings
+    loop_going: bool = False
+    loop_stopped: str | None = None
+
+    @property
+    def iteration(self) -> int:
+        """The number that the next batch has."""
+        return max(1, self.decoded)
+
+    def batch(self, *states: str) -> BatchState | None:
+        """The first batch in one of these states."""
+        return next((batch for batch in self.batches if batch.state in states), None)
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is something new to ask: nothing was judged yet, or a list was decoded since the last batch."""
+        return self.open > 0 and not self.asked and (not self.judgments or self.decoded > 0)
+
+    @property
+    def asked(self) -> bool:
+        """Whether there is a batch of the iteration already."""
+        return any(batch.name == str(self.iteration) for batch in self.batches)
+
+    @property
+    def converged(self) -> bool:
+        """Whether tuning again would change nothing: the last list brought nothing new, and no labels came since."""
+        return self.decoded > 0 and not self.new and not self.asked
+
+    def market_arguments(self) -> list[str]:
+        """The options that say which market."""
+        if self.market.endpoint is None:
+            return ["--at", str(self.market_folder)]
+        production = ["--production"] if self.market.production else []
+        return ["--market", "mturk", "--endpoint", self.market.endpoint, *production]
+
+
+Row = Callable[[Situation], NextStep | None]
+
+
+def _say(why: str, *arguments: str) -> NextStep:
+    return NextStep(command_line(arguments) if arguments else "", why)
+
+
+def _loop(s: Situation) -> NextStep | None:
+    if s.loop_stopped:
+        best = str(Path(s.folder) / "best.weights")
+        why = f"the loop has stopped, {s.loop_stopped}: what it did, and its best weights"
+        return _say(why, "loop", s.folder, "-o", best)
+    serve = ["--serve"] if s.market.endpoint is None else []
+    return _say("the loop does all the steps, and goes on where it stopped", "loop", s.folder, *serve) \
+        if s.loop_going else None  # fmt: skip
+
+
+def _without_trees(s: Situation) -> NextStep | None:
+    return None if s.parsed else _say("no segment has a parse: name a file of trees in rypt.toml")
+
+
+def _to_decode(s: Situation) -> NextStep | None:
+    if not s.decoder or (s.candidates and s.weights <= s.decoded):
+        return None
+    why = "new weights have not been decoded with" if s.candidates else "there are no candidates yet"
+    return _say(why, "decode", s.folder)
+
+
+def _without_candidates(s: Situation) -> NextStep | None:
+    return None if s.candidates else _say("there are no candidates: name a list or a decoder in rypt.toml")
+
+
+def _to_serve(s: Situation, batch: BatchState) -> NextStep | None:
+    if s.market.endpoint is not None or is_served(s.market_folder):
+        return None
+    return _say(f"batch {batch.name} needs its market, in another window", "hits", "serve", str(s.market_folder))
+
+
+def _to_publish(s: Situation) -> NextStep | None:
+    batch = s.batch("made", "partly published")
+    if batch is None:
+        return None
+    if (serve := _to_serve(s, batch)) is not None:
+        return serve
+    why = f"batch {batch.name} is made, {batch.published} of {batch.hits} hits are published"
+    return _say(why, "hits", "publish", batch.folder, *s.market_arguments())
+
+
+def _to_collect(s: Situation) -> NextStep | None:
+    batch = s.batch("published")
+    if batch is None:
+        return None
+    if (serve := _to_serve(s, batch)) is not None:
+        return serve
+    why = f"{batch.answered} of {batch.assignments} assignments of batch {batch.name} were collected"
+    if s.market.endpoint is None:
+        why += f"; workers come by the links of: {command_line(['hits', 'invite', 'NAME', *s.market_arguments()])}"
+    return _say(why, "hits", "collect", batch.folder, "-C", s.folder, *s.market_arguments())
+
+
+def _to_ask(s: Situation) -> NextStep | None:
+    if not s.asks:
+        return None
+    target = str(Path(s.folder) / "batches" / str(s.iteration))
+    which = ["--select", s.loop.select, "--labels", str(s.loop.labels)] if s.decoder else []
+    return _say(f"{s.open:,} phrases of the frontier have no label", "hits", "make", s.folder, "-o", target, *which)
+
+
+def _to_tune(s: Situation) -> NextStep | None:
+    if not s.judgments or not s.features or s.tuned or s.converged:
+        return None
+    number, folder = s.weights + 1, Path(s.folder)
+    target = folder / "weights" / f"{number}.weights" if s.decoded else folder / "rypt.weights"
+    return _say("there are labels to tune to", "tune", s.folder, "--metric", "rypt", "-o", str(target))
+
+
+def _to_score(s: Situation) -> NextStep | None:
+    return _say("the best candidates by RYPT", "score", s.folder, "--pick", "best")
+
+
+TABLE: tuple[Row, ...] = (
+    _loop, _without_trees, _to_decode, _without_candidates, _to_publish, _to_collect, _to_ask, _to_tune, _to_score,
+)  # fmt: skip
+
+
+def next_step(situation: Situation) -> NextStep:
+    """What to do now.
+
+    >>> next_step(Situation("c", MarketSettings(), Path("c/market"), 9, 0, False, True, 0, 0, 0, False, 0, 0, [],
+    ...                     LoopSettings()))
+    NextStep(command='rypt decode c', why='there are no candidates yet')
+    """
+    return next(step for row in TABLE if (step := row(situation)) is not None)

@@ -1,0 +1,272 @@
+"""Where a campaign stands: what is there, what is labelled, what it cost, what workers agree on, what comes next.
+
+    campaign_status(Campaign.open("campaign"), now)   →   CampaignStatus(texts=…, labels=…, next=NextStep(…))
+
+Nothing is changed, and whatever is not there yet (hits, batches, weights, a loop) is left out.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+
+from hits.batches.reader import BATCH_TOML, read_batch
+from hits.market.ledger import EXPIRED, Ledger
+from hits.results.answers import Results
+from hits.results.numbers import campaign_numbers, label_agreement, read_work, spent
+from hits.results.quality import worker_reports
+from hits.simulated import is_simulated
+from rypt.campaign.asking import campaign_values
+from rypt.campaign.folder import Campaign
+from rypt.database.judgments import JudgmentDatabase
+from rypt.loop.next_step import BatchState, NextStep, Situation, next_step
+from rypt.loop.runner import Loop, Terms, World, known_budget
+from rypt.metric.frontier import frontier
+from rypt.metric.kernel import NOVEL, SILENT
+from rypt.metric.model import count_per_candidate
+from rypt.metric.observations import Forest, JudgedPhrases, Observations
+from rypt.metric.queries import queries
+from rypt.metric.scorer import coverage
+from rypt.metric.value import WORTHLESS
+from rypt.records import Candidate, Query
+from rypt.text import RyptError
+
+Watch = Callable[[Iterable[Candidate]], Iterable[Candidate]]
+WHO = {"hit": "people", "import": "imported", "simulation": "simulated"}
+OF_BATCHES = "SELECT h.batch, count(*) FROM assignments AS a JOIN hits AS h ON h.id = a.hit GROUP BY h.batch"
+OF_SOURCES = "SELECT source, count(*) FROM judgments GROUP BY source"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What the campaign was made from; ``decoder`` and ``weights`` (the current ones) are None where it has none."""
+
+    segments: int
+    parsed: int
+    lists: int
+    candidates: int
+    references: int
+    decoder: str | None
+    weights: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What is labelled; ``sources`` counts judgments by who gave them, ``open`` is what could still be asked.
+
+    ``before`` and ``after`` percolation are shares of the constituents of all candidates, None where there is none.
+    """
+
+    judgments: int
+    keys: int
+    sources: dict[str, int]
+    before: float | None
+    after: float | None
+    open: int
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Who judged: ``excluded`` do not count, ``bad`` look bad and do; alpha is Krippendorff's, of people alone."""
+
+    workers: int
+    simulated: int
+    excluded: list[str]
+    bad: list[str]
+    alpha: float
+    judged_twice: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the campaign's hits cost so far, in dollars; ``simulated`` is the part that simulated workers earned."""
+
+    rewards: Decimal
+    fees: Decimal
+    bonuses: Decimal
+    total: Decimal
+    simulated: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignStatus:
+    """One screen about a campaign."""
+
+    folder: str
+    texts: Texts
+    labels: Labels
+    people: People
+    spent: Spent | None
+    batches: list[BatchState]
+    next: NextStep
+    notes: list[str]
+
+
+def campaign_status(campaign: Campaign, now: int, watch: Watch = lambda candidates: candidates) -> CampaignStatus:
+    """Look at everything; ``now`` is in seconds since 1970."""
+    notes: list[str] = []
+    texts = _texts(campaign)
+    with campaign.database() as db:
+        labels, questions = _labels(campaign, db, watch)
+        results = Results(db)
+        cost = _spent(results, notes)
+        people = _people(db, results, current=cost is not None)
+        batches = _batches(campaign, results, now, notes)
+    going, reason = _loop(campaign, now)
+    situation = Situation(
+        folder=str(campaign.folder),
+        market=campaign.settings.market,
+        market_folder=campaign.path(campaign.settings.market.folder),
+        parsed=texts.parsed,
+        candidates=texts.candidates,
+        features=any(c.features for c in campaign.candidates[:1]),
+        decoder=texts.decoder is not None,
+        decoded=max(_numbered(campaign.path("lists"), "nbest.gz"), default=0),
+        weights=max(_numbered(campaign.path("weights"), "weights"), default=0),
+        new=_new_in_last_list(campaign) if texts.decoder else 0,
+        tuned=_is_newer(campaign.path("rypt.weights"), campaign.path(campaign.files.database)),
+        judgments=labels.judgments,
+        open=labels.open if going or not texts.decoder else _to_ask(campaign, questions),
+        batches=batches,
+        loop=campaign.settings.loop,
+        loop_going=going,
+        loop_stopped=reason,
+    )
+    return CampaignStatus(str(campaign.folder), texts, labels, people, cost, batches, next_step(situation), notes)
+
+
+def _texts(campaign: Campaign) -> Texts:
+    settings = campaign.settings
+    numbers = _numbered(campaign.path("weights"), "weights")
+    current = f"weights/{max(numbers)}.weights" if numbers else settings.decoder.weights
+    return Texts(
+        segments=len(campaign.segments),
+        parsed=sum(tree is not None for tree in campaign.trees.values()),
+        lists=len(campaign.files.nbest),
+        candidates=len(campaign.candidates),
+        references=len(campaign.references),
+        decoder=settings.decoder.command,
+        weights=current,
+    )
+
+
+def _numbered(folder: Path, suffix: str) -> list[int]:
+    names = [path.name.removesuffix(f".{suffix}") for path in folder.glob(f"*.{suffix}")]
+    return [int(name) for name in names if name.isascii() and name.isdigit()]
+
+
+def _new_in_last_list(campaign: Campaign) -> int:
+    """How many candidates of the last list none before it has."""
+    *earlier, last = [[(c.segment, c.text, c.alignment) for c in found] for _, found in campaign.lists()] or [[]]
+    return len(set(last).difference(*earlier))
+
+
+def _is_newer(path: Path, other: Path) -> bool:
+    """Whether a file is there and was written after another."""
+    return path.exists() and other.exists() and path.stat().st_mtime >= other.stat().st_mtime
+
+
+def _to_ask(campaign: Campaign, questions: list[Query]) -> int:
+    """How many questions a batch of the loop's kind would ask: with ``select`` "value" those that may change much."""
+    if campaign.settings.loop.select != "value" or not questions:
+        return len(questions)
+    return int((campaign_values(campaign, questions, votes=campaign.settings.market.assignments) > WORTHLESS).sum())
+
+
+def _labels(campaign: Campaign, db: JudgmentDatabase, watch: Watch) -> tuple[Labels, list[Query]]:
+    """What is labelled, and what could still be asked."""
+    votes = db.votes()
+    with db.errors():
+        sources = {WHO.get(name, name): count for name, count in db.db.execute(OF_SOURCES).fetchall()}
+    before = after = None
+    left: list[Query] = []
+    if campaign.candidates:
+        forest = Forest(campaign.trees)
+        observations = JudgedPhrases(forest, votes).observe(campaign.candidates, db.case)
+        covered = coverage(observations, campaign.scoring.ties)
+        before, after = covered.before, covered.after
+        asking = _with_open_phrases(campaign, observations)
+        left = queries(
+            campaign.trees, watch(asking), judged={(v.segment, v.span, v.phrase) for v in votes},
+            max_len=campaign.scoring.max_len, case=db.case,
+        )  # fmt: skip
+    return Labels(db.count(), len(votes), sources, before, after, len(left)), left
+
+
+def _with_open_phrases(campaign: Campaign, observations: Observations) -> list[Candidate]:
+    """The candidates with a phrase on the frontier that nobody judged: only these can have queries."""
+    forest = observations.forest
+    on_frontier = np.zeros(len(forest.parents), np.bool_)
+    for segment, tree in enumerate(forest.trees):
+        if tree is not None:
+            on_frontier[forest.firsts[segment] + np.array(frontier(tree, campaign.scoring.max_len))] = True
+    asked = on_frontier[observations.nodes] & np.isin(observations.codes, (SILENT, NOVEL))
+    counts = count_per_candidate(observations, asked)
+    return [candidate for candidate, count in zip(campaign.candidates, counts, strict=True) if count]
+
+
+def _spent(results: Results, notes: list[str]) -> Spent | None:
+    """What hits cost; None where their tables are of an older rypt and cannot be read."""
+    if results.there and not results.current:
+        notes.append(
+            "what the hits cost is known after the next 'rypt hits collect': their tables are of an older rypt"
+        )
+        return None
+    found = campaign_numbers(results)
+    played = spent(w for w in read_work(results) if w.status != "Rejected" and is_simulated(w.worker))
+    return Spent(found.rewards, found.fees, found.bonuses, found.cost, played.total)
+
+
+def _people(db: JudgmentDatabase, results: Results, *, current: bool) -> People:
+    with db.errors():
+        sql = "SELECT count(DISTINCT worker), count(DISTINCT iif(source = 'simulation', worker, NULL)) FROM judgments"
+        workers, simulated = db.db.execute(sql).fetchone()
+        twice = int(db.db.execute("SELECT count(*) FROM votes WHERE judgments > 1").fetchone()[0])
+    bad = [r.worker for r in worker_reports(results) if r.verdict == "bad" and not r.excluded] if current else []
+    return People(workers, simulated, sorted(db.excluded()), bad, label_agreement(results).alpha, twice)
+
+
+def _batches(campaign: Campaign, results: Results, now: int, notes: list[str]) -> list[BatchState]:
+    """The batches in the campaign's folder; one that cannot be read is noted."""
+    answered = dict(results.rows(OF_BATCHES))  # rejected ones, too: their places stay taken
+    found = []
+    for folder in sorted(campaign.path("batches").glob("*"), key=lambda path: (len(path.name), path.name)):
+        if folder.name.startswith(".") or not (folder / BATCH_TOML).is_file():
+            continue
+        try:
+            found.append(_batch(folder, answered, now))
+        except RyptError as error:
+            notes.append(str(error))
+    return found
+
+
+def _batch(folder: Path, answered: dict[str, int], now: int) -> BatchState:
+    batch = read_batch(folder)
+    settings = batch.settings
+    ledgers = sorted(folder.glob("published*.jsonl"))
+    published = {item for path in ledgers for item in Ledger(path).read()}
+    ends = max((path.stat().st_mtime for path in ledgers), default=0) + settings.lifetime + settings.duration
+    if (expired := folder / EXPIRED).exists():
+        ends = min(ends, expired.stat().st_mtime + settings.duration)
+    return BatchState(
+        folder=str(folder),
+        name=folder.name,
+        kind=str(settings.kind),
+        hits=len(batch.items),
+        published=len(published),
+        assignments=len(batch.items) * settings.assignments,
+        answered=answered.get(settings.id, 0),
+        over=bool(ledgers) and ends < now,
+    )
+
+
+def _loop(campaign: Campaign, now: int) -> tuple[bool, str | None]:
+    """Whether a loop is wanted and not at its end, and why it stopped."""
+    budget = known_budget(campaign)
+    if not campaign.settings.decoder.command or budget is None:
+        return False, None
+    world = World(tell=lambda text: None, pause=lambda seconds: None, now=lambda: now)
+    reason = Loop(str(campaign.folder), Terms(replace(campaign.settings.loop, budget=budget)), world).stopped()
+    return reason is None, reason

@@ -1,0 +1,83 @@
+"""Scorers whose model is estimated from the database itself.
+
+Labels to learn from are *held out*: what one group of workers (or origins) said is compared with what the others
+said. Leaving out single judgments of a key would be biased, so whole groups leave.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rypt.compiled import Codes
+from rypt.database.judgments import JudgmentDatabase
+from rypt.metric.model import CalibratedTable, Percolation, direct_labels, yes_share_by_length
+from rypt.metric.observations import Forest, JudgedPhrases, Observations
+from rypt.metric.scorer import Scorer
+from rypt.metric.tree_model import TreeModel
+from rypt.options import HOLD_OUT, MODELS, check_option
+from rypt.records import Candidate
+from rypt.text import RyptError
+from rypt.texts.trees import SourceTree
+
+FOLDS = 5
+
+
+def scorer_from_database(
+    trees: Mapping[str, SourceTree | None],
+    db: JudgmentDatabase,
+    candidates: Sequence[Candidate],
+    *,
+    model: str = "percolation",
+    unknown: str = "half",
+    ties: str = "unknown",
+    hold_out: str = "worker",
+) -> Scorer:
+    """A scorer with all judgments of a database; models that need parameters learn them from it."""
+    check_option("model", model, MODELS)
+    check_option("hold_out", hold_out, HOLD_OUT)
+    scorer = Scorer(trees, db.votes(), case=db.case, model=Percolation(ties=ties))
+    if model == "percolation":
+        prior = None
+        if unknown in ("prior", "smoothed"):
+            observations = scorer.observe(candidates)
+            prior = yes_share_by_length(observations, direct_labels(observations, ties))
+        scorer.model = Percolation(unknown, ties, prior)
+        return scorer
+    observations, truth = held_out_labels(scorer.forest, db, candidates, hold_out, ties)
+    if model == "table":
+        scorer.model = CalibratedTable.fit(observations, truth, ties, f"held-out-{hold_out}")
+    else:
+        scorer.model = TreeModel.fit(observations, truth, ties=ties, trained=f"held-out-{hold_out}")
+    return scorer
+
+
+def held_out_labels(
+    forest: Forest, db: JudgmentDatabase, candidates: Sequence[Candidate], hold_out: str, ties: str
+) -> tuple[Observations, Codes]:
+    """What the others say of each constituent, and the label a left-out group gave it (1 YES, 0 NO, -1 none)."""
+    check_option("hold_out", hold_out, HOLD_OUT)
+    groups = sorted(row[0] for row in db.db.execute(f"SELECT DISTINCT {hold_out} FROM {db.counted}"))
+    if len(groups) < 2:
+        raise RyptError(
+            f"{db.path}: this model learns from what one {hold_out} says where another was left out; "
+            f"expected judgments of at least two {hold_out}s, found {len(groups)}"
+        )
+    observed, labels = [], []
+    for fold in range(min(FOLDS, len(groups))):
+        out = set(groups[fold::FOLDS])
+        rest = [group for group in groups if group not in out]
+        phrases, left_out = (
+            JudgedPhrases(forest, db.votes(workers=chosen) if hold_out == "worker" else db.votes(origins=chosen))
+            for chosen in (rest, sorted(out))
+        )
+        observed.append(phrases.observe(candidates, db.case))
+        labels.append(direct_labels(left_out.observe(candidates, db.case), ties))
+    return concatenate(observed), np.concatenate(labels)
+
+
+def concatenate(parts: Sequence[Observations]) -> Observations:
+    """Observations of one forest, one after the other."""
+    sizes = [np.diff(part.offsets) for part in parts]
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
+    codes = np.concatenate([part.codes for part in parts])
+    return Observations(parts[0].forest, np.concatenate([part.segments for part in parts]), offsets, codes)

@@ -1,0 +1,127 @@
+"""Why a candidate has its score: its source tree with phrases, votes, labels and percolation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rypt.metric.frontier import frontier
+from rypt.metric.model import percolated
+from rypt.metric.percolation import NO, NO_UP, YES, YES_DOWN
+from rypt.metric.queries import candidate_links
+from rypt.metric.scorer import Scorer
+from rypt.records import Candidate, Span, Votes
+from rypt.text import RyptError
+from rypt.texts.phrases import Phrase, phrase_key, phrase_of
+from rypt.texts.trees import Constituent, SourceTree
+
+MARKS = {YES: "YES", NO: "NO", YES_DOWN: "yes ↓", NO_UP: "no ↑"}
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedNode:
+    """One constituent of the tree, what the candidate makes of it, and what is known about that."""
+
+    constituent: Constituent
+    phrase: Phrase | None
+    votes: Votes | None
+    state: int
+    p_yes: float
+    on_frontier: bool
+
+    @property
+    def mark(self) -> str:
+        """YES or NO as somebody said, ``yes ↓`` or ``no ↑`` when percolated, ``?`` unknown, ``–`` unaligned."""
+        return MARKS.get(self.state, "?" if self.phrase else "–")
+
+    @property
+    def tally(self) -> str:
+        """The votes in words, such as ``2 YES, 1 NO``."""
+        if self.votes is None:
+            return ""
+        counts = {"YES": self.votes.yes, "NO": self.votes.no, "NOT_SURE": self.votes.not_sure}
+        return ", ".join(f"{weight:g} {label}" for label, weight in counts.items() if weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A candidate's whole tree and its score."""
+
+    tree: SourceTree
+    candidate: Candidate
+    nodes: list[ExplainedNode]
+    links: list[list[int]]
+    score: float
+    signature: str
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many constituents are YES, NO and unknown after percolation."""
+        yes = sum(node.state in (YES, YES_DOWN) for node in self.nodes)
+        no = sum(node.state in (NO, NO_UP) for node in self.nodes)
+        return yes, no, len(self.nodes) - yes - no
+
+    @property
+    def headline(self) -> str:
+        """Segment, score and counts in one line."""
+        yes, no, unknown = self.counts
+        counts = f"{yes} YES, {no} NO, {unknown} unknown of {len(self.nodes)} constituents"
+        return f"segment {self.candidate.segment}: RYPT {self.score:.4f} ({counts})"
+
+
+def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len: int = 4) -> Explanation:
+    """Put together all that is known about one candidate; ``votes`` are those of its segment."""
+    tree = scorer.forest.trees[scorer.forest.index[candidate.segment]]
+    if tree is None:
+        raise RyptError(f"segment {candidate.segment} has no parse, so there is no tree to explain")
+    observations = scorer.observe([candidate])
+    states, _ = percolated(observations, scorer.model.ties)
+    p_yes = scorer.model.p_yes(observations)
+    links = candidate_links(candidate, tree)
+    known: dict[tuple[Span, str], Votes] = {(vote.span, vote.phrase): vote for vote in votes}
+    on_frontier = set(frontier(tree, max_len))
+    nodes = []
+    for i, constituent in enumerate(tree.constituents):
+        phrase = phrase_of(constituent.span, links, candidate.tokens)
+        vote = known.get((constituent.span, phrase_key(phrase.text, scorer.case))) if phrase else None
+        nodes.append(ExplainedNode(constituent, phrase, vote, int(states[i]), float(p_yes[i]), i in on_frontier))
+    score = float(scorer.score(scorer.model.stats(observations))[0])
+    return Explanation(tree, candidate, nodes, links, score, scorer.signature)
+
+
+def as_text(explanation: Explanation, paint: Callable[[str, int], str] = lambda text, state: text) -> str:
+    """The tree as an outline, a line each constituent; ``*`` marks the frontier. ``paint`` colours by state."""
+    tree = explanation.tree
+    labels = [f"{_branches(tree, i)}{node.constituent.label}" for i, node in enumerate(explanation.nodes)]
+    sources = [_short(" ".join(tree.tokens[slice(*node.constituent.span)])) for node in explanation.nodes]
+    wide, long = max(map(len, labels), default=0), max(map(len, sources), default=0)
+    lines = [explanation.headline, f"  {' '.join(tree.tokens)}", f"  {explanation.candidate.text}", ""]
+    for node, label, source in zip(explanation.nodes, labels, sources, strict=True):
+        phrase = _short(node.phrase.text) if node.phrase else ""
+        tally = f"  [{node.tally}]" if node.tally else ""
+        star = "*" if node.on_frontier else " "
+        mark = paint(f"{node.mark:<5}", node.state)
+        lines.append(f"{mark} {star} {label:<{wide}}  {source:<{long}}  {phrase}{tally}".rstrip())
+    return "\n".join(lines)
+
+
+def _branches(tree: SourceTree, index: int) -> str:
+    """The lines that lead to a constituent in the outline."""
+    parts: list[str] = []
+    parent = tree.constituents[index].parent
+    child = index
+    while parent >= 0:
+        last = tree.children[parent][-1] == child
+        parts.append(("└ " if last else "├ ") if child == index else ("  " if last else "│ "))
+        child, parent = parent, tree.constituents[parent].parent
+    return "".join(reversed(parts))
+
+
+def _short(text: str, most: int = 44) -> str:
+    """A text that fits its column, shortened in the middle.
+
+    >>> _short("a very long constituent indeed", 16)
+    'a very … indeed'
+    """
+    if len(text) <= most:
+        return text
+    half = (most - 1) // 2
+    return f"{text[:half].rstrip()} … {text[len(text) - half :].lstrip()}"

@@ -1,0 +1,213 @@
+"""What the database says of each constituent of each candidate, before percolation: the input of every model."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rypt.compiled import Codes, Ids, Ints
+from rypt.metric import kernel
+from rypt.metric.kernel import NOVEL, UNALIGNED
+from rypt.metric.percolation import NO, UNKNOWN, YES
+from rypt.records import Candidate, Votes
+from rypt.text import FormatError
+from rypt.texts.buffers import line_buffer, link_message
+from rypt.texts.phrases import GAP, joined_keys
+from rypt.texts.trees import SourceTree
+
+Floats = NDArray[np.float64]
+CODES = (
+    "unaligned", "silent", "novel", "not sure", "tie",
+    "one YES", "all YES", "most YES", "more YES", "one NO", "all NO", "most NO", "more NO",
+)  # fmt: skip
+NOT_SURE, TIE, YES_ONE, NO_ONE = 3, 4, 5, 9
+TIE_STATES = {"unknown": UNKNOWN, "no": NO, "yes": YES}
+
+
+def vote_code(yes: float, no: float, not_sure: float) -> int:
+    """The pattern of the votes on one key: who is in the majority, and by how much.
+
+    >>> [CODES[vote_code(*votes)] for votes in [(1, 0, 0), (3, 1, 0), (3, 2, 0), (1, 1, 0), (0, 1, 1), (0, 2, 0)]]
+    ['one YES', 'most YES', 'more YES', 'tie', 'not sure', 'all NO']
+    """
+    best, total = max(yes, no, not_sure), yes + no + not_sure
+    if best == 0:
+        return NOVEL
+    if yes == no == best:
+        return TIE
+    if best == not_sure:
+        return NOT_SURE
+    one, unanimous, most, more = range(YES_ONE, NO_ONE) if best == yes else range(NO_ONE, len(CODES))
+    if best == total:
+        return unanimous if best > 1.5 else one
+    return most if best >= 0.75 * total else more
+
+
+def vote_codes(yes: Floats, no: Floats, not_sure: Floats) -> Codes:
+    """`vote_code` of many keys at once."""
+    best, total = np.maximum(np.maximum(yes, no), not_sure), yes + no + not_sure
+    margin = np.where(best == total, np.where(best > 1.5, 1, 0), np.where(best >= 0.75 * total, 2, 3))
+    codes = np.where(best == yes, YES_ONE, NO_ONE) + margin
+    codes = np.where((best == not_sure), NOT_SURE, codes)
+    codes = np.where((yes == no) & (yes == best), TIE, codes)
+    return np.where(best == 0, NOVEL, codes).astype(np.int8)
+
+
+def label_states(ties: str = "unknown") -> Codes:
+    """The state (unknown, YES, NO) that each code stands for."""
+    states = np.zeros(len(CODES), np.int8)
+    states[YES_ONE:NO_ONE] = YES
+    states[NO_ONE:] = NO
+    states[TIE] = TIE_STATES[ties]
+    return states
+
+
+class Forest:
+    """The trees of all segments as arrays; a segment without a parse has no constituents."""
+
+    def __init__(self, trees: Mapping[str, SourceTree | None]) -> None:
+        self.index = {segment: i for i, segment in enumerate(trees)}
+        self.trees = list(trees.values())
+        counts = [len(tree.constituents) if tree else 0 for tree in self.trees]
+        self.firsts: Ints = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
+        nodes = [c for tree in self.trees if tree for c in tree.constituents]
+        self.starts: Ids = np.array([c.span.start for c in nodes], dtype=np.int32)
+        self.stops: Ids = np.array([c.span.stop for c in nodes], dtype=np.int32)
+        self.parents: Ids = np.array([c.parent for c in nodes], dtype=np.int32)
+        self.sizes: Ids = np.array([len(tree.tokens) if tree else 0 for tree in self.trees] or [0], dtype=np.int32)
+
+    @property
+    def counts(self) -> Ints:
+        """How many constituents each segment has."""
+        return np.diff(self.firsts)
+
+    def arrays(self) -> kernel.Trees:
+        """What the kernel needs."""
+        return kernel.Trees(self.firsts, self.starts, self.parents, self.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """The code of each constituent of each candidate; those of candidate c stand at ``offsets[c]:offsets[c + 1]``."""
+
+    forest: Forest
+    segments: Ids
+    offsets: Ints
+    codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.segments)
+
+    @property
+    def nodes(self) -> Ints:
+        """For each code the constituent it belongs to, as an index into the forest's arrays."""
+        counts = np.diff(self.offsets)
+        firsts = np.repeat(self.forest.firsts[self.segments], counts)
+        return firsts + np.arange(self.offsets[-1]) - np.repeat(self.offsets[:-1], counts)
+
+    @property
+    def lengths(self) -> Ids:
+        """For each code the length of its constituent in source tokens."""
+        nodes = self.nodes
+        return self.forest.stops[nodes] - self.forest.starts[nodes]
+
+    def take(self, candidates: NDArray[np.int64]) -> "Observations":
+        """The observations of some of the candidates."""
+        counts = np.diff(self.offsets)[candidates]
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        places = np.repeat(self.offsets[candidates] - offsets[:-1], counts) + np.arange(offsets[-1])
+        return Observations(self.forest, self.segments[candidates], offsets, self.codes[places])
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """For each constituent of each candidate the row of its phrase; ``-1 - code`` where there is no row.
+
+    The code is then ``UNALIGNED``, ``SILENT`` or ``NOVEL``.
+    """
+
+    forest: Forest
+    segments: Ids
+    offsets: Ints
+    rows: Ids
+
+
+class JudgedPhrases:
+    """The judged phrases of all segments, interned, in one hash table with a region for each segment."""
+
+    def __init__(self, forest: Forest, votes: Iterable[Votes]) -> None:
+        self.forest = forest
+        self.unused = 0
+        segments, nodes, phrases, codes = [], [], [], []
+        for vote in votes:
+            segment = forest.index.get(vote.segment, -1)
+            tree = forest.trees[segment] if segment >= 0 else None
+            node = tree.index.get(vote.span, -1) if tree else -1
+            if node < 0:
+                self.unused += 1
+                continue
+            segments.append(segment)
+            nodes.append(node)
+            phrases.append(vote.phrase)
+            codes.append(vote_code(vote.yes, vote.no, vote.not_sure))
+        self._build(segments, nodes, [GAP, *phrases], codes)
+
+    def _build(self, segments: list[int], nodes: list[int], phrases: list[str], codes: list[int]) -> None:
+        buffer, lines = line_buffer(joined_keys(phrases, "keep"), len(phrases))
+        room = np.full(_power_of_two(2 * (len(buffer) // 2 + len(phrases))), -1, np.int32)
+        starts, stops, ids, offsets = kernel.intern_phrases(buffer, lines, room)
+        slots = np.full(_power_of_two(4 * len(starts)), -1, np.int32)
+        words, starts, stops = kernel.compact_tokens(buffer, starts, stops, slots)
+        segment, node = np.array(segments, np.int32), np.array(nodes, np.int32)
+        per_segment = np.bincount(segment, minlength=len(self.forest.trees))
+        sizes = [_power_of_two(2 * int(count)) if count else 0 for count in per_segment]
+        regions = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+        table = np.full(int(regions[-1]), -1, np.int32)
+        kernel.fill_table(ids, offsets[1:].copy(), segment, node, regions, table)
+        asked = np.zeros(len(self.forest.parents), np.bool_)
+        asked[self.forest.firsts[segment] + node] = True
+        self.arrays = kernel.Judged(
+            words, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, np.array(codes, np.int8),
+            asked, gap=0,  # the gap mark was interned first
+        )  # fmt: skip
+
+    def observe(self, candidates: Sequence[Candidate], case: str) -> Observations:
+        """Find the phrase of every constituent of every candidate, and the votes on it."""
+        return Observations(self.forest, *self._look_up(candidates, case, self.arrays))
+
+    def rows(self, candidates: Sequence[Candidate], case: str) -> "Places":
+        """Find for every constituent of every candidate which of the judged phrases it has, whatever the votes say.
+
+        Votes can then be counted again and again without looking at the texts.
+        """
+        numbers: NDArray[Any] = np.arange(len(self.arrays.nodes), dtype=np.int32) + len(CODES)
+        numbered = self.arrays._replace(codes=numbers)
+        segments, offsets, found = self._look_up(candidates, case, numbered)
+        return Places(self.forest, segments, offsets, np.where(found >= len(CODES), found - len(CODES), -1 - found))
+
+    def _look_up(
+        self, candidates: Sequence[Candidate], case: str, judged: kernel.Judged
+    ) -> tuple[Ids, Ints, NDArray[Any]]:
+        segments = self._segment_indices(candidates)
+        text, text_lines = line_buffer(joined_keys((c.text for c in candidates), case), len(candidates))
+        links, link_lines = line_buffer("\n".join([c.alignment for c in candidates]).encode(), len(candidates))
+        offsets = np.concatenate([[0], np.cumsum(self.forest.counts[segments])]).astype(np.int64)
+        codes = np.full(int(offsets[-1]), UNALIGNED, judged.codes.dtype)
+        texts = kernel.Texts(segments, text, text_lines, links, link_lines)
+        bad, wrong = kernel.observe(self.forest.arrays(), judged, texts, offsets, codes)
+        if bad >= 0:
+            raise FormatError(link_message(candidates[bad], wrong, int(self.forest.sizes[segments[bad]])))
+        return segments, offsets, codes
+
+    def _segment_indices(self, candidates: Sequence[Candidate]) -> Ids:
+        index = self.forest.index
+        try:
+            return np.array([index[c.segment] for c in candidates], np.int32)
+        except KeyError as error:
+            raise FormatError(f"segment {error.args[0]!r} of a candidate is not known") from None
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << max(1, (least - 1).bit_length())

@@ -1,0 +1,144 @@
+"""What to ask workers: the phrases of constituents that have no judgment yet."""
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TextIO
+
+from rypt.metric.frontier import frontier
+from rypt.records import Candidate, Query, Span
+from rypt.text import FormatError, tokenize
+from rypt.texts.alignment import check_links, parse_links
+from rypt.texts.phrases import Phrase, linked_positions, normalize, phrase_key, phrase_of
+from rypt.texts.trees import SourceTree
+
+Key = tuple[str, Span, str]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLimits:
+    """Phrases beyond these are too long or too broken up to be judged; the defaults are the authors' own."""
+
+    max_source_words: int = 6
+    max_gaps: int = 1
+    max_gap_words: int = 4
+    max_phrase_words: int = 8
+    max_extent: int = 12
+
+    def allow(self, span: Span, phrase: Phrase) -> bool:
+        """Whether a worker can be asked about this phrase."""
+        return (
+            len(span) <= self.max_source_words
+            and phrase.gaps <= self.max_gaps
+            and phrase.gap_words <= self.max_gap_words
+            and len(phrase.positions) <= self.max_phrase_words
+            and phrase.extent <= self.max_extent
+        )
+
+
+def queries(
+    trees: Mapping[str, SourceTree | None],
+    candidates: Iterable[Candidate],
+    *,
+    judged: Collection[Key] = (),
+    select: str = "frontier",
+    max_len: int = 4,
+    limits: QueryLimits | None = None,
+    case: str = "lower",
+    gap: str = "mark",
+) -> list[Query]:
+    """The keys still to ask, by segment, span and phrase, with the number of candidates each would serve.
+
+    ``frontier`` asks about constituents that cover the segment without overlap (Algorithm 1), ``all`` about every
+    constituent of at most ``max_len`` words. ``gap="words"`` tells phrases apart by the lengths of their gaps.
+    """
+    limits = limits or QueryLimits()
+    served: Counter[Key] = Counter()
+    examples: dict[Key, tuple[str, tuple[int, ...]]] = {}
+    chosen = {segment: _constituents(tree, select, max_len) for segment, tree in trees.items()}
+    order = {segment: i for i, segment in enumerate(trees)}
+    for candidate in candidates:
+        if candidate.segment not in chosen:
+            raise FormatError(f"segment {candidate.segment!r} of a candidate is not known")
+        spans = chosen[candidate.segment]
+        if not spans:
+            continue
+        tokens = tokenize(normalize(candidate.text, case))
+        linked = candidate_links(candidate, trees[candidate.segment])
+        for span in spans:
+            phrase = phrase_of(span, linked, tokens, gap=gap)
+            if phrase is None or not limits.allow(span, phrase):
+                continue
+            key = (candidate.segment, span, phrase.text)
+            if (key if gap == "mark" else (*key[:2], phrase_key(phrase.text, case))) in judged:
+                continue
+            served[key] += 1
+            examples.setdefault(key, (candidate.text, phrase.positions))
+    ordered = sorted(served, key=lambda key: (order[key[0]], key[1], key[2]))
+    return [Query(*key, *_source(trees[key[0]], key[1]), served[key], *examples[key]) for key in ordered]
+
+
+def _source(tree: SourceTree | None, span: Span) -> tuple[str, str]:
+    """The words of a segment, and of a constituent in it."""
+    tokens = tree.tokens if tree else ()
+    return " ".join(tokens), " ".join(tokens[slice(*span)])
+
+
+def candidate_links(candidate: Candidate, tree: SourceTree | None) -> list[list[int]]:
+    """For each source token the candidate positions linked with it; links out of range are refused."""
+    links = parse_links(candidate.alignment)
+    source_size = len(tree.tokens) if tree else 0
+    try:
+        check_links(links, source_size, len(candidate.tokens))
+    except FormatError as error:
+        raise FormatError(f"segment {candidate.segment}: {error}; the candidate is {candidate.text!r}") from None
+    return linked_positions(links, source_size)
+
+
+def _constituents(tree: SourceTree | None, select: str, max_len: int) -> list[Span]:
+    if tree is None:
+        return []
+    if select == "frontier":
+        return [tree.constituents[i].span for i in frontier(tree, max_len)]
+    return [c.span for c in tree.constituents if len(c.span) <= max_len]
+
+
+def pilot_line(query: Query) -> str:
+    """A query with ``gap="words"`` in the authors' form: ``i j_k ||| phrase ||| count ||| candidate ||| start``."""
+    span = f"{query.span.start}_{query.span.stop - 1}"
+    fields = [f"{query.segment} {span}", query.phrase, str(query.candidates), query.example, str(query.positions[0])]
+    return " ||| ".join(fields)
+
+
+def query_record(query: Query) -> dict[str, object]:
+    """A query as JSONL; with a label and a worker added, it can be imported as a judgment."""
+    value = {} if query.value is None else {"value": query.value}
+    return {
+        "segment": query.segment,
+        "start": query.span.start,
+        "stop": query.span.stop,
+        "source_text": query.source_text,
+        "source_phrase": query.source_phrase,
+        "phrase": query.phrase,
+        "candidates": query.candidates,
+        "example": query.example,
+        "positions": list(query.positions),
+        **value,
+    }
+
+
+CSV_FIELDS = ("segment", "start", "stop", "source_text", "source_phrase", "phrase", "example", "label", "worker")
+
+
+def write_queries(found: Iterable[Query], stream: TextIO, form: str) -> None:
+    """Write queries as JSONL, as CSV with empty columns for label and worker, or as the authors' pilot wrote them."""
+    if form == "csv":
+        writer = csv.DictWriter(stream, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**query_record(query), "label": "", "worker": ""} for query in found)
+        return
+    for query in found:
+        line = pilot_line(query) if form == "pilot" else json.dumps(query_record(query), ensure_ascii=False)
+        stream.write(line + "\n")

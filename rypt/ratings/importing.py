@@ -1,0 +1,227 @@
+"""Ratings of existing evaluation campaigns into the judgment database: which segment, which candidate, what it says.
+
+A rating belongs to the segment whose tokens spell its source text (the id decides between equal ones, else the target)
+and to the candidate of that segment whose tokens spell its target text, in the list named after the system if it is in
+several (``Online-W.jsonl``, ``newstest.Online-W.txt``). What belongs nowhere is counted with the reason.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, Generic, NamedTuple, TextIO, TypeVar
+
+from rypt.campaign.folder import Campaign
+from rypt.database.judgments import JudgmentDatabase
+from rypt.metric.queries import candidate_links
+from rypt.ratings.error_spans import Policy, Raters, Rating, judgments_of
+from rypt.ratings.surface import spelling, token_spelling
+from rypt.records import Candidate, Judgment, Segment
+from rypt.text import FormatError, InputError, PathLike, RyptError
+from rypt.texts.lists import list_system
+from rypt.texts.phrases import phrase_key
+
+T = TypeVar("T")
+NO_SEGMENT = "no segment of the campaign has this source text"
+TWO_SEGMENTS = "several segments have this source and target text, and none this id"
+NO_CANDIDATE = "no candidate of the segment has this target text"
+NOT_SPELLED = "a token ends inside a letter of the text"
+NO_PARSE = "the segment has no parse"
+LEFT_OUT = "by raters left out"
+AGAIN = "rated again later by the same rater"
+
+
+class Matched(NamedTuple):
+    """A rating with the segment and the candidate it is about."""
+
+    rating: Rating
+    segment: Segment
+    candidate: Candidate
+
+
+@dataclass(slots=True)
+class RatingImport:
+    """What became of the ratings of a file."""
+
+    ratings: int = 0
+    matched: int = 0
+    judgments: int = 0
+    added: int = 0
+    already: int = 0
+    raters: int = 0
+    systems: int = 0
+    left_open: int = 0
+    unmatched: dict[str, int] = field(default_factory=dict)
+    unknown_severities: dict[str, int] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+class _TextIndex(Generic[T]):
+    """Finds items by a text that their tokens spell: letter by letter if they can, else as `spelling` compares."""
+
+    def __init__(self, items: Iterable[tuple[T, Sequence[str]]]) -> None:
+        self._items = list(items)
+        self._exact: dict[str, list[tuple[T, Sequence[str]]]] = {}
+        for item, tokens in self._items:
+            self._exact.setdefault(_squeezed(" ".join(tokens)), []).append((item, tokens))
+
+    @cached_property
+    def _spelled(self) -> dict[str, list[tuple[T, Sequence[str]]]]:
+        spelled: dict[str, list[tuple[T, Sequence[str]]]] = {}
+        for item, tokens in self._items:
+            spelled.setdefault(token_spelling(tokens), []).append((item, tokens))
+        return spelled
+
+    def find(self, text: str) -> list[T]:
+        """The items with this text, the one first whose tokens end where the text has white space."""
+        found = self._exact.get(_squeezed(text)) or self._spelled.get(spelling(text)) or []
+        if len(found) > 1:
+            ends = _word_ends(text.split())
+            found = sorted(found, key=lambda pair: (len(ends - _word_ends(pair[1])), len(pair[1])))
+        return [item for item, _ in found]
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def _word_ends(words: Sequence[str]) -> set[int]:
+    return set(accumulate(len(_squeezed(word)) for word in words))
+
+
+class Listed(NamedTuple):
+    """A candidate and the system whose list it stands in: another's may have the same text, aligned otherwise."""
+
+    candidate: Candidate
+    system: str | None
+
+
+class CampaignTexts:
+    """Finds the segments and candidates of a campaign by their texts; lists are named after ``systems``."""
+
+    def __init__(self, campaign: Campaign, systems: Collection[str]) -> None:
+        self.trees = campaign.trees
+        self._segments = _TextIndex((segment, segment.tokens) for segment in campaign.segments)
+        own: dict[str, list[tuple[Listed, Sequence[str]]]] = {}
+        for name, candidates in campaign.lists():
+            system = list_system(name, systems)
+            for candidate in candidates:
+                own.setdefault(candidate.segment, []).append((Listed(candidate, system), candidate.tokens))
+        self._candidates = {segment: _TextIndex(pairs) for segment, pairs in own.items()}
+
+    def find(self, rating: Rating) -> Matched | str:
+        """The segment and candidate of a rating, or why there is none."""
+        segments = self._segments.find(rating.source)
+        if not segments:
+            return NO_SEGMENT
+        if len(segments) > 1:
+            segments = [s for s in segments if s.id == rating.segment] or segments
+        holding = [(segment, found) for segment in segments if (found := self._listed(segment, rating.target))]
+        if len(holding) != 1:
+            return TWO_SEGMENTS if holding else NO_CANDIDATE
+        segment, listed = holding[0]
+        if self.trees[segment.id] is None:
+            return NO_PARSE
+        chosen = next((item for item in listed if item.system == rating.system), listed[0])
+        return Matched(rating, segment, chosen.candidate)
+
+    def _listed(self, segment: Segment, target: str) -> list[Listed]:
+        return self._candidates[segment.id].find(target) if segment.id in self._candidates else []
+
+
+def match_ratings(campaign: Campaign, ratings: Sequence[Rating], raters: Raters, result: RatingImport) -> list[Matched]:
+    """The ratings that belong to the campaign, one for each rater and candidate of a system: the last."""
+    texts = CampaignTexts(campaign, {rating.system for rating in ratings})
+    reasons: Counter[str] = Counter()
+    found: dict[tuple[str, str, str], Matched] = {}
+    for rating in ratings:
+        result.ratings += 1
+        matched = texts.find(rating) if raters.take(rating.rater) else LEFT_OUT
+        if isinstance(matched, str):
+            reasons[matched] += 1
+            continue
+        key = (matched.segment.id, rating.system, rating.rater)
+        earlier = found.get(key)
+        if earlier is not None:
+            reasons[AGAIN] += 1
+        if earlier is None or (rating.time or 0) >= (earlier.rating.time or 0):
+            found[key] = matched
+    result.unmatched = dict(reasons.most_common())
+    return list(found.values())
+
+
+def import_ratings(
+    campaign: Campaign, path: PathLike, ratings: Sequence[Rating], policy: Policy, raters: Raters | None = None
+) -> tuple[RatingImport, list[Matched]]:
+    """Import in one transaction; refused when nothing matches, or when it contradicts an import of the same ratings."""
+    result = RatingImport()
+    matched = match_ratings(campaign, ratings, raters or Raters(), result)
+    if not matched:
+        why = ", ".join(f"{count} {reason}" for reason, count in result.unmatched.items()) or "there are none"
+        raise InputError(path, None, f"expected ratings of this campaign's candidates: of {result.ratings}, {why}")
+    matched, judgments = _judged(campaign, matched, policy, result)
+    unknown = Counter(e.severity for m in matched for e in m.rating.errors if e.rank is None)
+    result.unknown_severities = dict(unknown.most_common())
+    with campaign.database(readonly=False) as db:
+        result.added = db.add(_of_one_policy(db, judgments))
+    result.already = result.judgments - result.added
+    return result, matched
+
+
+def _judged(
+    campaign: Campaign, matched: Iterable[Matched], policy: Policy, result: RatingImport
+) -> tuple[list[Matched], list[Judgment]]:
+    """The ratings whose marks have places among the tokens, and the judgments they stand for."""
+    used: list[Matched] = []
+    judgments: list[Judgment] = []
+    for found in matched:
+        rating, segment, candidate = found
+        tree = campaign.trees[segment.id]
+        assert tree is not None
+        try:
+            own, open_ = judgments_of(rating, segment, tree, candidate, candidate_links(candidate, tree), policy)
+        except FormatError:
+            result.unmatched[NOT_SPELLED] = result.unmatched.get(NOT_SPELLED, 0) + 1
+            continue
+        used.append(found)
+        judgments += own
+        result.left_open += open_
+    result.matched, result.judgments = len(used), len(judgments)
+    result.raters, result.systems = (len({getattr(m.rating, name) for m in used}) for name in ("rater", "system"))
+    return used, judgments
+
+
+def _of_one_policy(db: JudgmentDatabase, judgments: Sequence[Judgment]) -> Iterator[Judgment]:
+    """Pass judgments on, unless the same ratings were imported with another policy: two labels of one mark.
+
+    Both in one database would be votes against each other. It is looked up in the transaction that adds them, so no
+    other process can come between.
+    """
+    sql = "SELECT segment, start, stop, phrase, worker, origin, label FROM judgments WHERE source = 'import'"
+    known = {tuple(key): label for *key, label in db.db.execute(sql)}
+    other = 0
+    for j in judgments if known else ():
+        key = j.segment, *j.span, phrase_key(j.phrase, db.case), j.worker, j.origin
+        other += known.get(key, j.label) != j.label
+    if other:
+        raise RyptError(
+            f"{db.path}: {other} of these constituents were labelled otherwise by the same raters: the ratings were "
+            "imported with other options, or changed; another reading needs a campaign of its own"
+        )
+    yield from judgments
+
+
+def write_scores(matched: Iterable[Matched], stream: TextIO, *, better: str) -> int:
+    """Write the raters' scores, a line each rating; ``better`` says whether lower or higher ones are."""
+    count = 0
+    for rating, segment, _ in matched:
+        if rating.score is not None:
+            record = {"segment": segment.id, "system": rating.system, "rater": rating.rater, "score": rating.score}
+            stream.write(json.dumps({**record, "better": better}, ensure_ascii=False) + "\n")
+            count += 1
+    return count

@@ -1,0 +1,106 @@
+"""The phrase of a constituent, and the key under which its judgments are found.
+
+The phrase is made of the candidate tokens aligned with at least one source token of the constituent (paper, section
+3.1), in the candidate's order. A run of other tokens between them, of any length, is one ``[GAP]``. In the key, text
+is lower-cased (an option) and composed (NFC); punctuation stays.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rypt.records import Span
+from rypt.text import FormatError, one_line, tokenize
+from rypt.texts.alignment import Links
+
+GAP = "[GAP]"
+SKIP = "[Skip]"  # one for each word of a gap, as in the authors' query files
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Where in a candidate a constituent's translation stands."""
+
+    text: str
+    positions: tuple[int, ...]
+
+    @property
+    def gaps(self) -> int:
+        """How many runs of other tokens stand inside."""
+        return sum(b - a > 1 for a, b in pairwise(self.positions))
+
+    @property
+    def extent(self) -> int:
+        """How many tokens from the first to the last, gaps included."""
+        return self.positions[-1] - self.positions[0] + 1
+
+    @property
+    def gap_words(self) -> int:
+        """How many tokens stand in the gaps."""
+        return self.extent - len(self.positions)
+
+
+def linked_positions(links: Links, source_size: int) -> list[list[int]]:
+    """For each source token the candidate positions linked with it."""
+    positions: list[list[int]] = [[] for _ in range(source_size)]
+    for source, target in links:
+        positions[source].append(target)
+    return positions
+
+
+def phrase_of(
+    span: Span, linked: Sequence[Sequence[int]], tokens: Sequence[str], *, gap: str = "mark"
+) -> Phrase | None:
+    """The phrase of a constituent in a candidate; None when nothing is aligned with it.
+
+    ``linked`` comes from `linked_positions`. ``gap="words"`` writes one ``[Skip]`` for each word of a gap instead of
+    one ``[GAP]``.
+
+    >>> linked = linked_positions(((0, 0), (1, 3)), source_size=2)
+    >>> phrase_of(Span(0, 2), linked, ["the", "very", "old", "patient"]).text
+    'the [GAP] patient'
+    """
+    positions = sorted({target for source in range(span.start, span.stop) for target in linked[source]})
+    if not positions:
+        return None
+    words = [tokens[positions[0]]]
+    for before, position in pairwise(positions):
+        if position > before + 1:
+            words += [GAP] if gap == "mark" else [SKIP] * (position - before - 1)
+        words.append(tokens[position])
+    return Phrase(" ".join(words), tuple(positions))
+
+
+def phrase_key(phrase: str, case: str = "lower") -> str:
+    """The normal form of a phrase, equal for phrases that share their judgments.
+
+    >>> phrase_key("Food [Skip] [Skip]  for")
+    'food [GAP] for'
+    """
+    if phrase.isprintable() and "[" not in phrase and "  " not in phrase and phrase.strip(" ") == phrase != "":
+        return normalize(phrase, case)
+    words: list[str] = []
+    for token in tokenize(one_line(phrase)):
+        if token not in (GAP, SKIP):
+            words.append(normalize(token, case))
+        elif not words or words[-1] != GAP:
+            words.append(GAP)
+    if not words:
+        raise FormatError("expected a phrase of at least one word")
+    return " ".join(words)
+
+
+def normalize(text: str, case: str = "lower") -> str:
+    """Text as keys hold it: composed, and lower-cased unless the case is kept."""
+    return unicodedata.normalize("NFC", text.lower() if case == "lower" else text)
+
+
+def joined_keys(texts: Iterable[str], case: str) -> bytes:
+    """Many texts, normalised in one go, a line each: what the scorer's kernel reads."""
+    joined = "\n".join(texts)
+    if case == "lower":
+        joined = joined.lower()
+    if not joined.isascii():
+        joined = unicodedata.normalize("NFC", joined)
+    return joined.encode("utf-8", "surrogatepass")

@@ -1,0 +1,1 @@
+"""Trees and alignments for texts that have none, by the tools people use, or without any."""

@@ -1,0 +1,129 @@
+"""Campaigns analysed: which systems, which workers, what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+from four_systems import LINKS, TEXTS
+
+from rypt.analysis.campaign import UNCHECKED, analyze, systems_of
+from rypt.campaign.folder import Campaign, create
+from rypt.records import Candidate, Judgment, Label, Span
+from rypt.text import RyptError
+
+SPANS = (Span(0, 3), Span(0, 2), Span(0, 1), Span(1, 2), Span(2, 3))
+
+
+def make(folder, workers=("w",), systems=TEXTS):
+    """One list for each system; every phrase of every system judged by each worker."""
+    folder.mkdir()
+    (folder / "source").write_text("a b c\n")
+    (folder / "trees").write_text("(S (NP (A a) (B b)) (C c))\n")
+    for system, text in TEXTS.items():
+        line = {"id": "0", "candidate": text, "alignment": LINKS}
+        (folder / f"{system}.jsonl").write_text(json.dumps(line) + "\n")
+    campaign = create(
+        folder / "campaign", source=folder / "source", trees=folder / "trees",
+        nbest=[folder / f"{system}.jsonl" for system in TEXTS],
+    )  # fmt: skip
+    with campaign.database(readonly=False) as db:
+        for worker in workers:
+            for system in systems:
+                words = TEXTS[system].split()
+                phrases = [(span, " ".join(words[slice(*span)])) for span in SPANS]
+                db.add(
+                    Judgment("0", span, phrase, Label.NO if "bad" in phrase else Label.YES, worker, system)
+                    for span, phrase in phrases
+                )
+    return Campaign.open(campaign.folder)
+
+
+def test_systems_are_held_out_where_one_worker_judged(tmp_path):
+    found = analyze(make(tmp_path / "a", systems=[*TEXTS]), splits=4, longest=2)
+    assert found.held_out.way == "system"
+    assert found.held_out.groups == list(TEXTS)
+    assert found.held_out.judging == 2
+    assert [point.max_len for point in found.curve] == [1, 2]
+    assert "hold_out:system|judging:2of4|splits:4|seed:1|" in found.signature
+
+
+def test_an_origin_without_a_list_only_judges(tmp_path):
+    campaign = make(tmp_path / "a")
+    with campaign.database(readonly=False) as db:
+        db.add([Judgment("0", Span(0, 1), "x", Label.YES, "w", "reference")])
+    found = analyze(campaign, splits=5, longest=1)
+    assert found.held_out.groups == list(TEXTS)
+    assert found.notes == ["judged but without a list, so never scored: reference"]
+
+
+def test_workers_are_held_out_where_there_are_two(tmp_path):
+    found = analyze(make(tmp_path / "a", workers=("ada", "bob")), splits=3, longest=2)
+    assert found.held_out.way == "worker"
+    assert found.curve[0].percolated.percolation == 1.0
+    assert found.agreement.alpha == 1.0
+    assert found.redundancy.total.frontier.labelled == found.redundancy.total.frontier.unique
+
+
+def test_without_judgments_there_is_still_redundancy(tmp_path):
+    found = analyze(make(tmp_path / "a", workers=()))
+    assert found.curve == []
+    assert found.held_out is None
+    assert found.redundancy.total.candidates == 4
+    assert found.redundancy.total.new == 2
+    assert found.notes == ["percolation cannot be checked against held-out judgments: no judgments yet"]
+    assert found.as_dict()["agreement"]["alpha"] is None
+
+
+def test_a_list_can_be_left_out_while_its_judgments_count(tmp_path):
+    campaign = make(tmp_path / "a")
+    found = analyze(campaign, judged_only=["s3"], splits=5, longest=1)
+    assert found.held_out.groups == ["s1", "s2", "s4"]
+    assert [Path(one.name).stem for one in found.redundancy.lists] == ["s1", "s2", "s4"]
+    assert "judged but without a list, so never scored: s3" in found.notes
+    with pytest.raises(RyptError, match="expected a list of s9 to leave out"):
+        analyze(campaign, judged_only=["s9"])
+
+
+@pytest.mark.parametrize(("way", "systems"), [("worker", [*TEXTS]), ("system", ["s1"])])
+def test_too_few_to_hold_out(tmp_path, way, systems):
+    with pytest.raises(RyptError, match="at least two"):
+        analyze(make(tmp_path / "a", systems=systems), hold_out=way)
+
+
+@pytest.mark.parametrize("way", ["judgment", "segment"])
+def test_other_ways_to_hold_out_are_refused(tmp_path, way):
+    with pytest.raises(RyptError, match="hold out a system or worker"):
+        analyze(make(tmp_path / "a"), hold_out=way)
+
+
+def test_simulated_judgments_and_unchecked_percolation_are_said(demo_campaign):
+    found = analyze(Campaign.open(demo_campaign), splits=1, longest=4, models=False)
+    assert UNCHECKED in found.notes
+    assert any(note.startswith("SIMULATED: 2,274 of 2,274") for note in found.notes)
+    assert found.simulated in found.notes
+
+
+def test_lists_are_named_after_their_system():
+    """By the rule of `rypt.texts.lists`, which comparing and importing follow, too."""
+    one = [Candidate("1", "a", "")]
+    lists = [("out/JHU.jsonl.gz", one), ("x/JHU", one), ("newstest.JHU.txt", one), ("JHU2.txt", one), ("a.J2.txt", one)]
+    found = systems_of(lists, ["", "JHU", "J", "J2"])
+    assert {name: len(own) for name, own in found.items()} == {"JHU": 3, "J2": 1}
+
+
+def test_the_list_of_a_system_with_a_longer_name_is_not_left_out(tmp_path):
+    campaign = make(tmp_path / "a")
+    (tmp_path / "a" / "s1.jsonl").rename(tmp_path / "a" / "s3.v2.jsonl")
+    text = (campaign.folder / "rypt.toml").read_text()
+    (campaign.folder / "rypt.toml").write_text(text.replace("s1.jsonl", "s3.v2.jsonl"))
+    with campaign.database(readonly=False) as db, db.writing():
+        db.db.conn.execute("UPDATE judgments SET origin = 's3.v2' WHERE origin = 's1'")
+    found = analyze(Campaign.open(campaign.folder), judged_only=["s3"], splits=1, longest=1)
+    assert found.held_out.groups == ["s2", "s3.v2", "s4"]
+    assert "|judged_only:s3|" in found.signature
+
+
+def test_json_has_no_nan(tmp_path):
+    found = analyze(make(tmp_path / "a"), splits=1, longest=1)
+    assert "NaN" not in json.dumps(found.as_dict())
+    assert found.as_dict()["redundancy"]["total"]["frontier"]["served"] > 1

@@ -1,0 +1,408 @@
+"""``rypt db`` as its users meet it: results on stdout, one line on stderr when it fails, exit codes 0, 1 and 2."""
+
+import gzip
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from rypt.cli.program import main
+from rypt.database.judgments import JudgmentDatabase
+from rypt.records import Judgment, Label, Segment, Span
+
+RYPT = [sys.executable, "-c", "from rypt.cli import main; main()"]
+TREE = "(S (NP (ART der) (NN Patient)) (VAFIN wurde) (VP (VVPP isoliert)))"
+SEGMENT = Segment("s", "der Patient wurde isoliert", TREE)
+HEADER = "segment,start,stop,phrase,label,worker\n"
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run ``rypt db`` in the folder of the test, in this process."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_here(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        code = 0
+        try:
+            main(["db", *arguments])
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 1
+        return Outcome(code, *capsys.readouterr())
+
+    return run_here
+
+
+def run_process(folder: Path, *arguments: str | bytes, **options: Any) -> Outcome:
+    done = subprocess.run([*RYPT, "db", *arguments], cwd=folder, capture_output=True, text=True, **options)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def failed(outcome: Outcome) -> str:
+    """The one line of a failure."""
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.startswith("rypt: ")
+    assert outcome.err.index("\n") == len(outcome.err) - 1
+    return outcome.err.removeprefix("rypt: ").strip()
+
+
+def database(path: Path, *rows: tuple[Label, str], segment: Segment = SEGMENT, case: str | None = None) -> None:
+    with JudgmentDatabase(path, case=case) as db:
+        db.add_segments([segment])
+        db.add([Judgment("s", Span(0, 2), "the patient", label, worker, time=0) for label, worker in rows])
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Path:
+    """A database of one segment and one judgment, ``j.db``."""
+    database(tmp_path / "j.db", (Label.YES, "w"))
+    return tmp_path / "j.db"
+
+
+def content(path: Path) -> list[Judgment]:
+    with JudgmentDatabase(path, readonly=True) as db:
+        return list(db.judgments())
+
+
+# The verbs
+
+
+def test_add(run: Run, one: Path) -> None:
+    arguments = ["add", "j.db", "s", "0", "2", "The  patient", "not sure", "--worker", "v", "--origin", "h"]
+    assert run(*arguments) == (0, "added 1 judgment\n", "")
+    assert run(*arguments) == (0, "already there\n", "")
+    (added,) = [j for j in content(one) if j.worker == "v"]
+    assert (added.phrase, added.label, added.origin, added.source) == ("the patient", Label.NOT_SURE, "h", "import")
+    assert added.time is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["t", "0", "2", "x", "YES"], "segment 't' is not in j.db"),
+        (["s", "0", "5", "x", "YES"], "span 0-5 is outside segment s, which has 4 tokens"),
+        (["s", "2", "2", "x", "YES"], "span 2-2 is outside segment s, which has 4 tokens"),
+        (["s", "0", "2", "x", "maybe"], "expected a label YES, NO or NOT_SURE, found 'maybe'"),
+        (["s", "0", "2", " ", "YES"], "expected a phrase of at least one word"),
+    ],
+)
+def test_add_refuses(run: Run, one: Path, arguments: list[str], message: str) -> None:
+    assert failed(run("add", "j.db", *arguments, "--worker", "v")) == message
+    assert len(content(one)) == 1
+
+
+def test_import_says_what_became_of_the_lines(run: Run, one: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(
+        "\ufeff" + HEADER + "s,0,2,the patient,YES,w\ns,0,2,the patient,NO,v\ns,0,2,x,maybe,v\n"
+    )
+    complaint = "expected a label YES, NO or NOT_SURE, found 'maybe'"
+    assert failed(run("import", "j.db", "a.csv")) == f"a.csv:4: {complaint}"
+    assert len(content(one)) == 1
+    counts = "a.csv: 1 judgments added, 1 already there, 0 unanswered, 1 refused; 0 segments added\n"
+    assert run("import", "j.db", "a.csv", "--skip-refused") == (0, counts, f"a.csv:4: refused: {complaint}\n")
+    again = run("import", "j.db", "a.csv", "--skip-refused", "--json")
+    assert (again.code, again.err) == (0, "")
+    facts = {
+        "file": "a.csv",
+        "added": 0,
+        "already": 2,
+        "segments": 0,
+        "unanswered": 0,
+        "refused": 1,
+        "others": 0,
+        "refusals": [[4, complaint]],
+    }
+    assert json.loads(again.out) == [facts]
+
+
+def test_import_reads_stdin_and_makes_a_database_that_keeps_case(run: Run, tmp_path: Path) -> None:
+    lines = json.dumps({"id": "s", "text": "der Patient"}) + "\n"
+    lines += json.dumps({"Seg": "s", "first": 0, "last": 1, "phrase": "The patient", "label": "NO"}) + "\n"
+    options = ["--rename", "Seg=segment", "--set", "worker=v", "--set", "source=hit", "--case", "keep"]
+    done = run_process(tmp_path, "import", "new.db", "-", *options, input=lines)
+    assert done == (0, "-: 1 judgments added, 0 already there, 0 unanswered, 0 refused; 1 segments added\n", "")
+    assert content(tmp_path / "new.db") == [Judgment("s", Span(0, 2), "The patient", Label.NO, "v", source="hit")]
+    assert "<stdin>:1: expected a JSON object" in failed(run_process(tmp_path, "import", "new.db", "-", input="{\n"))
+    assert "new.db: compares phrases with case:keep" in failed(run("import", "new.db", "x", "--case", "lower"))
+
+
+def test_import_of_several_files_keeps_those_before_the_bad_one(run: Run, one: Path, tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_text(HEADER + "s,0,2,the patient,YES,v\n")
+    done = run("import", "j.db", "good.csv", "missing.csv")
+    assert (done.code, done.err) == (1, "rypt: missing.csv: No such file or directory\n")
+    assert [j.worker for j in content(one)] == ["v", "w"]
+
+
+def test_replace_trees(run: Run, one: Path, tmp_path: Path) -> None:
+    flat = f"(S {SEGMENT.text})"
+    (tmp_path / "s.jsonl").write_text(json.dumps({"id": "s", "text": SEGMENT.text, "tree": flat}))
+    assert "s.jsonl:1: j.db: segment s is there with another tree" in failed(run("import", "j.db", "s.jsonl"))
+    assert run("import", "j.db", "s.jsonl", "--replace-trees").code == 0
+    with JudgmentDatabase(one, readonly=True) as db:
+        assert db.segments()[0].tree == flat
+
+
+def test_export_goes_to_stdout_and_to_files_and_comes_back(run: Run, one: Path, tmp_path: Path) -> None:
+    lines = run("export", "j.db")
+    assert (lines.code, lines.err, len(lines.out.splitlines())) == (0, "", 2)
+    assert run("export", "j.db", "out.jsonl.gz") == (0, "", "2 records written\n")
+    assert gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()).decode() == lines.out
+    assert run("export", "j.db", "out.csv.gz") == (0, "", "1 records written\n")
+    table = run("export", "j.db", "--format", "csv").out
+    assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()).decode() == table
+    assert table.splitlines()[0] == "segment,start,stop,phrase,label,worker,origin,source,time,weight"
+    assert run("export", "j.db", "s.csv", "--segments").err == "1 records written\n"
+    assert run("import", "copy.db", "s.csv", "out.csv.gz").code == 0
+    assert run("export", "copy.db").out == lines.out
+
+
+def test_an_export_that_fails_leaves_the_file_as_it_was(run: Run, one: Path, tmp_path: Path) -> None:
+    (tmp_path / "out.csv").write_text("old")
+    assert failed(run("export", "missing.db", "out.csv")) == "missing.db: No such file or directory"
+    assert failed(run("export", "j.db", "no/out.csv")) == "no/out.csv: No such file or directory"
+    assert [name for name in os.listdir(tmp_path) if "j.db" not in name] == ["out.csv"]
+    assert (tmp_path / "out.csv").read_text() == "old"
+
+
+def test_merge(run: Run, one: Path, tmp_path: Path) -> None:
+    database(tmp_path / "b.db", (Label.YES, "w"), (Label.NO, "w"), (Label.NO, "v"))
+    assert run("add", "b.db", "s", "0", "2", "the patient", "NO", "--worker", "w", "--origin", "h").code == 0
+    conflict = "segment s 0-2 'the patient': worker w said YES and NO"
+    done = run("merge", "j.db", "b.db", "j.db", "--json")
+    assert (done.code, done.err) == (0, "")
+    first, itself = json.loads(done.out)
+    assert first == {"file": "b.db", "added": 3, "already": 1, "segments": 0, "conflicts": [conflict], "others": 0}
+    assert (itself["added"], itself["already"], len(content(one))) == (0, 4, 4)
+    database(tmp_path / "c.db", (Label.YES, "w"))
+    counts = "b.db: 3 judgments added, 1 already there, 1 conflicts; 0 segments added\n"
+    assert run("merge", "c.db", "b.db") == (0, counts, f"  conflict: {conflict}\n")
+
+
+def test_merge_refuses_other_texts_trees_and_case_and_changes_nothing(run: Run, one: Path, tmp_path: Path) -> None:
+    database(tmp_path / "text.db", (Label.NO, "v"), segment=Segment("s", "die Patientin"))
+    database(tmp_path / "tree.db", (Label.NO, "v"), segment=Segment("s", SEGMENT.text, "(S x)"))
+    database(tmp_path / "case.db", (Label.NO, "v"), case="keep")
+    before = run("export", "j.db").out
+    assert "j.db: segment s is there with another text" in failed(run("merge", "j.db", "text.db"))
+    assert "j.db: segment s is there with another tree" in failed(run("merge", "j.db", "tree.db"))
+    assert failed(run("merge", "j.db", "case.db")) == "case.db: compares phrases with case:keep, j.db with case:lower"
+    assert failed(run("merge", "j.db", "no.db")) == "no.db: No such file or directory"
+    assert run("export", "j.db").out == before
+    assert run("merge", "j.db", "tree.db", "--replace-trees").code == 0
+    assert '"(S x)"' in run("export", "j.db").out
+
+
+def test_stats(run: Run, one: Path) -> None:
+    facts = run("stats", "j.db", "--json")
+    assert (facts.code, facts.err) == (0, "")
+    assert json.loads(facts.out)["labels"] == {"YES": 1}
+    lines = [line.split(maxsplit=1) for line in run("stats", "j.db").out.splitlines()]
+    assert ["judgments", "1"] in lines
+    assert ["labels", "YES 1"] in lines
+
+
+def test_check_exits_1_when_something_is_wrong(run: Run, one: Path, tmp_path: Path) -> None:
+    assert run("check", "j.db") == (0, "no problems found\n", "")
+    assert run("check", "j.db", "--json") == (0, "[]\n", "")
+    (tmp_path / "now.jsonl").write_text(json.dumps({"id": "s", "text": "die Patientin"}))
+    changed = run("check", "j.db", "--source", "now.jsonl", "--json")
+    assert (changed.code, changed.err) == (1, "rypt: j.db: 1 problems found\n")
+    assert [(p["kind"], p["judgments"]) for p in json.loads(changed.out)] == [("segment text changed", 1)]
+    assert run("check", "j.db", "--source", "now.jsonl").out.splitlines()[1:] == ["1 problems"]
+
+
+def test_the_folder_of_a_campaign_stands_for_its_database(run: Run, one: Path, tmp_path: Path) -> None:
+    (tmp_path / "rypt.toml").write_text('[files]\nsource = "source.jsonl"\ndatabase = "j.db"\n')
+    (tmp_path / "source.jsonl").write_text(json.dumps({"id": "s", "text": SEGMENT.text}))
+    assert run("check", ".") == (0, "no problems found\n", "")
+    assert run("add", ".", "s", "0", "2", "x", "NO", "--worker", "v").code == 0
+    assert run("export", ".").out == run("export", "j.db").out
+    database(tmp_path / "other.db")
+    assert run("merge", "other.db", ".").out.startswith(".: 2 judgments added")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["add", "j.db", "s", "0", "2", "x", "YES"],
+        ["add", "j.db", "s", "zero", "2", "x", "YES", "--worker", "w"],
+        ["import", "j.db"],
+        ["import", "j.db", "x", "--case", "upper"],
+        ["import", "j.db", "x", "--rename", "theirs"],
+        ["export", "j.db", "--segments"],
+        ["merge", "j.db"],
+        ["stats"],
+        ["check", "j.db", "--fast"],
+        ["burn"],
+    ],
+)
+def test_wrong_usage_exits_2(run: Run, one: Path, arguments: list[str]) -> None:
+    done = run(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert "Error: " in done.err
+
+
+# Wrong files
+
+
+def foreign(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    connection.close()
+
+
+def newer(path: Path) -> None:
+    with JudgmentDatabase(path) as db:
+        columns = "(migration_set, name, applied_at)"
+        db.db.execute(f"INSERT INTO _sqlite_migrations {columns} VALUES ('rypt', 'm999_telepathy', '2099')")
+
+
+WRONG_FILES: list[tuple[Callable[[Path], object], str]] = [
+    (lambda path: path.write_text("segment,label\n"), "found a file that is not SQLite"),
+    (lambda path: path.write_bytes(b"SQLite"), "found a file that is not SQLite"),
+    (lambda path: path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4096), "not a database"),
+    (foreign, "found an SQLite file of another program"),
+    (newer, "was made by a newer rypt (m999_telepathy); update rypt to open it"),
+    (Path.mkdir, "expected a campaign, a folder with rypt.toml"),
+]
+READING = [["stats", "x.db"], ["check", "x.db"], ["export", "x.db"], ["merge", "j.db", "x.db"]]
+WRITING = [
+    ["import", "x.db", "a.csv"],
+    ["merge", "x.db", "j.db"],
+    ["add", "x.db", "s", "0", "2", "x", "NO", "--worker=v"],
+]
+
+
+@pytest.mark.parametrize(("make", "message"), WRONG_FILES)
+def test_a_wrong_file_is_named_and_left_alone(
+    run: Run, one: Path, tmp_path: Path, make: Callable[[Path], object], message: str
+) -> None:
+    path = tmp_path / "x.db"
+    make(path)
+    before = path.read_bytes() if path.is_file() else os.listdir(path)
+    (tmp_path / "a.csv").write_text(HEADER)
+    for arguments in READING + WRITING:
+        line = failed(run(*arguments))
+        assert line.startswith("x.db: ")
+        assert message in line
+    assert (path.read_bytes() if path.is_file() else os.listdir(path)) == before
+
+
+@pytest.mark.parametrize("arguments", READING)
+def test_a_missing_or_empty_file_cannot_be_read(run: Run, one: Path, tmp_path: Path, arguments: list[str]) -> None:
+    assert failed(run(*arguments)) == "x.db: No such file or directory"
+    assert not (tmp_path / "x.db").exists()
+    (tmp_path / "x.db").touch()
+    assert failed(run(*arguments)).startswith("x.db: expected a judgment database")
+    assert (tmp_path / "x.db").stat().st_size == 0
+
+
+@pytest.mark.parametrize("arguments", [WRITING[2], ["merge", "x.db", "missing.db"]], ids=["add", "merge"])
+def test_a_command_that_fails_makes_no_database(run: Run, one: Path, tmp_path: Path, arguments: list[str]) -> None:
+    failed(run(*arguments))
+    assert os.listdir(tmp_path) == ["j.db"]
+
+
+def test_an_import_that_fails_makes_no_database(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"{HEADER}s,0,2,the patient,YES,v\n")
+    assert "segment 's' is not in the database" in failed(run("import", "new.db", "a.csv"))
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["old", "new"])
+def test_files_imported_before_one_that_fails_stay(run: Run, tmp_path: Path, there: bool) -> None:
+    (tmp_path / "s.jsonl").write_text('{"id": "s", "text": "das Haus"}\n')
+    (tmp_path / "good.csv").write_text(f"{HEADER}s,0,2,the house,YES,v\n")
+    (tmp_path / "bad.csv").write_text(f"{HEADER}s,0,2,a house,maybe,v\n")
+    if there:
+        assert run("import", "x.db", "s.jsonl").code == 0
+    outcome = run("import", "x.db", "s.jsonl", "good.csv", "bad.csv")
+    assert outcome.code == 1
+    assert "good.csv: 1 judgments added" in outcome.out
+    assert outcome.err.startswith("rypt: bad.csv:2: ")
+    with JudgmentDatabase(tmp_path / "x.db", readonly=True) as db:
+        assert [j.phrase for j in db.judgments()] == ["the house"]
+
+
+def test_semicolons_and_columns_that_are_not_there(run: Run, one: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"{HEADER}s,0,2,the patient,YES,v\n".replace(",", ";"))
+    assert "expected the columns to rename" in failed(run("import", "j.db", "a.csv", "--rename", "nope=label"))
+    assert run("import", "j.db", "a.csv", "--set", "colour=red").code == 2
+    assert run("import", "j.db", "a.csv").out.startswith("a.csv: 1 judgments added")
+
+
+def test_an_export_does_not_replace_its_database(run: Run, one: Path) -> None:
+    failed(run("export", "j.db", "./j.db"))
+    assert len(content(one)) == 1
+
+
+def test_a_phrase_that_is_not_utf8_is_refused(one: Path, tmp_path: Path) -> None:
+    failed(run_process(tmp_path, "add", "j.db", "s", "0", "2", b"caf\xe9", "NO", "--worker", "v"))
+    assert len(content(one)) == 1
+
+
+# A full disk
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk], capture_output=True).returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    yield disk
+    subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def big_file(folder: Path) -> str:
+    (folder / "big.csv").write_text(HEADER + "".join(f"s,0,2,phrase {i},YES,v\n" for i in range(20_000)))
+    return str(folder / "big.csv")
+
+
+def test_an_import_on_a_full_disk_changes_nothing(tiny_disk: Path, tmp_path: Path) -> None:
+    database(tiny_disk / "j.db", (Label.YES, "w"))
+    before = content(tiny_disk / "j.db")
+    line = failed(run_process(tiny_disk, "import", "j.db", big_file(tmp_path)))
+    assert line == "j.db: database or disk is full (nothing was changed)"
+    assert content(tiny_disk / "j.db") == before
+    assert run_process(tiny_disk, "check", "j.db") == (0, "no problems found\n", "")
+
+
+def test_an_export_on_a_full_disk_leaves_no_half_a_file(tiny_disk: Path, tmp_path: Path, run: Run) -> None:
+    database(tmp_path / "j.db")
+    assert run("import", "j.db", big_file(tmp_path)).code == 0
+    assert "No space left on device" in failed(run("export", "j.db", str(tiny_disk / "out.csv")))
+    assert os.listdir(tiny_disk) == []
+
+
+def test_an_import_without_room_for_more_pages_changes_nothing(
+    run: Run, one: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = JudgmentDatabase._connect
+
+    def connect_small(db: JudgmentDatabase) -> sqlite3.Connection:
+        connection = connect(db)
+        connection.execute("PRAGMA max_page_count = 20")
+        return connection
+
+    before = content(one)
+    monkeypatch.setattr(JudgmentDatabase, "_connect", connect_small)
+    line = failed(run("import", "j.db", big_file(tmp_path)))
+    assert line == "j.db: database or disk is full (nothing was changed)"
+    assert content(one) == before
+    assert run("add", "j.db", "s", "0", "2", "x", "NO", "--worker", "v").code == 0

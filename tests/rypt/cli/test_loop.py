@@ -1,0 +1,193 @@
+"""``rypt loop`` as people run it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from commands import run
+from loop_world import make_campaign, make_loop, served, work, write_truth
+
+from hits.market.served import is_served
+from rypt.campaign.folder import Campaign
+from rypt.loop.best import best_iteration
+from rypt.loop.runner import World
+from rypt.loop.steps import run_step
+
+PROGRAM = "from rypt.cli import main; main()"
+
+
+def started(campaign, *options):
+    command = [sys.executable, "-c", PROGRAM, "loop", str(campaign), "--yes", *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def watch(process, campaign, until=None, work=work):
+    """Read what a loop says; do the work it waits for; kill it at a line that begins with ``until``."""
+    for line in process.stderr:
+        if until and line.startswith(until):
+            os.kill(process.pid, signal.SIGKILL)
+        if "looks again" in line:
+            work(campaign)
+    out = process.stdout.read()
+    return process.wait(timeout=180), out
+
+
+def test_it_serves_its_market_and_ends_it(tmp_path):
+    """With simulated workers, who come over HTTP as people do; one of four answers YES to all."""
+    campaign = make_campaign(tmp_path / "campaign", labels=60)
+    truth = write_truth(tmp_path / "truth.jsonl")
+
+    def simulate(campaign):
+        crew = ["--workers", "4", "--accuracy", "1", "--spam", "0.25", "--not-sure", "0"]
+        run_step(["simulate", "--at", str(campaign / "market"), "--truth", str(truth), *crew, "-q"])
+
+    picture, weights = tmp_path / "loop.svg", tmp_path / "tuned"
+    options = ["--serve", "--port", "0", "--json", "--plot", picture, "-o", weights, "--max-iterations", "2"]
+    with started(campaign, *map(str, options)) as process:
+        code, out = watch(process, campaign, work=simulate)
+    assert code == 0
+    facts = json.loads(out)
+    assert facts["stopped"] == "2 iterations are done"
+    *done, last = facts["iterations"]
+    assert [row["iteration"] for row in (*done, last)] == [1, 2, 3]
+    assert all(row["after"] >= row["before"] for row in done)
+    best = best_iteration(make_loop(campaign).scores())
+    assert (*done, last)[best - 1]["final"] > done[0]["final"]
+    assert facts["weights"] == str(campaign / "weights" / f"{best}.weights")
+    assert weights.read_text() == (campaign / "weights" / f"{best}.weights").read_text()
+    assert "SIMULATED workers" in picture.read_text()
+    with Campaign.open(campaign).database() as db:
+        assert facts["simulated"] == db.count() > 20
+    assert facts["signature"].endswith("|iterations:2")
+    assert not is_served(campaign / "market")
+
+
+def test_killed_and_run_again(tmp_path, capsys):
+    campaign = make_campaign(tmp_path / "campaign")
+    with served(campaign / "market"):
+        for until in ("$ rypt hits publish", "$ rypt tune"):
+            with started(campaign) as process:
+                assert watch(process, campaign, until)[0] == -signal.SIGKILL
+        code, out, _ = run(capsys, "loop", campaign, "--dry-run")
+        assert (code, out.split(",")[0]) == (0, "tune")
+        with started(campaign, "--max-iterations", "1") as process:
+            code, out = watch(process, campaign)
+    assert code == 0
+    last = out.splitlines()
+    assert last[0].split()[:3] == ["iteration", "candidates", "new"]
+    assert last[2].split()[:3] == ["1", "30", "30"]
+    assert last[3].split()[:4] == ["2", "60", "30", "-"]
+    assert last[4].startswith("stopped: 1 iteration is done; $1.08 of $5.00 spent; best weights: ")
+    assert "SIMULATED" not in out
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """Commands whose loop does its own waiting."""
+
+    def world(tell, pause, now):
+        return World(tell, lambda seconds: world.work(world.campaign), now, run_step)
+
+    world.work = work
+    monkeypatch.setattr("rypt.loop.runner.World", world)
+    return world
+
+
+def test_a_dry_run_says_what_comes_and_does_nothing(capsys, tmp_path, in_process):
+    campaign = in_process.campaign = make_campaign(tmp_path / "campaign")
+    assert run(capsys, "loop", campaign, "--dry-run")[1] == (
+        "decode with the current weights, which costs nothing; $0.00 of $5.00 are spent, at most $5.00 come after it\n"
+    )
+    with served(campaign / "market"):
+        loop = make_loop(campaign, run=lambda arguments: stop_at("hits", arguments))
+        with pytest.raises(StopIteration):
+            loop.run()
+        before = sorted(campaign.rglob("*"))
+        said = run(capsys, "loop", campaign, "--dry-run")[1]
+        assert said == "make and publish a batch of 13 hits with 36 answers for $1.08; $0.00 of $5.00 are spent\n"
+        assert sorted(campaign.rglob("*")) == before
+        said = run(capsys, "loop", campaign, "--dry-run", "--budget", "0.01")[1]
+        assert said == "tune; $0.00 of $0.01 are spent\n"
+        with pytest.raises(StopIteration):
+            make_loop(campaign, run=lambda arguments: stop_at("publish", arguments)).run()
+        said = run(capsys, "loop", campaign, "--dry-run")[1]
+        assert said == f"publish {campaign}/batches/1: 13 hits for $1.08; $0.00 of $5.00 are spent\n"
+        assert run(capsys, "loop", campaign, "--yes", "--max-iterations", "1", "-q")[0] == 0
+        said = run(capsys, "loop", campaign, "--dry-run", "--max-iterations", "1")[1]
+        assert said == "nothing: 1 iteration is done\n"
+
+
+def stop_at(word, arguments):
+    if word in arguments:
+        raise StopIteration
+    return run_step(arguments)
+
+
+def test_it_asks_before_it_spends(capsys, tmp_path, monkeypatch):
+    campaign = make_campaign(tmp_path / "campaign")
+    monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115
+    code, out, err = run(capsys, "loop", campaign)
+    assert (code, out) == (130, "")
+    assert f"Spend up to $5.00 on the market in {campaign}/market? [y/N]" in err
+    assert not (campaign / "lists").exists()
+    code, out, err = run(capsys, "loop", campaign, "--budget", "0")
+    assert (code, err.count("Spend up to")) == (0, 0)  # there is nothing to spend
+    assert "stopped: the budget is spent; $0.00 of $0.00 spent" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--budget", "much"], 2, "'much' is no amount of money"),
+        (["--port", "1"], 2, "--port goes with --serve"),
+        (["--plot", "x.txt"], 1, "expected a name ending in .svg, .png, .pdf"),
+        (["-o", "nowhere/w"], 1, "there is no folder to write it to"),
+        (["-o", "-"], 2, "not standard output"),
+    ],
+)
+def test_mistakes(capsys, tmp_path, monkeypatch, options, code, message):
+    monkeypatch.chdir(tmp_path)
+    found, out, err = run(capsys, "loop", make_campaign(tmp_path / "campaign"), "--yes", *options)
+    assert (found, out) == (code, "")
+    assert message in err
+
+
+def test_a_port_that_is_taken_is_told(capsys, tmp_path):
+    campaign = make_campaign(tmp_path / "campaign")
+    with served(tmp_path / "other") as info:
+        port = info["url"].rstrip("/").rpartition(":")[2]
+        code, _, err = run(capsys, "loop", campaign, "--yes", "--serve", "--port", port)
+    assert code == 1
+    assert f"rypt: rypt hits serve {campaign}/market --port {port} --json: ended with exit code 1: rypt: " in err
+    assert "(--port takes another port)" in err
+
+
+def test_a_killed_loop_takes_its_market_with_it(tmp_path):
+    campaign = make_campaign(tmp_path / "campaign", labels=30)
+    with started(campaign, "--serve", "--port", "0") as process:
+        assert watch(process, campaign, "waiting for workers")[0] == -signal.SIGKILL
+    for _ in range(100):
+        if not is_served(campaign / "market"):
+            return
+    raise AssertionError("the market is still served")
+
+
+def test_the_table_says_that_workers_were_simulated(capsys, tmp_path, in_process):
+    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30)
+    with served(campaign / "market"):
+        in_process.work = lambda campaign: work(campaign, "simulated-1")
+        code, out, _ = run(capsys, "loop", campaign, "--yes", "--max-iterations", "1", "-q")
+    assert code == 0
+    with Campaign.open(campaign).database() as db:
+        assert f"SIMULATED: {db.count()} of the judgments are of simulated workers; no person gave them" in out
+
+
+def test_the_dashboard_link_opens(tmp_path, capsys, in_process):
+    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30)
+    with served(campaign / "market") as info:
+        _, _, err = run(capsys, "loop", campaign, "--yes", "--max-iterations", "1")
+        (link,) = {word.rstrip(";") for word in err.split() if "/dashboard" in word}
+        assert link == info["dashboard_url"]

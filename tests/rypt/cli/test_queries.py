@@ -1,0 +1,82 @@
+"""``rypt queries``: in which order, and for how much."""
+
+import json
+
+import pytest
+from commands import run
+
+from rypt.metric.value import WORTHLESS
+
+
+def asked(capsys, *arguments):
+    code, out, err = run(capsys, "queries", *arguments)
+    assert code == 0, err
+    return [json.loads(line) for line in out.splitlines()], err
+
+
+def key(record):
+    return record["segment"], record["start"], record["stop"], record["phrase"]
+
+
+def test_by_value_the_most_valuable_first_and_nothing_worthless(capsys, demo_campaign):
+    every, _ = asked(capsys, demo_campaign, "--max-len", 2)
+    valued, err = asked(capsys, demo_campaign, "--max-len", 2, "--select", "value")
+    values = [record["value"] for record in valued]
+    assert values == sorted(values, reverse=True)
+    assert values[-1] > WORTHLESS
+    assert 0 < len(valued) < len(every)
+    assert {key(record) for record in valued} < {key(record) for record in every}
+    assert f"{len(every) - len(valued)} more would not change which candidates are best" in err
+    assert all("value" not in record for record in every)
+
+
+@pytest.mark.parametrize("select", ["frontier", "value", "all"])
+def test_a_budget_takes_the_first(capsys, demo_campaign, select):
+    options = [demo_campaign, "--max-len", 2, "--select", select]
+    every, _ = asked(capsys, *options)
+    few, err = asked(capsys, *options, "--budget", "0.30", "--wage", "10", "--seconds", "9")
+    assert few == every[:12]  # 2.5 cents each
+    assert f"about $0.30 at $10 an hour and 9 seconds a label; all would be ${0.025 * len(every):.2f}" in err
+    twice, _ = asked(capsys, *options, "--budget", "0.30", "--wage", "10", "--seconds", "9", "--assignments", 2)
+    assert len(twice) == 6
+
+
+def test_a_large_budget_buys_all(capsys, demo_campaign):
+    every, _ = asked(capsys, demo_campaign, "--max-len", 2)
+    rich, err = asked(capsys, demo_campaign, "--max-len", 2, "--budget", "1e9")
+    assert rich == every
+    assert "all would be" not in err
+
+
+def test_a_budget_below_the_price_of_a_label_is_refused(capsys, demo_campaign, tmp_path):
+    file = tmp_path / "ask.jsonl"
+    code, out, err = run(capsys, "queries", demo_campaign, "--budget", "0.027", "-o", file)
+    assert (code, out, file.exists()) == (1, "", False)
+    assert err == "rypt: a label costs $0.0280, more than the budget of $0.027\n"
+    assert run(capsys, "queries", demo_campaign, "--budget", "0.028", "--assignments", 2, "-o", file)[0] == 1
+    assert run(capsys, "queries", demo_campaign, "--budget", "0.028", "-o", file)[0] == 0
+    assert len(file.read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", ["--budget", "--wage", "--seconds"])
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "ten", "1e999", "1e-999999", "sNaN", ""])
+def test_what_is_no_amount(capsys, demo_campaign, option, text):
+    code, out, err = run(capsys, "queries", demo_campaign, f"{option}={text}")
+    assert (code, out) == (2, "")
+    assert f"expected {option} as a number from 0.0001 to 1000000000" in err
+
+
+def test_values_have_no_pilot_form(capsys, demo_campaign):
+    code, _, err = run(capsys, "queries", demo_campaign, "--select", "value", "--format", "pilot")
+    assert code == 2
+    assert "has no pilot form" in err
+
+
+def test_values_in_a_table(capsys, demo_campaign, tmp_path):
+    options = ["--select", "value", "--max-len", 2, "--format", "csv", "-o", tmp_path / "ask.csv", "-q"]
+    code, out, err = run(capsys, "queries", demo_campaign, *options)
+    assert (code, out, err) == (0, "", "")
+    valued, _ = asked(capsys, demo_campaign, "--max-len", 2, "--select", "value")
+    lines = (tmp_path / "ask.csv").read_text().splitlines()
+    assert len(lines) == len(valued) + 1
+    assert lines[1].startswith(f"{valued[0]['segment']},{valued[0]['start']},")

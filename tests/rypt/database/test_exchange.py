@@ -1,0 +1,420 @@
+"""Judgments and segments in and out of the database: files that come back as they went, bad lines, merges."""
+
+import csv
+import gzip
+import io
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rypt.database.exchange import Imported, export_csv, export_jsonl, import_file, merge, new_database
+from rypt.database.judgments import DatabaseError, JudgmentDatabase
+from rypt.records import SOURCES, Judgment, Label, Segment, Span
+from rypt.text import InputError, open_output
+
+Record = dict[str, Any]
+SEGMENTS = [Segment("s", "der Patient wurde isoliert .", "(S (NP (A der) (N Patient)) (V wurde) (VP isoliert) (. .))")]
+HEADER = "segment,start,stop,phrase,label,worker\n"
+GOOD = "s,0,2,the patient,YES,w\n"
+
+
+def record(**more: Any) -> Record:
+    return {"segment": "s", "start": 0, "stop": 2, "phrase": "the patient", "label": "YES", "worker": "w", **more}
+
+
+def database(path: str | Path = ":memory:", records: Sequence[Record] = (), **options: Any) -> JudgmentDatabase:
+    db = JudgmentDatabase(path, **options)
+    db.add_segments(SEGMENTS)
+    take(db, "".join(json.dumps(one) + "\n" for one in records))
+    return db
+
+
+def take(db: JudgmentDatabase, text: str, **options: Any) -> Imported:
+    """Import text as if it stood in a file."""
+    lines = enumerate((line.removesuffix("\n") for line in io.StringIO(text, newline="\n")), start=1)
+    return import_file(db, "file", lines=lines, **options)
+
+
+def exported(db: JudgmentDatabase) -> str:
+    stream = io.StringIO()
+    export_jsonl(db, stream)
+    return stream.getvalue()
+
+
+def as_csv(db: JudgmentDatabase) -> list[str]:
+    """The segments and the judgments, each a CSV file."""
+    parts = [io.StringIO(), io.StringIO()]
+    for part, segments in zip(parts, (True, False), strict=True):
+        export_csv(db, part, segments=segments)
+    return [part.getvalue() for part in parts]
+
+
+def as_tsv(db: JudgmentDatabase) -> list[str]:
+    """The same with tabs; every value as it stands."""
+    tables = [list(csv.reader(io.StringIO(part, newline=""))) for part in as_csv(db)]
+    return ["".join("\t".join(row) + "\n" for row in table) for table in tables]
+
+
+# Files that come back as they went
+
+
+def texts(without: str = "") -> st.SearchStrategy[str]:
+    characters = st.characters(exclude_categories=["Cs"], exclude_characters=without)
+    return st.text(characters, max_size=8)
+
+
+def records(without: str = "") -> st.SearchStrategy[list[Record]]:
+    """Lists of judgments in which some stand twice; ``without`` are characters a format cannot hold."""
+    named = texts(without).filter(lambda text: text.replace("\0", " ").strip())
+    one = st.fixed_dictionaries(
+        {
+            "segment": st.just("s"),
+            "start": st.integers(0, 2),
+            "stop": st.integers(3, 5),
+            "phrase": named,
+            "label": st.sampled_from([str(label) for label in Label]),
+            "worker": named,
+            "origin": texts(without),
+            "source": st.sampled_from(SOURCES),
+            "time": st.none() | st.integers(0, 253402300799),
+            "weight": st.floats(0, allow_infinity=False, allow_nan=False),
+        }
+    )
+    return st.lists(one, max_size=4).map(
+        lambda some: some + [{**again, "time": 7, "weight": 0.5} for again in some[:2]]
+    )
+
+
+def assert_comes_back(given_records: list[Record], written: Callable[[JudgmentDatabase], list[str]]) -> None:
+    with database(records=given_records) as db, JudgmentDatabase(":memory:") as copy:
+        parts = written(db)
+        assert sum(take(copy, part).added for part in parts) == len(given_records)
+        assert exported(copy) == exported(db)
+        assert [take(copy, part).already for part in parts][-1] == len(given_records)
+        assert exported(copy) == exported(db)
+
+
+@settings(deadline=None, max_examples=25)
+@given(records())
+def test_jsonl_comes_back(given_records: list[Record]) -> None:
+    assert_comes_back(given_records, lambda db: [exported(db)])
+
+
+@settings(deadline=None, max_examples=25)
+@given(records(without="\r"))
+def test_csv_comes_back(given_records: list[Record]) -> None:
+    assert_comes_back(given_records, as_csv)
+
+
+@settings(deadline=None, max_examples=25)
+@given(records(without="\t\r\n"))
+def test_tsv_comes_back(given_records: list[Record]) -> None:
+    assert_comes_back(given_records, as_tsv)
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.csv", "out.csv.gz"])
+def test_files_and_compressed_files_come_back(tmp_path: Path, name: str) -> None:
+    db = database(records=[record(phrase="l'été", time="2026-11-16T09:30:00Z", weight=0.5), record(worker="„v“,\n")])
+    with open_output(tmp_path / name) as stream:
+        assert (export_csv if "csv" in name else export_jsonl)(db, stream) == (2 if "csv" in name else 3)
+    assert ((tmp_path / name).read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
+    copy = database()
+    assert import_file(copy, tmp_path / name) == Imported(added=2)
+    assert exported(copy) == exported(db)
+
+
+@pytest.mark.parametrize("field", [{"origin": "a\rb"}, {"phrase": "x" * 200_000}], ids=["return", "long"])
+def test_everything_comes_back_from_csv(field: Record) -> None:
+    assert_comes_back([record(**field)], as_csv)
+
+
+def test_an_early_time_comes_back_and_one_beyond_the_calendar_is_refused() -> None:
+    db, copy = database(), database()
+    assert take(db, json.dumps(record(time="0900-01-01T00:00:00Z"))).added == 1
+    assert take(copy, exported(db)).added == 1
+    with pytest.raises(InputError, match="expected a time like"):
+        take(db, json.dumps(record(time=999_999_999_999)))
+
+
+def test_a_phrase_of_a_no_break_space_comes_back() -> None:
+    db, copy = database(), database()
+    db.add([Judgment("s", Span(0, 1), "\u00a0", Label.YES, "w")])
+    assert take(copy, exported(db)).added == 1
+
+
+def test_the_origin_0_is_an_origin() -> None:
+    db = database(records=[record(origin=0), record(origin="")])
+    assert [j.origin for j in db.judgments()] == ["", "0"]
+
+
+# Good lines
+
+
+def test_columns_are_renamed_and_filled_and_spans_may_include_their_last_token() -> None:
+    db = database()
+    text = "seg\tfirst\tlast\ttranslation\tlabel\n\n"
+    text += 's\t0\t1\tThe  [Skip] [Skip] "patient\tnot sure\r\ns\t2\t2\twas\tBLANK\ns\t3\t3\tx\t\n'
+    result = take(
+        db, text, rename={"seg": "segment", "translation": "phrase"}, defaults={"worker": "v", "source": "hit"}
+    )
+    assert result == Imported(added=2, unanswered=1)
+    keep: dict[str, Any] = {"worker": "v", "source": "hit"}
+    assert list(db.judgments()) == [
+        Judgment("s", Span(0, 2), 'the [GAP] "patient', Label.NOT_SURE, **keep),
+        Judgment("s", Span(2, 3), "was", Label.NOT_SURE, **keep),
+    ]
+
+
+def test_judgments_may_stand_before_their_segment() -> None:
+    db = database()
+    text = json.dumps(record(segment=12)) + '\n{"id": 12, "text": "zwei Wörter", "language": "de"}\n'
+    assert take(db, text) == Imported(added=1, segments=1)
+    assert db.segments()[1] == Segment("12", "zwei Wörter", None, "de")
+
+
+def test_repeats_are_counted_once_each_whatever_comes_again() -> None:
+    db = database(records=[record(), record(), record(label="NO")])
+    assert db.count() == 3
+    assert take(db, HEADER + GOOD * 3) == Imported(added=1, already=2)
+    assert take(db, HEADER + GOOD) == Imported(already=1)
+    assert db.votes()[0].yes == 3
+
+
+def test_nul_bytes_and_line_breaks_become_spaces() -> None:
+    db = database(records=[record(phrase="the\u0000\npatient", worker="a\r\nb")])
+    assert [(j.phrase, j.worker) for j in db.judgments()] == [("the patient", "a b")]
+    assert take(db, f"{HEADER}s,0,2,the\0patient,YES,a b\n") == Imported(already=1)
+
+
+def test_a_very_long_line_is_one_judgment() -> None:
+    phrase = "wort " * 400_000
+    db = database(records=[record(phrase=phrase)])
+    assert [j.phrase for j in db.judgments()] == [phrase.strip()]
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", HEADER])
+def test_a_file_without_records_adds_nothing(text: str) -> None:
+    assert take(database(), text) == Imported()
+
+
+# Bad lines
+
+
+BAD_RECORDS = [
+    ({"label": "maybe"}, "expected a label YES, NO or NOT_SURE, found 'maybe'"),
+    ({"segment": "t"}, "segment 't' is not in the database"),
+    ({"stop": 6}, "span 0-6 is outside segment s, which has 5 tokens"),
+    ({"start": 2}, "expected a span of at least one token, found 2-2"),
+    ({"start": -1}, "expected a whole number in the field start, found -1"),
+    ({"stop": 2.0}, "expected a whole number in the field stop, found 2.0"),
+    ({"stop": None}, "expected a whole number in the field stop, found None"),
+    ({"time": "yesterday"}, "expected a time like 2026-11-16T09:30:00Z, found 'yesterday'"),
+    ({"weight": -0.5}, "expected a weight of at least 0, found -0.5"),
+    ({"weight": "nan"}, "expected a weight of at least 0, found 'nan'"),
+    ({"weight": "heavy"}, "expected a weight of at least 0, found 'heavy'"),
+    ({"worker": " "}, "expected a field worker, found ' '"),
+    ({"worker": None}, "expected a field worker, found nothing"),
+    ({"phrase": ["the"]}, r"expected a field phrase, found \['the'\]"),
+    ({"phrase": "\u0000"}, "expected a field phrase"),
+    ({"source": "rumour"}, "expected a source hit, import or simulation, found 'rumour'"),
+    ({"worker": "\ud800"}, "expected Unicode text in the field worker"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD_RECORDS)
+def test_a_bad_judgment_is_refused_with_its_line(change: Record, message: str) -> None:
+    db = database(records=[record()])
+    lines = [record(worker="v1"), record(**change), record(worker="v2")]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    before = exported(db)
+    with pytest.raises(InputError, match=f"^file:2: .*{message}"):
+        take(db, text)
+    assert exported(db) == before
+    result = take(db, text, skip_refused=True)
+    assert (result.added, result.refused, [line for line, _ in result.refusals]) == (2, 1, [2])
+
+
+BAD_LINES = [
+    ('{"segment": "s"', "expected a JSON object"),
+    ("[1, 2]", r"expected a JSON object, found '\[1, 2\]'"),
+    ("[" * 100_000, "expected a JSON object"),
+    ('{"id": "s"}', "expected a label .* or a text"),
+    ('{"text": "ohne Namen"}', "expected a field id"),
+    ('{"id": "s", "text": "die Patientin"}', "segment s is there with another text: 'der Patient"),
+    (
+        json.dumps({"id": "s", "text": SEGMENTS[0].text, "tree": f"(FLAT {SEGMENTS[0].text})"}),
+        "with another tree .--repl",
+    ),
+    (json.dumps({"id": "n", "text": "neu", "tree": "(S (A neu)"}), "segment n: unbalanced brackets"),
+    (json.dumps({"id": "n", "text": "neu", "tree": "(S alt)"}), "token 0 is 'neu' in the source and 'alt'"),
+    ('{"id": "n", "text": "neu", "tree": ["S"]}', "tree"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), BAD_LINES)
+def test_a_bad_line_is_refused_with_its_number(line: str, message: str) -> None:
+    db, text = database(), f"{json.dumps(record())}\n\n{line}\n"
+    before = exported(db)
+    with pytest.raises(InputError, match=f"^file:3: .*{message}"):
+        take(db, text)
+    assert exported(db) == before
+    result = take(db, text, skip_refused=True)
+    assert (result.added, [number for number, _ in result.refusals]) == (1, [3])
+    assert db.segments() == SEGMENTS
+
+
+def test_lines_are_counted_over_quoted_line_breaks_and_the_first_bad_one_is_named() -> None:
+    text = HEADER + 's,0,2,"the\npatient",YES,w\n' + "s,0,9,x,YES,w\n\n" + GOOD + "s,0,2,x,maybe,w\ns,0\n"
+    db = database()
+    with pytest.raises(InputError, match=r"^file:4: span 0-9 is outside .* \(2 more lines refused\)$"):
+        take(db, text)
+    assert db.count() == 0
+    result = take(db, text, skip_refused=True)
+    assert (result.added, result.already, result.refused) == (2, 0, 3)
+    assert sorted(line for line, _ in result.refusals) == [4, 7, 8]
+    assert dict(result.refusals)[8] == "expected 6 fields, found 2"
+
+
+def test_only_the_first_refusals_are_kept_but_all_are_counted() -> None:
+    result = take(database(), HEADER + "s,0\n" * 1500 + GOOD, skip_refused=True)
+    assert (result.added, result.refused, len(result.refusals)) == (1, 1500, 1000)
+
+
+def test_a_header_without_label_is_an_error_even_when_lines_are_skipped() -> None:
+    with pytest.raises(InputError, match=r"^file:2: expected a column label \(judgments\) or text \(segments\)"):
+        take(database(), "\nsegment,start\ns,0\n", skip_refused=True)
+
+
+BAD_FILES = [
+    ("cut.jsonl.gz", lambda text: gzip.compress(text)[:-12], "expected a whole gzip file"),
+    ("no.jsonl.gz", lambda text: text, ":1: expected a whole gzip file"),
+    ("latin.jsonl", lambda text: text + "é\n".encode("latin-1"), ":3: expected UTF-8, found byte 0xe9"),
+    ("nul.jsonl", lambda text: text + b"{\0}\n", ":3: expected a JSON object"),
+]
+
+
+@pytest.mark.parametrize(("name", "spoil", "message"), BAD_FILES)
+def test_a_damaged_file_changes_nothing(
+    tmp_path: Path, name: str, spoil: Callable[[bytes], bytes], message: str
+) -> None:
+    db = database()
+    (tmp_path / name).write_bytes(spoil(b"".join(json.dumps(record(worker=w)).encode() + b"\n" for w in "ab")))
+    with pytest.raises(InputError, match=message):
+        import_file(db, tmp_path / name)
+    assert (db.count(), db.segments()) == (0, SEGMENTS)
+    with pytest.raises(InputError, match="No such file"):
+        import_file(db, tmp_path / "missing.jsonl")
+
+
+# Merges
+
+
+def few(**values: Sequence[Any]) -> st.SearchStrategy[list[Record]]:
+    fixed = {name: st.sampled_from(choices) for name, choices in values.items()}
+    return st.lists(st.fixed_dictionaries(fixed).map(lambda change: record(**change)), max_size=6)
+
+
+OVERLAPPING = few(
+    stop=[1, 2],
+    label=["YES", "NO"],
+    worker=["v", "w"],
+    origin=["", "h"],
+    time=[None, 1, 2],
+    weight=[0, 0.5],
+    source=SOURCES,
+)
+
+
+@settings(deadline=None, max_examples=20)
+@given(OVERLAPPING, OVERLAPPING)
+def test_a_merge_keeps_each_judgment_once_whichever_way_it_goes(left: list[Record], right: list[Record]) -> None:
+    def identities(some: list[Record]) -> Counter[tuple[Any, ...]]:
+        return Counter((one["stop"], one["label"], one["worker"], one["origin"]) for one in some)
+
+    with tempfile.TemporaryDirectory() as name:
+        a, b, copy = (Path(name) / file for file in ("a.db", "b.db", "copy.db"))
+        database(a, left).close()
+        database(b, right).close()
+        shutil.copy(a, copy)
+        with JudgmentDatabase(a) as ab, JudgmentDatabase(b) as ba:
+            result = merge(ab, b)
+            merge(ba, copy)
+            assert sorted(exported(ab).splitlines()) == sorted(exported(ba).splitlines())
+            union = identities(left) | identities(right)
+            assert Counter((j.span.stop, str(j.label), j.worker, j.origin) for j in ab.judgments()) == union
+            assert (result.added, result.already) == (ab.count() - len(left), len(right) - result.added)
+            before = exported(ab)
+            for again in (b, copy, a):
+                assert merge(ab, again).added == 0
+            assert exported(ab) == before
+
+
+def test_a_merge_of_segments_with_other_languages_is_refused(tmp_path: Path) -> None:
+    for ours, theirs in (("de", "nl"), ("nl", "de")):
+        with JudgmentDatabase(":memory:") as db, JudgmentDatabase(tmp_path / theirs) as other:
+            db.add_segments([Segment("s", "was is", None, ours)])
+            other.add_segments([Segment("s", "was is", None, theirs)])
+            with pytest.raises(DatabaseError, match=f"segment s is there with another language: {ours}"):
+                merge(db, tmp_path / theirs)
+
+
+def test_an_export_is_of_one_moment(tmp_path: Path) -> None:
+    """A segment and its judgment, added while an export goes on, are both in it or both not."""
+    with JudgmentDatabase(tmp_path / "j.db") as db, JudgmentDatabase(tmp_path / "j.db") as other:
+        db.add_segments([Segment("s", "ja")])
+
+        class Interrupted(io.StringIO):
+            def write(self, text: str) -> int:
+                if '"id": "s"' in text:
+                    other.add_segments([Segment("t", "nein")])
+                    other.add([Judgment("t", Span(0, 1), "no", Label.YES, "v")])
+                return super().write(text)
+
+        stream = Interrupted()
+        assert export_jsonl(db, stream) == 1
+        assert export_jsonl(db, io.StringIO()) == 3
+
+
+def test_a_new_database_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    with suppress(KeyError), new_database(path) as db:
+        db.add_segments([Segment("s", "ja")])
+        assert not path.exists()
+        raise KeyError
+    with new_database(path):
+        pass
+    with pytest.raises(DatabaseError, match=r"j\.db: segment s is there with another text"), new_database(path) as db:
+        db.add_segments([Segment("s", "ja"), Segment("s", "nein")])
+    with pytest.raises(DatabaseError, match=r"no/j\.db: unable to open"), new_database(tmp_path / "no" / "j.db"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    with new_database(path, "keep") as db:
+        db.add_segments([Segment("s", "ja")])
+    assert [file.name for file in tmp_path.iterdir()] == ["j.db"]
+    with JudgmentDatabase(path, readonly=True) as db:
+        assert (db.case, len(db.segments())) == ("keep", 1)
+
+
+def test_a_database_made_meanwhile_is_kept_and_takes_over_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    with new_database(path) as db:
+        db.add_segments([Segment("s", "ja")])
+        db.add([Judgment("s", Span(0, 1), "yes", Label.YES, "ours")])
+        with JudgmentDatabase(path) as other:
+            other.add_segments([Segment("s", "ja")])
+            other.add([Judgment("s", Span(0, 1), "yes", Label.NO, "theirs")])
+    with JudgmentDatabase(path, readonly=True) as db:
+        assert {j.worker for j in db.judgments()} == {"ours", "theirs"}
+    with pytest.raises(DatabaseError, match="another text"), new_database(path) as db:
+        db.add_segments([Segment("s", "nein")])
+    with JudgmentDatabase(path, readonly=True) as db:
+        assert db.count() == 2

@@ -1,0 +1,470 @@
+"""The judgment database: what it keeps, and what it survives: other processes, a kill, a full disk, wrong files."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlite_utils import Database
+
+import rypt.database.judgments
+from rypt.database.exchange import import_file
+from rypt.database.judgments import DatabaseError, JudgmentDatabase
+from rypt.database.schema import APPLICATION_ID, migrations
+from rypt.records import Judgment, Label, Segment, Span, Votes
+from rypt.text import FormatError, RyptError
+
+RYPT = [sys.executable, "-c", "from rypt.cli import main; main()"]
+SEGMENT = Segment("s", "der Patient wurde isoliert .", "(S (NP (A der) (N Patient)) (V wurde) (VP isoliert) (. .))")
+NP = Span(0, 2)
+NOBODY = 65534
+
+
+def judgment(label: Label = Label.YES, worker: str = "w", phrase: str = "the patient", **more: Any) -> Judgment:
+    return Judgment("s", NP, phrase, label, worker, **more)
+
+
+def database(path: str | Path = ":memory:", *judgments: Judgment) -> JudgmentDatabase:
+    db = JudgmentDatabase(path)
+    db.add_segments([SEGMENT])
+    db.add(judgments)
+    return db
+
+
+def record(worker: str, phrase: str) -> str:
+    return f'{{"segment": "s", "start": 0, "stop": 2, "phrase": "{phrase}", "label": "YES", "worker": "{worker}"}}\n'
+
+
+def start_import(path: Path, file: str | Path, *options: str) -> subprocess.Popen[str]:
+    command = [*RYPT, "db", "import", str(path), str(file), *options]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, encoding="utf-8")
+
+
+# What is kept
+
+
+def test_a_new_database_is_a_wal_database_with_foreign_keys_that_carries_our_mark(tmp_path: Path) -> None:
+    with database(tmp_path / "j.db") as db:
+        pragmas = {name: db.db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "foreign_keys")}
+        assert pragmas == {"journal_mode": "wal", "foreign_keys": 1}
+        assert db.db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+
+
+def test_a_judgment_of_an_unknown_segment_is_refused_with_all_that_came_with_it() -> None:
+    db = database()
+    with pytest.raises(DatabaseError, match="FOREIGN KEY"):
+        db.add([judgment(), Judgment("nowhere", NP, "the patient", Label.YES, "w")])
+    assert db.count() == 0
+
+
+def test_migrations_are_applied_once(tmp_path: Path) -> None:
+    for _ in range(3):
+        JudgmentDatabase(tmp_path / "j.db").close()
+    with JudgmentDatabase(tmp_path / "j.db") as db:
+        applied = [name for (name,) in db.db.execute("SELECT name FROM _sqlite_migrations ORDER BY id")]
+        assert applied == [migration.name for migration in migrations.applied(db.db)]
+        assert len(applied) == len(set(applied)) > 0
+        assert not migrations.pending(db.db)
+
+
+@pytest.mark.parametrize(
+    ("labels", "majority"),
+    [
+        ("YES", "YES"),
+        ("YES YES NO", "YES"),
+        ("NO NO YES", "NO"),
+        ("NO YES", "NOT_SURE"),
+        ("YES NOT_SURE", "NOT_SURE"),
+        ("YES YES NO NO NOT_SURE", "NOT_SURE"),
+        ("NOT_SURE NOT_SURE YES", "NOT_SURE"),
+    ],
+)
+def test_several_judgments_of_a_key_give_their_majority_and_a_tie_is_not_sure(labels: str, majority: str) -> None:
+    db = database(":memory:", *(judgment(Label(name), f"w{i}") for i, name in enumerate(labels.split())))
+    assert db.count() == len(labels.split())
+    assert db.db.execute("SELECT label, judgments FROM labels").fetchall() == [(majority, len(labels.split()))]
+    assert db.label("s", NP, "The  Patient") == Label(majority)
+    assert db.label("s", NP, "a patient") is None
+
+
+def test_votes_of_a_segment_of_workers_and_of_origins() -> None:
+    db = database(
+        ":memory:",
+        judgment(Label.YES, "w1", origin="h1"),
+        judgment(Label.NO, "w2", origin="h1"),
+        judgment(Label.NOT_SURE, "w2", origin="h2"),
+    )
+    db.add_segments([Segment("t", "ja")])
+    db.add([Judgment("t", Span(0, 1), "yes", Label.YES, "w1", "h2")])
+
+    def votes(*counts: float) -> Votes:
+        return Votes("s", NP, "the patient", *counts)
+
+    yes = Votes("t", Span(0, 1), "yes", 1, 0, 0)
+    assert db.votes() == [votes(1, 1, 1), yes]
+    assert db.votes("t") == [yes]
+    assert db.votes(workers=["w2"]) == [votes(0, 1, 1)]
+    assert db.votes("s", origins={"h1"}) == [votes(1, 1, 0)]
+    assert db.votes(workers=["w1"], origins=["h2"]) == [yes]
+    assert db.votes(workers=[]) == db.votes("nowhere") == []
+
+
+def test_votes_by_worker_and_by_origin() -> None:
+    db = database(
+        ":memory:",
+        judgment(Label.YES, "w1", origin="h1", weight=0.5),
+        judgment(Label.NO, "w2", origin="h1"),
+        judgment(Label.NOT_SURE, "w2", origin="h2"),
+        judgment(Label.NO, "w3", origin="h2", weight=0.0),
+    )
+    key = ("s", NP, "the patient")
+    by_worker = {("w1", Votes(*key, 0.5, 0, 0)), ("w2", Votes(*key, 0, 1, 1))}
+    assert set(db.votes_by("worker")) == by_worker
+    assert set(db.votes_by("origin")) == {("h1", Votes(*key, 0.5, 1, 0)), ("h2", Votes(*key, 0, 0, 1))}
+    db.exclude("w2", "does not read")
+    assert list(db.votes_by("worker")) == [("w1", Votes(*key, 0.5, 0, 0))]
+    with pytest.raises(RyptError, match="expected group as one of worker, origin"):
+        list(db.votes_by("segment"))
+
+
+def test_weights_are_added_up_and_weight_0_does_not_count() -> None:
+    db = database(
+        ":memory:",
+        judgment(Label.YES, "w1", weight=0.25),
+        judgment(Label.YES, "w2", weight=0.5),
+        judgment(Label.NO, "w3", weight=0.5),
+        judgment(Label.NOT_SURE, "w4", weight=0.0),
+    )
+    assert db.votes() == [Votes("s", NP, "the patient", 0.75, 0.5, 0.0)]
+    assert db.label("s", NP, "the patient") == Label.YES
+    with pytest.raises(DatabaseError, match="CHECK"):
+        db.add([judgment(weight=-1.0)])
+
+
+def test_the_same_judgment_twice_is_one() -> None:
+    db = database(":memory:", judgment(time=7, origin="h"))
+    before = list(db.judgments())
+    assert db.add([judgment(time=7, origin="h"), judgment(time=7, origin="h")]) == 0
+    assert list(db.judgments()) == before
+    assert db.add([judgment(origin="h2"), judgment(Label.NO, origin="h"), judgment(worker="v", origin="h")]) == 3
+
+
+def test_the_earliest_time_and_the_smallest_weight_stay_in_any_order() -> None:
+    variants = [
+        judgment(time=None, weight=0.5, source="simulation"),
+        judgment(time=9, weight=1.0, source="hit"),
+        judgment(time=4, weight=0.75, source="import"),
+    ]
+    for order in permutations(variants):
+        db = database()
+        for one in order:
+            db.add([one])
+        assert list(db.judgments()) == [judgment(time=4, weight=0.5, source="hit")]
+
+
+def test_case_is_fixed_when_the_database_is_made(tmp_path: Path) -> None:
+    for case, keys in (("keep", ["The patient", "the patient"]), ("lower", ["the patient"])):
+        path = tmp_path / f"{case}.db"
+        with JudgmentDatabase(path, case=case) as db:
+            db.add_segments([SEGMENT])
+            db.add([judgment(phrase="The patient"), judgment(phrase="the patient")])
+        with JudgmentDatabase(path, readonly=True) as db:
+            assert (db.case, [j.phrase for j in db.judgments()]) == (case, keys)
+        other = "lower" if case == "keep" else "keep"
+        with pytest.raises(DatabaseError, match=f"case:{case}; case:{other} needs a database of its own"):
+            JudgmentDatabase(path, case=other)
+    with pytest.raises(RyptError, match="expected case as one of lower, keep"):
+        JudgmentDatabase(tmp_path / "upper.db", case="upper")
+
+
+def test_a_segment_keeps_its_text_and_its_tree() -> None:
+    db = database()
+    with pytest.raises(DatabaseError, match="another text"):
+        db.add_segments([Segment("t", "neu"), Segment("s", "die Patientin")])
+    with pytest.raises(DatabaseError, match="another tree"):
+        db.add_segments([Segment("s", SEGMENT.text, "(S x)")])
+    db.add_segments([Segment("s", SEGMENT.text, None, "de")])
+    assert db.segments() == [Segment("s", SEGMENT.text, SEGMENT.tree, "de")]
+    db.add_segments([Segment("s", SEGMENT.text, "(S x)")], replace_trees=True)
+    assert db.segments() == [Segment("s", SEGMENT.text, "(S x)", "de")]
+
+
+def test_the_context_manager_closes_and_folds_the_log_into_the_file(tmp_path: Path) -> None:
+    with database(tmp_path / "j.db", judgment()) as db:
+        assert (tmp_path / "j.db-wal").exists()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        db.count()
+    assert os.listdir(tmp_path) == ["j.db"]
+
+
+def test_readonly_reads_and_does_not_write(tmp_path: Path) -> None:
+    database(tmp_path / "a?b#c%20.db", judgment()).close()
+    with JudgmentDatabase(tmp_path / "a?b#c%20.db", readonly=True) as db:
+        assert db.count() == 1
+        with pytest.raises(DatabaseError, match="readonly"):
+            db.add([judgment(worker="v")])
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that other users can reach, unlike pytest's own."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
+
+
+@contextmanager
+def unwritable(folder: Path) -> Iterator[None]:
+    """Take away the right to write; root, who has all rights, acts as nobody meanwhile."""
+    root = os.geteuid() == 0
+    os.chmod(folder, 0o555)
+    if root:
+        os.seteuid(NOBODY)
+    try:
+        if not os.access(folder, os.R_OK | os.X_OK, effective_ids=True):
+            pytest.skip(f"{folder} cannot be reached by another user")
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+        os.chmod(folder, 0o755)
+
+
+def test_readonly_in_a_folder_without_the_right_to_write(public: Path) -> None:
+    database(public / "j.db", judgment()).close()
+    with unwritable(public):
+        with JudgmentDatabase(public / "j.db", readonly=True) as db:
+            assert list(db.judgments()) == [judgment()]
+        with pytest.raises(DatabaseError, match=r"j\.db: .*(readonly|unable to open)"):
+            database(public / "j.db")
+        with pytest.raises(DatabaseError, match="unable to open"):
+            database(public / "new.db")
+    assert os.listdir(public) == ["j.db"]
+
+
+def test_readonly_never_leaves_out_the_log_of_a_killed_writer(public: Path) -> None:
+    database(public / "j.db", judgment()).close()
+    script = f"""if True:
+        import os, signal
+        from rypt.database.judgments import JudgmentDatabase, Judgment, Label, Span
+        db = JudgmentDatabase({str(public / "j.db")!r})
+        db.add([Judgment("s", Span(0, 2), "the patient", Label.NO, "v")])
+        os.kill(os.getpid(), signal.SIGKILL)"""
+    assert subprocess.run([sys.executable, "-c", script]).returncode == -signal.SIGKILL
+    (public / "j.db-shm").unlink()  # as after copying the database and its log elsewhere
+    with unwritable(public), pytest.raises(DatabaseError, match="wal holds changes that cannot be read here"):
+        JudgmentDatabase(public / "j.db", readonly=True)
+
+
+def test_writes_do_not_nest() -> None:
+    db = database()
+    with pytest.raises(RuntimeError, match="one write inside another"), db.writing():
+        db.add([judgment()])
+    assert db.count() == 0
+
+
+def test_votes_of_very_many_origins() -> None:
+    db = database()
+    db.add([judgment(origin="h7")])
+    assert len(db.votes(origins=[f"h{i}" for i in range(300_000)])) == 1
+
+
+# Files that are no databases of ours
+
+
+def test_a_missing_or_empty_file_is_an_error_for_readers_and_a_new_database_for_writers(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    with pytest.raises(DatabaseError, match=r"x\.db: No such file"):
+        JudgmentDatabase(path, readonly=True)
+    assert not path.exists()
+    path.touch()
+    with pytest.raises(DatabaseError, match="expected a judgment database"):
+        JudgmentDatabase(path, readonly=True)
+    assert path.stat().st_size == 0
+    with database(path, judgment()) as db:
+        assert db.count() == 1
+
+
+@pytest.mark.parametrize("damage", ["DROP TABLE settings", "DELETE FROM settings"])
+def test_a_database_without_its_settings_is_a_database_error(tmp_path: Path, damage: str) -> None:
+    with database(tmp_path / "x.db") as db:
+        db.db.execute(damage)
+    with pytest.raises(DatabaseError, match=r"x\.db: "):
+        JudgmentDatabase(tmp_path / "x.db", readonly=True)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are listed on Linux only")
+def test_a_failed_opening_leaves_no_open_file(tmp_path: Path) -> None:
+    database(tmp_path / "j.db").close()
+    with pytest.raises(DatabaseError) as failure:
+        JudgmentDatabase(tmp_path / "j.db", case="keep")
+    opened = {os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")}
+    assert str(tmp_path / "j.db") not in opened, failure
+
+
+# Other processes, a kill, a full disk
+
+
+@pytest.mark.parametrize("moment", range(1, 11))
+def test_another_process_makes_the_database_while_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int
+) -> None:
+    path, statements = tmp_path / "j.db", []
+
+    def other_process() -> None:
+        with pytest.MonkeyPatch.context() as patch, suppress(DatabaseError):  # it may find the database locked
+            patch.setattr(rypt.database.judgments, "BUSY_SECONDS", 0.0)
+            JudgmentDatabase(path).close()
+
+    class Interrupted(Database):
+        def execute(self, sql: str, parameters: Any = None) -> sqlite3.Cursor:
+            cursor = super().execute(sql, parameters)
+            statements.append(sql)
+            if len(statements) == moment:
+                rows = cursor.fetchall()
+                other_process()
+                return self.conn.execute(f"SELECT {', '.join('?' * len(rows[0]))}", rows[0]) if rows else cursor
+            return cursor
+
+    monkeypatch.setattr(rypt.database.judgments, "Database", Interrupted)
+    with JudgmentDatabase(path) as db:
+        db.add_segments([SEGMENT])
+        assert db.add([judgment()]) == 1
+    assert len(statements) >= moment
+
+
+def test_processes_that_make_and_fill_one_database_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
+    segment = '{"id": "s", "text": "der Patient"}\n'
+    for i in range(3):
+        lines = [segment, *(record(f"w{i}", f"p{k}") for k in range(200))]
+        (tmp_path / f"{i}.jsonl").write_text("".join(lines))
+    started = [start_import(tmp_path / "j.db", tmp_path / f"{i}.jsonl") for i in (0, 1, 2, 0, 1, 2)]
+    outcomes = [(*process.communicate(), process.returncode) for process in started]
+    assert [(errors, code) for _, errors, code in outcomes] == [("", 0)] * 6
+    with JudgmentDatabase(tmp_path / "j.db", readonly=True) as db:
+        assert [(j.worker, j.phrase) for j in db.judgments()] == sorted(
+            ((f"w{i}", f"p{k}") for i in range(3) for k in range(200)), key=lambda pair: pair[::-1]
+        )
+
+
+KILLED_BEFORE_COMMIT = """
+import os, signal, sys
+from rypt.database import exchange
+from rypt.database.judgments import JudgmentDatabase
+insert = exchange._insert_staged
+def insert_and_die(db, result):
+    insert(db, result)
+    db.db.conn.execute("PRAGMA cache_spill = ON")
+    print(db.count(), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+exchange._insert_staged = insert_and_die
+exchange.import_file(JudgmentDatabase(sys.argv[1]), sys.argv[2])
+"""
+
+
+def test_an_import_killed_while_it_reads_leaves_the_old_state(tmp_path: Path) -> None:
+    path, count = tmp_path / "j.db", 25_000
+    database(path, judgment()).close()
+    lines = [f'{{"id": "n{i}", "text": "{"wort " * 20}"}}\n' for i in range(count)]
+    lines += [record("v", f"p{i}") for i in range(1000)]
+    process = start_import(path, "-")
+    assert process.stdin is not None
+    process.stdin.write("".join(lines))  # the pipe holds 64 KiB: when this is written, most of it is read
+    process.stdin.flush()
+    assert process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    with JudgmentDatabase(path) as db:
+        assert (db.segments(), list(db.judgments())) == ([SEGMENT], [judgment()])
+        result = import_file(db, "-", lines=enumerate(lines, start=1))
+        assert (result.added, result.segments, db.count()) == (1000, count, 1001)
+
+
+def test_an_import_killed_before_its_commit_leaves_the_old_state(tmp_path: Path) -> None:
+    path, count = tmp_path / "j.db", 20_000
+    database(path, judgment()).close()
+    (tmp_path / "lines").write_text("".join(record("v", f"p{i}") for i in range(count)))
+    command = [sys.executable, "-c", KILLED_BEFORE_COMMIT, str(path), str(tmp_path / "lines")]
+    died = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (died.returncode, died.stdout) == (-signal.SIGKILL, f"{count + 1}\n"), died.stderr
+    with JudgmentDatabase(path) as db:
+        assert list(db.judgments()) == [judgment()]
+        assert db.db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert import_file(db, tmp_path / "lines").added == count
+
+
+def test_a_phrase_is_one_line_however_it_is_added() -> None:
+    db = database()
+    with suppress(FormatError):  # to refuse it is as good
+        db.add([judgment(phrase="the\npatient\x00")])
+    assert [j.phrase for j in db.judgments()] in (["the patient"], [])
+
+
+# What counts
+
+
+def test_of_a_workers_answers_in_hits_the_last_counts_and_all_are_kept() -> None:
+    given = [
+        judgment(Label.YES, origin="h1", source="hit", time=5),
+        judgment(Label.NO, origin="h0", source="hit", time=9),
+        judgment(Label.NOT_SURE, origin="h2", source="hit", time=7),
+        judgment(Label.NOT_SURE, origin="h3", source="hit", time=11, weight=0.0),  # rejected, replaces nothing
+    ]
+    for order in permutations(given):
+        db = database(":memory:", *order)
+        assert db.votes() == [Votes("s", NP, "the patient", 0, 1, 0)]
+        assert db.db.execute("SELECT label, judgments FROM labels").fetchall() == [("NO", 1)]
+        assert db.count() == 4
+    db.add([judgment(Label.YES, "v", origin="h1", source="hit"), judgment(Label.YES, origin="file", time=1)])
+    assert db.votes() == [Votes("s", NP, "the patient", 2, 1, 0)]  # another worker, and an import: both count
+
+
+def test_excluded_workers_do_not_count_anywhere_until_they_are_included(tmp_path: Path) -> None:
+    with database(tmp_path / "j.db", judgment(worker="bad"), judgment(Label.NO, "good")) as db:
+        db.add([judgment(worker="bad", phrase="a patient")])
+        assert db.exclude("bad", "YES to\neverything", 7)
+        assert db.votes() == db.votes("s") == db.votes(workers=["good", "bad"]) == [
+            Votes("s", NP, "the patient", 0, 1, 0)
+        ]  # fmt: skip
+        assert (db.label("s", NP, "the patient"), db.label("s", NP, "a patient")) == (Label.NO, None)
+        assert (db.count(), len(list(db.judgments()))) == (3, 3)
+    with JudgmentDatabase(tmp_path / "j.db", readonly=True) as db:
+        assert (len(db.votes()), db.excluded()) == (1, {"bad": "YES to everything"})
+        with pytest.raises(DatabaseError, match="readonly"):
+            db.include("bad")
+    with JudgmentDatabase(tmp_path / "j.db") as db:
+        assert db.include("bad")
+        assert (len(db.votes()), db.excluded()) == (2, {})
+
+
+def test_a_database_of_the_first_version_is_read_as_it_is_and_brought_up_to_date_when_written(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    with database(path, judgment(worker="w1"), judgment(Label.NO, "w2", weight=0.5)) as db:
+        votes = db.votes()
+        old = Database(memory=True)
+        next(m for m in migrations.pending(old) if m.name.startswith("m001")).fn(old)
+        views = dict(old.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'").fetchall())
+        for name in ("labels", "votes", "counted"):
+            db.db.execute(f"DROP VIEW {name}")
+        db.db.execute("DROP TABLE excluded_workers")
+        for sql in views.values():
+            db.db.execute(sql)
+        db.db.execute("DELETE FROM _sqlite_migrations WHERE name LIKE 'm002%'")
+        db.db.conn.commit()
+    with JudgmentDatabase(path, readonly=True) as db:
+        assert (db.votes(), db.excluded(), db.label("s", NP, "the patient")) == (votes, {}, Label.YES)
+        assert not db.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'counted'").fetchall()
+    with JudgmentDatabase(path) as db:
+        assert db.votes() == votes
+        assert db.exclude("w1", "spam")
+        assert db.votes() == [Votes("s", NP, "the patient", 0, 0.5, 0)]

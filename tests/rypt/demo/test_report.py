@@ -1,0 +1,58 @@
+"""The demo's report: one page that needs nothing else and says what is simulated."""
+
+from pathlib import Path
+
+import pytest
+from made_facts import made_facts
+from report_page import SECTIONS, Page, check_page
+
+from rypt.demo.report import write_report
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Page:
+    write_report(tmp_path / "report.html", made_facts())
+    return check_page((tmp_path / "report.html").read_text(encoding="utf-8"))
+
+
+def test_everything_simulated_is_said_to_be(page: Page) -> None:
+    for name in SECTIONS:
+        assert ("SIMULATED" in page.sections[name]) == (name != "accepted"), name
+    for caption in page.captions:
+        assert ("SIMULATED" in caption) != ("cceptable" in caption), caption
+
+
+def test_numbers_and_commands_are_there(page: Page) -> None:
+    assert "186 labels that count came for $6.17" in page.sections["money"]
+    assert "140 of 760 questions there had their answer before they were asked" in page.sections["money"]
+    assert "iteration 3" not in page.sections["money"]  # where nothing was asked
+    assert "the weights of iteration 2 are the result" in page.sections["loop"]
+    assert "1 of 2 workers did not pass" in page.sections["workers"]
+    assert "+10.0 points" in page.sections["preferences"]
+    assert "7 segments on which both say the same" in page.sections["preferences"]
+    assert "2 clusters" in page.sections["ranking"]
+    for name, command in (("loop", "rypt loop"), ("tree", "rypt explain 12"), ("ranking", "rypt rank systems")):
+        assert command in page.sections[name]
+    assert "rypt rank systems 'my <demo>/unseen'" in page.sections["ranking"]
+
+
+def test_names_are_escaped(tmp_path: Path) -> None:
+    write_report(tmp_path / "report.html", made_facts())
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "my <demo>" not in text
+    assert "<b>" not in text
+    assert "my &lt;demo&gt;" in text
+
+
+def test_where_a_person_judged_nothing_is_called_simulated(tmp_path: Path) -> None:
+    write_report(tmp_path / "report.html", made_facts(simulated=False))
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    check_page(text)
+    assert "SIMULATED" not in text
+    assert "You judged" in text
+
+
+def test_outputs_that_are_all_the_same(tmp_path: Path) -> None:
+    write_report(tmp_path / "report.html", made_facts(compared=False))
+    page = check_page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "nothing to ask" in page.sections["preferences"]

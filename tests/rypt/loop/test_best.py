@@ -1,0 +1,48 @@
+"""Which iteration is best."""
+
+from dataclasses import replace
+
+import pytest
+
+from rypt.loop.best import best_iteration
+from rypt.metric.report import ScoreReport, SegmentScore
+from rypt.metric.scorer import Coverage
+
+
+def report(*scores: float) -> ScoreReport:
+    segments = [SegmentScore(str(i), score, 0, 0, "x") for i, score in enumerate(scores)]
+    mean = sum(scores) / len(scores)
+    return ScoreReport(mean, "first", len(scores), segments, 0, 0, Coverage(*[0] * 8), mean, mean, 0, 0, "")
+
+
+LOW, HIGH = report(0.2, 0.3, 0.2, 0.3), report(0.8, 0.7, 0.8, 0.7)
+NOISY = report(0.9, 0.5, 0.95, 0.6)  # 0.0125 below HIGH on average, up to 0.2 above and below on segments
+
+
+@pytest.mark.parametrize(
+    ("scores", "best"),
+    [
+        ({1: LOW, 2: HIGH, 3: LOW}, 2),  # the last is clearly worse
+        ({1: HIGH, 2: LOW}, 1),
+        ({1: LOW, 2: HIGH, 3: HIGH}, 3),
+        ({1: HIGH, 2: LOW, 3: NOISY}, 3),  # no list is clearly better than the last
+        ({1: NOISY, 2: HIGH, 3: LOW}, 2),
+        ({4: LOW}, 4),
+        ({1: report(0.5), 2: report(0.4)}, 1),  # of one segment nothing is known but its score
+    ],
+)
+def test_the_last_that_no_other_is_clearly_better_than(scores, best):
+    assert best_iteration(scores) == best
+
+
+@pytest.mark.parametrize(("errors", "best"), [(0.99, 2), (1.01, 1)])
+def test_one_standard_error_of_the_difference_decides(errors, best):
+    """Differences of ±0.1 around a mean over four segments: the standard error of that mean is 0.1 / √3."""
+    mean = errors * 0.1 / 3**0.5
+    later = report(*(0.5 - mean + noise for noise in (0.1, -0.1, 0.1, -0.1)))
+    assert best_iteration({1: report(0.5, 0.5, 0.5, 0.5), 2: later}) == best
+
+
+def test_segments_that_only_one_has_are_left_out():
+    shorter = replace(NOISY, segments=NOISY.segments[:3])
+    assert best_iteration({1: HIGH, 2: shorter}) == 2

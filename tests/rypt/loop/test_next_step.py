@@ -1,0 +1,113 @@
+"""The decision table, row by row; every command it names exists with these options."""
+
+import json
+import shlex
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import click
+import pytest
+
+from rypt.campaign.settings import LoopSettings, MarketSettings
+from rypt.cli import program as cli
+from rypt.loop.next_step import BatchState, Situation, next_step
+
+MADE = BatchState("c/batches/1", "1", "label", 10, 0, 20, 0)
+PUBLISHED = replace(MADE, published=10, answered=5)
+ANSWERED = replace(PUBLISHED, answered=20)
+FAR = MarketSettings(endpoint="https://example.org")
+LABELLED = Situation(
+    folder="c", market=FAR, market_folder=Path("c/market"), parsed=9, candidates=90, features=True, decoder=False,
+    decoded=0, weights=0, new=0, tuned=False, judgments=50, open=5, batches=[], loop=LoopSettings(labels=40),
+)  # fmt: skip
+NEW = replace(LABELLED, judgments=0)
+LOOPED = replace(LABELLED, decoder=True, decoded=2, weights=2, new=7)
+SECOND = replace(ANSWERED, name="2")
+
+
+@pytest.mark.parametrize(
+    ("situation", "command"),
+    [
+        (replace(NEW, parsed=0), ""),
+        (replace(NEW, candidates=0), ""),
+        (replace(NEW, candidates=0, decoder=True), "rypt decode c"),
+        (NEW, "rypt hits make c -o c/batches/1"),
+        (replace(NEW, open=0, features=False), "rypt score c --pick best"),
+        (replace(NEW, batches=[MADE]), "rypt hits publish c/batches/1 --market mturk --endpoint https://example.org"),
+        (
+            replace(NEW, batches=[replace(MADE, published=3)], market=replace(FAR, production=True)),
+            "rypt hits publish c/batches/1 --market mturk --endpoint https://example.org --production",
+        ),
+        (
+            replace(NEW, batches=[PUBLISHED]),
+            "rypt hits collect c/batches/1 -C c --market mturk --endpoint https://example.org",
+        ),
+        (replace(LABELLED, batches=[replace(PUBLISHED, over=True)]), "rypt tune c --metric rypt -o c/rypt.weights"),
+        (replace(LABELLED, batches=[ANSWERED]), "rypt tune c --metric rypt -o c/rypt.weights"),
+        (LABELLED, "rypt tune c --metric rypt -o c/rypt.weights"),
+        (replace(LABELLED, features=False), "rypt score c --pick best"),
+        (replace(LABELLED, tuned=True), "rypt score c --pick best"),
+        (LOOPED, "rypt hits make c -o c/batches/2 --select value --labels 40"),
+        (replace(LOOPED, open=0), "rypt tune c --metric rypt -o c/weights/3.weights"),
+        (replace(LOOPED, batches=[ANSWERED, SECOND]), "rypt tune c --metric rypt -o c/weights/3.weights"),
+        (replace(LOOPED, new=0, batches=[ANSWERED, SECOND]), "rypt tune c --metric rypt -o c/weights/3.weights"),
+        (replace(LOOPED, new=0, open=0, batches=[ANSWERED]), "rypt score c --pick best"),  # tuning changes nothing
+        (replace(LOOPED, weights=3), "rypt decode c"),
+        (replace(LOOPED, loop_going=True), "rypt loop c"),
+        (replace(LOOPED, loop_going=True, market=MarketSettings()), "rypt loop c --serve"),
+        (replace(LOOPED, loop_stopped="the budget is spent"), "rypt loop c -o c/best.weights"),
+    ],
+)  # fmt: skip
+def test_the_one_next_command(situation, command):
+    found = next_step(situation)
+    assert found.command == command
+    assert found.why
+    if command:
+        check(command)
+
+
+def check(line: str) -> None:
+    """Parse a command line as `rypt` would, without running it."""
+    words = shlex.split(line)[1:]
+    command, context = cli.rypt, click.Context(cli.rypt)
+    while isinstance(command, click.Group):
+        command = command.get_command(context, words.pop(0))
+        assert command is not None, line
+    command.make_context(command.name, words)
+
+
+@pytest.mark.parametrize(("batch", "command"), [(MADE, "publish c/batches/1"), (PUBLISHED, "collect c/batches/1 -C c")])
+def test_a_local_market_must_be_served(tmp_path, batch, command):
+    local = replace(NEW, market=MarketSettings(), market_folder=tmp_path, batches=[batch])
+    assert next_step(local).command == f"rypt hits serve {tmp_path}"
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        (tmp_path / "market.json").write_text(json.dumps({"url": f"http://127.0.0.1:{server.server_port}/"}))
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        found = next_step(local)
+        server.shutdown()
+        thread.join()
+    assert found.command == f"rypt hits {command} --at {tmp_path}"
+    check(found.command)
+    assert next_step(local).command == f"rypt hits serve {tmp_path}"  # it was served, and is not any more
+
+
+@pytest.mark.parametrize(
+    ("batch", "state"),
+    [
+        (MADE, "made"),
+        (replace(MADE, published=3), "partly published"),
+        (PUBLISHED, "published"),
+        (replace(PUBLISHED, published=0), "published"),  # the ledger is lost, the answers are there
+        (replace(PUBLISHED, over=True), "over"),
+        (ANSWERED, "answered"),
+    ],
+)
+def test_states_of_batches(batch, state):
+    assert batch.state == state
+
+
+def test_names_with_spaces_can_be_pasted():
+    assert next_step(replace(NEW, folder="my campaign")).command.startswith("rypt hits make 'my campaign' -o ")

@@ -1,0 +1,161 @@
+"""Where campaigns stand, from empty to answered."""
+
+import shutil
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from hits.batches.reader import read_batch
+from hits.market.ledger import EXPIRED, Ledger
+from hits.records import Answer
+from hits.results.answers import Results
+from hits.results.content import Assignment
+from hits.results.csv_file import batch_facts
+from rypt.campaign.folder import Campaign, create
+from rypt.cli import program as cli
+from rypt.loop.status import campaign_status
+from rypt.metric.queries import queries
+from rypt.records import Judgment, Label, Span
+from rypt.text import RyptError
+
+NOW = 2_000_000_000
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """Two segments, one of them without a parse, and no judgments, references, hits or features."""
+    (tmp_path / "source").write_text("a b c\nd\n")
+    (tmp_path / "trees").write_text("(S (NP (A a) (B b)) (C c))\n()\n")
+    (tmp_path / "nbest").write_text("0 ||| x y z ||| ||| 0 ||| 0-0 1-1 2-2\n0 ||| x v z ||| ||| 0 ||| 0-0 1-1 2-2\n")
+    folder = tmp_path / "campaign"
+    create(folder, source=tmp_path / "source", trees=tmp_path / "trees", nbest=[tmp_path / "nbest"])
+    return folder
+
+
+def status(folder: Path):
+    return campaign_status(Campaign.open(folder), NOW)
+
+
+def rypt(*words):
+    cli.rypt.main([str(word) for word in words], standalone_mode=False)
+
+
+def test_a_campaign_of_which_nothing_is_known(fresh):
+    found = status(fresh)
+    texts = found.texts
+    assert (texts.segments, texts.parsed, texts.lists, texts.candidates, texts.references) == (2, 1, 1, 2, 0)
+    assert (texts.decoder, texts.weights) == (None, None)
+    assert (found.labels.judgments, found.labels.sources, found.labels.before, found.labels.after) == (0, {}, 0, 0)
+    assert found.labels.open == 1 + 1  # on the frontier of 4 the whole segment, twice
+    assert found.people.workers == 0
+    assert found.spent.total == Decimal(0)
+    assert found.batches == []
+    assert found.next.command == f"rypt hits make {fresh} -o {fresh}/batches/1"
+
+
+def test_labels_by_source_coverage_and_what_is_open(fresh):
+    with Campaign.open(fresh).database(readonly=False) as db:
+        db.add([
+            Judgment("0", Span(0, 3), "x y z", Label.YES, "simulated-1", source="simulation"),
+            Judgment("0", Span(0, 2), "x v", Label.NO, "ada"),
+            Judgment("0", Span(0, 2), "x v", Label.NO, "bob"),
+        ])  # fmt: skip
+        db.exclude("bob", "spam")
+    found = status(fresh)
+    assert found.labels.sources == {"imported": 2, "simulated": 1}
+    assert (found.labels.judgments, found.labels.keys, found.labels.open) == (3, 2, 1)
+    assert found.labels.before == 2 / 10
+    assert found.labels.after == (5 + 2) / 10  # YES to everything below, NO to the root above
+    assert (found.people.workers, found.people.simulated, found.people.excluded) == (3, 1, ["bob"])
+    assert found.next.command == f"rypt score {fresh} --pick best"  # there are no features to tune with
+
+
+def test_open_phrases_are_those_of_queries(demo_campaign):
+    campaign = Campaign.open(demo_campaign)
+    with campaign.database() as db:
+        judged = {(v.segment, v.span, v.phrase) for v in db.votes()}
+    assert status(demo_campaign).labels.open == len(queries(campaign.trees, campaign.candidates, judged=judged)) > 0
+
+
+def test_a_campaign_with_a_decoder_and_nothing_else(fresh, tmp_path):
+    toml = (fresh / "rypt.toml").read_text()
+    lines = [line for line in toml.splitlines() if not line.startswith("nbest")]
+    decoder = '[decoder]\ncommand = "decode {weights} {nbest}"\nweights = "start.weights"\n'
+    (fresh / "rypt.toml").write_text("\n".join([*lines, decoder]))
+    found = status(fresh)
+    assert (found.texts.candidates, found.labels.before, found.texts.weights) == (0, None, "start.weights")
+    assert found.next.command == f"rypt decode {fresh}"
+    (fresh / "rypt.toml").write_text("\n".join([*lines, decoder, '[loop]\nbudget = "5.00"\n']))
+    assert status(fresh).next.command == f"rypt loop {fresh} --serve"
+
+
+def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
+    folder = tmp_path / "campaign"
+    shutil.copytree(demo_campaign, folder)
+    rypt("hits", "make", folder, "-o", folder / "batches" / "1", "--limit", "2", "--assignments", "2", "-q")
+    (made,) = status(folder).batches
+    assert (made.name, made.state, made.hits, made.assignments) == ("1", "made", 2, 4)
+    assert status(folder).next.command == f"rypt hits serve {folder}/market"
+    batch = read_batch(folder / "batches" / "1")
+    with Ledger(folder / "batches" / "1" / "published.local.jsonl").opened() as ledger:
+        for item in batch.items:
+            ledger.add(item.id, f"hit-{item.id}")
+    now = int((folder / "batches" / "1" / "published.local.jsonl").stat().st_mtime)
+    found = campaign_status(Campaign.open(folder), now)
+    assert found.batches[0].state == "published"
+    assert found.next.command == f"rypt hits serve {folder}/market"  # nothing is there to collect from
+    (folder / "batches" / "1" / EXPIRED).touch()  # as `rypt hits expire` does
+    assert campaign_status(Campaign.open(folder), now).batches[0].state == "published"  # somebody may be at it
+    later = now + batch.settings.duration + 60
+    assert campaign_status(Campaign.open(folder), later).batches[0].state == "over"
+    (folder / "batches" / "1" / EXPIRED).unlink()
+    assert campaign_status(Campaign.open(folder), later).batches[0].state == "published"
+    assert status(folder).batches[0].state == "over"  # NOW is years later
+    answer(folder, batch, workers=("ada", "ASIMULATED1"))
+    found = status(folder)
+    assert found.batches[0].state == "answered"
+    assert found.labels.sources["people"] > 0
+    assert found.spent.total == 2 * sum(batch.reward(item) for item in batch.items) == 2 * found.spent.simulated
+    assert found.next.command.startswith(f"rypt tune {folder} ")
+    with Campaign.open(folder).database(readonly=False) as db, db.errors():
+        db.db.execute("UPDATE assignments SET status = 'Rejected' WHERE worker = 'ada'")
+    assert status(folder).batches[0].state == "answered"  # a rejected assignment keeps its place
+
+
+def answer(folder: Path, batch, workers) -> None:
+    """All workers say YES to everything."""
+    with Campaign.open(folder).database(readonly=False) as db:
+        results = Results(db)
+        for item in batch.items:
+            for worker in workers:
+                fields = {f"label_{n}": "YES" for n in range(1, item.size + 1)}
+                names = (f"hit-{item.id}", f"{item.id}-{worker}", worker)
+                given = Answer(batch.settings.id, item.id, *names, fields, NOW, NOW + 60)
+                results.add([Assignment(given, item.columns, "Submitted", batch_facts(batch, item), "local")])
+
+
+def test_a_damaged_batch_is_noted(fresh):
+    broken = fresh / "batches" / "1"
+    broken.mkdir(parents=True)
+    (broken / "batch.toml").write_text("id = ")
+    found = status(fresh)
+    assert found.batches == []
+    assert "batch.toml" in found.notes[0]
+
+
+def test_weights_that_were_not_decoded_with(demo_campaign, tmp_path):
+    folder = tmp_path / "campaign"
+    shutil.copytree(demo_campaign, folder)
+    (folder / "rypt.weights").write_text("LM 1\n")
+    found = status(folder)
+    assert found.next.command == f"rypt score {folder} --pick best"  # tuned since the last judgment
+    (folder / "weights").mkdir()
+    for number in (2, 10):
+        (folder / "weights" / f"{number}.weights").write_text("LM 1\n")
+    assert status(folder).texts.weights == "weights/10.weights"
+
+
+def test_no_campaign(tmp_path):
+    with pytest.raises(RyptError, match="expected a campaign"):
+        status(tmp_path)

@@ -1,0 +1,76 @@
+"""Explanations in words and as pictures."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from rypt.metric.drawing import as_html, as_svg
+from rypt.metric.explain import as_text, explain
+from rypt.metric.scorer import Scorer
+from rypt.records import Candidate, Span, Votes
+from rypt.text import RyptError
+from rypt.texts.trees import SourceTree
+
+TREES = {"1": SourceTree.from_brackets("(S (NP (ART der) (NN <patient>)) (VVFIN lacht) (ADV laut) ($. .))"), "2": None}
+VOTES = [Votes("1", Span(0, 2), "the [GAP] & co", 2, 1), Votes("1", Span(3, 4), "loud", 0, 1)]
+CANDIDATE = Candidate("1", "The old & co laughs loud", "0-0 1-2 1-3 2-4 3-5")
+
+
+def explained():
+    return explain(Scorer(TREES, VOTES), CANDIDATE, VOTES, max_len=2)
+
+
+def test_marks_tallies_and_counts():
+    explanation = explained()
+    marks = {str(node.constituent.span): node.mark for node in explanation.nodes}
+    assert marks == {
+        "0-5": "no ↑", "0-2": "YES", "0-1": "yes ↓", "1-2": "yes ↓", "2-3": "?", "3-4": "NO", "4-5": "–",
+    }  # fmt: skip
+    assert explanation.nodes[1].tally == "2 YES, 1 NO"
+    assert explanation.counts == (3, 2, 2)
+    assert explanation.score == pytest.approx(4 / 7)
+    assert [str(n.constituent.span) for n in explanation.nodes if n.on_frontier] == ["0-2", "2-3", "3-4", "4-5"]
+
+
+def test_outline():
+    lines = as_text(explained()).splitlines()
+    assert lines[0].startswith("segment 1: RYPT 0.5714 (3 YES, 2 NO, 2 unknown of 7 constituents)")
+    assert "YES   * ├ NP" in lines[5]
+    assert lines[5].endswith("The [GAP] & co  [2 YES, 1 NO]")
+    assert len(lines) == 4 + 7
+
+
+def test_svg_is_well_formed_and_shows_all_constituents():
+    root = ElementTree.fromstring(as_svg(explained()))
+    texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    for word in ("der", "<patient>", "NP", "VVFIN", "laughs", "&"):
+        assert word in texts
+    links = [e for e in root.iter("{http://www.w3.org/2000/svg}path") if e.get("class") == "link"]
+    assert len(links) == 5
+
+
+def test_html_escapes_and_carries_the_signature():
+    page = as_html(explained())
+    assert "&lt;patient&gt;" in page
+    assert "<patient>" not in page
+    assert "RYPT|nodes:spans" in page
+
+
+def test_control_characters_do_not_break_the_picture():
+    tree = SourceTree.from_brackets("(S (A a\x01) (B b))").matched(["a\x01", "b"])
+    candidate = Candidate("1", "x\x0b y", "0-0 1-1")
+    root = ElementTree.fromstring(as_svg(explain(Scorer({"1": tree}, []), candidate, [])))
+    assert "a\ufffd" in ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_a_segment_without_a_parse_cannot_be_explained():
+    with pytest.raises(RyptError, match="segment 2 has no parse"):
+        explain(Scorer(TREES, []), Candidate("2", "x", ""), [])
+
+
+def test_deep_and_wide_trees_are_drawn():
+    deep = SourceTree.from_brackets("(A (B b) " * 60 + "(C c)" + ")" * 60)
+    candidate = Candidate("1", " ".join(["x"] * 200), " ".join(f"{i}-{i}" for i in range(61)))
+    explanation = explain(Scorer({"1": deep}, []), candidate, [])
+    ElementTree.fromstring(as_svg(explanation))
+    assert len(as_text(explanation).splitlines()) == 4 + 121

@@ -1,0 +1,58 @@
+"""Corpus scores with what belongs beside them."""
+
+import pytest
+
+from rypt.metric.report import score_report
+from rypt.metric.scorer import Scorer
+from rypt.records import Candidate, Span, Votes
+from rypt.text import RyptError
+from rypt.texts.trees import SourceTree
+
+TREES = {
+    "1": SourceTree.from_brackets("(S (A a) (B b))"),
+    "2": SourceTree.from_brackets("(S (A a) (B b))"),
+    "3": None,
+    "4": SourceTree.from_brackets("(X x)"),
+}
+VOTES = [Votes("1", Span(0, 2), "good", 1, 0), Votes("1", Span(0, 2), "bad", 0, 1), Votes("9", Span(0, 1), "x", 1, 0)]
+CANDIDATES = [
+    Candidate("1", "bad", "0-0 1-0"),
+    Candidate("1", "good", "0-0 1-0"),
+    Candidate("2", "new", "0-0 1-0"),
+    Candidate("3", "unparsed", ""),
+]
+
+
+def test_first_and_best():
+    scorer = Scorer(TREES, VOTES)
+    first, best = score_report(scorer, CANDIDATES), score_report(scorer, CANDIDATES, pick="best")
+    assert first.score == pytest.approx((0 + 2 / 2 + 3 / 2) / 6)  # bad: the root is NO, its parts unknown
+    assert best.score == first.best == pytest.approx((3 + 3 / 2) / 6)
+    assert first.all_candidates == pytest.approx((1 + 3 + 1.5) / 9)
+    assert [row.candidate for row in best.segments] == ["good", "new"]
+    assert (first.tied, first.unused_keys) == (1.0, 1)
+
+
+def test_what_is_left_out_is_counted():
+    report = score_report(Scorer(TREES, VOTES), CANDIDATES)
+    assert (report.without_parse, report.without_candidate, report.candidates) == (1, 1, 3)
+    assert (report.coverage.candidates, report.coverage.nodes) == (2, 6)
+    assert report.segments[0].before == pytest.approx(1 / 3)
+
+
+def test_signature_and_json():
+    report = score_report(Scorer(TREES, VOTES), CANDIDATES, pick="best")
+    assert report.signature.endswith("|pick:best|n:2")
+    assert report.as_dict(with_segments=False)["segments"] == 2
+    assert report.as_dict(with_segments=True)["segments"][0]["segment"] == "1"
+
+
+def test_nothing_to_score():
+    for candidates in ([], CANDIDATES[3:]):
+        with pytest.raises(RyptError, match="no segment has both a parse and a candidate"):
+            score_report(Scorer(TREES, VOTES), candidates)
+
+
+def test_unknown_pick():
+    with pytest.raises(RyptError, match="expected pick as one of first, best"):
+        score_report(Scorer(TREES, VOTES), CANDIDATES, pick="worst")

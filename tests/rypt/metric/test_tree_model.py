@@ -1,0 +1,83 @@
+"""Sum-product against enumeration, and learning."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import trees
+
+from rypt.metric.model import LENGTHS, length_class
+from rypt.metric.observations import CODES, Forest, JudgedPhrases, Observations
+from rypt.metric.tree_model import TreeModel, log_loss
+from rypt.records import Candidate, Span, Votes
+from rypt.texts.trees import SourceTree
+
+
+@settings(max_examples=80)
+@given(trees(max_size=5), st.integers(0, 2**32 - 1))
+def test_posteriors_equal_enumeration(tree, seed):
+    rng = np.random.default_rng(seed)
+    count = len(tree.constituents)
+    size = len(LENGTHS)
+    emission = rng.random((len(CODES), 2))
+    model = TreeModel(rng.random(size), rng.random((size, size, 2)), emission, temper=0.7)
+    codes = rng.integers(0, len(CODES), count).astype(np.int8)
+    forest = Forest({"1": tree})
+    observations = Observations(forest, np.zeros(1, np.int32), np.array([0, count]), codes)
+    classes = length_class(observations.lengths)
+    total, yes = 0.0, np.zeros(count)
+    for labels in product((0, 1), repeat=count):
+        p = 1.0
+        for i, label in enumerate(labels):
+            parent = tree.constituents[i].parent
+            above = model.root[classes[i]] if parent < 0 else model.down[classes[i], classes[parent], labels[parent]]
+            p *= (above if label else 1 - above) * emission[codes[i], label] ** 0.7
+        total += p
+        yes += p * np.array(labels)
+    assert model.p_yes(observations) == pytest.approx(yes / total)
+
+
+def learned(novelty=True, temper=None):
+    """200 candidates of one tree: "x" for a is good and judged YES, "bad" is judged NO, "new" is never judged."""
+    tree = {"1": SourceTree.from_brackets("(S (A a) (B b))")}
+    judged = JudgedPhrases(Forest(tree), [Votes("1", Span(0, 1), "x", 2, 0), Votes("1", Span(0, 1), "bad", 0, 2)])
+    texts = ["x y"] * 100 + ["bad y"] * 60 + ["new y"] * 40
+    observed = judged.observe([Candidate("1", text, "0-0 1-1") for text in texts], "lower")
+    truth = np.array([[1, 1, 1]] * 100 + [[0, 0, 1]] * 60 + [[0, 0, 1]] * 40, np.int8).ravel()
+    return TreeModel.fit(observed, truth, novelty=novelty, temper=temper), observed, truth
+
+
+def test_learning_raises_yes_and_lowers_no_and_its_ancestors():
+    model, observed, _ = learned()
+    p = model.p_yes(observed).reshape(-1, 3)
+    assert p[0, 1] > 0.9
+    assert p[0, 0] > 0.6 > p[120, 0]
+    assert p[120, 1] < 0.1
+
+
+def test_novelty_is_evidence_only_when_asked_for():
+    with_novelty, observed, _ = learned()
+    without, _, _ = learned(novelty=False)
+    assert with_novelty.p_yes(observed).reshape(-1, 3)[-1, 1] < without.p_yes(observed).reshape(-1, 3)[-1, 1]
+
+
+def test_the_temper_has_the_smallest_log_loss():
+    best, observed, truth = learned()
+    for temper in (0.1, 0.5, 1.0):
+        other, _, _ = learned(temper=temper)
+        assert log_loss(best.p_yes(observed), truth) <= log_loss(other.p_yes(observed), truth) + 1e-12
+
+
+def test_a_flat_tree_of_thousands_does_not_underflow():
+    tree = SourceTree.from_spans([f"w{i}" for i in range(4000)], [])
+    model, _, _ = learned()
+    observed = JudgedPhrases(Forest({"1": tree}), []).observe([Candidate("1", "", "")], "lower")
+    p = model.p_yes(observed)
+    assert np.isfinite(p).all()
+
+
+def test_log_loss():
+    truth = np.array([1, 0, -1], np.int8)
+    assert log_loss(np.array([0.8, 0.4, 0.1]), truth) == pytest.approx(-(np.log(0.8) + np.log(0.6)) / 2)

@@ -1,0 +1,204 @@
+"""ESA ratings of Appraise, pearmut and WMT, in the forms their own exports have."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rypt.ratings.error_spans import ErrorSpan
+from rypt.ratings.esa import of_languages, read_esa
+from rypt.text import InputError
+
+SOURCE, TARGET = "Ein Haus.", "A nice house."
+SPANS = [
+    {"start_i": 2, "end_i": 5, "severity": "minor", "error_type": None},
+    {"start_i": "missing", "end_i": "missing", "severity": "major", "error_type": None},
+]
+ERRORS = (ErrorSpan("target", 2, 6, "minor"), ErrorSpan("nowhere", 0, 0, "major", "missing"))
+
+
+def write(path: Path, *records: Any) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def batches(folder: Path, **item: str) -> Path:
+    shown = {
+        "itemID": 3, "itemType": "TGT", "documentID": "doc#A", "targetID": "A", "sourceID": "src", "sourceText": SOURCE,
+        "targetText": TARGET,
+    }  # fmt: skip
+    path = folder / "batches.json"
+    path.write_text(json.dumps([{"items": [shown | item], "task": {"batchNo": 1}}], indent=2), encoding="utf-8")
+    return path
+
+
+def appraise_csv(folder: Path, *rows: list[Any]) -> Path:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    (folder / "scores.csv").write_text(stream.getvalue(), encoding="utf-8")
+    return folder / "scores.csv"
+
+
+ROW = ["engdeu01", "A", 3, "TGT", "eng", "deu", 51, "doc#A", "False", json.dumps(SPANS), 1717331262.035, 1717331440.504]
+
+
+def test_appraise_csv_with_its_batches(tmp_path: Path) -> None:
+    bad = [*ROW[:3], "BAD", *ROW[4:7], "doc#A#bad", *ROW[8:]]
+    tutorial = [*ROW[:7], "en-tutorial#A", *ROW[8:]]
+    (rating,) = read_esa(appraise_csv(tmp_path, tutorial, ROW, bad), batches(tmp_path))
+    assert (rating.line, rating.languages) == (2, "eng-deu")
+    assert (rating.source, rating.target, rating.system, rating.rater) == (SOURCE, TARGET, "A", "engdeu01")
+    assert (rating.errors, rating.score, rating.time) == (ERRORS, 51, 1717331440)
+    contrastive = [ROW[0], "news_#_3", *ROW[1:], 1, 99]
+    (rating,) = read_esa(appraise_csv(tmp_path, contrastive), batches(tmp_path))
+    assert (rating.segment, rating.system, rating.errors) == ("news_#_3", "A", ERRORS)
+
+
+def test_appraise_counts_a_line_break_as_one_character(tmp_path: Path) -> None:
+    spans = [{"start_i": 6, "end_i": 10, "severity": "minor"}]
+    (rating,) = read_esa(
+        appraise_csv(tmp_path, [*ROW[:9], json.dumps(spans), *ROW[10:]]),
+        batches(tmp_path, targetText="Hello<br>world"),
+    )
+    assert rating.target[slice(*rating.errors[0][1:3])] == "world"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ([*ROW[:7], "other", *ROW[8:]], "scores.csv:1: document other, item 3 of A is not in the batches"),
+        ([*ROW[:9], "[{]", *ROW[10:]], "scores.csv:1: expected a score, spans as JSON and times"),
+        ([*ROW[:6], "high", *ROW[7:]], "scores.csv:1: expected a score, spans as JSON and times"),
+        (["a", "b"], "scores.csv:1: expected a row of Appraise's export"),
+        (["a\nb", "c"], "scores.csv:1: expected a row of Appraise's export"),
+    ],
+)
+def test_appraise_csv_that_cannot_be_read(tmp_path: Path, row: list[Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        read_esa(appraise_csv(tmp_path, row), batches(tmp_path))
+    assert message in str(error.value)
+
+
+def test_batches(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no texts; --batches names"):
+        read_esa(appraise_csv(tmp_path, ROW))
+    with pytest.raises(InputError, match="expected the JSON of Appraise's batches"):
+        read_esa(appraise_csv(tmp_path, ROW), write(tmp_path / "other.json", {"a": 1}))
+
+
+def test_appraise_jsonl(tmp_path: Path) -> None:
+    one = {
+        "annotator": "w1", "source_id": "s", "source_text": SOURCE, "target_id": "A", "target_text": TARGET,
+        "score": 70, "mqm_annotations": json.dumps(SPANS), "item_type": "TGT", "end_time": 17.5,
+    }  # fmt: skip
+    pair = {
+        "annotator": "w2", "source_text": SOURCE, "item_type": "TGT",
+        "targets": [
+            {"target_id": "A", "target_text": TARGET, "score": 70, "mqm_annotations": SPANS},
+            {"target_id": "B", "target_text": "A house.", "score": 90, "mqm_annotations": "[]"},
+        ],
+    }  # fmt: skip
+    bad = one | {"item_type": "BAD"}
+    first, second, third = read_esa(write(tmp_path / "a.jsonl", one, bad, pair))
+    assert (first.rater, first.system, first.errors, first.score, first.time) == ("w1", "A", ERRORS, 70, 17)
+    assert (second.rater, second.errors, third.system, third.errors, third.score) == ("w2", ERRORS, "B", (), 90)
+
+
+def pearmut(user: str, item_i: int | str, spans: list[Any], score: int | None = 60, **item: Any) -> dict[str, Any]:
+    return {
+        "annotation": [{"A": {"score": score, "error_spans": spans, "textfield": None}}],
+        "actions": [{"time": 100.5, "action": "load"}, {"time": 103.0, "action": "submit"}],
+        "item": [{"item_id": "s1", "src": SOURCE, "tgt": {"A": TARGET}} | item],
+        "user_id": user, "item_i": item_i,
+    }  # fmt: skip
+
+
+def test_pearmut(tmp_path: Path) -> None:
+    """Tutorials, checks, skipped items and what was reset are left out; [missing] stands behind the last character."""
+    span = {"start_i": 2, "end_i": 5, "severity": "minor", "category": None}
+    missing = {"start_i": len(TARGET), "end_i": len(TARGET), "severity": "major", "category": None}
+    log = [
+        pearmut("w1", "welcome_0", [span]), pearmut("w1", 0, [span, missing]), pearmut("w1", 1, [], None),
+        pearmut("w2", 0, []), {"user_id": "w2", "item_i": 0, "annotation": "__RESET__"}, pearmut("w2", 0, [span], 40),
+        pearmut("w3", 2, [span], validation={"A": {}}),
+    ]  # fmt: skip
+    for path in (write(tmp_path / "log.jsonl", *log), write(tmp_path / "annotations.json", {"campaign": log})):
+        first, second = read_esa(path)
+        assert (first.segment, first.rater, first.system, first.score, first.time) == ("s1", "w1", "A", 60, 103)
+        assert (first.source, first.target, first.errors) == (SOURCE, TARGET, ERRORS)
+        assert (second.rater, second.score, len(second.errors)) == ("w2", 40, 1)
+
+
+def test_wmt(tmp_path: Path) -> None:
+    of_2024 = {
+        "langs": "en-cs", "line_id": 7, "src": SOURCE, "tgt": TARGET, "esa_spans": SPANS, "esa_score": 66, "system": "A"
+    }  # fmt: skip
+    (rating,) = read_esa(write(tmp_path / "wmt.jsonl", of_2024))
+    assert (rating.segment, rating.rater, rating.system, rating.languages) == ("7", "esa", "A", "en-cs")
+    assert (rating.errors, rating.score) == (ERRORS, 66)
+
+
+def test_wmt_2025_has_one_or_two_rounds_and_control_tasks_have_lists(tmp_path: Path) -> None:
+    rounds = {
+        "doc_id": "cs-de_DE_#_news_#_d_#_0", "src_text": SOURCE, "tgt_text": {"A": TARGET, "B": "A house.", "C": "x"},
+        "scores": {
+            "A": {"human1": 66, "errors1": SPANS, "annotator1": "w1", "human2": 80, "errors2": [], "annotator2": "w2"},
+            "B": {"human1": 90, "errors1": [], "annotator1": "w3"},
+        },
+    }  # fmt: skip
+    control = {
+        "doc_id": "test-en-news_#_4", "src_text": SOURCE, "tgt_text": {"A": TARGET}, "scores": {"A": [
+            {"human": 50, "errors": SPANS, "annotator": "w1"}, {"score": 51, "errors": [], "annotator": "w2"},
+        ]},
+    }  # fmt: skip
+    unrated = {"doc_id": "x", "src_text": SOURCE, "tgt_text": {"A": TARGET}, "scores": {}}
+    ratings = read_esa(write(tmp_path / "wmt.jsonl", rounds, control, unrated))
+    assert [(r.system, r.rater, r.score, r.errors, r.languages) for r in ratings] == [
+        ("A", "w1", 66, ERRORS, "cs-de_DE"), ("A", "w2", 80, (), "cs-de_DE"), ("B", "w3", 90, (), "cs-de_DE"),
+        ("A", "w1", 50, ERRORS, ""), ("A", "w2", 51, (), ""),
+    ]  # fmt: skip
+    kept = of_languages("x", ratings, "cs-de_DE")
+    assert len(kept) == 3
+    with pytest.raises(InputError, match="expected ratings of en-de, found cs-de_DE"):
+        of_languages("x", ratings, "en-de")
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_an_empty_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.jsonl").write_text(text)
+    with pytest.raises(InputError, match="expected ratings, found an empty file"):
+        read_esa(tmp_path / "x.jsonl")
+
+
+def test_a_document_over_several_lines(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(json.dumps({"campaign": [pearmut("w1", 0, [])]}, indent=1))
+    (rating,) = read_esa(tmp_path / "x.json")
+    assert rating.rater == "w1"
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"x": 1}, "found the fields x"),
+        ({"esa_spans": [{"end_i": 3}], "tgt": "abc", "src": "a", "system": "A"}, "no field 'start_i'"),
+        ({"esa_spans": [{"start_i": -1, "end_i": 3}], "tgt": "abc", "src": "a", "system": "A"}, "characters from 0"),
+        ({"user_id": "w", "item_i": 0, "annotation": []}, "do not hold the texts"),
+        ({"scores": {"A": {"mean": 3}}, "src_text": "a", "tgt_text": {"A": "b"}}, "A has no answer with human and err"),
+        ({"esa_spans": [], "tgt": None, "src": "a", "system": "A"}, "expected text as tgt, found None"),
+        ({"esa_spans": [{"start_i": 1e999, "end_i": 3}], "tgt": "abc", "src": "a", "system": "A"}, "infinity"),
+        ({"esa_spans": [], "esa_score": "nan", "tgt": "abc", "src": "a", "system": "A"}, "a finite number as score"),
+    ],
+)
+def test_json_that_cannot_be_read(tmp_path: Path, record: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        read_esa(write(tmp_path / "x.jsonl", record))
+    assert str(error.value).startswith(f"{tmp_path / 'x.jsonl'}:1: expected a rating of Appraise, pearmut or WMT")
+    assert message in str(error.value)
+    (tmp_path / "y.jsonl").write_text('{"a": \n')
+    with pytest.raises(InputError, match=r"y\.jsonl:1: expected a JSON object"):
+        read_esa(tmp_path / "y.jsonl")
+    with pytest.raises(InputError, match="expected Appraise's CSV"):
+        read_esa(tmp_path / "x.jsonl", tmp_path / "b.json")

@@ -1,0 +1,129 @@
+"""The texts of ratings become files that init reads, and in which the same ratings are found again."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rypt.campaign.folder import create
+from rypt.ratings.error_spans import ErrorSpan, Policy, Rating
+from rypt.ratings.importing import import_ratings
+from rypt.ratings.texts import collect_texts, write_texts
+from rypt.text import InputError, RyptError
+from rypt.tools.fallback_trees import fallback_tree
+
+ONE = Rating("7", "Ein Haus.", "A house.", "A", "r1", (), 0.0, line=2)
+TWO = replace(ONE, segment="8", source="Ja!\n“Gut”.", target='Yes!\u00a0"Good".', line=3)
+
+
+def jsonl(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_files(tmp_path: Path) -> None:
+    ref = replace(TWO, system="ref", target="Yes, good.")
+    texts = collect_texts("x.tsv", [ONE, TWO, replace(ONE, rater="r2"), ref], ["ref"])
+    assert (texts.without_reference, texts.other_outputs, texts.renumbered) == (1, 0, False)
+    write_texts(texts, tmp_path / "t")
+    assert jsonl(tmp_path / "t/source.jsonl") == [{"id": "8", "text": "Ja ! “ Gut ” ."}]
+    assert jsonl(tmp_path / "t/systems/A.jsonl") == [{"id": "8", "candidate": 'Yes ! " Good " .'}]
+    assert (tmp_path / "t/references/ref.txt").read_text() == "Yes , good .\n"
+    assert sorted(os.listdir(tmp_path / "t/systems")) == ["A.jsonl", "ref.jsonl"]
+    assert os.listdir(tmp_path) == ["t"]
+
+
+def test_without_references_everything_is_taken(tmp_path: Path) -> None:
+    write_texts(collect_texts("x.tsv", [ONE, replace(TWO, system="B")]), tmp_path / "t")
+    assert [record["id"] for record in jsonl(tmp_path / "t/source.jsonl")] == ["7", "8"]
+    assert [record["id"] for record in jsonl(tmp_path / "t/systems/B.jsonl")] == ["8"]
+    assert not (tmp_path / "t/references").exists()
+
+
+def test_segments_without_ids_of_their_own_are_numbered_by_source() -> None:
+    for ratings in (
+        [ONE, replace(TWO, segment="7"), replace(ONE, system="B", segment="9")],
+        [ONE, replace(TWO, segment=""), replace(ONE, system="B")],
+    ):
+        texts = collect_texts("x.tsv", ratings)
+        assert texts.renumbered
+        assert texts.sources == {"0": ONE.source, "1": TWO.source}
+        assert texts.systems == {"A": {"0": ONE.target, "1": TWO.target}, "B": {"0": ONE.target}}
+
+
+def test_of_two_outputs_the_first_is_taken() -> None:
+    ratings = [ONE, replace(ONE, rater="r2", target="a  House."), replace(ONE, rater="r3", target="The house.")]
+    texts = collect_texts("x.tsv", ratings)
+    assert (texts.systems, texts.other_outputs) == ({"A": {"7": "A house."}}, 1)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "references", "message"),
+    [
+        ([], [], "x.tsv: expected ratings, found none"),
+        ([ONE, replace(TWO, system="a/b")], [], "x.tsv:3: expected a system that a file can be named after"),
+        ([replace(ONE, system="")], [], "x.tsv:2: expected a system that a file can be named after, found ''"),
+        ([replace(ONE, system="../x")], [], "x.tsv:2: expected a system that a file can be named after"),
+        ([replace(ONE, target="a\0b")], [], "x.tsv:2: expected text as the target"),
+        ([replace(ONE, source="\ud800")], [], "x.tsv:2: expected text as the source"),
+        ([replace(ONE, segment="1\n2")], [], "x.tsv:2: expected an id of one line"),
+        ([ONE, TWO], ["ref"], "no rating is of the system 'ref'; the systems are A"),
+        ([ONE, replace(TWO, system="B")], ["A", "B"], "no segment has all of the references A, B"),
+        ([replace(ONE, languages="en-cs"), replace(TWO, languages="en-de")], [],
+         "x.tsv: expected one language pair, found en-cs, en-de; --languages names one"),
+    ],
+)  # fmt: skip
+def test_refused(ratings: list[Rating], references: list[str], message: str) -> None:
+    with pytest.raises(RyptError) as error:
+        collect_texts("x.tsv", ratings, references)
+    assert message in str(error.value)
+
+
+def test_the_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = collect_texts("x.tsv", [ONE])
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_text("x")
+    with pytest.raises(InputError, match="expected a new or empty folder"):
+        write_texts(texts, tmp_path / "full")
+    with pytest.raises(InputError, match="expected a new or empty folder, found a file"):
+        write_texts(texts, tmp_path / "full" / "mine")
+    monkeypatch.setattr("rypt.ratings.texts._candidates", lambda own: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_texts(texts, tmp_path / "new")
+    assert os.listdir(tmp_path) == ["full"]
+    monkeypatch.undo()
+    (tmp_path / "new").mkdir()
+    write_texts(texts, tmp_path / "new")
+    assert sorted(os.listdir(tmp_path / "new")) == ["source.jsonl", "systems"]
+
+
+TEXTS = st.text(st.sampled_from("abc .,'\"é\u0301-&;“()3我 "), min_size=1, max_size=20).filter(str.strip)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from("AB"), st.booleans()), min_size=1, max_size=6))
+def test_every_rating_finds_its_texts_again(
+    tmp_path_factory: pytest.TempPathFactory, rated: list[tuple[str, str, str, bool]]
+) -> None:
+    """Whatever was marked where: the tokens spell the texts."""
+    folder = tmp_path_factory.mktemp("t")
+    ratings = [
+        Rating(str(i), source, target, system, "r", (ErrorSpan("target", 0, 1, "major"),) * marked, 0.0)
+        for i, (source, target, system, marked) in enumerate(rated)
+    ]
+    texts = collect_texts("x.tsv", ratings)
+    write_texts(texts, folder / "t")
+    trees = [f"{fallback_tree(record['text'].split(' '))}\n" for record in jsonl(folder / "t/source.jsonl")]
+    (folder / "trees").write_text("".join(trees), encoding="utf-8")
+    lists = [folder / f"t/systems/{name}.jsonl" for name in texts.systems]
+    for path in lists:
+        path.with_suffix(".links").write_text("0-0\n" * len(jsonl(path)))
+    campaign = create(
+        folder / "c", source=folder / "t/source.jsonl", trees=folder / "trees", nbest=lists,
+        alignments=[path.with_suffix(".links") for path in lists],
+    )  # fmt: skip
+    result, _ = import_ratings(campaign, "x.tsv", ratings, Policy())
+    assert (result.matched, result.unmatched) == (len(ratings), {})

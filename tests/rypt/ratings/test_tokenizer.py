@@ -1,0 +1,57 @@
+"""Tokens of raw text spell it, whatever it is, and are cut where treebanks cut."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rypt.ratings.surface import spelling, token_places, token_spelling
+from rypt.ratings.tokenizer import tokens_of
+from rypt.text import tokenize
+from rypt.texts.trees import SourceTree
+
+ODD = "aB3 .,:'’\"`-–…!?()@&;_\\/*ßée\u0301\u0300\u200d\u00a0\u2028我カ¡|<>{}lrbn"
+MIXED = st.text(st.sampled_from(ODD)) | st.text()
+
+
+@given(MIXED)
+@example("'' ''' `` '\u0301 \u0301x a\u0301")
+@example("AT&amp;T @-@ @@@ -LRB- *rrb* \\/ |0-1| (X{0-2}")
+@example("don''t it's'' l''x")
+def test_tokens_spell_the_text(text: str) -> None:
+    tokens = tokens_of(text)
+    assert "".join(tokens) == "".join(text.split())
+    assert token_spelling(tokens) == spelling(text)
+    places = token_places(text, tokens)
+    assert places is not None
+    assert all(text[start:stop] == token for (start, stop), token in zip(places, tokens, strict=True))
+
+
+@given(MIXED)
+def test_a_line_of_tokens_is_read_back(text: str) -> None:
+    """What a campaign reads, and what its trees hold, are the same tokens."""
+    tokens = tokens_of(text)
+    assert tokenize(" ".join(tokens)) == tokens
+    tree = SourceTree.from_spans(tokens, [])
+    assert SourceTree.from_brackets(str(tree)).matched(tokens).tokens == tuple(tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("I can't; it's John's, they've said.", "I ca n't ; it 's John 's , they 've said ."),
+        ("I cannot", "I can not"),
+        ("don’t O'Brien o'clock workers'", "do n’t O'Brien o'clock workers '"),
+        ("Das kostet ca. 1.000,50 € (z.B. um 10:30).", "Das kostet ca. 1.000,50 € ( z.B. um 10:30 ) ."),
+        ("Mathematik- und Lesefähigkeiten – so", "Mathematik- und Lesefähigkeiten – so"),
+        ("So geht's.Nun weiter", "So geht 's . Nun weiter"),
+        ("Qu'est-ce que l'on dit d’un arbre ?", "Qu' est-ce que l' on dit d’ un arbre ?"),
+        ("dell'arte, п'ять", "dell' arte , п'ять"),
+        ("我们能看到2,000颗星。", "我 们 能 看 到 2,000 颗 星 。"),
+        ("हिन्दी में", "हिन्दी में"),
+        ("foo@example.com #tag and/or", "foo @ example.com # tag and / or"),
+        ("„Ja“, sagt er!!!", "„ Ja “ , sagt er !!!"),
+        ("", ""),
+    ],
+)
+def test_where_words_are_cut(text: str, tokens: str) -> None:
+    assert " ".join(tokens_of(text)) == tokens
