@@ -29,8 +29,9 @@ sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(
 from mert.lists.arrays import NBest, arrange, read_lists
 from mert.metrics.bleu import Bleu
 from mert.optimize import Problem, combine, make_problem, optimize
-from mert.references import References, read_references
-from mert.search import Floats, best_step
+from mert.search import best_step
+from rypt.arrays import Floats
+from rypt.metrics.references import References, read_references
 from rypt.records import RawCandidate
 
 RESTARTS = 20

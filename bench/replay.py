@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tabulate import tabulate
 from tqdm import tqdm
 
+from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.metric.observations import Observations
 from rypt.metric.value import Place, query_values
@@ -30,7 +31,6 @@ JUDGING, REFERENCE = 7, "ref"
 VOTES = 3  # an answer here is the vote of several systems
 STRATEGIES = {"frontier": "#78909c", "random": "#ef6c00", "served": "#2e7d32", "value": "#1565c0"}
 BLEU = parse_pick_metric("bleu")
-Floats = NDArray[np.float64]
 Keys = NDArray[np.int64]
 
 

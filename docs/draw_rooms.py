@@ -14,7 +14,13 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("rypt", "mert", "hits")
 COLOURS = {"rypt": "#1b6ca8", "mert": "#b5541c", "hits": "#3a7d34"}
 TOP_FLOOR = ("rypt.loop", "rypt.demo", "rypt.cli")  # may import everything; nothing below imports it
-ONE_ROOM = ("hits.cli", "rypt.demo", "rypt.cli")  # folders in them are no rooms of their own
+ONE_ROOM = (
+    "hits.cli",
+    "hits.ranking",
+    "hits.server",
+    "rypt.demo",
+    "rypt.cli",
+)  # folders in them are no rooms of their own
 
 
 def modules(root: Path = ROOT) -> dict[str, Path]:
@@ -94,7 +100,8 @@ def draw(rooms: dict[str, set[str]]) -> str:
         for i, room in enumerate(here):
             places[room] = (width * (i + 1) / (len(here) + 1), 40 + (top - floor) * row)
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {40 + (top + 1) * row}" font-family="sans-serif">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {40 + (top + 1) * row}" '
+        'font-family="sans-serif">',
         '<rect width="100%" height="100%" fill="#fff"/>',
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0 L8 4 L0 8 z" fill="#888"/></marker></defs>',

@@ -33,6 +33,8 @@ MAX_CHOICES = 20
 MAX_QUESTIONS = 100
 LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 COUNTRY = re.compile(r"[A-Z]{2}")
+LOCALE = "00000000000000000071"  # the id of the qualification that every market keeps of where workers live
+PERCENT_APPROVED = "000000000000000000L0"  # … and of how much of their work was approved
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mert.optimize import Problem
-from mert.search import Floats
+from rypt.arrays import Floats
 
 SAMPLES = 1000
 BLOCK = 100  # samples drawn at once

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rypt.arrays import Floats
 from rypt.text import RyptError
 
-Floats = NDArray[np.float64]
 UNBOUNDED = (-np.inf, np.inf)
 
 

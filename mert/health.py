@@ -3,7 +3,7 @@
 import numpy as np
 
 from mert.optimize import Problem
-from mert.search import Floats
+from rypt.arrays import Floats
 
 TINY = 1e-4  # of the mean length of a weight
 HUGE = 0.95  # of the length of all weights together

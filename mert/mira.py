@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rypt.arrays import Floats, Ints
 from rypt.text import RyptError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Score = Callable[[Ints], Floats]
 
 SIZE = 10.0  # of a segment whose size is not given: gains as of ten words, the unit for which c = 0.01 does well

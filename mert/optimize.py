@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mert.constraints import Constraints, Normalization
-from mert.lists.arrays import NBest
-from mert.metric import Metric, counted, rated
-from mert.search import Floats, Ints, Window, best_step, winners
+from mert.lists.arrays import NBest, winners
+from mert.search import Window, best_step
+from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
+from rypt.metrics.metric import Metric, counted, rated
 from rypt.text import RyptError
 
 RANDOM_DIRECTIONS = 4  # tried in each pass besides the axes and the last pass's move

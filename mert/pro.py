@@ -11,10 +11,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from rypt.arrays import Floats, Ints
 from rypt.text import RyptError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Score = Callable[[Ints], Floats]
 
 MAX_NEWTON_STEPS = 200

@@ -23,11 +23,12 @@ import numpy as np
 from mert.constraints import Constraints
 from mert.decoder import Decoder, NoMoreListsError, check_whole, keep_list, last_words
 from mert.lists.arrays import NBest, read_lists
-from mert.metric import Metric, references_of
 from mert.optimize import make_problem
-from mert.search import Floats, Window
+from mert.search import Window
 from mert.solve import HOLD, Recipe, Watcher, solve
 from mert.weights import WeightsFile
+from rypt.arrays import Floats
+from rypt.metrics.metric import Metric, references_of
 from rypt.text import InputError, RyptError, open_output
 
 SIGNIFICANT = 0.05

@@ -10,12 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Score = Callable[[Ints], Floats]
 
 
@@ -46,17 +44,6 @@ class Window:
         filled = np.pad(scores, self.size, constant_values=np.nan)
         windows = np.lib.stride_tricks.sliding_window_view(filled, 2 * self.size + 1)
         return np.asarray(np.nanmin(windows, axis=1) if self.kind == "min" else np.nanmean(windows, axis=1))
-
-
-@compiled
-def winners(offsets: Ints, values: Floats, chosen: Ints) -> None:
-    """The candidate of each segment with the highest value; the first of equals."""
-    for segment in range(len(offsets) - 1):
-        best = offsets[segment]
-        for candidate in range(offsets[segment] + 1, offsets[segment + 1]):
-            if values[candidate] > values[best]:
-                best = candidate
-        chosen[segment] = best
 
 
 @compiled

@@ -11,7 +11,7 @@ from mert.health import examine
 from mert.mira import mira
 from mert.optimize import Problem, Tuned, optimize
 from mert.pro import pro
-from mert.search import Floats
+from rypt.arrays import Floats
 from rypt.text import RyptError
 
 ALGORITHMS = ("mert", "pro", "mira")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mert.constraints import UNBOUNDED, Constraints, Normalization
-from mert.lists.arrays import Floats
+from rypt.arrays import Floats
 from rypt.text import FormatError, InputError, PathLike, open_output, read_bytes
 from rypt.texts.features import finite
 

@@ -1,9 +1,60 @@
 """RYPT: the ratio of acceptably translated constituents, from a database of human judgments.
 
-    campaign = Campaign.open("campaign")     # rypt.campaign.folder
-    Scorer(campaign.trees, votes)            # rypt.metric.scorer
+    >>> import rypt
+    >>> tree = rypt.SourceTree.from_brackets("(S (NP (A das) (N Haus)) (V brennt))")
+    >>> [str(tree.constituents[i].span) for i in rypt.frontier(tree, max_len=2)]
+    ['0-2', '2-3']
 
-The rooms: `rypt.texts` (files), `rypt.database` (judgments), `rypt.metric` (from labels to scores), `rypt.campaign`,
-`rypt.ratings`, `rypt.analysis`, `rypt.picks`, `rypt.tools`; on top of everything, also of `mert` and `hits`:
-`rypt.loop`, `rypt.demo`, `rypt.cli`.
+    campaign = rypt.Campaign.open("campaign")    # a folder with rypt.toml, texts and judgments
+    rypt.queries(campaign)                       # what to ask people
+    rypt.score(campaign)                         # the score, with all that belongs beside it
+
+The rooms: `rypt.texts` (files), `rypt.database` (judgments), `rypt.metric` (from labels to scores), `rypt.metrics` (how
+metrics are named and made), `rypt.campaign`, `rypt.ratings`, `rypt.analysis`, `rypt.picks`, `rypt.tools`; above
+everything, also above `mert` and `hits`: `rypt.loop`, `rypt.demo`, `rypt.cli`.
 """
+
+from typing import TYPE_CHECKING
+
+from rypt.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from rypt.campaign.folder import Campaign as Campaign
+    from rypt.database.judgments import JudgmentDatabase as JudgmentDatabase
+    from rypt.metric.frontier import frontier as frontier
+    from rypt.metric.percolation import percolate as percolate
+    from rypt.metric.scorer import Scorer as Scorer
+    from rypt.records import Candidate as Candidate
+    from rypt.records import Judgment as Judgment
+    from rypt.records import Label as Label
+    from rypt.records import Span as Span
+    from rypt.texts.trees import SourceTree as SourceTree
+
+    __version__: str
+
+HOMES = {
+    "Campaign": "rypt.campaign.folder",
+    "Candidate": "rypt.records",
+    "Judgment": "rypt.records",
+    "JudgmentDatabase": "rypt.database.judgments",
+    "Label": "rypt.records",
+    "Scorer": "rypt.metric.scorer",
+    "SourceTree": "rypt.texts.trees",
+    "Span": "rypt.records",
+    "frontier": "rypt.metric.frontier",
+    "percolate": "rypt.metric.percolation",
+}  # public name → the module it lives in
+__all__ = [
+    "Campaign",
+    "Candidate",
+    "Judgment",
+    "JudgmentDatabase",
+    "Label",
+    "Scorer",
+    "SourceTree",
+    "Span",
+    "__version__",
+    "frontier",
+    "percolate",
+]
+__getattr__, __dir__ = lazy_names(__name__, HOMES)

@@ -5,13 +5,10 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
+
+from rypt.arrays import Bytes, Ids, Ints
 
 F = TypeVar("F", bound=Callable[..., Any])
-Bytes = NDArray[np.uint8]
-Ints = NDArray[np.int64]
-Ids = NDArray[np.int32]
-Codes = NDArray[np.int8]
 
 SPACE, TAB, DASH, ZERO, NINE = 32, 9, 45, 48, 57
 HASH_BASE = np.uint64(0x9E3779B97F4A7C15)

@@ -1,8 +1,15 @@
-"""The names of choices, for libraries and commands alike."""
+"""The names of choices, and options that are given by name, for libraries and commands alike."""
 
+import math
+import re
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from typing import NoReturn, TypeVar
 
 from rypt.text import RyptError
+
+Default = TypeVar("Default")
+FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
 MODELS = ("percolation", "table", "tree")
 UNKNOWN_AS = ("half", "ignore", "no", "yes", "prior", "smoothed")
@@ -55,3 +62,72 @@ def money(text: str) -> Decimal | None:
     except InvalidOperation:
         return None
     return amount if amount.is_finite() and amount >= 0 else None
+
+
+class Options:
+    """The options of a metric, read strictly: each is taken by name, and `done` refuses what nobody took.
+
+    >>> options = Options("bleu", {"tokenize": "13a", "lowercase": "yes", "smoth": "exp"})
+    >>> options.choice("tokenize", "none", ("none", "13a")), options.flag("lowercase", False)
+    ('13a', True)
+    >>> options.done()
+    Traceback (most recent call last):
+        ...
+    rypt.text.RyptError: the metric bleu has no option 'smoth', expected one of tokenize, lowercase
+    """
+
+    def __init__(self, metric: str, given: Mapping[str, str]) -> None:
+        self.metric = metric
+        self.given = given
+        self.known: list[str] = []
+
+    def text(self, name: str, default: Default) -> str | Default:
+        """Any text."""
+        self.known.append(name)
+        return self.given.get(name, default)
+
+    def choice(self, name: str, default: Default, choices: Sequence[str]) -> str | Default:
+        """One of some texts."""
+        value = self.text(name, default)
+        if name in self.given and value not in choices:
+            self._refuse(name, f"one of {', '.join(choices)}")
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        """True or false."""
+        value = self.text(name, None)
+        if value is None:
+            return default
+        return FLAGS[value.lower()] if value.lower() in FLAGS else self._refuse(name, "true or false")
+
+    def whole(self, name: str, default: int, least: int = 0) -> int:
+        """A whole number from ``least`` up."""
+        value = self.text(name, None)
+        if value is None:
+            return default
+        if not re.fullmatch("[0-9]{1,9}", value) or int(value) < least:
+            self._refuse(name, f"a whole number of at least {least}")
+        return int(value)
+
+    def number(self, name: str, default: Default, least: float = -math.inf) -> float | Default:
+        """A finite number from ``least`` up."""
+        value = self.text(name, None)
+        if value is None:
+            return default
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number) or number < least:
+            self._refuse(name, "a number" if least == -math.inf else f"a number of at least {least:g}")
+        return number
+
+    def done(self) -> None:
+        """Refuse options that were not asked for."""
+        for name in self.given:
+            if name not in self.known:
+                known = f"expected one of {', '.join(self.known)}" if self.known else "it has none"
+                raise RyptError(f"the metric {self.metric} has no option {name!r}, {known}")
+
+    def _refuse(self, name: str, expected: str) -> NoReturn:
+        raise RyptError(f"the metric {self.metric}: expected {name} as {expected}, found {self.given[name]!r}")

@@ -10,8 +10,10 @@ import accept
 import numpy as np
 from truth import constituents
 
-from mert.metric import Floats, Ints, Options, Resources
-from rypt.nbest import RawCandidate
+from rypt.arrays import Floats, Ints
+from rypt.metrics.metric import Resources
+from rypt.options import Options
+from rypt.records import RawCandidate
 
 ONE = 1_000_000  # a share of 1 in whole numbers
 

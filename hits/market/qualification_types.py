@@ -10,8 +10,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from hits.batches.layout import language_name
-from hits.qualifications import Qualifications, QualificationTest
-from hits.server.store.requirements import LOCALE, PERCENT_APPROVED
+from hits.qualifications import LOCALE, PERCENT_APPROVED, Qualifications, QualificationTest
 from rypt.text import RyptError
 
 SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"

@@ -20,16 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
-from hits.ranking.model import Floats, Model
+from hits.ranking.model import Model
 from hits.ranking.models.heuristics import Bojar, ExpectedWins, WinsTies
 from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.models.trueskill_kernel import uniform
 from hits.ranking.names import SHAPES, UNITS
+from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 from rypt.options import check_option
 from rypt.text import RyptError
 
-Ints = NDArray[np.int64]
 Seen = Callable[[], None]
 COUNTED_SAMPLES, FITTED_SAMPLES = 1000, 100  # resamples by default: of counts, and of models that are fitted anew
 CHUNK = 4_000_000  # cells of counts at once

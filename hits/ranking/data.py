@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rypt.arrays import Ids
 from rypt.text import RyptError
 
-Ids = NDArray[np.int32]
 Counts = NDArray[np.int64]  # (systems, systems)
 Outcomes = NDArray[np.int8]
 

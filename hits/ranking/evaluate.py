@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Floats, Model, carve, read_model
+from hits.ranking.model import Fitted, Model, carve, read_model
 from hits.ranking.models.hopkins_may import segments_or_rows
+from rypt.arrays import Floats
 from rypt.text import RyptError
 
 SIZES = (100, 200, 400, 800, 1600, 3200, 6400)

@@ -13,9 +13,10 @@ import numpy as np
 
 from hits.ranking.confidence import sign_tests
 from hits.ranking.data import Comparisons, Counts
-from hits.ranking.model import Floats, check_fit
+from hits.ranking.model import check_fit
 from hits.ranking.models.heuristics import expected_wins
 from hits.ranking.table import short_names
+from rypt.arrays import Floats
 
 LEVELS = ((0.01, "‡"), (0.05, "†"), (0.10, "⋆"))  # WMT's marks; Koehn's table has one star, at 0.05
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Floats, check_fit
+from hits.ranking.model import check_fit
 from hits.ranking.models.trueskill import TrueSkill
+from rypt.arrays import Floats
 from rypt.text import RyptError
 
 SHARE = 0.2

@@ -8,13 +8,12 @@ from math import erfc, inf, isfinite, sqrt
 from typing import Any, Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
 from hits.ranking.names import MODELS, RANKING_MODELS
+from rypt.arrays import Floats
 from rypt.text import RyptError
 
-Floats = NDArray[np.float64]
 Probabilities = tuple[float, float, float]  # that the first system is worse, equal, better
 
 

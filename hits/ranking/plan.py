@@ -13,17 +13,14 @@ from math import ceil, exp, log, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hits.batches.price import HOUR, MIN_WAGE, MTURK_FEES, SECONDS, Fees, Price, fair_rule
 from hits.ranking.data import Counts
 from hits.ranking.simulate import RANGE, World, judge, sign_limits, told_apart
 from hits.records import MAX_RANKED, Kind
+from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 from rypt.text import RyptError
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 STEP = 1.03  # from one number of judgments at which pairs are tested to the next
 CHUNK = 24  # such numbers between two looks at the mean: judgments double

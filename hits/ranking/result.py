@@ -8,8 +8,9 @@ import numpy as np
 
 from hits.ranking.confidence import LEVEL, Ranges, Seen, bootstrap, ranges_by_sign_tests, rank_bounds
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Floats, Model, check_fit
+from hits.ranking.model import Fitted, Model, check_fit
 from hits.ranking.names import CONFIDENCES
+from rypt.arrays import Floats
 from rypt.options import check_option
 
 

@@ -33,12 +33,10 @@ from hits.ranking.confidence import HELD, densest
 from hits.ranking.data import Counts
 from hits.ranking.models.trueskill_kernel import uniform
 from hits.ranking.names import SHAPES, UNITS
+from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 from rypt.options import check_option
 from rypt.text import RyptError
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 RANGE = 10.0
 NOISES = ("table", "text")

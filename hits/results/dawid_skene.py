@@ -9,13 +9,11 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rypt.analysis.agreement import by_question
+from rypt.arrays import Floats, Ints
 from rypt.records import Label
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Key = Hashable
 
 SMOOTHING = 0.01

@@ -321,7 +321,7 @@ def run_evaluator(program: str, arguments: Sequence[str]) -> None:
     import numpy as np
 
     from mert.moses.evaluate import evaluate, read_first, read_plain
-    from mert.references import read_references
+    from rypt.metrics.references import read_references
 
     references = read_references(_files(given.reference)) if given.reference else None
     named = [(path, read_plain) for path in _files(given.candidate)] + [(p, read_first) for p in _files(given.nbest)]

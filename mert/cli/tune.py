@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from mert.limits import Limits
-    from mert.metric import Metric, Resources
     from mert.run import Iteration, Plan, Run
     from mert.search import Window
     from mert.solve import Recipe, Solution
     from mert.weights import WeightsFile
+    from rypt.metrics.metric import Metric, Resources
 
 
 def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -218,14 +218,14 @@ def _read_start(path: str) -> "WeightsFile":
 
 
 def _resources(references: Sequence[str], campaign: str | None) -> "Resources":
-    from mert.metric import Resources
-    from mert.references import read_references
+    from rypt.metrics.metric import Resources
+    from rypt.metrics.references import read_references
 
     return Resources(read_references(references) if references else None, campaign)
 
 
 def _read_metric(spec: str, resources: "Resources") -> "Metric":
-    from mert.metric import read_metric
+    from rypt.metrics.metric import read_metric
 
     return read_metric(spec, resources)
 

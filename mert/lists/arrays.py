@@ -7,19 +7,25 @@ from itertools import chain, pairwise
 from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mert.lists import scan
 from mert.lists.columns import Scanned, Sparse, check_tuned, reordered, too_many
-from mert.search import winners
+from rypt.arrays import Bytes, Floats, Ids, Ints
+from rypt.compiled import compiled
 from rypt.records import RawCandidate
 from rypt.text import InputError, PathLike, Watch, read_bytes, unwatched
 from rypt.texts.nbest import read_raw
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Ids = NDArray[np.int32]
-Bytes = NDArray[np.uint8]
+
+@compiled
+def winners(offsets: Ints, values: Floats, chosen: Ints) -> None:
+    """The candidate of each segment with the highest value; the first of equals."""
+    for segment in range(len(offsets) - 1):
+        best = offsets[segment]
+        for candidate in range(offsets[segment] + 1, offsets[segment + 1]):
+            if values[candidate] > values[best]:
+                best = candidate
+        chosen[segment] = best
 
 
 class Candidates(Sequence[RawCandidate]):

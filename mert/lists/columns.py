@@ -5,16 +5,13 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mert.lists import scan
+from rypt.arrays import Floats, Ids, Ints
 from rypt.records import RawCandidate
 from rypt.text import FormatError, InputError, PathLike, RyptError
 from rypt.texts.nbest import parse_line
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Ids = NDArray[np.int32]
 MAX_DENSE = 500  # features tuned unless named
 
 

@@ -7,9 +7,9 @@ hands back the place of a line that it cannot read, for `rypt.texts.nbest` to sa
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.compiled import Bytes, Ids, Ints, compiled, inlined
+from rypt.arrays import Bytes, Floats, Ids, Ints
+from rypt.compiled import compiled, inlined
 
-Floats = NDArray[np.float64]
 SPACE, TAB, NEWLINE, RETURN, BAR, EQUALS, COLON, UNDERSCORE = 32, 9, 10, 13, 124, 61, 58, 95
 MINUS, PLUS, POINT, ZERO, NINE, CAPITAL_E, SMALL_E, BRACE = 45, 43, 46, 48, 57, 69, 101, 123
 UNNAMED = 0  # the label of numbers without one

@@ -1,1 +1,1 @@
-"""Metrics to tune to, one a file; `mert.metric` finds them by name."""
+"""Metrics to tune to, one a file; `rypt.metrics.metric` finds them by name."""

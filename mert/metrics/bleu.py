@@ -6,9 +6,11 @@ import numpy as np
 
 from mert.lists.arrays import Candidates
 from mert.lists.scan import same_bytes
-from mert.metric import Floats, Ints, Metric, Options, Resources, stats_by_text
-from mert.references import References
-from rypt.compiled import Bytes, Ids, compiled, inlined
+from rypt.arrays import Bytes, Floats, Ids, Ints
+from rypt.compiled import compiled, inlined
+from rypt.metrics.metric import Metric, Resources, stats_by_text
+from rypt.metrics.references import References
+from rypt.options import Options
 from rypt.records import RawCandidate
 
 ORDER = 4

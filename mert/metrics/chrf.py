@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from mert.metric import Floats, Ints, Options, Resources, stats_by_text
-from mert.references import References
+from rypt.arrays import Floats, Ints
+from rypt.metrics.metric import Resources, stats_by_text
+from rypt.metrics.references import References
+from rypt.options import Options
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

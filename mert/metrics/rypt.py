@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mert.metric import Floats, Ints, Options, Resources
+from rypt.arrays import Floats, Ints
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
 from rypt.metric.calibration import scorer_from_database
 from rypt.metric.scorer import Scorer
-from rypt.options import MODELS, TIES, UNKNOWN_AS
+from rypt.metrics.metric import Resources
+from rypt.options import MODELS, TIES, UNKNOWN_AS, Options
 from rypt.records import Candidate, RawCandidate
 from rypt.text import FormatError, PathLike, RyptError
 from rypt.texts.nbest import aligned_candidate

@@ -1,11 +1,10 @@
 """RYPT from a judgment database alone: it holds segments and trees besides the judgments."""
 
-from mert.metric import Options
 from mert.metrics.rypt import Rypt
 from rypt.database.judgments import JudgmentDatabase
 from rypt.metric.model import Percolation
 from rypt.metric.scorer import Scorer
-from rypt.options import TIES
+from rypt.options import TIES, Options
 from rypt.records import Candidate, RawCandidate
 from rypt.text import FormatError, PathLike, RyptError
 from rypt.texts.alignment import Lexicon

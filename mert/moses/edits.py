@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mert.metric import Floats, Ints, stats_by_text
-from mert.references import References
-from rypt.compiled import Ids, compiled
+from rypt.arrays import Floats, Ids, Ints
+from rypt.compiled import compiled
+from rypt.metrics.metric import stats_by_text
+from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

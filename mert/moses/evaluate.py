@@ -7,9 +7,9 @@ import numpy as np
 
 from mert.lists.arrays import read_lists
 from mert.moses.extract import check_references
-from mert.moses.files import Floats, Ints
 from mert.moses.metrics import FileMetric
-from mert.references import References
+from rypt.arrays import Floats, Ints
+from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import InputError, PathLike, read_lines
 

@@ -12,10 +12,11 @@ import numpy as np
 
 from mert.lists.arrays import NBest, read_lists
 from mert.lists.columns import Sparse
-from mert.moses.files import FeatureBlock, Floats, Ints, ScoreBlock, write_features, write_scores
+from mert.moses.files import FeatureBlock, ScoreBlock, write_features, write_scores
 from mert.moses.metrics import FileMetric
 from mert.moses.pairs import Pair, Pairs, merge_pairs, read_pairs
-from mert.references import References, read_references
+from rypt.arrays import Floats, Ints
+from rypt.metrics.references import References, read_references
 from rypt.records import RawCandidate
 from rypt.text import FormatError, InputError, PathLike, RyptError
 from rypt.texts.nbest import read_raw

@@ -31,10 +31,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from rypt.arrays import Floats, Ints
 from rypt.text import InputError, PathLike, RyptError, open_binary_input, open_binary_output
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _FEATURES, _SCORES = "FEATURES", "SCORES"
 _CHUNK = 1 << 24  # bytes read at once, so that a wrong count in a header asks for no memory

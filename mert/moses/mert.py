@@ -8,13 +8,13 @@ import numpy as np
 from mert.constraints import Constraints
 from mert.health import examine
 from mert.lists.arrays import Candidates, NBest
-from mert.moses.files import Floats, Ints
 from mert.moses.metrics import FileMetric
 from mert.moses.pairs import Pairs
 from mert.moses.weights import Starts
 from mert.optimize import GOOD_POINTS, Problem, Tuned, make_problem, optimize, random_start
 from mert.search import Window
 from mert.solve import average_weights
+from rypt.arrays import Floats, Ints
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

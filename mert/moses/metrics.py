@@ -11,15 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from mert.metric import Floats, Ints, Options, Resources
 from mert.metrics.bleu import Bleu, bleu_scores
 from mert.metrics.chrf import ChrF, chrf_scores
 from mert.metrics.rypt import Rypt, make_rypt
 from mert.metrics.ter import Ter
 from mert.moses.edits import accuracy, edit_stats, position_free_accuracy, position_free_stats
 from mert.moses.preparation import Preparation
-from mert.references import References
 from mert.search import Window
+from rypt.arrays import Floats, Ints
+from rypt.metrics.metric import Resources
+from rypt.metrics.references import References
+from rypt.options import Options
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

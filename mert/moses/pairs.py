@@ -6,7 +6,8 @@ from itertools import zip_longest
 
 import numpy as np
 
-from mert.moses.files import FeatureBlock, Floats, Ints, ScoreBlock, read_features, read_scores
+from mert.moses.files import FeatureBlock, ScoreBlock, read_features, read_scores
+from rypt.arrays import Floats, Ints
 from rypt.text import FormatError, InputError, PathLike, RyptError
 
 Pair = tuple[FeatureBlock, ScoreBlock]

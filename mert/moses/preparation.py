@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mert.references import References
+from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rypt.arrays import Floats
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
 from rypt.texts.features import finite
-
-Floats = NDArray[np.float64]
 
 UNTUNABLE = {"UNTUNEABLE", "UNTUNEABLECOMPONENT"}  # Moses' words for what has no weight
 

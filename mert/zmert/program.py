@@ -17,8 +17,6 @@ from pathlib import Path
 import numpy as np
 
 from mert.constraints import Constraints
-from mert.metric import Metric, Resources, read_metric
-from mert.references import References, read_references, reference_files
 from mert.run import Plan, Stillness
 from mert.search import Window
 from mert.solve import Recipe
@@ -26,6 +24,8 @@ from mert.weights import WeightsFile, read_weights
 from mert.zmert.config import Configuration, read_configuration
 from mert.zmert.decoder import ORIGINAL, DecoderConfig, Lists, Script, ZmertDecoder, java_number
 from mert.zmert.lists import ListRules, normalize
+from rypt.metrics.metric import Metric, Resources, read_metric
+from rypt.metrics.references import References, read_references, reference_files
 from rypt.text import InputError, PathLike, RyptError, open_output, read_lines
 
 BEAMS = ("20", "25")  # tercom's own, and sacrebleu's

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from rypt.analysis.heldout import Division, Split
 from rypt.analysis.models import FITTED, cross_validated
-from rypt.metric.model import Floats, Percolation, direct_labels, percolated
+from rypt.arrays import Floats
+from rypt.metric.model import Percolation, direct_labels, percolated
 from rypt.metric.percolation import NO, NO_UP, YES, YES_DOWN
 
 FOLDS = 2

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rypt.compiled import Codes
+from rypt.arrays import Codes
 from rypt.metric.calibration import concatenate
 from rypt.metric.frontier import frontier
 from rypt.metric.model import direct_labels

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.analysis.heldout import Division, Split
-from rypt.compiled import Codes
-from rypt.metric.model import CalibratedTable, Floats, Percolation, length_class, yes_share_by_length
+from rypt.arrays import Codes, Floats
+from rypt.metric.model import CalibratedTable, Percolation, length_class, yes_share_by_length
 from rypt.metric.observations import Observations
 from rypt.metric.tree_model import TreeModel, log_loss
 

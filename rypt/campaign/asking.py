@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.metric.calibration import held_out_labels
-from rypt.metric.observations import Floats
 from rypt.metric.scorer import Scorer
 from rypt.metric.tree_model import TreeModel
 from rypt.metric.value import WORTHLESS, places_of, query_values

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rypt.compiled import Codes
+from rypt.arrays import Codes
 from rypt.database.judgments import JudgmentDatabase
 from rypt.metric.model import CalibratedTable, Percolation, direct_labels, yes_share_by_length
 from rypt.metric.observations import Forest, JudgedPhrases, Observations

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.compiled import HASH_BASE, SPACE, TAB, Bytes, Codes, Ids, Ints, compiled, find_token, mix
+from rypt.arrays import Bytes, Codes, Ids, Ints
+from rypt.compiled import HASH_BASE, SPACE, TAB, compiled, find_token, mix
 from rypt.texts.buffers import read_links
 
 UNALIGNED, SILENT, NOVEL = 0, 1, 2  # codes: no phrase; nobody asked about the constituent; not about this phrase

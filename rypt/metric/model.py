@@ -8,13 +8,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.compiled import Codes
+from rypt.arrays import Codes, Floats
 from rypt.metric.observations import CODES, Observations, label_states
 from rypt.metric.percolation import NO, NO_UP, STATES, UNKNOWN, YES, YES_DOWN, percolate_states
 from rypt.options import TIES, UNKNOWN_AS, check_option
 from rypt.text import RyptError
 
-Floats = NDArray[np.float64]
 Stats = NDArray[np.int64]  # (candidates, columns)
 
 LENGTHS = (1, 2, 3, 4, 5, 7, 10, 15)  # the shortest constituent, in source tokens, of each length class

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.compiled import Codes, Ids, Ints
+from rypt.arrays import Codes, Floats, Ids, Ints
 from rypt.metric import kernel
 from rypt.metric.kernel import NOVEL, UNALIGNED
 from rypt.metric.percolation import NO, UNKNOWN, YES
@@ -17,7 +17,6 @@ from rypt.texts.buffers import line_buffer, link_message
 from rypt.texts.phrases import GAP, joined_keys
 from rypt.texts.trees import SourceTree
 
-Floats = NDArray[np.float64]
 CODES = (
     "unaligned", "silent", "novel", "not sure", "tie",
     "one YES", "all YES", "most YES", "more YES", "one NO", "all NO", "most NO", "more NO",

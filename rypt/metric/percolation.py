@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.compiled import Codes, Ids, Ints, compiled
+from rypt.arrays import Codes, Ids, Ints
+from rypt.compiled import compiled
 from rypt.records import Label
 from rypt.texts.trees import SourceTree
 

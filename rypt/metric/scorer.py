@@ -7,8 +7,9 @@ from importlib.metadata import version
 
 import numpy as np
 
+from rypt.arrays import Floats
 from rypt.metric.kernel import UNALIGNED
-from rypt.metric.model import Floats, Model, Percolation, Stats, percolated
+from rypt.metric.model import Model, Percolation, Stats, percolated
 from rypt.metric.observations import Forest, JudgedPhrases, Observations, label_states
 from rypt.metric.percolation import NO, UNKNOWN, YES
 from rypt.records import Candidate, Votes

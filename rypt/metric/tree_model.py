@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.compiled import Codes, Ids, Ints, compiled
+from rypt.arrays import Codes, Floats, Ids, Ints
+from rypt.compiled import compiled
 from rypt.metric.kernel import NOVEL, SILENT, UNALIGNED
-from rypt.metric.model import LENGTHS, Expected, Floats, length_class
+from rypt.metric.model import LENGTHS, Expected, length_class
 from rypt.metric.observations import CODES, Observations
 
 TEMPERS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

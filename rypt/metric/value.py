@@ -18,8 +18,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from rypt.arrays import Floats
 from rypt.metric.model import Model
-from rypt.metric.observations import Floats, Forest, JudgedPhrases, Observations, vote_code
+from rypt.metric.observations import Forest, JudgedPhrases, Observations, vote_code
 from rypt.records import Candidate, Query, Votes
 from rypt.text import RyptError
 

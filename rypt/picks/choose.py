@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.metric.calibration import scorer_from_database
-from rypt.metric.observations import Floats
 from rypt.metric.scorer import Scorer
 from rypt.options import MODELS
 from rypt.picks.evidence import term_scores

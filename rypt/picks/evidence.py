@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.database.simulation import simulated_note
-from rypt.metric.observations import Floats
 from rypt.options import check_held_out
 from rypt.picks.grouped import GroupedVotes
 from rypt.picks.heldout import WAYS, HeldOut, Split, mean_scores, split_raters, split_systems

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.compiled import Codes
+from rypt.arrays import Codes, Floats
 from rypt.metric.frontier import frontier
 from rypt.metric.kernel import NOVEL, SILENT
 from rypt.metric.model import direct_labels
-from rypt.metric.observations import Floats, Forest, JudgedPhrases, Observations, vote_codes
+from rypt.metric.observations import Forest, JudgedPhrases, Observations, vote_codes
 from rypt.records import Candidate, Span, Votes
 from rypt.texts.trees import SourceTree
 

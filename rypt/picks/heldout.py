@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.compiled import Codes
+from rypt.arrays import Codes, Floats
 from rypt.metric.calibration import concatenate
 from rypt.metric.model import CalibratedTable, Model, Percolation, yes_share_by_length
-from rypt.metric.observations import Floats, Observations
+from rypt.metric.observations import Observations
 from rypt.metric.tree_model import TreeModel
 from rypt.options import MODELS
 from rypt.picks.grouped import Chosen, GroupedVotes

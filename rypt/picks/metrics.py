@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rypt.metric.observations import Floats
+from rypt.arrays import Floats
 from rypt.options import MODELS, UNKNOWN_AS
 from rypt.picks.sentence import SENTENCE_METRICS
 from rypt.text import RyptError

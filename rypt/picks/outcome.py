@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.metric.observations import Floats
+from rypt.arrays import Floats
 from rypt.picks.heldout import CONTROLS, HeldOut, Split
 from rypt.picks.metrics import PickMetric
 from rypt.text import RyptError

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rypt.metric.observations import Floats
+from rypt.arrays import Floats
 from rypt.text import RyptError
 
 SENTENCE_METRICS = ("bleu", "chrf", "chrf++", "ter")

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from rypt.compiled import DASH, NINE, SPACE, TAB, ZERO, Bytes, Ids, Ints, compiled
+from rypt.arrays import Bytes, Ids, Ints
+from rypt.compiled import DASH, NINE, SPACE, TAB, ZERO, compiled
 from rypt.records import Candidate
 from rypt.text import FormatError
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hits.simulate.truth import expand, read_truth
-from mert.metric import Resources
+from rypt.metrics.metric import Resources
 from rypt.records import Label, Span
 from rypt.texts.alignment import parse_links
 from rypt.texts.nbest import read_raw

@@ -10,7 +10,7 @@ from mert.cluster import dask_executor
 from mert.lists.arrays import arrange
 from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem, optimize
-from mert.references import References
+from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

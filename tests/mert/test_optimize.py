@@ -12,8 +12,8 @@ from mert.constraints import Constraints, Normalization
 from mert.lists.arrays import arrange, read_lists
 from mert.metrics.bleu import Bleu
 from mert.optimize import REACH, climb, combine, join, make_problem, optimize, random_start
-from mert.references import References
 from mert.search import Window
+from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

@@ -13,12 +13,12 @@ import toy
 from commands import run
 
 from mert.decoder import CommandDecoder, FunctionDecoder, ReplayDecoder
-from mert.metric import Resources, read_metric
 from mert.metrics.bleu import Bleu
-from mert.references import read_references
 from mert.run import Plan, tune
 from mert.solve import Recipe
 from mert.weights import read_weights
+from rypt.metrics.metric import Resources, read_metric
+from rypt.metrics.references import read_references
 from rypt.text import RyptError
 
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mert.lists.arrays import winners
 from mert.metrics.bleu import Bleu
-from mert.references import References
-from mert.search import Window, best_step, choose, winners
+from mert.search import Window, best_step, choose
+from rypt.metrics.references import References
 
 RATIO_COLUMNS = 2
 

@@ -10,7 +10,7 @@ from sacrebleu.metrics.bleu import BLEU
 from mert.lists.arrays import read_lists
 from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem, optimize
-from mert.references import read_references
+from rypt.metrics.references import read_references
 
 pytestmark = pytest.mark.real
 

@@ -9,8 +9,8 @@ import pytest
 from mert.lists.arrays import read_lists
 from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem
-from mert.references import read_references
 from mert.solve import Recipe, solve
+from rypt.metrics.references import read_references
 
 pytestmark = pytest.mark.real
 

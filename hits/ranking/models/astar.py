@@ -20,14 +20,12 @@ import heapq
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hits.ranking.data import Counts
 from hits.ranking.models.costs import PairCosts
+from rypt.arrays import Ints
 from rypt.compiled import compiled
 from rypt.text import RyptError
-
-Ints = NDArray[np.int64]
 
 HEURISTICS = ("none", "least-possible", "least-remaining")
 MOST = 62  # systems that a bit mask holds

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Floats, Options, check_fit, sign
+from hits.ranking.model import Fitted, Options, check_fit, sign
+from rypt.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Floats, Options, check_fit, sign
+from hits.ranking.model import Fitted, Options, check_fit, sign
+from rypt.arrays import Floats, Ints
 from rypt.text import RyptError
-
-Ints = NDArray[np.int64]
 
 TIES = ("davidson", "rao-kupper", "ignore")
 MAX_STEPS = 500

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Counts
+from rypt.arrays import Floats
 from rypt.text import RyptError
 
-Floats = NDArray[np.float64]
 Marks = NDArray[np.uint64]
 
 NEVER = 10.0

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
-from hits.ranking.model import Fitted, Floats, Options, check_fit, sign
+from hits.ranking.model import Fitted, Options, check_fit, sign
+from rypt.arrays import Floats
 
 DIVISORS = ("n-1", "n")
 UNSEEN = ("skip", "zero")

@@ -30,8 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import BETTER, WORSE, Comparisons
-from hits.ranking.model import Fitted, Floats, Options, check_fit, sign
-from hits.ranking.models.bradley_terry import Ints, pair_counts
+from hits.ranking.model import Fitted, Options, check_fit, sign
+from hits.ranking.models.bradley_terry import pair_counts
+from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 
 VARIANTS = ("paper", "program")

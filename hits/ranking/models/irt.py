@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Floats, Options, check_fit, sign
-from hits.ranking.models.bradley_terry import Ints
+from hits.ranking.model import Fitted, Options, check_fit, sign
 from hits.ranking.models.hopkins_may import LEAST, MOST, MOST_ITERATIONS, segments_or_rows, threshold_outcomes
+from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 
 TINY = 1e-300  # an outcome's least probability while sampling: nothing is impossible

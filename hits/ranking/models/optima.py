@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hits.ranking.data import Counts
 from hits.ranking.models.astar import (
@@ -24,10 +23,9 @@ from hits.ranking.models.astar import (
     value_of,
 )
 from hits.ranking.models.costs import Marks
+from rypt.arrays import Ints
 from rypt.compiled import compiled
 from rypt.text import RyptError
-
-Ints = NDArray[np.int64]
 
 DENSE = 26  # systems for which a table of all states fits: 256 MB where costs are small, else 512 MB
 SPARSE_LIMIT = 1 << 19

@@ -12,8 +12,9 @@ from math import erfc, pi, sqrt
 import numpy as np
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Floats, Options
+from hits.ranking.model import Fitted, Options
 from hits.ranking.models.bradley_terry import TIES, Link, fit_link
+from rypt.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

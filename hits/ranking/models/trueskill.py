@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Floats, Options, carve, check_fit, sign
+from hits.ranking.model import Fitted, Options, carve, check_fit, sign
 from hits.ranking.models.trueskill_kernel import (
     IN_ORDER,
     RESAMPLED,
@@ -38,6 +38,7 @@ from hits.ranking.models.trueskill_kernel import (
     play_selected_rankings,
 )
 from hits.ranking.rows import whole_rows
+from rypt.arrays import Floats
 from rypt.text import RyptError
 
 VARIANTS = ("paper", "program")

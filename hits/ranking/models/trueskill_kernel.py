@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rypt.arrays import Floats, Ids
 from rypt.compiled import compiled, inlined
 
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int32]
 State = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

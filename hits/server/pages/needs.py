@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from hits.batches.layout import language_name
 from hits.market.qualification_types import language_of
+from hits.qualifications import LOCALE, PERCENT_APPROVED
 from hits.server.pages.open_hits import open_types
 from hits.server.pages.texts import Texts
 from hits.server.store.hits import read_properties
 from hits.server.store.people import find_worker
 from hits.server.store.records import Requirement, Worker
-from hits.server.store.requirements import LOCALE, PERCENT_APPROVED, SYSTEM_TYPES, unmet
+from hits.server.store.requirements import SYSTEM_TYPES, unmet
 from hits.server.store.store import Store
 
 ORDERS = {"LessThan": "<", "LessThanOrEqualTo": "≤", "GreaterThan": ">", "GreaterThanOrEqualTo": "≥", "NotEqualTo": "≠"}

@@ -5,9 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 from hits.batches.question_xml import XmlError, parse_question
+from hits.qualifications import LOCALE
 from hits.server.store.answer_key import read_answer_key
 from hits.server.store.records import Locale, RefusedError, Requirement, invalid
-from hits.server.store.requirements import LOCALE
 
 DAY = 86400
 CHARACTERS = {

@@ -3,10 +3,9 @@
 import sqlite3
 from collections.abc import Iterable
 
+from hits.qualifications import LOCALE, PERCENT_APPROVED
 from hits.server.store.records import Locale, QualificationType, Requirement, Worker
 
-LOCALE = "00000000000000000071"
-PERCENT_APPROVED = "000000000000000000L0"
 NUMBER_APPROVED = "00000000000000000040"
 ADULT = "00000000000000000060"
 

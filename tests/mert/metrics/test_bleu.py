@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from mert.lists.arrays import arrange, read_lists
-from mert.metric import Resources, read_metric
 from mert.metrics.bleu import Bleu
-from mert.references import References
+from rypt.metrics.metric import Resources, read_metric
+from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

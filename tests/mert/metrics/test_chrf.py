@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
-from mert.metric import Resources, read_metric
 from mert.metrics.chrf import ChrF
-from mert.references import References
+from rypt.metrics.metric import Resources, read_metric
+from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

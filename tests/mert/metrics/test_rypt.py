@@ -6,12 +6,12 @@ import shutil
 import numpy as np
 import pytest
 
-from mert.metric import Resources, read_metric
 from mert.metrics.rypt import Rypt
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
 from rypt.metric.calibration import scorer_from_database
 from rypt.metric.report import score_report
+from rypt.metrics.metric import Resources, read_metric
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

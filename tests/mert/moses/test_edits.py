@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mert.moses.edits import accuracy, edit_distance, edit_stats, position_free_accuracy, position_free_stats
-from mert.references import References
+from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rypt import compiled
 from rypt.metric import kernel
 from rypt.text import FormatError
 from rypt.texts.buffers import line_buffer
@@ -14,15 +15,15 @@ from rypt.texts.buffers import line_buffer
 
 def test_without_a_place_for_machine_code_it_is_compiled_in_memory(monkeypatch):
     """A package installed read-only, a home folder that cannot be written."""
-    njit = kernel.numba.njit
+    njit = compiled.numba.njit
 
     def no_cache(*functions, **options):
         if options.get("cache"):
             raise RuntimeError("cannot cache function: no locator available")
         return njit(*functions, **options)
 
-    monkeypatch.setattr(kernel.numba, "njit", no_cache)
-    assert kernel.compiled(lambda a: a + 1)(1) == 2
+    monkeypatch.setattr(compiled.numba, "njit", no_cache)
+    assert compiled.compiled(lambda a: a + 1)(1) == 2
 
 
 @given(st.sets(st.integers(0, 200)))

@@ -9,26 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mert.metric import (
-    Options,
-    Resources,
-    Term,
-    check_stats,
-    counted,
-    metric_names,
-    parse_spec,
-    rated,
-    read_metric,
-    stats_by_text,
-)
 from mert.metrics.chrf import ChrF
-from mert.metrics.mix import Mix
 from mert.metrics.ter import Ter
-from mert.references import References
+from rypt.metrics.expression import Term, parse_spec
+from rypt.metrics.metric import Resources, check_stats, counted, metric_names, rated, read_metric, stats_by_text
+from rypt.metrics.mix import Mix
+from rypt.metrics.references import References
+from rypt.options import Options
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 
-DOC = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+DOC = Path(__file__).resolve().parents[3] / "docs" / "metrics.md"
 REFERENCES = References([["the cat sat", "a b c d"], ["the cat sat down", "A b"]])
 
 
@@ -168,9 +159,15 @@ def test_any_spec_is_refused_or_read_and_can_be_said_again(spec):
         ("nosuch.mod:X", "the metric nosuch.mod:X cannot be imported: ModuleNotFoundError: No module named 'nosuch'"),
         ("os:nothing", "the metric os:nothing cannot be imported: AttributeError: module 'os' has no attribute"),
         ("os:path", "the metric os:path: expected something to call with resources and options"),
-        ("mert.metric:read_metric.x", "cannot be imported: AttributeError: 'function' object has no attribute 'x'"),
-        ("mert.metric:metric_names", "expected something to call with resources and options: too many positional"),
-        ("mert.metric:Options", "the metric mert.metric:Options lacks maximize, scale, signature, stats, score"),
+        (
+            "rypt.metrics.metric:read_metric.x",
+            "cannot be imported: AttributeError: 'function' object has no attribute 'x'",
+        ),
+        (
+            "rypt.metrics.metric:metric_names",
+            "expected something to call with resources and options: too many positional",
+        ),
+        ("rypt.options:Options", "the metric rypt.options:Options lacks maximize, scale, signature, stats, score"),
         ("chrf(beta=two)", "the metric chrf: expected beta as a whole number of at least 0, found 'two'"),
         ("ter(normalized=1)", "the metric ter: expected normalized as true or false, found '1'"),
     ],

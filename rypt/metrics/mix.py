@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mert.metric import Floats, Ints, Metric, check_stats
+from rypt.arrays import Floats, Ints
+from rypt.metrics.metric import Metric, check_stats
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

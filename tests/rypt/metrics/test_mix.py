@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mert.metric import Resources, read_metric
 from mert.metrics.chrf import ChrF
-from mert.metrics.mix import Mix, Part
 from mert.metrics.ter import Ter
-from mert.references import References
 from rypt.campaign.folder import Campaign
+from rypt.metrics.metric import Resources, read_metric
+from rypt.metrics.mix import Mix, Part
+from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from mert.references import References, read_references, reference_files
+from rypt.metrics.references import References, read_references, reference_files
 from rypt.text import InputError, RyptError
 
 

@@ -8,26 +8,22 @@ named as ``package.module:Class``. docs/metrics.md shows how to write one.
 
 import importlib
 import inspect
-import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import NoReturn, Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mert.references import References
+from rypt.arrays import Floats, Ints
+from rypt.metrics.expression import Term, parse_spec
+from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import PathLike, RyptError, one_line
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Default = TypeVar("Default")
 GROUP = "rypt.metrics"
 MEMBERS = ("maximize", "scale", "signature", "stats", "score")
-FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 class Metric(Protocol):
@@ -65,75 +61,6 @@ class Resources:
         if self.campaign is None:
             raise RyptError(f"the metric {metric} needs --campaign")
         return self.campaign
-
-
-class Options:
-    """The options of a metric, read strictly: each is taken by name, and `done` refuses what nobody took.
-
-    >>> options = Options("bleu", {"tokenize": "13a", "lowercase": "yes", "smoth": "exp"})
-    >>> options.choice("tokenize", "none", ("none", "13a")), options.flag("lowercase", False)
-    ('13a', True)
-    >>> options.done()
-    Traceback (most recent call last):
-        ...
-    rypt.text.RyptError: the metric bleu has no option 'smoth', expected one of tokenize, lowercase
-    """
-
-    def __init__(self, metric: str, given: Mapping[str, str]) -> None:
-        self.metric = metric
-        self.given = given
-        self.known: list[str] = []
-
-    def text(self, name: str, default: Default) -> str | Default:
-        """Any text."""
-        self.known.append(name)
-        return self.given.get(name, default)
-
-    def choice(self, name: str, default: Default, choices: Sequence[str]) -> str | Default:
-        """One of some texts."""
-        value = self.text(name, default)
-        if name in self.given and value not in choices:
-            self._refuse(name, f"one of {', '.join(choices)}")
-        return value
-
-    def flag(self, name: str, default: bool) -> bool:
-        """True or false."""
-        value = self.text(name, None)
-        if value is None:
-            return default
-        return FLAGS[value.lower()] if value.lower() in FLAGS else self._refuse(name, "true or false")
-
-    def whole(self, name: str, default: int, least: int = 0) -> int:
-        """A whole number from ``least`` up."""
-        value = self.text(name, None)
-        if value is None:
-            return default
-        if not re.fullmatch("[0-9]{1,9}", value) or int(value) < least:
-            self._refuse(name, f"a whole number of at least {least}")
-        return int(value)
-
-    def number(self, name: str, default: Default, least: float = -math.inf) -> float | Default:
-        """A finite number from ``least`` up."""
-        value = self.text(name, None)
-        if value is None:
-            return default
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number) or number < least:
-            self._refuse(name, "a number" if least == -math.inf else f"a number of at least {least:g}")
-        return number
-
-    def done(self) -> None:
-        """Refuse options that were not asked for."""
-        for name in self.given:
-            if name not in self.known:
-                known = f"expected one of {', '.join(self.known)}" if self.known else "it has none"
-                raise RyptError(f"the metric {self.metric} has no option {name!r}, {known}")
-
-    def _refuse(self, name: str, expected: str) -> NoReturn:
-        raise RyptError(f"the metric {self.metric}: expected {name} as {expected}, found {self.given[name]!r}")
 
 
 def stats_by_text(
@@ -211,76 +138,9 @@ def read_metric(spec: str, resources: Resources) -> Metric:
     metrics = [_make(term, resources) for term in terms]
     if len(terms) == 1 and terms[0].weight == 1:
         return metrics[0]
-    from mert.metrics.mix import Mix, Part  # it needs what this file defines
+    from rypt.metrics.mix import Mix, Part  # it needs what this file defines
 
     return Mix([Part(term.weight, term.name, metric) for term, metric in zip(terms, metrics, strict=True)])
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One summand of a spec."""
-
-    weight: float
-    name: str
-    options: Mapping[str, str]
-
-
-class _Scanner:
-    """Takes a spec apart from left to right."""
-
-    def __init__(self, spec: str) -> None:
-        self.spec = spec
-        self.place = 0
-
-    def take(self, pattern: str) -> re.Match[str] | None:
-        """What stands here, if it has this form; spaces around it are passed."""
-        match = re.compile(rf"\s*{pattern}\s*", re.IGNORECASE).match(self.spec, self.place)
-        if match:
-            self.place = match.end()
-        return match
-
-    def expect(self, pattern: str, expected: str) -> re.Match[str]:
-        """What stands here, or an error that says where and what was expected."""
-        match = self.take(pattern)
-        if match:
-            return match
-        rest = self.spec[self.place :]
-        found = f"{rest[:20]!r}" if rest else "the end"
-        raise RyptError(f"the metric {self.spec!r}: expected {expected} at character {self.place + 1}, found {found}")
-
-
-def parse_spec(spec: str) -> list[Term]:
-    """Take a weighted sum of metrics apart.
-
-    >>> for term in parse_spec("0.7*chrf++(beta=1) - 0.3*ter"):
-    ...     print(term.weight, term.name, term.options)
-    0.7 chrf++ {'beta': '1'}
-    -0.3 ter {}
-    """
-    scanner = _Scanner(spec)
-    sign = scanner.take("([+-])")
-    terms = [_term(scanner, sign)]
-    while not scanner.take("$"):
-        terms.append(_term(scanner, scanner.expect("([+-])", "+, - or the end")))
-    return terms
-
-
-def _term(scanner: _Scanner, sign: re.Match[str] | None) -> Term:
-    number = scanner.take(r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)\s*\*")
-    weight = float(number[1]) if number else 1.0
-    if weight == 0 or not math.isfinite(weight):
-        raise RyptError(f"the metric {scanner.spec!r}: expected weights other than 0 and finite, found {weight:g}")
-    name = scanner.expect(r"([^\W\d][\w.]*(?::[^\W\d][\w.]*|\+\+)?)", "a metric such as bleu or 0.5*bleu")[1]
-    options: dict[str, str] = {}
-    if scanner.take(r"\("):
-        while not scanner.take(r"\)"):
-            if options:
-                scanner.expect(",", "a comma or )")
-            option = scanner.expect(r"(\w+)\s*=\s*([^,()]*?)(?=\s*[,)])", "option=value, then a comma or ),")
-            if option[1] in options:
-                raise RyptError(f"the metric {scanner.spec!r}: the option {option[1]} is there twice")
-            options[option[1]] = option[2]
-    return Term(-weight if sign and sign[1] == "-" else weight, name, options)
 
 
 def metric_names() -> list[str]:
