@@ -1,4 +1,18 @@
 """The complete run: decode, ask people about what is new, tune to their judgments, again (paper, section 8).
 
-`runner` goes through the steps and `journal` remembers each; `status` and `next_step` say where a campaign stands.
+    report = rypt.loop.run("campaign", budget="25.00")   # `runner` goes through the `steps`, `journal` remembers each
+    report.write("best.weights")
+
+`status` and `next_step` say where a campaign stands, in a loop or by hand; `commands` are what a person would type.
 """
+
+from typing import TYPE_CHECKING
+
+from rypt.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from rypt.loop.runner import run as run
+
+HOMES = {"run": "rypt.loop.runner"}
+__all__ = ["run"]
+__getattr__, __dir__ = lazy_names(__name__, HOMES)

@@ -1,23 +1,23 @@
 """The label batch of an iteration: what is new and matters, no dearer than what is left."""
 
 import shutil
-import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from hits.batches.reader import read_batch
+from hits.market.ledger import ledgers
 from rypt.campaign.asking import campaign_values
 from rypt.campaign.folder import Campaign
-from rypt.campaign.settings import LoopSettings, MarketSettings
-from rypt.children import command_line
+from rypt.campaign.settings import LoopSettings
+from rypt.loop.steps import BatchPrice, Steps
 from rypt.metric.queries import queries
 from rypt.metric.value import WORTHLESS
 from rypt.text import RyptError
 from rypt.texts.phrases import phrase_key
 
-Run = Callable[[Sequence[str]], Any]  # runs a command with --json and returns what it says
 PLENTY = Decimal(1_000_000)
 
 
@@ -33,111 +33,89 @@ class Reuse:
     open: int
 
 
-def reuse(folder: str, name: str, select: str) -> Reuse:
+def reuse(campaign: Campaign, name: str, select: str) -> Reuse:
     """How many of the questions that a list raises were answered before it came."""
-    campaign = Campaign.open(folder)
     max_len = campaign.scoring.max_len
     with campaign.database() as db:
         judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
         case = db.case
-    own = queries(campaign.trees, campaign.read_candidates(campaign.path(name)), max_len=max_len, case=case)
-    known = sum((query.segment, query.span, phrase_key(query.phrase, case)) in judged for query in own)
+    raised = queries(campaign.trees, campaign.read_candidates(campaign.path(name)), max_len=max_len, case=case)
+    known = sum((query.segment, query.span, phrase_key(query.phrase, case)) in judged for query in raised)
     left = queries(campaign.trees, campaign.candidates, judged=judged, max_len=max_len, case=case)
     if select == "value":
         values = campaign_values(campaign, left, votes=campaign.settings.market.assignments)
-        return Reuse(len(own), known, int((values > WORTHLESS).sum()))
-    return Reuse(len(own), known, len(left))
+        return Reuse(len(raised), known, int((values > WORTHLESS).sum()))
+    return Reuse(len(raised), known, len(left))
 
 
-def market_arguments(campaign: Campaign) -> list[str]:
-    """The options that say which market."""
-    market = campaign.settings.market
-    if market.endpoint is None:
-        return ["--at", str(campaign.path(market.folder))]
-    return ["--market", "mturk", "--endpoint", market.endpoint, *(["--production"] if market.production else [])]
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """The batch of an iteration; ``hits`` is 0 where even one question is too dear, and ``needs`` what that costs."""
+
+    hits: int
+    assignments: int
+    answers: int
+    cost: Decimal
+    needs: Decimal = Decimal(0)
+    batch: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the journal; money as text."""
+        facts = {} if self.batch is None else {"batch": self.batch}
+        counts = {"hits": self.hits, "assignments": self.assignments, "answers": self.answers}
+        return {**facts, **counts, "cost": str(self.cost), "needs": str(self.needs)}
 
 
-def make_arguments(campaign: Campaign, batch: Path, money: Decimal, loop: LoopSettings, seed: int) -> list[str]:
-    """The command that makes a batch; all its options are chosen here."""
-    market = campaign.settings.market
-    arguments = ["hits", "make", str(campaign.folder), "-o", str(batch), "--select", loop.select]
-    arguments += ["--budget", str(money), "--labels", str(loop.labels), "--max-len", str(campaign.scoring.max_len)]
-    arguments += ["--assignments", str(market.assignments), "--market", _market_name(market), "--seed", str(seed)]
-    if market.wage is not None:
-        arguments += ["--wage", str(market.wage)]
-    return [*arguments, "--json", "-q"]
+NOTHING = Bought(0, 0, 0, Decimal(0))
 
 
-def _market_name(market: MarketSettings) -> str:
-    return "local" if market.endpoint is None else "mturk"
-
-
-def price_arguments(market: MarketSettings, batch: Path) -> list[str]:
-    """The command that says what a batch costs."""
-    return ["hits", "price", str(batch), "--market", _market_name(market), "--json"]
-
-
-def affordable_batch(
-    campaign: Campaign, batch: Path, money: Decimal, loop: LoopSettings, seed: int, run: Run,
-    tell: Callable[[str], None],
-) -> dict[str, Any]:  # fmt: skip
-    """Make a batch for no more than this money, or take the one that is there if it costs no more.
-
-    Returns its price; ``hits`` is 0 where even a batch of one question is too dear, and ``needs`` is what that costs.
-    """
+def affordable_batch(steps: Steps, batch: Path, money: Decimal, loop: LoopSettings, seed: int) -> Bought:
+    """Make a batch for no more than this money, or take the one that exists if it costs no more."""
     if batch.exists():
-        price = run(price_arguments(campaign.settings.market, batch))
-        if Decimal(price["total"]) <= money:
-            return _made(price)
+        price = steps.price(batch)
+        if price.total <= money:
+            return _bought(price)
         discard(batch)
-    arguments = make_arguments(campaign, batch, money, loop, seed)
-    tell(f"$ {command_line(arguments)}")
     try:
-        run(arguments)
+        steps.make(batch, money, loop, seed)
     except RyptError:
-        least = _least(campaign, batch, loop, seed, run)
+        least = _least(steps, batch, loop, seed)
         if least <= money:
             raise
-        return {"hits": 0, "assignments": 0, "answers": 0, "cost": "0", "needs": str(least)}
-    return _made(run(price_arguments(campaign.settings.market, batch)))
+        return replace(NOTHING, needs=least)
+    return _bought(steps.price(batch))
 
 
-def _least(campaign: Campaign, batch: Path, loop: LoopSettings, seed: int, run: Run) -> Decimal:
+def _least(steps: Steps, batch: Path, loop: LoopSettings, seed: int) -> Decimal:
     """What a batch of one question costs."""
     trial = batch.with_name(f".{batch.name}.trial")
     shutil.rmtree(trial, ignore_errors=True)
     try:
-        run(make_arguments(campaign, trial, PLENTY, replace(loop, labels=1), seed))
-        return Decimal(run(price_arguments(campaign.settings.market, trial))["total"])
+        steps.make(trial, PLENTY, replace(loop, labels=1), seed)
+        return steps.price(trial).total
     finally:
         shutil.rmtree(trial, ignore_errors=True)
 
 
-def _made(price: Mapping[str, Any]) -> dict[str, Any]:
-    facts = {name: price[name] for name in ("batch", "hits", "assignments", "answers")}
-    return {**facts, "cost": price["total"], "needs": "0"}
-
-
-def is_published(batch: Path) -> bool:
-    """Whether publishing has begun somewhere: then the batch must stay as it is."""
-    return any(batch.glob("published*.jsonl"))
+def _bought(price: BatchPrice) -> Bought:
+    return Bought(price.hits, price.assignments, price.answers, price.total, batch=price.batch)
 
 
 def published_hits(batch: Path) -> int:
-    """How many of its hits are on a market: lines of its ledger, which has one for each."""
-    return max((ledger.read_bytes().count(b"\n") for ledger in batch.glob("published*.jsonl")), default=0)
+    """How many hits of a batch are on a market."""
+    return max((len(ledger.read()) for ledger in ledgers(batch)), default=0)
 
 
-def by_hand(campaign: Campaign, known: Collection[int]) -> list[Path]:
+def published_by_hand(campaign: Campaign, known: Collection[int]) -> list[Path]:
     """The published batches in the campaign's folder that are of none of these iterations."""
     names = {str(number) for number in known}
-    found = [batch for batch in sorted(campaign.path("batches").glob("*")) if batch.name not in names]
-    return [batch for batch in found if not batch.name.startswith(".") and is_published(batch)]
+    others = [batch for batch in sorted(campaign.path("batches").glob("*")) if batch.name not in names]
+    return [batch for batch in others if not batch.name.startswith(".") and ledgers(batch)]
 
 
 def discard(batch: Path) -> None:
     """Remove a batch that nobody has seen; it disappears at once."""
-    if is_published(batch):
+    if ledgers(batch):
         raise RyptError(f"{batch} is published and costs more than what is left: raise the budget to go on")
     rubbish = batch.with_name(f".{batch.name}.discarded")
     shutil.rmtree(rubbish, ignore_errors=True)
@@ -147,8 +125,5 @@ def discard(batch: Path) -> None:
 
 def lifetime(batch: Path) -> int:
     """Seconds after which no answer to a batch can come any more: nobody may begin a hit, and time is up for all."""
-    try:
-        settings: Mapping[str, Any] = tomllib.loads((batch / "batch.toml").read_text(encoding="utf-8"))
-        return int(settings["lifetime"]) + int(settings["duration"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RyptError(f"{batch / 'batch.toml'}: expected the settings of a batch: {error}") from None
+    settings = read_batch(batch).settings
+    return settings.lifetime + settings.duration

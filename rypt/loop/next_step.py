@@ -7,6 +7,7 @@ from pathlib import Path
 from hits.market.served import is_served
 from rypt.campaign.settings import LoopSettings, MarketSettings
 from rypt.children import command_line
+from rypt.loop.commands import market_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +95,9 @@ class Situation:
         """Whether tuning again would change nothing: the last list brought nothing new, and no labels came since."""
         return self.decoded > 0 and not self.new and not self.asked
 
-    def market_arguments(self) -> list[str]:
+    def market_options(self) -> list[str]:
         """The options that say which market."""
-        if self.market.endpoint is None:
-            return ["--at", str(self.market_folder)]
-        production = ["--production"] if self.market.production else []
-        return ["--market", "mturk", "--endpoint", self.market.endpoint, *production]
+        return market_options(self.market, self.market_folder)
 
 
 Row = Callable[[Situation], NextStep | None]
@@ -147,7 +145,7 @@ def _to_publish(s: Situation) -> NextStep | None:
     if (serve := _to_serve(s, batch)) is not None:
         return serve
     why = f"batch {batch.name} is made, {batch.published} of {batch.hits} hits are published"
-    return _say(why, "hits", "publish", batch.folder, *s.market_arguments())
+    return _say(why, "hits", "publish", batch.folder, *s.market_options())
 
 
 def _to_collect(s: Situation) -> NextStep | None:
@@ -158,8 +156,8 @@ def _to_collect(s: Situation) -> NextStep | None:
         return serve
     why = f"{batch.answered} of {batch.assignments} assignments of batch {batch.name} were collected"
     if s.market.endpoint is None:
-        why += f"; workers come by the links of: {command_line(['hits', 'invite', 'NAME', *s.market_arguments()])}"
-    return _say(why, "hits", "collect", batch.folder, "-C", s.folder, *s.market_arguments())
+        why += f"; workers come by the links of: {command_line(['hits', 'invite', 'NAME', *s.market_options()])}"
+    return _say(why, "hits", "collect", batch.folder, "-C", s.folder, *s.market_options())
 
 
 def _to_ask(s: Situation) -> NextStep | None:

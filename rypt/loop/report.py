@@ -1,13 +1,15 @@
 """What a loop has done, iteration by iteration: for a table, for JSON and for a picture."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from rypt.campaign.folder import Campaign
 from rypt.loop.journal import Journal
 from rypt.metric.report import ScoreReport
+from rypt.text import PathLike, open_output, read_bytes
 
 HEAD = (
     "iteration", "candidates", "new", "asked", "labels", "reused", "cost", "decoded", "before", "after", "p",
@@ -48,10 +50,71 @@ class Row:
         return {**asdict(self), "cost": str(self.cost)}
 
 
+@dataclass(frozen=True, slots=True)
+class LoopReport:
+    """What a loop has come to.
+
+    ``stopped`` is why nothing is left to do, ``weights`` the file of the last weights that no others are clearly better
+    than, by the labels there are now; ``simulated`` how many judgments are of simulated workers.
+    """
+
+    stopped: str
+    budget: Decimal
+    spent: Decimal
+    weights: Path | None
+    simulated: int
+    signature: str
+    iterations: Sequence[Row]
+
+    def write(self, path: PathLike) -> None:
+        """Write the best weights to a file; before anything is tuned there are none, and nothing is written."""
+        if self.weights is not None:
+            text = read_bytes(self.weights).decode()
+            with open_output(path) as stream:
+                stream.write(text)
+
+    def plot(self, path: PathLike) -> None:
+        """Draw scores and spending over the iterations (.svg, .png, .pdf)."""
+        from rypt.loop.plot import plot_loop
+
+        plot_loop(path, self.iterations, simulated=self.simulated > 0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; money as text."""
+        return {
+            "stopped": self.stopped, "budget": str(self.budget), "spent": str(self.spent),
+            "weights": None if self.weights is None else str(self.weights), "simulated": self.simulated,
+            "signature": self.signature, "iterations": [row.as_dict() for row in self.iterations],
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        spent = f"${self.spent:.2f} of ${self.budget:.2f} spent"
+        lines = [table(self.iterations), f"stopped: {self.stopped}; {spent}; best weights: {self.weights}"]
+        if self.simulated:
+            lines.append(f"SIMULATED: {self.simulated} of the judgments are of simulated workers; no person gave them")
+        return "\n".join([*lines, self.signature])
+
+
+def loop_report(
+    campaign: Campaign,
+    journal: Journal,
+    scores: Mapping[int, ScoreReport],
+    *,
+    stopped: str,
+    budget: Decimal,
+    spent: Decimal,
+    weights: Path | None,
+) -> LoopReport:
+    """What a loop has come to, by the scores of what each iteration decoded."""
+    return LoopReport(
+        stopped, budget, spent, weights, simulated_labels(campaign), signature(journal), rows(journal, scores)
+    )
+
+
 def rows(journal: Journal, scores: Mapping[int, ScoreReport] | None = None) -> list[Row]:
     """The iterations of a journal; ``scores`` are those of what each decoded by the labels there are now."""
     known = {number: report.score for number, report in (scores or {}).items()}
-    return [_row(journal, number, found, known.get(number)) for number, found in journal.results("decode").items()]
+    return [_row(journal, number, decoded, known.get(number)) for number, decoded in journal.results("decode").items()]
 
 
 def _row(journal: Journal, number: int, decoded: Mapping[str, Any], final: float | None) -> Row:
@@ -78,7 +141,7 @@ def signature(journal: Journal) -> str:
     return f"{tuned[-1]['signature']}|iterations:{len(tuned)}" if tuned else ""
 
 
-def table(found: list[Row]) -> str:
+def table(iterations: Sequence[Row]) -> str:
     """The iterations for people."""
     from tabulate import tabulate
 
@@ -90,7 +153,7 @@ def table(found: list[Row]) -> str:
             "-" if row.p is None else f"{row.p:.3f}", "-" if row.coverage is None else f"{row.coverage:.1%}",
             _score(row.final),
         )
-        for row in found
+        for row in iterations
     ]  # fmt: skip
     return str(tabulate(lines, HEAD, disable_numparse=True))
 

@@ -1,66 +1,67 @@
 """The complete run: decode, ask people about what is new, tune to their judgments, again (paper, section 8).
 
-Each step of an iteration is a command of its own:
+    decode → make → publish → collect → workers → score → tune → weights of the next iteration
 
-    decode → hits make → hits publish → hits collect → hits workers → score → tune → weights of the next iteration
-
-A finished step is written to ``loop.jsonl``. A step that was done but not written down changes nothing when it is done
-again, so a run that was killed anywhere goes on to the same end. Whether there is a reason to stop is asked after each
-decoding, so the last weights are always decoded with, too, and can be compared with the earlier ones.
+Each step is one call of `rypt.loop.steps.Steps`, and a command does the same by hand. A finished step is written to
+``loop.jsonl``. A step that was done but not written down changes nothing when it is done again, so a run that was
+killed anywhere goes on to the same end. Whether there is a reason to stop is asked after each decoding, so the last
+weights are always decoded with, too, and can be compared with the earlier ones.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from hits.market.served import dashboard_url, is_served
+from hits.market.served import dashboard_url, is_served, serving
 from rypt.campaign.folder import Campaign
-from rypt.campaign.settings import LoopSettings
-from rypt.children import command_line
-from rypt.loop.batch import (
-    affordable_batch,
-    by_hand,
-    lifetime,
-    market_arguments,
-    price_arguments,
-    published_hits,
-    reuse,
-)
+from rypt.campaign.settings import LoopSettings, MarketSettings
+from rypt.loop.batch import NOTHING, Bought, affordable_batch, lifetime, published_by_hand, published_hits, reuse
 from rypt.loop.best import best_iteration, decoded_scores
+from rypt.loop.commands import Commands
 from rypt.loop.journal import Entry, Journal
-from rypt.loop.steps import read_result, run_step
+from rypt.loop.report import LoopReport, loop_report
+from rypt.loop.steps import Steps
 from rypt.metric.report import ScoreReport
-from rypt.text import RyptError
+from rypt.options import money
+from rypt.text import PathLike, RyptError
 
+T = TypeVar("T")
 JOURNAL = "loop.jsonl"
-BUDGET = "budget"  # what a campaign without one was told on the command line, kept in the journal
+BUDGET = "budget"  # the budget of a campaign whose settings name none, kept in the journal
 STEPS = ("decode", "make", "publish", "collect", "workers", "score", "tune")
 ASKING = ("publish", "collect", "workers")  # done where a batch was made
 SIGNIFICANT = 0.05
 FIRST_PAUSE, GROWTH = 1.0, 1.5  # seconds between two looks at the market, and how they grow
 
 
+def _seconds() -> int:
+    return int(time.time())
+
+
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a loop takes from outside: how a command is run, who is told, how time passes."""
+    """What a loop takes from outside: who is told what it does, and how time passes."""
 
-    tell: Callable[[str], None]
-    pause: Callable[[float], None]
-    now: Callable[[], int]
-    run: Callable[[Sequence[str]], str] = run_step
+    tell: Callable[[str], None] = lambda text: None
+    pause: Callable[[float], None] = time.sleep
+    now: Callable[[], int] = _seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How one run goes: the settings of the campaign's loop, as this run changes them.
+    """How one run goes: the settings of the campaign's loop and market, as this run changes them.
 
     ``poll`` is the longest pause between two looks at the market. ``go_on`` does not wait for what is missing of the
-    batch that is on the market when the run begins; batches published later are waited for.
+    batch that is on the market when the run begins; batches published later are waited for. ``threads`` are for tuning.
     """
 
     loop: LoopSettings
+    market: MarketSettings = field(default_factory=MarketSettings)
     poll: float = 60.0
     threads: int = 1
     go_on: bool = False
@@ -73,13 +74,86 @@ class Terms:
         return self.loop.budget
 
 
+def run(
+    campaign: Campaign | PathLike,
+    market: PathLike | None = None,
+    *,
+    budget: Decimal | str | None = None,
+    max_iterations: int | None = None,
+    poll: float = 60.0,
+    go_on: bool = False,
+    threads: int = 1,
+    serve: bool = False,
+    port: int | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> LoopReport:
+    """Tune a campaign's decoder to people's judgments, in a loop, until there is a reason to stop.
+
+    Decode with the current weights, ask workers about what is new, wait for their answers, tune to all labels so far,
+    and begin again: until the budget is spent, no candidate is new, or nothing is gained any more. It may take days;
+    killed anywhere, it goes on when run again. What is not given is taken from the campaign's ``rypt.toml``.
+
+    ``market`` is the folder of a local market or the URL of an endpoint, ``budget`` the money in dollars that may be
+    spent in all, ``poll`` the longest pause in seconds between two looks at the market. ``go_on`` does not wait for
+    what is missing of the batch on the market. ``serve`` serves the local market for as long as this runs.
+    ``tell`` hears what is being done.
+
+        report = rypt.loop.run("campaign", budget="25.00", serve=True)
+        report.write("best.weights")
+    """
+    loop = open_loop(
+        campaign,
+        market,
+        budget=budget,
+        max_iterations=max_iterations,
+        poll=poll,
+        go_on=go_on,
+        threads=threads,
+        tell=tell,
+    )
+    return loop.report(loop.run(serve=serve, port=port))
+
+
+def open_loop(
+    campaign: Campaign | PathLike,
+    market: PathLike | None = None,
+    *,
+    budget: Decimal | str | None = None,
+    max_iterations: int | None = None,
+    poll: float = 60.0,
+    go_on: bool = False,
+    threads: int = 1,
+    tell: Callable[[str], None] | None = None,
+) -> "Loop":
+    """The loop of a campaign, where it stands; `run` says what the parameters are."""
+    opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
+    settings = opened.settings.loop
+    limit = known_budget(opened) if budget is None else money(str(budget))
+    if budget is not None and limit is None:
+        raise RyptError(f"expected a budget such as 25.00, got {budget!r}")
+    settings = replace(settings, budget=limit, max_iterations=max_iterations or settings.max_iterations)
+    terms = Terms(settings, _market(opened, market), poll, threads, go_on)
+    return Loop(str(opened.folder), terms, World() if tell is None else World(tell))
+
+
+def _market(campaign: Campaign, market: PathLike | None) -> MarketSettings:
+    """The campaign's market, or another one in its place."""
+    settings = campaign.settings.market
+    if market is None:
+        return settings
+    if "://" in str(market):
+        return replace(settings, endpoint=str(market))
+    return replace(settings, folder=str(Path(market).resolve()), endpoint=None)
+
+
 class Loop:
     """The run of one campaign, and where it is."""
 
-    def __init__(self, folder: str, terms: Terms, world: World) -> None:
+    def __init__(self, folder: str, terms: Terms, world: World, steps: Steps | None = None) -> None:
         self.folder = folder
         self.terms = terms
         self.world = world
+        self.steps = steps or Steps(folder, terms.market)
         self.journal = Journal(Campaign.open(folder).path(JOURNAL))
         self._prices: dict[Path, Decimal] = {}  # of batches that were published by hand
         self._hurried = 0  # the iteration whose missing answers are not waited for
@@ -90,16 +164,25 @@ class Loop:
         return Campaign.open(self.folder)
 
     @property
+    def commands(self) -> Commands:
+        """The commands that do the same by hand."""
+        return Commands(self.campaign, self.terms.market)
+
+    @property
+    def market_folder(self) -> Path:
+        """Where the local market is."""
+        return self.campaign.path(self.terms.market.folder)
+
+    @property
     def spent(self) -> Decimal:
         """What all published batches cost, also those of the campaign's folder that were published by hand."""
         published = self.journal.results("publish")
-        found = by_hand(self.campaign, {*published, self.iteration})
-        for batch in found:
+        others = published_by_hand(self.campaign, {*published, self.iteration})
+        for batch in others:
             if batch not in self._prices:
-                price = _quietly(self.world)(price_arguments(self.campaign.settings.market, batch))
-                self._prices[batch] = Decimal(price["total"])
+                self._prices[batch] = self.steps.price(batch).total
         return sum(
-            [Decimal(result["cost"]) for result in published.values()] + [self._prices[batch] for batch in found],
+            [Decimal(result["cost"]) for result in published.values()] + [self._prices[batch] for batch in others],
             Decimal(0),
         )
 
@@ -114,8 +197,17 @@ class Loop:
         last = max(self.journal.results("decode"), default=0)
         return 0 if self.journal.result(last, "tune") is not None else last
 
-    def run(self) -> str:
-        """Go on until there is a reason to stop, and say it."""
+    def run(self, *, serve: bool = False, port: int | None = None) -> str:
+        """Go on until there is a reason to stop, and return it; with ``serve`` the local market is served meanwhile."""
+        if serve and self.terms.market.endpoint is not None:
+            raise RyptError(f"only a local market can be served, and this campaign's is {self.terms.market.endpoint}")
+        serves = serve and self.stopped() is None
+        with serving(self.market_folder, port) if serves else nullcontext() as url:
+            if url:
+                self.world.tell(f"market at {url}")
+            return self._run()
+
+    def _run(self) -> str:
         do = {
             "decode": self._decode, "make": self._make, "publish": self._publish, "collect": self._collect,
             "workers": self._workers, "score": self._score, "tune": self._tune,
@@ -143,8 +235,8 @@ class Loop:
             return "the budget is spent"
         if len(tuned) >= loop.max_iterations:
             return f"{len(tuned)} iterations are done" if len(tuned) > 1 else "1 iteration is done"
-        still = [result["p"] > SIGNIFICANT for result in list(tuned.values())[-loop.patience :]]
-        if len(tuned) > loop.patience and all(still):
+        last = [result["p"] > SIGNIFICANT for result in list(tuned.values())[-loop.patience :]]
+        if len(tuned) > loop.patience and all(last):
             return f"no significant gain in {loop.patience} iterations"
         return None
 
@@ -163,13 +255,37 @@ class Loop:
         steps = [step for step in STEPS if asks or step not in ASKING]
         return next(step for step in steps if self.journal.result(number, step) is None)
 
+    def forecast(self) -> str:
+        """What the next step is and what it costs, without doing it."""
+        if (reason := self.stopped()) is not None:
+            return f"nothing: {reason}"
+        step, spent = self.pending(), f"${self.spent:.2f} of ${self.terms.budget:.2f} are spent"
+        if step == "decode":
+            return (
+                f"decode with the current weights, which costs nothing; {spent}, at most ${self.left:.2f} come after it"
+            )
+        if step == "make":
+            with tempfile.TemporaryDirectory() as folder:
+                bought = self._affordable(self.iteration, Path(folder) / "batch")
+            what = f"{bought.hits} hits with {bought.answers} answers for ${bought.cost}"
+            return f"make and publish a batch of {what}; {spent}" if bought.hits else f"tune; {spent}"
+        if step in ("publish", "collect"):
+            asked = self.journal.result(self.iteration, "make") or {}
+            done = "publish" if step == "publish" else "wait for the answers to"
+            return f"{done} {self.batch(self.iteration)}: {asked['hits']} hits for ${asked['cost']}; {spent}"
+        return f"{step}, which costs nothing; {spent}"
+
+    def report(self, stopped: str) -> LoopReport:
+        """What the run has come to."""
+        scores = self.scores()
+        return loop_report(
+            self.campaign, self.journal, scores, stopped=stopped, budget=self.terms.budget, spent=self.spent,
+            weights=self.best_weights(scores),
+        )  # fmt: skip
+
     def batch(self, number: int) -> Path:
         """The batch of an iteration."""
         return self.campaign.path(f"batches/{number}")
-
-    def preview(self, folder: Path) -> dict[str, Any]:
-        """The batch that would be made now, made in another folder instead."""
-        return self._affordable(self.iteration, folder / "batch", lambda text: None)
 
     def weights(self, number: int) -> Path:
         """The weights that an iteration decodes with."""
@@ -187,146 +303,140 @@ class Loop:
         return f"lists/{number}.nbest.gz"
 
     def _remember_budget(self) -> None:
-        """Keep a budget that only the command line says: who goes on need not say it again."""
-        said = str(self.terms.budget)
-        if self.campaign.settings.loop.budget is None and self.journal.results(BUDGET).get(0) != {"budget": said}:
-            self.journal.add(Entry(0, BUDGET, self.world.now(), {"budget": said}))
+        """Keep a budget that the settings do not name: who goes on need not give it again."""
+        kept = {"budget": str(self.terms.budget)}
+        if self.campaign.settings.loop.budget is None and self.journal.results(BUDGET).get(0) != kept:
+            self.journal.add(Entry(0, BUDGET, self.world.now(), kept))
 
-    def _do(self, arguments: Sequence[str]) -> Any:
-        """Run a command, as it is told to the person who watches."""
-        self.world.tell(f"$ {command_line(arguments)}")
-        return read_result(arguments, self.world.run(arguments))
+    def _show(self, command: str) -> None:
+        """Tell the command that does the same by hand."""
+        self.world.tell(f"$ {command}")
 
     def _decode(self, number: int) -> dict[str, Any]:
-        found = self._do(["decode", self.folder, "--json", "-q"])
+        self._show(self.commands.decode())
+        decoded = self.steps.decode()
         self.world.tell(
-            f"iteration {found['iteration']}: {found['candidates']} candidates, {found['new']} new, "
-            f"{found['all_candidates']} in all"
+            f"iteration {decoded.iteration}: {decoded.candidates} candidates, {decoded.new} new, "
+            f"{decoded.all_candidates} in all"
         )
-        return {name: found[name] for name in ("iteration", "candidates", "new", "all_candidates")}
+        return {
+            "iteration": decoded.iteration, "candidates": decoded.candidates, "new": decoded.new,
+            "all_candidates": decoded.all_candidates,
+        }  # fmt: skip
 
     def _make(self, number: int) -> dict[str, Any]:
-        found = reuse(self.folder, self._list(number), self.terms.loop.select)
-        asked = {"questions": found.questions, "reused": found.reused, "open": found.open}
-        if not found.open:
+        raised = reuse(self.campaign, self._list(number), self.terms.loop.select)
+        asked = {"questions": raised.questions, "reused": raised.reused, "open": raised.open}
+        if not raised.open:
             self.world.tell("nothing to ask: no answer would change which candidates are best")
-            return {**asked, "hits": 0, "assignments": 0, "answers": 0, "cost": "0", "needs": "0"}
-        made = self._affordable(number, self.batch(number), self.world.tell)
-        if not made["hits"]:
-            self.world.tell(f"${self.left} are left, and the smallest batch costs ${made['needs']}: nothing is asked")
-        return {**asked, **made}
+            return {**asked, **NOTHING.as_dict()}
+        self._show(self.commands.make(self.batch(number), self.left, self.terms.loop, self._batch_seed(number)))
+        bought = self._affordable(number, self.batch(number))
+        if not bought.hits:
+            self.world.tell(f"${self.left} are left, and the smallest batch costs ${bought.needs}: nothing is asked")
+        return {**asked, **bought.as_dict()}
 
-    def _affordable(self, number: int, batch: Path, tell: Callable[[str], None]) -> dict[str, Any]:
-        loop = self.terms.loop
-        return affordable_batch(
-            self.campaign, batch, self.left, loop, loop.seed + number, _quietly(self.world), tell
-        )  # fmt: skip
+    def _affordable(self, number: int, batch: Path) -> Bought:
+        return affordable_batch(self.steps, batch, self.left, self.terms.loop, self._batch_seed(number))
+
+    def _batch_seed(self, number: int) -> int:
+        return self.terms.loop.seed + number
 
     def _publish(self, number: int) -> dict[str, Any]:
         batch = self.batch(number)
-        cost = Decimal(_quietly(self.world)(price_arguments(self.campaign.settings.market, batch))["total"])
-        made, there = self.journal.result(number, "make") or {}, published_hits(batch)
-        if cost > self.left and there < made["hits"]:
-            done = f"{there} of {made['hits']} hits were" if there else "nothing was"
+        cost = self.steps.price(batch).total
+        made, published = self.journal.result(number, "make") or {}, published_hits(batch)
+        if cost > self.left and published < made["hits"]:
+            done = f"{published} of {made['hits']} hits were" if published else "nothing was"
             raise RyptError(f"{batch} costs ${cost}, and ${self.left} of the budget are left: {done} published")
-        arguments = ["hits", "publish", str(batch), *market_arguments(self.campaign), "--yes", "--json", "-q"]
-        found = self._at_market(arguments, self._do)
+        self._show(self.commands.publish(batch))
+        hits = self._at_market(lambda: self.steps.publish(batch))
         self.world.tell(f"{batch}: ${cost} of ${self.left}")
-        return {"hits": found["published"] + found["already"], "cost": str(cost)}  # what an earlier try published, too
+        return {"hits": hits, "cost": str(cost)}
 
     def _collect(self, number: int) -> dict[str, Any]:
-        """Look again and again, more and more rarely, until all answers are there or none can come any more."""
+        """Look again and again, more and more rarely, until all answers came or none can come any more."""
         made = self.journal.result(number, "make") or {}
         batch, wanted, pause = self.batch(number), int(made["assignments"]), FIRST_PAUSE
-        ends = self._published_at(number) + lifetime(batch)
-        there = self._brought(batch, number, self._do)
-        self._say_where(wanted - there)
-        told = -1
-        while there < wanted and number != self._hurried and self._may_come(batch, ends, look=there == told):
-            if there != told:
-                self.world.tell(f"{there} of {wanted} assignments are there; this looks again and again")
-                told = there
+        ends = self.journal.time(number, "publish") + lifetime(batch)
+        self._show(self.commands.collect(batch))
+        count = self._collected(batch)
+        self._tell_where(wanted - count)
+        before = -1
+        while count < wanted and number != self._hurried and self._may_come(batch, ends, look=count == before):
+            if count != before:
+                self.world.tell(f"{count} of {wanted} assignments are there; this looks again and again")
+                before = count
             self.world.pause(pause)
-            pause = min(pause * GROWTH, max(self.terms.poll, FIRST_PAUSE))
-            there = self._brought(batch, number, _quietly(self.world))
-        if there < wanted:
-            self.world.tell(f"going on without {wanted - there} of {wanted} assignments")
-            self._at_market(["hits", "expire", str(batch), *market_arguments(self.campaign), "-q"], self.world.run)
-            there = self._brought(batch, number, self._do)
-        return {"assignments": there, "missing": max(0, wanted - there)}
+            pause = self._longer(pause)
+            count = self._collected(batch)
+        if count < wanted:
+            self.world.tell(f"going on without {wanted - count} of {wanted} assignments")
+            self._at_market(lambda: self.steps.expire(batch))
+            count = self._collected(batch)
+        return {"assignments": count, "missing": max(0, wanted - count)}
+
+    def _longer(self, pause: float) -> float:
+        return min(pause * GROWTH, max(self.terms.poll, FIRST_PAUSE))
 
     def _may_come(self, batch: Path, ends: int, *, look: bool) -> bool:
         """Whether an answer can still come; with ``look`` the market is asked, for hits may have been expired."""
         if self.world.now() >= ends or not look:
             return self.world.now() < ends
-        market = self._at_market(self._status(batch), _quietly(self.world))["market"]
-        return bool(market["assignable"] or market["pending"])
+        return self._at_market(lambda: self.steps.is_open(batch))
 
-    def _status(self, batch: Path) -> list[str]:
-        market = market_arguments(self.campaign)
-        return ["hits", "status", "-C", self.folder, "--batch", str(batch), *market, "--json", "-q"]
-
-    def _brought(self, batch: Path, number: int, run: Callable[[Sequence[str]], Any]) -> int:
+    def _collected(self, batch: Path) -> int:
         """Collect, also what came late for earlier batches; how many assignments of this batch there are now."""
-        market = market_arguments(self.campaign)
-        late = [n for n, result in self.journal.results("collect").items() if result["missing"]]
-        found: Mapping[str, Any] = {}
-        for each in [*(self.batch(n) for n in late), batch]:
-            arguments = ["hits", "collect", str(each), "-C", self.folder, *market, "--json", "-q"]
-            found = self._at_market(arguments, run)
-        return int(found["assignments"] + found["already"] + found["left_out"])
+        for number, result in self.journal.results("collect").items():
+            if result["missing"]:
+                late = self.batch(number)
+                self._at_market(lambda: self.steps.collect(late))  # noqa: B023 — called at once
+        return self._at_market(lambda: self.steps.collect(batch))
 
-    def _at_market(self, arguments: Sequence[str], run: Callable[[Sequence[str]], Any]) -> Any:
-        """Run a command that needs the market; when that goes away in the middle, wait for it and run it again."""
+    def _at_market(self, step: Callable[[], T]) -> T:
+        """Do a step that needs the market; when that goes away in the middle, wait for it and do the step again."""
         while True:
             self._wait_for_market()
             try:
-                return run(arguments)
+                return step()
             except RyptError:
                 if self._is_served():
                     raise
 
-    def _published_at(self, number: int) -> int:
-        return max(e.time for e in self.journal.entries if (e.iteration, e.step) == (number, "publish"))
-
     def _is_served(self) -> bool:
-        market = self.campaign.settings.market
-        return market.endpoint is not None or is_served(self.campaign.path(market.folder))
+        return self.terms.market.endpoint is not None or is_served(self.market_folder)
 
     def _wait_for_market(self) -> None:
         pause = FIRST_PAUSE
         while not self._is_served():
             if pause == FIRST_PAUSE:
-                folder = self.campaign.path(self.campaign.settings.market.folder)
-                serve = command_line(["hits", "serve", str(folder)])
-                self.world.tell(f"the market in {folder} is not served; this waits for: {serve}")
+                serve = self.commands.serve()
+                self.world.tell(f"the market in {self.market_folder} is not served; this waits for: {serve}")
             self.world.pause(pause)
-            pause = min(pause * GROWTH, max(self.terms.poll, FIRST_PAUSE))
+            pause = self._longer(pause)
 
-    def _say_where(self, missing: int) -> None:
+    def _tell_where(self, missing: int) -> None:
         """Where workers and the person who watches find the market."""
-        market = self.campaign.settings.market
-        if missing <= 0 or market.endpoint is not None:
-            return
-        folder = self.campaign.path(market.folder)
-        invite = command_line(["hits", "invite", "NAME", "--at", str(folder)])
-        self.world.tell(f"waiting for workers; dashboard: {dashboard_url(folder)}; invite workers: {invite}")
+        if missing > 0 and self.terms.market.endpoint is None:
+            url, invite = dashboard_url(self.market_folder), self.commands.invite()
+            self.world.tell(f"waiting for workers; dashboard: {url}; invite workers: {invite}")
 
     def _workers(self, number: int) -> dict[str, Any]:
         """Let workers with a bad verdict not count; one whom a person let count again is left alone."""
-        show = ["hits", "workers", "-C", self.folder, *market_arguments(self.campaign), "--json", "-q"]
-        rows = self._at_market(show, self._do)
-        before = {w for result in self.journal.results("workers").values() for w in result["excluded"]}
-        ours = self._excluded(number)  # by this step, before it was killed
-        bad = [row for row in rows if row["verdict"] == "bad" and row["worker"] not in before]
-        bad = [row for row in bad if not row["excluded"] or row["worker"] in ours]
-        how = "--block" if self.terms.loop.block_bad else "--exclude"
-        for row in bad if self.terms.loop.exclude_bad else ():
-            why = "; ".join(row["reasons"])
-            self.world.tell(f"worker {row['worker']} is excluded: {why}")
-            self._at_market([*show, how, row["worker"], "--reason", f"{_by_loop(number)}{why}"], self._do)
-        counted = self._at_market(self._status(self.batch(number)), self._do)["labels"]
-        return {"workers": len(rows), "excluded": self._excluded(number), "labels": counted}
+        self._show(self.commands.workers())
+        reports = self._at_market(self.steps.workers)
+        before = {worker for result in self.journal.results("workers").values() for worker in result["excluded"]}
+        excluded = self._excluded(number)  # by this step, before it was killed
+        bad = [report for report in reports if report.verdict == "bad" and report.worker not in before]
+        bad = [report for report in bad if not report.excluded or report.worker in excluded]
+        block = self.terms.loop.block_bad
+        for worker, why in [(r.worker, "; ".join(r.reasons)) for r in bad if self.terms.loop.exclude_bad]:
+            reason = f"{_by_loop(number)}{why}"
+            self.world.tell(f"worker {worker} is excluded: {why}")
+            self._show(self.commands.workers("--block" if block else "--exclude", worker, "--reason", reason))
+            self._at_market(lambda: self.steps.exclude(worker, reason, block=block))  # noqa: B023 — called at once
+        labels = self.steps.labels(self.batch(number))
+        return {"workers": len(reports), "excluded": self._excluded(number), "labels": labels}
 
     def _excluded(self, number: int) -> dict[str, str]:
         """The workers whom an iteration excluded, and why."""
@@ -335,43 +445,36 @@ class Loop:
 
     def _score(self, number: int) -> dict[str, Any]:
         """What the decoder's own choice is worth by the labels there are now, and how many it has."""
-        listed = str(self.campaign.path(self._list(number)))
-        found = self._do(["score", self.folder, "--candidates", listed, "--json", "-q"])
-        coverage = found["coverage"]
-        return {"decoded": found["score"], "labelled": coverage["before"], "coverage": coverage["after"]}
+        candidates = self.campaign.path(self._list(number))
+        self._show(self.commands.score(candidates))
+        score = self.steps.score(candidates)
+        return {"decoded": score.score, "labelled": score.labelled, "coverage": score.coverage}
 
     def _tune(self, number: int) -> dict[str, Any]:
         """New weights from all lists so far; weights that were decoded with already are not touched."""
-        seed = self.terms.loop.seed + 1000 * number
-        arguments = ["tune", self.folder, "--metric", "rypt", "--weights", str(self.weights(number))]
-        arguments += ["--seed", str(seed), "--threads", str(self.terms.threads)]
-        if not self.campaign.path(self._list(number + 1)).exists():
-            arguments += ["-o", str(self.weights(number + 1))]
-        found = self._do([*arguments, "--json", "-q"])
-        gain = found["gain"]
+        seed, threads = self.terms.loop.seed + 1000 * number, self.terms.threads
+        decoded = self.campaign.path(self._list(number + 1)).exists()
+        weights, output = self.weights(number), None if decoded else self.weights(number + 1)
+        self._show(self.commands.tune(weights, output, seed, threads))
+        tuned = self.steps.tune(weights, output, seed=seed, threads=threads)
         self.world.tell(
-            f"iteration {number}: RYPT {found['start_score']:.4f} → {found['score']:.4f} (p = {gain['p']:.3f}); "
+            f"iteration {number}: RYPT {tuned.before:.4f} → {tuned.after:.4f} (p = {tuned.p:.3f}); "
             f"${self.spent} of ${self.terms.budget} spent"
         )
         return {
-            "before": found["start_score"], "after": found["score"], "gain": gain["gain"], "p": gain["p"],
-            "weights": found["weights"], "signature": found["signature"],
+            "before": tuned.before, "after": tuned.after, "gain": tuned.gain, "p": tuned.p,
+            "weights": dict(tuned.weights), "signature": tuned.signature,
         }  # fmt: skip
 
 
 def known_budget(campaign: Campaign) -> Decimal | None:
-    """The budget that the settings say, or else the one that the loop was last told; None where it never was."""
+    """The budget that the settings say, or else the one the loop was last given; None where there was none."""
     if campaign.settings.loop.budget is not None:
         return campaign.settings.loop.budget
-    said = Journal(campaign.path(JOURNAL)).results(BUDGET).get(0)
-    return None if said is None else Decimal(said["budget"])
+    kept = Journal(campaign.path(JOURNAL)).results(BUDGET).get(0)
+    return None if kept is None else Decimal(kept["budget"])
 
 
 def _by_loop(number: int) -> str:
     """How the reason begins for which an iteration excludes somebody."""
     return f"rypt loop, iteration {number}: "
-
-
-def _quietly(world: World) -> Callable[[Sequence[str]], Any]:
-    """Run commands without telling."""
-    return lambda arguments: read_result(arguments, world.run(arguments))

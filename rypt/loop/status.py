@@ -6,14 +6,14 @@ Nothing is changed, and whatever is not there yet (hits, batches, weights, a loo
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 
 from hits.batches.reader import BATCH_TOML, read_batch
-from hits.market.ledger import EXPIRED, Ledger
+from hits.market.ledger import EXPIRED, ledgers
 from hits.results.answers import Results
 from hits.results.numbers import campaign_numbers, label_agreement, read_work, spent
 from hits.results.quality import worker_reports
@@ -22,7 +22,7 @@ from rypt.campaign.asking import campaign_values
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
 from rypt.loop.next_step import BatchState, NextStep, Situation, next_step
-from rypt.loop.runner import Loop, Terms, World, known_budget
+from rypt.loop.runner import known_budget, open_loop
 from rypt.metric.frontier import frontier
 from rypt.metric.kernel import NOVEL, SILENT
 from rypt.metric.model import count_per_candidate
@@ -114,7 +114,7 @@ def campaign_status(campaign: Campaign, now: int, watch: Watch = lambda candidat
         cost = _spent(results, notes)
         people = _people(db, results, current=cost is not None)
         batches = _batches(campaign, results, now, notes)
-    going, reason = _loop(campaign, now)
+    going, reason = _loop(campaign)
     situation = Situation(
         folder=str(campaign.folder),
         market=campaign.settings.market,
@@ -245,9 +245,9 @@ def _batches(campaign: Campaign, results: Results, now: int, notes: list[str]) -
 def _batch(folder: Path, answered: dict[str, int], now: int) -> BatchState:
     batch = read_batch(folder)
     settings = batch.settings
-    ledgers = sorted(folder.glob("published*.jsonl"))
-    published = {item for path in ledgers for item in Ledger(path).read()}
-    ends = max((path.stat().st_mtime for path in ledgers), default=0) + settings.lifetime + settings.duration
+    written = ledgers(folder)
+    published = {item for ledger in written for item in ledger.read()}
+    ends = max((ledger.path.stat().st_mtime for ledger in written), default=0) + settings.lifetime + settings.duration
     if (expired := folder / EXPIRED).exists():
         ends = min(ends, expired.stat().st_mtime + settings.duration)
     return BatchState(
@@ -258,15 +258,14 @@ def _batch(folder: Path, answered: dict[str, int], now: int) -> BatchState:
         published=len(published),
         assignments=len(batch.items) * settings.assignments,
         answered=answered.get(settings.id, 0),
-        over=bool(ledgers) and ends < now,
+        over=bool(written) and ends < now,
     )
 
 
-def _loop(campaign: Campaign, now: int) -> tuple[bool, str | None]:
+def _loop(campaign: Campaign) -> tuple[bool, str | None]:
     """Whether a loop is wanted and not at its end, and why it stopped."""
     budget = known_budget(campaign)
     if not campaign.settings.decoder.command or budget is None:
         return False, None
-    world = World(tell=lambda text: None, pause=lambda seconds: None, now=lambda: now)
-    reason = Loop(str(campaign.folder), Terms(replace(campaign.settings.loop, budget=budget)), world).stopped()
+    reason = open_loop(campaign, budget=budget).stopped()
     return reason is None, reason

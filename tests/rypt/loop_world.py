@@ -15,9 +15,10 @@ from pathlib import Path
 import loop_decoder
 
 from hits.server.store.store import Store
-from rypt.campaign.folder import create
+from rypt.campaign.folder import Campaign, create
 from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings, MarketSettings
 from rypt.loop.runner import Loop, Terms, World
+from rypt.loop.steps import Steps
 
 HERE = Path(__file__).resolve().parent
 SECONDS_EACH = 10  # for an answer, so that nobody is taken for careless
@@ -99,11 +100,25 @@ def work(campaign, name="Ada", *, answer=truth, most=10_000, seconds=SECONDS_EAC
     return done
 
 
-def make_loop(campaign, *, pause=None, tell=lambda text: None, run=None, now=None, loop_changes=None, **terms):
+def make_loop(campaign, *, pause=None, tell=lambda text: None, steps=None, now=None, loop_changes=None, **terms):
     """A loop whose pauses are what ``pause`` does: a worker's work unless said otherwise."""
-    from rypt.campaign.folder import Campaign
-    from rypt.loop.steps import run_step
+    settings = Campaign.open(campaign).settings
+    world = World(tell, pause or (lambda seconds: work(campaign)), now or (lambda: int(time.time())))
+    chosen = Terms(replace(settings.loop, **(loop_changes or {})), settings.market, **terms)
+    return Loop(str(campaign), chosen, world, steps)
 
-    settings = replace(Campaign.open(campaign).settings.loop, **(loop_changes or {}))
-    world = World(tell, pause or (lambda seconds: work(campaign)), now or (lambda: int(time.time())), run or run_step)
-    return Loop(str(campaign), Terms(settings, **terms), world)
+
+class StopError(Exception):
+    """Where a test stops a loop."""
+
+
+class StoppedSteps(Steps):
+    """The steps of a campaign, without some: a loop stops where it would do one of them."""
+
+    def __init__(self, campaign, *names):
+        super().__init__(str(campaign), Campaign.open(campaign).settings.market)
+        for name in names:
+            setattr(self, name, self._stop)
+
+    def _stop(self, *arguments, **options):
+        raise StopError

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 from commands import run
-from loop_world import make_campaign, make_loop, served, work, write_truth
+from loop_world import StopError, StoppedSteps, make_campaign, make_loop, served, work, write_truth
 
 from hits.market.served import is_served
 from rypt.campaign.folder import Campaign
+from rypt.cli import main
 from rypt.loop.best import best_iteration
 from rypt.loop.runner import World
-from rypt.loop.steps import run_step
 
 PROGRAM = "from rypt.cli import main; main()"
 
@@ -42,7 +42,7 @@ def test_it_serves_its_market_and_ends_it(tmp_path):
 
     def simulate(campaign):
         crew = ["--workers", "4", "--accuracy", "1", "--spam", "0.25", "--not-sure", "0"]
-        run_step(["simulate", "--at", str(campaign / "market"), "--truth", str(truth), *crew, "-q"])
+        main(["simulate", "--at", str(campaign / "market"), "--truth", str(truth), *crew, "-q"])
 
     picture, weights = tmp_path / "loop.svg", tmp_path / "tuned"
     options = ["--serve", "--port", "0", "--json", "--plot", picture, "-o", weights, "--max-iterations", "2"]
@@ -88,8 +88,8 @@ def test_killed_and_run_again(tmp_path, capsys):
 def in_process(monkeypatch):
     """Commands whose loop does its own waiting."""
 
-    def world(tell, pause, now):
-        return World(tell, lambda seconds: world.work(world.campaign), now, run_step)
+    def world(tell):
+        return World(tell, lambda seconds: world.work(world.campaign))
 
     world.work = work
     monkeypatch.setattr("rypt.loop.runner.World", world)
@@ -102,28 +102,21 @@ def test_a_dry_run_says_what_comes_and_does_nothing(capsys, tmp_path, in_process
         "decode with the current weights, which costs nothing; $0.00 of $5.00 are spent, at most $5.00 come after it\n"
     )
     with served(campaign / "market"):
-        loop = make_loop(campaign, run=lambda arguments: stop_at("hits", arguments))
-        with pytest.raises(StopIteration):
-            loop.run()
+        with pytest.raises(StopError):
+            make_loop(campaign, steps=StoppedSteps(campaign, "make")).run()
         before = sorted(campaign.rglob("*"))
         said = run(capsys, "loop", campaign, "--dry-run")[1]
         assert said == "make and publish a batch of 13 hits with 36 answers for $1.08; $0.00 of $5.00 are spent\n"
         assert sorted(campaign.rglob("*")) == before
         said = run(capsys, "loop", campaign, "--dry-run", "--budget", "0.01")[1]
         assert said == "tune; $0.00 of $0.01 are spent\n"
-        with pytest.raises(StopIteration):
-            make_loop(campaign, run=lambda arguments: stop_at("publish", arguments)).run()
+        with pytest.raises(StopError):
+            make_loop(campaign, steps=StoppedSteps(campaign, "publish")).run()
         said = run(capsys, "loop", campaign, "--dry-run")[1]
         assert said == f"publish {campaign}/batches/1: 13 hits for $1.08; $0.00 of $5.00 are spent\n"
         assert run(capsys, "loop", campaign, "--yes", "--max-iterations", "1", "-q")[0] == 0
         said = run(capsys, "loop", campaign, "--dry-run", "--max-iterations", "1")[1]
         assert said == "nothing: 1 iteration is done\n"
-
-
-def stop_at(word, arguments):
-    if word in arguments:
-        raise StopIteration
-    return run_step(arguments)
 
 
 def test_it_asks_before_it_spends(capsys, tmp_path, monkeypatch):

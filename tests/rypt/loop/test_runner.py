@@ -13,7 +13,7 @@ from pathlib import Path
 
 import loop_decoder
 import pytest
-from loop_world import items, make_campaign, make_loop, served, work
+from loop_world import StopError, StoppedSteps, items, make_campaign, make_loop, served, work
 
 from hits.market.client import BotoMarket
 from hits.market.ledger import EXPIRED, Ledger
@@ -24,7 +24,7 @@ from rypt.loop.best import best_iteration
 from rypt.loop.journal import Journal
 from rypt.loop.report import rows
 from rypt.loop.runner import known_budget
-from rypt.loop.steps import run_step
+from rypt.loop.steps import Steps, run_step
 from rypt.text import InputError, RyptError
 
 OLD = Path(__file__).resolve().parents[2] / "version_0_1_0"
@@ -157,11 +157,8 @@ def test_a_gain_is_significant_up_to_five_per_cent(tmp_path, p, reason):
 def test_a_finished_run_is_told_again_and_not_done_again(finished):
     campaign, _, reason, _ = finished
     before = (campaign / "loop.jsonl").read_bytes()
-
-    def run(arguments):
-        raise AssertionError(arguments)
-
-    assert make_loop(campaign, run=run).run() == reason
+    steps = ("decode", "make", "publish", "collect", "expire", "workers", "exclude", "score", "tune")
+    assert make_loop(campaign, steps=StoppedSteps(campaign, *steps)).run() == reason
     assert (campaign / "loop.jsonl").read_bytes() == before
 
 
@@ -320,20 +317,10 @@ def test_answers_that_come_late_are_brought_by_the_next_iteration(tmp_path):
         assert db.db.execute("SELECT count(*) FROM judgments WHERE worker = ?", [held[0].worker]).fetchone()[0] > 0
 
 
-class StopError(Exception):
-    pass
-
-
 def publish_only(campaign):
     """A loop that was killed when its first batch was on the market."""
-
-    def run(arguments):
-        if arguments[:2] == ["hits", "collect"]:
-            raise StopError
-        return run_step(arguments)
-
     with pytest.raises(StopError):
-        make_loop(campaign, run=run).run()
+        make_loop(campaign, steps=StoppedSteps(campaign, "collect")).run()
 
 
 def accept_one(campaign, name):
@@ -371,15 +358,9 @@ def test_a_budget_that_buys_nothing(tmp_path):
 
 def test_a_budget_lowered_before_publishing_publishes_nothing(tmp_path):
     campaign = make_campaign(tmp_path / "campaign")
-
-    def run(arguments):
-        if arguments[:2] == ["hits", "publish"]:
-            raise StopError
-        return run_step(arguments)
-
     with served(campaign / "market"):
         with pytest.raises(StopError):
-            make_loop(campaign, run=run).run()
+            make_loop(campaign, steps=StoppedSteps(campaign, "publish")).run()
         with pytest.raises(RyptError, match=r"batches/1 costs \$1.08, and \$0.10 of the budget are left: nothing was"):
             make_loop(campaign, loop_changes={"budget": Decimal("0.10")}).run()
     assert hits(campaign) == []
@@ -538,12 +519,13 @@ def test_a_market_that_goes_away_between_two_commands_is_waited_for(tmp_path):
     campaign = make_campaign(tmp_path / "campaign", labels=30)
     told, failed = [], []
 
-    def run(arguments):
-        if arguments[:2] == ["hits", "workers"] and not failed:
-            failed.append(arguments)
-            away.close()
-            raise RyptError("the market does not answer")
-        return run_step(arguments)
+    class Fails(Steps):
+        def workers(self):
+            if not failed:
+                failed.append(True)
+                away.close()
+                raise RyptError("the market does not answer")
+            return super().workers()
 
     with ExitStack() as away, ExitStack() as back:
         away.enter_context(served(campaign / "market"))
@@ -554,7 +536,8 @@ def test_a_market_that_goes_away_between_two_commands_is_waited_for(tmp_path):
             else:
                 work(campaign)
 
-        make_loop(campaign, pause=pause, tell=told.append, run=run, loop_changes={"max_iterations": 1}).run()
+        fails = Fails(str(campaign))
+        make_loop(campaign, pause=pause, tell=told.append, steps=fails, loop_changes={"max_iterations": 1}).run()
     assert sum("is not served" in line for line in told) == 1
 
 

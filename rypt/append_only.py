@@ -1,0 +1,84 @@
+"""Files of JSON lines that only grow, so that whatever ends a process, nothing that was written is lost.
+
+A line is whole or it is absent: what a crash left of a last line is cut off when the file is next opened for writing.
+While one process has it open for writing, every other one is refused.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from rypt.text import InputError, RyptError
+
+
+class AppendOnly:
+    """One such file.
+
+    ``busy`` is what a second process is told. A line outlives this process when `add` returns; it is forced to the
+    disk, where it outlives a power cut, at most every ``force_seconds`` and at the end.
+    """
+
+    def __init__(self, path: Path, *, busy: str, force_seconds: float = 0.0) -> None:
+        self.path = path
+        self.busy = busy
+        self.force_seconds = force_seconds
+        self._file = -1
+        self._forced = 0.0
+
+    def lines(self) -> list[bytes]:
+        """The whole lines; none where there is no file."""
+        return _whole(self.path.read_bytes()).splitlines() if self.path.exists() else []
+
+    @contextmanager
+    def opened(self) -> Iterator[list[bytes]]:
+        """Open for writing, and give the whole lines written before."""
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        except OSError as error:
+            raise self._error(error) from None
+        try:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise RyptError(f"{self.path}: {self.busy}") from None
+            data = os.pread(self._file, os.fstat(self._file).st_size, 0)
+            whole = _whole(data)
+            if len(whole) < len(data):
+                os.ftruncate(self._file, len(whole))
+            yield whole.splitlines()
+            if self.force_seconds:
+                self._force()
+        finally:
+            os.close(self._file)
+            self._file = -1
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Append one line."""
+        line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
+        try:
+            written = os.write(self._file, line)
+        except OSError as error:
+            raise self._error(error) from None
+        if written != len(line):
+            raise InputError(self.path, None, "the disk is full")
+        if monotonic() > self._forced + self.force_seconds or not self.force_seconds:
+            self._force()
+
+    def _force(self) -> None:
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            raise self._error(error) from None
+        self._forced = monotonic()
+
+    def _error(self, error: OSError) -> InputError:
+        return InputError(self.path, None, error.strerror or str(error))
+
+
+def _whole(data: bytes) -> bytes:
+    return data[: data.rfind(b"\n") + 1]
