@@ -23,7 +23,9 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-DECODER = Path(__file__).resolve().parents[1] / "examples" / "decoder"
+ROOT = Path(__file__).resolve().parents[1]
+DECODER = ROOT / "rypt" / "demo" / "decoder"
+GENERATOR = ROOT / "examples" / "corpus"
 UNSEEN, START = "more", "baseline.weights"
 SYSTEMS = ("baseline", "BLEU", "RYPT", "truth")
 RYPT = [sys.executable, "-c", "from rypt.cli import main; main()"]
@@ -40,16 +42,16 @@ def run(*arguments: object, **more) -> str:
 
 def decoding(corpus: Path, part: str, size: int) -> str:
     """The decoder as a command for `rypt`."""
-    decode = f"{sys.executable} {DECODER / 'decode.py'} --model {corpus / 'model'} --input {corpus / part}.de"
+    decode = f"{sys.executable} -m rypt.demo.decoder.decode --model {corpus / 'model'} --input {corpus / part}.de"
     return f"{decode} --size {size} --weights {{weights}} --nbest {{nbest}}"
 
 
 def accepted(corpus: Path, weights: Path, part: str, scratch: Path) -> tuple[float, float]:
     """True acceptability of the best candidates: share of constituents, share of segments."""
     nbest = scratch / f"{weights.stem}.{part}.nbest"
-    run(sys.executable, DECODER / "decode.py", "--model", corpus / "model", "--weights", weights, "--input",
+    run(sys.executable, "-m", "rypt.demo.decoder.decode", "--model", corpus / "model", "--weights", weights, "--input",
         corpus / f"{part}.de", "--nbest", nbest, "--size", 1)  # fmt: skip
-    out = run(sys.executable, DECODER / "accept.py", "--trees", corpus / f"{part}.trees", "--truth",
+    out = run(sys.executable, "-m", "rypt.demo.decoder.accept", "--trees", corpus / f"{part}.trees", "--truth",
               corpus / f"{part}.truth.jsonl", "--nbest", nbest)  # fmt: skip
     _, constituents, _, segments, *_ = out.split()
     return float(constituents), float(segments)
@@ -61,7 +63,7 @@ def tune_to(name: str, metric: str, corpus: Path, folder: Path, seed: int, optio
     run(*RYPT, "tune", "--decoder", decoding(corpus, options.tune, options.size), "--metric", metric, "--references",
         corpus / f"{options.tune}.en", "--weights", corpus / START, "--folder", folder / name,
         "--max-iterations", options.iterations, "--seed", seed, "-o", result, "-q",
-        cwd=DECODER)  # fmt: skip
+        cwd=GENERATOR)  # fmt: skip
     return result
 
 
@@ -144,9 +146,9 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.jobs) as pool:
         corpus = Path(scratch)
-        run(sys.executable, DECODER / "make_corpus.py", "--output", corpus, "--more", options.more)
-        run(sys.executable, DECODER / "train.py", "--source", corpus / "train.de", "--target", corpus / "train.en",
-            "--output", corpus / "model")  # fmt: skip
+        run(sys.executable, GENERATOR / "make_corpus.py", "--output", corpus, "--more", options.more)
+        run(sys.executable, "-m", "rypt.demo.decoder.train", "--source", corpus / "train.de", "--target",
+            corpus / "train.en", "--output", corpus / "model")  # fmt: skip
         ones = re.sub(r" -?[\d.]+", " 1", (DECODER / "weights.init").read_text())
         (corpus / START).write_text(options.weights.read_text() if options.weights else ones)
         baseline = {part: accepted(corpus, corpus / START, part, corpus) for part in (options.tune, UNSEEN)}

@@ -29,8 +29,6 @@ def modules(root: Path = ROOT) -> dict[str, Path]:
     for package in PACKAGES:
         for path in sorted((root / package).rglob("*.py")):
             parts = path.relative_to(root).with_suffix("").parts
-            if "decoder" in parts[:-1] and parts[:2] == ("rypt", "demo"):
-                continue  # the demo's decoder is a program of its own
             names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return names
 

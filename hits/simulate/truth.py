@@ -122,6 +122,16 @@ def expand(pattern: str) -> set[str]:
     return {text for words in phrases if (text := _joined(words))}
 
 
+def may_be_missing(pattern: str) -> bool:
+    """Whether a pattern has nothing that must be there.
+
+    >>> may_be_missing("(the)"), may_be_missing("(the) house")
+    (True, False)
+    """
+    phrases, _ = _options(_TOKEN.findall(pattern), 0)
+    return any(set(words) <= {GAP} for words in phrases)
+
+
 def _joined(words: Words) -> str:
     """Words as a phrase: no gap at the edges, none beside another."""
     while words and words[0] == GAP:

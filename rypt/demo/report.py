@@ -254,8 +254,8 @@ def _accepted(facts: Facts) -> str:
     )  # fmt: skip
     commands = [
         "rypt tune --decoder … --references … --metric bleu",
-        "python examples/decoder/decode.py --weights … --input … --nbest …",
-        "python examples/decoder/accept.py --trees … --truth … --nbest …",
+        "python -m rypt.demo.decoder.decode --weights … --input … --nbest …",
+        "python -m rypt.demo.decoder.accept --trees … --truth … --nbest …",
     ]
     return _section("accepted", "What is truly acceptable", text, f'<div class="pair">{shown}</div>', commands)
 

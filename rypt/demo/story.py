@@ -33,6 +33,7 @@ SYSTEMS = (BASELINE, BLEU, RYPT)
 TRUTH = {TUNE: f"{TUNE}.truth.jsonl", UNSEEN: f"{UNSEEN}.scores.jsonl"}  # what simulated workers know
 BEAM = "20"  # nodes a stack: less than the decoder's own, for speed
 STAGES = 7
+PROGRAM = (sys.executable, "-P", "-m")  # the installed package, whatever folder this runs in
 PAUSE = 0.3  # seconds at most between two looks at the market
 
 
@@ -86,7 +87,7 @@ class Story:
         if not all((model / name).exists() for name in ("phrase-table", "lm.arpa")):
             corpus = DECODER / "corpus"
             self._scripts(
-                [["train.py", "--source", corpus / "train.de", "--target", corpus / "train.en", "--output", model]]
+                [["train", "--source", corpus / "train.de", "--target", corpus / "train.en", "--output", model]]
             )
 
     def _scripts(self, scripts: Sequence[Sequence[str | Path]]) -> list[str]:
@@ -94,7 +95,7 @@ class Story:
         running: list[subprocess.Popen[str]] = []
         try:
             for name, *arguments in scripts:
-                command = [sys.executable, str(DECODER / name), *map(str, arguments)]
+                command = [*PROGRAM, f"rypt.demo.decoder.{name}", *map(str, arguments)]
                 running.append(
                     subprocess.Popen(
                         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -115,7 +116,7 @@ class Story:
     def _decoder(self, text: str) -> list[str]:
         """The decoder's command, without its weights."""
         model = str((self.folder / "model").resolve())
-        return [str(DECODER / "decode.py"), "--model", model, "--input", self._text(text), "--beam", BEAM]
+        return ["-P", "-m", "rypt.demo.decoder.decode", "--model", model, "--input", self._text(text), "--beam", BEAM]
 
     @property
     def decoding(self) -> str:
@@ -243,10 +244,10 @@ class Story:
         self._begin("decoding segments that no tuning has seen, with all three weights")
         (self.unseen / "outputs").mkdir(parents=True, exist_ok=True)
         missing = [system for system in SYSTEMS if not self._list(system).exists()]
-        _, *fixed = self._decoder(f"{UNSEEN}.de")
+        _, _, _, *fixed = self._decoder(f"{UNSEEN}.de")
         self._scripts(
             [
-                ["decode.py", *fixed, "--size", "1", "--weights", self._weights(name), "--nbest", self._list(name)]
+                ["decode", *fixed, "--size", "1", "--weights", self._weights(name), "--nbest", self._list(name)]
                 for name in missing
             ]
         )
@@ -284,7 +285,7 @@ class Story:
             truth = ["--trees", self._text(f"{UNSEEN}.trees"), "--truth", self._text(f"{UNSEEN}.truth.jsonl")]
             lists = {name: self._list(name) for name in SYSTEMS}
             said = self._scripts(
-                [["accept.py", *truth, "--nbest", path, "--scores", f"{path}.scores"] for path in lists.values()]
+                [["accept", *truth, "--nbest", path, "--scores", f"{path}.scores"] for path in lists.values()]
             )
             with open_output(self._text(TRUTH[UNSEEN])) as stream:
                 stream.writelines(f"{line}\n" for _, line in read_lines(self._text(f"{UNSEEN}.truth.jsonl")))

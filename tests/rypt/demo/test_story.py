@@ -19,7 +19,6 @@ from rypt.campaign.folder import Campaign
 from rypt.demo.facts import Facts
 from rypt.demo.report import write_report
 from rypt.demo.story import SYSTEMS, Story
-from rypt.demo.texts import DECODER
 from rypt.text import RyptError
 
 START = """
@@ -56,8 +55,9 @@ def test_the_facts_are_those_of_the_campaigns(done: tuple[Path, Facts, list[str]
     assert sum(facts.preferences["judgments"].values()) >= facts.preferences["segments"] > 0
     for name in SYSTEMS:
         assert (folder / f"unseen/outputs/{name}.txt").read_text(encoding="utf-8").count("\n") == 10
-        accept = [sys.executable, DECODER / "accept.py", "--trees", folder / "texts/unseen.trees", "--truth",
-                  folder / "texts/unseen.truth.jsonl", "--nbest", folder / f"unseen/outputs/{name}.nbest"]  # fmt: skip
+        accept = [sys.executable, "-P", "-m", "rypt.demo.decoder.accept", "--trees", folder / "texts/unseen.trees",
+                  "--truth", folder / "texts/unseen.truth.jsonl",
+                  "--nbest", folder / f"unseen/outputs/{name}.nbest"]  # fmt: skip
         said = subprocess.run(accept, check=True, capture_output=True, text=True, timeout=180).stdout.split()
         assert (float(said[1]), float(said[3])) == (facts.accepted[name].constituents, facts.accepted[name].segments)
 

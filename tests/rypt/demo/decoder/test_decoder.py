@@ -1,6 +1,5 @@
 """The example decoder against brute force and against its own files, read by separate code."""
 
-import importlib
 import itertools
 import math
 import os
@@ -16,10 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rypt.demo.decoder import align, phrases
 from rypt.texts.nbest import read_raw
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "decoder"
+FOLDER = Path(__file__).resolve().parents[4] / "rypt" / "demo" / "decoder"
 CORPUS = FOLDER / "corpus"
+GENERATOR = Path(__file__).resolve().parents[4] / "examples" / "corpus"
 INITIAL = FOLDER / "weights.init"
 TUNED = (
     "Distortion0= 0.1\nLM0= 0.7\nWordPenalty0= -1.4\nPhrasePenalty0= -0.1\n"
@@ -28,8 +29,13 @@ TUNED = (
 LABELS = ["Distortion0", "LM0", "WordPenalty0", "PhrasePenalty0", "TranslationModel0", "UnknownWordPenalty0"]
 
 
+def program(name: str) -> list[str]:
+    """The decoder's programs are modules of the package, that of the corpus is a script."""
+    return [str(GENERATOR / f"{name}.py")] if name == "make_corpus" else ["-P", "-m", f"rypt.demo.decoder.{name}"]
+
+
 def run(script: str, *arguments: object, code: int = 0, text: str = "", seed: str = "0") -> tuple[str, str]:
-    command = [sys.executable, str(FOLDER / script), *map(str, arguments)]
+    command = [sys.executable, *program(script), *map(str, arguments)]
     environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8", "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         command, input=text, capture_output=True, encoding="utf-8", env=environment, timeout=120, check=False
@@ -39,7 +45,7 @@ def run(script: str, *arguments: object, code: int = 0, text: str = "", seed: st
 
 
 def train(output: Path, *, seed: str = "0") -> Path:
-    run("train.py", "--source", CORPUS / "train.de", "--target", CORPUS / "train.en", "--output", output, seed=seed)
+    run("train", "--source", CORPUS / "train.de", "--target", CORPUS / "train.en", "--output", output, seed=seed)
     return output
 
 
@@ -56,21 +62,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def dev_list(model: Path) -> tuple[Path, str]:
     """The n-best list of dev and the best candidates, at the initial weights."""
     path = model.parent / "dev.nbest"
-    return path, run(
-        "decode.py", "--model", model, "--weights", INITIAL, "--input", CORPUS / "dev.de", "--nbest", path
-    )[0]
-
-
-@pytest.fixture(scope="module")
-def load() -> Iterator[object]:
-    """Import a module that stands beside the scripts, and forget it afterwards."""
-    before = set(sys.modules)
-    sys.path.insert(0, str(FOLDER))
-    yield importlib.import_module
-    sys.path.remove(str(FOLDER))
-    for name in set(sys.modules) - before:
-        if str(FOLDER) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+    return path, run("decode", "--model", model, "--weights", INITIAL, "--input", CORPUS / "dev.de", "--nbest", path)[0]
 
 
 class Arpa:
@@ -255,7 +247,7 @@ def test_the_best_candidates_are_those_of_exhaustive_search(model: Path, tmp_pat
         weights, out = tmp_path / name, tmp_path / f"{name}.nbest"
         weights.write_text(text, encoding="utf-8")
         run(
-            *("decode.py", "--model", small, "--weights", weights, "--input", "-", "--nbest", out, "--size", 40),
+            *("decode", "--model", small, "--weights", weights, "--input", "-", "--nbest", out, "--size", 40),
             *("--beam", 10**6, "--table-limit", 0, "--distortion-limit", limit),
             text="\n".join(sources),
         )
@@ -278,20 +270,18 @@ def test_reruns_are_identical_to_the_byte(model: Path, dev_list: tuple[Path, str
     out = tmp_path / "dev.nbest"
     head = "".join(f"{line}\n" for line in lines(CORPUS / "dev.de")[:12])
     arguments = ("--model", again, "--weights", INITIAL, "--input", "-", "--nbest", out)
-    assert run("decode.py", *arguments, seed="17", text=head)[0].splitlines() == dev_list[1].splitlines()[:12]
+    assert run("decode", *arguments, seed="17", text=head)[0].splitlines() == dev_list[1].splitlines()[:12]
     assert lines(out) == lines(dev_list[0])[:1200]
 
 
 def test_the_pipe_gives_the_best_candidates(model: Path, dev_list: tuple[Path, str]) -> None:
     head = "".join(f"{line}\n" for line in lines(CORPUS / "dev.de")[:5])
-    out, _ = run("decode.py", "--model", model, "--weights", INITIAL, "--input", "-", text=head)
+    out, _ = run("decode", "--model", model, "--weights", INITIAL, "--input", "-", text=head)
     assert out.splitlines() == dev_list[1].splitlines()[:5]
 
 
 def test_unknown_words_pass_through_and_an_empty_segment_stays_empty(model: Path) -> None:
-    out, _ = run(
-        "decode.py", "--model", model, "--weights", INITIAL, "--input", "-", text="qwertz\n\nder arzt xyzzy .\n"
-    )
+    out, _ = run("decode", "--model", model, "--weights", INITIAL, "--input", "-", text="qwertz\n\nder arzt xyzzy .\n")
     first, empty, last = out.split("\n")[:3]
     assert (first, empty) == ("qwertz", "")
     assert "xyzzy" in last.split()
@@ -301,7 +291,7 @@ def test_weights_matter(model: Path, dev_list: tuple[Path, str], tmp_path: Path)
     import sacrebleu
 
     (tmp_path / "tuned").write_text(TUNED, encoding="utf-8")
-    tuned, _ = run("decode.py", "--model", model, "--weights", tmp_path / "tuned", "--input", CORPUS / "dev.de")
+    tuned, _ = run("decode", "--model", model, "--weights", tmp_path / "tuned", "--input", CORPUS / "dev.de")
     before, after = (
         sacrebleu.corpus_bleu(out.splitlines(), [lines(CORPUS / "dev.en")], tokenize="none", force=True).score
         for out in (dev_list[1], tuned)
@@ -363,7 +353,7 @@ def test_the_table_holds_probabilities(model: Path) -> None:
 
 
 @given(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8), st.integers(1, 5))
-def test_extraction_is_the_definition(load: object, links: set[tuple[int, int]], longest: int) -> None:
+def test_extraction_is_the_definition(links: set[tuple[int, int]], longest: int) -> None:
     source, target = list("abcde"), list("vwxyz")
     expected = Counter()
     for i1, i2, j1, j2 in itertools.product(range(5), range(1, 6), range(5), range(1, 6)):
@@ -372,28 +362,28 @@ def test_extraction_is_the_definition(load: object, links: set[tuple[int, int]],
         if inside and not crossing and 0 < i2 - i1 <= longest and 0 < j2 - j1 <= longest:
             shifted = tuple(sorted((i - i1, j - j1) for i, j in inside))
             expected[" ".join(source[i1:i2]), " ".join(target[j1:j2]), shifted] += 1
-    assert Counter(load("phrases").extract_phrases(source, target, links, longest)) == expected
+    assert Counter(phrases.extract_phrases(source, target, links, longest)) == expected
 
 
-def test_alignment_finds_a_dictionary(load: object) -> None:
+def test_alignment_finds_a_dictionary() -> None:
     """Words that always go together are linked, wherever they stand."""
     german, english = ["a", "b", "c", "d", "e"], ["A", "B", "C", "D", "E"]
     orders = list(itertools.permutations(range(5), 3))
     source = [[german[i] for i in order] for order in orders]
     target = [[english[i] for i in reversed(order)] for order in orders]
-    assert load("align").align_corpus(source, target) == [{(0, 2), (1, 1), (2, 0)}] * len(orders)
+    assert align.align_corpus(source, target) == [{(0, 2), (1, 1), (2, 0)}] * len(orders)
 
 
-def test_growing_keeps_between_intersection_and_union(load: object) -> None:
+def test_growing_keeps_between_intersection_and_union() -> None:
     forward, backward = {(0, 0), (1, 1), (2, 1), (4, 4)}, {(0, 0), (1, 1), (1, 2), (3, 5)}
-    links = load("align").symmetrize(forward, backward)
+    links = align.symmetrize(forward, backward)
     assert links == {(0, 0), (1, 1), (2, 1), (1, 2), (4, 4), (3, 5)}
-    assert load("align").symmetrize({(0, 0), (2, 0)}, {(0, 0)}) == {(0, 0)}
+    assert align.symmetrize({(0, 0), (2, 0)}, {(0, 0)}) == {(0, 0)}
 
 
 def test_the_corpus_is_what_its_grammar_writes(tmp_path: Path) -> None:
     """The grammar goes on after the corpus: further segments are new ones."""
-    run("make_corpus.py", "--output", tmp_path, "--more", 20)
+    run("make_corpus", "--output", tmp_path, "--more", 20)
     further = [path for path in tmp_path.iterdir() if path.stem.startswith("more")]
     assert {path.name for path in further} == {"more.de", "more.en", "more.trees", "more.truth.jsonl"}
     assert len(set(lines(tmp_path / "more.de"))) == 20
@@ -401,7 +391,7 @@ def test_the_corpus_is_what_its_grammar_writes(tmp_path: Path) -> None:
     for path in further:
         path.unlink()
     written = sorted(path.name for path in tmp_path.iterdir())
-    others = sorted(path.name for path in CORPUS.iterdir() if path.name not in ("words.txt", "idioms.txt"))
+    others = sorted(path.name for path in CORPUS.iterdir())
     assert written == others
     assert len(written) == 4 * 2 + 3 * 2
     for name in written:
@@ -425,14 +415,14 @@ WRONG_WEIGHTS = {
 @pytest.mark.parametrize("text", WRONG_WEIGHTS)
 def test_wrong_weights(model: Path, tmp_path: Path, text: str) -> None:
     (tmp_path / "weights").write_text(text, encoding="utf-8")
-    out, error = run("decode.py", "--model", model, "--weights", tmp_path / "weights", "--input", "-", code=1)
+    out, error = run("decode", "--model", model, "--weights", tmp_path / "weights", "--input", "-", code=1)
     assert (out, error) == ("", f"decode.py: {tmp_path}/{WRONG_WEIGHTS[text]}\n")
 
 
 def test_wrong_files(model: Path, tmp_path: Path) -> None:
     def decode_error(folder: Path, source: str, *arguments: object) -> str:
         every = ("--model", folder, "--weights", INITIAL, "--input", source, *arguments)
-        return run("decode.py", *every, code=1, text="das ||| haus\n")[1]
+        return run("decode", *every, code=1, text="das ||| haus\n")[1]
 
     bad = tmp_path / "bad"
     assert decode_error(bad, "-") == f"decode.py: {bad}/lm.arpa: No such file or directory\n"
@@ -454,7 +444,7 @@ def test_wrong_files(model: Path, tmp_path: Path) -> None:
 
 def test_a_failed_run_leaves_no_list(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.nbest"
-    run("decode.py", "--model", model, "--weights", INITIAL, "--input", "missing", "--nbest", out, code=1)
+    run("decode", "--model", model, "--weights", INITIAL, "--input", "missing", "--nbest", out, code=1)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -462,5 +452,5 @@ def test_a_corpus_of_unequal_sides(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("das haus\nder hund\n", encoding="utf-8")
     (tmp_path / "b").write_text("the house\n", encoding="utf-8")
     paths = ("--source", tmp_path / "a", "--target", tmp_path / "b", "--output", tmp_path / "model")
-    _, error = run("train.py", *paths, code=1)
+    _, error = run("train", *paths, code=1)
     assert error == f"train.py: {tmp_path}/b: expected 2 lines as in {tmp_path}/a, found 1\n"

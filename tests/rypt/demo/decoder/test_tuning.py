@@ -8,21 +8,29 @@ from pathlib import Path
 import pytest
 from commands import run
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "decoder"
+EXAMPLE = Path(__file__).resolve().parents[4] / "rypt" / "demo" / "decoder"
 CORPUS = EXAMPLE / "corpus"
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("decoder") / "model"
-    command = [sys.executable, EXAMPLE / "train.py", "--source", CORPUS / "train.de", "--target", CORPUS / "train.en"]
+    command = [
+        sys.executable,
+        "-m",
+        "rypt.demo.decoder.train",
+        "--source",
+        CORPUS / "train.de",
+        "--target",
+        CORPUS / "train.en",
+    ]
     subprocess.run([*command, "--output", folder], check=True, capture_output=True, timeout=120)
     return folder
 
 
 def test_ten_iterations_at_most_make_a_better_decoder(capsys, model, tmp_path):
     decoder = (
-        f"{sys.executable} {EXAMPLE}/decode.py --model {model} --weights {{weights}} --input {CORPUS}/dev.de "
+        f"{sys.executable} -m rypt.demo.decoder.decode --model {model} --weights {{weights}} --input {CORPUS}/dev.de "
         "--nbest {nbest}"
     )
     code, out, err = run(

@@ -12,15 +12,17 @@ The first candidate of each segment counts; with ``--oracle`` the best of its li
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from slots import GAP, expand, may_be_missing
-from truth import constituents
+from hits.simulate.truth import expand, may_be_missing
+from rypt.texts.phrases import GAP
 
 Span = tuple[int, int]
+ATOM = re.compile(r"[()]|[^\s()]+")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,26 @@ class Line:
 
     words: list[str]
     links: dict[int, list[int]]
+
+
+def constituents(tree: str) -> list[tuple[int, int]]:
+    """The distinct spans of a tree in Penn brackets, outer before inner.
+
+    >>> constituents("(S (NP (ART der) (NN hund)) (VVFIN bellt))")
+    [(0, 3), (0, 2), (0, 1), (1, 2), (2, 3)]
+    """
+    spans: list[tuple[int, int]] = []
+    starts: list[int] = []
+    size, before = 0, ""
+    for atom in ATOM.findall(tree):
+        if atom == "(":
+            starts.append(size)
+        elif atom == ")":
+            spans.append((starts.pop(), size))
+        elif before != "(":
+            size += 1
+        before = atom
+    return sorted(dict.fromkeys(spans), key=lambda span: (span[0], -span[1]))
 
 
 def read_truth(path: Path) -> dict[str, dict[Span, Accepted]]:

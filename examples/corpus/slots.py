@@ -14,12 +14,11 @@ phrase there is a ``[GAP]`` then, at its edges nothing. Of the parts between ``{
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 GAP = "[GAP]"
 ARTICLES_AND_MARKS = {"the", "a", "an", ","}
-TOKEN = re.compile(r"\[GAP\]|[(){}|]|[^\s(){}|]+")
 
 
 @dataclass(frozen=True)
@@ -114,58 +113,3 @@ def _helps(item: Item) -> bool:
 def _tidy(text: str) -> str:
     """Several gaps in a row are one."""
     return re.sub(r"\[GAP\](?: \[GAP\])+", GAP, text)
-
-
-def expand(text: str) -> Iterator[str]:
-    """All phrases of a pattern.
-
-    >>> sorted(expand("(the) {child|kid} (is) ill"))[:3]
-    ['child [GAP] ill', 'child is ill', 'kid [GAP] ill']
-    """
-    for words in _phrases(text):
-        while words and words[0] == GAP:
-            words = words[1:]
-        while words and words[-1] == GAP:
-            words = words[:-1]
-        if words:
-            yield " ".join(word for i, word in enumerate(words) if word != GAP or words[i - 1] != GAP)
-
-
-def may_be_missing(text: str) -> bool:
-    """Whether a pattern has nothing that must be there: ``(the)``, or ``(pick) (up)`` for a prefix alone."""
-    return any(set(words) <= {GAP} for words in _phrases(text))
-
-
-def _phrases(text: str) -> set[tuple[str, ...]]:
-    tokens = TOKEN.findall(text)
-    phrases, end = _options(tokens, 0)
-    if end != len(tokens):
-        raise ValueError(f"expected a pattern, found {text!r}")
-    return phrases
-
-
-def _options(tokens: Sequence[str], at: int) -> tuple[set[tuple[str, ...]], int]:
-    """The phrases between ``|``, up to the bracket that closes them."""
-    found: set[tuple[str, ...]] = set()
-    while True:
-        phrases, at = _run(tokens, at)
-        found |= phrases
-        if at == len(tokens) or tokens[at] != "|":
-            return found, at
-        at += 1
-
-
-def _run(tokens: Sequence[str], at: int) -> tuple[set[tuple[str, ...]], int]:
-    found: set[tuple[str, ...]] = {()}
-    while at < len(tokens) and tokens[at] not in ")}|":
-        token = tokens[at]
-        if token in "({":
-            inside, at = _options(tokens, at + 1)
-            if at == len(tokens) or tokens[at] != {"(": ")", "{": "}"}[token]:
-                raise ValueError(f"expected a closing bracket in {' '.join(tokens)!r}")
-            inside = {(GAP,), *inside} - {()} if token == "(" else inside
-        else:
-            inside = {(token,)}
-        found = {before + after for before in found for after in inside}
-        at += 1
-    return found, at

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from model import UNKNOWN_PENALTY, LanguageModel, Phrase, State, unknown_phrase
+from rypt.demo.decoder.model import UNKNOWN_PENALTY, LanguageModel, Phrase, State, unknown_phrase
 
 Spans = dict[tuple[int, int], list[Phrase]]
 

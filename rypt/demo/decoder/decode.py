@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from model import (
+from rypt.demo.decoder.model import (
     FEATURES,
     LONGEST,
     UNKNOWN_PENALTY,
@@ -19,7 +19,7 @@ from model import (
     read_sentences,
     read_weights,
 )
-from search import Decoder, Settings, Step, n_best
+from rypt.demo.decoder.search import Decoder, Settings, Step, n_best
 
 RECURSION = 100_000  # the n best of a segment are found from its last word back to the first
 

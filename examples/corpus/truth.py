@@ -9,36 +9,16 @@ answer from it, and `accept` measures a decoder's output with it.
 
 import argparse
 import json
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from chunks import Lexicon
 from german import Analysis, Reader
 from grammar import read_tables
-from slots import expand, pattern
+from slots import pattern
 
-ATOM = re.compile(r"[()]|[^\s()]+")
-
-
-def constituents(tree: str) -> list[tuple[int, int]]:
-    """The distinct spans of a tree in Penn brackets, outer before inner.
-
-    >>> constituents("(S (NP (ART der) (NN hund)) (VVFIN bellt))")
-    [(0, 3), (0, 2), (0, 1), (1, 2), (2, 3)]
-    """
-    spans: list[tuple[int, int]] = []
-    starts: list[int] = []
-    size, before = 0, ""
-    for atom in ATOM.findall(tree):
-        if atom == "(":
-            starts.append(size)
-        elif atom == ")":
-            spans.append((starts.pop(), size))
-        elif before != "(":
-            size += 1
-        before = atom
-    return sorted(dict.fromkeys(spans), key=lambda span: (span[0], -span[1]))
+from hits.simulate.truth import expand
+from rypt.demo.decoder.accept import constituents
 
 
 def truth_lines(segment: str, text: str, analysis: Analysis) -> Iterator[str]:
@@ -87,7 +67,7 @@ def main() -> None:
     parser.add_argument("--trees", type=Path, required=True, help="trees to write, Penn brackets, one a line")
     parser.add_argument("--truth", type=Path, required=True, help="acceptable phrases to write, JSON lines")
     options = parser.parse_args()
-    known = reader(Path(__file__).resolve().parent / "corpus")
+    known = reader(Path(__file__).resolve().parent)
     write_truth(options.source.read_text(encoding="utf-8").splitlines(), known, options.trees, options.truth)
 
 

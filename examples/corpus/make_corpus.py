@@ -221,13 +221,13 @@ def main() -> None:
     """Write all parts in both languages, with trees and truth of those that are not trained on."""
     parser = argparse.ArgumentParser(description="Write the example corpus.")
     here = Path(__file__).resolve().parent
-    parser.add_argument("--output", type=Path, default=here / "corpus", help="folder to write to (corpus)")
+    parser.add_argument("--output", type=Path, default=Path("corpus"), help="folder to write to (corpus)")
     parser.add_argument("--seed", type=int, default=7, help="seed of the random choices (7)")
     parser.add_argument("--more", type=int, default=0, help="further segments to test on, written as more.* (0)")
     options = parser.parse_args()
-    lines = (here / "corpus" / "idioms.txt").read_text(encoding="utf-8").splitlines()
+    lines = (here / "idioms.txt").read_text(encoding="utf-8").splitlines()
     idioms = [(german, english) for german, english in (line.split(" ||| ") for line in lines)]
-    stream = sentences(Grammar(random.Random(options.seed), read_tables(here / "corpus" / "words.txt")), idioms)
+    stream = sentences(Grammar(random.Random(options.seed), read_tables(here / "words.txt")), idioms)
     options.output.mkdir(parents=True, exist_ok=True)
     for name, size in (SIZES | {"more": options.more} if options.more > 0 else SIZES).items():
         pairs = [next(stream) for _ in range(size)]
@@ -236,7 +236,7 @@ def main() -> None:
             (options.output / f"{name}.{language}").write_text(text, encoding="utf-8")
         if name != "train":
             trees, truth = options.output / f"{name}.trees", options.output / f"{name}.truth.jsonl"
-            write_truth([german for german, _ in pairs], reader(here / "corpus"), trees, truth)
+            write_truth([german for german, _ in pairs], reader(here), trees, truth)
 
 
 if __name__ == "__main__":
