@@ -19,6 +19,7 @@ class Page(HTMLParser):
         self._section = ""
         self._caption = False
         self.feed(text)
+        self.sections = {name: " ".join(words.split()) for name, words in self.sections.items()}
 
     def handle_starttag(self, tag, attrs):
         found = dict(attrs)
