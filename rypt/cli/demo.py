@@ -65,9 +65,9 @@ def _summary(facts: "Facts", report: Path) -> str:
 
     ranked = {row["system"]: row for row in (facts.ranking or {"systems": []})["systems"]}
     lines = [
-        (name, f"{100 * found.constituents:.1f}", f"{100 * found.segments:.1f}",
+        (name, f"{100 * share.constituents:.1f}", f"{100 * share.segments:.1f}",
          *((f"{ranked[name]['score']:.3f}", ranked[name]["rank"]) if name in ranked else ("-", "-")))
-        for name, found in facts.accepted.items()
+        for name, share in facts.accepted.items()
     ]  # fmt: skip
     head = ("", "acceptable constituents, %", "segments, %", "expected wins", "rank")
     who = "SIMULATED workers" if facts.simulated else "you"

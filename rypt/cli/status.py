@@ -24,43 +24,43 @@ def status(campaign: str, as_json: bool, quiet: bool) -> None:
     from rypt.loop.status import campaign_status
 
     opened = Campaign.open(campaign, watcher(quiet=quiet))
-    found = campaign_status(opened, int(time.time()), lambda some: progress(some, "phrases", quiet=quiet))
+    status_now = campaign_status(opened, int(time.time()), lambda some: progress(some, "phrases", quiet=quiet))
     if as_json:
-        facts = asdict(found)
-        facts["people"]["alpha"] = plain(found.people.alpha)
-        facts["batches"] = [{**asdict(batch), "state": batch.state} for batch in found.batches]
+        facts = asdict(status_now)
+        facts["people"]["alpha"] = plain(status_now.people.alpha)
+        facts["batches"] = [{**asdict(batch), "state": batch.state} for batch in status_now.batches]
         click.echo(json.dumps(facts, ensure_ascii=False, default=str))
         return
-    click.echo(status_text(found))
+    click.echo(status_text(status_now))
 
 
-def status_text(found: "CampaignStatus") -> str:
+def status_text(status: "CampaignStatus") -> str:
     """A status for people."""
-    texts = found.texts
+    texts = status.texts
     unparsed = texts.segments - texts.parsed
     without = f" ({unparsed:,} without a parse)" if unparsed else ""
     rows = [
-        ("campaign", found.folder),
+        ("campaign", status.folder),
         ("segments", f"{texts.segments:,}{without}"),
         ("candidates", f"{texts.candidates:,} in {_count(texts.lists, 'list')}"),
         ("references", str(texts.references) if texts.references else "none"),
         *([("decoder", texts.decoder)] if texts.decoder else []),
         *([("weights", texts.weights)] if texts.weights else []),
-        *_label_rows(found.labels),
-        *_people_rows(found.people),
-        ("cost", _cost(found)),
+        *_label_rows(status.labels),
+        *_people_rows(status.people),
+        ("cost", _cost(status)),
         *(
             (
                 f"batch {batch.name}",
                 f"{batch.state}: {_count(batch.hits, batch.kind + ' hit')}, {batch.published:,} published, "
                 f"{batch.answered:,} of {batch.assignments:,} assignments answered",
             )
-            for batch in found.batches
+            for batch in status.batches
         ),
-        *(("note", note) for note in found.notes),
+        *(("note", note) for note in status.notes),
     ]
     lines = [f"{name:12}{text}" for name, text in rows]
-    return "\n".join([*lines, "", f"next: {found.next.command or 'nothing to run'}", f"      {found.next.why}"])
+    return "\n".join([*lines, "", f"next: {status.next.command or 'nothing to run'}", f"      {status.next.why}"])
 
 
 def _count(number: int, what: str) -> str:
@@ -71,8 +71,8 @@ def _label_rows(labels: "Labels") -> list[tuple[str, str]]:
     given = ", ".join(
         f"{count:,} {'SIMULATED' if who == 'simulated' else who}" for who, count in labels.sources.items()
     )
-    said = f"{_count(labels.judgments, 'judgment')} of {_count(labels.keys, 'key')}"
-    rows = [("labels", f"{said}: {given}" if given else "none")]
+    counts = f"{_count(labels.judgments, 'judgment')} of {_count(labels.keys, 'key')}"
+    rows = [("labels", f"{counts}: {given}" if given else "none")]
     if labels.before is not None and labels.after is not None:
         rows.append(("coverage", f"{labels.before:.1%} of constituents, {labels.after:.1%} after percolation"))
     return [*rows, ("to ask", f"{_count(labels.open, 'phrase')} of the frontier")]
@@ -95,8 +95,8 @@ def _names(workers: list[str]) -> str:
     return ", ".join(workers[:5]) + (f" and {len(workers) - 5} more" if len(workers) > 5 else "")
 
 
-def _cost(found: "CampaignStatus") -> str:
-    spent = found.spent
+def _cost(status: "CampaignStatus") -> str:
+    spent = status.spent
     if spent is None:
         return "not known"
     parts = {"rewards": spent.rewards, "fees": spent.fees, "bonuses": spent.bonuses}

@@ -64,6 +64,6 @@ class Facts:
             "simulated": self.simulated, "folder": self.folder, "plan": asdict(self.plan), "stopped": self.stopped,
             "labels": self.labels, "spent": str(self.spent), "best": self.best, "excluded": self.excluded,
             "iterations": [row.as_dict() for row in self.rows],
-            "accepted": {name: asdict(found) for name, found in self.accepted.items()},
+            "accepted": {name: asdict(share) for name, share in self.accepted.items()},
             "preferences": self.preferences, "ranking": self.ranking,
         }  # fmt: skip

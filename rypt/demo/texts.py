@@ -86,8 +86,8 @@ def begin(folder: Path, plan: Plan) -> bool:
     """Whether the demo begins in this folder, rather than goes on; other things in it are left alone."""
     kept = folder / KEPT
     if not kept.exists():
-        found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-        if folder.exists() and not found <= {"texts"}:  # what an interrupted beginning leaves
+        names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        if folder.exists() and not names <= {"texts"}:  # what an interrupted beginning leaves
             raise InputError(folder, None, "expected a new or empty folder for the demo, or one of an earlier demo")
         return True
     try:
@@ -97,8 +97,8 @@ def begin(folder: Path, plan: Plan) -> bool:
         raise InputError(kept, None, "expected the plan of a demo; take another folder") from None
     if before != plan:
         differ = [name for name, value in asdict(plan).items() if getattr(before, name) != value]
-        told = ", ".join(f"{name} {getattr(before, name)}" for name in differ)
+        options = ", ".join(f"{name} {getattr(before, name)}" for name in differ)
         raise InputError(
-            folder, None, f"a demo was begun here with {told}: give the same options to go on, or another folder"
+            folder, None, f"a demo was begun here with {options}: give the same options to go on, or another folder"
         )
     return False

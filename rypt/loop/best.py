@@ -38,7 +38,7 @@ def best_iteration(scores: Mapping[int, ScoreReport]) -> int:
 
 def _is_close(one: ScoreReport, best: ScoreReport) -> bool:
     """Whether a score is below another by no more than the standard error of the difference, over segments."""
-    own = {segment.segment: segment.score for segment in one.segments}
-    gaps = np.array([segment.score - own[segment.segment] for segment in best.segments if segment.segment in own])
+    scores = {segment.segment: segment.score for segment in one.segments}
+    gaps = np.array([segment.score - scores[segment.segment] for segment in best.segments if segment.segment in scores])
     error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
     return bool(best.score - one.score <= error)

@@ -159,7 +159,8 @@ def _numbered(folder: Path, suffix: str) -> list[int]:
 
 def _new_in_last_list(campaign: Campaign) -> int:
     """How many candidates of the last list none before it has."""
-    *earlier, last = [[(c.segment, c.text, c.alignment) for c in found] for _, found in campaign.lists()] or [[]]
+    lists = [[(c.segment, c.text, c.alignment) for c in candidates] for _, candidates in campaign.lists()]
+    *earlier, last = lists or [[]]
     return len(set(last).difference(*earlier))
 
 
@@ -214,9 +215,9 @@ def _spent(results: Results, notes: list[str]) -> Spent | None:
             "what the hits cost is known after the next 'rypt hits collect': their tables are of an older rypt"
         )
         return None
-    found = campaign_numbers(results)
+    numbers = campaign_numbers(results)
     played = spent(w for w in read_work(results) if w.status != "Rejected" and is_simulated(w.worker))
-    return Spent(found.rewards, found.fees, found.bonuses, found.cost, played.total)
+    return Spent(numbers.rewards, numbers.fees, numbers.bonuses, numbers.cost, played.total)
 
 
 def _people(db: JudgmentDatabase, results: Results, *, current: bool) -> People:
@@ -231,15 +232,15 @@ def _people(db: JudgmentDatabase, results: Results, *, current: bool) -> People:
 def _batches(campaign: Campaign, results: Results, now: int, notes: list[str]) -> list[BatchState]:
     """The batches in the campaign's folder; one that cannot be read is noted."""
     answered = dict(results.rows(OF_BATCHES))  # rejected ones, too: their places stay taken
-    found = []
+    batches = []
     for folder in sorted(campaign.path("batches").glob("*"), key=lambda path: (len(path.name), path.name)):
         if folder.name.startswith(".") or not (folder / BATCH_TOML).is_file():
             continue
         try:
-            found.append(_batch(folder, answered, now))
+            batches.append(_batch(folder, answered, now))
         except RyptError as error:
             notes.append(str(error))
-    return found
+    return batches
 
 
 def _batch(folder: Path, answered: dict[str, int], now: int) -> BatchState:

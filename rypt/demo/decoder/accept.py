@@ -63,15 +63,15 @@ def constituents(tree: str) -> list[tuple[int, int]]:
 
 def read_truth(path: Path) -> dict[str, dict[Span, Accepted]]:
     """The truth of each segment."""
-    found: dict[str, dict[Span, Accepted]] = {}
+    truth: dict[str, dict[Span, Accepted]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         if "patterns" not in record:
             continue
         phrases = frozenset(phrase for text in record["patterns"] for phrase in expand(text))
         missing = not record["patterns"] or any(map(may_be_missing, record["patterns"]))
-        found.setdefault(record["segment"], {})[record["start"], record["stop"]] = Accepted(phrases, missing)
-    return found
+        truth.setdefault(record["segment"], {})[record["start"], record["stop"]] = Accepted(phrases, missing)
+    return truth
 
 
 def read_nbest(path: Path) -> dict[str, list[Line]]:
@@ -102,10 +102,10 @@ def share(line: Line, spans: Sequence[Span], truth: dict[Span, Accepted]) -> flo
     """The share of constituents whose phrase is acceptable."""
     right = counted = 0
     for span in spans:
-        said = phrase(line, span)
-        if said or not truth[span].optional:
+        words = phrase(line, span)
+        if words or not truth[span].optional:
             counted += 1
-            right += said in truth[span].phrases
+            right += words in truth[span].phrases
     return right / counted if counted else 1.0
 
 

@@ -29,8 +29,8 @@ def align_corpus(source: Sequence[Sequence[str]], target: Sequence[Sequence[str]
     forward = _align_one_way(sources, targets, target_size, rounds)
     backward = _align_one_way(targets, sources, source_size, rounds)
     return [
-        symmetrize({(j, i) for i, j in enumerate(there) if j >= 0}, {(i, j) for i, j in enumerate(back) if j >= 0})
-        for there, back in zip(forward, backward, strict=True)
+        symmetrize({(j, i) for i, j in enumerate(ahead) if j >= 0}, {(i, j) for i, j in enumerate(back) if j >= 0})
+        for ahead, back in zip(forward, backward, strict=True)
     ]
 
 

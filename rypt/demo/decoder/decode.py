@@ -62,14 +62,14 @@ def _range(start: int, end: int) -> str:
 
 def candidates(decoder: Decoder, words: Sequence[str], size: int) -> list[tuple[float, str, str]]:
     """Total, words, and the rest of the line of each candidate, the best first."""
-    found = []
+    ranked = []
     for steps in n_best(decoder.search(words), size):
         values = feature_values(steps, decoder.language_model)
         total = sum(weight * value for weight, value in zip(decoder.weights, values, strict=True))
         text = " ".join(step.phrase.text for step in steps)
         phrases, links = format_alignments(steps)
-        found.append((total, text, f"{format_features(values)} ||| {total:.10g} ||| {phrases} ||| {links}"))
-    return sorted(found, key=lambda candidate: -candidate[0])
+        ranked.append((total, text, f"{format_features(values)} ||| {total:.10g} ||| {phrases} ||| {links}"))
+    return sorted(ranked, key=lambda candidate: -candidate[0])
 
 
 def source_phrases(sentences: Iterable[Sequence[str]]) -> set[str]:
@@ -91,8 +91,8 @@ def decode(options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     settings = Settings(options.beam, options.table_limit, options.distortion_limit)
     decoder = Decoder(language_model, table, weights, settings)
     for number, words in enumerate(sentences):
-        found = candidates(decoder, words, options.size if options.nbest else 1)
-        yield found[0][1], [f"{number} ||| {text} ||| {rest}\n" for _, text, rest in found]
+        ranked = candidates(decoder, words, options.size if options.nbest else 1)
+        yield ranked[0][1], [f"{number} ||| {text} ||| {rest}\n" for _, text, rest in ranked]
 
 
 def write_all(options: argparse.Namespace) -> None:

@@ -55,7 +55,7 @@ def read_sentences(path: Path) -> Iterator[list[str]]:
 def read_weights(path: Path) -> list[float]:
     """The weights in the order of the features, from lines ``Name= value value …``."""
     sizes = dict(FEATURES)
-    found: dict[str, list[float]] = {}
+    weights: dict[str, list[float]] = {}
     for number, line in numbered_lines(path):
         label, *values = line.split() or ["#"]
         if label.startswith("#"):
@@ -65,15 +65,15 @@ def read_weights(path: Path) -> list[float]:
             raise DecoderError(f"{path}:{number}: expected Name= value value …, found {line!r}")
         if name not in sizes:
             raise DecoderError(f"{path}:{number}: unknown weight {name}, expected one of {', '.join(sizes)}")
-        if name in found:
+        if name in weights:
             raise DecoderError(f"{path}:{number}: the weights of {name} are there twice")
         if len(values) != sizes[name]:
             raise DecoderError(f"{path}:{number}: expected {sizes[name]} weights of {name}, found {len(values)}")
-        found[name] = [float(value) for value in values]
+        weights[name] = [float(value) for value in values]
     for name in sizes:
-        if name not in found:
+        if name not in weights:
             raise DecoderError(f"{path}: expected weights of {name}, found none")
-    return [value for name in sizes for value in found[name]]
+    return [value for name in sizes for value in weights[name]]
 
 
 def _is_number(text: str) -> bool:

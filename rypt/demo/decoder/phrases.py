@@ -80,7 +80,7 @@ def phrase_table(corpus: Sequence[tuple[Words, Words, Links]], longest: int) -> 
     for source, target, links in corpus:
         for f, e, inside in extract_phrases(source, target, links, longest):
             alignments[f, e][inside] += 1
-    counts = {pair: found.total() for pair, found in alignments.items()}
+    counts = {pair: counted.total() for pair, counted in alignments.items()}
     sources: Counter[str] = Counter()
     targets: Counter[str] = Counter()
     for (f, e), count in counts.items():
@@ -89,7 +89,7 @@ def phrase_table(corpus: Sequence[tuple[Words, Words, Links]], longest: int) -> 
     lexicon = Lexicon(corpus)
     for f, e in sorted(counts):
         inside = min(alignments[f, e].items(), key=lambda item: (-item[1], item[0]))[0]
-        back, there = lexicon.weight(f.split(), e.split(), inside)
+        back, ahead = lexicon.weight(f.split(), e.split(), inside)
         count = counts[f, e]
-        scores = " ".join(f"{score:.6g}" for score in (count / targets[e], back, count / sources[f], there))
+        scores = " ".join(f"{score:.6g}" for score in (count / targets[e], back, count / sources[f], ahead))
         yield f"{f} ||| {e} ||| {scores} ||| {' '.join(f'{i}-{j}' for i, j in inside)}"

@@ -163,12 +163,12 @@ class Decoder:
                     gain, next_state = known
                     gain -= distortion * jump
                     score = base + gain
-                    found = reached.get(next_state)
-                    if found is None:
-                        reached[next_state] = found = Node(joined, end, next_state, score)
-                    elif score > found.score:
-                        found.score = score
-                    found.arcs.append((gain, node, step))
+                    earlier = reached.get(next_state)
+                    if earlier is None:
+                        reached[next_state] = earlier = Node(joined, end, next_state, score)
+                    elif score > earlier.score:
+                        earlier.score = score
+                    earlier.arcs.append((gain, node, step))
 
 
 def first_gap(coverage: int) -> int:
@@ -214,16 +214,16 @@ class Future:
 
 def n_best(goal: Node, size: int) -> list[list[Step]]:
     """The best derivation of each of the best ``size`` distinct candidates, best first."""
-    found: list[list[Step]] = []
-    while len(found) < size and (derivation := _ranked(goal, len(found))) is not None:
+    paths: list[list[Step]] = []
+    while len(paths) < size and (derivation := _ranked(goal, len(paths))) is not None:
         steps, node = [], goal
         while derivation.arc >= 0:
             _, before, step = node.arcs[derivation.arc]
             if step is not None:
                 steps.append(step)
             node, derivation = before, before.derivations[derivation.rank]
-        found.append(steps[::-1])
-    return found
+        paths.append(steps[::-1])
+    return paths
 
 
 def _ranked(node: Node, rank: int) -> Derivation | None:
