@@ -15,6 +15,7 @@ import loop_decoder
 import pytest
 from loop_world import StopError, StoppedSteps, items, make_campaign, make_loop, served, work
 
+import rypt.loop
 from hits.market.client import BotoMarket
 from hits.market.ledger import EXPIRED, Ledger
 from hits.results.answers import Results
@@ -23,7 +24,7 @@ from rypt.campaign.folder import Campaign
 from rypt.loop.best import best_iteration
 from rypt.loop.journal import Journal
 from rypt.loop.report import rows
-from rypt.loop.runner import known_budget
+from rypt.loop.runner import known_budget, open_loop
 from rypt.loop.steps import Steps, run_step
 from rypt.text import InputError, RyptError
 
@@ -593,3 +594,30 @@ def test_a_journal_that_is_none_is_refused(tmp_path):
     (campaign / "loop.jsonl").write_text('{"iteration": 1}\n')
     with pytest.raises(InputError, match=r"loop.jsonl:1: expected a step with iteration, step, time, result"):
         make_loop(campaign)
+
+
+def test_the_loop_as_a_function(tmp_path):
+    campaign = make_campaign(tmp_path / "campaign")
+    told = []
+    report = rypt.loop.run(campaign, budget="0.01", tell=told.append)
+    assert (report.stopped, report.spent, report.budget) == ("the budget is spent", 0, Decimal("0.01"))
+    assert [row.iteration for row in report.iterations] == [1, 2]
+    assert report.weights == campaign / "weights" / "2.weights"
+    report.write(tmp_path / "best")
+    assert (tmp_path / "best").read_bytes() == report.weights.read_bytes()
+    report.plot(tmp_path / "loop.svg")
+    assert "<svg" in (tmp_path / "loop.svg").read_text()
+    assert "stopped: the budget is spent; $0.00 of $0.01 spent; best weights: " in repr(report)
+    assert told[0] == f"$ rypt decode {campaign}"
+
+
+def test_another_market_than_the_campaigns(tmp_path):
+    campaign = make_campaign(tmp_path / "campaign")
+    elsewhere = open_loop(campaign, tmp_path / "other")
+    assert (elsewhere.market_folder, elsewhere.terms.market.endpoint) == (tmp_path / "other", None)
+    assert f"--at {tmp_path / 'other'}" in elsewhere.commands.publish(campaign / "batches" / "1")
+    assert open_loop(campaign, "https://market.example/").terms.market.endpoint == "https://market.example/"
+    with pytest.raises(RyptError, match="only a local market can be served"):
+        open_loop(campaign, "https://market.example/").run(serve=True)
+    with pytest.raises(RyptError, match=r"expected a budget such as 25.00, got 'much'"):
+        open_loop(campaign, budget="much")
