@@ -23,8 +23,8 @@ PACKAGES = ("rypt", "rypt.loop", "mert", "hits")
 WIDTH = 100
 HEADER = """# Python API
 
-All public names of the three packages, made from their docstrings by `python docs/update_api.py`. They are imported when
-they are first used, so `import rypt` costs nothing. What is not named here may change from version to version.
+All public names of the three packages, made from their docstrings by `python docs/update_api.py`. They are imported
+when they are first used, so `import rypt` costs nothing. What is not named here may change from version to version.
 """
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -8,7 +8,6 @@ import runpy
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -21,7 +20,7 @@ def names_of(package: ModuleType) -> list[str]:
     return list(getattr(package, "__all__", []))
 
 
-def public_values() -> list[tuple[str, Any]]:
+def public_values() -> list[tuple[str, ModuleType]]:
     return [(f"{package.__name__}.{name}", package) for package in PACKAGES for name in names_of(package)]
 
 

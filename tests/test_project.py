@@ -53,5 +53,5 @@ def test_each_slow_test_exists(name: str) -> None:
 
 
 def test_each_slow_test_is_named_once() -> None:
-    assert SLOW == sorted(set(SLOW))
+    assert sorted(set(SLOW)) == SLOW
     assert not [name for name in SLOW for other in SLOW if name != other and name.startswith(other)]
