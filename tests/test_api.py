@@ -40,6 +40,7 @@ def test_public_names_are_those_that_a_package_finds(package: ModuleType) -> Non
     if hasattr(package, "HOMES"):
         assert set(names_of(package)) - {"__version__"} == set(package.HOMES)
         assert set(names_of(package)) <= set(dir(package))
+        assert all(home.startswith(f"{package.__name__}.") for home in package.HOMES.values())
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
