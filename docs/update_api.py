@@ -73,6 +73,11 @@ def section(name: str, value: Any) -> str:
 
 def signature(name: str, value: Any) -> str:
     """How a function is called or an object made; a parameter a line where it would be too long."""
+    return re.sub(r"'([^'\"\\]*)'", r'"\1"', plain_signature(name, value))  # the quotes of the code
+
+
+def plain_signature(name: str, value: Any) -> str:
+    """The signature with the quotes of `ast.unparse`."""
     node = definition(value)
     if isinstance(node, ast.ClassDef):
         if issubclass(value, Enum):
