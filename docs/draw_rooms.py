@@ -58,6 +58,8 @@ def arrows(root: Path = ROOT) -> dict[str, set[str]]:
     names = modules(root)
     rooms: dict[str, set[str]] = {room_of(name, path): set() for name, path in names.items()}
     for name, path in names.items():
+        if name in PACKAGES:
+            continue  # a package's public names live in the rooms above it and are imported when they are used
         room = room_of(name, path)
         rooms[room] |= {room_of(other, names[other]) for other in imported(path, names)} - {room}
     return rooms

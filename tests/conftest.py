@@ -20,12 +20,22 @@ settings.register_profile("rypt", deadline=None, max_examples=30)
 settings.load_profile("rypt")
 
 COMPILED = Path(rypt.__file__).parent / "metric" / "__pycache__"
+SLOW = Path(__file__).with_name("slow.txt")
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors, for tests wait for servers and other processes much of the time."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that ``slow.txt`` names, a line each: a folder, a file, or one test with all its parameters."""
+    names = [line for line in SLOW.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    whole, single = tuple(name for name in names if "::" not in name), {name for name in names if "::" in name}
+    for item in items:
+        if item.nodeid.startswith(whole) or item.nodeid.partition("[")[0] in single:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

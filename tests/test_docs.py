@@ -1,7 +1,9 @@
-"""The documentation is true: commands, README, links, set-up."""
+"""The documentation is true: commands, README, links, set-up, rooms, the names of functions and files."""
 
 import doctest
+import pkgutil
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import pytest
 from rypt.cli import program as cli
 
 ROOT = Path(__file__).resolve().parents[1]
+MAPS = [ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"]  # they name functions and files
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -19,8 +22,8 @@ def test_commands_page_is_what_the_commands_say() -> None:
     """In a process of its own: a command remembers how its help was first asked for."""
     code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['commands_page'](), end='')"
     command = [sys.executable, "-P", "-c", code, str(ROOT / "docs" / "update_commands.py")]
-    said = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8", timeout=180).stdout
-    assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == said
+    page = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8", timeout=180).stdout
+    assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == page
 
 
 def test_readme_examples_run() -> None:
@@ -66,3 +69,34 @@ def test_pages_speak_of_the_product_alone() -> None:
         text = page.read_text(encoding="utf-8").lower()
         for word in ("/work/", "/tmp/", "todo", "claude"):
             assert word not in text, f"{word} in {page.name}"
+
+
+def test_the_architecture_names_every_room() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = set(runpy.run_path(str(ROOT / "docs" / "draw_rooms.py"))["arrows"]())
+    assert set(re.findall(r"^\| `([a-z.]+)` \|", page, re.MULTILINE)) == rooms
+
+
+NOT_YET = {
+    "hits.collect", "hits.make_batch", "hits.price", "hits.publish", "hits.worker_reports", "mert.tune",
+    "mert.tune_decoder", "rypt.queries", "rypt.score",
+}  # fmt: skip
+
+
+def test_functions_that_the_maps_name_exist() -> None:
+    missing = set()
+    for page in MAPS:
+        for name in re.findall(r"`((?:rypt|mert|hits)\.[\w.]+)(?:\([^`]*\))?`", page.read_text(encoding="utf-8")):
+            try:
+                pkgutil.resolve_name(name)
+            except (AttributeError, ImportError):
+                missing.add(name)
+    assert missing - {"rypt.toml"} == NOT_YET
+
+
+@pytest.mark.parametrize("page", MAPS, ids=lambda page: page.name)
+def test_files_that_the_maps_name_exist(page: Path) -> None:
+    names = re.findall(r"`((?:rypt|mert|hits|tests|docs|examples)/[\w./-]+)`", page.read_text(encoding="utf-8"))
+    new = re.compile(r"NAME|wer\.py")  # what a recipe tells to make
+    assert [name for name in names if not new.search(name) and not (ROOT / name).exists()] == []
+    assert names

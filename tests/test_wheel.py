@@ -1,0 +1,96 @@
+"""The wheel is complete: built once and installed in a new environment, all of it imports, serves pages and runs."""
+
+import json
+import runpy
+import shutil
+import signal
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from urllib.request import urlopen
+
+ROOT = Path(__file__).resolve().parents[1]
+IMPORT_ALL = """
+import importlib, json, pkgutil, sys
+names = []
+for package in ("rypt", "mert", "hits"):
+    top = importlib.import_module(package)
+    assert sys.argv[1] in top.__file__, top.__file__
+    names += [package, *(module.name for module in pkgutil.walk_packages(top.__path__, package + "."))]
+for name in names:
+    importlib.import_module(name)
+print(json.dumps(names))
+"""
+
+
+def test_an_installed_wheel_imports_serves_and_runs(tmp_path: Path) -> None:
+    python = new_environment(tmp_path, build_wheel(tmp_path))
+    imports_every_module(python, tmp_path)
+    serves_its_pages(python, tmp_path)
+    has_what_the_demo_needs(python, tmp_path)
+
+
+def build_wheel(tmp_path: Path) -> Path:
+    """The wheel of a copy of the checkout, so that nothing is left in it."""
+    source = tmp_path / "source"
+    left_out = (".*", "build", "*.egg-info", "__pycache__", "tests")
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*left_out))
+    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", tmp_path, source]
+    subprocess.run(build, check=True, timeout=120)
+    (wheel,) = tmp_path.glob("rypt-*.whl")
+    return wheel
+
+
+def new_environment(tmp_path: Path, wheel: Path) -> Path:
+    """The Python of a new environment with the wheel; what it depends on comes from this one."""
+    venv.create(tmp_path / "new", with_pip=True)
+    python = tmp_path / "new" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", wheel], check=True, timeout=120)
+    paths = [entry for entry in sys.path if entry.endswith("site-packages")]
+    (next((tmp_path / "new").glob("lib/python*/site-packages")) / "others.pth").write_text("\n".join(paths) + "\n")
+    return python
+
+
+def imports_every_module(python: Path, tmp_path: Path) -> None:
+    """The wheel has the modules of the checkout, no more and no fewer, and each can be imported."""
+    command = [python, "-c", IMPORT_ALL, tmp_path / "new"]
+    run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=tmp_path, timeout=180)
+    assert sorted(json.loads(run.stdout)) == sorted(runpy.run_path(str(ROOT / "docs" / "draw_rooms.py"))["modules"]())
+
+
+def serves_its_pages(python: Path, tmp_path: Path) -> None:
+    """The market's templates and style are in the wheel."""
+    code = "import sys; from rypt.cli import main; main(['hits', 'serve', sys.argv[1], '--port', '0', '--json'])"
+    command = [python, "-c", code, tmp_path / "market"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        try:
+            url = json.loads(process.stdout.readline())["url"]
+            with urlopen(url, timeout=180) as page:
+                assert b"<main" in page.read()
+            with urlopen(url + "hit.css", timeout=180) as style:
+                assert style.status == 200
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=180)
+    assert process.returncode == 0
+
+
+def has_what_the_demo_needs(python: Path, tmp_path: Path) -> None:
+    """The decoder of the demo is there as real files, and trains and decodes."""
+    code = "from rypt.demo.texts import DECODER, Plan, write_texts; import sys; from pathlib import Path; "
+    code += "write_texts(Path(sys.argv[1]), Plan(segments=2)); print(DECODER)"
+    command = [python, "-c", code, tmp_path / "demo"]
+    run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=tmp_path, timeout=180)
+    decoder = Path(run.stdout.strip())
+    assert decoder.is_relative_to(tmp_path / "new")
+    assert (decoder.parent / "report.css").is_file()
+    assert not decoder.is_symlink()
+    corpus, model, out = decoder / "corpus", tmp_path / "model", tmp_path / "out.nbest"
+    train = ["train", "--source", corpus / "train.de", "--target", corpus / "train.en", "--output", model]
+    texts = ["--input", tmp_path / "demo/texts/unseen.de", "--weights", tmp_path / "demo/texts/start.weights"]
+    decode = ["decode", "--model", model, *texts, "--nbest", out, "--size", "1"]
+    truth = ["--trees", tmp_path / "demo/texts/unseen.trees", "--truth", tmp_path / "demo/texts/unseen.truth.jsonl"]
+    for name, *arguments in (train, decode, ["accept", *truth, "--nbest", out]):
+        command = [python, "-m", f"rypt.demo.decoder.{name}", *arguments]
+        subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=120)
