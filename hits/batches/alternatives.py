@@ -32,7 +32,7 @@ class Alternative:
 Page = tuple[Place, list[Alternative]]
 
 
-class References:
+class ReferenceParts:
     """The first reference of each segment, and which of its tokens belong to a constituent."""
 
     def __init__(self, campaign: Campaign, links: Sequence[Links] | None = None) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from hits.batches.alternatives import Alternative, Page, Place, References, by_place
+from hits.batches.alternatives import Alternative, Page, Place, ReferenceParts, by_place
 from hits.batches.controls import Donors, confident_label
 from hits.records import ControlKind
 from rypt.metric.queries import Key
@@ -26,7 +26,7 @@ class LabelControls:
         found: Sequence[Query],
         candidates: Iterable[Candidate],
         given: Mapping[Key, Votes],
-        references: References,
+        references: ReferenceParts,
         *,
         confident: float,
         case: str,

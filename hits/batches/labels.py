@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from hits.batches.alternatives import Alternative, Page, Place, References, by_place, has_words, pages_of
+from hits.batches.alternatives import Alternative, Page, Place, ReferenceParts, by_place, has_words, pages_of
 from hits.batches.controls import Links, control_count
 from hits.batches.label_controls import LabelControls
 from hits.batches.layout import batch_template, read_interface
@@ -96,7 +96,7 @@ def make_label_batch(
                             "(--select all asks the rest)")  # fmt: skip
     else:
         asked = open_ if budget is None and options.labels is None else _by_use(open_)
-    references = References(campaign, reference_links)
+    references = ReferenceParts(campaign, reference_links)
 
     def build(count: int) -> Batch:
         rng = np.random.default_rng(settings.seed)
@@ -128,7 +128,7 @@ def _affordable(build: Callable[[int], Batch], count: int, budget: Decimal | Non
 
 
 def _batch(
-    campaign: Campaign, settings: BatchSettings, pages: Sequence[Page], references: References | None,
+    campaign: Campaign, settings: BatchSettings, pages: Sequence[Page], references: ReferenceParts | None,
     notes: Iterable[str], rng: np.random.Generator,
 ) -> Batch:  # fmt: skip
     """Pages as items, in a random order, each with its alternatives in a random order."""
@@ -149,7 +149,7 @@ def _batch(
 
 def _item(
     segment: Segment, span: Span, part: int, page: Sequence[Alternative], slots: int, settings: BatchSettings,
-    references: References | None,
+    references: ReferenceParts | None,
 ) -> Item:  # fmt: skip
     """One row: what programs read first, then what the page shows."""
     name = f"{short_name(segment.id)}-{span.start}-{span.stop}-{part}"

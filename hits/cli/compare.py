@@ -135,9 +135,9 @@ def compare(
 
 
 def _metrics(text: str) -> "list[PickMetric]":
-    from rypt.picks.metrics import parse_pick_metric
+    from rypt.picks.metrics import parse_pick_metrics
 
-    chosen = [parse_pick_metric(metric) for metric in text.split(",")]
+    chosen = parse_pick_metrics(text)
     if len(chosen) < 2 or len({metric.name for metric in chosen}) < len(chosen):
         raise click.UsageError(f"expected at least two different metrics in --metrics, found {text!r}")
     return chosen
@@ -192,11 +192,12 @@ def _by_scores(
         evidence.data, metrics, divided, segments=mask, controls=h.controls, seed=seed,
         watch=lambda found: progress(found, "splits", quiet=quiet, total=h.splits),
     )  # fmt: skip
+    scoring = campaign.scoring
     only = [f"judged_only:{','.join(sorted(h.judged_only))}"] if h.judged_only else []
     signature = "|".join([
         "compare", f"hold-out:{h.way}", f"splits:{compared.splits}", f"judging:{h.judging or 'half'}", *only,
         f"max_len:{h.max_len or 'all'}", f"segments:{compared.outcomes[0].segments}",
-        f"rypt:{evidence.data.scoring}", f"ties:{campaign.scoring.ties}", f"seed:{seed}", f"v:{version('rypt')}",
+        f"rypt:{scoring.unknown if scoring.model == 'percolation' else scoring.model}", f"ties:{campaign.scoring.ties}", f"seed:{seed}", f"v:{version('rypt')}",
     ])  # fmt: skip
     notes = [*evidence.notes, *filter(None, [evidence.simulated])]
     if form.plot:
@@ -266,7 +267,7 @@ def _show(
     same = len(picks[first].keys() & picks[second].keys()) - len(found)
     with campaign.database() as db:
         simulated = simulated_note(db)
-    scorer = chooser.scorer("half")
+    scorer = chooser.scorer({"unknown": "half"})
     summary = f"{len(found)} segments with different picks, {same} with the same"
     if page:
         languages = campaign.settings.languages

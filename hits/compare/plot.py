@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hits.compare.preferences import Preferences
-from rypt.picks.outcome import Comparison
+from rypt.picks.outcome import PickComparison
 from rypt.picture import new_figure, save_picture
 from rypt.text import PathLike
 
@@ -12,7 +12,7 @@ BLUE, GREY, RED, SLATE = "#1565c0", "#90a4ae", "#c62828", "#607d8b"
 SMALL = 4  # per cent: too narrow for a name
 
 
-def plot_outcomes(path: PathLike, comparison: Comparison, unit: str = "segments", *, note: str = "") -> None:
+def plot_outcomes(path: PathLike, comparison: PickComparison, unit: str = "segments", *, note: str = "") -> None:
     """A row for each pair: the share of segments won less those lost, with its interval; a note stands above."""
     rows = comparison.outcomes[::-1]
     figure = new_figure(7.5, 0.8 + 0.42 * len(rows))

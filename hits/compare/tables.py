@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from hits.compare.preferences import Preferences
-from rypt.picks.outcome import Comparison
+from rypt.picks.outcome import PickComparison
 
 
 def _table(rows: Sequence[Sequence[object]], names: Sequence[str], latex: bool) -> str:
@@ -72,7 +72,7 @@ def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = Fa
     return beside([said, *notes], latex=latex)
 
 
-def outcome_table(comparison: Comparison, *, latex: bool = False) -> str:
+def outcome_table(comparison: PickComparison, *, latex: bool = False) -> str:
     """Wins, ties, losses and net with its interval, and the mean human score of each metric's picks."""
     rows = [
         [o.metric, o.baseline, f"{o.wins:.3f}", f"{o.equal:.3f}", f"{o.losses:.3f}", f"{o.net:+.3f}",

@@ -257,12 +257,12 @@ def test_options_that_would_do_nothing(capsys, demo_campaign, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--metrics", "rypt,meteor"], "found 'meteor'"),
+        (["--metrics", "rypt,meteor"], "unknown metric 'meteor', expected one of bleu, chrf, .* model, system"),
         (["--metrics", "rypt+system,bleu"], "candidates here have no systems"),
-        (["--metrics", "rypt,"], "found ''"),
+        (["--metrics", "rypt,"], "expected a metric such as bleu"),
         (["--plot", "x.txt"], r"expected a name ending in .svg, .png, .pdf"),
         (["--plot", "/nowhere/x.svg"], "there is no folder"),
-        (["--tokenize", "words"], "expected a tokenizer"),
+        (["--tokenize", "words"], "the metric bleu: expected tokenize as one of 13a"),
         (["--scores", "nowhere.jsonl"], "nowhere.jsonl: No such file"),
         (["--scores", "/dev/null"], "nbest.en: expected one candidate a segment, found a second of 0"),
     ],
