@@ -26,6 +26,7 @@ HEAVY = {
         "hits/server/pages/tests.py",
         "hits/server/pages/visit.py",
     },
+    "jinja2": {"hits/batches/markup.py"},
     "matplotlib": {"rypt/picture.py"},
     "distributed": {"mert/cluster.py"},
     "eflomal": {"rypt/tools/aligners.py"},
