@@ -222,7 +222,7 @@ def test_the_same_seed_gives_the_same_numbers(capsys, systems):
 def test_times_that_were_seen_make_the_reward(capsys, campaign, tmp_path, monkeypatch):
     rewards = []
     for seconds in (None, Decimal(60)):
-        monkeypatch.setattr("hits.cli.compare.seconds_seen_in", lambda folder, kind, seconds=seconds: seconds)
+        monkeypatch.setattr("hits.asking.make.seconds_seen", lambda results, kind, seconds=seconds: seconds)
         compare(capsys, campaign, "--batch", tmp_path / str(seconds), "--limit", 2)
         rewards.append(read_batch(tmp_path / str(seconds)).settings.reward.each)
     assert rewards == [Decimal("0.1"), Decimal("0.2")]

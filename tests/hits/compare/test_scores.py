@@ -1,0 +1,45 @@
+"""Comparing metrics by held-out scores without the command line."""
+
+import json
+
+import pytest
+from systems_world import make
+
+from hits.compare.scores import HeldOutScores, compare_by_scores
+from rypt.text import InputError, RyptError
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("world") / "systems", systems=6, segments=20)
+
+
+def test_outcomes(campaign, tmp_path):
+    scores = HeldOutScores(campaign.folder / "scores.jsonl", splits=3, judged_only=("sys0",), max_len=2, controls=True)
+    report = compare_by_scores(campaign, scores, ["rypt", "bleu", "rypt(unknown=no)+0.1*chrf"], seed=4)
+    comparison = report.comparison
+    assert comparison.splits == 3
+    assert len(comparison.outcomes) == 3 + 2 * 2  # and two controls of the first, against two others
+    assert report.signature.startswith(
+        "compare|hold-out:system|splits:3|judging:half|judged_only:sys0|max_len:2|segments:20|rypt:half|ties:unknown|seed:4|"
+    )
+    assert [signature.split("|")[0] for signature in report.signatures] == ["bleu", "chrf"]
+    assert json.loads(json.dumps(report.as_dict()))["quality"] == comparison.quality
+    assert report.text().splitlines()[-3] == report.signature
+    assert report.text(latex=True).splitlines()[-3] == f"% {report.signature}"
+    net = comparison.outcomes[0].net
+    assert repr(report).startswith(f"OutcomeReport(rypt - bleu: {net:+.3f}; ")
+    report.plot(tmp_path / "o.svg")
+    assert "<svg" in (tmp_path / "o.svg").read_text()
+
+
+def test_some_segments(campaign, tmp_path):
+    (tmp_path / "ids").write_text("3\n5\n")
+    path = campaign.folder / "scores.jsonl"
+    report = compare_by_scores(campaign.folder, HeldOutScores(path, splits=2, segments=tmp_path / "ids"))
+    assert report.comparison.outcomes[0].segments == 2
+    (tmp_path / "ids").write_text("3\n99\n")
+    with pytest.raises(InputError, match="ids:2: expected the id of a segment"):
+        compare_by_scores(campaign, HeldOutScores(path, splits=2, segments=tmp_path / "ids"))
+    with pytest.raises(RyptError, match="holding out a single candidate is biased"):
+        compare_by_scores(campaign, HeldOutScores(path, way="candidate"))
