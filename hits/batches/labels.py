@@ -81,10 +81,10 @@ def make_label_batch(
     with campaign.database() as db:
         given = {(v.segment, v.span, v.phrase): v for v in (db.votes() if votes is None else votes)}
         case = db.case
-    found = queries(campaign.trees, campaign.candidates, max_len=options.max_len, limits=options.limits, case=case)
+    frontier = queries(campaign.trees, campaign.candidates, max_len=options.max_len, limits=options.limits, case=case)
     open_ = [
         query
-        for query in found
+        for query in frontier
         if (query.segment, query.span, query.phrase) not in given and (options.punctuation or has_words(query))
     ]
     if not open_:
@@ -102,7 +102,7 @@ def make_label_batch(
         rng = np.random.default_rng(settings.seed)
         pages = pages_of(by_place(asked[:count]), options.alternatives, options.limit)
         controls = LabelControls(
-            found, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng
+            frontier, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng
         )
         wanted = control_count(sum(len(page) for _, page in pages), options.control_share)
         notes = controls.add(pages, wanted, options.alternatives)
@@ -111,9 +111,9 @@ def make_label_batch(
     return _affordable(build, min(len(asked), options.labels or len(asked)), budget, fees)
 
 
-def _by_use(found: Sequence[Query]) -> list[Query]:
+def _by_use(asked: Sequence[Query]) -> list[Query]:
     """Queries that serve the most candidates first; those about punctuation last."""
-    return sorted(found, key=lambda query: (not has_words(query), -query.candidates))
+    return sorted(asked, key=lambda query: (not has_words(query), -query.candidates))
 
 
 def _affordable(build: Callable[[int], Batch], count: int, budget: Decimal | None, fees: Fees) -> Batch:
