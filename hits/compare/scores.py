@@ -11,7 +11,7 @@ from hits.compare.plot import plot_outcomes
 from hits.compare.tables import beside, outcome_table
 from rypt.campaign.folder import Campaign
 from rypt.picks.evidence import read_evidence
-from rypt.picks.outcome import PickComparison, Watch, compare_picks
+from rypt.picks.outcome import PickComparison, SplitWatch, compare_picks
 from rypt.text import InputError, PathLike, read_lines
 
 
@@ -73,7 +73,7 @@ def compare_by_scores(
     *,
     tokenize: str = "13a",
     seed: int = 1,
-    watch: Watch = lambda splits: splits,
+    watch: SplitWatch = lambda splits: splits,
 ) -> OutcomeReport:
     """Compare each metric's picks with those of the metrics after it; lists of the campaign are systems' outputs."""
     chosen = read_metrics(metrics)

@@ -15,7 +15,7 @@ from rypt.text import RyptError
 
 RESAMPLES = 10_000
 LEVEL = 0.95
-Watch = Callable[[Iterable[PickSplit]], Iterable[PickSplit]]
+SplitWatch = Callable[[Iterable[PickSplit]], Iterable[PickSplit]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class _Sums:
 def compare_picks(
     data: HeldOutPicks, metrics: Sequence[PickMetric], splits: Iterable[PickSplit], *,
     segments: NDArray[np.bool_] | None = None, controls: bool = False, seed: int = 1,
-    watch: Watch = lambda splits: splits,
+    watch: SplitWatch = lambda splits: splits,
 ) -> PickComparison:  # fmt: skip
     """Compare each metric's picks with those of the metrics after it, by the human scores of each split.
 
