@@ -19,19 +19,21 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
+from mert.metrics.bleu import Bleu
 from rypt.analysis.curve import percolation_curve
 from rypt.analysis.heldout import DisjointSystems
 from rypt.campaign.folder import Campaign, create
+from rypt.campaign.settings import Scoring
 from rypt.metric.frontier import frontier
+from rypt.metrics.references import References
 from rypt.picks.grouped import GroupedVotes
-from rypt.picks.heldout import HeldOut, split_systems
+from rypt.picks.heldout import HeldOutPicks, split_systems
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import bootstrap_interval, compare_picks
-from rypt.picks.sentence import sentence_scores
 from rypt.ratings.error_spans import Policy
 from rypt.ratings.importing import import_ratings
 from rypt.ratings.mqm import read_mqm
-from rypt.records import Candidate
+from rypt.records import Candidate, RawCandidate
 from rypt.texts.trees import SourceTree
 from rypt.tools.fallback_trees import fallback_tree
 
@@ -99,7 +101,7 @@ class Measured:
 
     campaign: Campaign
     disjoint: DisjointSystems
-    held_out: HeldOut
+    held_out: HeldOutPicks
     quality: np.ndarray
     judgments: int
 
@@ -125,11 +127,12 @@ def load(folder: Path, scratch: Path, name: str, tree_of: Callable[[dict], str],
     for i, m in enumerate(matched):
         at = systems.index(m.rating.system), segments[m.segment.id]
         places[at], quality[at] = i, -(m.rating.score or 0.0)
-    raw = [m.rating.target for m in matched]
-    bleu, _ = sentence_scores("bleu", raw, [[references[m.segment.id]] for m in matched])
+    raw = [RawCandidate(m.segment.id, m.rating.target, None, {}, None) for m in matched]
+    metric = Bleu(References([list(references.values())], segments=list(references)), tokenize="13a")
+    bleu = metric.sentence_scores(raw)
     db = campaign.database()
     votes = GroupedVotes(campaign.trees, db.votes_by("origin"), everything, max_len=MAX_LEN)
-    held_out = HeldOut(systems, places, votes, {"bleu": bleu}, ties="no")
+    held_out = HeldOutPicks(systems, places, votes, {"bleu": bleu}, Scoring(ties="no"))
     disjoint = DisjointSystems(
         campaign.trees, own, lambda names: db.votes(origins=names), judged_only=[REFERENCE]
     )  # fmt: skip

@@ -20,10 +20,11 @@ from tqdm import tqdm
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
+from rypt.campaign.settings import Scoring
 from rypt.metric.observations import Observations
 from rypt.metric.value import Place, query_values
 from rypt.picks.evidence import Evidence, read_evidence
-from rypt.picks.heldout import HeldOut, Split, chances
+from rypt.picks.heldout import HeldOutPicks, PickSplit, chances
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import against, bootstrap_interval
 
@@ -37,12 +38,12 @@ Keys = NDArray[np.int64]
 class World:
     """One split: the model, the candidates to pick from, and the labels that can be bought."""
 
-    def __init__(self, data: HeldOut, split: Split) -> None:
+    def __init__(self, data: HeldOutPicks, split: PickSplit) -> None:
         part = data.candidates[list(split.scored)]
         self.data, self.split = data, split
         self.there, self.chosen = part >= 0, part[part >= 0]
         self.counts = data.votes.counts(split.judges)
-        self.model = data.model("tree", split.judges)
+        self.model = data.model(Scoring(model="tree", ties=data.scoring.ties), split.judges)
         self.bleu = data.picks(BLEU, split)
         self.quality = split.quality[list(split.scored)]
         self.pool = self._pool()

@@ -17,7 +17,7 @@ HEAVY = {
     "numba": {"rypt/compiled.py"},
     "sqlite_utils": {"rypt/database/judgments.py", "rypt/database/schema.py"},
     "nltk": {"rypt/texts/trees.py"},
-    "sacrebleu": {"rypt/picks/sentence.py", "mert/metrics/bleu.py", "mert/metrics/chrf.py", "mert/metrics/ter.py"},
+    "sacrebleu": {f"mert/metrics/{name}.py" for name in ("bleu", "chrf", "sentence", "ter")},
     "boto3": {"hits/market/client.py"},
     "flask": {
         "hits/server/app.py",
@@ -26,6 +26,7 @@ HEAVY = {
         "hits/server/pages/tests.py",
         "hits/server/pages/visit.py",
     },
+    "jinja2": {"hits/batches/markup.py"},
     "matplotlib": {"rypt/picture.py"},
     "distributed": {"mert/cluster.py"},
     "eflomal": {"rypt/tools/aligners.py"},

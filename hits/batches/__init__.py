@@ -1,10 +1,15 @@
-"""Batches of work for people: what to ask, the controls among it, the pages, and what all of it costs.
+"""Batches of work for people: the items of each kind, the controls among them, their pages, and what all of it costs.
 
-`labels`, `comparisons` and `rankings` make the items of the three kinds of batch; `folder` writes a batch folder
-(``batch.toml``, ``batch.csv``, ``template.html``) and `reader` reads one; `price` says what it costs.
+A batch is a folder: ``batch.toml`` (settings), ``batch.csv`` (a row for each hit), ``template.html`` (the page, with
+``${column}`` for what changes) and, for comparisons, ``identical.csv``.
 
-    items = make_comparisons(...)            # or make_labels, make_rankings
-    write_batch(folder, Batch(...))          # hits.batches.folder
-    batch = read_batch(folder)               # hits.batches.reader
-    print(price(batch))                      # hits.batches.price
+    settings = new_settings(Kind.COMPARISON, seed=1, now=now)          # hits.batches.folder
+    batch = make_comparison_batch(segments, outputs, settings)         # or make_label_batch, make_ranking_batch
+    write_batch(folder, batch)                                         # hits.batches.folder
+    batch = read_batch(folder)                                         # hits.batches.reader: checked line by line
+    price(batch, fees=MTURK_FEES).total                                # hits.batches.price
+    fill(batch.template, batch.items[0].columns)                       # hits.batches.page: what a worker sees
+
+`kinds` has what sets the kinds apart; `layout` makes the template of a kind from Jinja templates and the texts of one
+language. `hits.asking` makes a batch from a campaign in one call, and says how a kind is added.
 """

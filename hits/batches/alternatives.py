@@ -32,7 +32,7 @@ class Alternative:
 Page = tuple[Place, list[Alternative]]
 
 
-class References:
+class ReferenceParts:
     """The first reference of each segment, and which of its tokens belong to a constituent."""
 
     def __init__(self, campaign: Campaign, links: Sequence[Links] | None = None) -> None:
@@ -57,8 +57,8 @@ def read_reference_links(path: PathLike, campaign: Campaign) -> list[Links]:
         raise InputError(path, None, "expected a campaign with a reference to go with these links")
     lines = list(read_lines(path))
     if len(lines) != len(campaign.segments):
-        found = f"expected {len(campaign.segments)} lines, one a segment, found {len(lines)}"
-        raise InputError(path, len(lines), found)
+        message = f"expected {len(campaign.segments)} lines, one a segment, found {len(lines)}"
+        raise InputError(path, len(lines), message)
     all_links = []
     for (number, line), segment, text in zip(lines, campaign.segments, campaign.references[0], strict=True):
         try:
@@ -70,10 +70,10 @@ def read_reference_links(path: PathLike, campaign: Campaign) -> list[Links]:
     return all_links
 
 
-def by_place(found: Iterable[Query]) -> dict[Place, list[Query]]:
+def by_place(queries: Iterable[Query]) -> dict[Place, list[Query]]:
     """Queries by constituent, those that are worth most first, or else that serve the most candidates."""
     places: dict[Place, list[Query]] = {}
-    for query in found:
+    for query in queries:
         places.setdefault((query.segment, query.span), []).append(query)
     for group in places.values():
         group.sort(key=lambda query: (-(query.value or 0.0), -query.candidates, query.phrase))

@@ -97,7 +97,7 @@ def _drawn(
             asked.append(questions[i])
             if len(asked) == limit:
                 break
-    return asked, tuple(pair for _, pair in sorted(identical, key=lambda found: found[0]))
+    return asked, tuple(pair for _, pair in sorted(identical, key=lambda numbered: numbered[0]))
 
 
 def _sides(a: Side, b: Side, rng: np.random.Generator) -> tuple[Side, Side]:

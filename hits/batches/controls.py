@@ -126,19 +126,6 @@ def ranking_control(relation: str, first: int, second: int) -> str:
     return json.dumps({relation: [first, second]})
 
 
-def ranking_control_met(control: str, ranks: Sequence[int]) -> bool:
-    """Whether a worker's ranks (of slots 1, 2, …) are what the control expects.
-
-    >>> ranking_control_met('{"better": [1, 3]}', [1, 1, 2]), ranking_control_met('{"equal": [1, 3]}', [1, 1, 2])
-    (True, False)
-    """
-    relation, first, second = parse_ranking_control(control)
-    if max(first, second) > len(ranks):
-        raise FormatError(f"expected ranks of slots {first} and {second}, found {len(ranks)}")
-    a, b = ranks[first - 1], ranks[second - 1]
-    return a < b if relation == "better" else a == b
-
-
 def parse_ranking_control(control: str) -> tuple[str, int, int]:
     """What a ranking's control column says: ``better`` or ``equal``, and two slots."""
     try:

@@ -16,6 +16,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
+from hits.batches.kinds import KINDS
 from hits.batches.layout import read_interface
 from hits.batches.markup import plain
 from hits.batches.price import fair_rule
@@ -25,8 +26,6 @@ from hits.records import DAY, Batch, BatchSettings, IdenticalPair, Kind, RewardR
 from rypt.text import PathLike, RyptError, new_folder
 
 __all__ = ["new_settings", "read_batch", "write_batch"]
-
-ASSIGNMENTS = {Kind.LABEL: 1, Kind.COMPARISON: 3, Kind.RANKING: 1}
 
 
 def new_settings(
@@ -60,7 +59,7 @@ def new_settings(
         description=plain(description or texts["description"]),
         keywords=plain(texts["keywords"] if keywords is None else keywords),
         reward=reward or fair_rule(kind),
-        assignments=assignments or ASSIGNMENTS[kind],
+        assignments=assignments or KINDS[kind].assignments,
         duration=duration,
         lifetime=lifetime,
         auto_approval=auto_approval,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from hits.batches.alternatives import Alternative, Page, Place, References, by_place
+from hits.batches.alternatives import Alternative, Page, Place, ReferenceParts, by_place
 from hits.batches.controls import Donors, confident_label
 from hits.records import ControlKind
 from rypt.metric.queries import Key
@@ -18,21 +18,21 @@ DONORS = 20  # candidates of a segment that lend words: enough to choose from, h
 class LabelControls:
     """Finds controls for the constituents of a batch and puts them on its pages.
 
-    ``found`` are all phrases of the frontier, labelled or not; ``given`` the votes on those that are.
+    ``queries`` are all phrases of the frontier, labelled or not; ``given`` the votes on those that are.
     """
 
     def __init__(
         self,
-        found: Sequence[Query],
+        queries: Sequence[Query],
         candidates: Iterable[Candidate],
         given: Mapping[Key, Votes],
-        references: References,
+        references: ReferenceParts,
         *,
         confident: float,
         case: str,
         rng: np.random.Generator,
     ) -> None:
-        self.places, self.given, self.references = by_place(found), given, references
+        self.places, self.given, self.references = by_place(queries), given, references
         self.confident, self.case, self.rng = confident, case, rng
         texts: dict[str, list[list[str]]] = {}
         for candidate in candidates:
@@ -51,15 +51,15 @@ class LabelControls:
         """
         wanted = {Label.YES: count // 2, Label.NO: count - count // 2}
         order = [int(i) for i in self.rng.permutation(len(pages))]
-        there = [pages[i] for i in order]
+        mixed = [pages[i] for i in order]
         notes = []
         for label, number in wanted.items():
-            wanted[label] -= self._on_pages(there, wanted[label], room, [label])
+            wanted[label] -= self._on_pages(mixed, wanted[label], room, [label])
             wanted[label] -= self._on_own_pages(pages, wanted[label], room, label)
             if number and wanted[label] == number:
                 notes.append(f"no control expects {label}: there was nothing to make it from")
         missing = sum(wanted.values())
-        missing -= self._on_pages(there, missing, room, list(wanted))
+        missing -= self._on_pages(mixed, missing, room, list(wanted))
         if missing:
             notes.append(f"only {count - missing} of {count} controls could be made")
         return notes
@@ -78,12 +78,12 @@ class LabelControls:
 
     def _control(self, place: Place, page: Sequence[Alternative], labels: Sequence[Label]) -> Alternative | None:
         """A control for a page, of a kind drawn among the possible ones."""
-        there = {alternative.phrase for alternative in page}
+        shown = {alternative.phrase for alternative in page}
         reference = self._reference_itself(place)
         possible = [*self._repeats(place), *([reference] if reference else [])]
         if Label.NO in labels and (damaged := self._damaged(place, page)):
             possible.append(damaged)
-        possible = [made for made in possible if made.expected in labels and made.phrase not in there]
+        possible = [made for made in possible if made.expected in labels and made.phrase not in shown]
         kinds = sorted({str(made.kind) for made in possible})
         if not kinds:
             return None

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from hits.batches.alternatives import Alternative, Page, Place, References, by_place, has_words, pages_of
+from hits.batches.alternatives import Alternative, Page, Place, ReferenceParts, by_place, has_words, pages_of
 from hits.batches.controls import Links, control_count
 from hits.batches.label_controls import LabelControls
 from hits.batches.layout import batch_template, read_interface
@@ -81,10 +81,10 @@ def make_label_batch(
     with campaign.database() as db:
         given = {(v.segment, v.span, v.phrase): v for v in (db.votes() if votes is None else votes)}
         case = db.case
-    found = queries(campaign.trees, campaign.candidates, max_len=options.max_len, limits=options.limits, case=case)
+    frontier = queries(campaign.trees, campaign.candidates, max_len=options.max_len, limits=options.limits, case=case)
     open_ = [
         query
-        for query in found
+        for query in frontier
         if (query.segment, query.span, query.phrase) not in given and (options.punctuation or has_words(query))
     ]
     if not open_:
@@ -96,13 +96,13 @@ def make_label_batch(
                             "(--select all asks the rest)")  # fmt: skip
     else:
         asked = open_ if budget is None and options.labels is None else _by_use(open_)
-    references = References(campaign, reference_links)
+    references = ReferenceParts(campaign, reference_links)
 
     def build(count: int) -> Batch:
         rng = np.random.default_rng(settings.seed)
         pages = pages_of(by_place(asked[:count]), options.alternatives, options.limit)
         controls = LabelControls(
-            found, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng
+            frontier, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng
         )
         wanted = control_count(sum(len(page) for _, page in pages), options.control_share)
         notes = controls.add(pages, wanted, options.alternatives)
@@ -111,9 +111,9 @@ def make_label_batch(
     return _affordable(build, min(len(asked), options.labels or len(asked)), budget, fees)
 
 
-def _by_use(found: Sequence[Query]) -> list[Query]:
+def _by_use(asked: Sequence[Query]) -> list[Query]:
     """Queries that serve the most candidates first; those about punctuation last."""
-    return sorted(found, key=lambda query: (not has_words(query), -query.candidates))
+    return sorted(asked, key=lambda query: (not has_words(query), -query.candidates))
 
 
 def _affordable(build: Callable[[int], Batch], count: int, budget: Decimal | None, fees: Fees) -> Batch:
@@ -128,7 +128,7 @@ def _affordable(build: Callable[[int], Batch], count: int, budget: Decimal | Non
 
 
 def _batch(
-    campaign: Campaign, settings: BatchSettings, pages: Sequence[Page], references: References | None,
+    campaign: Campaign, settings: BatchSettings, pages: Sequence[Page], references: ReferenceParts | None,
     notes: Iterable[str], rng: np.random.Generator,
 ) -> Batch:  # fmt: skip
     """Pages as items, in a random order, each with its alternatives in a random order."""
@@ -149,7 +149,7 @@ def _batch(
 
 def _item(
     segment: Segment, span: Span, part: int, page: Sequence[Alternative], slots: int, settings: BatchSettings,
-    references: References | None,
+    references: ReferenceParts | None,
 ) -> Item:  # fmt: skip
     """One row: what programs read first, then what the page shows."""
     name = f"{short_name(segment.id)}-{span.start}-{span.stop}-{part}"

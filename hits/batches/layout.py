@@ -1,12 +1,11 @@
 """The template of a batch: the layout of its kind, with the texts of one interface language put in.
 
-The layout (``templates/page.html`` around what a kind asks, ``templates/label.html``, …) has ``{{name}}`` for texts,
-which are put in when a batch is made, and ``${column}`` for what changes from item to item, which stays. Texts come
+Layouts are Jinja templates: ``templates/KIND.html`` extends ``templates/page.html`` with what the kind asks. Jinja puts
+in texts when a batch is made; ``${column}``, which changes from item to item, stays for `hits.batches.page`. Texts come
 from ``templates/instructions.LANGUAGE.toml`` or from a file of the user's own with the same names.
 """
 
 import html
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from hits.batches.markup import text_direction
+from hits.batches.markup import html_templates, text_direction
 from hits.records import Kind
 from rypt.text import InputError, RyptError
-
-_TEXT = re.compile(r"\{\{([a-z_]+)\}\}")
-_EACH = re.compile(r"<!-- each -->\n(.*?)<!-- /each -->\n", re.DOTALL)
-_REFERENCE = re.compile(r"<!-- reference -->\n(.*?)<!-- /reference -->\n", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +32,8 @@ class Interface:
 
 def interface_languages() -> list[str]:
     """The languages in which instructions are bundled."""
-    there = (files("hits.batches") / "templates").iterdir()
-    names = [path.name.split(".") for path in there if path.name.startswith("instructions.")]
+    paths = (files("hits.batches") / "templates").iterdir()
+    names = [path.name.split(".") for path in paths if path.name.startswith("instructions.")]
     return sorted(name[1] for name in names)
 
 
@@ -54,26 +49,23 @@ def read_interface(interface: str, kind: Kind, source_language: str = "", target
     source = names.get(_base(source_language)) or source_language or common["unknown_source"]
     target = names.get(_base(target_language)) or target_language or common["unknown_target"]
 
-    def told(text: str) -> str:
+    def with_languages(text: str) -> str:
         return text.replace("{source}", source).replace("{target}", target)
 
-    texts = {name: told(value) for name, value in common.items() if isinstance(value, str)}
-    return Interface(language, texts, tuple(map(told, common["instructions"])))
+    texts = {name: with_languages(value) for name, value in common.items() if isinstance(value, str)}
+    return Interface(language, texts, tuple(map(with_languages, common["instructions"])))
 
 
 def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: bool) -> str:
     """The template of a batch whose items have at most so many alternatives or ranked candidates."""
-    note = '<p class="hint">{{reference_hint}}</p>\n' if kind is Kind.LABEL else ""  # only there a part is highlighted
-    layout = _bundled("page.html").replace("{{kind}}", kind).replace("{{reference_note}}", note)
-    layout = layout.replace("{{asked}}", _bundled(f"{kind}.html"))
-    layout = _REFERENCE.sub(lambda found: found[1] if reference else "", layout)
-    layout = _EACH.sub(lambda found: "".join(found[1].replace("{{n}}", str(n + 1)) for n in range(slots)), layout)
-    put_in = {name: _escaped(text) for name, text in interface.texts.items()}
-    put_in["lang"], put_in["dir"] = _escaped(interface.language), text_direction(interface.language)
-    put_in["instructions"] = "\n".join(["<ul>", *(f"<li>{_escaped(i)}</li>" for i in interface.instructions), "</ul>"])
-    put_in["style"] = _bundled("hit.css")
-    put_in["script"] = _bundled("hit.js")
-    return _TEXT.sub(lambda found: put_in[found[1]], layout)
+    from markupsafe import Markup
+
+    layout = html_templates("hits.batches", _escaped).get_template(f"{kind}.html")
+    return layout.render(
+        interface.texts, kind=str(kind), lang=interface.language, dir=text_direction(interface.language),
+        instructions=interface.instructions, slots=slots, reference=reference,
+        style=Markup(_bundled("hit.css")), script=Markup(_bundled("hit.js")),
+    )  # fmt: skip
 
 
 def language_name(language: str, interface: str = "en") -> str:
@@ -128,15 +120,15 @@ def _check(path: Path, tables: Mapping[str, Any]) -> None:
     """Refuse a file that lacks a text of the English one, or has others."""
     english = _read_tables("en")[1]
     for section in sorted(english.keys() | tables.keys()):
-        found = tables.get(section)
-        if not isinstance(found, dict) or section not in english:
+        texts = tables.get(section)
+        if not isinstance(texts, dict) or section not in english:
             raise InputError(path, None, f"expected the sections {', '.join(english)}, and [{section}] is wrong")
-        if section != "languages" and found.keys() != english[section].keys():
-            names = ", ".join(sorted(found.keys() ^ english[section].keys()))
+        if section != "languages" and texts.keys() != english[section].keys():
+            names = ", ".join(sorted(texts.keys() ^ english[section].keys()))
             raise InputError(
                 path, None, f"expected in [{section}] the names of the English file; these differ: {names}"
             )
-        for name, value in found.items():
+        for name, value in texts.items():
             several = name == "instructions"
             values = value if several and isinstance(value, list) and value else [value]
             if (several and not isinstance(value, list)) or not all(isinstance(v, str) and v.strip() for v in values):

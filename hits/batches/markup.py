@@ -6,8 +6,13 @@ spreadsheet (a leading ``=``, ``+``, ``-`` or ``@``, which starts a formula ther
 
 import html
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _BREAKS = re.compile("[\r\n]+")
@@ -85,6 +90,25 @@ def text_direction(language: str) -> str:
     if scripts:
         return "rtl" if scripts[0] in _RIGHT_TO_LEFT_SCRIPTS else "ltr"
     return "rtl" if parts[0] in _RIGHT_TO_LEFT else "ltr"
+
+
+@cache
+def html_templates(package: str, escape_text: Callable[[str], str] = escape) -> "Environment":
+    """The Jinja templates of a package, from its folder ``templates``; a line with only a tag leaves no line.
+
+    Every text that is put in passes through ``escape_text``, but for those marked as HTML (`markupsafe.Markup`), and a
+    name that a template does not get is an error.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def as_html(value: object) -> object:
+        return Markup(escape_text(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    return Environment(
+        loader=PackageLoader(package), undefined=StrictUndefined, autoescape=True, finalize=as_html, trim_blocks=True,
+        keep_trailing_newline=True,
+    )  # fmt: skip
 
 
 def language_columns(source: str, target: str) -> dict[str, str]:

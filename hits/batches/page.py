@@ -14,7 +14,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from xml.sax.saxutils import quoteattr
 
-from hits.records import Batch, Item, Kind
+from hits.batches.kinds import KINDS
+from hits.records import Batch, Item
 from rypt.text import FormatError, RyptError
 
 MAX_QUESTION_BYTES = 65_535
@@ -100,7 +101,7 @@ def fit(batch: Batch) -> Batch:
         what = f"item {item.id}: its page takes {size:,} bytes, and a market takes {MAX_QUESTION_BYTES:,}"
         if size <= MAX_QUESTION_BYTES:
             items.append(item)
-        elif _can_be_split(batch.settings.kind, item):
+        elif KINDS[batch.settings.kind].can_be_split(item):
             notes.append(f"{what}; it was split in two")
             waiting += reversed(split(item))
         else:
@@ -108,13 +109,6 @@ def fit(batch: Batch) -> Batch:
     if not items and batch.items:
         raise RyptError(f"no page is short enough for a market ({MAX_QUESTION_BYTES:,} bytes); shorten the template")
     return replace(batch, items=tuple(items), notes=tuple(notes))
-
-
-def _can_be_split(kind: Kind, item: Item) -> bool:
-    """Whether two halves make sense: each of a ranking needs two candidates, and a control both of its own."""
-    if kind is Kind.RANKING:
-        return item.size >= 4 and not item.columns.get("control")
-    return kind is Kind.LABEL and item.size > 1
 
 
 def split(item: Item) -> list[Item]:

@@ -8,16 +8,12 @@ three alternatives begun, comes close to those means. `fair_rule` starts from an
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 
+from hits.batches.kinds import KINDS
 from hits.records import CENT, Batch, Kind, RewardRule
 
 HOUR = Decimal(3600)
 MIN_WAGE = Decimal("12.00")
 PAPER_RULE = RewardRule(each=Decimal("0.0033"))
-SECONDS = {  # an answer: the paper's for a label; ours, until times were seen, for whole sentences
-    Kind.LABEL: Decimal("8.4"),
-    Kind.COMPARISON: Decimal(30),
-    Kind.RANKING: Decimal(15),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +99,7 @@ def price(
     The local market, which takes no fees, is the default.
     """
     each = assignments or batch.settings.assignments
-    pace = seconds if seconds is not None else SECONDS[batch.settings.kind]
+    pace = seconds if seconds is not None else KINDS[batch.settings.kind].seconds
     rewards, charged = Decimal("0.00"), Decimal(0)
     answers = 0
     for item in batch.items:
@@ -122,5 +118,5 @@ def fair_rule(kind: Kind, wage: Decimal = MIN_WAGE, seconds: Decimal | None = No
     >>> fair_rule(Kind.LABEL)
     RewardRule(base=Decimal('0'), each=Decimal('0.028'))
     """
-    pace = seconds if seconds is not None else SECONDS[kind]
+    pace = seconds if seconds is not None else KINDS[kind].seconds
     return RewardRule(each=(wage * pace / HOUR).quantize(Decimal("0.0001"), ROUND_UP).normalize())

@@ -64,10 +64,10 @@ def local_name(element: Element) -> str:
 
 def child_text(parent: Element, name: str) -> str:
     """The text of the one child with this name, in whatever namespace."""
-    found = parent.findall(f"{{*}}{name}")
-    if len(found) != 1:
-        raise XmlError(f"expected one {name} in {local_name(parent)}, found {len(found)}")
-    return (found[0].text or "").strip()
+    children = parent.findall(f"{{*}}{name}")
+    if len(children) != 1:
+        raise XmlError(f"expected one {name} in {local_name(parent)}, found {len(children)}")
+    return (children[0].text or "").strip()
 
 
 def parse_question(text: str) -> Question:

@@ -100,7 +100,7 @@ def _draw(segment: str, outputs: Outputs, used: Counter[str], rng: np.random.Gen
     drawn: list[Slot] = []
     for system in sorted(mixed, key=lambda name: used[name]):
         text = outputs[system].get(segment)
-        if text is not None and len(drawn) < MAX_RANKED and not any(same_text(text, there) for _, there in drawn):
+        if text is not None and len(drawn) < MAX_RANKED and not any(same_text(text, other) for _, other in drawn):
             drawn.append((system, text))
     return drawn
 

@@ -9,31 +9,15 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from hits.batches.controls import parse_ranking_control, same_systems
+from hits.batches.kinds import KINDS
 from hits.batches.page import check_template, placeholders
 from hits.qualifications import read_qualifications
-from hits.records import (
-    MAX_ALTERNATIVES,
-    MAX_RANKED,
-    Batch,
-    BatchSettings,
-    Choice,
-    IdenticalPair,
-    Item,
-    Kind,
-    RewardRule,
-)
-from rypt.records import Label
+from hits.records import Batch, BatchSettings, IdenticalPair, Item, Kind, RewardRule
 from rypt.text import FormatError, InputError, PathLike, RyptError, is_one_line, read_bytes
 
 BATCH_TOML, BATCH_CSV, TEMPLATE, IDENTICAL_CSV = "batch.toml", "batch.csv", "template.html", "identical.csv"
 MAX_ITEM_ID = 128
 OPTIONAL = frozenset(["made", "qualifications"])  # sections that a batch made by hand or by an older rypt does not have
-NEEDED = {
-    Kind.LABEL: ("item", "segment", "start", "stop", "size", "phrase_1", "control_1"),
-    Kind.COMPARISON: ("item", "segment", "system_a", "system_b", "candidate_a", "candidate_b", "control"),
-    Kind.RANKING: ("item", "segment", "size", "system_1", "system_2", "control"),
-}
 
 
 def read_batch(folder: PathLike) -> Batch:
@@ -55,7 +39,7 @@ def read_batch(folder: PathLike) -> Batch:
         needed = IdenticalPair.__slots__
         rows = _read_rows(place / IDENTICAL_CSV, needed)
         identical = tuple(IdenticalPair(*(row[name] for name in needed)) for _, row in rows)
-    return Batch(settings, items, template, identical)
+    return Batch(settings, items, template, identical, folder=place)
 
 
 def _line_of_unknown(template: str, columns: Mapping[str, str]) -> int | None:
@@ -94,9 +78,9 @@ def _check_header(path: Path, header: list[str], needed: tuple[str, ...]) -> Non
 
 
 def _read_items(path: Path, kind: Kind) -> Iterator[Item]:
-    check = {Kind.LABEL: _check_label, Kind.COMPARISON: _check_comparison, Kind.RANKING: _check_ranking}[kind]
+    rules = KINDS[kind]
     lines: dict[str, int] = {}
-    for line, row in _read_rows(path, NEEDED[kind]):
+    for line, row in _read_rows(path, rules.columns):
         name = row["item"]
         try:
             if not (name and len(name) <= MAX_ITEM_ID and name.isprintable() and " " not in name):
@@ -105,49 +89,11 @@ def _read_items(path: Path, kind: Kind) -> Iterator[Item]:
                 raise FormatError(f"item {name} is there already, in line {lines[name]}")
             if not row["segment"] or not is_one_line(row["segment"]):
                 raise FormatError(f"expected a segment, found {row['segment']!r}")
-            check(row)
+            rules.check(row)
         except FormatError as error:
             raise InputError(path, line, str(error)) from None
         lines[name] = line
         yield Item(name, row)
-
-
-def _whole(row: Mapping[str, str], name: str, least: int, most: int) -> int:
-    text = row[name]
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most):
-        raise FormatError(f"expected {name} as a number from {least} to {most}, found {text!r}")
-    return int(text)
-
-
-def _check_label(row: Mapping[str, str]) -> None:
-    start, stop = _whole(row, "start", 0, 10**6), _whole(row, "stop", 1, 10**6)
-    if stop <= start:
-        raise FormatError(f"expected a span of at least one token, found {start}-{stop}")
-    for n in range(1, _whole(row, "size", 1, MAX_ALTERNATIVES) + 1):
-        if not row.get(f"phrase_{n}", "").strip():
-            raise FormatError(f"expected a phrase in column phrase_{n}, for size is {row['size']}")
-        expected = row.get(f"control_{n}")
-        if expected is None or (expected and expected not in Label.__members__):
-            raise FormatError(f"expected YES, NO, NOT_SURE or nothing in column control_{n}, found {expected!r}")
-
-
-def _check_comparison(row: Mapping[str, str]) -> None:
-    if row["control"] and row["control"] not in Choice.__members__:
-        raise FormatError(f"expected A, B, EQUAL or nothing in column control, found {row['control']!r}")
-    if not row["control"] and not (row["system_a"] and row["system_b"]):
-        raise FormatError("expected system_a and system_b, for the item is no control")
-
-
-def _check_ranking(row: Mapping[str, str]) -> None:
-    size = _whole(row, "size", 2, MAX_RANKED)
-    for n in range(1, size + 1):
-        if f"system_{n}" not in row or not (row["control"] or row[f"system_{n}"]):
-            raise FormatError(f"expected a system in column system_{n}, for size is {size}")
-        same_systems(row, n)
-    if row["control"]:
-        _, first, second = parse_ranking_control(row["control"])
-        if max(first, second) > size:
-            raise FormatError(f"expected a control of slots 1 to {size}, found {row['control']}")
 
 
 def _read_settings(path: Path) -> BatchSettings:
@@ -162,8 +108,8 @@ def _read_settings(path: Path) -> BatchSettings:
     for name, value in values.items():
         kind = int if known[name] is int else dict if name in ("reward", *OPTIONAL) else str
         if type(value) is not kind:
-            said = {int: "a whole number", dict: f"a section [{name}]", str: "a text"}[kind]
-            raise InputError(path, None, f"expected {name} as {said}, found {value!r}")
+            expected = {int: "a whole number", dict: f"a section [{name}]", str: "a text"}[kind]
+            raise InputError(path, None, f"expected {name} as {expected}, found {value!r}")
     try:
         values["kind"] = _kind(values["kind"])
         values["reward"] = _reward(values["reward"])

@@ -136,12 +136,3 @@ def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = Fa
                + (f" at ${cost.wage:.2f} an hour" if cost.wage is not None else ""))  # fmt: skip
     if cost.warning:
         talk(f"warning: {cost.warning}")
-
-
-def seconds_seen_in(folder: str, kind: str) -> Decimal | None:
-    """The seconds an answer of this kind took so far, None where too few were timed."""
-    from hits.records import Kind
-    from hits.results.numbers import seconds_seen
-
-    with open_results(folder) as results:
-        return seconds_seen(results, Kind(kind))

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
+from hits.asking.questions import BatchOptions, first_references
 from hits.batches.comparisons import make_comparison_batch
 from hits.batches.outputs import same_text
-from hits.records import Batch, BatchSettings
+from hits.records import Batch, BatchSettings, Kind
 from rypt.campaign.folder import Campaign
 from rypt.metric.observations import label_states
 from rypt.metric.percolation import NO
@@ -36,17 +38,15 @@ def texts_of(picks: Picks) -> dict[str, str]:
 
 def disagreements(campaign: Campaign, first: Picks, second: Picks) -> list[Disagreement]:
     """The segments where two metrics pick different texts, in the order of the source."""
-    references = dict(
-        zip([s.id for s in campaign.segments], campaign.references[0] if campaign.references else (), strict=False)
-    )
-    found = []
+    references = first_references(campaign) or {}
+    different = []
     for segment in campaign.segments:
         if segment.id not in first or segment.id not in second:
             continue
         a, b = first[segment.id], second[segment.id]
         if not same_text(a.candidate.text, b.candidate.text):
-            found.append(Disagreement(segment.id, segment.text, references.get(segment.id, ""), a, b))
-    return found
+            different.append(Disagreement(segment.id, segment.text, references.get(segment.id, ""), a, b))
+    return different
 
 
 def rejected_words(candidate: Candidate, scorer: Scorer) -> set[int]:
@@ -68,15 +68,22 @@ def rejected_words(candidate: Candidate, scorer: Scorer) -> set[int]:
     return wrong
 
 
-def comparison_batch(
-    campaign: Campaign, picks: Mapping[str, Picks], settings: BatchSettings, *, reference: bool = True,
-    control_share: float = 0.1, limit: int | None = None,
-) -> Batch:  # fmt: skip
-    """Ask people about the picks of metrics, two by two; a metric is a system in the answers."""
-    references = None
-    if reference and campaign.references:
-        references = {s.id: text for s, text in zip(campaign.segments, campaign.references[0], strict=True)}
-    return make_comparison_batch(
-        campaign.segments, {name: texts_of(own) for name, own in picks.items()}, settings, references=references,
-        control_share=control_share, limit=limit,
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class PickQuestions:
+    """Which of two metrics' picks is better, two metrics by two; a metric is a system in the answers."""
+
+    kind: ClassVar[Kind] = Kind.COMPARISON
+    picks: Mapping[str, Picks]
+    judged_only: tuple[str, ...] = ()
+
+    def record(self, campaign: Campaign) -> Mapping[str, object]:
+        """The metrics, and the systems that were not picked from."""
+        return {"metrics": list(self.picks), "judged_only": list(self.judged_only) or None}
+
+    def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
+        """The batch of comparisons."""
+        return make_comparison_batch(
+            campaign.segments, {name: texts_of(picks) for name, picks in self.picks.items()}, settings,
+            references=first_references(campaign) if options.reference else None, control_share=options.controls,
+            limit=options.limit,
+        )  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hits.compare.preferences import Preferences
-from rypt.picks.outcome import Comparison
+from rypt.picks.outcome import PickComparison
 from rypt.picture import new_figure, save_picture
 from rypt.text import PathLike
 
@@ -12,7 +12,7 @@ BLUE, GREY, RED, SLATE = "#1565c0", "#90a4ae", "#c62828", "#607d8b"
 SMALL = 4  # per cent: too narrow for a name
 
 
-def plot_outcomes(path: PathLike, comparison: Comparison, unit: str = "segments", *, note: str = "") -> None:
+def plot_outcomes(path: PathLike, comparison: PickComparison, unit: str = "segments", *, note: str = "") -> None:
     """A row for each pair: the share of segments won less those lost, with its interval; a note stands above."""
     rows = comparison.outcomes[::-1]
     figure = new_figure(7.5, 0.8 + 0.42 * len(rows))
@@ -30,13 +30,13 @@ def plot_outcomes(path: PathLike, comparison: Comparison, unit: str = "segments"
     save_picture(figure, path)
 
 
-def plot_preferences(path: PathLike, found: Sequence[Preferences]) -> None:
+def plot_preferences(path: PathLike, preferences: Sequence[Preferences]) -> None:
     """For each pair and condition its judgments as one bar of three parts, and segments by difference of votes."""
-    figure = new_figure(7.5, 4.2 * len(found))
-    panels = figure.subplots(2 * len(found), 1, height_ratios=[1, 2.4] * len(found))
-    for number, preferences in enumerate(found):
-        _draw_judgments(panels[2 * number], preferences)
-        _draw_aggregates(panels[2 * number + 1], preferences)
+    figure = new_figure(7.5, 4.2 * len(preferences))
+    panels = figure.subplots(2 * len(preferences), 1, height_ratios=[1, 2.4] * len(preferences))
+    for number, drawn in enumerate(preferences):
+        _draw_judgments(panels[2 * number], drawn)
+        _draw_aggregates(panels[2 * number + 1], drawn)
     save_picture(figure, path)
 
 
@@ -48,8 +48,8 @@ def _draw_judgments(panel: Any, p: Preferences) -> None:
         share = 100 * count / max(1, total)
         panel.barh([0], [share], left=left, color=colour)
         if share > SMALL:
-            said = f"{name}\n{share:.1f} %"
-            panel.text(left + share / 2, 0, said, ha="center", va="center", color="white", fontsize=9)
+            text = f"{name}\n{share:.1f} %"
+            panel.text(left + share / 2, 0, text, ha="center", va="center", color="white", fontsize=9)
         left += share
     title = f"{p.title}: {total} judgments" + (f"\n{p.simulated_note}" if p.simulated else "")
     panel.set(xlim=(0, 100), yticks=[], xlabel="%")
@@ -57,11 +57,11 @@ def _draw_judgments(panel: Any, p: Preferences) -> None:
 
 
 def _draw_aggregates(panel: Any, p: Preferences) -> None:
-    found = p.aggregates
+    counts = p.aggregates
     widest = max([1, *map(abs, p.all_aggregates)])
     ticks = list(range(widest, -widest - 1, -1))
     colours = [BLUE if at > 0 else RED if at < 0 else GREY for at in ticks]
-    panel.bar(range(len(ticks)), [found.get(at, 0) for at in ticks], color=colours)
+    panel.bar(range(len(ticks)), [counts.get(at, 0) for at in ticks], color=colours)
     panel.set_xticks(range(len(ticks)), [f"+{abs(at)}" if at else "±0" for at in ticks])
     panel.set(xlabel=f"judgments more for {p.first} (blue) or for {p.second} (red)", ylabel="segments")
     panel.yaxis.get_major_locator().set_params(integer=True)

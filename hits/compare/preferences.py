@@ -54,15 +54,15 @@ class Preferences:
     @property
     def aggregates(self) -> dict[int, int]:
         """Table 2: for each difference of votes (+3: all three for the first) how many segments have it."""
-        found = Counter(first - second for first, second, _ in self.segments.values())
-        return dict(sorted(found.items(), reverse=True))
+        counts = Counter(first - second for first, second, _ in self.segments.values())
+        return dict(sorted(counts.items(), reverse=True))
 
     @property
     def all_aggregates(self) -> dict[int, int]:
         """The same with those no segment has, as the paper's table shows them, where few judgments were asked for."""
         most = max((sum(votes) for votes in self.segments.values()), default=0)
-        found = self.aggregates
-        return {at: found.get(at, 0) for at in range(most, -most - 1, -1)} if most <= FEW else found
+        counts = self.aggregates
+        return {at: counts.get(at, 0) for at in range(most, -most - 1, -1)} if most <= FEW else counts
 
     @property
     def p_judgments(self) -> float:
@@ -111,7 +111,7 @@ def read_preferences(
     """
     now = {segment: (plain(text), plain(texts[1].get(segment, ""))) for segment, text in texts[0].items()}
     identical = sum(same_text(*pair) for pair in now.values())
-    found = []
+    conditions = []
     for reference, answers in groupby(sorted(_answers(results, first, second)), key=lambda answer: answer.reference):
         segments: dict[str, list[int]] = {}
         stale = simulated = 0
@@ -122,8 +122,8 @@ def read_preferences(
             segments.setdefault(answer.segment, [0, 0, 0])[answer.vote] += 1
             simulated += is_simulated(answer.worker)
         counted = {segment: (votes[0], votes[1], votes[2]) for segment, votes in segments.items()}
-        found.append(Preferences(first, second, counted, stale, identical, reference, simulated))
-    return found[::-1]  # shown before hidden
+        conditions.append(Preferences(first, second, counted, stale, identical, reference, simulated))
+    return conditions[::-1]  # shown before hidden
 
 
 class _Answer(NamedTuple):

@@ -38,5 +38,5 @@ def preferences_between(comparisons: Comparisons, first: str, second: str) -> Pr
         votes.setdefault(segment, [0, 0, 0])[2 if wins == 0 else 0 if wins > 0 else 1] += 1
     if not votes:
         raise RyptError(f"{first} and {second} were never compared with each other")
-    counted = {segment: (own[0], own[1], own[2]) for segment, own in votes.items()}
+    counted = {segment: (given[0], given[1], given[2]) for segment, given in votes.items()}
     return Preferences(first, second, counted, identical=len(same - votes.keys()), simulated=simulated)

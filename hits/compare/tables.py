@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from hits.compare.preferences import Preferences
-from rypt.picks.outcome import Comparison
+from rypt.picks.outcome import PickComparison
 
 
 def _table(rows: Sequence[Sequence[object]], names: Sequence[str], latex: bool) -> str:
@@ -19,23 +19,25 @@ def beside(lines: Iterable[str], *, latex: bool = False) -> str:
     return "\n".join(f"% {line}" if latex else line for line in lines)
 
 
-def preference_tables(found: Sequence[Preferences], *, latex: bool = False, pick: str = "first by ") -> str:
+def preference_tables(conditions: Sequence[Preferences], *, latex: bool = False, pick: str = "first by ") -> str:
     """The paper's Table 1 (judgments, a half for each condition) and a Table 2 for each (segments by their votes).
 
     All are of the same two metrics; ``pick`` stands before their names.
     """
-    return "\n\n".join([_judgments(found, latex, pick), *(_aggregates(p, latex, len(found) > 1) for p in found)])
+    return "\n\n".join(
+        [_judgments(conditions, latex, pick), *(_aggregates(p, latex, len(conditions) > 1) for p in conditions)]
+    )
 
 
-def _judgments(found: Sequence[Preferences], latex: bool, pick: str) -> str:
-    p = found[0]
+def _judgments(conditions: Sequence[Preferences], latex: bool, pick: str) -> str:
+    p = conditions[0]
     names = [f"{pick}{p.first}", f"{pick}{p.second}", "neither", "total"]
-    halves = [(*half.judgments, sum(half.judgments)) for half in found]
+    halves = [(*half.judgments, sum(half.judgments)) for half in conditions]
     rows = [
         [name, *(cell for half in halves for cell in (half[at], f"{100 * half[at] / half[-1]:.1f}"))]
         for at, name in enumerate(names)
     ]
-    head = [name for half in found for name in (f"judgments{_condition(half, len(found) > 1)}", "%")]
+    head = [name for half in conditions for name in (f"judgments{_condition(half, len(conditions) > 1)}", "%")]
     return _table(rows, ["preferred", *head], latex)
 
 
@@ -59,20 +61,20 @@ def _aggregate(at: int, preferences: Preferences) -> str:
 
 
 def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = False) -> str:
-    """What the tables say, in a sentence; the seed is of the bootstrap."""
+    """The tables in a sentence; ``seed`` is the random seed of the bootstrap."""
     p = preferences
     net, low, high = p.interval(seed)
-    said = (
+    sentence = (
         f"{p.first} - {p.second}{_condition(p, bool(p.reference))}: {100 * net:+.1f} points [{100 * low:+.1f}, "
         f"{100 * high:+.1f}]; sign test p = {p.p_judgments:.3g} over judgments, {p.p_segments:.3g} over segments"
     )
     notes = [f"{p.identical} segments with the same text are set aside"] if p.identical else []
     notes += [f"{p.stale} judgments are about earlier picks and left out"] if p.stale else []
     notes += [p.simulated_note] if p.simulated else []
-    return beside([said, *notes], latex=latex)
+    return beside([sentence, *notes], latex=latex)
 
 
-def outcome_table(comparison: Comparison, *, latex: bool = False) -> str:
+def outcome_table(comparison: PickComparison, *, latex: bool = False) -> str:
     """Wins, ties, losses and net with its interval, and the mean human score of each metric's picks."""
     rows = [
         [o.metric, o.baseline, f"{o.wins:.3f}", f"{o.equal:.3f}", f"{o.losses:.3f}", f"{o.net:+.3f}",

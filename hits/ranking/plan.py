@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from hits.batches.price import HOUR, MIN_WAGE, MTURK_FEES, SECONDS, Fees, Price, fair_rule
+from hits.batches.kinds import KINDS
+from hits.batches.price import HOUR, MIN_WAGE, MTURK_FEES, Fees, Price, fair_rule
 from hits.ranking.data import Counts
 from hits.ranking.simulate import RANGE, World, judge, sign_limits, told_apart
 from hits.records import MAX_RANKED, Kind
@@ -74,7 +75,7 @@ def plan(
 
     ``ways`` systems share a hit, two at least and five at most; fewer systems than that are all compared at once.
     ``ties`` is the share of comparisons that workers will call equal. Hits pay ``wage`` an hour at the pace of
-    `hits.batches.price`, or at ``seconds`` for each candidate ranked (for each comparison where ``ways`` is 2).
+    `hits.batches.kinds`, or at ``seconds`` for each candidate ranked (for each comparison where ``ways`` is 2).
     """
     if not 0 < significant < 1:
         raise RyptError(f"expected a share of significant pairs between 0 and 1, found {significant:g}")
@@ -114,7 +115,7 @@ def price_of(
     kind, size = (Kind.COMPARISON, 1) if ways == 2 else (Kind.RANKING, ways)
     hits = -(-comparisons // (ways * (ways - 1) // 2))
     reward = fair_rule(kind, wage, seconds).reward(size)
-    pace = seconds if seconds is not None else SECONDS[kind]
+    pace = seconds if seconds is not None else KINDS[kind].seconds
     return Price(hits, hits, hits * size, reward * hits, fees.fee(reward, 1) * hits, hits * size * pace / HOUR, wage)
 
 

@@ -1,17 +1,23 @@
 """BLEU for tuning: sacrebleu's numbers, with the statistics of whole lists counted in one compiled loop."""
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mert.lists.arrays import Candidates
 from mert.lists.scan import same_bytes
+from mert.metrics.sentence import sacrebleu_shares
 from rypt.arrays import Bytes, Floats, Ids, Ints
 from rypt.compiled import compiled, inlined
 from rypt.metrics.metric import Metric, Resources, stats_by_text
 from rypt.metrics.references import References
 from rypt.options import Options
 from rypt.records import RawCandidate
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
 
 ORDER = 4
 COLUMNS = 2 + 2 * ORDER
@@ -40,6 +46,7 @@ class Bleu:
         from sacrebleu.metrics.bleu import BLEU
 
         self.references = references
+        self.tokenize = tokenize
         self.plain = tokenize == "none" and not lowercase
         self.bleu: BLEU = BLEU(
             tokenize=tokenize, smooth_method=smooth_method, smooth_value=smooth_value, lowercase=lowercase, force=True
@@ -89,6 +96,27 @@ class Bleu:
             return np.array([self.bleu._compute_score_from_stats(sums[0].tolist()).score])
         method = SMOOTHINGS.index(self.bleu.smooth_method)
         return bleu_scores(np.ascontiguousarray(sums, np.int64), method, self.smooth_value)
+
+    @cached_property
+    def sentence_bleu(self) -> "BLEU":
+        """sacrebleu's sentence BLEU with these options: only orders that the candidate is long enough for count."""
+        from sacrebleu.metrics.bleu import BLEU
+
+        metric = BLEU(
+            effective_order=True, tokenize=self.tokenize, smooth_method=self.bleu.smooth_method,
+            smooth_value=self.bleu.smooth_value, lowercase=self.bleu.lowercase,
+        )  # fmt: skip
+        metric.num_refs = self.references.count
+        return metric
+
+    @property
+    def sentence_signature(self) -> str:
+        """The name ``bleu`` and sacrebleu's signature."""
+        return f"bleu|{self.sentence_bleu.get_signature()}"
+
+    def sentence_scores(self, candidates: Sequence[RawCandidate]) -> Floats:
+        """sacrebleu's sentence BLEU of each candidate, from 0 to 1."""
+        return sacrebleu_shares(self.sentence_bleu, candidates, self.references)
 
 
 def make_bleu(resources: Resources, options: "dict[str, str]") -> Metric:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from mert.metrics.sentence import sacrebleu_shares
 from rypt.arrays import Floats, Ints
 from rypt.metrics.metric import Resources, stats_by_text
 from rypt.metrics.references import References
@@ -59,6 +60,15 @@ class ChrF:
     def score(self, sums: Ints) -> Floats:
         """Corpus chrF of each row, from 0 to 100: bit by bit what sacrebleu makes of the row."""
         return chrf_scores(sums, self.chrf.beta, self.chrf.eps_smoothing)
+
+    @property
+    def sentence_signature(self) -> str:
+        """The name, ``chrf`` or ``chrf++``, and sacrebleu's signature."""
+        return f"chrf{'+' * self.chrf.word_order}|{self.chrf.get_signature()}"
+
+    def sentence_scores(self, candidates: Sequence[RawCandidate]) -> Floats:
+        """sacrebleu's sentence chrF of each candidate, from 0 to 1."""
+        return sacrebleu_shares(self.chrf, candidates, self.references)
 
 
 def chrf_scores(sums: Ints, beta: int, eps_smoothing: bool) -> Floats:

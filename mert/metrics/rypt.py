@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from rypt.arrays import Floats, Ints
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
-from rypt.metric.calibration import scorer_from_database
 from rypt.metric.scorer import Scorer
 from rypt.metrics.metric import Resources
-from rypt.options import MODELS, TIES, UNKNOWN_AS, Options
+from rypt.metrics.rypt import campaign_scorer, read_rypt_options
 from rypt.records import Candidate, RawCandidate
 from rypt.text import FormatError, PathLike, RyptError
 from rypt.texts.nbest import aligned_candidate
@@ -32,20 +30,7 @@ class Rypt:
     ) -> "Rypt":
         """The metric of a campaign; other settings or another judgment database may take the place of its own."""
         campaign = Campaign.open(folder)
-        if database is not None:
-            files = replace(campaign.files, database=str(Path(database).absolute()))
-            campaign = replace(campaign, settings=replace(campaign.settings, files=files))
-        scoring = scoring or campaign.scoring
-        with campaign.database() as db:
-            scorer = scorer_from_database(
-                campaign.trees,
-                db,
-                campaign.candidates,
-                model=scoring.model,
-                unknown=scoring.unknown,
-                ties=scoring.ties,
-            )
-        return cls(scorer, _Aligner(campaign))
+        return cls(campaign_scorer(campaign, scoring, database), _Aligner(campaign))
 
     @property
     def signature(self) -> str:
@@ -90,14 +75,6 @@ class _Aligner:
 
 def make_rypt(resources: Resources, options: Mapping[str, str]) -> Rypt:
     """The metric ``rypt``; its options take the place of the campaign's settings."""
-    read = Options("rypt", options)
     folder = resources.need_campaign("rypt")
-    own = Campaign.open(folder).scoring
-    model = read.choice("model", own.model, MODELS)
-    unknown = read.choice("unknown", own.unknown, UNKNOWN_AS)
-    ties = read.choice("ties", own.ties, TIES)
-    database = read.text("db", None)
-    read.done()
-    if "unknown" in options and model != "percolation":
-        raise RyptError(f"the metric rypt: the option unknown is for model=percolation, the model is {model}")
-    return Rypt.from_campaign(folder, scoring=replace(own, model=model, unknown=unknown, ties=ties), database=database)
+    read = read_rypt_options(options, Campaign.open(folder).scoring)
+    return Rypt.from_campaign(folder, scoring=read.scoring, database=read.database)

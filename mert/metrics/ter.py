@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from mert.metrics.sentence import sacrebleu_shares
 from rypt.arrays import Floats, Ints
 from rypt.metrics.metric import Resources, stats_by_text
 from rypt.metrics.references import References
@@ -59,6 +60,15 @@ class Ter:
         rates: Floats = np.where(edits > 0, 1.0, 0.0)
         np.divide(edits, lengths / self.references.count, out=rates, where=lengths > 0)
         return 100 * rates
+
+    @property
+    def sentence_signature(self) -> str:
+        """The name ``ter`` and sacrebleu's signature."""
+        return f"ter|{self.ter.get_signature()}"
+
+    def sentence_scores(self, candidates: Sequence[RawCandidate]) -> Floats:
+        """1 - sacrebleu's sentence TER of each candidate, at least 0."""
+        return np.maximum(0.0, 1 - sacrebleu_shares(self.ter, candidates, self.references))
 
 
 def make_ter(resources: Resources, options: Mapping[str, str]) -> Ter:

@@ -1,6 +1,7 @@
-"""Metrics a tuner can climb: what a metric is, what it may ask for, and how it is found by name.
+"""What a metric is, what it may ask for, and how it is found by name.
 
     read_metric("0.7*bleu + 0.3*rypt", Resources(references, campaign)) → stats of candidates → score of sums
+    make_metric(term, resources) → single_scores of candidates
 
 A metric is made by a factory, ``(resources, options) -> Metric``, found in the entry-point group ``rypt.metrics`` or
 named as ``package.module:Class``. docs/metrics.md shows how to write one.
@@ -8,7 +9,8 @@ named as ``package.module:Class``. docs/metrics.md shows how to write one.
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Floats, Ints
-from rypt.metrics.expression import Term, parse_spec
+from rypt.metrics.expression import PICK_TERMS, Term, parse_spec
 from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import PathLike, RyptError, one_line
@@ -27,7 +29,12 @@ MEMBERS = ("maximize", "scale", "signature", "stats", "score")
 
 
 class Metric(Protocol):
-    """Statistics of candidates that add up, and the score of their sums."""
+    """Statistics of candidates that add up, and the score of their sums.
+
+    Two more members are optional, for metrics whose score of one candidate's statistics says little:
+    ``sentence_scores(candidates) -> Floats``, the score of each candidate alone, from 0 to 1, higher is better, and
+    ``sentence_signature``, what these scores depend on (see `single_scores`).
+    """
 
     maximize: bool  # whether a higher score is a better one
     scale: float  # scores run from 0 to this
@@ -45,21 +52,23 @@ class Metric(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a metric may ask for."""
+    """What a metric may ask for; ``…_from`` says, in messages, how a user provides it."""
 
     references: References | None = None
     campaign: PathLike | None = None
+    references_from: str = "--references"
+    campaign_from: str = "--campaign"
 
     def need_references(self, metric: str) -> References:
         """The references; an error that names the metric where there are none."""
         if self.references is None:
-            raise RyptError(f"the metric {metric} needs --references")
+            raise RyptError(f"the metric {metric} needs {self.references_from}")
         return self.references
 
     def need_campaign(self, metric: str) -> PathLike:
         """The folder of the campaign; an error that names the metric where there is none."""
         if self.campaign is None:
-            raise RyptError(f"the metric {metric} needs --campaign")
+            raise RyptError(f"the metric {metric} needs {self.campaign_from}")
         return self.campaign
 
 
@@ -78,8 +87,8 @@ def stats_by_text(
     texts: dict[str, dict[str, Sequence[int]]] = {}
     for raw in candidates:
         texts.setdefault(raw.segment, {})[raw.text] = ()
-    for segment, found in texts.items():
-        texts[segment] = dict(zip(found, rows(segment, list(found)), strict=True))
+    for segment, distinct in texts.items():
+        texts[segment] = dict(zip(distinct, rows(segment, list(distinct)), strict=True))
     if not candidates:
         return np.zeros((0, columns), np.int64)
     return check_stats(np.array([texts[raw.segment][raw.text] for raw in candidates]), len(candidates))
@@ -94,29 +103,52 @@ def check_stats(stats: NDArray[np.generic], count: int, metric: str = "a metric"
 
 
 def counted(metric: Metric, candidates: Sequence[RawCandidate]) -> Ints:
-    """The statistics of candidates; what goes wrong inside a metric is told as its mistake."""
-    try:
-        found = np.asarray(metric.stats(candidates))
-    except RyptError:
-        raise
-    except Exception as error:
-        raise RyptError(f"the metric {_name(metric)} failed: {type(error).__name__}: {error}") from error
-    return np.ascontiguousarray(check_stats(found, len(candidates), _name(metric)))
+    """The statistics of candidates; an exception inside a metric becomes an error that names the metric."""
+    with _blamed(metric):
+        stats = np.asarray(metric.stats(candidates))
+    return np.ascontiguousarray(check_stats(stats, len(candidates), _name(metric)))
 
 
 def rated(metric: Metric, sums: Ints) -> Floats:
-    """The scores of sums; a score that is no number is refused, for nothing can be better than it."""
-    try:
+    """The scores of sums; a score that is not a number is refused, for nothing can be better than it."""
+    with _blamed(metric):
         scores = np.asarray(metric.score(sums), np.float64)
+    return _check_scores(metric, scores, len(sums))
+
+
+def single_scores(metric: Metric, candidates: Sequence[RawCandidate]) -> tuple[Floats, str]:
+    """The score of each candidate alone, higher is better, and the signature of these scores.
+
+    A metric with ``sentence_scores`` gives them itself, from 0 to 1. Of any other metric they are score / scale of
+    each candidate's own statistics, or 1 - score / scale where lower is better.
+    """
+    sentence_scores = getattr(metric, "sentence_scores", None)
+    if sentence_scores is not None:
+        with _blamed(metric):
+            scores = np.asarray(sentence_scores(candidates), np.float64)
+        signature = getattr(metric, "sentence_signature", metric.signature)
+        return _check_scores(metric, scores, len(candidates)), str(signature)
+    shares = rated(metric, counted(metric, candidates)) / metric.scale
+    return (shares if metric.maximize else 1 - shares), str(metric.signature)
+
+
+def _check_scores(metric: Metric, scores: Floats, count: int) -> Floats:
+    if scores.shape != (count,):
+        raise RyptError(f"the metric {_name(metric)}: expected {count} scores, found an array {scores.shape}")
+    if not np.isfinite(scores).all():
+        raise RyptError(f"the metric {_name(metric)} gave a score that is not a number")
+    return scores
+
+
+@contextmanager
+def _blamed(metric: Metric) -> Iterator[None]:
+    """Name the metric in whatever goes wrong inside it."""
+    try:
+        yield
     except RyptError:
         raise
     except Exception as error:
         raise RyptError(f"the metric {_name(metric)} failed: {type(error).__name__}: {error}") from error
-    if scores.shape != (len(sums),):
-        raise RyptError(f"the metric {_name(metric)}: expected {len(sums)} scores, found an array {scores.shape}")
-    if not np.isfinite(scores).all():
-        raise RyptError(f"the metric {_name(metric)} gave a score that is no number")
-    return scores
 
 
 def _name(metric: Metric) -> str:
@@ -126,7 +158,8 @@ def _name(metric: Metric) -> str:
 def references_of(metric: Metric) -> References | None:
     """The references a metric, or a part of a sum, compares with; None for one that needs none."""
     parts = [part.metric for part in getattr(metric, "parts", ())]
-    return next((found for part in (metric, *parts) if (found := getattr(part, "references", None))), None)
+    every = (getattr(part, "references", None) for part in (metric, *parts))
+    return next((references for references in every if references), None)
 
 
 def read_metric(spec: str, resources: Resources) -> Metric:
@@ -135,7 +168,15 @@ def read_metric(spec: str, resources: Resources) -> Metric:
     A name is one of the entry-point group ``rypt.metrics``, or ``package.module:Class``.
     """
     terms = parse_spec(spec)
-    metrics = [_make(term, resources) for term in terms]
+    for term in terms:
+        if term.name in PICK_TERMS:
+            raise RyptError(
+                f"the metric {spec!r}: {term.name} scores no candidate by itself, so nothing can be tuned to it; "
+                "it is a term of 'rypt compare --metrics'"
+            )
+        if term.weight == 0:
+            raise RyptError(f"the metric {spec!r}: expected weights other than 0, found 0*{term.label}")
+    metrics = [make_metric(term, resources) for term in terms]
     if len(terms) == 1 and terms[0].weight == 1:
         return metrics[0]
     from rypt.metrics.mix import Mix, Part  # it needs what this file defines
@@ -148,7 +189,14 @@ def metric_names() -> list[str]:
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
-def _make(term: Term, resources: Resources) -> Metric:
+def check_metric_name(name: str, besides: Sequence[str] = ()) -> None:
+    """Refuse a name that no package offers, without loading anything; ``besides`` are names that are known, too."""
+    if ":" not in name and name not in (known := [*metric_names(), *besides]):
+        raise RyptError(f"unknown metric {name!r}, expected one of {', '.join(known)}, or package.module:Class")
+
+
+def make_metric(term: Term, resources: Resources) -> Metric:
+    """The metric that one term names; its weight counts nothing here."""
     factory = _imported(term.name) if ":" in term.name else _offered(term.name)
     try:
         inspect.signature(factory).bind(resources, term.options)
@@ -163,20 +211,18 @@ def _make(term: Term, resources: Resources) -> Metric:
         raise RyptError(f"the metric {term.name} cannot be made: {type(error).__name__}: {error}") from error
     missing = [member for member in MEMBERS if not hasattr(metric, member)]
     if missing:
-        raise RyptError(f"the metric {term.name} lacks {', '.join(missing)}: it is no metric")
+        raise RyptError(f"the metric {term.name} lacks {', '.join(missing)}, which every metric has")
     return metric
 
 
 def _offered(name: str) -> Callable[[Resources, Mapping[str, str]], Metric]:
     """The factory of an entry point."""
-    found = list({entry.value: entry for entry in entry_points(group=GROUP, name=name)}.values())
-    if not found:
-        known = ", ".join(metric_names())
-        raise RyptError(f"unknown metric {name!r}, expected one of {known}, or package.module:Class")
-    if len(found) > 1:
-        offered = " and ".join(entry.value for entry in found)
-        raise RyptError(f"more than one package offers the metric {name}: write {offered} for what is meant")
-    return _load(found[0])
+    check_metric_name(name)
+    entries = list({entry.value: entry for entry in entry_points(group=GROUP, name=name)}.values())
+    if len(entries) > 1:
+        offered = " or ".join(entry.value for entry in entries)
+        raise RyptError(f"more than one package offers the metric {name}: write {offered} instead")
+    return _load(entries[0])
 
 
 def _imported(name: str) -> Callable[[Resources, Mapping[str, str]], Metric]:

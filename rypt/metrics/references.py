@@ -11,14 +11,24 @@ from rypt.text import InputError, PathLike, RyptError, read_lines
 class References:
     """One or more references of each segment; the segment with id ``"7"`` has those in line 8 of each document.
 
+    ``segments`` are the ids of the lines where they are not numbers from 0.
+
     >>> references = References([["the house", "a cat"], ["the home", "one cat"]])
     >>> references["1"], len(references), references.count
     (['a cat', 'one cat'], 2, 2)
+    >>> References([["the house", "a cat"]], segments=["news-1", "news-2"])["news-2"]
+    ['a cat']
     """
 
-    def __init__(self, documents: Sequence[Sequence[str]], paths: Sequence[PathLike] = ()) -> None:
+    def __init__(
+        self,
+        documents: Sequence[Sequence[str]],
+        paths: Sequence[PathLike] = (),
+        segments: Sequence[str] | None = None,
+    ) -> None:
         self.documents = [list(document) for document in documents]
         self.paths = tuple(paths)
+        self.lines = None if segments is None else {segment: line for line, segment in enumerate(segments)}
         if len({len(document) for document in self.documents}) != 1:
             sizes = ", ".join(str(len(document)) for document in self.documents) or "no document"
             raise RyptError(f"expected documents with one line a segment, equally many, found {sizes}")
@@ -32,10 +42,14 @@ class References:
         return len(self.documents[0])
 
     def __getitem__(self, segment: str) -> list[str]:
-        number = int(segment) if re.fullmatch("[0-9]{1,18}", segment) else len(self)
-        if number >= len(self):
-            raise RyptError(f"segment {segment!r} has no reference: there are {len(self)}, for the segments from 0")
-        return [document[number] for document in self.documents]
+        if self.lines is not None:
+            line = self.lines.get(segment, len(self))
+        else:
+            line = int(segment) if re.fullmatch("[0-9]{1,18}", segment) else len(self)
+        if line >= len(self):
+            known = "for the segments from 0" if self.lines is None else "for other segments"
+            raise RyptError(f"segment {segment!r} has no reference: there are {len(self)}, {known}")
+        return [document[line] for document in self.documents]
 
 
 def read_references(paths: Sequence[PathLike]) -> References:
@@ -71,20 +85,20 @@ def reference_files(path: PathLike) -> list[PathLike]:
         return [path]
     folder, name = os.path.split(path)
     numbered = re.compile(re.escape(name) + r"(?P<kind>|\.|\.ref)(?P<number>[0-9]{1,9})(\.gz)?")
-    found: dict[str, dict[int, str]] = {}
+    kinds: dict[str, dict[int, str]] = {}
     for file in sorted(os.listdir(folder or ".")) if os.path.isdir(folder or ".") else []:
         if match := numbered.fullmatch(file):
-            kind, number = found.setdefault(match["kind"], {}), int(match["number"])
+            kind, number = kinds.setdefault(match["kind"], {}), int(match["number"])
             if number in kind:
                 raise InputError(path, None, f"expected one file for each number, found {kind[number]} and {file}")
             kind[number] = file
-    if not found:
+    if not kinds:
         message = f"no such file, nor numbered ones such as {name}0, {name}.0 or {name}.ref0"
         raise InputError(path, None, message)
-    if len(found) > 1:
-        examples = " and ".join(min(kind.items())[1] for kind in found.values())
+    if len(kinds) > 1:
+        examples = " and ".join(min(kind.items())[1] for kind in kinds.values())
         raise InputError(path, None, f"expected numbered files of one kind, found {examples}")
-    (kind,) = found.values()
+    (kind,) = kinds.values()
     _check_numbers(path, sorted(kind))
     return [str(Path(folder) / kind[number]) if folder else kind[number] for number in sorted(kind)]
 
@@ -92,5 +106,5 @@ def reference_files(path: PathLike) -> list[PathLike]:
 def _check_numbers(path: PathLike, numbers: list[int]) -> None:
     """Refuse numbers that do not count up from 0 or 1."""
     if numbers not in (list(range(len(numbers))), list(range(1, len(numbers) + 1))):
-        said = ", ".join(map(str, numbers))
-        raise InputError(path, None, f"expected files numbered from 0 or from 1 without a gap, found {said}")
+        listed = ", ".join(map(str, numbers))
+        raise InputError(path, None, f"expected files numbered from 0 or from 1 without a gap, found {listed}")

@@ -1,6 +1,10 @@
-"""Which candidate of a segment a metric picks, and whether people like one metric's picks better than another's.
+"""Which candidate of a segment a metric picks, and whether its picks are better by held-out human scores.
 
-    parse_pick_metric("rypt:table+0.2*chrf")   →   read_evidence(campaign, "scores.jsonl", metrics)   →   compare_picks
+    metrics = parse_pick_metrics("rypt:table+0.2*chrf,bleu")                     # rypt.picks.metrics
+    Chooser(campaign).picks(metrics[0])["12"].candidate.text                     # rypt.picks.choose
 
-Preferences that people give to two picks beside each other are in `hits.compare.picks`.
+    evidence = read_evidence(campaign, "scores.jsonl", metrics)                  # rypt.picks.evidence
+    compare_picks(evidence.data, metrics, evidence.splits("system", 200, seed=1)).outcomes   # rypt.picks.outcome
+
+Preferences that people give to two picks beside each other are in `hits.compare`.
 """

@@ -1,18 +1,17 @@
 """The candidate of each segment that a metric puts first."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
-from rypt.metric.calibration import scorer_from_database
 from rypt.metric.scorer import Scorer
-from rypt.options import MODELS
-from rypt.picks.evidence import term_scores
+from rypt.metrics.expression import Term
+from rypt.metrics.rypt import campaign_scorer, read_rypt_options
 from rypt.picks.heldout import ALIKE
-from rypt.picks.metrics import PickMetric, Term
+from rypt.picks.metrics import PickMetric, TermScorer
 from rypt.records import Candidate
 from rypt.texts.lists import lists_without
 
@@ -27,59 +26,53 @@ class Pick:
 
 
 class Chooser:
-    """Picks by any metric among a campaign's candidates; what a term costs is paid once."""
+    """Picks by any metric among a campaign's candidates; each term is scored once.
+
+    ``signatures`` has one for each term that was used, by the term's label.
+    """
 
     def __init__(self, campaign: Campaign, *, tokenize: str = "13a", judged_only: Collection[str] = ()) -> None:
         """The lists of ``judged_only``, a reference's, say, are not picked from."""
         self.campaign = campaign
-        self.tokenize = tokenize
+        self.terms = TermScorer(campaign, tokenize)
         self.candidates = _without(campaign, judged_only) if judged_only else campaign.candidates
         self.signatures: dict[str, str] = {}
-        self._scores: dict[tuple[str, str], Floats] = {}
+        self._scores: dict[str, Floats] = {}
 
     def picks(self, metric: PickMetric) -> dict[str, Pick]:
         """For each segment that has candidates the pick; ties go to the higher model score, then to the first."""
         scores = metric.scores(self._term)
         return choose(self.candidates, scores)
 
-    def scorer(self, option: str = "") -> Scorer:
-        """RYPT as the campaign's settings or a metric's option say."""
-        scoring = self.campaign.scoring
-        model = option if option in MODELS else "percolation" if option else scoring.model
-        unknown = option if option and option not in MODELS else scoring.unknown if model == scoring.model else "half"
-        with self.campaign.database() as db:
-            return scorer_from_database(
-                self.campaign.trees, db, self.campaign.candidates, model=model, unknown=unknown, ties=scoring.ties,
-            )  # fmt: skip
+    def scorer(self, options: Mapping[str, str] | None = None) -> Scorer:
+        """RYPT as the campaign's settings say, or the options of a term."""
+        read = read_rypt_options(options or {}, self.campaign.scoring)
+        return campaign_scorer(self.campaign, read.scoring, read.database)
 
     def _term(self, term: Term) -> Floats:
-        key = (term.name, term.option)
-        if key not in self._scores:
+        if term.label not in self._scores:
             if term.name == "rypt":
-                scorer = self.scorer(term.option)
-                self._scores[key] = scorer.score(scorer.stats(self.candidates))
-                self.signatures["rypt" + (f":{term.option}" if term.option else "")] = scorer.signature
+                scorer = self.scorer(term.options)
+                scores, signature = scorer.score(scorer.stats(self.candidates)), scorer.signature
             else:
-                self._scores[key], self.signatures[term.name] = term_scores(
-                    self.campaign, term.name, self.candidates, self.tokenize
-                )
-        return self._scores[key]
+                scores, signature = self.terms.scores(term, self.candidates)
+            self._scores[term.label], self.signatures[term.label] = scores, signature
+        return self._scores[term.label]
 
 
 def _without(campaign: Campaign, systems: Collection[str]) -> list[Candidate]:
     with campaign.database() as db:
         origins = {str(row[0]) for row in db.db.execute(f"SELECT DISTINCT origin FROM {db.counted}")}
-    kept = {
-        (c.segment, c.text, c.alignment) for _, own in lists_without(campaign.lists(), systems, origins) for c in own
-    }
+    lists = lists_without(campaign.lists(), systems, origins)
+    kept = {(c.segment, c.text, c.alignment) for _, candidates in lists for c in candidates}
     return [c for c in campaign.candidates if (c.segment, c.text, c.alignment) in kept]
 
 
 def choose(candidates: Sequence[Candidate], scores: Floats) -> dict[str, Pick]:
     """The best candidate of each segment; ties go to the higher model score, then to the earlier one.
 
-    >>> found = choose([Candidate("1", "a", ""), Candidate("1", "b", "", score=2.0)], np.array([0.5, 0.5]))
-    >>> found["1"].candidate.text, found["1"].tied
+    >>> picks = choose([Candidate("1", "a", ""), Candidate("1", "b", "", score=2.0)], np.array([0.5, 0.5]))
+    >>> picks["1"].candidate.text, picks["1"].tied
     ('b', 2)
     """
     best: dict[str, float] = {}
@@ -89,11 +82,11 @@ def choose(candidates: Sequence[Candidate], scores: Floats) -> dict[str, Pick]:
     for candidate, score in zip(candidates, scores.tolist(), strict=True):
         if score < best[candidate.segment] - ALIKE:
             continue
-        there = picks.get(candidate.segment)
-        if there is None:
+        pick = picks.get(candidate.segment)
+        if pick is None:
             picks[candidate.segment] = Pick(candidate, score, 1)
             continue
-        model, other = candidate.score, there.candidate.score
-        winner = candidate if model is not None and (other is None or model > other) else there.candidate
-        picks[candidate.segment] = Pick(winner, max(score, there.score), there.tied + 1)
+        model, other = candidate.score, pick.candidate.score
+        winner = candidate if model is not None and (other is None or model > other) else pick.candidate
+        picks[candidate.segment] = Pick(winner, max(score, pick.score), pick.tied + 1)
     return picks

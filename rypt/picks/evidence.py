@@ -18,9 +18,8 @@ from rypt.campaign.folder import Campaign
 from rypt.database.simulation import simulated_note
 from rypt.options import check_held_out
 from rypt.picks.grouped import GroupedVotes
-from rypt.picks.heldout import WAYS, HeldOut, Split, mean_scores, split_raters, split_systems
-from rypt.picks.metrics import PickMetric
-from rypt.picks.sentence import SENTENCE_METRICS, sentence_scores
+from rypt.picks.heldout import WAYS, HeldOutPicks, PickSplit, mean_scores, split_raters, split_systems
+from rypt.picks.metrics import PickMetric, TermScorer
 from rypt.records import Candidate
 from rypt.text import InputError, PathLike, RyptError, read_lines
 from rypt.texts.lists import list_name, list_system
@@ -56,7 +55,7 @@ class ScoreLine(NamedTuple):
 
 def read_score_lines(path: PathLike, better: str | None = None) -> list[ScoreLine]:
     """Read human scores; ``better`` is for lines that do not say it themselves."""
-    found = []
+    scores = []
     for number, line in read_lines(path):
         try:
             record = json.loads(line)
@@ -68,8 +67,8 @@ def read_score_lines(path: PathLike, better: str | None = None) -> list[ScoreLin
             raise InputError(path, number, "expected better as higher or lower (--better says it for a whole file)")
         if not np.isfinite(score):
             raise InputError(path, number, f"expected a finite number as score, found {score}")
-        found.append(ScoreLine(number, segment, system, rater, score if way == "higher" else -score))
-    return found
+        scores.append(ScoreLine(number, segment, system, rater, score if way == "higher" else -score))
+    return scores
 
 
 def place_scores(
@@ -84,10 +83,10 @@ def place_scores(
         if segment not in columns or system not in rows:
             elsewhere += 1
             continue
-        own = raters.setdefault(rater, np.full((len(rows), len(columns)), np.nan))
-        if not np.isnan(own[rows[system], columns[segment]]):
+        table = raters.setdefault(rater, np.full((len(rows), len(columns)), np.nan))
+        if not np.isnan(table[rows[system], columns[segment]]):
             raise InputError(path, number, f"a second score of {system}, segment {segment}, by rater {rater!r}")
-        own[rows[system], columns[segment]] = score
+        table[rows[system], columns[segment]] = score
     if not raters:
         raise InputError(path, None, f"no score is of a system ({', '.join(systems)}) and a segment of this campaign")
     return Scores(raters, elsewhere)
@@ -100,7 +99,7 @@ class Evidence:
     ``notes`` say what was passed over, ``simulated`` how many of the judgments no person gave.
     """
 
-    data: HeldOut
+    data: HeldOutPicks
     scores: Scores
     segments: list[str]
     signatures: list[str]
@@ -109,7 +108,7 @@ class Evidence:
 
     def splits(
         self, way: str, count: int, seed: int, *, judging: int | None = None, judged_only: Sequence[str] = ()
-    ) -> Iterator[Split]:
+    ) -> Iterator[PickSplit]:
         """Random divisions, by ``system`` or by ``rater``."""
         check_held_out(way, WAYS)
         unknown = [name for name in judged_only if name not in {*self.data.systems, *self.data.votes.groups}]
@@ -144,10 +143,8 @@ def read_evidence(
         simulated = simulated_note(db)
     given = place_scores(scores, lines, systems, segments)
     _check_groups(way, systems if way == "system" else sorted(given.raters), votes)
-    fixed, signatures = _fixed_terms(campaign, metrics, candidates, tokenize)
-    scoring = campaign.scoring
-    own = scoring.unknown if scoring.model == "percolation" else scoring.model
-    data = HeldOut(tuple(systems), table, votes, fixed, own, scoring.ties, way)
+    fixed, signatures = _fixed_terms(TermScorer(campaign, tokenize, held_out=True), metrics, candidates)
+    data = HeldOutPicks(tuple(systems), table, votes, fixed, campaign.scoring, way)
     return Evidence(data, given, segments, signatures, _passed_over(given, systems, len(lines)), simulated)
 
 
@@ -175,13 +172,13 @@ def _read_systems(campaign: Campaign, known: Collection[str]) -> tuple[list[str]
     systems: list[str] = []
     candidates: list[Candidate] = []
     table = np.full((len(campaign.files.nbest), len(places)), -1, np.int64)
-    for row, (name, own) in enumerate(campaign.lists()):
+    for row, (name, outputs) in enumerate(campaign.lists()):
         path = campaign.path(name)
         system = list_system(path, known) or list_name(path)
         if system in systems:
             raise InputError(path, None, f"two lists are of the system {system}")
         systems.append(system)
-        for candidate in own:
+        for candidate in outputs:
             if table[row, places[candidate.segment]] >= 0:
                 raise InputError(path, None, f"expected one candidate a segment, found a second of {candidate.segment}")
             table[row, places[candidate.segment]] = len(candidates)
@@ -190,31 +187,13 @@ def _read_systems(campaign: Campaign, known: Collection[str]) -> tuple[list[str]
 
 
 def _fixed_terms(
-    campaign: Campaign, metrics: Sequence[PickMetric], candidates: Sequence[Candidate], tokenize: str
+    scorer: TermScorer, metrics: Sequence[PickMetric], candidates: Sequence[Candidate]
 ) -> tuple[dict[str, Floats], list[str]]:
-    """What each candidate scores by the terms that need no judgments."""
-    wanted = sorted({term.name for metric in metrics for term in metric.terms} - {"rypt"})
+    """What each candidate scores by the terms that need no judgments, and the signatures of these scores."""
+    terms = {term.label: term for metric in metrics for term in metric.terms if term.name != "rypt"}
     fixed: dict[str, Floats] = {}
     signatures = []
-    for name in wanted:
-        fixed[name], signature = term_scores(campaign, name, candidates, tokenize)
+    for label, term in sorted(terms.items()):
+        fixed[label], signature = scorer.scores(term, candidates)
         signatures.append(signature)
     return fixed, signatures
-
-
-def term_scores(
-    campaign: Campaign, name: str, candidates: Sequence[Candidate], tokenize: str = "13a"
-) -> tuple[Floats, str]:
-    """One term that needs no judgments, of each candidate, and its signature."""
-    if name == "model":
-        missing = next((c for c in candidates if c.score is None), None)
-        if missing is not None:
-            raise RyptError(
-                f"the term model needs the decoder's score; a candidate of segment {missing.segment} has none"
-            )
-        return np.array([c.score for c in candidates], np.float64), "model"
-    if name in SENTENCE_METRICS and not campaign.references:
-        raise RyptError(f"the metric {name} needs references, and the campaign names none ([files] references)")
-    at = {segment.id: i for i, segment in enumerate(campaign.segments)}
-    texts = [[reference[at[c.segment]] for reference in campaign.references] for c in candidates]
-    return sentence_scores(name, [c.text for c in candidates], texts, tokenize)

@@ -89,11 +89,11 @@ class GroupedVotes:
         rows = self.places.rows[np.repeat(self.places.offsets[candidates] - offsets[:-1], sizes) + each]
         nodes = np.repeat(self.forest.firsts[segments] - offsets[:-1], sizes) + each
         missing = np.where(rows == -1 - NOVEL, np.where(asked[nodes], NOVEL, SILENT), -1 - rows)
-        found = np.where(rows >= 0, codes[np.maximum(rows, 0)], missing) if len(codes) else missing
-        return Observations(self.forest, segments, offsets, found.astype(np.int8))
+        observed = np.where(rows >= 0, codes[np.maximum(rows, 0)], missing) if len(codes) else missing
+        return Observations(self.forest, segments, offsets, observed.astype(np.int8))
 
     def labels(self, groups: Collection[str], candidates: Chosen, ties: str = "unknown") -> Codes:
-        """What these groups said of each constituent: 1 YES, 0 NO, -1 nothing."""
+        """The labels of these groups on each constituent: 1 YES, 0 NO, -1 nothing."""
         return direct_labels(self.observe(self.counts(groups), candidates), ties)
 
 

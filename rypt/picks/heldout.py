@@ -4,7 +4,7 @@ For each of many random splits, some systems' judgments are the database and the
 systems' candidates (or some raters give the judgments and the others the scores). Leaving out one candidate's own
 judgments instead is biased: it takes the NOs away from exactly the bad candidates.
 
-    HeldOut(…)   →   picks(metric, split)   →   rypt.picks.outcome
+    HeldOutPicks(…)   →   picks(metric, split)   →   rypt.picks.outcome
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats
+from rypt.campaign.settings import Scoring
 from rypt.metric.calibration import concatenate
 from rypt.metric.model import CalibratedTable, Model, Percolation, yes_share_by_length
 from rypt.metric.observations import Observations
 from rypt.metric.tree_model import TreeModel
-from rypt.options import MODELS
+from rypt.metrics.expression import Term
+from rypt.metrics.rypt import read_rypt_options
 from rypt.picks.grouped import Chosen, GroupedVotes
-from rypt.picks.metrics import PickMetric, Term
+from rypt.picks.metrics import PickMetric
 from rypt.text import RyptError
 
 CONTROLS = ("coverage", "permuted")
@@ -30,7 +32,7 @@ WAYS = ("system", "rater")
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class PickSplit:
     """Whose judgments are known, which systems' candidates are picked from, and what human scores say of all.
 
     ``quality`` (systems, segments) is higher when better, nan where there is no score.
@@ -42,97 +44,102 @@ class Split:
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutPicks:
     """Candidates of systems with votes by group.
 
     ``candidates[s, i]`` is the index, among those of ``votes``, of system s's candidate for segment i, -1 for none.
-    ``fixed`` holds for each candidate the terms that need no judgments (bleu, chrf, model …). ``scoring`` is RYPT's
-    model or what an unknown counts as; ``way`` says whether the groups of votes are systems or raters.
+    ``fixed`` holds for each candidate the terms that need no judgments (bleu, chrf, model …), by their labels.
+    ``scoring`` is how RYPT scores where a term has no options; ``way`` says whether the groups of votes are systems or
+    raters.
     """
 
     systems: tuple[str, ...]
     candidates: NDArray[np.int64]
     votes: GroupedVotes
     fixed: Mapping[str, Floats]
-    scoring: str = "half"
-    ties: str = "unknown"
+    scoring: Scoring = field(default_factory=Scoring)
     way: str = "system"
-    _models: dict[tuple[frozenset[str], str], Model] = field(default_factory=dict)
+    _models: dict[tuple[frozenset[str], Scoring], Model] = field(default_factory=dict)
 
-    def picks(self, metric: PickMetric, split: Split, control: str | None = None, seed: int = 0) -> Floats:
+    def picks(self, metric: PickMetric, split: PickSplit, control: str | None = None, seed: int = 0) -> Floats:
         """The chance of each candidate to be the metric's pick, (scored systems, segments): ties share it evenly."""
         return chances(self.scores(metric, split, control, seed), split)
 
-    def scores(self, metric: PickMetric, split: Split, control: str | None = None, seed: int = 0) -> Floats:
+    def scores(self, metric: PickMetric, split: PickSplit, control: str | None = None, seed: int = 0) -> Floats:
         """The metric of each candidate that is picked from, (scored systems, segments), -inf where there is none.
 
         The control ``coverage`` scores by how much is labelled, not by what the labels say; ``permuted`` gives each
         verdict to another phrase of its segment.
         """
         part = self.candidates[list(split.scored)]
-        there = part >= 0
-        whose = np.broadcast_to(np.arange(len(part))[:, None], part.shape)[there]
+        present = part >= 0
+        whose = np.broadcast_to(np.arange(len(part))[:, None], part.shape)[present]
         result = np.full(part.shape, -np.inf)
-        result[there] = metric.scores(lambda term: self._term(term, split, part[there], control, seed), whose.tolist())
+        result[present] = metric.scores(
+            lambda term: self._term(term, split, part[present], control, seed), whose.tolist()
+        )
         return result
 
-    def _term(self, term: Term, split: Split, chosen: Chosen, control: str | None, seed: int) -> Floats:
+    def _term(self, term: Term, split: PickSplit, chosen: Chosen, control: str | None, seed: int) -> Floats:
         if term.name != "rypt":
-            return self.fixed[term.name][chosen]
+            return self.fixed[term.label][chosen]
+        scoring = self._scoring(term)
         counts = self.votes.counts(split.judges)
         if control == "permuted":
             counts = self.votes.permuted(counts, np.random.default_rng(seed))
         observations = self.votes.observe(counts, chosen)
         if control == "coverage":
-            yes, no, _, nodes = Percolation(ties=self.ties).stats(observations).T
+            yes, no, _, nodes = Percolation(ties=scoring.ties).stats(observations).T
             return np.asarray((yes + no) / np.maximum(1, nodes), np.float64)
-        model = self.model(self._scoring(term.option), split.judges)
+        model = self.model(scoring, split.judges)
         return model.score(model.stats(observations))
 
-    def _scoring(self, option: str) -> str:
-        """What a term's option stands for: nothing for the campaign's own, ``percolation`` for its kind of that."""
-        if option == "percolation":
-            return "half" if self.scoring in MODELS else self.scoring
-        return option or self.scoring
+    def _scoring(self, term: Term) -> Scoring:
+        """How a term scores; another database than the held-out judgments is refused."""
+        read = read_rypt_options(term.options, self.scoring)
+        if read.database is not None:
+            raise RyptError(f"{term.label}: the judgments are those held out from the scores, so db cannot be given")
+        return read.scoring
 
-    def model(self, name: str, judges: frozenset[str]) -> Model:
+    def model(self, scoring: Scoring, judges: frozenset[str]) -> Model:
         """A model, fitted to what each of the judging groups says where the others are the database."""
         if any(known != judges for known, _ in self._models):
             self._models.clear()  # a split is done with
-        if (judges, name) not in self._models:
-            self._models[judges, name] = self._fitted(name, judges)
-        return self._models[judges, name]
+        if (judges, scoring) not in self._models:
+            self._models[judges, scoring] = self._fitted(scoring, judges)
+        return self._models[judges, scoring]
 
-    def _fitted(self, name: str, judges: frozenset[str]) -> Model:
-        if name in ("prior", "smoothed"):
-            own = self._own(judges)
-            labels = self.votes.labels(judges, own, self.ties)
-            prior = yes_share_by_length(self.votes.observe(self.votes.counts(judges), own), labels)
-            return Percolation(name, self.ties, prior)
-        if name not in MODELS:
-            return Percolation(name, self.ties)
-        observed, labels = self._held_out_labels(sorted(judges))
-        if name == "table":
-            return CalibratedTable.fit(observed, labels, self.ties)
-        return TreeModel.fit(observed, labels, ties=self.ties)
+    def _fitted(self, scoring: Scoring, judges: frozenset[str]) -> Model:
+        ties = scoring.ties
+        if scoring.model == "percolation":
+            prior = None
+            if scoring.unknown in ("prior", "smoothed"):
+                judged = self._candidates_of(judges)
+                labels = self.votes.labels(judges, judged, ties)
+                prior = yes_share_by_length(self.votes.observe(self.votes.counts(judges), judged), labels)
+            return Percolation(scoring.unknown, ties, prior)
+        observed, labels = self._held_out_labels(sorted(judges), ties)
+        if scoring.model == "table":
+            return CalibratedTable.fit(observed, labels, ties)
+        return TreeModel.fit(observed, labels, ties=ties)
 
-    def _held_out_labels(self, judges: Sequence[str]) -> tuple[Observations, Codes]:
+    def _held_out_labels(self, judges: Sequence[str], ties: str) -> tuple[Observations, Codes]:
         observed, labels = [], []
         for fold in range(min(FOLDS, len(judges))):
             out = judges[fold::FOLDS]
-            own = self._own(out)
-            observed.append(self.votes.observe(self.votes.counts(set(judges) - set(out)), own))
-            labels.append(self.votes.labels(out, own, self.ties))
+            judged = self._candidates_of(out)
+            observed.append(self.votes.observe(self.votes.counts(set(judges) - set(out)), judged))
+            labels.append(self.votes.labels(out, judged, ties))
         return concatenate(observed), np.concatenate(labels)
 
-    def _own(self, groups: Collection[str]) -> Chosen:
+    def _candidates_of(self, groups: Collection[str]) -> Chosen:
         """The candidates of these systems; all candidates where the groups are raters."""
         chosen = [i for i, system in enumerate(self.systems) if self.way == "rater" or system in groups]
         rows = self.candidates[chosen]
         return rows[rows >= 0]
 
 
-def chances(scores: Floats, split: Split) -> Floats:
+def chances(scores: Floats, split: PickSplit) -> Floats:
     """The chance of each candidate to be picked: those with the best score that people scored share it evenly."""
     scores = np.where(np.isnan(split.quality[list(split.scored)]), -np.inf, scores)
     best = (scores >= scores.max(axis=0) - ALIKE) & np.isfinite(scores)
@@ -142,7 +149,7 @@ def chances(scores: Floats, split: Split) -> Floats:
 def split_systems(
     systems: Sequence[str], quality: Floats, count: int, rng: np.random.Generator, *,
     judging: int | None = None, judged_only: Collection[str] = (),
-) -> Iterator[Split]:  # fmt: skip
+) -> Iterator[PickSplit]:  # fmt: skip
     """The judgments of ``judging`` random systems (by default half), and of those only judged, are the database."""
     free = [i for i, system in enumerate(systems) if system not in judged_only]
     if len(free) < 3:
@@ -154,13 +161,13 @@ def split_systems(
     for _ in range(count):
         order = [free[i] for i in rng.permutation(len(free))]
         judges = {systems[i] for i in order[:judging]} | set(judged_only)
-        yield Split(frozenset(judges), tuple(order[judging:]), quality)
+        yield PickSplit(frozenset(judges), tuple(order[judging:]), quality)
 
 
 def split_raters(
     raters: Mapping[str, Floats], systems: Sequence[int], count: int, rng: np.random.Generator,
     judging: int | None = None,
-) -> Iterator[Split]:  # fmt: skip
+) -> Iterator[PickSplit]:  # fmt: skip
     """The judgments of ``judging`` random raters (by default half) are the database, the others' scores the quality.
 
     ``raters`` holds each rater's scores, (systems, segments), nan where there is none.
@@ -178,7 +185,7 @@ def split_raters(
     for _ in range(count):
         order = [names[i] for i in rng.permutation(len(names))]
         quality = mean_scores([raters[name] for name in order[judging:]])
-        yield Split(frozenset(order[:judging]), tuple(systems), quality)
+        yield PickSplit(frozenset(order[:judging]), tuple(systems), quality)
 
 
 def mean_scores(raters: Collection[Floats]) -> Floats:

@@ -5,38 +5,31 @@
     rypt:table+0.2*chrf          calibrated RYPT, with chrF as a prior where labels are silent
     rypt:tree+0.2*chrf+2*system  … and twice the mean of the rest over all candidates of the same system
 
-All parts run from 0 to 1, but for ``model``, the decoder's own score, and ``system``, which is made of the others.
+The language is that of `rypt.metrics.expression`, and any metric can be named. Here it scores single candidates
+(`rypt.metrics.metric.single_scores`): all terms run from 0 to 1, higher is better, but for ``model``, the decoder's own
+score, and ``system``, which is made of the others. A metric that is better when lower is turned round, so its weight
+counts alike whether it is written with a minus, as for tuning, or without.
 """
 
-import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rypt.arrays import Floats
-from rypt.options import MODELS, UNKNOWN_AS
-from rypt.picks.sentence import SENTENCE_METRICS
+from rypt.campaign.folder import Campaign
+from rypt.campaign.settings import Scoring
+from rypt.metrics.expression import PICK_TERMS, Term, parse_spec, split_specs
+from rypt.metrics.metric import Resources, check_metric_name, make_metric, single_scores
+from rypt.metrics.references import References
+from rypt.metrics.rypt import read_rypt_options
+from rypt.records import Candidate, RawCandidate
 from rypt.text import RyptError
-
-_TERM = re.compile(r"(?:(?P<weight>[0-9.]+(?:e-?[0-9]+)?)\*)?(?P<name>[a-z]+(?:\+\+)?)(?::(?P<option>[a-z]+))?")
-NAMES = ("rypt", *SENTENCE_METRICS, "model", "system")
-SCORINGS = (*MODELS, *UNKNOWN_AS)
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One part of a sum; ``option`` is RYPT's model or what an unknown counts as, empty for the campaign's own."""
-
-    weight: float
-    name: str
-    option: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PickMetric:
-    """A sum of terms; ``name`` is how it was written."""
+    """A sum of terms; ``name`` is how it was written, ``system`` the weight of the term of that name."""
 
     name: str
     terms: tuple[Term, ...]
@@ -44,7 +37,7 @@ class PickMetric:
 
     def scores(self, score: Callable[[Term], Floats], systems: Sequence[int] | None = None) -> Floats:
         """The sum for each candidate; ``score`` gives one term, ``systems`` says whose each candidate is."""
-        total = np.sum([term.weight * score(term) for term in self.terms], axis=0)
+        total = np.sum([abs(term.weight) * score(term) for term in self.terms], axis=0)
         if not self.system:
             return np.asarray(total, np.float64)
         if systems is None:
@@ -54,39 +47,88 @@ class PickMetric:
         return np.asarray(total + self.system * means[whose], np.float64)
 
 
-def parse_pick_metric(text: str) -> PickMetric:
-    """Read a metric as people write it.
+def parse_pick_metrics(text: str) -> list[PickMetric]:
+    """Read metrics that are separated by commas.
 
-    >>> parse_pick_metric("rypt:table+0.2*chrf+2*system")  # doctest: +NORMALIZE_WHITESPACE
-    PickMetric(name='rypt:table+0.2*chrf+2*system',
-               terms=(Term(weight=1.0, name='rypt', option='table'), Term(weight=0.2, name='chrf', option='')),
-               system=2.0)
+    >>> [metric.name for metric in parse_pick_metrics("rypt, bleu(tokenize=none,lowercase=true)")]
+    ['rypt', 'bleu(tokenize=none,lowercase=true)']
     """
-    written = text.replace(" ", "")
+    return [parse_pick_metric(spec) for spec in split_specs(text)]
+
+
+def parse_pick_metric(text: str) -> PickMetric:
+    """Read a metric as people write it; names that nobody offers are refused at once.
+
+    >>> metric = parse_pick_metric("rypt:table + 0.2*chrf + 2*system")
+    >>> metric.name, [term.label for term in metric.terms], metric.system
+    ('rypt:table+0.2*chrf+2*system', ['rypt:table', 'chrf'], 2.0)
+    """
     terms: list[Term] = []
     system = 0.0
-    for part in re.split(r"(?<!\+)\+(?!\+|$)|(?<=\+\+)\+", written):
-        term = _parse_term(part, text)
+    for term in parse_spec(text):
+        check_metric_name(term.name, PICK_TERMS)
+        _check_term(term, text)
         if term.name == "system":
             system += term.weight
         else:
             terms.append(term)
     if not terms:
-        raise RyptError(f"expected a metric such as rypt, bleu or rypt:table+0.2*chrf, found {text!r}")
-    return PickMetric(written, tuple(terms), system)
+        raise RyptError(f"the metric {text!r}: expected a metric such as rypt or bleu besides system")
+    return PickMetric(text.replace(" ", ""), tuple(terms), system)
 
 
-def _parse_term(part: str, text: str) -> Term:
-    found = _TERM.fullmatch(part)
-    if not found or found["name"] not in NAMES:
-        raise RyptError(f"expected a sum of {', '.join(NAMES)}, such as rypt:table+0.2*chrf, found {text!r}")
-    option = found["option"] or ""
-    if option and (found["name"] != "rypt" or option not in SCORINGS):
-        raise RyptError(f"expected rypt:{', rypt:'.join(SCORINGS)}, found {part!r} in {text!r}")
-    try:
-        weight = float(found["weight"] or 1)
-    except ValueError:
-        weight = math.nan
-    if not math.isfinite(weight):
-        raise RyptError(f"expected a weight before *, found {found['weight']!r} in {text!r}")
-    return Term(weight, found["name"], option)
+def _check_term(term: Term, text: str) -> None:
+    """Refuse what can be seen to be wrong before anything is loaded."""
+    if term.name in PICK_TERMS and term.options:
+        raise RyptError(f"the metric {text!r}: the term {term.name} has no options")
+    if term.name == "rypt":
+        read_rypt_options(term.options, Scoring())
+    if term.name in ("rypt", *PICK_TERMS):
+        _check_weight(term, text)
+
+
+def _check_weight(term: Term, text: str) -> None:
+    if term.weight < 0:
+        raise RyptError(f"the metric {text!r}: {term.label} is better when higher: write {-term.weight:g}*{term.label}")
+
+
+@dataclass(frozen=True, slots=True)
+class TermScorer:
+    """Scores single candidates of a campaign by terms that need no judgments: ``model``, and any metric but RYPT.
+
+    ``tokenize`` is BLEU's tokenizer where the term names none. A metric may read the campaign's folder, too, unless the
+    judgments are ``held_out``.
+    """
+
+    campaign: Campaign
+    tokenize: str = "13a"
+    held_out: bool = False
+
+    def scores(self, term: Term, candidates: Sequence[Candidate]) -> tuple[Floats, str]:
+        """The score of each candidate, higher is better, and the signature of these scores."""
+        if term.name == "model":
+            return _model_scores(candidates), "model"
+        options = {"tokenize": self.tokenize, **term.options} if term.name == "bleu" else term.options
+        metric = make_metric(Term(term.weight, term.name, options), self._resources())
+        if metric.maximize:
+            _check_weight(term, term.label)
+        return single_scores(
+            metric, [RawCandidate(c.segment, c.text, c.alignment, c.features, c.score) for c in candidates]
+        )
+
+    def _resources(self) -> Resources:
+        documents = self.campaign.references
+        references = References(documents, segments=[s.id for s in self.campaign.segments]) if documents else None
+        return Resources(
+            references,
+            None if self.held_out else self.campaign.folder,
+            references_from="references, and the campaign names none ([files] references)",
+            campaign_from="the campaign's folder, which it does not get where judgments are held out",
+        )
+
+
+def _model_scores(candidates: Sequence[Candidate]) -> Floats:
+    missing = next((c for c in candidates if c.score is None), None)
+    if missing is not None:
+        raise RyptError(f"the term model needs the decoder's score; a candidate of segment {missing.segment} has none")
+    return np.array([c.score for c in candidates], np.float64)

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Floats
-from rypt.picks.heldout import CONTROLS, HeldOut, Split
+from rypt.picks.heldout import CONTROLS, HeldOutPicks, PickSplit
 from rypt.picks.metrics import PickMetric
 from rypt.text import RyptError
 
 RESAMPLES = 10_000
 LEVEL = 0.95
-Watch = Callable[[Iterable[Split]], Iterable[Split]]
+SplitWatch = Callable[[Iterable[PickSplit]], Iterable[PickSplit]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PickComparison:
     """All outcomes, and the mean human score of each metric's picks, of random ones, and of the best there are."""
 
     outcomes: list[Outcome]
@@ -62,9 +62,10 @@ class _Sums:
 
 
 def compare_picks(
-    data: HeldOut, metrics: Sequence[PickMetric], splits: Iterable[Split], *, segments: NDArray[np.bool_] | None = None,
-    controls: bool = False, seed: int = 1, watch: Watch = lambda splits: splits,
-) -> Comparison:  # fmt: skip
+    data: HeldOutPicks, metrics: Sequence[PickMetric], splits: Iterable[PickSplit], *,
+    segments: NDArray[np.bool_] | None = None, controls: bool = False, seed: int = 1,
+    watch: SplitWatch = lambda splits: splits,
+) -> PickComparison:  # fmt: skip
     """Compare each metric's picks with those of the metrics after it, by the human scores of each split.
 
     A segment counts in a split where at least two candidates have a score: of one there is nothing to pick.
@@ -83,16 +84,16 @@ def compare_picks(
     number = 0
     for number, split in enumerate(watch(splits), 1):
         scored = list(split.scored)
-        own = np.where(data.candidates[scored] >= 0, split.quality[scored], np.nan)
+        given = np.where(data.candidates[scored] >= 0, split.quality[scored], np.nan)
         picks = {name: data.picks(metric, split, control, seed + number) for name, metric, control in rows}
         picked = np.logical_and.reduce([chance.sum(axis=0) > 0 for chance in picks.values()])
-        known = ((~np.isnan(own)).sum(axis=0) >= 2) & picked & counted
-        for name, chance in {**picks, **_bounds(own)}.items() if known.any() else ():
-            quality.setdefault(name, []).append(float((chance * np.nan_to_num(own)).sum(axis=0)[known].mean()))
+        known = ((~np.isnan(given)).sum(axis=0) >= 2) & picked & counted
+        for name, chance in {**picks, **_bounds(given)}.items() if known.any() else ():
+            quality.setdefault(name, []).append(float((chance * np.nan_to_num(given)).sum(axis=0)[known].mean()))
         for (a, b), total in sums.items():
-            total.add(*against(picks[a], picks[b], own), known)
+            total.add(*against(picks[a], picks[b], given), known)
     outcomes = [_outcome(pair, total, np.random.default_rng(seed)) for pair, total in sums.items()]
-    return Comparison(outcomes, {name: float(np.mean(values)) for name, values in quality.items()}, number)
+    return PickComparison(outcomes, {name: float(np.mean(values)) for name, values in quality.items()}, number)
 
 
 def _rows(metrics: Sequence[PickMetric], controls: bool) -> list[tuple[str, PickMetric, str | None]]:
@@ -104,10 +105,10 @@ def _rows(metrics: Sequence[PickMetric], controls: bool) -> list[tuple[str, Pick
 
 def _bounds(quality: Floats) -> Mapping[str, Floats]:
     """A random pick and the best one by the human scores themselves."""
-    there = ~np.isnan(quality)
-    filled = np.where(there, quality, -np.inf)
-    best = there & (filled >= filled.max(axis=0))
-    return {name: chance / np.maximum(1, chance.sum(axis=0)) for name, chance in (("random", there), ("best", best))}
+    known = ~np.isnan(quality)
+    filled = np.where(known, quality, -np.inf)
+    best = known & (filled >= filled.max(axis=0))
+    return {name: chance / np.maximum(1, chance.sum(axis=0)) for name, chance in (("random", known), ("best", best))}
 
 
 def against(a: Floats, b: Floats, quality: Floats) -> tuple[Floats, Floats]:
@@ -147,11 +148,11 @@ def permutation_test(values: Floats, rng: np.random.Generator, resamples: int = 
     if not len(values):
         return 1.0
     least = abs(values.sum()) - 1e-9
-    far = sum(
+    extreme = sum(
         int(np.count_nonzero(np.abs(rng.choice([-1.0, 1.0], (some, len(values))) @ values) >= least))
         for some in _shares(resamples, values)
     )
-    return (far + 1) / (resamples + 1)
+    return (extreme + 1) / (resamples + 1)
 
 
 def _shares(resamples: int, values: Floats, room: int = 500_000) -> list[int]:

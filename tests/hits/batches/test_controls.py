@@ -12,7 +12,6 @@ from hits.batches.controls import (
     damaged_words,
     parse_ranking_control,
     ranking_control,
-    ranking_control_met,
     reference_positions,
 )
 from rypt.records import Label, Span, Votes
@@ -107,12 +106,9 @@ def test_a_trusted_part_is_what_phrase_extraction_would_take() -> None:
     assert reference_positions(Span(1, 3), links, 7) == [1, 3]
 
 
-@given(st.integers(1, 5), st.integers(1, 5), st.lists(st.integers(1, 5), min_size=5, max_size=5))
-def test_controls_of_rankings(first: int, second: int, ranks: list[int]) -> None:
-    a, b = ranks[first - 1], ranks[second - 1]
-    assert ranking_control_met(ranking_control("better", first, second), ranks) == (a < b)
-    assert ranking_control_met(ranking_control("equal", first, second), ranks) == (a == b)
-    assert parse_ranking_control(ranking_control("equal", first, second)) == ("equal", first, second)
+@given(st.sampled_from(["better", "equal"]), st.integers(1, 5), st.integers(1, 5))
+def test_controls_of_rankings(relation: str, first: int, second: int) -> None:
+    assert parse_ranking_control(ranking_control(relation, first, second)) == (relation, first, second)
 
 
 BROKEN = [
@@ -135,8 +131,3 @@ BROKEN = [
 def test_a_broken_control_is_refused(control: str) -> None:
     with pytest.raises(FormatError, match="expected a control like"):
         parse_ranking_control(control)
-
-
-def test_a_control_of_a_slot_that_was_not_ranked_is_refused() -> None:
-    with pytest.raises(FormatError, match="slots 1 and 4"):
-        ranking_control_met('{"better": [1, 4]}', [1, 2, 3])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hits.batches.alternatives import Alternative, Page, References
+from hits.batches.alternatives import Alternative, Page, ReferenceParts
 from hits.batches.label_controls import LabelControls
 from hits.records import ControlKind
 from rypt.records import Candidate, Label, Query, Span, Votes
@@ -10,7 +10,7 @@ SPAN = Span(0, 1)
 TEXTS = {"1": "garden . fence", "2": "platform . seven", "3": "telephone . ringing"}
 
 
-class Given(References):
+class Given(ReferenceParts):
     """References without a campaign, by default none, aligned word by word."""
 
     def __init__(self, texts: dict[str, str] | None = None) -> None:

@@ -1,4 +1,5 @@
 import re
+import tarfile
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from hits.batches.page import check_template, fill, placeholders, without_market
 from hits.records import Kind
 from rypt.text import InputError, RyptError
 
-BUNDLED = Path(__file__).resolve().parents[3] / "hits" / "batches" / "templates"
+TESTS = Path(__file__).resolve().parents[2]
+BUNDLED = TESTS.parent / "hits" / "batches" / "templates"
 MACHINE = re.compile(r"(item|segment|start|stop|size|phrase_\d+|control.*|system_.*|candidate_.*)")
 VOID = {"meta", "input", "link", "br"}
 
@@ -167,6 +169,26 @@ def test_bundled_languages_have_the_same_texts() -> None:
         copy = BUNDLED / f"instructions.{language}.toml"
         for kind in Kind:
             assert read_interface(str(copy), kind) == read_interface(language, kind)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("labels", "label"), ("pairs", "comparison"), ("fives", "ranking")])
+def test_templates_are_those_of_version_0_1_0_byte_for_byte(name: str, kind: str) -> None:
+    with tarfile.open(TESTS / "version_0_1_0" / "folders.tar.gz") as archive:
+        stream = archive.extractfile(f"asked/batches/{name}/template.html")
+        assert stream
+        old = stream.read().decode()
+    numbered = [int(number) for number in re.findall(r"\$\{text_([0-9]+)\}", old)]
+    interface = read_interface("en", Kind(kind), "de", "en")
+    slots, reference = max(numbered, default=0), "${reference}" in old
+    assert batch_template(Kind(kind), interface, slots=slots, reference=reference) == old
+
+
+def test_texts_are_never_read_as_a_template(tmp_path: Path) -> None:
+    own = tmp_path / "instructions.fr.toml"
+    english = (BUNDLED / "instructions.en.toml").read_text(encoding="utf-8")
+    own.write_text(english.replace('submit = "Send"', 'submit = "{{ title }} {% if x %} {# y #}"'), encoding="utf-8")
+    made = batch_template(Kind.LABEL, read_interface(str(own), Kind.LABEL, "de", "en"), slots=1, reference=True)
+    assert '<button type="submit">{{ title }} {% if x %} {# y #}</button>' in made
 
 
 def luminance(colour: str) -> float:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hits.batches.controls import parse_ranking_control, ranking_control_met
+from hits.batches.controls import parse_ranking_control
 from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.batches.markup import escape
 from hits.batches.page import fill
@@ -89,8 +89,9 @@ def test_controls_hold_a_copy_that_belongs_to_no_system(batch: Batch) -> None:
         assert found[first - 1][1] == OUTPUTS[found[first - 1][0]][c["segment"]]
         assert (relation == "equal") == (found[first - 1][1] == found[second - 1][1])
         assert (relation == "equal") == (c["control_kind"] == "identical")
-        careless = [3] * 5
-        assert ranking_control_met(c["control"], careless) == (relation == "equal")
+        careless = Answer("b", c["item"], "H1", "X1", "A1", {f"rank_{n}": "3" for n in range(1, 6)})
+        (outcome,) = understand(Assignment(careless, c)).controls
+        assert outcome.passed == (relation == "equal")
 
 
 def test_the_page_does_not_tell_the_systems(batch: Batch) -> None:

@@ -222,7 +222,7 @@ def test_the_same_seed_gives_the_same_numbers(capsys, systems):
 def test_times_that_were_seen_make_the_reward(capsys, campaign, tmp_path, monkeypatch):
     rewards = []
     for seconds in (None, Decimal(60)):
-        monkeypatch.setattr("hits.cli.compare.seconds_seen_in", lambda folder, kind, seconds=seconds: seconds)
+        monkeypatch.setattr("hits.asking.make.seconds_seen", lambda results, kind, seconds=seconds: seconds)
         compare(capsys, campaign, "--batch", tmp_path / str(seconds), "--limit", 2)
         rewards.append(read_batch(tmp_path / str(seconds)).settings.reward.each)
     assert rewards == [Decimal("0.1"), Decimal("0.2")]
@@ -257,12 +257,12 @@ def test_options_that_would_do_nothing(capsys, demo_campaign, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--metrics", "rypt,meteor"], "found 'meteor'"),
+        (["--metrics", "rypt,meteor"], "unknown metric 'meteor', expected one of bleu, chrf, .* model, system"),
         (["--metrics", "rypt+system,bleu"], "candidates here have no systems"),
-        (["--metrics", "rypt,"], "found ''"),
+        (["--metrics", "rypt,"], "expected a metric such as bleu"),
         (["--plot", "x.txt"], r"expected a name ending in .svg, .png, .pdf"),
         (["--plot", "/nowhere/x.svg"], "there is no folder"),
-        (["--tokenize", "words"], "expected a tokenizer"),
+        (["--tokenize", "words"], "the metric bleu: expected tokenize as one of 13a"),
         (["--scores", "nowhere.jsonl"], "nowhere.jsonl: No such file"),
         (["--scores", "/dev/null"], "nbest.en: expected one candidate a segment, found a second of 0"),
     ],

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from hits.asking.questions import BatchOptions
 from hits.batches.folder import new_settings
-from hits.compare.picks import comparison_batch, disagreements, rejected_words, texts_of
+from hits.compare.picks import PickQuestions, disagreements, rejected_words, texts_of
 from hits.records import Kind
 from rypt.campaign.folder import Campaign
 from rypt.metric.scorer import Scorer
@@ -87,7 +88,7 @@ def test_segments_that_one_metric_has_no_pick_for_are_no_disagreement(campaign, 
 
 def test_people_are_asked_where_the_picks_differ(campaign, picks):
     chosen = {name: picks[name] for name in ("rypt", "bleu")}
-    batch = comparison_batch(campaign, chosen, settings(), control_share=0)
+    batch = PickQuestions(chosen).make(campaign, settings(), BatchOptions(controls=0))
     found = {
         d.segment: {"rypt": d.first.candidate.text, "bleu": d.second.candidate.text}
         for d in disagreements(campaign, *chosen.values())
@@ -102,7 +103,7 @@ def test_people_are_asked_where_the_picks_differ(campaign, picks):
 
 
 def test_the_reference_may_be_hidden(campaign, picks):
-    batch = comparison_batch(campaign, picks, settings(), reference=False, limit=5)
+    batch = PickQuestions(picks).make(campaign, settings(), BatchOptions(reference=False, limit=5))
     assert all("reference" not in item.columns for item in batch.items)
     assert sum(not item.columns["control"] for item in batch.items) == 5
 
@@ -110,5 +111,5 @@ def test_the_reference_may_be_hidden(campaign, picks):
 def test_picks_that_never_differ_need_nobody(campaign, picks):
     same = {"rypt": picks["rypt"], "bleu": picks["rypt"]}
     with pytest.raises(RyptError, match="nothing to compare"):
-        comparison_batch(campaign, same, settings())
+        PickQuestions(same).make(campaign, settings(), BatchOptions())
     assert texts_of({"1": Pick(Candidate("1", "x", ""), 0.5, 1)}) == {"1": "x"}

@@ -4,14 +4,14 @@ import pytest
 
 from hits.compare.plot import plot_outcomes, plot_preferences
 from hits.compare.preferences import Preferences
-from rypt.picks.outcome import Comparison, Outcome
+from rypt.picks.outcome import Outcome, PickComparison
 
 OUTCOME = Outcome("rypt", "bleu", 0.25, 0.6, 0.15, 0.1, 0.02, 0.18, 0.01, 529)
 
 
 @pytest.mark.parametrize(("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_outcomes_are_drawn(tmp_path, suffix, start):
-    plot_outcomes(tmp_path / f"o.{suffix}", Comparison([OUTCOME, OUTCOME], {}, 3))
+    plot_outcomes(tmp_path / f"o.{suffix}", PickComparison([OUTCOME, OUTCOME], {}, 3))
     assert (tmp_path / f"o.{suffix}").read_bytes().startswith(start)
 
 
@@ -28,7 +28,7 @@ def test_preferences_are_drawn_for_each_pair(tmp_path):
 def test_pictures_say_what_is_simulated_and_what_people_saw(tmp_path):
     played = Preferences("rypt", "bleu", {"1": (3, 0, 0)}, reference="hidden", simulated=3)
     plot_preferences(tmp_path / "p.svg", [played])
-    plot_outcomes(tmp_path / "o.svg", Comparison([OUTCOME], {}, 3), note="SIMULATED: all of it")
+    plot_outcomes(tmp_path / "o.svg", PickComparison([OUTCOME], {}, 3), note="SIMULATED: all of it")
     assert "SIMULATED: 3 of 3 preferences" in (tmp_path / "p.svg").read_text()
     assert "reference hidden: 3 judgments" in (tmp_path / "p.svg").read_text()
     assert "SIMULATED: all of it" in (tmp_path / "o.svg").read_text()
@@ -38,7 +38,7 @@ def test_a_picture_that_fails_leaves_what_was_there(tmp_path):
     path = tmp_path / "p.svg"
     path.write_text("before")
     with pytest.raises(ZeroDivisionError):
-        plot_outcomes(path, Comparison([OUTCOME], {}, 3), unit=_Broken())
+        plot_outcomes(path, PickComparison([OUTCOME], {}, 3), unit=_Broken())
     assert path.read_text() == "before"
 
 

@@ -4,7 +4,7 @@ import scipy.stats
 
 from hits.compare.preferences import Preferences
 from hits.compare.tables import outcome_table, preference_line, preference_tables
-from rypt.picks.outcome import Comparison, Outcome
+from rypt.picks.outcome import Outcome, PickComparison
 
 # the paper's Tables 1 and 2: votes for RYPT, BLEU and neither of each of 250 segments
 SHAPES = {
@@ -82,7 +82,7 @@ def test_what_the_tables_say():
 
 
 def test_outcomes():
-    text = outcome_table(Comparison([OUTCOME], {"rypt:table+0.2*chrf": -1.25, "best": 0.0}, 200))
+    text = outcome_table(PickComparison([OUTCOME], {"rypt:table+0.2*chrf": -1.25, "best": 0.0}, 200))
     assert "rypt:table+0.2*chrf" in text
     assert text.splitlines()[2].split()[1:] == [
         "bleu",
@@ -95,5 +95,5 @@ def test_outcomes():
         "0.012",
     ]
     assert text.splitlines()[-2].split() == ["rypt:table+0.2*chrf", "-1.250"]
-    latex = outcome_table(Comparison([OUTCOME], {"best": 0.0}, 200), latex=True)
+    latex = outcome_table(PickComparison([OUTCOME], {"best": 0.0}, 200), latex=True)
     assert r"95 \% interval" in latex

@@ -1,4 +1,4 @@
-"""Specs, options, how metrics are found, and the example of the documentation."""
+"""Options, how metrics are found, and the example of the documentation."""
 
 import re
 import sys
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mert.metrics.chrf import ChrF
 from mert.metrics.ter import Ter
-from rypt.metrics.expression import Term, parse_spec
 from rypt.metrics.metric import Resources, check_stats, counted, metric_names, rated, read_metric, stats_by_text
 from rypt.metrics.mix import Mix
 from rypt.metrics.references import References
@@ -98,63 +97,11 @@ def test_names_with_plus_signs():
 
 
 @pytest.mark.parametrize(
-    ("spec", "terms"),
-    [
-        ("bleu", [Term(1.0, "bleu", {})]),
-        (" bleu ( ) ", [Term(1.0, "bleu", {})]),
-        (
-            "bleu(tokenize=13a, smooth = floor ,smooth_value=0.1)",
-            [Term(1.0, "bleu", {"tokenize": "13a", "smooth": "floor", "smooth_value": "0.1"})],
-        ),
-        ("0.7*bleu+0.3*rypt", [Term(0.7, "bleu", {}), Term(0.3, "rypt", {})]),
-        ("-.5 * ter + 5.e-1*chrf++ - ter", [Term(-0.5, "ter", {}), Term(0.5, "chrf++", {}), Term(-1.0, "ter", {})]),
-        (
-            "0.5*mine.mod:M(x=1)+1E1*a.b:C.make",
-            [Term(0.5, "mine.mod:M", {"x": "1"}), Term(10.0, "a.b:C.make", {})],
-        ),
-        ("chrf+++chrf+bleu", [Term(1.0, "chrf++", {}), Term(1.0, "chrf", {}), Term(1.0, "bleu", {})]),
-        ("rypt(db=a-b/c+d.db,x=)", [Term(1.0, "rypt", {"db": "a-b/c+d.db", "x": ""})]),
-    ],
-)
-def test_specs(spec, terms):
-    assert parse_spec(spec) == terms
-
-
-@pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("", "expected a metric such as bleu or 0.5*bleu at character 1, found the end"),
-        ("bleu+", "expected a metric such as bleu or 0.5*bleu at character 6, found the end"),
-        ("0.5bleu", "expected a metric such as bleu or 0.5*bleu at character 1, found '0.5bleu'"),
-        ("0.5*chrf++0.5*bleu", "expected +, - or the end at character 11, found '0.5*bleu'"),
-        ("bleu rypt", "expected +, - or the end at character 6, found 'rypt'"),
-        ("bleu)", "expected +, - or the end at character 5, found ')'"),
-        ("bleu(13a)", "expected option=value, then a comma or ), at character 6, found '13a)'"),
-        ("bleu(a=1", "expected option=value, then a comma or ), at character 6, found 'a=1'"),
-        ("bleu(a=1,)", "expected option=value, then a comma or ), at character 10, found ')'"),
-        ("bleu(a=1,a=2)", "the option a is there twice"),
-        ("0*bleu", "expected weights other than 0 and finite, found 0"),
-        ("1e999*bleu", "expected weights other than 0 and finite, found inf"),
-    ],
-)
-def test_malformed_specs_say_where(spec, message):
-    with pytest.raises(RyptError, match=re.escape(f"the metric {spec!r}: {message}")):
-        parse_spec(spec)
-
-
-@given(st.text(alphabet="bleu chrf+-*().,=:e015", max_size=12))
-def test_any_spec_is_refused_or_read_and_can_be_said_again(spec):
-    try:
-        terms = parse_spec(spec)
-    except RyptError:
-        return
-    said = "".join(f"{t.weight:+.17g}*{t.name}({','.join(f'{k}={v}' for k, v in t.options.items())})" for t in terms)
-    assert parse_spec(said) == terms
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
+        ("0*bleu", "the metric '0*bleu': expected weights other than 0, found 0*bleu"),
+        ("bleu+model", "the metric 'bleu+model': model scores no candidate by itself, so nothing can be tuned to it"),
+        ("system", "the metric 'system': system scores no candidate by itself, so nothing can be tuned to it"),
         ("blue", "unknown metric 'blue', expected one of bleu, chrf, chrf++, rypt, ter, or package.module:Class"),
         ("nosuch.mod:X", "the metric nosuch.mod:X cannot be imported: ModuleNotFoundError: No module named 'nosuch'"),
         ("os:nothing", "the metric os:nothing cannot be imported: AttributeError: module 'os' has no attribute"),
@@ -167,7 +114,10 @@ def test_any_spec_is_refused_or_read_and_can_be_said_again(spec):
             "rypt.metrics.metric:metric_names",
             "expected something to call with resources and options: too many positional",
         ),
-        ("rypt.options:Options", "the metric rypt.options:Options lacks maximize, scale, signature, stats, score"),
+        (
+            "rypt.options:Options",
+            "the metric rypt.options:Options lacks maximize, scale, signature, stats, score, which",
+        ),
         ("chrf(beta=two)", "the metric chrf: expected beta as a whole number of at least 0, found 'two'"),
         ("ter(normalized=1)", "the metric ter: expected normalized as true or false, found '1'"),
     ],
@@ -273,7 +223,7 @@ def test_statistics_that_are_none_are_the_metric_s_mistake(stats, message):
 @pytest.mark.parametrize(
     ("score", "message"),
     [
-        (lambda sums: np.full(len(sums), np.nan), "the metric careless gave a score that is no number"),
+        (lambda sums: np.full(len(sums), np.nan), "the metric careless gave a score that is not a number"),
         (lambda sums: 1.0, "expected 3 scores, found an array"),
         (lambda sums: sums[:, 9], "the metric careless failed: IndexError"),
     ],

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+import sacrebleu
 from systems_world import make
 
 from rypt.campaign.folder import Campaign
+from rypt.database.judgments import JudgmentDatabase
 from rypt.picks.choose import Chooser, choose
 from rypt.picks.metrics import parse_pick_metric
-from rypt.picks.sentence import sentence_scores
 from rypt.records import Candidate
 from rypt.text import RyptError
 
@@ -49,14 +50,14 @@ def test_bleu_picks_by_sentence_bleu(chooser):
     assert set(found) == {segment.id for segment in campaign.segments}
     reference = {s.id: text for s, text in zip(campaign.segments, campaign.references[0], strict=True)}
     for segment, pick in found.items():
-        own = [c.text for c in campaign.candidates if c.segment == segment]
-        scores, _ = sentence_scores("bleu", own, [[reference[segment]]] * len(own))
-        assert pick.score == pytest.approx(scores.max())
+        texts = [c.text for c in campaign.candidates if c.segment == segment]
+        scores = [sacrebleu.sentence_bleu(text, [reference[segment]]).score / 100 for text in texts]
+        assert pick.score == pytest.approx(max(scores))
     assert "tok:13a" in chooser.signatures["bleu"]
 
 
 def test_rypt_picks_as_the_scorer_does(chooser):
-    scorer = chooser.scorer("smoothed")
+    scorer = chooser.scorer({"unknown": "smoothed"})
     found = chooser.picks(parse_pick_metric("rypt:smoothed"))
     candidates = chooser.campaign.candidates
     scores = scorer.score(scorer.stats(candidates))
@@ -67,12 +68,19 @@ def test_rypt_picks_as_the_scorer_does(chooser):
     assert "unknown:smoothed" in chooser.signatures["rypt:smoothed"]
 
 
-@pytest.mark.parametrize(("option", "expected"), [
-    ("", "percolation|unknown:half"), ("percolation", "percolation|unknown:half"), ("no", "percolation|unknown:no"),
-    ("table", "table|"), ("tree", "tree|"),
+@pytest.mark.parametrize(("options", "expected"), [
+    ({}, "percolation|unknown:half"), ({"model": "percolation"}, "percolation|unknown:half"),
+    ({"unknown": "no"}, "percolation|unknown:no"), ({"model": "table"}, "table|"), ({"model": "tree"}, "tree|"),
 ])  # fmt: skip
-def test_options_of_rypt(chooser, option, expected):
-    assert f"model:{expected}" in chooser.scorer(option).signature
+def test_options_of_rypt(chooser, options, expected):
+    assert f"model:{expected}" in chooser.scorer(options).signature
+
+
+def test_another_database_of_judgments(chooser, tmp_path):
+    with JudgmentDatabase(tmp_path / "empty.db") as db:
+        db.add_segments(chooser.campaign.segments)
+    picks = chooser.picks(parse_pick_metric(f"rypt(db={tmp_path / 'empty.db'})"))
+    assert {pick.score for pick in picks.values()} == {0.5}
 
 
 def test_terms_that_mean_nothing_here(chooser, tmp_path):
@@ -95,5 +103,7 @@ def test_lists_that_are_judged_only_are_not_picked_from(tmp_path):
     found = chooser.picks(parse_pick_metric("bleu"))
     assert all(pick.candidate.text in (lists["sys1.jsonl"][s], lists["sys3.jsonl"][s]) for s, pick in found.items())
     assert any(pick.score < best[s].score for s, pick in found.items())
-    votes = chooser.scorer("half").observe(campaign.candidates)
-    np.testing.assert_array_equal(votes.codes, Chooser(campaign).scorer("half").observe(campaign.candidates).codes)
+    votes = chooser.scorer({"unknown": "half"}).observe(campaign.candidates)
+    np.testing.assert_array_equal(
+        votes.codes, Chooser(campaign).scorer({"unknown": "half"}).observe(campaign.candidates).codes
+    )

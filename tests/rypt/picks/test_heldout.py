@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from systems_world import make
 
+from rypt.campaign.settings import Scoring
 from rypt.metric.model import Percolation
 from rypt.picks.evidence import read_evidence
 from rypt.picks.grouped import GroupedVotes
-from rypt.picks.heldout import HeldOut, Split, chances, mean_scores, split_raters, split_systems
+from rypt.picks.heldout import HeldOutPicks, PickSplit, chances, mean_scores, split_raters, split_systems
 from rypt.picks.metrics import parse_pick_metric
 from rypt.records import Candidate, Votes
 from rypt.text import RyptError
@@ -99,7 +100,9 @@ def test_the_mean_is_of_those_who_scored():
 
 def test_ties_share_the_pick_and_what_nobody_scored_is_not_picked():
     nan, inf = np.nan, np.inf
-    split = Split(frozenset(), (0, 2, 3), np.array([[1, nan, 1, nan], [0, 0, 0, 0], [1, 2, 3, nan], [1, 2, 3, nan]]))
+    split = PickSplit(
+        frozenset(), (0, 2, 3), np.array([[1, nan, 1, nan], [0, 0, 0, 0], [1, 2, 3, nan], [1, 2, 3, nan]])
+    )
     scores = np.array([[0.5, 0.9, -inf, 1], [0.5, 0.1, 0.2, 1], [0.4, 0.2, 0.1, 1]])
     assert chances(scores, split).tolist() == [[0.5, 0, 0, 0], [0.5, 0, 1, 0], [0, 1, 0, 0]]
 
@@ -133,16 +136,34 @@ def test_judgments_of_the_scored_systems_are_never_used(evidence, name):
 def test_judgments_of_the_judging_systems_are_used(evidence):
     metric = parse_pick_metric("rypt")
     one, two = list(evidence.splits("system", 2, 3))
-    same = Split(two.judges, one.scored, one.quality)
+    same = PickSplit(two.judges, one.scored, one.quality)
     assert evidence.data.scores(metric, one).tolist() != evidence.data.scores(metric, same).tolist()
 
 
 def test_percolation_is_the_campaigns_own_kind(evidence):
     split = next(evidence.splits("system", 1, 3))
     plain, half, no = (parse_pick_metric(name) for name in ("rypt:percolation", "rypt:half", "rypt:no"))
-    for scoring, expected in (("no", no), ("half", half), ("table", half)):
+    for scoring, expected in (
+        (Scoring(unknown="no"), no),
+        (Scoring(), half),
+        (Scoring(model="table"), half),
+        (Scoring(model="table", unknown="no"), no),
+    ):
         data = replace(evidence.data, scoring=scoring, _models={})
         assert data.scores(plain, split).tolist() == data.scores(expected, split).tolist()
+
+
+def test_options_of_rypt_are_those_of_tuning(evidence):
+    split = next(evidence.splits("system", 1, 3))
+    short, long, ties = (
+        evidence.data.scores(parse_pick_metric(name), split).tolist()
+        for name in ("rypt:ignore", "rypt(unknown=ignore)", "rypt(unknown=ignore,ties=yes)")
+    )
+    assert short == long
+    other = replace(evidence.data, scoring=Scoring(ties="yes"), _models={})
+    assert ties == other.scores(parse_pick_metric("rypt:ignore"), split).tolist()
+    with pytest.raises(RyptError, match=r"rypt\(db=x.db\): the judgments are those held out"):
+        evidence.data.scores(parse_pick_metric("rypt(db=x.db)"), split)
 
 
 def test_a_candidate_that_is_not_there_is_not_picked(evidence):
@@ -160,9 +181,9 @@ def test_a_candidate_that_is_not_there_is_not_picked(evidence):
 def test_raters_named_like_systems_teach_from_all_candidates(evidence):
     """With raters held out, every rater judges every candidate, whatever their names are."""
     data = replace(evidence.data, way="rater")
-    assert len(data._own({"sys1"})) == 6 * 20
-    assert len(evidence.data._own({"sys1"})) == 20
-    assert len(evidence.data._own({"a reference without a list"})) == 0
+    assert len(data._candidates_of({"sys1"})) == 6 * 20
+    assert len(evidence.data._candidates_of({"sys1"})) == 20
+    assert len(evidence.data._candidates_of({"a reference without a list"})) == 0
 
 
 # the bias
@@ -203,7 +224,7 @@ def test_disjoint_systems_are_unbiased_and_leaving_out_one_candidate_is_not():
     grouped = GroupedVotes(trees, votes, candidates)
     table = np.arange(systems * segments).reshape(systems, segments)
     names = tuple(SYSTEMS)
-    data = HeldOut(names, table, grouped, {})
+    data = HeldOutPicks(names, table, grouped, {})
     metric = parse_pick_metric("rypt")
 
     gains = []

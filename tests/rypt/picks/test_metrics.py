@@ -1,10 +1,19 @@
-"""Metrics as people write them."""
+"""Metrics as people write them, and scores of single candidates by any metric."""
+
+import sys
 
 import numpy as np
 import pytest
+import sacrebleu
+from systems_world import make
 
-from rypt.picks.metrics import PickMetric, Term, parse_pick_metric
+from rypt.campaign.folder import Campaign
+from rypt.metrics.expression import Term
+from rypt.picks.metrics import PickMetric, TermScorer, parse_pick_metric, parse_pick_metrics
+from rypt.records import Candidate
 from rypt.text import RyptError
+
+RYPT_TREE = Term(1, "rypt", {"model": "tree"})
 
 
 @pytest.mark.parametrize(
@@ -13,23 +22,44 @@ from rypt.text import RyptError
         ("rypt", (Term(1, "rypt"),), 0),
         ("chrf++", (Term(1, "chrf++"),), 0),
         ("chrf++ + 2*bleu", (Term(1, "chrf++"), Term(2, "bleu")), 0),
-        ("rypt:smoothed+0.5*chrf++", (Term(1, "rypt", "smoothed"), Term(0.5, "chrf++")), 0),
-        ("1e-2*model+rypt:tree+system+2*system", (Term(0.01, "model"), Term(1, "rypt", "tree")), 3),
+        ("rypt:smoothed+0.5*chrf++", (Term(1, "rypt", {"unknown": "smoothed"}), Term(0.5, "chrf++")), 0),
+        ("1e-2*model+rypt:tree+system+2*system", (Term(0.01, "model"), RYPT_TREE), 3),
+        ("rypt(model=tree)+0*bleu", (RYPT_TREE, Term(0, "bleu")), 0),
+        ("bleu-0.5*wer:Metric(x=1,y=2)", (Term(1, "bleu"), Term(-0.5, "wer:Metric", {"x": "1", "y": "2"})), 0),
     ],
 )
 def test_sums(text, terms, system):
     assert parse_pick_metric(text) == PickMetric(text.replace(" ", ""), terms, system)
 
 
+def test_commas_between_options_do_not_split():
+    metrics = parse_pick_metrics("rypt(model=tree,ties=no),bleu, chrf+0.5*ter(normalized=yes,no_punct=yes)")
+    assert [m.name for m in metrics] == [
+        "rypt(model=tree,ties=no)", "bleu", "chrf+0.5*ter(normalized=yes,no_punct=yes)",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "found ''"), ("meteor", "found 'meteor'"), ("rypt+", "expected a sum"), ("+rypt", "expected a sum"),
-        ("rypt++bleu", "expected a sum"), ("-1*rypt", "expected a sum"), ("rypt:coin", "expected rypt:percolation"),
-        ("bleu:half", "expected rypt:percolation"), ("1.2.3*rypt", "expected a weight"), ("1e999*rypt", "a weight"),
-        ("2*system", "expected a metric such as"), ("RYPT", "expected a sum"), ("rypt bleu", "expected a sum"),
+        ("", "the metric '': expected a metric such as bleu"),
+        ("meteor", "unknown metric 'meteor', expected one of bleu, .*, model, system, or package.module:Class"),
+        ("rypt+", "found the end"),
+        ("rypt++bleu", r"unknown metric|expected \+, - or the end"),
+        ("-1*rypt", "the metric '-1.rypt': rypt is better when higher: write 1.rypt"),
+        ("bleu-2*model", "model is better when higher"),
+        ("rypt-system", "system is better when higher"),
+        ("rypt:coin", "expected rypt:percolation"),
+        ("rypt(model=coin)", "expected model as one of percolation"),
+        ("rypt(model=tree,unknown=no)", "the option unknown is for model=percolation"),
+        ("model(x=1)", "the term model has no options"),
+        ("1.2.3*rypt", "expected a metric such as bleu"),
+        ("1e999*rypt", "expected a finite weight"),
+        ("2*system", "expected a metric such as rypt or bleu besides system"),
+        ("RYPT", "unknown metric 'RYPT'"),
+        ("rypt bleu", r"expected \+, - or the end"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_metric(text, message):
     with pytest.raises(RyptError, match=message):
         parse_pick_metric(text)
@@ -43,3 +73,130 @@ def test_the_system_term_adds_the_mean_of_a_systems_candidates():
     assert found == pytest.approx(sums + 2 * np.array([sums[:2].mean(), sums[:2].mean(), sums[2]]))
     with pytest.raises(RyptError, match="candidates here have no systems"):
         metric.scores(lambda term: own[term.name])
+
+
+# scores of single candidates
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("picks") / "campaign", systems=3, segments=4)
+
+
+def scored(campaign, text, candidates=None, **options):
+    (term,) = parse_pick_metric(text).terms
+    return TermScorer(campaign, **options).scores(term, candidates or campaign.candidates)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("bleu", lambda c, r: sacrebleu.sentence_bleu(c, r).score / 100),
+        ("bleu(lowercase=true,tokenize=char)",
+         lambda c, r: sacrebleu.sentence_bleu(c, r, lowercase=True, tokenize="char").score / 100),
+        ("bleu(smooth=floor,smooth_value=0.5)",
+         lambda c, r: sacrebleu.sentence_bleu(c, r, smooth_method="floor", smooth_value=0.5).score / 100),
+        ("chrf", lambda c, r: sacrebleu.sentence_chrf(c, r).score / 100),
+        ("chrf(beta=1)", lambda c, r: sacrebleu.sentence_chrf(c, r, beta=1).score / 100),
+        ("chrf++", lambda c, r: sacrebleu.sentence_chrf(c, r, word_order=2).score / 100),
+        ("ter", lambda c, r: max(0.0, 1 - sacrebleu.sentence_ter(c, r).score / 100)),
+    ],
+)  # fmt: skip
+def test_bundled_metrics_are_sacrebleus_sentence_scores(campaign, name, expected):
+    extra = [Candidate("1", text, "") for text in ("", "good0 Bad1, x", "x y z " * 5)]
+    candidates = [*campaign.candidates, *extra]
+    scores, signature = scored(campaign, name, candidates)
+    references = dict(zip([s.id for s in campaign.segments], campaign.references[0], strict=True))
+    assert scores.tolist() == pytest.approx([expected(c.text, [references[c.segment]]) for c in candidates])
+    assert len(set(scores.tolist())) > 2
+    assert signature.startswith(f"{name.partition('(')[0]}|nrefs:1|")
+
+
+def test_the_tokenizer_is_blues_where_the_term_names_none(campaign):
+    candidates = [Candidate("0", campaign.references[0][0].replace(" ", ","), "")]
+    plain, split, named = (
+        scored(campaign, text, candidates, tokenize=tokenize)
+        for text, tokenize in (("bleu", "none"), ("bleu", "13a"), ("bleu(tokenize=none)", "13a"))
+    )
+    assert plain[0][0] < split[0][0]
+    assert "tok:none" in plain[1]
+    assert "tok:13a" in split[1]
+    assert (named[0][0], named[1]) == (plain[0][0], plain[1])
+    with pytest.raises(RyptError, match=r"the metric bleu: expected tokenize as one of 13a, .* found 'sentences'"):
+        scored(campaign, "bleu", tokenize="sentences")
+
+
+OWN = '''
+import numpy as np
+
+class Words:
+    """The share of words that are good, of two statistics."""
+    maximize, scale, signature = True, 50.0, "WORDS|v1"
+    def __init__(self, resources, options):
+        self.references = resources.need_references("words")
+        self.folder = resources.need_campaign("words") if options.get("folder") else None
+    def stats(self, candidates):
+        return np.array([[sum(w in self.references[c.segment][0].split() for w in c.text.split()),
+                          len(c.text.split())] for c in candidates], np.int64).reshape(-1, 2)
+    def score(self, sums):
+        return 50 * sums[:, 0] / np.maximum(1, sums[:, 1])
+
+class Errors(Words):
+    maximize, signature = False, "ERRORS|v1"
+    def score(self, sums):
+        return 50 - super().score(sums)
+
+class Single(Words):
+    def sentence_scores(self, candidates):
+        return np.arange(len(candidates)) / len(candidates)
+
+class Wrong(Words):
+    def sentence_scores(self, candidates):
+        raise KeyError("x")
+'''
+
+
+@pytest.fixture
+def words(tmp_path, monkeypatch):
+    (tmp_path / "own_words.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_words", raising=False)
+
+
+def test_a_metric_of_ones_own(campaign, words):
+    reference = dict(zip([s.id for s in campaign.segments], campaign.references[0], strict=True))
+    shares = [np.mean([w in reference[c.segment].split() for w in c.text.split()]) for c in campaign.candidates]
+    scores, signature = scored(campaign, "own_words:Words")
+    assert scores.tolist() == pytest.approx(shares)
+    assert signature == "WORDS|v1"
+    assert min(shares) < max(shares)
+    for text in ("own_words:Errors", "-own_words:Errors"):
+        scores, signature = scored(campaign, text)
+        assert scores.tolist() == pytest.approx(shares)
+        assert signature == "ERRORS|v1"
+    scores, signature = scored(campaign, "own_words:Single")
+    assert (scores[1], signature) == (1 / len(campaign.candidates), "WORDS|v1")
+
+
+def test_what_a_metric_of_ones_own_can_get_wrong(campaign, words, tmp_path):
+    for text, message in (
+        ("-own_words:Words", "own_words:Words is better when higher"),
+        ("own_words:Wrong", "the metric WORDS failed: KeyError: 'x'"),
+        ("own_words:Nothing", "cannot be imported"),
+    ):
+        with pytest.raises(RyptError, match=message):
+            scored(campaign, text)
+    assert len(scored(campaign, "own_words:Words(folder=1)")[0])
+    with pytest.raises(RyptError, match="needs the campaign's folder, which it does not get"):
+        scored(campaign, "own_words:Words(folder=1)", held_out=True)
+    bare = make(tmp_path / "bare", systems=2, segments=2, references=False)
+    with pytest.raises(RyptError, match="the metric words needs references, and the campaign names none"):
+        scored(bare, "own_words:Words")
+
+
+def test_segments_with_names_find_their_references(campaign, tmp_path):
+    other = Campaign(campaign.folder, campaign.settings)
+    other.__dict__["segments"] = [s.__class__(**{**{n: getattr(s, n) for n in s.__slots__}, "id": f"news-{s.id}"})
+                                  for s in campaign.segments]  # fmt: skip
+    candidates = [Candidate(f"news-{c.segment}", c.text, "") for c in campaign.candidates]
+    assert scored(other, "bleu", candidates)[0].tolist() == scored(campaign, "bleu")[0].tolist()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from systems_world import make
 
 from rypt.picks.evidence import read_evidence
-from rypt.picks.heldout import Split, chances
+from rypt.picks.heldout import PickSplit, chances
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import against, bootstrap_interval, compare_picks, permutation_test, sign_test
 from rypt.text import RyptError
@@ -30,7 +30,7 @@ def test_wins_and_losses_are_those_of_all_tied_picks(data):
 
     quality = table(st.sampled_from([0, 1, 2, np.nan]))
     a, b = table(st.integers(0, 2)), table(st.integers(0, 2))
-    split = Split(frozenset(), tuple(range(systems)), quality)
+    split = PickSplit(frozenset(), tuple(range(systems)), quality)
     wins, losses = against(chances(a, split), chances(b, split), quality)
     for i in range(segments):
         there = [s for s in range(systems) if not np.isnan(quality[s, i])]
@@ -148,7 +148,7 @@ def test_where_one_candidate_has_a_score_there_is_nothing_to_pick(evidence):
     (split,) = evidence.splits("system", 1, 1)
     few = split.quality.copy()
     few[list(split.scored)[1:], :20] = np.nan
-    found = compare_picks(evidence.data, parsed("rypt", "bleu"), [Split(split.judges, split.scored, few)])
+    found = compare_picks(evidence.data, parsed("rypt", "bleu"), [PickSplit(split.judges, split.scored, few)])
     mask = np.arange(30) >= 20
     same = compare_picks(evidence.data, parsed("rypt", "bleu"), [split], segments=mask)
     assert found == same
@@ -162,13 +162,13 @@ def test_the_best_and_a_random_pick_are_among_the_candidates_there_are(evidence)
     missing = split.scored[0]
     better[missing], gone[missing] = 100.0, -1
     data = replace(evidence.data, candidates=gone, _models={})
-    found = compare_picks(data, parsed("rypt", "bleu"), [Split(split.judges, split.scored, better)])
+    found = compare_picks(data, parsed("rypt", "bleu"), [PickSplit(split.judges, split.scored, better)])
     assert found.quality["best"] <= 0
     assert found.quality["random"] <= 0
 
 
 def test_splits_without_any_score_do_not_spoil_the_mean(evidence):
-    nothing = Split(frozenset(["sys0"]), (1, 2), np.full((6, 30), np.nan))
+    nothing = PickSplit(frozenset(["sys0"]), (1, 2), np.full((6, 30), np.nan))
     divided = [nothing, *evidence.splits("system", 2, 1)]
     found = compare_picks(evidence.data, parsed("rypt", "bleu"), divided)
     same = compare_picks(evidence.data, parsed("rypt", "bleu"), divided[1:])

@@ -1,7 +1,7 @@
 """MERT: time, BLEU, growth and memory, beside a plain numpy search in the same run and beside Moses and Z-MERT.
 
-    python bench/mert.py FOLDER …  [--seeds 5] [--peer /path/to/mosesdecoder/bin]
-    python bench/mert.py --growth
+    python bench/tuning.py FOLDER …  [--seeds 5] [--peer /path/to/mosesdecoder/bin]
+    python bench/tuning.py --growth
 
 A FOLDER holds ``nbest`` or ``nbest.gz``, ``ref.0`` … and ``init.opt`` (first line: the weights to start with). Figures
 for Moses and Z-MERT are those once measured on lists of these names, on two cores of the same kind, CPU seconds, one
@@ -22,9 +22,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-
-sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
-# ruff: noqa: E402 -- this file is called mert, and must not stand in for the package
 
 from mert.lists.arrays import NBest, arrange, read_lists
 from mert.metrics.bleu import Bleu

@@ -1,0 +1,191 @@
+"""What a batch asks, a class for each kind: its options, what ``batch.toml`` keeps of them, and how items are made."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from hits.batches.alternatives import read_reference_links
+from hits.batches.comparisons import make_comparison_batch
+from hits.batches.labels import LabelOptions, make_label_batch
+from hits.batches.outputs import read_output, same_text
+from hits.batches.price import fees_of
+from hits.batches.rankings import make_ranking_batch
+from hits.ranking.data import comparisons_of
+from hits.ranking.select import select_matches
+from hits.records import MAX_ALTERNATIVES, Batch, BatchSettings, Kind
+from hits.results.opening import open_results
+from rypt.campaign.folder import Campaign
+from rypt.options import check_option
+from rypt.text import PathLike, RyptError
+
+SELECTIONS = ("all", "trueskill")  # of comparisons
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """What is the same for all kinds of batch.
+
+    ``reference`` shows it to workers; ``controls`` is the share of items whose answer is known; ``limit`` the most
+    items that ask something new. ``assignments`` (how many workers answer each) and ``wage`` (dollars an hour) are by
+    default the campaign's. ``market`` says whose fees are counted. ``title`` is what workers see in the list of hits,
+    ``interface`` the language of the instructions.
+    """
+
+    reference: bool = True
+    controls: float = 0.1
+    limit: int | None = None
+    assignments: int | None = None
+    wage: Decimal | None = None
+    market: str = "local"
+    title: str | None = None
+    interface: str = "en"
+    seed: int = 1
+
+
+class Questions(Protocol):
+    """What one kind of batch asks."""
+
+    kind: ClassVar[Kind]
+
+    def record(self, campaign: Campaign) -> Mapping[str, object]:
+        """What ``[made]`` in ``batch.toml`` keeps, so that the same can be asked again; None is left out."""
+
+    def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
+        """The batch with all its items and its page; the settings' seed decides every choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelQuestions:
+    """Whether phrases are acceptable translations: those of the frontier that have no label yet.
+
+    ``select`` is "all", or "value" for those that may change which candidates are best, the most valuable first. With
+    a ``budget`` in dollars the batch is made so small that it costs no more, fees included; ``labels`` is the most new
+    questions. ``max_len``, of the frontier's nodes, is by default the campaign's; ``alternatives`` the most on a page;
+    without ``punctuation`` only constituents with a letter or digit are asked about. ``reference_alignment`` is a file
+    of links of source and reference, to highlight its part.
+    """
+
+    kind: ClassVar[Kind] = Kind.LABEL
+    budget: Decimal | None = None
+    labels: int | None = None
+    select: str = "all"
+    max_len: int | None = None
+    alternatives: int = MAX_ALTERNATIVES
+    punctuation: bool = True
+    reference_alignment: PathLike | None = None
+
+    def record(self, campaign: Campaign) -> Mapping[str, object]:
+        """All options."""
+        return {
+            "max_len": self.max_len or campaign.scoring.max_len,
+            "alternatives": self.alternatives,
+            "punctuation": self.punctuation,
+            "reference_alignment": None if self.reference_alignment is None else str(self.reference_alignment),
+            "select": self.select,
+            "labels": self.labels,
+            "budget": None if self.budget is None else str(self.budget),
+        }
+
+    def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
+        """The label batch."""
+        asked = LabelOptions(
+            self.max_len or campaign.scoring.max_len, self.alternatives, options.reference, options.controls,
+            limit=options.limit, labels=self.labels, select=self.select, punctuation=self.punctuation,
+        )  # fmt: skip
+        path = self.reference_alignment
+        links = None if path is None else read_reference_links(path, campaign)
+        fees = fees_of(options.market)
+        return make_label_batch(campaign, settings, asked, reference_links=links, budget=self.budget, fees=fees)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonQuestions:
+    """Which of two systems' candidates is better; ``outputs`` is a file for each system, a line a segment.
+
+    ``select`` is "all", or "trueskill" for those that TrueSkill learns most from, given the comparisons in the
+    campaign's database; their number is the options' limit.
+    """
+
+    kind: ClassVar[Kind] = Kind.COMPARISON
+    outputs: Mapping[str, PathLike]
+    select: str = "all"
+
+    def __post_init__(self) -> None:
+        check_option("select", self.select, SELECTIONS)
+
+    def record(self, campaign: Campaign) -> Mapping[str, object]:
+        """All options."""
+        return {"systems": _systems(self.outputs), "select": self.select}
+
+    def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
+        """The batch of comparisons; pairs of the same text are set aside."""
+        outputs = _read_outputs(self.outputs, campaign)
+        references = first_references(campaign) if options.reference else None
+        if self.select == "trueskill":
+            if options.limit is None:
+                raise RyptError("expected a limit: trueskill selects that many comparisons")
+            matches = _most_informative(campaign, outputs, options.limit, settings.seed)
+            return make_comparison_batch(
+                campaign.segments, outputs, settings, matches=matches, references=references,
+                control_share=options.controls,
+            )  # fmt: skip
+        return make_comparison_batch(
+            campaign.segments, outputs, settings, references=references, control_share=options.controls,
+            limit=options.limit,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RankingQuestions:
+    """The order of up to five systems' candidates; ``outputs`` is a file for each system, a line a segment."""
+
+    kind: ClassVar[Kind] = Kind.RANKING
+    outputs: Mapping[str, PathLike]
+
+    def record(self, campaign: Campaign) -> Mapping[str, object]:
+        """All options."""
+        return {"systems": _systems(self.outputs), "select": "all"}
+
+    def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
+        """The batch of rankings."""
+        references = first_references(campaign) if options.reference else None
+        return make_ranking_batch(
+            campaign.segments, _read_outputs(self.outputs, campaign), settings, references=references,
+            control_share=options.controls, limit=options.limit,
+        )  # fmt: skip
+
+
+def first_references(campaign: Campaign) -> dict[str, str] | None:
+    """The first reference of each segment, None where the campaign has none."""
+    if not campaign.references:
+        return None
+    return {segment.id: text for segment, text in zip(campaign.segments, campaign.references[0], strict=True)}
+
+
+def _systems(outputs: Mapping[str, PathLike]) -> list[str]:
+    return [f"{system}={path}" for system, path in outputs.items()]
+
+
+def _read_outputs(outputs: Mapping[str, PathLike], campaign: Campaign) -> dict[str, dict[str, str]]:
+    return {system: read_output(path, campaign.segments) for system, path in outputs.items()}
+
+
+def _most_informative(
+    campaign: Campaign, outputs: Mapping[str, Mapping[str, str]], count: int, seed: int
+) -> Sequence[tuple[str, str, str]]:
+    """The comparisons that TrueSkill learns most from, given those in the campaign's database."""
+    better = {"A": 1, "EQUAL": 0, "B": -1}
+    with open_results(campaign) as results:
+        known = [(c.segment, c.system_a, c.system_b, better[c.choice], c.worker) for c in results.comparisons()]
+    known = [row for row in known if row[1] in outputs and row[2] in outputs]
+    matches = select_matches(
+        comparisons_of(known) if known else None,
+        {system: list(texts) for system, texts in outputs.items()},
+        count,
+        np.random.default_rng(seed),
+        ask=lambda names, segment: not same_text(outputs[names[0]][segment], outputs[names[1]][segment]),
+    )
+    return [(match.segment, match.systems[0], match.systems[1]) for match in matches]

@@ -1,0 +1,92 @@
+"""What sets the kinds of batch apart: the columns of their items, who is asked how often, and how long it takes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hits.batches.controls import parse_ranking_control, same_systems
+from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Choice, Item, Kind
+from rypt.records import Label
+from rypt.text import FormatError
+
+Row = Mapping[str, str]  # a line of batch.csv
+
+
+@dataclass(frozen=True, slots=True)
+class KindRules:
+    """The rules of one kind.
+
+    ``assignments`` is how many workers answer an item where nobody says otherwise, ``seconds`` what an answer takes
+    until times were seen. ``columns`` are those that programs need; ``check`` raises a `FormatError` for a row that
+    cannot be asked. ``can_be_split`` says whether two halves of an item that is too long make sense.
+    """
+
+    assignments: int
+    seconds: Decimal
+    columns: tuple[str, ...]
+    check: Callable[[Row], None]
+    can_be_split: Callable[[Item], bool]
+
+
+def _whole(row: Row, name: str, least: int, most: int) -> int:
+    text = row[name]
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most):
+        raise FormatError(f"expected {name} as a number from {least} to {most}, found {text!r}")
+    return int(text)
+
+
+def _check_label(row: Row) -> None:
+    start, stop = _whole(row, "start", 0, 10**6), _whole(row, "stop", 1, 10**6)
+    if stop <= start:
+        raise FormatError(f"expected a span of at least one token, found {start}-{stop}")
+    for n in range(1, _whole(row, "size", 1, MAX_ALTERNATIVES) + 1):
+        if not row.get(f"phrase_{n}", "").strip():
+            raise FormatError(f"expected a phrase in column phrase_{n}, for size is {row['size']}")
+        expected = row.get(f"control_{n}")
+        if expected is None or (expected and expected not in Label.__members__):
+            raise FormatError(f"expected YES, NO, NOT_SURE or nothing in column control_{n}, found {expected!r}")
+
+
+def _check_comparison(row: Row) -> None:
+    if row["control"] and row["control"] not in Choice.__members__:
+        raise FormatError(f"expected A, B, EQUAL or nothing in column control, found {row['control']!r}")
+    if not row["control"] and not (row["system_a"] and row["system_b"]):
+        raise FormatError("expected system_a and system_b, for the item is no control")
+
+
+def _check_ranking(row: Row) -> None:
+    size = _whole(row, "size", 2, MAX_RANKED)
+    for n in range(1, size + 1):
+        if f"system_{n}" not in row or not (row["control"] or row[f"system_{n}"]):
+            raise FormatError(f"expected a system in column system_{n}, for size is {size}")
+        same_systems(row, n)
+    if row["control"]:
+        _, first, second = parse_ranking_control(row["control"])
+        if max(first, second) > size:
+            raise FormatError(f"expected a control of slots 1 to {size}, found {row['control']}")
+
+
+KINDS: Mapping[Kind, KindRules] = {
+    Kind.LABEL: KindRules(
+        assignments=1,
+        seconds=Decimal("8.4"),  # the paper's
+        columns=("item", "segment", "start", "stop", "size", "phrase_1", "control_1"),
+        check=_check_label,
+        can_be_split=lambda item: item.size > 1,
+    ),
+    Kind.COMPARISON: KindRules(
+        assignments=3,
+        seconds=Decimal(30),
+        columns=("item", "segment", "system_a", "system_b", "candidate_a", "candidate_b", "control"),
+        check=_check_comparison,
+        can_be_split=lambda item: False,
+    ),
+    Kind.RANKING: KindRules(
+        assignments=1,
+        seconds=Decimal(15),  # a candidate
+        columns=("item", "segment", "size", "system_1", "system_2", "control"),
+        check=_check_ranking,
+        # each half needs two candidates, and a control both of those that it is about
+        can_be_split=lambda item: item.size >= 4 and not item.columns.get("control"),
+    ),
+}

@@ -1,0 +1,115 @@
+"""``compare_by_scores``: metrics' picks judged by human scores that are held out from the judgments."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+
+import numpy as np
+
+from hits.compare.metrics import DEFAULT_METRICS, AnyMetrics, read_metrics
+from hits.compare.plot import plot_outcomes
+from hits.compare.tables import beside, outcome_table
+from rypt.campaign.folder import Campaign
+from rypt.picks.evidence import read_evidence
+from rypt.picks.outcome import PickComparison, SplitWatch, compare_picks
+from rypt.text import InputError, PathLike, read_lines
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutScores:
+    """A file of human scores (JSONL), and how judgments are kept apart from them.
+
+    For each of ``splits`` random divisions the judgments of ``judging`` systems or raters (``way``; by default half of
+    them) are known, and the picks are among the candidates of the others. Systems ``judged_only`` are never picked.
+    ``max_len`` takes only judgments on that frontier; ``segments`` is a file of the ids that count; ``better`` says
+    whether "higher" or "lower" scores are better where the file does not. With ``controls`` the first metric is also
+    tried on labels that say nothing.
+    """
+
+    path: PathLike
+    way: str = "system"
+    splits: int = 200
+    judging: int | None = None
+    judged_only: tuple[str, ...] = ()
+    max_len: int | None = None
+    segments: PathLike | None = None
+    better: str | None = None
+    controls: bool = False
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OutcomeReport:
+    """How often each metric's pick is better, equal and worse than another's, by held-out human scores."""
+
+    comparison: PickComparison
+    signature: str
+    signatures: list[str]
+    notes: list[str]
+    simulated: str = ""
+
+    def __repr__(self) -> str:
+        nets = "; ".join(f"{o.metric} - {o.baseline}: {o.net:+.3f}" for o in self.comparison.outcomes)
+        return f"OutcomeReport({nets}; {self.comparison.splits} splits)"
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        facts = {"signature": self.signature, "metrics": self.signatures, "notes": self.notes}
+        return {**facts, **asdict(self.comparison)}
+
+    def text(self, *, latex: bool = False) -> str:
+        """Tables of wins and of the mean human scores, with notes and signatures."""
+        below = beside([*self.notes, self.signature, *self.signatures], latex=latex)
+        return f"{outcome_table(self.comparison, latex=latex)}\n\n{below}"
+
+    def plot(self, path: PathLike) -> None:
+        """Draw the net wins with their intervals (.svg, .png, .pdf)."""
+        plot_outcomes(path, self.comparison, note=self.simulated)
+
+
+def compare_by_scores(
+    campaign: Campaign | PathLike,
+    scores: HeldOutScores,
+    metrics: AnyMetrics = DEFAULT_METRICS,
+    *,
+    tokenize: str = "13a",
+    seed: int = 1,
+    watch: SplitWatch = lambda splits: splits,
+) -> OutcomeReport:
+    """Compare each metric's picks with those of the metrics after it; lists of the campaign are systems' outputs."""
+    chosen = read_metrics(metrics)
+    campaign = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
+    evidence = read_evidence(
+        campaign, scores.path, chosen, way=scores.way, max_len=scores.max_len, better=scores.better, tokenize=tokenize
+    )
+    splits = evidence.splits(
+        scores.way, scores.splits, seed, judging=scores.judging, judged_only=scores.judged_only
+    )  # fmt: skip
+    counted = None
+    if scores.segments is not None:
+        counted = np.isin(evidence.segments, _read_ids(scores.segments, evidence.segments))
+    comparison = compare_picks(
+        evidence.data, chosen, splits, segments=counted, controls=scores.controls, seed=seed, watch=watch
+    )  # fmt: skip
+    signature = _signature(campaign, scores, comparison, seed)
+    notes = [*evidence.notes, *filter(None, [evidence.simulated])]
+    return OutcomeReport(comparison, signature, evidence.signatures, notes, evidence.simulated)
+
+
+def _signature(campaign: Campaign, scores: HeldOutScores, comparison: PickComparison, seed: int) -> str:
+    scoring = campaign.scoring
+    judged_only = [f"judged_only:{','.join(sorted(scores.judged_only))}"] if scores.judged_only else []
+    return "|".join([
+        "compare", f"hold-out:{scores.way}", f"splits:{comparison.splits}", f"judging:{scores.judging or 'half'}",
+        *judged_only, f"max_len:{scores.max_len or 'all'}", f"segments:{comparison.outcomes[0].segments}",
+        f"rypt:{scoring.unknown if scoring.model == 'percolation' else scoring.model}", f"ties:{scoring.ties}",
+        f"seed:{seed}", f"v:{version('rypt')}",
+    ])  # fmt: skip
+
+
+def _read_ids(path: PathLike, known: Sequence[str]) -> list[str]:
+    ids, segments = [], set(known)
+    for number, line in read_lines(path):
+        if line.strip() not in segments:
+            raise InputError(path, number, f"expected the id of a segment of this campaign, found {line!r}")
+        ids.append(line.strip())
+    return ids

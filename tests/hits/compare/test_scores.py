@@ -1,0 +1,63 @@
+"""Comparing metrics by held-out scores without the command line."""
+
+import json
+
+import pytest
+from systems_world import make
+
+from hits.compare.scores import HeldOutScores, compare_by_scores
+from rypt.text import InputError, RyptError
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("world") / "systems", systems=6, segments=20)
+
+
+def test_outcomes(campaign, tmp_path):
+    scores = HeldOutScores(campaign.folder / "scores.jsonl", splits=3, judged_only=("sys0",), max_len=2, controls=True)
+    report = compare_by_scores(campaign, scores, ["rypt", "bleu", "rypt(unknown=no)+0.1*chrf"], seed=4)
+    comparison = report.comparison
+    assert comparison.splits == 3
+    assert len(comparison.outcomes) == 3 + 2 * 2  # and two controls of the first, against two others
+    assert report.signature.startswith(
+        "compare|hold-out:system|splits:3|judging:half|judged_only:sys0|max_len:2|segments:20|rypt:half|ties:unknown|seed:4|"
+    )
+    assert [signature.split("|")[0] for signature in report.signatures] == ["bleu", "chrf"]
+    assert json.loads(json.dumps(report.as_dict()))["quality"] == comparison.quality
+    assert report.text().splitlines()[-3] == report.signature
+    assert report.text(latex=True).splitlines()[-3] == f"% {report.signature}"
+    net = comparison.outcomes[0].net
+    assert repr(report).startswith(f"OutcomeReport(rypt - bleu: {net:+.3f}; ")
+    report.plot(tmp_path / "o.svg")
+    assert "<svg" in (tmp_path / "o.svg").read_text()
+
+
+def test_some_segments(campaign, tmp_path):
+    (tmp_path / "ids").write_text("3\n5\n")
+    path = campaign.folder / "scores.jsonl"
+    report = compare_by_scores(campaign.folder, HeldOutScores(path, splits=2, segments=tmp_path / "ids"))
+    assert report.comparison.outcomes[0].segments == 2
+    (tmp_path / "ids").write_text("3\n99\n")
+    with pytest.raises(InputError, match="ids:2: expected the id of a segment"):
+        compare_by_scores(campaign, HeldOutScores(path, splits=2, segments=tmp_path / "ids"))
+    with pytest.raises(RyptError, match="holding out a single candidate is biased"):
+        compare_by_scores(campaign, HeldOutScores(path, way="candidate"))
+
+
+def test_a_metric_of_ones_own_is_judged_by_scores(campaign, tmp_path, monkeypatch):
+    (tmp_path / "own_sizes.py").write_text(
+        "import numpy as np\n"
+        "class Good:\n"
+        "    maximize, scale, signature = True, 1.0, 'GOOD|v1'\n"
+        "    def __init__(self, resources, options): assert resources.campaign is None\n"
+        "    def stats(self, cs):\n"
+        "        rows = [(sum(w.startswith('good') for w in c.text.split()), len(c.text.split())) for c in cs]\n"
+        "        return np.array(rows, np.int64).reshape(-1, 2)\n"
+        "    def score(self, sums): return sums[:, 0] / np.maximum(1, sums[:, 1])\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    scores = HeldOutScores(campaign.folder / "scores.jsonl", splits=3)
+    report = compare_by_scores(campaign, scores, "own_sizes:Good,bleu+0.5*own_sizes:Good,rypt")
+    assert "GOOD|v1" in report.signatures
+    assert report.comparison.quality["own_sizes:Good"] == pytest.approx(report.comparison.quality["best"])
