@@ -11,6 +11,9 @@ from typing import Any
 
 import click
 
+from hits.asking.make import make_batch, price
+from hits.asking.questions import BatchOptions, LabelQuestions
+from hits.batches.reader import read_batch
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import LoopSettings, MarketSettings
 from rypt.children import command_line
@@ -102,19 +105,17 @@ class Steps:
 
     def make(self, batch: Path, money: Decimal, loop: LoopSettings, seed: int) -> None:
         """Make a batch of labels for no more than this money; that this buys nothing is an error."""
-        arguments = ["hits", "make", self.folder, "-o", str(batch), "--select", loop.select]
-        arguments += ["--budget", str(money), "--labels", str(loop.labels), "--max-len",
-                      str(self.campaign.scoring.max_len)]  # fmt: skip
-        arguments += ["--assignments", str(self.market.assignments), "--market", self._fees, "--seed", str(seed)]
-        if self.market.wage is not None:
-            arguments += ["--wage", str(self.market.wage)]
-        _result([*arguments, "--json", "-q"])
+        campaign, market = self.campaign, self.market
+        questions = LabelQuestions(
+            budget=money, labels=loop.labels, select=loop.select, max_len=campaign.scoring.max_len
+        )  # fmt: skip
+        options = BatchOptions(assignments=market.assignments, wage=market.wage, market=self._fees, seed=seed)
+        make_batch(self.folder, batch, questions, options=options)
 
     def price(self, batch: Path) -> BatchPrice:
         """What a batch costs."""
-        facts = _result(["hits", "price", str(batch), "--market", self._fees, "--json"])
-        batch_id, hits, assignments, answers = (facts[name] for name in ("batch", "hits", "assignments", "answers"))
-        return BatchPrice(batch_id, hits, assignments, answers, Decimal(facts["total"]))
+        cost = price(batch, market=self._fees)
+        return BatchPrice(read_batch(batch).settings.id, cost.hits, cost.assignments, cost.answers, cost.total)
 
     def publish(self, batch: Path) -> int:
         """Put a batch on the market; how many of its hits are there now, also by earlier tries."""
