@@ -3,13 +3,14 @@
 No typing mistake passes: unknown names and wrong types are errors. Amounts of money may be texts or numbers.
 """
 
-import json
 import re
 import tomllib
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
+
+import tomli_w
 
 from rypt.options import MODELS, TIES, UNKNOWN_AS, check_option, money
 from rypt.text import InputError, RyptError, open_output
@@ -221,23 +222,23 @@ def _expected(kind: Any, value: Any) -> tuple[str, Any]:
 
 
 def write_settings(settings: Settings, folder: Path) -> None:
-    """Write ``rypt.toml``, leaving out what is empty; market and loop are told where there is a decoder."""
-    plain = Settings(settings.files)
+    """Write ``rypt.toml`` without empty values; market and loop are included where there is a decoder."""
+    defaults = Settings(settings.files)
+    sections: dict[str, dict[str, Any]] = {}
+    for section in fields(settings):
+        values = getattr(settings, section.name)
+        optional = section.name in ("decoder", "market", "loop") and not settings.decoder.command
+        if not optional or values != getattr(defaults, section.name):
+            sections[section.name] = _toml_table(values)
     with open_output(folder / SETTINGS) as stream:
-        for section in fields(settings):
-            values = getattr(settings, section.name)
-            optional = section.name in ("decoder", "market", "loop") and not settings.decoder.command
-            if optional and values == getattr(plain, section.name):
-                continue
-            stream.write(f"[{section.name}]\n")
-            for setting in fields(values):
-                value = getattr(values, setting.name)
-                if value not in (None, "", []):
-                    stream.write(f"{setting.name} = {toml_value(value)}\n")
-            stream.write("\n")
+        stream.write(tomli_w.dumps(sections))
 
 
-def toml_value(value: Any) -> str:
-    """A value as TOML has it, whose strings are JSON's but for U+007F; money is a text."""
-    plain = str(value) if isinstance(value, Decimal) else value
-    return json.dumps(plain, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _toml_table(section: Any) -> dict[str, Any]:
+    """The values of a section that are not empty; amounts of money as text, so that no digit is lost."""
+    values = {setting.name: getattr(section, setting.name) for setting in fields(section)}
+    return {
+        name: str(value) if isinstance(value, Decimal) else value
+        for name, value in values.items()
+        if value not in (None, "", [])
+    }

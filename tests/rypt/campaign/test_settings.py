@@ -118,11 +118,14 @@ def test_sections_that_say_nothing_are_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ('nbest = ["a"]  # mine', 'nbest = ["a", "lists/1"]  # mine'),
-        ('nbest = [\n  "a",  # ] no end\n  "b]"\n]', 'nbest = ["a", "b]", "lists/1"]'),
-        ("nbest=[]", 'nbest=["lists/1"]'),
-        ("", 'nbest = ["lists/1"]'),
-        ('nbest = ["a"]\nalignments = ["x"]', 'nbest = ["a", "lists/1"]\nalignments = ["x", ""]'),
+        ('nbest = ["a"]  # mine', 'nbest = [\n    "a",\n    "lists/1",\n]  # mine'),
+        ('nbest = [\n  "a",  # ] no end\n  "b]"\n]', 'nbest = [\n    "a",\n    "b]",\n    "lists/1",\n]'),
+        ("nbest=[]", 'nbest=[\n    "lists/1",\n]'),
+        ("", 'nbest = [\n    "lists/1",\n]'),
+        (
+            'nbest = ["a"]\nalignments = ["x"]',
+            'nbest = [\n    "a",\n    "lists/1",\n]\nalignments = [\n    "x",\n    "",\n]',
+        ),
     ],
 )
 def test_a_list_is_added_and_all_else_stays(tmp_path, before, after):
