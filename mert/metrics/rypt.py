@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from rypt.arrays import Floats, Ints
 from rypt.campaign.folder import Campaign
-from rypt.campaign.settings import Scoring
-from rypt.metric.calibration import scorer_from_database
+from rypt.campaign.scoring import DEFAULT_CHOICES, ScoringChoices, campaign_scorer
 from rypt.metric.scorer import Scorer
 from rypt.metrics.metric import Resources
 from rypt.options import MODELS, TIES, UNKNOWN_AS, Options
@@ -27,25 +25,10 @@ class Rypt:
         self.align = align
 
     @classmethod
-    def from_campaign(
-        cls, folder: PathLike, *, scoring: Scoring | None = None, database: PathLike | None = None
-    ) -> "Rypt":
-        """The metric of a campaign; other settings or another judgment database may take the place of its own."""
+    def from_campaign(cls, folder: PathLike, choices: ScoringChoices = DEFAULT_CHOICES) -> "Rypt":
+        """The metric of a campaign, scored as its settings say or by other choices."""
         campaign = Campaign.open(folder)
-        if database is not None:
-            files = replace(campaign.files, database=str(Path(database).absolute()))
-            campaign = replace(campaign, settings=replace(campaign.settings, files=files))
-        scoring = scoring or campaign.scoring
-        with campaign.database() as db:
-            scorer = scorer_from_database(
-                campaign.trees,
-                db,
-                campaign.candidates,
-                model=scoring.model,
-                unknown=scoring.unknown,
-                ties=scoring.ties,
-            )
-        return cls(scorer, _Aligner(campaign))
+        return cls(campaign_scorer(campaign, choices), _Aligner(campaign))
 
     @property
     def signature(self) -> str:
@@ -92,12 +75,13 @@ def make_rypt(resources: Resources, options: Mapping[str, str]) -> Rypt:
     """The metric ``rypt``; its options take the place of the campaign's settings."""
     read = Options("rypt", options)
     folder = resources.need_campaign("rypt")
-    own = Campaign.open(folder).scoring
-    model = read.choice("model", own.model, MODELS)
-    unknown = read.choice("unknown", own.unknown, UNKNOWN_AS)
-    ties = read.choice("ties", own.ties, TIES)
-    database = read.text("db", None)
+    settings = Campaign.open(folder).scoring
+    choices = ScoringChoices(
+        read.choice("model", None, MODELS), read.choice("unknown", None, UNKNOWN_AS), read.choice("ties", None, TIES),
+        database=read.text("db", None),
+    )  # fmt: skip
     read.done()
-    if "unknown" in options and model != "percolation":
+    model = choices.model or settings.model
+    if choices.unknown and model != "percolation":
         raise RyptError(f"the metric rypt: the option unknown is for model=percolation, the model is {model}")
-    return Rypt.from_campaign(folder, scoring=replace(own, model=model, unknown=unknown, ties=ties), database=database)
+    return Rypt.from_campaign(folder, choices)

@@ -3,6 +3,7 @@
 No typing mistake passes: unknown names and wrong types are errors. Amounts of money may be texts or numbers.
 """
 
+import os
 import re
 import tomllib
 from dataclasses import dataclass, field, fields
@@ -13,7 +14,7 @@ from typing import Any, TypeVar
 import tomli_w
 
 from rypt.options import MODELS, TIES, UNKNOWN_AS, check_option, money
-from rypt.text import InputError, RyptError, open_output
+from rypt.text import InputError, OptionError, PathLike, RyptError, open_output
 
 SETTINGS = "rypt.toml"
 Section = TypeVar("Section", "Files", "Scoring", "Languages", "DecoderSettings", "MarketSettings", "LoopSettings")
@@ -61,6 +62,18 @@ class Languages:
     source: str | None = None
     target: str | None = None
 
+    @classmethod
+    def parse(cls, pair: str) -> "Languages":
+        """The languages of a pair such as de-en, or en:zh-Hans where a language has a hyphen itself.
+
+        >>> Languages.parse("en:zh-Hans")
+        Languages(source='en', target='zh-Hans')
+        """
+        languages = pair.split(":" if ":" in pair else "-")
+        if len(languages) != 2:
+            raise OptionError(f"expected a language pair such as de-en or en:zh-Hans, got {pair!r}")
+        return cls(languages[0] or None, languages[1] or None)
+
 
 @dataclass(frozen=True, slots=True)
 class DecoderSettings:
@@ -74,6 +87,20 @@ class DecoderSettings:
     weights: str | None = None
     folder: str = "."
     timeout: float | None = None
+
+    @classmethod
+    def run_from_here(
+        cls, campaign: PathLike, command: str | None, weights: PathLike | None = None, timeout: float | None = None
+    ) -> "DecoderSettings":
+        """The settings of a decoder that runs in the current folder, for a campaign in another."""
+        if timeout is not None and command is None:
+            raise OptionError("a timeout is an option of a decoder: expected a decoder, too")
+        return cls(
+            command,
+            None if weights is None else os.path.relpath(weights, campaign),
+            os.path.relpath(".", campaign) if command else ".",
+            timeout,
+        )
 
     def __post_init__(self) -> None:
         if self.timeout is not None and not self.timeout > 0:
@@ -98,6 +125,16 @@ class MarketSettings:
     production: bool = False
     wage: Decimal | None = None
     assignments: int = 1
+
+    @classmethod
+    def located_at(
+        cls, campaign: PathLike, place: str | None, wage: Decimal | None = None, assignments: int = 1
+    ) -> "MarketSettings":
+        """The settings of a market at an endpoint, in a folder, or by default in the campaign's folder."""
+        if place is not None and "://" in place:
+            return cls(endpoint=place, wage=wage, assignments=assignments)
+        folder = os.path.relpath(place, campaign) if place else "market"
+        return cls(folder, wage=wage, assignments=assignments)
 
     def __post_init__(self) -> None:
         if self.endpoint is not None and not self.endpoint.startswith(("http://", "https://")):
@@ -163,7 +200,7 @@ def read_settings(folder: Path) -> Settings:
 
 
 def parse_settings(text: str, path: Path) -> Settings:
-    """The settings that a text says; ``path`` is for messages."""
+    """The settings in the text of a file; ``path`` is for messages."""
     try:
         sections = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
@@ -191,11 +228,11 @@ def _section(kind: type[Section], name: str, sections: dict[str, Any], path: Pat
     for setting, value in values.items():
         if setting not in known:
             raise InputError(path, None, f"unknown setting {setting!r} in [{name}], expected {', '.join(known)}")
-        said, found = _expected(known[setting], value)
-        if found is None:
+        description, checked = _expected(known[setting], value)
+        if checked is None:
             shown = str(value) if isinstance(value, Decimal) else repr(value)
-            raise InputError(path, None, f"expected {setting} in [{name}] as {said}, found {shown}")
-        read[setting] = found
+            raise InputError(path, None, f"expected {setting} in [{name}] as {description}, found {shown}")
+        read[setting] = checked
     try:
         return kind(**read)
     except TypeError:
@@ -205,7 +242,7 @@ def _section(kind: type[Section], name: str, sections: dict[str, Any], path: Pat
 
 
 def _expected(kind: Any, value: Any) -> tuple[str, Any]:
-    """What a setting must be, in words, and its value; None where it is something else."""
+    """A description of what a setting must be, and its value; None where it is something else."""
     number = isinstance(value, int | Decimal) and not isinstance(value, bool)
     if kind == list[str]:
         fits = isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -7,7 +7,7 @@ import numpy as np
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
-from rypt.metric.calibration import scorer_from_database
+from rypt.campaign.scoring import ScoringChoices, campaign_scorer
 from rypt.metric.scorer import Scorer
 from rypt.options import MODELS
 from rypt.picks.evidence import term_scores
@@ -47,10 +47,7 @@ class Chooser:
         scoring = self.campaign.scoring
         model = option if option in MODELS else "percolation" if option else scoring.model
         unknown = option if option and option not in MODELS else scoring.unknown if model == scoring.model else "half"
-        with self.campaign.database() as db:
-            return scorer_from_database(
-                self.campaign.trees, db, self.campaign.candidates, model=model, unknown=unknown, ties=scoring.ties,
-            )  # fmt: skip
+        return campaign_scorer(self.campaign, ScoringChoices(model, unknown if model == "percolation" else None))
 
     def _term(self, term: Term) -> Floats:
         key = (term.name, term.option)
