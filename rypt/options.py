@@ -18,6 +18,10 @@ HOLD_OUT = ("worker", "origin")
 SELECTIONS = ("frontier", "value", "all")
 QUERY_FORMS = ("jsonl", "csv", "pilot")
 PICKS = ("first", "best")
+PARSERS = ("stanza",)
+TREE_TOOLS = (*PARSERS, "fallback")  # what makes trees: parsers, or punctuation and length
+ALIGNERS = ("eflomal",)
+HEURISTICS = ("grow-diag-final-and", "intersection", "union")  # how both directions of an alignment are combined
 CASES = ("lower", "keep")
 BIASED = ("candidate", "judgment", "key", "label")
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rypt.ratings.surface import Places, token_places
 from rypt.records import Candidate, Judgment, Label, Segment, Span
-from rypt.text import FormatError, RyptError
+from rypt.text import FormatError, OptionError, RyptError
 from rypt.texts.phrases import phrase_of
 from rypt.texts.trees import SourceTree
 
@@ -77,7 +77,7 @@ class Policy:
             if value not in allowed:
                 raise RyptError(f"expected {name} as one of {', '.join(allowed)}, found {value!r}")
         if self.label == "dens" and self.match == "containment":
-            raise RyptError("the label dens counts the marked tokens of a phrase and goes with overlap only")
+            raise OptionError("the label dens counts the marked tokens of a phrase and goes with overlap only")
 
     def counts(self, error: ErrorSpan) -> bool:
         """Whether an error is severe enough, and of a kind to look at."""
