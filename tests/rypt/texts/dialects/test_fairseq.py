@@ -4,7 +4,7 @@ import pytest
 
 from rypt.records import RawCandidate, Segment
 from rypt.text import InputError
-from rypt.texts.fairseq import is_fairseq, read_fairseq
+from rypt.texts.dialects.fairseq import is_fairseq, read_fairseq
 from rypt.texts.nbest import read_candidates, read_raw
 
 OUTPUT = """\
