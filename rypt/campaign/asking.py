@@ -1,7 +1,7 @@
 """What to ask about a campaign's candidates: all of it, or what is worth most within a budget.
 
->>> LabelPrice(wage=Decimal("15.00"), seconds=Decimal("8"), assignments=3).each
-Decimal('0.1')
+>>> LabelPrice(wage=Decimal(10), seconds=Decimal(9), assignments=3).each
+Decimal('0.075')
 
 asked = queries(campaign, select="value", budget=Decimal("25.00"))
 asked[0].phrase, asked[0].value

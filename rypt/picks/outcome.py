@@ -15,7 +15,7 @@ from rypt.text import RyptError
 
 RESAMPLES = 10_000
 LEVEL = 0.95
-Watch = Callable[[Iterable[Split]], Iterable[Split]]
+SplitWatch = Callable[[Iterable[Split]], Iterable[Split]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class _Sums:
 
 def compare_picks(
     data: HeldOut, metrics: Sequence[PickMetric], splits: Iterable[Split], *, segments: NDArray[np.bool_] | None = None,
-    controls: bool = False, seed: int = 1, watch: Watch = lambda splits: splits,
+    controls: bool = False, seed: int = 1, watch: SplitWatch = lambda splits: splits,
 ) -> Comparison:  # fmt: skip
     """Compare each metric's picks with those of the metrics after it, by the human scores of each split.
 

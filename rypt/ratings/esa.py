@@ -15,6 +15,7 @@ from typing import Any
 
 from rypt.csv_rows import csv_rows
 from rypt.ratings.error_spans import ErrorSpan, Rating
+from rypt.records import Record
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, read_lines
 
 RATED = ("TGT", "CHK", "REF")  # Appraise's item types that show a candidate as it is; BAD ones are broken on purpose
@@ -24,7 +25,6 @@ _BREAK = re.compile(r"</?br ?/?>")
 _PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}(_\w+)?(?=_#_)")  # before a WMT 2025 document's name
 _WRONG = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 Texts = Mapping[tuple[str, ...], tuple[str, str]]
-Record = Mapping[str, Any]
 
 
 def read_esa(path: PathLike, batches: PathLike | None = None, lines: NumberedLines | None = None) -> list[Rating]:
