@@ -40,7 +40,7 @@ def command_line(arguments: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A command at work; what it says on standard error is in ``log``."""
+    """A running command; its standard error goes to the file ``log``."""
 
     arguments: tuple[str, ...]
     process: "subprocess.Popen[str]"
@@ -48,41 +48,41 @@ class Child:
 
     def line(self) -> str:
         """The next line it prints; that it ends without one is an error."""
-        said = self.process.stdout.readline() if self.process.stdout else ""
-        if not said:
+        line = self.process.stdout.readline() if self.process.stdout else ""
+        if not line:
             self.process.wait()
             raise self.failure()
-        return said
+        return line
 
     def result(self) -> str:
         """What it prints until it has ended; that it fails is an error."""
-        said = self.process.stdout.read() if self.process.stdout else ""
+        output = self.process.stdout.read() if self.process.stdout else ""
         if self.process.wait():
             raise self.failure()
-        return said
+        return output
 
     def check(self) -> None:
-        """Nothing while it is at work; an error when it has ended."""
+        """Raise an error if it has ended."""
         if self.process.poll() is not None:
             raise self.failure()
 
     def failure(self) -> RyptError:
-        """That it has ended, with the last it said."""
+        """The error that it has ended, with the last line of its log."""
         try:
             lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
         except OSError:
             lines = []
-        said = next((line for line in reversed(lines) if line.strip()), "it said nothing")
-        return RyptError(f"{command_line(self.arguments)}: ended with exit code {self.process.returncode}: {said}")
+        last = next((line for line in reversed(lines) if line.strip()), "its log is empty")
+        return RyptError(f"{command_line(self.arguments)}: ended with exit code {self.process.returncode}: {last}")
 
 
 @contextmanager
 def child(arguments: Sequence[str], log: Path) -> Iterator[Child]:
     """Run a command in a process of its own until the block ends."""
     command = [sys.executable, "-P", "-c", LEASHED, *arguments]
-    with log.open("w", encoding="utf-8") as said:
+    with log.open("w", encoding="utf-8") as stream:
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True, encoding="utf-8"
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stream, text=True, encoding="utf-8"
         )
     try:
         yield Child(tuple(arguments), process, log)

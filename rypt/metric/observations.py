@@ -183,8 +183,8 @@ class JudgedPhrases:
         """
         numbers: NDArray[Any] = np.arange(len(self.arrays.nodes), dtype=np.int32) + len(CODES)
         numbered = self.arrays._replace(codes=numbers)
-        segments, offsets, found = self._look_up(candidates, case, numbered)
-        return Places(self.forest, segments, offsets, np.where(found >= len(CODES), found - len(CODES), -1 - found))
+        segments, offsets, codes = self._look_up(candidates, case, numbered)
+        return Places(self.forest, segments, offsets, np.where(codes >= len(CODES), codes - len(CODES), -1 - codes))
 
     def _look_up(
         self, candidates: Sequence[Candidate], case: str, judged: kernel.Judged

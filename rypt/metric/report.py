@@ -81,9 +81,11 @@ class ScoreReport:
         if self.without_candidate:
             lines.append(f"{self.without_candidate} segments have no candidate and are left out")
         if self.without_parse:
-            lines.append(f"{self.without_parse} segments without a parse are left out")
+            lines.append(f"{self.without_parse} segments without a parse left out")
         if self.unused_keys:
-            lines.append(f"{self.unused_keys} judged keys are of no constituent and are not used (see 'rypt db check')")
+            lines.append(
+                f"{self.unused_keys} judged keys are of no constituent and were not used (see 'rypt db check')"
+            )
         return "\n".join([*lines, self.signature])
 
     def segment_table(self) -> str:

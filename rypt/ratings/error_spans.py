@@ -117,8 +117,8 @@ def marked_tokens(rating: Rating, segment: Segment, candidate: Candidate, policy
         places = token_places(getattr(rating, side), tokens)
         if places is None:
             raise FormatError(f"the tokens of the {'candidate' if side == 'target' else side} do not spell its text")
-        found = (_touched(places, error) for error in errors)
-        (marked.target if side == "target" else marked.source).extend(tokens for tokens in found if tokens)
+        touched = (_touched(places, error) for error in errors)
+        (marked.target if side == "target" else marked.source).extend(tokens for tokens in touched if tokens)
     return marked
 
 
@@ -171,10 +171,10 @@ def judgments_of(
 ) -> tuple[list[Judgment], int]:  # fmt: skip
     """The judgments a rating stands for, and how many constituents containment leaves open."""
     marked = marked_tokens(rating, segment, candidate, policy)
-    found = list(judge(tree, linked, candidate.tokens, marked, policy))
+    labelled = list(judge(tree, linked, candidate.tokens, marked, policy))
     judgments = [
         Judgment(segment.id, span, phrase, label, rating.rater, rating.system, "import", rating.time)
-        for span, phrase, label in found
+        for span, phrase, label in labelled
         if label is not None
     ]
-    return judgments, len(found) - len(judgments)
+    return judgments, len(labelled) - len(judgments)

@@ -47,8 +47,8 @@ def read_esa(path: PathLike, batches: PathLike | None = None, lines: NumberedLin
         try:
             ratings += _json_ratings(record, number)
         except _WRONG as error:
-            said = f"no field {error}" if isinstance(error, KeyError) else str(error)
-            raise InputError(path, number, f"expected a rating of Appraise, pearmut or WMT: {said}") from None
+            problem = f"no field {error}" if isinstance(error, KeyError) else str(error)
+            raise InputError(path, number, f"expected a rating of Appraise, pearmut or WMT: {problem}") from None
     return ratings
 
 
@@ -178,16 +178,16 @@ def _appraise_csv(path: PathLike, lines: NumberedLines, texts: Texts) -> Iterato
         system, item, kind, source, target, score, document, _, spans, *times = row[1 + shift :]
         if kind not in RATED or TUTORIAL in document:
             continue
-        found = texts.get((document, item, system))
-        if found is None:
+        source_and_target = texts.get((document, item, system))
+        if source_and_target is None:
             raise InputError(path, number, f"document {document}, item {item} of {system} is not in the batches")
         try:
-            errors = _spans(json.loads(spans or "[]"), found[1])
+            errors = _spans(json.loads(spans or "[]"), source_and_target[1])
             time = int(float(times[1])) if len(times) > 1 else None
             rated = _score(score)
         except _WRONG as error:
             raise InputError(path, number, f"expected a score, spans as JSON and times: {error}") from None
-        named = row[1] if shift else item, *found, system, row[0]
+        named = row[1] if shift else item, *source_and_target, system, row[0]
         yield Rating(*named, errors, rated, time, number, f"{source}-{target}")
 
 
