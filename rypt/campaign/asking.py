@@ -3,7 +3,7 @@
 >>> LabelPrice(wage=Decimal(10), seconds=Decimal(9), assignments=3).each
 Decimal('0.075')
 
-asked = queries(campaign, select="value", budget=Decimal("25.00"))
+asked = queries(campaign, select="value", budget="25.00")
 asked[0].phrase, asked[0].value
 asked.write("ask.csv", form="csv")           # with empty columns for label and worker
 """
@@ -23,7 +23,7 @@ from rypt.metric.queries import queries as find_queries
 from rypt.metric.scorer import Scorer
 from rypt.metric.tree_model import TreeModel
 from rypt.metric.value import WORTHLESS, places_of, query_values
-from rypt.options import QUERY_FORMS, SELECTIONS, check_option
+from rypt.options import QUERY_FORMS, SELECTIONS, check_option, money
 from rypt.records import Query
 from rypt.text import OptionError, PathLike, RyptError, Watch, open_output, unwatched
 
@@ -120,7 +120,7 @@ def queries(
     select: str = "frontier",
     max_len: int | None = None,
     limits: QueryLimits = DEFAULT_LIMITS,
-    budget: Decimal | None = None,
+    budget: Decimal | str | None = None,
     price: LabelPrice = DEFAULT_PRICE,
     gap: str = "mark",
     watch: Watch = unwatched,
@@ -136,7 +136,10 @@ def queries(
     check_option("select", select, SELECTIONS)
     if select == "value" and gap == "words":
         raise OptionError("select value has no pilot form: its phrases are keys")
-    limit = None if budget is None else int(budget / price.each)
+    amount = None if budget is None else money(str(budget))
+    if budget is not None and amount is None:
+        raise OptionError(f"expected a budget in dollars such as 25.00, got {budget!r}")
+    limit = None if amount is None else int(amount / price.each)
     if limit == 0:
         raise RyptError(f"a label costs ${price.each:.4f}, more than the budget of ${budget}")
     with campaign.database() as db:

@@ -84,7 +84,7 @@ class Explanation:
 
 def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len: int = 4) -> Explanation:
     """Put together all that is known about one candidate; ``votes`` are those of its segment."""
-    tree = scorer.forest.trees[scorer.forest.index[candidate.segment]]
+    tree = scorer.forest.trees[scorer.forest.position(candidate.segment)]
     if tree is None:
         raise RyptError(f"segment {candidate.segment} has no parse, so there is no tree to explain")
     observations = scorer.observe([candidate])

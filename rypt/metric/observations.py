@@ -82,6 +82,12 @@ class Forest:
         """How many constituents each segment has."""
         return np.diff(self.firsts)
 
+    def position(self, segment: str) -> int:
+        """Where a segment stands among the trees; one that is not among them is an error."""
+        if segment not in self.index:
+            raise FormatError(f"segment {segment!r} of a candidate is not known")
+        return self.index[segment]
+
     def arrays(self) -> kernel.Trees:
         """What the kernel needs."""
         return kernel.Trees(self.firsts, self.starts, self.parents, self.sizes)

@@ -101,7 +101,7 @@ def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str =
     """Score the first candidate of each segment, or the best by RYPT, as one corpus."""
     check_option("pick", pick, PICKS)
     parsed = scorer.forest.counts > 0
-    kept = [c for c in candidates if parsed[scorer.forest.index[c.segment]]]
+    kept = [c for c in candidates if parsed[scorer.forest.position(c.segment)]]
     observations = scorer.observe(kept)
     stats = scorer.model.stats(observations)
     scores = scorer.score(stats)

@@ -124,7 +124,7 @@ def places_of(forest: Forest, queries: Sequence[Query], candidates: Sequence[Can
 
 
 def _node(forest: Forest, query: Query) -> int:
-    tree = forest.trees[forest.index[query.segment]]
+    tree = forest.trees[forest.position(query.segment)]
     if tree is None or query.span not in tree.index:
         raise RyptError(f"{query.span} is no constituent of segment {query.segment}")
     return tree.index[query.span]

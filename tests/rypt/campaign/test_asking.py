@@ -47,6 +47,9 @@ def test_a_budget(campaign: Campaign) -> None:
     assert list(queries) == list(rypt.queries(campaign, max_len=2))[:6]
     with pytest.raises(RyptError, match=r"a label costs \$0.0500, more than the budget of \$0.04"):
         rypt.queries(campaign, budget=Decimal("0.04"), price=price)
+    assert list(rypt.queries(campaign, max_len=2, budget="0.30", price=price)) == list(queries)
+    with pytest.raises(OptionError, match=r"expected a budget in dollars such as 25\.00, got 'much'"):
+        rypt.queries(campaign, budget="much")
     with pytest.raises(RyptError, match="wage must be above 0, got 0"):
         LabelPrice(wage=Decimal(0))
 

@@ -19,7 +19,7 @@ from rypt.campaign.settings import (
     write_settings,
 )
 from rypt.campaign.settings_edit import add_list
-from rypt.text import InputError, RyptError
+from rypt.text import InputError, OptionError, RyptError
 
 FILES = '[files]\nsource = "s"\n'
 
@@ -149,3 +149,24 @@ def test_a_file_that_cannot_be_edited_is_left_alone(tmp_path):
     with pytest.raises(InputError, match=r"the list lists/1 could not be added: add it to nbest in \[files\]"):
         add_list(tmp_path, "lists/1")
     assert (tmp_path / "rypt.toml").read_text() == text
+
+
+def test_languages_of_a_pair():
+    assert Languages.parse("de-en") == Languages("de", "en")
+    assert Languages.parse("en:zh-Hans") == Languages("en", "zh-Hans")
+    assert Languages.parse("de-") == Languages("de")
+    for pair in ("deutsch", "en-zh-Hans", "a:b:c"):
+        with pytest.raises(OptionError, match=f"expected a language pair such as de-en or en:zh-Hans, got '{pair}'"):
+            Languages.parse(pair)
+
+
+def test_places_are_relative_to_the_campaign(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    decoder = DecoderSettings.run_from_here("c/d", "run {weights} {nbest}", "w", 9)
+    assert decoder == DecoderSettings("run {weights} {nbest}", "../../w", "../..", 9)
+    assert DecoderSettings.run_from_here("c", None) == DecoderSettings()
+    with pytest.raises(OptionError, match="a timeout is an option of a decoder"):
+        DecoderSettings.run_from_here("c", None, timeout=9)
+    assert MarketSettings.located_at("c", None) == MarketSettings()
+    assert MarketSettings.located_at("c", "m", Decimal(9), 3) == MarketSettings("../m", wage=Decimal(9), assignments=3)
+    assert MarketSettings.located_at("c", "https://x.org") == MarketSettings(endpoint="https://x.org")
