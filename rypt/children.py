@@ -78,7 +78,7 @@ class Child:
 
 @contextmanager
 def child(arguments: Sequence[str], log: Path) -> Iterator[Child]:
-    """Run a command in a process of its own until the block ends."""
+    """Run a command in another process until the block ends."""
     command = [sys.executable, "-P", "-c", LEASHED, *arguments]
     with log.open("w", encoding="utf-8") as stream:
         process = subprocess.Popen(

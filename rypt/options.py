@@ -70,7 +70,7 @@ def money(text: str) -> Decimal | None:
 
 
 class Options:
-    """The options of a metric, read strictly: each is taken by name, and `done` refuses what nobody took.
+    """The options of a metric, read strictly: each is read by name, and `done` refuses those that were not read.
 
     >>> options = Options("bleu", {"tokenize": "13a", "lowercase": "yes", "smoth": "exp"})
     >>> options.choice("tokenize", "none", ("none", "13a")), options.flag("lowercase", False)

@@ -18,13 +18,13 @@ from pathlib import Path
 
 from rypt.campaign.settings import (
     SETTINGS,
+    CampaignSettings,
     DecoderSettings,
     Files,
     Languages,
     LoopSettings,
     MarketSettings,
     Scoring,
-    Settings,
     read_settings,
     write_settings,
 )
@@ -47,7 +47,7 @@ class Campaign:
     """An open campaign; texts are read when they are first needed."""
 
     folder: Path
-    settings: Settings
+    settings: CampaignSettings
     watch: Watch = unwatched
 
     @classmethod
@@ -165,7 +165,7 @@ def create(
     target = Path(folder)
     nbest, alignments = expand_lists(nbest, alignments)
     if (target / SETTINGS).exists():
-        raise InputError(folder, None, "there is a campaign already")
+        raise InputError(folder, None, "expected a folder without a campaign, found one with rypt.toml")
     if not nbest and not (decoder and decoder.command):
         raise RyptError("expected at least one list of candidates (--nbest), or what makes them (--decoder)")
     if len(alignments) not in (0, len(nbest)):
@@ -184,7 +184,7 @@ def create(
         [relative(path) for path in references],
         relative(lexicon) if lexicon is not None else None,
     )
-    settings = Settings(
+    settings = CampaignSettings(
         files, languages=languages or Languages(), decoder=decoder or DecoderSettings(),
         market=market or MarketSettings(), loop=loop or LoopSettings(),
     )  # fmt: skip

@@ -176,7 +176,7 @@ class LoopSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CampaignSettings:
     """All sections of ``rypt.toml``."""
 
     files: Files
@@ -187,7 +187,7 @@ class Settings:
     loop: LoopSettings = LoopSettings()
 
 
-def read_settings(folder: Path) -> Settings:
+def read_settings(folder: Path) -> CampaignSettings:
     """Read the settings of a campaign; unknown names and wrong types are errors."""
     path = folder / SETTINGS
     if not path.is_file():
@@ -199,17 +199,17 @@ def read_settings(folder: Path) -> Settings:
     return parse_settings(text, path)
 
 
-def parse_settings(text: str, path: Path) -> Settings:
+def parse_settings(text: str, path: Path) -> CampaignSettings:
     """The settings in the text of a file; ``path`` is for messages."""
     try:
         sections = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, None, f"expected TOML: {error}") from None
-    known = [f.name for f in fields(Settings)]
+    known = [f.name for f in fields(CampaignSettings)]
     for name in sections:
         if name not in known:
             raise InputError(path, None, f"unknown section [{name}], expected one of {', '.join(known)}")
-    return Settings(
+    return CampaignSettings(
         _section(Files, "files", sections, path),
         _section(Scoring, "scoring", sections, path),
         _section(Languages, "languages", sections, path),
@@ -258,9 +258,9 @@ def _expected(kind: Any, value: Any) -> tuple[str, Any]:
     return "a text", value if isinstance(value, str) else None
 
 
-def write_settings(settings: Settings, folder: Path) -> None:
+def write_settings(settings: CampaignSettings, folder: Path) -> None:
     """Write ``rypt.toml`` without empty values; market and loop are included where there is a decoder."""
-    defaults = Settings(settings.files)
+    defaults = CampaignSettings(settings.files)
     sections: dict[str, dict[str, Any]] = {}
     for section in fields(settings):
         values = getattr(settings, section.name)

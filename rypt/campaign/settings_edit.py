@@ -7,11 +7,11 @@ from pathlib import Path
 
 import tomli_w
 
-from rypt.campaign.settings import SETTINGS, Settings, parse_settings, read_settings
+from rypt.campaign.settings import SETTINGS, CampaignSettings, parse_settings, read_settings
 from rypt.text import InputError, open_output
 
 
-def add_list(folder: Path, name: str) -> Settings:
+def add_list(folder: Path, name: str) -> CampaignSettings:
     """Name one more n-best list, with its alignments inside, in ``[files]``, unless it is named already."""
     path = folder / SETTINGS
     settings = read_settings(folder)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Floats
-from rypt.metric.model import Model
+from rypt.metric.model import LabelModel
 from rypt.metric.observations import Forest, JudgedPhrases, Observations, vote_code
 from rypt.records import Candidate, Query, Votes
 from rypt.text import RyptError
@@ -37,7 +37,12 @@ class Place:
 
 
 def query_values(
-    model: Model, observations: Observations, places: Sequence[Place], *, votes: int = 1, sharpness: float = SHARPNESS
+    model: LabelModel,
+    observations: Observations,
+    places: Sequence[Place],
+    *,
+    votes: int = 1,
+    sharpness: float = SHARPNESS,
 ) -> Floats:
     """The value of each place; candidates are numbered as in ``observations``, and one place is in one segment.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats
 from rypt.metric.calibration import concatenate
-from rypt.metric.model import CalibratedTable, Model, Percolation, yes_share_by_length
+from rypt.metric.model import CalibratedTable, LabelModel, Percolation, yes_share_by_length
 from rypt.metric.observations import Observations
 from rypt.metric.tree_model import TreeModel
 from rypt.options import MODELS
@@ -57,7 +57,7 @@ class HeldOut:
     scoring: str = "half"
     ties: str = "unknown"
     way: str = "system"
-    _models: dict[tuple[frozenset[str], str], Model] = field(default_factory=dict)
+    _models: dict[tuple[frozenset[str], str], LabelModel] = field(default_factory=dict)
 
     def picks(self, metric: PickMetric, split: Split, control: str | None = None, seed: int = 0) -> Floats:
         """The chance of each candidate to be the metric's pick, (scored systems, segments): ties share it evenly."""
@@ -95,7 +95,7 @@ class HeldOut:
             return "half" if self.scoring in MODELS else self.scoring
         return option or self.scoring
 
-    def model(self, name: str, judges: frozenset[str]) -> Model:
+    def model(self, name: str, judges: frozenset[str]) -> LabelModel:
         """A model, fitted to what each of the judging groups says where the others are the database."""
         if any(known != judges for known, _ in self._models):
             self._models.clear()  # a split is done with
@@ -103,7 +103,7 @@ class HeldOut:
             self._models[judges, name] = self._fitted(name, judges)
         return self._models[judges, name]
 
-    def _fitted(self, name: str, judges: frozenset[str]) -> Model:
+    def _fitted(self, name: str, judges: frozenset[str]) -> LabelModel:
         if name in ("prior", "smoothed"):
             own = self._own(judges)
             labels = self.votes.labels(judges, own, self.ties)

@@ -19,12 +19,12 @@ from rypt.records import Record
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, read_lines
 
 RATED = ("TGT", "CHK", "REF")  # Appraise's item types that show a candidate as it is; BAD ones are broken on purpose
-RESET = "__RESET__"  # pearmut: what this user said before does not count
+RESET = "__RESET__"  # pearmut: what this user did before does not count
 TUTORIAL = "-tutorial"  # in the name of an Appraise document
 _BREAK = re.compile(r"</?br ?/?>")
 _PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}(_\w+)?(?=_#_)")  # before a WMT 2025 document's name
 _WRONG = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-Texts = Mapping[tuple[str, ...], tuple[str, str]]
+BatchTexts = Mapping[tuple[str, ...], tuple[str, str]]
 
 
 def read_esa(path: PathLike, batches: PathLike | None = None, lines: NumberedLines | None = None) -> list[Rating]:
@@ -146,7 +146,7 @@ def _appraise(record: Record, line: int) -> Iterator[Rating]:
         )  # fmt: skip
 
 
-def read_batches(path: PathLike) -> Texts:
+def read_batches(path: PathLike) -> BatchTexts:
     """Source and target of each item that Appraise showed, by document, item and system."""
     try:
         document = json.loads("\n".join(line for _, line in read_lines(path)))
@@ -164,7 +164,7 @@ def read_batches(path: PathLike) -> Texts:
     return texts
 
 
-def _appraise_csv(path: PathLike, lines: NumberedLines, texts: Texts) -> Iterator[Rating]:
+def _appraise_csv(path: PathLike, lines: NumberedLines, texts: BatchTexts) -> Iterator[Rating]:
     """Rows user, system, item, type, languages, score, document, last item?, spans, begin, end.
 
     Of contrastive campaigns, the id of the source stands before the system.

@@ -1,4 +1,4 @@
-"""Ratings of existing evaluation campaigns into the judgment database: which segment, which candidate, what it says.
+"""Ratings of existing evaluation campaigns into the judgment database: which segment, which candidate, which labels.
 
 A rating belongs to the segment whose tokens spell its source text (the id decides between equal ones, else the target)
 and to the candidate of that segment whose tokens spell its target text, in the list named after the system if it is in
@@ -255,7 +255,7 @@ def _of_one_policy(db: JudgmentDatabase, judgments: Sequence[Judgment]) -> Itera
     if other:
         raise RyptError(
             f"{db.path}: {other} of these constituents were labelled otherwise by the same raters: the ratings were "
-            "imported with other options, or changed; another reading needs a campaign of its own"
+            "imported with other options, or changed; to import them with other options, make another campaign"
         )
     yield from judgments
 

@@ -149,6 +149,6 @@ def _dependencies(words: Sequence[tuple[str, int, str]]) -> SourceTree:
 
 
 def _first_line(error: Exception) -> str:
-    """The first line of what a parser says that has words in it."""
+    """The first line with words in it of a parser's error."""
     lines = [line.strip() for line in str(error).splitlines()]
     return next((line for line in lines if any(map(str.isalpha, line))), type(error).__name__)[:120]

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rypt.campaign.settings import (
+    CampaignSettings,
     DecoderSettings,
     Files,
     Languages,
     LoopSettings,
     MarketSettings,
     Scoring,
-    Settings,
     read_settings,
     write_settings,
 )
@@ -98,7 +98,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 )  # fmt: skip
 def test_what_is_written_is_read(tmp_path_factory, lists, name, budget, excludes, timeout):
     folder = tmp_path_factory.mktemp("settings")
-    settings = Settings(
+    settings = CampaignSettings(
         Files(name, nbest=lists, alignments=lists), Scoring(max_len=3), Languages("de"),
         DecoderSettings(f"{name} {{weights}} {{nbest}}", name, name, timeout),
         MarketSettings(folder=name, wage=budget, assignments=2),
@@ -109,9 +109,9 @@ def test_what_is_written_is_read(tmp_path_factory, lists, name, budget, excludes
 
 
 def test_sections_that_say_nothing_are_left_out(tmp_path):
-    write_settings(Settings(Files("s")), tmp_path)
+    write_settings(CampaignSettings(Files("s")), tmp_path)
     assert list(tomllib.loads((tmp_path / "rypt.toml").read_text())) == ["files", "scoring", "languages"]
-    write_settings(Settings(Files("s"), loop=LoopSettings(exclude_bad=False)), tmp_path)
+    write_settings(CampaignSettings(Files("s"), loop=LoopSettings(exclude_bad=False)), tmp_path)
     assert read_settings(tmp_path).loop == LoopSettings(exclude_bad=False)
 
 
