@@ -42,7 +42,7 @@ class Judged(NamedTuple):
     gap: int  # the token id of the gap mark
 
 
-class CandidateTexts(NamedTuple):
+class Texts(NamedTuple):
     """Candidates: their segments, and their texts and links, a line each."""
 
     segments: Ids
@@ -206,7 +206,7 @@ def _same_phrase(
 
 
 @compiled
-def _room(trees: Trees, texts: CandidateTexts) -> tuple[int, int]:
+def _room(trees: Trees, texts: Texts) -> tuple[int, int]:
     """The most tokens that any candidate can have, and the most constituents of any segment."""
     longest, most = 1, 1
     for candidate, segment in enumerate(texts.segments):
@@ -216,7 +216,7 @@ def _room(trees: Trees, texts: CandidateTexts) -> tuple[int, int]:
 
 
 @compiled
-def observe(trees: Trees, judged: Judged, texts: CandidateTexts, offsets: Ints, codes: Codes) -> tuple[int, int]:
+def observe(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, codes: Codes) -> tuple[int, int]:
     """Fill ``codes`` with the votes on each constituent of each candidate.
 
     Returns the first bad candidate and what is wrong with its links, or (-1, 0).

@@ -200,7 +200,7 @@ class JudgedPhrases:
         links, link_lines = line_buffer("\n".join([c.alignment for c in candidates]).encode(), len(candidates))
         offsets = np.concatenate([[0], np.cumsum(self.forest.counts[segments])]).astype(np.int64)
         codes = np.full(int(offsets[-1]), UNALIGNED, judged.codes.dtype)
-        texts = kernel.CandidateTexts(segments, text, text_lines, links, link_lines)
+        texts = kernel.Texts(segments, text, text_lines, links, link_lines)
         bad, wrong = kernel.observe(self.forest.arrays(), judged, texts, offsets, codes)
         if bad >= 0:
             raise FormatError(link_message(candidates[bad], wrong, int(self.forest.sizes[segments[bad]])))

@@ -1,8 +1,8 @@
 """Error spans that people marked in candidates, and what they say of constituents.
 
 A `Rating` is one rater's annotation of one candidate: the errors with their places and severities, and a score. An
-error is tied to source constituents through the candidate's alignment: the phrase of a constituent that holds a marked token
-is not acceptable. A mark that touches part of a token counts for the whole token.
+error is tied to source constituents through the candidate's alignment: the phrase of a constituent that holds a marked
+token is not acceptable. A mark that touches part of a token counts for the whole token.
 """
 
 from collections.abc import Iterator, Sequence
