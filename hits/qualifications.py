@@ -21,7 +21,6 @@
 Every part may be left out. `hits.market.qualification_types` makes of it what a market asks of workers.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -146,22 +145,17 @@ def _texts(values: list[Any], where: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def qualifications_toml(given: Qualifications) -> str:
-    """The section as `read_qualifications` reads it; nothing where nothing is asked."""
+def qualifications_table(given: Qualifications) -> dict[str, Any]:
+    """The section as `read_qualifications` reads it; empty where nothing is asked."""
     if given == Qualifications():
-        return ""
-    values: dict[str, Any] = {"languages": list(given.languages), "countries": list(given.countries)}
-    parts = ["[qualifications]", *_lines(values | {"approval_rate": given.approval_rate})]
+        return {}
+    table: dict[str, Any] = {
+        "languages": list(given.languages), "countries": list(given.countries), "approval_rate": given.approval_rate,
+    }  # fmt: skip
     if test := given.test:
-        parts += ["", "[qualifications.test]"]
-        parts += _lines({name: getattr(test, name) for name in ("name", "description", "minutes", "pass_mark")})
-        for question in test.questions:
-            asked = {"text": question.text, "choices": list(question.choices), "answer": question.answer}
-            parts += ["", "[[qualifications.test.questions]]", *_lines(asked)]
-    return "\n".join(parts) + "\n"
-
-
-def _lines(values: Mapping[str, Any]) -> list[str]:
-    """TOML's strings, numbers and lists are JSON's, but for U+007F."""
-    return [f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
-            for name, value in values.items()]  # fmt: skip
+        table["test"] = {name: getattr(test, name) for name in ("name", "description", "minutes", "pass_mark")}
+        table["test"]["questions"] = [
+            {"text": question.text, "choices": list(question.choices), "answer": question.answer}
+            for question in test.questions
+        ]
+    return table

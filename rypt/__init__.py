@@ -6,8 +6,8 @@
     ['0-2', '2-3']
 
     campaign = rypt.Campaign.open("campaign")    # a folder with rypt.toml, texts and judgments
-    rypt.queries(campaign)                       # what to ask people
-    rypt.score(campaign)                         # the score, with all that belongs beside it
+    rypt.queries(campaign)                       # what to ask people; .write("ask.csv", form="csv")
+    rypt.score(campaign)                         # the score, its coverage, and the scores of segments
 
 The rooms: `rypt.texts` (files), `rypt.database` (judgments), `rypt.metric` (from labels to scores), `rypt.metrics` (how
 metrics are named and made), `rypt.campaign`, `rypt.ratings`, `rypt.analysis`, `rypt.picks`, `rypt.tools`; above
@@ -19,7 +19,10 @@ from typing import TYPE_CHECKING
 from rypt.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from rypt.campaign.asking import queries as queries
     from rypt.campaign.folder import Campaign as Campaign
+    from rypt.campaign.scoring import ScoringChoices as ScoringChoices
+    from rypt.campaign.scoring import score as score
     from rypt.database.judgments import JudgmentDatabase as JudgmentDatabase
     from rypt.metric.frontier import frontier as frontier
     from rypt.metric.percolation import percolate as percolate
@@ -39,10 +42,13 @@ HOMES = {
     "JudgmentDatabase": "rypt.database.judgments",
     "Label": "rypt.records",
     "Scorer": "rypt.metric.scorer",
+    "ScoringChoices": "rypt.campaign.scoring",
     "SourceTree": "rypt.texts.trees",
     "Span": "rypt.records",
     "frontier": "rypt.metric.frontier",
     "percolate": "rypt.metric.percolation",
+    "queries": "rypt.campaign.asking",
+    "score": "rypt.campaign.scoring",
 }  # public name → the module it lives in
 __all__ = [
     "Campaign",
@@ -51,10 +57,13 @@ __all__ = [
     "JudgmentDatabase",
     "Label",
     "Scorer",
+    "ScoringChoices",
     "SourceTree",
     "Span",
     "__version__",
     "frontier",
     "percolate",
+    "queries",
+    "score",
 ]
 __getattr__, __dir__ = lazy_names(__name__, HOMES)

@@ -40,7 +40,7 @@ def command_line(arguments: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A command at work; what it says on standard error is in ``log``."""
+    """A running command; its standard error goes to the file ``log``."""
 
     arguments: tuple[str, ...]
     process: "subprocess.Popen[str]"
@@ -62,27 +62,27 @@ class Child:
         return output
 
     def check(self) -> None:
-        """Nothing while it is at work; an error when it has ended."""
+        """Raise an error if it has ended."""
         if self.process.poll() is not None:
             raise self.failure()
 
     def failure(self) -> RyptError:
-        """That it has ended, with the last it said."""
+        """The error that it has ended, with the last line of its log."""
         try:
             lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
         except OSError:
             lines = []
-        last = next((line for line in reversed(lines) if line.strip()), "it said nothing")
+        last = next((line for line in reversed(lines) if line.strip()), "its log is empty")
         return RyptError(f"{command_line(self.arguments)}: ended with exit code {self.process.returncode}: {last}")
 
 
 @contextmanager
 def child(arguments: Sequence[str], log: Path) -> Iterator[Child]:
-    """Run a command in a process of its own until the block ends."""
+    """Run a command in another process until the block ends."""
     command = [sys.executable, "-P", "-c", LEASHED, *arguments]
-    with log.open("w", encoding="utf-8") as errors:
+    with log.open("w", encoding="utf-8") as stream:
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, encoding="utf-8"
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stream, text=True, encoding="utf-8"
         )
     try:
         yield Child(tuple(arguments), process, log)

@@ -1,8 +1,8 @@
-"""What all commands share: their common options, and what they say to the person at the terminal."""
+"""What all commands share: common options, progress, messages and colours."""
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import TypeVar
 
@@ -12,19 +12,20 @@ from rypt.options import money
 from rypt.text import Watch
 
 T = TypeVar("T")
+COLOURS = {0: None, 1: "green", 2: "red", 3: "bright_green", 4: "bright_red"}  # by `rypt.metric.percolation`'s states
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress and no talk on stderr.")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress and no messages on stderr.")
 FILE = click.Path(dir_okay=False)
 CAMPAIGN = click.argument("campaign", type=click.Path(file_okay=False), default=".")
 AMOUNT = click.option("--budget", callback=lambda context, option, value: read_amount(value), metavar="DOLLARS",
-                      help="All the money the loop may spend: 25.00.")  # fmt: skip
+                      help="The most that the loop may spend, such as 25.00.")  # fmt: skip
 
 
 def read_amount(value: str | None) -> Decimal | None:
     """An amount of money from the command line."""
     amount = None if value is None else money(value)
     if value is not None and amount is None:
-        raise click.BadParameter(f"{value!r} is no amount of money")
+        raise click.BadParameter(f"expected an amount of money such as 25.00, got {value!r}")
     return amount
 
 
@@ -37,11 +38,15 @@ def progress(items: Iterable[T], what: str, *, quiet: bool, total: int | None = 
 
 def watcher(*, quiet: bool) -> Watch:
     """What a library function takes to show its progress."""
-    return lambda lines, what: progress(lines, what, quiet=quiet)
+
+    def watch(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+        return progress(items, what, quiet=quiet, total=total)
+
+    return watch
 
 
 def talk(message: str, *, quiet: bool = False) -> None:
-    """Say something to the person at the terminal, on stderr."""
+    """Print a message to stderr."""
     if not quiet:
         click.echo(message, err=True)
 
@@ -49,3 +54,10 @@ def talk(message: str, *, quiet: bool = False) -> None:
 def colours_wanted() -> bool:
     """Whether output goes to a terminal whose user did not turn colours off."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def painter() -> Callable[[str, int], str]:
+    """What colours a text by the state of its label, where colours are wanted."""
+    if not colours_wanted():
+        return lambda text, state: text
+    return lambda text, state: click.style(text, fg=COLOURS[state])

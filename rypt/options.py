@@ -16,7 +16,12 @@ UNKNOWN_AS = ("half", "ignore", "no", "yes", "prior", "smoothed")
 TIES = ("unknown", "no", "yes")
 HOLD_OUT = ("worker", "origin")
 SELECTIONS = ("frontier", "value", "all")
+QUERY_FORMS = ("jsonl", "csv", "pilot")
 PICKS = ("first", "best")
+PARSERS = ("stanza",)
+TREE_TOOLS = (*PARSERS, "fallback")  # what makes trees: parsers, or punctuation and length
+ALIGNERS = ("eflomal",)
+HEURISTICS = ("grow-diag-final-and", "intersection", "union")  # how both directions of an alignment are combined
 CASES = ("lower", "keep")
 BIASED = ("candidate", "judgment", "key", "label")
 
@@ -65,7 +70,7 @@ def money(text: str) -> Decimal | None:
 
 
 class Options:
-    """The options of a metric, read strictly: each is taken by name, and `done` refuses what nobody took.
+    """The options of a metric, read strictly: each is read by name, and `done` refuses those that were not read.
 
     >>> options = Options("bleu", {"tokenize": "13a", "lowercase": "yes", "smoth": "exp"})
     >>> options.choice("tokenize", "none", ("none", "13a")), options.flag("lowercase", False)

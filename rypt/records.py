@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rypt.text import FormatError, tokenize
 
+Record = Mapping[str, Any]  # one object of a JSONL file or one row of a CSV file
+
 
 class Label(StrEnum):
-    """What a worker says of a phrase as a translation of a constituent."""
+    """A worker's answer about a phrase as a translation of a constituent."""
 
     YES = "YES"
     NO = "NO"

@@ -10,25 +10,36 @@ import shutil
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TextIO, cast
+from typing import IO, Protocol, TextIO, TypeVar, cast
 
 PathLike = str | Path
 
 
+T = TypeVar("T")
 NumberedLines = Iterable[tuple[int, str]]
-Watch = Callable[[NumberedLines, str], NumberedLines]  # passes lines on and shows, under a name, how far it is
 
 
-def unwatched(lines: NumberedLines, what: str) -> NumberedLines:
-    """Pass lines on and show nothing."""
-    return lines
+class Watch(Protocol):
+    """Passes items on, one by one, and shows under a name how many of the total have passed."""
+
+    def __call__(self, items: Iterable[T], what: str, total: int | None = None) -> Iterable[T]:
+        """The same items."""
+
+
+def unwatched(items: Iterable[T], what: str, total: int | None = None) -> Iterable[T]:
+    """Pass items on and show nothing."""
+    return items
 
 
 class RyptError(Exception):
-    """A mistake outside the program, said in one line that a user can act on."""
+    """A mistake outside the program, in one line that a user can act on."""
+
+
+class OptionError(RyptError):
+    """Options that exclude each other, or an option without the one that it needs: wrong usage (exit code 2)."""
 
 
 class FormatError(RyptError):
@@ -172,8 +183,8 @@ def new_folder(path: PathLike) -> Iterator[Path]:
     building: Path | None = None
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            found = "one with files in it" if target.is_dir() else "a file"
-            raise InputError(path, None, f"expected a new or empty folder, found {found}")
+            kind = "one with files in it" if target.is_dir() else "a file"
+            raise InputError(path, None, f"expected a new or empty folder, found {kind}")
         target.parent.mkdir(parents=True, exist_ok=True)
         building = Path(_unused_name(target))
         building.mkdir()

@@ -32,6 +32,12 @@ def test_readme_examples_run() -> None:
     assert result.failed == 0
 
 
+def test_examples_of_other_parsers_and_aligners_run() -> None:
+    result = doctest.testfile(str(ROOT / "docs" / "texts.md"), module_relative=False)
+    assert result.attempted > 8
+    assert result.failed == 0
+
+
 def test_readme_has_two_set_up_commands_and_ci_runs_the_second() -> None:
     commands = re.findall(r"^python3 -m venv .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(commands) == 2

@@ -30,10 +30,7 @@ HEAVY = {
     "matplotlib": {"rypt/picture.py"},
     "distributed": {"mert/cluster.py"},
     "eflomal": {"rypt/tools/aligners.py"},
-    "simalign": {"rypt/tools/aligners.py"},
     "stanza": {"rypt/tools/parsers.py"},
-    "benepar": {"rypt/tools/parsers.py"},
-    "spacy": {"rypt/tools/parsers.py"},
 }
 
 

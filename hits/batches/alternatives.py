@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hits.batches.controls import Links, clean_part, reference_positions
+from hits.batches.controls import clean_part, reference_positions
 from hits.records import ControlKind
 from rypt.campaign.folder import Campaign
 from rypt.records import Label, Query, Span
 from rypt.text import FormatError, InputError, PathLike, read_lines, tokenize
-from rypt.texts.alignment import check_links, parse_links
+from rypt.texts.alignment import Links, check_links, parse_links
 
 Place = tuple[str, Span]  # a constituent: segment and span
 

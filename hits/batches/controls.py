@@ -14,10 +14,10 @@ import numpy as np
 from hits.records import MAX_RANKED
 from rypt.records import Label, Span, Votes
 from rypt.text import FormatError, RyptError
+from rypt.texts.alignment import Links
 from rypt.texts.phrases import linked_positions
 
 TRIES = 50
-Links = tuple[tuple[int, int], ...]
 
 
 def control_count(asked: int, share: float) -> int:

@@ -10,18 +10,20 @@ spreadsheet with all columns as text.
 
 import csv
 import io
-import json
 import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
+
+import tomli_w
 
 from hits.batches.kinds import KINDS
 from hits.batches.layout import read_interface
 from hits.batches.markup import plain
 from hits.batches.price import fair_rule
 from hits.batches.reader import BATCH_CSV, BATCH_TOML, IDENTICAL_CSV, TEMPLATE, read_batch
-from hits.qualifications import qualifications_toml
+from hits.qualifications import qualifications_table
 from hits.records import DAY, Batch, BatchSettings, IdenticalPair, Kind, RewardRule
 from rypt.text import PathLike, RyptError, new_folder
 
@@ -119,14 +121,10 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 def _toml(settings: BatchSettings) -> str:
     sections = ("reward", "made", "qualifications")
-    values: dict[str, object] = {name: getattr(settings, name) for name in settings.__slots__ if name not in sections}
-    reward = {"base": str(settings.reward.base), "each": str(settings.reward.each)}
-    made = f"\n[made]\n{_table(settings.made)}" if settings.made else ""
-    asked = qualifications_toml(settings.qualifications)
-    return f"{_table(values)}\n[reward]\n{_table(reward)}{made}" + (f"\n{asked}" if asked else "")
-
-
-def _table(values: Mapping[str, object]) -> str:
-    """TOML's strings are JSON's, but for U+007F."""
-    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
-    return "".join(f"{line}\n".replace("\x7f", "\\u007f") for line in lines)
+    values: dict[str, Any] = {name: getattr(settings, name) for name in settings.__slots__ if name not in sections}
+    values["reward"] = {"base": str(settings.reward.base), "each": str(settings.reward.each)}
+    if settings.made:
+        values["made"] = settings.made
+    if asked := qualifications_table(settings.qualifications):
+        values["qualifications"] = asked
+    return tomli_w.dumps(values)

@@ -12,7 +12,7 @@ from decimal import Decimal
 import numpy as np
 
 from hits.batches.alternatives import Alternative, Page, Place, ReferenceParts, by_place, has_words, pages_of
-from hits.batches.controls import Links, control_count
+from hits.batches.controls import control_count
 from hits.batches.label_controls import LabelControls
 from hits.batches.layout import batch_template, read_interface
 from hits.batches.markup import extract, highlight, language_columns
@@ -26,6 +26,7 @@ from rypt.metric.queries import QueryLimits, queries
 from rypt.options import check_option
 from rypt.records import Query, Segment, Span, Votes
 from rypt.text import RyptError, tokenize
+from rypt.texts.alignment import Links
 
 SELECTIONS = ("all", "value")
 

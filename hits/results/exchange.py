@@ -9,7 +9,7 @@ no decision; of two texts of one fact the one that sorts last stays. So the orde
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -17,9 +17,9 @@ from hits.records import Answer, IdenticalPair
 from hits.results.answers import Added, Bonus, Results
 from hits.results.content import APPROVED, REJECTED, SUBMITTED, Assignment
 from rypt.database.judgments import JudgmentDatabase
+from rypt.records import Record
 from rypt.text import FormatError
 
-Record = Mapping[str, Any]
 DECISIONS = (SUBMITTED, REJECTED, APPROVED)
 WEIGHTS = """
     WITH given AS (

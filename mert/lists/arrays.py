@@ -14,6 +14,7 @@ from rypt.arrays import Bytes, Floats, Ids, Ints
 from rypt.compiled import compiled
 from rypt.records import RawCandidate
 from rypt.text import InputError, PathLike, Watch, read_bytes, unwatched
+from rypt.texts.dialects import BARS, dialect_of
 from rypt.texts.nbest import read_raw
 
 
@@ -134,9 +135,9 @@ def _check_numbers(lists: NBest) -> None:
 
 
 def _has_bars(data: bytes | bytearray) -> bool:
-    """Whether the first line is of the kind with ``|||``."""
-    line = data[: data.find(b"\n") + 1 or len(data)]
-    return b"|||" in line and not line.startswith(b"{")
+    """Whether the first line is of the dialect with ``|||``, which the compiled reader reads."""
+    line = data[: data.find(b"\n") + 1 or len(data)].decode()
+    return dialect_of(line.rstrip("\r\n")) is BARS
 
 
 def _numbered(path: PathLike, data: bytes | bytearray, watch: Watch) -> Iterator[tuple[PathLike, int, RawCandidate]]:

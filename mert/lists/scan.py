@@ -1,7 +1,7 @@
 """The compiled reader of n-best lists with ``|||``: fields, labels and numbers straight from the bytes of the files.
 
-`rypt.texts.nbest` reads the same lines one by one and is the definition of the form; this does whole lists at once, and
-hands back the place of a line that it cannot read, for `rypt.texts.nbest` to say what is wrong.
+`rypt.texts.dialects.bars` reads the same lines one by one and is the definition of the form; this does whole lists at
+once, and hands back the place of a line that it cannot read, for `rypt.texts.dialects.bars` to say what is wrong.
 """
 
 import numpy as np

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from rypt.arrays import Floats, Ints
 from rypt.campaign.folder import Campaign
-from rypt.campaign.settings import Scoring
+from rypt.campaign.scoring import DEFAULT_CHOICES, ScoringChoices, campaign_scorer
 from rypt.metric.scorer import Scorer
 from rypt.metrics.metric import Resources
-from rypt.metrics.rypt import campaign_scorer, read_rypt_options
+from rypt.metrics.rypt import read_rypt_options
 from rypt.records import Candidate, RawCandidate
 from rypt.text import FormatError, PathLike, RyptError
 from rypt.texts.nbest import aligned_candidate
@@ -25,12 +25,10 @@ class Rypt:
         self.align = align
 
     @classmethod
-    def from_campaign(
-        cls, folder: PathLike, *, scoring: Scoring | None = None, database: PathLike | None = None
-    ) -> "Rypt":
-        """The metric of a campaign; other settings or another judgment database may take the place of its own."""
+    def from_campaign(cls, folder: PathLike, choices: ScoringChoices = DEFAULT_CHOICES) -> "Rypt":
+        """The metric of a campaign, scored as its settings say or by other choices."""
         campaign = Campaign.open(folder)
-        return cls(campaign_scorer(campaign, scoring, database), _Aligner(campaign))
+        return cls(campaign_scorer(campaign, choices), _Aligner(campaign))
 
     @property
     def signature(self) -> str:
@@ -76,5 +74,4 @@ class _Aligner:
 def make_rypt(resources: Resources, options: Mapping[str, str]) -> Rypt:
     """The metric ``rypt``; its options take the place of the campaign's settings."""
     folder = resources.need_campaign("rypt")
-    read = read_rypt_options(options, Campaign.open(folder).scoring)
-    return Rypt.from_campaign(folder, scoring=read.scoring, database=read.database)
+    return Rypt.from_campaign(folder, read_rypt_options(options, Campaign.open(folder).scoring))

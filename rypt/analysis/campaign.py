@@ -5,10 +5,10 @@ A list is of the system that its file is named after (`rypt.texts.lists`): ``out
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any
 
 from rypt.analysis.agreement import Agreement, agreement, counted_answers
 from rypt.analysis.curve import CurvePoint, percolation_curve
@@ -19,11 +19,9 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.database.simulation import simulated_note
 from rypt.options import check_held_out
 from rypt.records import Candidate
-from rypt.text import RyptError
+from rypt.text import RyptError, Watch, unwatched
 from rypt.texts.lists import list_system, lists_without
 
-T = TypeVar("T")
-Watch = Callable[[Iterable[T], str, int], Iterable[T]]  # passes items on and shows, under a name, how far it is
 Lists = Sequence[tuple[str, Sequence[Candidate]]]
 WAYS = ("system", "worker")
 LONGEST = 7  # as in the paper's Figure 3
@@ -88,7 +86,7 @@ def analyze(
     seed: int = 1,
     ties: str | None = None,
     models: bool = True,
-    watch: Watch[Any] = lambda items, what, total: items,
+    watch: Watch = unwatched,
 ) -> Analysis:
     """Analyse a campaign; without ``hold_out`` workers are held out where there are two, else systems.
 

@@ -18,7 +18,7 @@ from rypt.metric.model import Percolation, direct_labels, percolated
 from rypt.metric.percolation import NO, NO_UP, YES, YES_DOWN
 
 FOLDS = 2
-Watch = Callable[[Iterable[list[Split]]], Iterable[list[Split]]]
+DivisionWatch = Callable[[Iterable[list[Split]]], Iterable[list[Split]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def percolation_curve(
     seed: int,
     ties: str = "unknown",
     models: bool = True,
-    watch: Watch = lambda divided: divided,
+    watch: DivisionWatch = lambda divided: divided,
 ) -> list[CurvePoint]:
     """Coverage and accuracies for each maxLen.
 

@@ -15,7 +15,7 @@ from rypt.text import FormatError, tokenize
 from rypt.texts.phrases import normalize, phrase_of
 from rypt.texts.trees import SourceTree
 
-Watch = Callable[[Iterable[str]], Iterable[str]]
+SegmentWatch = Callable[[Iterable[str]], Iterable[str]]
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ def redundancy(
     max_len: int = 4,
     judged: Collection[Key] = (),
     case: str = "lower",
-    watch: Watch = lambda segments: segments,
+    watch: SegmentWatch = lambda segments: segments,
 ) -> Redundancy:
     """Count candidates and phrases of lists in their order, such as the iterations of a MERT run.
 

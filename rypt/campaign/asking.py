@@ -1,25 +1,170 @@
-"""What answers to a campaign's queries are worth, given its judgments so far."""
+"""What to ask about a campaign's candidates: all of it, or what is worth most within a budget.
 
-from collections.abc import Sequence
-from dataclasses import replace
+>>> LabelPrice(wage=Decimal(10), seconds=Decimal(9), assignments=3).each
+Decimal('0.075')
+
+asked = queries(campaign, select="value", budget="25.00")
+asked[0].phrase, asked[0].value
+asked.write("ask.csv", form="csv")           # with empty columns for label and worker
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import overload
 
 import numpy as np
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.metric.calibration import held_out_labels
+from rypt.metric.queries import QueryLimits, write_queries
+from rypt.metric.queries import queries as find_queries
 from rypt.metric.scorer import Scorer
 from rypt.metric.tree_model import TreeModel
 from rypt.metric.value import WORTHLESS, places_of, query_values
+from rypt.options import QUERY_FORMS, SELECTIONS, check_option, money
 from rypt.records import Query
+from rypt.text import OptionError, PathLike, RyptError, Watch, open_output, unwatched
+
+DEFAULT_LIMITS = QueryLimits()
 
 
-def campaign_values(campaign: Campaign, found: Sequence[Query], *, votes: int = 1) -> Floats:
+@dataclass(frozen=True, slots=True)
+class LabelPrice:
+    """What the labels of a query cost: the wage in dollars an hour, the seconds a label takes, and the workers asked.
+
+    The seconds are those of the paper. Controls and a market's fees are not included (`hits.price` counts them).
+    """
+
+    wage: Decimal = Decimal("12.00")
+    seconds: Decimal = Decimal("8.4")
+    assignments: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("wage", "seconds", "assignments"):
+            if not getattr(self, name) > 0:
+                raise RyptError(f"{name} must be above 0, got {getattr(self, name)}")
+
+    @property
+    def each(self) -> Decimal:
+        """The price of one query in dollars."""
+        return self.wage * self.seconds / 3600 * self.assignments
+
+
+DEFAULT_PRICE = LabelPrice()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Queries(Sequence[Query]):
+    """The queries of a campaign within a budget, in the order in which to ask them.
+
+    ``affordable`` are the queries themselves; ``useful`` counts those that would be asked with any budget, ``open``
+    all without a label, of which some may be worth nothing for choosing candidates.
+    """
+
+    affordable: tuple[Query, ...]
+    useful: int
+    open: int
+    price: LabelPrice
+    gap: str = "mark"
+
+    def __len__(self) -> int:
+        return len(self.affordable)
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(self.affordable)
+
+    @overload
+    def __getitem__(self, index: int) -> Query: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Query, ...]: ...
+    def __getitem__(self, index: int | slice) -> Query | tuple[Query, ...]:
+        return self.affordable[index]
+
+    def __repr__(self) -> str:
+        segments = len({query.segment for query in self.affordable})
+        return f"Queries({len(self)} queries about {segments} segments, about ${self.cost:.2f})"
+
+    @property
+    def cost(self) -> Decimal:
+        """What the labels cost, in dollars."""
+        return len(self) * self.price.each
+
+    @property
+    def candidates(self) -> int:
+        """In how many places in candidates the answers would be used."""
+        return sum(query.candidates for query in self.affordable)
+
+    def summary(self) -> str:
+        """The number of queries, what they serve and what they cost, in a few lines."""
+        lines = [f"{len(self)} queries; their answers serve {self.candidates} places in candidates"]
+        if self.useful < self.open:
+            lines.append(f"{self.open - self.useful} more would not change which candidates are best")
+        cost = f"about ${self.cost:.2f} at ${self.price.wage} an hour and {self.price.seconds} seconds a label"
+        total = f"; all would be ${self.useful * self.price.each:.2f}" if len(self) < self.useful else ""
+        return "\n".join([*lines, cost + total])
+
+    def write(self, path: PathLike, form: str = "jsonl") -> None:
+        """Write JSONL, CSV with empty columns for label and worker, or the form of the paper's authors ("pilot")."""
+        check_option("form", form, QUERY_FORMS)
+        if (form == "pilot") != (self.gap == "words"):
+            raise OptionError('the form pilot is for queries with gap="words", and only for those')
+        with open_output(path) as stream:
+            write_queries(self.affordable, stream, form)
+
+
+def queries(
+    campaign: Campaign,
+    *,
+    select: str = "frontier",
+    max_len: int | None = None,
+    limits: QueryLimits = DEFAULT_LIMITS,
+    budget: Decimal | str | None = None,
+    price: LabelPrice = DEFAULT_PRICE,
+    gap: str = "mark",
+    watch: Watch = unwatched,
+) -> Queries:
+    """The phrases of a campaign's candidates that have no judgment yet.
+
+    ``select`` takes the constituents of the "frontier", which cover a segment once; those of them whose answers may
+    change which candidates are best, the most valuable first ("value"); or "all" constituents of at most ``max_len``
+    source words (by default as the settings say). Phrases beyond the ``limits`` are not asked about. With a ``budget``
+    in dollars, as many of the first are taken as can be paid at this ``price``. ``gap="words"`` tells phrases apart by
+    the lengths of their gaps, for the form of the paper's authors.
+    """
+    check_option("select", select, SELECTIONS)
+    if select == "value" and gap == "words":
+        raise OptionError("select value has no pilot form: its phrases are keys")
+    amount = None if budget is None else money(str(budget))
+    if budget is not None and amount is None:
+        raise OptionError(f"expected a budget in dollars such as 25.00, got {budget!r}")
+    limit = None if amount is None else int(amount / price.each)
+    if limit == 0:
+        raise RyptError(f"a label costs ${price.each:.4f}, more than the budget of ${budget}")
+    with campaign.database() as db:
+        judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
+        case = db.case
+    unjudged = find_queries(
+        campaign.trees,
+        watch(campaign.candidates, "queries"),
+        judged=judged,
+        select="all" if select == "all" else "frontier",
+        max_len=max_len or campaign.scoring.max_len,
+        limits=limits,
+        case=case,
+        gap=gap,
+    )
+    useful = worthwhile(campaign, unjudged, votes=price.assignments) if select == "value" else unjudged
+    return Queries(tuple(useful[:limit]), len(useful), len(unjudged), price, gap)
+
+
+def campaign_values(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1) -> Floats:
     """The value of each query for picking among a campaign's candidates, given its judgments so far.
 
-    The tree model is learnt from them where two workers judged, and else stays as it is before anything is known.
+    The tree model learns from them where two workers judged, and otherwise has the parameters that it starts with.
     """
-    if not found:
+    if not unjudged:
         return np.zeros(0)
     with campaign.database() as db:
         case = db.case
@@ -31,11 +176,12 @@ def campaign_values(campaign: Campaign, found: Sequence[Query], *, votes: int = 
         else:
             model = TreeModel.fit(scorer.observe([]), np.zeros(0, np.int8))
     observations = scorer.observe(campaign.candidates)
-    return query_values(model, observations, places_of(scorer.forest, found, campaign.candidates, case), votes=votes)
+    places = places_of(scorer.forest, unjudged, campaign.candidates, case)
+    return query_values(model, observations, places, votes=votes)
 
 
-def worthwhile(campaign: Campaign, found: Sequence[Query], *, votes: int = 1) -> list[Query]:
+def worthwhile(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1) -> list[Query]:
     """The queries whose answers may change which candidates are best, each with its value, the highest first."""
-    values = campaign_values(campaign, found, votes=votes).tolist()
-    valued = [replace(query, value=value) for query, value in zip(found, values, strict=True) if value > WORTHLESS]
+    values = campaign_values(campaign, unjudged, votes=votes).tolist()
+    valued = [replace(query, value=value) for query, value in zip(unjudged, values, strict=True) if value > WORTHLESS]
     return sorted(valued, key=lambda query: -(query.value or 0.0))

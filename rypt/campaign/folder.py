@@ -18,13 +18,13 @@ from pathlib import Path
 
 from rypt.campaign.settings import (
     SETTINGS,
+    CampaignSettings,
     DecoderSettings,
     Files,
     Languages,
     LoopSettings,
     MarketSettings,
     Scoring,
-    Settings,
     read_settings,
     write_settings,
 )
@@ -34,6 +34,7 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Candidate, Segment
 from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, read_lines, unwatched
 from rypt.texts.alignment import Lexicon
+from rypt.texts.lists import expand_lists
 from rypt.texts.nbest import read_candidates
 from rypt.texts.treebank import attach_trees, parsed
 from rypt.texts.trees import SourceTree
@@ -41,18 +42,21 @@ from rypt.texts.trees import SourceTree
 CHECKS = "rypt.checks"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Campaign:
     """An open campaign; texts are read when they are first needed."""
 
     folder: Path
-    settings: Settings
+    settings: CampaignSettings
     watch: Watch = unwatched
 
     @classmethod
     def open(cls, folder: PathLike, watch: Watch = unwatched) -> "Campaign":
         """Open the campaign in a folder."""
         return cls(Path(folder), read_settings(Path(folder)), watch)
+
+    def __repr__(self) -> str:
+        return f"Campaign({str(self.folder)!r})"
 
     @property
     def files(self) -> Files:
@@ -82,11 +86,11 @@ class Campaign:
     @cached_property
     def candidates(self) -> list[Candidate]:
         """The candidates of all lists in order, each text with its alignment once a segment."""
-        found: dict[tuple[str, str, str], Candidate] = {}
+        distinct: dict[tuple[str, str, str], Candidate] = {}
         for _, candidates in self.lists():
             for c in candidates:
-                found.setdefault((c.segment, c.text, c.alignment), c)
-        return list(found.values())
+                distinct.setdefault((c.segment, c.text, c.alignment), c)
+        return list(distinct.values())
 
     def lists(self) -> Iterator[tuple[str, list[Candidate]]]:
         """Each list's file, as the settings name it, and its candidates as they stand there."""
@@ -111,9 +115,9 @@ class Campaign:
         """For each reference file its lines, as many as there are segments."""
         return [_read_reference(self.path(name), len(self.segments)) for name in self.files.references]
 
-    def database(self, *, readonly: bool = True) -> JudgmentDatabase:
-        """The judgment database; a source that changed since it was judged is refused."""
-        db = JudgmentDatabase(self.path(self.files.database), readonly=readonly)
+    def database(self, path: PathLike | None = None, *, readonly: bool = True) -> JudgmentDatabase:
+        """The judgment database, or another at ``path``; a source that changed since it was judged is refused."""
+        db = JudgmentDatabase(self.path(self.files.database) if path is None else path, readonly=readonly)
         known = {segment.id: segment for segment in db.segments()}
         for segment in self.segments:
             judged = known.get(segment.id, segment)
@@ -122,6 +126,18 @@ class Campaign:
                 what = f"segment {segment.id} is {segment.text!r}, but judgments are about {judged.text!r}"
                 raise InputError(self.path(self.files.source), None, f"{what} (see 'rypt db check')")
         return db
+
+    def summary(self) -> str:
+        """The numbers of segments and candidates, and of those that lack something, in a few lines."""
+        unparsed = [segment for segment, tree in self.trees.items() if tree is None]
+        lines = [f"{self.folder}: {len(self.segments)} segments, {len(self.candidates)} candidates"]
+        if unparsed:
+            names = ", ".join(unparsed[:5]) + (", …" if len(unparsed) > 5 else "")
+            lines.append(f"{len(unparsed)} segments without a parse are left out of scores and queries: {names}")
+        missing = len(self.segments) - len({candidate.segment for candidate in self.candidates})
+        if missing and self.files.nbest:
+            lines.append(f"{missing} segments have no candidate")
+        return "\n".join(lines)
 
 
 def create(
@@ -140,13 +156,16 @@ def create(
     case: str | None = None,
     watch: Watch = unwatched,
 ) -> Campaign:
-    """Make a campaign from files, where they are; everything is read and checked before anything is written.
+    """Make a campaign from files, which stay where they are; everything is read and checked before it is written.
 
-    The paths in ``decoder`` and ``market`` are relative to the new folder already.
+    A folder in ``nbest`` stands for all lists in it, one in ``alignments`` for the files named like them. The paths in
+    ``decoder`` and ``market`` are relative to the new folder (`DecoderSettings.run_from_here`,
+    `MarketSettings.located_at`).
     """
     target = Path(folder)
+    nbest, alignments = expand_lists(nbest, alignments)
     if (target / SETTINGS).exists():
-        raise InputError(folder, None, "there is a campaign already")
+        raise InputError(folder, None, "expected a folder without a campaign, found one with rypt.toml")
     if not nbest and not (decoder and decoder.command):
         raise RyptError("expected at least one list of candidates (--nbest), or what makes them (--decoder)")
     if len(alignments) not in (0, len(nbest)):
@@ -165,7 +184,7 @@ def create(
         [relative(path) for path in references],
         relative(lexicon) if lexicon is not None else None,
     )
-    settings = Settings(
+    settings = CampaignSettings(
         files, languages=languages or Languages(), decoder=decoder or DecoderSettings(),
         market=market or MarketSettings(), loop=loop or LoopSettings(),
     )  # fmt: skip
@@ -202,9 +221,9 @@ def read_source(path: PathLike, language: str | None = None) -> list[Segment]:
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
         segment = segment or Segment(str(number - 1), line.strip(" \t"), None, language)
-        there = segments.setdefault(segment.id, segment)
-        if there is not segment:
-            kind = "another text" if there.text != segment.text else "the same text"
+        first = segments.setdefault(segment.id, segment)
+        if first is not segment:
+            kind = "another text" if first.text != segment.text else "the same text"
             raise InputError(path, number, f"segment {segment.id} is there already with {kind}")
     if not segments:
         raise InputError(path, None, "expected segments, found an empty file")

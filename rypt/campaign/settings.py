@@ -3,7 +3,7 @@
 No typing mistake passes: unknown names and wrong types are errors. Amounts of money may be texts or numbers.
 """
 
-import json
+import os
 import re
 import tomllib
 from dataclasses import dataclass, field, fields
@@ -11,8 +11,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+import tomli_w
+
 from rypt.options import MODELS, TIES, UNKNOWN_AS, check_option, money
-from rypt.text import InputError, RyptError, open_output
+from rypt.text import InputError, OptionError, PathLike, RyptError, open_output
 
 SETTINGS = "rypt.toml"
 Section = TypeVar("Section", "Files", "Scoring", "Languages", "DecoderSettings", "MarketSettings", "LoopSettings")
@@ -60,6 +62,18 @@ class Languages:
     source: str | None = None
     target: str | None = None
 
+    @classmethod
+    def parse(cls, pair: str) -> "Languages":
+        """The languages of a pair such as de-en, or en:zh-Hans where a language has a hyphen itself.
+
+        >>> Languages.parse("en:zh-Hans")
+        Languages(source='en', target='zh-Hans')
+        """
+        languages = pair.split(":" if ":" in pair else "-")
+        if len(languages) != 2:
+            raise OptionError(f"expected a language pair such as de-en or en:zh-Hans, got {pair!r}")
+        return cls(languages[0] or None, languages[1] or None)
+
 
 @dataclass(frozen=True, slots=True)
 class DecoderSettings:
@@ -73,6 +87,20 @@ class DecoderSettings:
     weights: str | None = None
     folder: str = "."
     timeout: float | None = None
+
+    @classmethod
+    def run_from_here(
+        cls, campaign: PathLike, command: str | None, weights: PathLike | None = None, timeout: float | None = None
+    ) -> "DecoderSettings":
+        """The settings of a decoder that runs in the current folder, for a campaign in another."""
+        if timeout is not None and command is None:
+            raise OptionError("a timeout is an option of a decoder: expected a decoder, too")
+        return cls(
+            command,
+            None if weights is None else os.path.relpath(weights, campaign),
+            os.path.relpath(".", campaign) if command else ".",
+            timeout,
+        )
 
     def __post_init__(self) -> None:
         if self.timeout is not None and not self.timeout > 0:
@@ -97,6 +125,16 @@ class MarketSettings:
     production: bool = False
     wage: Decimal | None = None
     assignments: int = 1
+
+    @classmethod
+    def located_at(
+        cls, campaign: PathLike, place: str | None, wage: Decimal | None = None, assignments: int = 1
+    ) -> "MarketSettings":
+        """The settings of a market at an endpoint, in a folder, or by default in the campaign's folder."""
+        if place is not None and "://" in place:
+            return cls(endpoint=place, wage=wage, assignments=assignments)
+        folder = os.path.relpath(place, campaign) if place else "market"
+        return cls(folder, wage=wage, assignments=assignments)
 
     def __post_init__(self) -> None:
         if self.endpoint is not None and not self.endpoint.startswith(("http://", "https://")):
@@ -138,7 +176,7 @@ class LoopSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CampaignSettings:
     """All sections of ``rypt.toml``."""
 
     files: Files
@@ -149,7 +187,7 @@ class Settings:
     loop: LoopSettings = LoopSettings()
 
 
-def read_settings(folder: Path) -> Settings:
+def read_settings(folder: Path) -> CampaignSettings:
     """Read the settings of a campaign; unknown names and wrong types are errors."""
     path = folder / SETTINGS
     if not path.is_file():
@@ -161,17 +199,17 @@ def read_settings(folder: Path) -> Settings:
     return parse_settings(text, path)
 
 
-def parse_settings(text: str, path: Path) -> Settings:
-    """The settings that a text says; ``path`` is for messages."""
+def parse_settings(text: str, path: Path) -> CampaignSettings:
+    """The settings in the text of a file; ``path`` is for messages."""
     try:
         sections = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, None, f"expected TOML: {error}") from None
-    known = [f.name for f in fields(Settings)]
+    known = [f.name for f in fields(CampaignSettings)]
     for name in sections:
         if name not in known:
             raise InputError(path, None, f"unknown section [{name}], expected one of {', '.join(known)}")
-    return Settings(
+    return CampaignSettings(
         _section(Files, "files", sections, path),
         _section(Scoring, "scoring", sections, path),
         _section(Languages, "languages", sections, path),
@@ -190,11 +228,11 @@ def _section(kind: type[Section], name: str, sections: dict[str, Any], path: Pat
     for setting, value in values.items():
         if setting not in known:
             raise InputError(path, None, f"unknown setting {setting!r} in [{name}], expected {', '.join(known)}")
-        said, found = _expected(known[setting], value)
-        if found is None:
+        description, checked = _expected(known[setting], value)
+        if checked is None:
             shown = str(value) if isinstance(value, Decimal) else repr(value)
-            raise InputError(path, None, f"expected {setting} in [{name}] as {said}, found {shown}")
-        read[setting] = found
+            raise InputError(path, None, f"expected {setting} in [{name}] as {description}, found {shown}")
+        read[setting] = checked
     try:
         return kind(**read)
     except TypeError:
@@ -204,7 +242,7 @@ def _section(kind: type[Section], name: str, sections: dict[str, Any], path: Pat
 
 
 def _expected(kind: Any, value: Any) -> tuple[str, Any]:
-    """What a setting must be, in words, and its value; None where it is something else."""
+    """A description of what a setting must be, and its value; None where it is something else."""
     number = isinstance(value, int | Decimal) and not isinstance(value, bool)
     if kind == list[str]:
         fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
@@ -220,24 +258,24 @@ def _expected(kind: Any, value: Any) -> tuple[str, Any]:
     return "a text", value if isinstance(value, str) else None
 
 
-def write_settings(settings: Settings, folder: Path) -> None:
-    """Write ``rypt.toml``, leaving out what is empty; market and loop are told where there is a decoder."""
-    plain = Settings(settings.files)
+def write_settings(settings: CampaignSettings, folder: Path) -> None:
+    """Write ``rypt.toml`` without empty values; market and loop are included where there is a decoder."""
+    defaults = CampaignSettings(settings.files)
+    sections: dict[str, dict[str, Any]] = {}
+    for section in fields(settings):
+        values = getattr(settings, section.name)
+        optional = section.name in ("decoder", "market", "loop") and not settings.decoder.command
+        if not optional or values != getattr(defaults, section.name):
+            sections[section.name] = _toml_table(values)
     with open_output(folder / SETTINGS) as stream:
-        for section in fields(settings):
-            values = getattr(settings, section.name)
-            optional = section.name in ("decoder", "market", "loop") and not settings.decoder.command
-            if optional and values == getattr(plain, section.name):
-                continue
-            stream.write(f"[{section.name}]\n")
-            for setting in fields(values):
-                value = getattr(values, setting.name)
-                if value not in (None, "", []):
-                    stream.write(f"{setting.name} = {toml_value(value)}\n")
-            stream.write("\n")
+        stream.write(tomli_w.dumps(sections))
 
 
-def toml_value(value: Any) -> str:
-    """A value as TOML has it, whose strings are JSON's but for U+007F; money is a text."""
-    plain = str(value) if isinstance(value, Decimal) else value
-    return json.dumps(plain, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _toml_table(section: Any) -> dict[str, Any]:
+    """The values of a section that are not empty; amounts of money as text, so that no digit is lost."""
+    values = {setting.name: getattr(section, setting.name) for setting in fields(section)}
+    return {
+        name: str(value) if isinstance(value, Decimal) else value
+        for name, value in values.items()
+        if value not in (None, "", [])
+    }

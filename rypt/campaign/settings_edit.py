@@ -1,16 +1,18 @@
-"""Adding a list to ``rypt.toml`` without touching anything else in it: comments and order are somebody's own."""
+"""Adding a list to ``rypt.toml`` without touching anything else in it: the user's comments and order stay."""
 
 import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-from rypt.campaign.settings import SETTINGS, Settings, parse_settings, read_settings, toml_value
+import tomli_w
+
+from rypt.campaign.settings import SETTINGS, CampaignSettings, parse_settings, read_settings
 from rypt.text import InputError, open_output
 
 
-def add_list(folder: Path, name: str) -> Settings:
-    """Name one more n-best list, with its alignments inside, in ``[files]``; one that is there is not added again."""
+def add_list(folder: Path, name: str) -> CampaignSettings:
+    """Name one more n-best list, with its alignments inside, in ``[files]``, unless it is named already."""
     path = folder / SETTINGS
     settings = read_settings(folder)
     files = settings.files
@@ -38,18 +40,22 @@ def _with_array(text: str, name: str, values: list[str]) -> str:
 
     >>> print(_with_array('[files]\\nnbest = ["a"] # old\\n', "nbest", ["a", "b"]), end="")
     [files]
-    nbest = ["a", "b"] # old
+    nbest = [
+        "a",
+        "b",
+    ] # old
     """
     header = re.search(r"^[ \t]*\[[ \t]*files[ \t]*\][^\n]*(\n|$)", text, re.MULTILINE)
     if header is None:
         return text
     following = re.compile(r"^[ \t]*\[[ \t]*\w+[ \t]*\][ \t]*(#[^\n]*)?$", re.MULTILINE).search(text, header.end())
     stop = following.start() if following else len(text)
-    found = re.compile(rf"^[ \t]*{name}[ \t]*=[ \t]*(?=\[)", re.MULTILINE).search(text, header.end(), stop)
-    if found is None:
-        return f"{text[: header.end()]}{name} = {toml_value(values)}\n{text[header.end() :]}"
-    end = next((at for at in _ends(text, found.end()) if _is_array(text[found.end() : at])), None)
-    return text if end is None else f"{text[: found.end()]}{toml_value(values)}{text[end:]}"
+    array = tomli_w.dumps({name: values}).removeprefix(f"{name} = ").rstrip("\n")
+    setting = re.compile(rf"^[ \t]*{name}[ \t]*=[ \t]*(?=\[)", re.MULTILINE).search(text, header.end(), stop)
+    if setting is None:
+        return f"{text[: header.end()]}{name} = {array}\n{text[header.end() :]}"
+    end = next((at for at in _ends(text, setting.end()) if _is_array(text[setting.end() : at])), None)
+    return text if end is None else f"{text[: setting.end()]}{array}{text[end:]}"
 
 
 def _ends(text: str, start: int) -> list[int]:

@@ -1,12 +1,10 @@
 """``rypt analyze``: redundancy, percolation and agreement of a campaign."""
 
 import json
-from collections.abc import Iterable
-from typing import Any
 
 import click
 
-from rypt.console import CAMPAIGN, JSON, QUIET, progress, talk, watcher
+from rypt.console import CAMPAIGN, JSON, QUIET, talk, watcher
 from rypt.options import TIES, check_held_out
 
 
@@ -46,13 +44,9 @@ def analyze(
         check_held_out(hold_out, WAYS)
     if plot:
         check_picture(plot)
-
-    def watch(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
-        return progress(items, what, quiet=quiet, total=total)
-
     found = analyse(
         Campaign.open(campaign, watcher(quiet=quiet)), max_len=max_len, longest=longest, hold_out=hold_out,
-        judged_only=judged_only, splits=splits, seed=seed, ties=ties, models=not no_models, watch=watch,
+        judged_only=judged_only, splits=splits, seed=seed, ties=ties, models=not no_models, watch=watcher(quiet=quiet),
     )  # fmt: skip
     if plot:
         plot_analysis(plot, found.redundancy, found.curve, note=found.simulated)

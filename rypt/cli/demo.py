@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rypt.cli.campaign import build_scorer, explained, format_report, summary
-from rypt.console import JSON, QUIET, talk
+from rypt.console import JSON, QUIET, painter, talk
 
 if TYPE_CHECKING:
     from rypt.demo.facts import Facts
@@ -80,19 +79,21 @@ def _summary(facts: "Facts", report: Path) -> str:
 
 def _small(folder: str, *, quiet: bool) -> None:
     """A small campaign with simulated judgments."""
+    from rypt.campaign.scoring import explain_candidate, score
     from rypt.demo.campaign import open_demo
-    from rypt.metric.report import score_report
+    from rypt.metric.explain import as_text
 
     if not Path(folder).exists():
         talk("the first run compiles the scorer, which takes some seconds", quiet=quiet)
     campaign = open_demo(Path(folder))
-    talk(summary(campaign), quiet=quiet)
+    talk(campaign.summary(), quiet=quiet)
     talk("the judgments in this campaign are simulated: no person gave them", quiet=quiet)
-    scorer = build_scorer(campaign, campaign.candidates, None, None, None, "worker")
     picture = str(Path(folder) / "figure.svg")
-    click.echo(explained(campaign, scorer, "3", 0, output=picture))
+    explanation = explain_candidate(campaign, "3")
+    explanation.write(picture)
+    click.echo(as_text(explanation, painter()))
     click.echo()
-    click.echo(format_report(score_report(scorer, campaign.candidates)))
+    click.echo(str(score(campaign)))
     talk(
         f"\nthe tree as a picture: {picture}\nnext: rypt score {folder} --segments, rypt queries {folder}", quiet=quiet
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from rypt.text import RyptError
+from rypt.text import OptionError, RyptError
 
 GROUP = "rypt.commands"
 SHELLS = ("bash", "zsh", "fish")
@@ -80,6 +80,8 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("rypt: stopped", err=True)
         sys.exit(130)
+    except OptionError as error:
+        _fail(str(error), code=2)
     except RyptError as error:
         _fail(str(error))
     except UnicodeEncodeError as error:
@@ -115,6 +117,6 @@ def _terminated(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _fail(message: str) -> None:
+def _fail(message: str, code: int = 1) -> None:
     click.echo(f"rypt: {' '.join(message.splitlines())}", err=True)
-    sys.exit(1)
+    sys.exit(code)

@@ -2,20 +2,17 @@
 
 import json
 from collections.abc import Callable
-from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import wraps
 from shlex import quote
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
 from rypt.console import JSON, QUIET, progress, talk, watcher
 from rypt.ratings.error_spans import LABELLINGS, MATCHES, SEVERITIES, Policy, Raters, Rating
-from rypt.text import open_output, read_lines
-
-if TYPE_CHECKING:
-    from rypt.ratings.importing import RatingImport
-    from rypt.ratings.texts import RatingTexts
+from rypt.text import read_lines
 
 OF_IMPORT = ("campaign", "label", "severity", "match", "omissions", "raters", "excluded", "scores")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,49 +25,67 @@ def import_() -> None:
     An error that a rater marked in a candidate makes the constituents it is aligned with unacceptable (NO), the others
     are acceptable (YES). Each rater is a worker, each system an origin. Ratings are matched with the campaign's
     segments and candidates by their texts. With only the file at hand, begin with --texts: it makes the texts of a
-    campaign and says the commands that lead there.
+    campaign and prints the commands that lead there.
     """
 
 
-def policy_options(command: F) -> F:
-    """Options of both imports."""
-    for option in reversed(
-        [
-            click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", show_default=True,
-                         help="The campaign."),
-            click.option("--label", type=click.Choice(LABELLINGS), default="any", show_default=True,
-                         help="NO when an error touches the phrase, when a major one does, or when a third of it is "
-                         "marked."),
-            click.option("--severity", type=click.Choice(SEVERITIES), default="minor", show_default=True,
-                         help="The least severity that counts."),
-            click.option("--match", type=click.Choice(MATCHES), default="overlap", show_default=True,
-                         help="Whether an error must touch the phrase or lie wholly inside it."),
-            click.option("--omissions/--no-omissions", default=True, show_default=True,
-                         help="Count what is missing: marks in the source, and errors without a place."),
-            click.option("--rater", "raters", multiple=True, help="Take this rater's ratings only; may be repeated."),
-            click.option("--exclude-rater", "excluded", multiple=True, help="Leave a rater out; may be repeated."),
-            click.option("--scores", type=click.Path(dir_okay=False), help="Write the raters' scores as JSONL."),
-            click.option("--texts", type=click.Path(), help="Import nothing; write the file's segments and outputs to "
-                         "this new folder, to make a campaign of."),
-            click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="With --texts: a human "
-                         "translation among the systems, to be written as reference, too."),
-        ]
-    ):  # fmt: skip
-        command = option(command)
-    return command
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the options of both imports ask for: an import into a campaign, or the texts in a new folder."""
+
+    campaign: str
+    policy: Policy
+    raters: Raters
+    scores: str | None
+    texts: str | None
+    references: tuple[str, ...]
+
+
+def import_options(command: F) -> F:
+    """Options of both imports, as one value ``order``."""
+
+    @wraps(command)
+    def with_order(
+        *arguments: Any, campaign: str, label: str, severity: str, match: str, omissions: bool,
+        raters: tuple[str, ...], excluded: tuple[str, ...], scores: str | None, texts: str | None,
+        references: tuple[str, ...], **others: Any,
+    ) -> Any:  # fmt: skip
+        policy, whose = Policy(label, severity, match, omissions), Raters(frozenset(raters), frozenset(excluded))
+        return command(*arguments, order=Order(campaign, policy, whose, scores, texts, references), **others)
+
+    options = [
+        click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", show_default=True,
+                     help="The campaign's folder."),
+        click.option("--label", type=click.Choice(LABELLINGS), default="any", show_default=True,
+                     help="NO when an error touches the phrase, when a major one does, or when a third of it is "
+                     "marked."),
+        click.option("--severity", type=click.Choice(SEVERITIES), default="minor", show_default=True,
+                     help="The least severity that counts."),
+        click.option("--match", type=click.Choice(MATCHES), default="overlap", show_default=True,
+                     help="Whether an error must touch the phrase or lie wholly inside it."),
+        click.option("--omissions/--no-omissions", default=True, show_default=True,
+                     help="Count what is missing: marks in the source, and errors without a place."),
+        click.option("--rater", "raters", multiple=True, help="Take this rater's ratings only; may be repeated."),
+        click.option("--exclude-rater", "excluded", multiple=True, help="Leave a rater out; may be repeated."),
+        click.option("--scores", type=click.Path(dir_okay=False), help="Write the raters' scores as JSONL."),
+        click.option("--texts", type=click.Path(), help="Import nothing; write the file's segments and outputs to "
+                     "this new folder, to make a campaign of."),
+        click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="With --texts: a human "
+                     "translation among the systems, to be written as reference, too."),
+    ]  # fmt: skip
+    decorated: Any = with_order
+    for option in reversed(options):
+        decorated = option(decorated)
+    return cast(F, decorated)
 
 
 @import_.command()
 @click.argument("file", type=click.Path())
-@policy_options
+@import_options
 @JSON
 @QUIET
 @click.pass_context
-def mqm(
-    context: click.Context, file: str, campaign: str, label: str, severity: str, match: str, omissions: bool,
-    raters: tuple[str, ...], excluded: tuple[str, ...], scores: str | None, texts: str | None,
-    references: tuple[str, ...], as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+def mqm(context: click.Context, file: str, order: Order, as_json: bool, quiet: bool) -> None:
     """Import MQM ratings from a TSV FILE as google/wmt-mqm-human-evaluation has them.
 
     A line for each error, marked with <v>…</v>. Scores are weighted sums of errors, 0 is best: Major 5, Minor 1, Minor
@@ -80,11 +95,7 @@ def mqm(
 
     _refuse_idle_options(context)
     ratings = read_mqm(file, progress(read_lines(file), f"read {file}", quiet=quiet or as_json))
-    if texts is not None:
-        _write_texts(texts, f"mqm {quote(file)}", file, ratings, references, as_json, quiet)
-        return
-    policy, whose = _policy(label, severity, match, omissions), Raters(frozenset(raters), frozenset(excluded))
-    _import(campaign, file, ratings, policy, whose, scores, "lower", as_json, quiet)
+    _carry_out(order, f"mqm {quote(file)}", file, ratings, "lower", as_json=as_json, quiet=quiet)
 
 
 @import_.command()
@@ -92,14 +103,13 @@ def mqm(
 @click.option("--batches", type=click.Path(dir_okay=False), help="The JSON of the batches, for Appraise's CSV.")
 @click.option("--languages", metavar="SRC-TGT", help="Take the ratings of this language pair only, as the file names "
               "it, such as en-cs or eng-ces.")  # fmt: skip
-@policy_options
+@import_options
 @JSON
 @QUIET
 @click.pass_context
 def esa(
-    context: click.Context, file: str, batches: str | None, languages: str | None, campaign: str, label: str,
-    severity: str, match: str, omissions: bool, raters: tuple[str, ...], excluded: tuple[str, ...],
-    scores: str | None, texts: str | None, references: tuple[str, ...], as_json: bool, quiet: bool,
+    context: click.Context, file: str, batches: str | None, languages: str | None, order: Order, as_json: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Import ESA ratings: exports of Appraise (CSV with --batches, JSONL) and pearmut, and WMT's JSONL.
 
@@ -110,125 +120,53 @@ def esa(
     _refuse_idle_options(context)
     ratings = read_esa(file, batches, progress(read_lines(file), f"read {file}", quiet=quiet or as_json))
     ratings = ratings if languages is None else of_languages(file, ratings, languages)
-    if texts is not None:
-        options = (("--batches", batches), ("--languages", languages))
-        command = " ".join((f"esa {quote(file)}", *(f"{name} {quote(value)}" for name, value in options if value)))
-        _write_texts(texts, command, file, ratings, references, as_json, quiet)
-        return
-    policy, whose = _policy(label, severity, match, omissions), Raters(frozenset(raters), frozenset(excluded))
-    _import(campaign, file, ratings, policy, whose, scores, "higher", as_json, quiet)
+    options = (("--batches", batches), ("--languages", languages))
+    command = " ".join((f"esa {quote(file)}", *(f"{name} {quote(value)}" for name, value in options if value)))
+    _carry_out(order, command, file, ratings, "higher", as_json=as_json, quiet=quiet)
 
 
 def _refuse_idle_options(context: click.Context) -> None:
     """Refuse options of the import where only texts are written, and the other way round."""
-    of_texts = context.params["texts"] is not None
+    only_texts = context.params["texts"] is not None
     for parameter in context.command.params:
         given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-        if given and of_texts and parameter.name in OF_IMPORT:
+        if given and only_texts and parameter.name in OF_IMPORT:
             raise click.UsageError(f"{parameter.opts[-1]} is for an import; --texts imports nothing")
-        if given and not of_texts and parameter.name == "references":
+        if given and not only_texts and parameter.name == "references":
             raise click.UsageError("--reference goes with --texts")
 
 
-def _write_texts(
-    folder: str, command: str, file: str, ratings: list[Rating], references: tuple[str, ...], as_json: bool, quiet: bool
+def _carry_out(
+    order: Order, command: str, file: str, ratings: list[Rating], better: str, *, as_json: bool, quiet: bool
 ) -> None:
-    """Write the texts of ratings, and say what to do with them."""
-    from rypt.ratings.texts import collect_texts, write_texts
+    """Write the texts of the ratings, or import them."""
+    if order.texts is not None:
+        _write_texts(order.texts, order.references, command, file, ratings, as_json=as_json, quiet=quiet)
+        return
+    from rypt.campaign.folder import Campaign
+    from rypt.ratings.importing import import_ratings_file
+
+    campaign = Campaign.open(order.campaign, watcher(quiet=quiet or as_json))
+    result = import_ratings_file(
+        campaign, file, ratings, order.policy, order.raters, scores=order.scores, better=better
+    )  # fmt: skip
+    text = json.dumps(result.as_dict(), ensure_ascii=False) if as_json else str(result)
+    click.echo(text, err=order.scores == "-")
+    if order.scores is not None and not as_json:
+        talk(f"{result.scores} scores written to {order.scores}", quiet=quiet)
+
+
+def _write_texts(
+    folder: str, references: tuple[str, ...], command: str, file: str, ratings: list[Rating], *, as_json: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Write the texts of ratings, and print the commands to run next."""
+    from rypt.ratings.texts import collect_texts
 
     texts = collect_texts(file, ratings, references)
-    write_texts(texts, folder)
+    texts.write(folder)
     if as_json:
-        facts = {
-            "file": file, "folder": folder, "segments": len(texts.sources),
-            "systems": {name: len(own) for name, own in texts.systems.items()}, "references": texts.references,
-            "other_outputs": texts.other_outputs, "without_reference": texts.without_reference,
-            "renumbered": texts.renumbered,
-        }  # fmt: skip
-        click.echo(json.dumps(facts, ensure_ascii=False))
+        click.echo(json.dumps({"file": file, "folder": folder, **texts.as_dict()}, ensure_ascii=False))
         return
-    click.echo(_texts_said(folder, texts))
-    talk(_next_commands(folder, command, texts), quiet=quiet)
-
-
-def _texts_said(folder: str, texts: "RatingTexts") -> str:
-    outputs = sum(map(len, texts.systems.values()))
-    lines = [f"{folder}: {len(texts.sources)} segments, {outputs} outputs of {len(texts.systems)} systems"]
-    if texts.renumbered:
-        lines.append("  segments are numbered from 0: in the file, ids are missing or are of several sources")
-    if texts.without_reference:
-        lines.append(f"  {texts.without_reference} segments left out: without {' or '.join(texts.references)}")
-    if texts.other_outputs:
-        lines.append(f"  {texts.other_outputs} ratings are of a second output of a system for a segment, left out")
-    human = [name for name in texts.systems if name.lower().startswith(("ref", "human"))]
-    if human and not texts.references:
-        lines.append(f"  {', '.join(human)}: a human translation? --reference {human[0]} makes it a reference")
-    return "\n".join(lines)
-
-
-def _next_commands(folder: str, command: str, texts: "RatingTexts") -> str:
-    """What leads from the texts to a campaign with judgments."""
-    from rypt.ratings.texts import REFERENCES, SOURCE, SYSTEMS
-    from rypt.tools.parsers import PARSERS, is_installed
-
-    def inside(*names: str) -> str:
-        return quote("/".join((folder.rstrip("/") or "/", *names)))
-
-    parser = "--language LANGUAGE" if any(map(is_installed, PARSERS)) else "--tool fallback"
-    source, systems = inside(SOURCE), inside(SYSTEMS)
-    trees, links, scores = inside("source.trees"), inside("links"), inside("scores.jsonl")
-    references = "".join(f" --references {inside(REFERENCES, f'{name}.txt')}" for name in texts.references)
-    judged_only = "".join(f" --judged-only {quote(name)}" for name in texts.references)
-    commands = [
-        f"rypt parse {source} {parser} -o {trees}",
-        f"rypt align --source {source} --nbest {systems} -o {links}",
-        f"rypt init {inside()} --source {source} --trees {trees} --nbest {systems} --alignments {links}{references}",
-        f"rypt import {command} -C {inside()} --scores {scores}",
-    ]
-    if texts.references:
-        commands.append(f"rypt compare {inside()} --scores {scores}{judged_only}")
-    return "next: " + "\n      ".join(commands)
-
-
-def _policy(label: str, severity: str, match: str, omissions: bool) -> Policy:
-    if label == "dens" and match == "containment":
-        raise click.UsageError("--label dens counts marked tokens and goes with --match overlap")
-    return Policy(label, severity, match, omissions)
-
-
-def _import(
-    campaign: str, file: str, ratings: list[Rating], policy: Policy, raters: Raters, scores: str | None, better: str,
-    as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
-    """Import ratings, write their scores, and say what became of them.
-
-    The file of scores is opened first: where it cannot be written, nothing is imported.
-    """
-    from rypt.campaign.folder import Campaign
-    from rypt.ratings.importing import import_ratings, write_scores
-
-    opened = Campaign.open(campaign, watcher(quiet=quiet or as_json))
-    with nullcontext() if scores is None else open_output(scores) as stream:
-        result, matched = import_ratings(opened, file, ratings, policy, raters)
-        facts = result.as_dict()
-        if stream is not None:
-            facts["scores"] = write_scores(matched, stream, better=better)
-    if as_json:
-        click.echo(json.dumps({"file": file, **facts}, ensure_ascii=False), err=scores == "-")
-        return
-    click.echo(_said(file, result), err=scores == "-")
-    if scores is not None:
-        talk(f"{facts['scores']} scores written to {scores}", quiet=quiet)
-
-
-def _said(file: str, result: "RatingImport") -> str:
-    lines = [
-        f"{file}: {result.added} judgments added, {result.already} already there, from {result.matched} of "
-        f"{result.ratings} ratings ({result.raters} raters, {result.systems} systems)"
-    ]
-    lines += [f"  {count} ratings not used: {reason}" for reason, count in result.unmatched.items()]
-    lines += [f"  {count} errors of severity {name!r}, which is not known, not counted"
-              for name, count in result.unknown_severities.items()]  # fmt: skip
-    if result.left_open:
-        lines.append(f"  {result.left_open} constituents left open: an error is partly inside them")
-    return "\n".join(lines)
+    click.echo(texts.summary(folder))
+    talk("next: " + "\n      ".join(texts.next_commands(folder, command)), quiet=quiet)

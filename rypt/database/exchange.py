@@ -20,7 +20,6 @@ from rypt.database.extensions import Extension, extensions
 from rypt.database.fields import (
     JUDGMENT_FIELDS,
     SEGMENT_FIELDS,
-    Record,
     is_unanswered,
     judgment_from_record,
     judgment_record,
@@ -28,7 +27,7 @@ from rypt.database.fields import (
     segment_record,
 )
 from rypt.database.judgments import COLUMNS, IDENTITY, KEEP_BOTH, DatabaseError, JudgmentDatabase
-from rypt.records import Segment
+from rypt.records import Record, Segment
 from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
 from rypt.texts.treebank import parsed
 

@@ -4,15 +4,15 @@ A package names an `Extension` in the entry-point group ``rypt.extensions``. Its
 judgments in a JSONL file, each known by one of the extension's ``fields``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.metadata import entry_points
-from typing import Any, Protocol
+from typing import Protocol
 
 from rypt.database.judgments import JudgmentDatabase
+from rypt.records import Record
 from rypt.text import FormatError
 
 GROUP = "rypt.extensions"
-Record = Mapping[str, Any]
 
 
 class Extension(Protocol):

@@ -2,14 +2,12 @@
 
 import math
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from rypt.records import SOURCES, Judgment, Label, Segment, Span
+from rypt.records import SOURCES, Judgment, Label, Record, Segment, Span
 from rypt.text import FormatError, is_one_line, one_line
 
-Record = Mapping[str, Any]
 JUDGMENT_FIELDS = ("segment", "start", "stop", "phrase", "label", "worker", "origin", "source", "time", "weight")
 SEGMENT_FIELDS = ("id", "text", "tree", "language")
 

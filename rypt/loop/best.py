@@ -9,17 +9,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from rypt.campaign.folder import Campaign
-from rypt.metric.calibration import scorer_from_database
+from rypt.campaign.scoring import campaign_scorer
 from rypt.metric.report import ScoreReport, score_report
 
 
 def decoded_scores(campaign: Campaign, lists: Mapping[int, str]) -> dict[int, ScoreReport]:
     """RYPT of the first candidates of each iteration's list, as ``rypt score --candidates`` says it."""
-    scoring = campaign.scoring
-    with campaign.database() as db:
-        scorer = scorer_from_database(
-            campaign.trees, db, campaign.candidates, model=scoring.model, unknown=scoring.unknown, ties=scoring.ties
-        )
+    scorer = campaign_scorer(campaign)
     return {
         number: score_report(scorer, campaign.read_candidates(campaign.path(name)))
         for number, name in lists.items()

@@ -33,7 +33,7 @@ from rypt.metric.value import WORTHLESS
 from rypt.records import Candidate, Query
 from rypt.text import RyptError
 
-Watch = Callable[[Iterable[Candidate]], Iterable[Candidate]]
+CandidateWatch = Callable[[Iterable[Candidate]], Iterable[Candidate]]
 WHO = {"hit": "people", "import": "imported", "simulation": "simulated"}
 OF_BATCHES = "SELECT h.batch, count(*) FROM assignments AS a JOIN hits AS h ON h.id = a.hit GROUP BY h.batch"
 OF_SOURCES = "SELECT source, count(*) FROM judgments GROUP BY source"
@@ -104,7 +104,9 @@ class CampaignStatus:
     notes: list[str]
 
 
-def campaign_status(campaign: Campaign, now: int, watch: Watch = lambda candidates: candidates) -> CampaignStatus:
+def campaign_status(
+    campaign: Campaign, now: int, watch: CandidateWatch = lambda candidates: candidates
+) -> CampaignStatus:
     """Look at everything; ``now`` is in seconds since 1970."""
     notes: list[str] = []
     texts = _texts(campaign)
@@ -176,7 +178,7 @@ def _to_ask(campaign: Campaign, questions: list[Query]) -> int:
     return int((campaign_values(campaign, questions, votes=campaign.settings.market.assignments) > WORTHLESS).sum())
 
 
-def _labels(campaign: Campaign, db: JudgmentDatabase, watch: Watch) -> tuple[Labels, list[Query]]:
+def _labels(campaign: Campaign, db: JudgmentDatabase, watch: CandidateWatch) -> tuple[Labels, list[Query]]:
     """What is labelled, and what could still be asked."""
     votes = db.votes()
     with db.errors():

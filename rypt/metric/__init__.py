@@ -1,8 +1,11 @@
 """The metric RYPT, from a tree and its candidates to a score (Zaidan and Callison-Burch 2009).
 
-    frontier(tree, max_len)                  # which constituents to ask about
-    queries(...)                             # which phrases of them have no judgment yet
-    Scorer(trees, votes).scores(candidates)  # percolation, or another model of `model` and `tree_model`
+frontier(tree, max_len)                                      # rypt.metric.frontier: the constituents to ask about
+queries(trees, candidates, judged=keys)                      # rypt.metric.queries: their phrases without a judgment
+scorer = Scorer(trees, votes)                                # rypt.metric.scorer: percolation, or another model
+scorer.score(scorer.stats(candidates))
+score_report(scorer, candidates)                             # rypt.metric.report: with coverage, ties and segments
 
-`explain` and `drawing` show why a candidate has its score, `value` says which labels are worth most.
+`model` and `tree_model` are the models, `calibration` learns them from judgments; `explain` and `drawing` show why a
+candidate has its score, `value` says which labels are worth most.
 """

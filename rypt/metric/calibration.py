@@ -1,7 +1,7 @@
 """Scorers whose model is estimated from the database itself.
 
-Labels to learn from are *held out*: what one group of workers (or origins) said is compared with what the others
-said. Leaving out single judgments of a key would be biased, so whole groups leave.
+Labels to learn from are *held out*: the labels of one group of workers (or origins) are compared with those of the
+others. Leaving out single judgments of a key would be biased, so whole groups are left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def held_out_labels(
     groups = sorted(row[0] for row in db.db.execute(f"SELECT DISTINCT {hold_out} FROM {db.counted}"))
     if len(groups) < 2:
         raise RyptError(
-            f"{db.path}: this model learns from what one {hold_out} says where another was left out; "
+            f"{db.path}: this model learns from the labels of one {hold_out} where another was left out; "
             f"expected judgments of at least two {hold_out}s, found {len(groups)}"
         )
     observed, labels = [], []

@@ -146,9 +146,9 @@ def _box(explanation: Explanation, node: ExplainedNode, place: tuple[float, floa
     dash = ' stroke-dasharray="4 2"' if node.state in (YES_DOWN, NO_UP) else ""
     border = 3.5 if node.on_frontier else 1.2
     source = " ".join(explanation.tree.tokens[slice(*node.constituent.span)])
-    told = f"{source} → {node.phrase.text if node.phrase else 'nothing'}: {node.mark} {node.tally}".rstrip()
+    tooltip = f"{source} → {node.phrase.text if node.phrase else 'nothing'}: {node.mark} {node.tally}".rstrip()
     return (
-        f'<g><title>{escape(told)}</title><rect x="{x - width / 2:.1f}" y="{y - BOX / 2:.1f}" width="{width:.1f}" '
+        f'<g><title>{escape(tooltip)}</title><rect x="{x - width / 2:.1f}" y="{y - BOX / 2:.1f}" width="{width:.1f}" '
         f'height="{BOX}" rx="5" fill="{fill}" stroke="{stroke}" stroke-width="{border}"{dash}/>'
         f'<text x="{x:.1f}" y="{y + 4.5:.1f}">{escape(node.constituent.label)}</text></g>'
     )

@@ -9,7 +9,7 @@ from rypt.metric.percolation import NO, NO_UP, YES, YES_DOWN
 from rypt.metric.queries import candidate_links
 from rypt.metric.scorer import Scorer
 from rypt.records import Candidate, Span, Votes
-from rypt.text import RyptError
+from rypt.text import OptionError, PathLike, RyptError, open_output
 from rypt.texts.phrases import Phrase, phrase_key, phrase_of
 from rypt.texts.trees import Constituent, SourceTree
 
@@ -29,7 +29,7 @@ class ExplainedNode:
 
     @property
     def mark(self) -> str:
-        """YES or NO as somebody said, ``yes ↓`` or ``no ↑`` when percolated, ``?`` unknown, ``–`` unaligned."""
+        """YES or NO where it was judged, ``yes ↓`` or ``no ↑`` when percolated, ``?`` unknown, ``–`` unaligned."""
         return MARKS.get(self.state, "?" if self.phrase else "–")
 
     @property
@@ -41,7 +41,7 @@ class ExplainedNode:
         return ", ".join(f"{weight:g} {label}" for label, weight in counts.items() if weight)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """A candidate's whole tree and its score."""
 
@@ -66,10 +66,25 @@ class Explanation:
         counts = f"{yes} YES, {no} NO, {unknown} unknown of {len(self.nodes)} constituents"
         return f"segment {self.candidate.segment}: RYPT {self.score:.4f} ({counts})"
 
+    def __repr__(self) -> str:
+        return f"Explanation({self.headline})"
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    def write(self, path: PathLike) -> None:
+        """Draw the tree, as a picture to a .svg file or as a page to an .html file."""
+        from rypt.metric.drawing import as_html, as_svg
+
+        if not str(path).endswith((".svg", ".html")):
+            raise OptionError(f"expected a file .svg or .html for the picture, got {path}")
+        with open_output(path) as stream:
+            stream.write(as_html(self) if str(path).endswith(".html") else as_svg(self))
+
 
 def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len: int = 4) -> Explanation:
     """Put together all that is known about one candidate; ``votes`` are those of its segment."""
-    tree = scorer.forest.trees[scorer.forest.index[candidate.segment]]
+    tree = scorer.forest.trees[scorer.forest.position(candidate.segment)]
     if tree is None:
         raise RyptError(f"segment {candidate.segment} has no parse, so there is no tree to explain")
     observations = scorer.observe([candidate])

@@ -1,5 +1,6 @@
 """Algorithm 1 of the paper: the constituents to ask about."""
 
+from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
 
@@ -14,7 +15,7 @@ def frontier(tree: SourceTree, max_len: int = 4) -> tuple[int, ...]:
     ['0-2', '2-3', '3-4']
     """
     if max_len < 1:
-        raise ValueError(f"max_len is at least 1, found {max_len}")
+        raise RyptError(f"max_len must be at least 1, got {max_len}")
     frontier_set: list[int] = []
     current = [0] if tree.constituents else []
     while current:

@@ -13,7 +13,7 @@ from rypt.arrays import Bytes, Codes, Ids, Ints
 from rypt.compiled import HASH_BASE, SPACE, TAB, compiled, find_token, mix
 from rypt.texts.buffers import read_links
 
-UNALIGNED, SILENT, NOVEL = 0, 1, 2  # codes: no phrase; nobody asked about the constituent; not about this phrase
+UNALIGNED, SILENT, NOVEL = 0, 1, 2  # codes: no phrase; no judgment of the constituent; none of this phrase
 
 
 class Trees(NamedTuple):
@@ -217,7 +217,7 @@ def _room(trees: Trees, texts: Texts) -> tuple[int, int]:
 
 @compiled
 def observe(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, codes: Codes) -> tuple[int, int]:
-    """Fill ``codes`` with what the database says of each constituent of each candidate.
+    """Fill ``codes`` with the votes on each constituent of each candidate.
 
     Returns the first bad candidate and what is wrong with its links, or (-1, 0).
     """

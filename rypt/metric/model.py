@@ -25,7 +25,7 @@ UNALIGNED_PRIOR = 0.5  # of an unknown constituent that nothing is aligned with
 SCALE = 1 << 20  # probabilities are summed as integers, in units of 1/SCALE
 
 
-class Model(Protocol):
+class LabelModel(Protocol):
     """What a scorer needs of a model."""
 
     @property

@@ -1,4 +1,4 @@
-"""What the database says of each constituent of each candidate, before percolation: the input of every model."""
+"""The votes on each constituent of each candidate, before percolation: the input of every model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,6 +81,12 @@ class Forest:
     def counts(self) -> Ints:
         """How many constituents each segment has."""
         return np.diff(self.firsts)
+
+    def position(self, segment: str) -> int:
+        """Where a segment stands among the trees; one that is not among them is an error."""
+        if segment not in self.index:
+            raise FormatError(f"segment {segment!r} of a candidate is not known")
+        return self.index[segment]
 
     def arrays(self) -> kernel.Trees:
         """What the kernel needs."""
@@ -183,8 +189,8 @@ class JudgedPhrases:
         """
         numbers: NDArray[Any] = np.arange(len(self.arrays.nodes), dtype=np.int32) + len(CODES)
         numbered = self.arrays._replace(codes=numbers)
-        segments, offsets, found = self._look_up(candidates, case, numbered)
-        return Places(self.forest, segments, offsets, np.where(found >= len(CODES), found - len(CODES), -1 - found))
+        segments, offsets, codes = self._look_up(candidates, case, numbered)
+        return Places(self.forest, segments, offsets, np.where(codes >= len(CODES), codes - len(CODES), -1 - codes))
 
     def _look_up(
         self, candidates: Sequence[Candidate], case: str, judged: kernel.Judged

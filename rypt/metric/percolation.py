@@ -1,6 +1,6 @@
 """Percolation: NO climbs to the constituents above, YES descends to those below (paper, section 3).
 
-A label that somebody gave stays as it is. NO climbs through unlabelled ancestors, but only when no YES stands
+A label that was given stays as it is. NO climbs through unlabelled ancestors, but only when no YES stands
 anywhere above it; YES descends into unlabelled constituents that hold no NO, and does not jump over one that does.
 A constituent between a YES above and a NO below stays unknown. The two passes touch different constituents (those
 with and those without a NO inside), so their order does not matter. Percolated labels are never stored.
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rypt.arrays import Codes, Ids, Ints
 from rypt.compiled import compiled
 from rypt.records import Label
+from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
 UNKNOWN, YES, NO, YES_DOWN, NO_UP = 0, 1, 2, 3, 4  # states of a constituent: unlabelled, labelled, percolated
@@ -59,17 +60,21 @@ def percolate_states(
                 states[at + node] = YES_DOWN
 
 
-def percolate(tree: SourceTree, labels: Sequence[Label | None]) -> list[Label | None]:
+def percolate(tree: SourceTree, labels: Sequence[Label | str | None]) -> list[Label | None]:
     """The labels of a tree's constituents after percolation; None and NOT_SURE are unlabelled.
+
+    ``labels`` has an entry for each of ``tree.constituents``, in their order.
 
     >>> tree = SourceTree.from_brackets("(S (NP (ART der) (NN patient)) (VVFIN lacht))")
     >>> percolate(tree, [None, Label.YES, None, None, Label.NO])
     [<Label.NO: 'NO'>, <Label.YES: 'YES'>, <Label.YES: 'YES'>, <Label.YES: 'YES'>, <Label.NO: 'NO'>]
     """
     if len(labels) != len(tree.constituents):
-        raise ValueError(f"expected a label or None for each of {len(tree.constituents)} constituents")
+        raise RyptError(
+            f"expected a label or None for each of {len(tree.constituents)} constituents, got {len(labels)} labels"
+        )
     given = {Label.YES: YES, Label.NO: NO}
-    states = np.array([given.get(label, UNKNOWN) if label else UNKNOWN for label in labels], dtype=np.int8)
+    states = np.array([given.get(Label.parse(label), UNKNOWN) if label else UNKNOWN for label in labels], np.int8)
     parents = np.array([c.parent for c in tree.constituents], dtype=np.int32)
     firsts, offsets = np.array([0, len(parents)], np.int64), np.array([0, len(parents)], np.int64)
     percolate_states(firsts, parents, np.zeros(1, np.int32), offsets, states, np.zeros(1, np.int64))

@@ -19,7 +19,7 @@ Key = tuple[str, Span, str]
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """Phrases beyond these are too long or too broken up to be judged; the defaults are the authors' own."""
+    """Phrases beyond these are too long or too broken up to be judged; the defaults are those of the authors."""
 
     max_source_words: int = 6
     max_gaps: int = 1
@@ -132,13 +132,13 @@ def query_record(query: Query) -> dict[str, object]:
 CSV_FIELDS = ("segment", "start", "stop", "source_text", "source_phrase", "phrase", "example", "label", "worker")
 
 
-def write_queries(found: Iterable[Query], stream: TextIO, form: str) -> None:
+def write_queries(queries: Iterable[Query], stream: TextIO, form: str) -> None:
     """Write queries as JSONL, as CSV with empty columns for label and worker, or as the authors' pilot wrote them."""
     if form == "csv":
         writer = csv.DictWriter(stream, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows({**query_record(query), "label": "", "worker": ""} for query in found)
+        writer.writerows({**query_record(query), "label": "", "worker": ""} for query in queries)
         return
-    for query in found:
+    for query in queries:
         line = pilot_line(query) if form == "pilot" else json.dumps(query_record(query), ensure_ascii=False)
         stream.write(line + "\n")

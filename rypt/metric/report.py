@@ -1,5 +1,6 @@
 """The RYPT score of a corpus with everything that belongs beside it: coverage, picks, ties, segments."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,8 +11,10 @@ from rypt.metric.model import Stats
 from rypt.metric.scorer import Coverage, Scorer, coverage, picks
 from rypt.options import PICKS, check_option
 from rypt.records import Candidate
-from rypt.text import RyptError
+from rypt.text import PathLike, RyptError, open_output
 from rypt.texts.nbest import by_segment
+
+PICKED = {"first": "first candidates", "best": "candidates best by RYPT"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +28,14 @@ class SegmentScore:
     candidate: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ScoreReport:
-    """What ``rypt score`` prints."""
+    """The score of a corpus of picked candidates, and what to read beside it; `print` shows all of it.
+
+    ``pick`` is "first" or "best", ``coverage`` that of the picked candidates. ``all_candidates`` is the score of all
+    candidates, ``best`` that of the best of each segment by RYPT, ``tied`` how many candidates share the highest score
+    of a segment, on average. ``unused_keys`` counts judged keys that are of no constituent.
+    """
 
     score: float
     pick: str
@@ -49,12 +57,51 @@ class ScoreReport:
         record["segments"] = record["segments"] if with_segments else len(self.segments)
         return record
 
+    def write(self, path: PathLike) -> None:
+        """Write the report with a row for each segment, as JSON."""
+        with open_output(path) as stream:
+            stream.write(json.dumps(self.as_dict(with_segments=True), ensure_ascii=False) + "\n")
+
+    def __repr__(self) -> str:
+        return (
+            f"ScoreReport(RYPT {self.score:.4f}, {PICKED[self.pick]} of {len(self.segments)} segments, "
+            f"{self.coverage.before:.1%} labelled, {self.coverage.after:.1%} after percolation)"
+        )
+
+    def __str__(self) -> str:
+        covered = self.coverage
+        lines = [
+            f"RYPT = {self.score:.4f}   {PICKED[self.pick]} of {len(self.segments)} segments",
+            f"coverage {covered.before:.1%} labelled, {covered.after:.1%} after percolation, "
+            f"of {covered.nodes} constituents "
+            f"({covered.unaligned / max(1, covered.nodes):.1%} unaligned, {covered.conflicts} NO below YES)",
+            f"all {self.candidates} candidates {self.all_candidates:.4f}, best of each segment {self.best:.4f} "
+            f"({self.tied:.1f} tied at the top)",
+        ]
+        if self.without_candidate:
+            lines.append(f"{self.without_candidate} segments have no candidate and are left out")
+        if self.without_parse:
+            lines.append(f"{self.without_parse} segments without a parse left out")
+        if self.unused_keys:
+            lines.append(
+                f"{self.unused_keys} judged keys are of no constituent and were not used (see 'rypt db check')"
+            )
+        return "\n".join([*lines, self.signature])
+
+    def segment_table(self) -> str:
+        """A line for each segment: score, coverage before and after percolation, and the candidate."""
+        from tabulate import tabulate
+
+        rows = [(s.segment, f"{s.score:.4f}", f"{s.before:.0%}", f"{s.after:.0%}", s.candidate) for s in self.segments]
+        names = ("segment", "RYPT", "labelled", "percolated", "candidate")
+        return str(tabulate(rows, names, tablefmt="plain", disable_numparse=True))
+
 
 def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str = "first") -> ScoreReport:
     """Score the first candidate of each segment, or the best by RYPT, as one corpus."""
     check_option("pick", pick, PICKS)
     parsed = scorer.forest.counts > 0
-    kept = [c for c in candidates if parsed[scorer.forest.index[c.segment]]]
+    kept = [c for c in candidates if parsed[scorer.forest.position(c.segment)]]
     observations = scorer.observe(kept)
     stats = scorer.model.stats(observations)
     scores = scorer.score(stats)

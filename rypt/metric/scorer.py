@@ -9,7 +9,7 @@ import numpy as np
 
 from rypt.arrays import Floats
 from rypt.metric.kernel import UNALIGNED
-from rypt.metric.model import Model, Percolation, Stats, percolated
+from rypt.metric.model import LabelModel, Percolation, Stats, percolated
 from rypt.metric.observations import Forest, JudgedPhrases, Observations, label_states
 from rypt.metric.percolation import NO, UNKNOWN, YES
 from rypt.records import Candidate, Votes
@@ -58,16 +58,16 @@ class Scorer:
         trees: Mapping[str, SourceTree | None],
         votes: Iterable[Votes],
         *,
-        model: Model | None = None,
+        model: LabelModel | None = None,
         case: str = "lower",
     ) -> None:
         self.forest = Forest(trees)
         self.judged = JudgedPhrases(self.forest, votes)
-        self.model: Model = model or Percolation()
+        self.model: LabelModel = model or Percolation()
         self.case = case
 
     def observe(self, candidates: Sequence[Candidate]) -> Observations:
-        """What the database says of each constituent of each candidate."""
+        """The votes on each constituent of each candidate."""
         return self.judged.observe(candidates, self.case)
 
     def stats(self, candidates: Sequence[Candidate]) -> Stats:

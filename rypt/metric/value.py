@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Floats
-from rypt.metric.model import Model
+from rypt.metric.model import LabelModel
 from rypt.metric.observations import Forest, JudgedPhrases, Observations, vote_code
 from rypt.records import Candidate, Query, Votes
 from rypt.text import RyptError
@@ -37,7 +37,12 @@ class Place:
 
 
 def query_values(
-    model: Model, observations: Observations, places: Sequence[Place], *, votes: int = 1, sharpness: float = SHARPNESS
+    model: LabelModel,
+    observations: Observations,
+    places: Sequence[Place],
+    *,
+    votes: int = 1,
+    sharpness: float = SHARPNESS,
 ) -> Floats:
     """The value of each place; candidates are numbered as in ``observations``, and one place is in one segment.
 
@@ -59,8 +64,8 @@ def query_values(
             answered.append(np.split(model.score(model.stats(asked)), np.cumsum(sizes)[:-1]))
         for i, yes, no in zip(some, *answered, strict=True):
             place = places[i]
-            own = members[int(observations.segments[place.candidates[0]])]
-            values[i] = _gain(scores, own, place.candidates, yes, no, sharpness)
+            of_segment = members[int(observations.segments[place.candidates[0]])]
+            values[i] = _gain(scores, of_segment, place.candidates, yes, no, sharpness)
     return values
 
 
@@ -88,15 +93,15 @@ def _by_segment(observations: Observations) -> dict[int, NDArray[np.int64]]:
 
 
 def _gain(
-    scores: Floats, own: NDArray[np.int64], has: NDArray[np.int64], yes: Floats, no: Floats, sharpness: float
+    scores: Floats, of_segment: NDArray[np.int64], has: NDArray[np.int64], yes: Floats, no: Floats, sharpness: float
 ) -> float:
-    """The value of one query; ``own`` are all candidates of the segment, ``has`` those with the phrase.
+    """The value of one query; ``of_segment`` are all candidates of the segment, ``has`` those with the phrase.
 
     P(YES) is that under which the answers, on average, leave the scores where they are: an answer that the model
     expects tells it nothing.
     """
-    now = scores[own]
-    at = np.searchsorted(own, has)
+    now = scores[of_segment]
+    at = np.searchsorted(of_segment, has)
     reach = float((yes - no).sum())
     if reach <= 0:
         return 0.0
@@ -111,20 +116,20 @@ def _top(scores: Floats, sharpness: float) -> float:
     return float(best + sharpness * np.log(np.mean(np.exp((scores - best) / sharpness))))
 
 
-def places_of(forest: Forest, found: Sequence[Query], candidates: Sequence[Candidate], case: str) -> list[Place]:
+def places_of(forest: Forest, queries: Sequence[Query], candidates: Sequence[Candidate], case: str) -> list[Place]:
     """Where the phrases of queries, which are keys, stand in these candidates."""
-    phrases = JudgedPhrases(forest, (Votes(query.segment, query.span, query.phrase, 1, 0) for query in found))
+    phrases = JudgedPhrases(forest, (Votes(query.segment, query.span, query.phrase, 1, 0) for query in queries))
     looked_up = phrases.rows(candidates, case)
     at = np.flatnonzero(looked_up.rows >= 0)
     at = at[np.argsort(looked_up.rows[at], kind="stable")]
     whose = np.searchsorted(looked_up.offsets, at, side="right") - 1
-    bounds = np.searchsorted(looked_up.rows[at], np.arange(len(found) + 1)).tolist()
-    nodes = [_node(forest, query) for query in found]
+    bounds = np.searchsorted(looked_up.rows[at], np.arange(len(queries) + 1)).tolist()
+    nodes = [_node(forest, query) for query in queries]
     return [Place(node, whose[low:high]) for node, (low, high) in zip(nodes, pairwise(bounds), strict=True)]
 
 
 def _node(forest: Forest, query: Query) -> int:
-    tree = forest.trees[forest.index[query.segment]]
+    tree = forest.trees[forest.position(query.segment)]
     if tree is None or query.span not in tree.index:
         raise RyptError(f"{query.span} is no constituent of segment {query.segment}")
     return tree.index[query.span]

@@ -7,9 +7,10 @@ import numpy as np
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
+from rypt.campaign.scoring import campaign_scorer
 from rypt.metric.scorer import Scorer
 from rypt.metrics.expression import Term
-from rypt.metrics.rypt import campaign_scorer, read_rypt_options
+from rypt.metrics.rypt import read_rypt_options
 from rypt.picks.heldout import ALIKE
 from rypt.picks.metrics import PickMetric, TermScorer
 from rypt.records import Candidate
@@ -46,8 +47,7 @@ class Chooser:
 
     def scorer(self, options: Mapping[str, str] | None = None) -> Scorer:
         """RYPT as the campaign's settings say, or the options of a term."""
-        read = read_rypt_options(options or {}, self.campaign.scoring)
-        return campaign_scorer(self.campaign, read.scoring, read.database)
+        return campaign_scorer(self.campaign, read_rypt_options(options or {}, self.campaign.scoring))
 
     def _term(self, term: Term) -> Floats:
         if term.label not in self._scores:

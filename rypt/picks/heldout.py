@@ -8,7 +8,7 @@ judgments instead is biased: it takes the NOs away from exactly the bad candidat
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rypt.arrays import Codes, Floats
 from rypt.campaign.settings import Scoring
 from rypt.metric.calibration import concatenate
-from rypt.metric.model import CalibratedTable, Model, Percolation, yes_share_by_length
+from rypt.metric.model import CalibratedTable, LabelModel, Percolation, yes_share_by_length
 from rypt.metric.observations import Observations
 from rypt.metric.tree_model import TreeModel
 from rypt.metrics.expression import Term
@@ -59,7 +59,7 @@ class HeldOutPicks:
     fixed: Mapping[str, Floats]
     scoring: Scoring = field(default_factory=Scoring)
     way: str = "system"
-    _models: dict[tuple[frozenset[str], Scoring], Model] = field(default_factory=dict)
+    _models: dict[tuple[frozenset[str], Scoring], LabelModel] = field(default_factory=dict)
 
     def picks(self, metric: PickMetric, split: PickSplit, control: str | None = None, seed: int = 0) -> Floats:
         """The chance of each candidate to be the metric's pick, (scored systems, segments): ties share it evenly."""
@@ -96,12 +96,16 @@ class HeldOutPicks:
 
     def _scoring(self, term: Term) -> Scoring:
         """How a term scores; another database than the held-out judgments is refused."""
-        read = read_rypt_options(term.options, self.scoring)
-        if read.database is not None:
+        choices = read_rypt_options(term.options, self.scoring)
+        if choices.database is not None:
             raise RyptError(f"{term.label}: the judgments are those held out from the scores, so db cannot be given")
-        return read.scoring
+        known = self.scoring
+        return replace(
+            known, model=choices.model or known.model, unknown=choices.unknown or known.unknown,
+            ties=choices.ties or known.ties,
+        )  # fmt: skip
 
-    def model(self, scoring: Scoring, judges: frozenset[str]) -> Model:
+    def model(self, scoring: Scoring, judges: frozenset[str]) -> LabelModel:
         """A model, fitted to what each of the judging groups says where the others are the database."""
         if any(known != judges for known, _ in self._models):
             self._models.clear()  # a split is done with
@@ -109,7 +113,7 @@ class HeldOutPicks:
             self._models[judges, scoring] = self._fitted(scoring, judges)
         return self._models[judges, scoring]
 
-    def _fitted(self, scoring: Scoring, judges: frozenset[str]) -> Model:
+    def _fitted(self, scoring: Scoring, judges: frozenset[str]) -> LabelModel:
         ties = scoring.ties
         if scoring.model == "percolation":
             prior = None

@@ -1,5 +1,6 @@
 """Ratings of evaluation campaigns that exist already (MQM, ESA) as judgments.
 
-ratings = read_mqm(path)                 # or read_esa
-import_ratings(campaign, ratings, ...)   # rypt.ratings.importing
+ratings = read_mqm("ratings.tsv")                                         # rypt.ratings.mqm; or esa.read_esa
+collect_texts("ratings.tsv", ratings).write("texts")                      # rypt.ratings.texts: to make a campaign of
+import_ratings_file(campaign, "ratings.tsv", ratings, Policy())           # rypt.ratings.importing
 """

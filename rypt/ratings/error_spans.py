@@ -1,17 +1,17 @@
 """Error spans that people marked in candidates, and what they say of constituents.
 
-A `Rating` is what one rater said of one candidate: the errors with their places and severities, and a score. An error
-is tied to source constituents through the candidate's alignment: the phrase of a constituent that holds a marked token
-is not acceptable. A mark that touches part of a token counts for the whole token.
+A `Rating` is one rater's annotation of one candidate: the errors with their places and severities, and a score. An
+error is tied to source constituents through the candidate's alignment: the phrase of a constituent that holds a marked
+token is not acceptable. A mark that touches part of a token counts for the whole token.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rypt.ratings.surface import Places, token_places
+from rypt.ratings.surface import CharacterPlaces, token_places
 from rypt.records import Candidate, Judgment, Label, Segment, Span
-from rypt.text import FormatError, RyptError
+from rypt.text import FormatError, OptionError, RyptError
 from rypt.texts.phrases import phrase_of
 from rypt.texts.trees import SourceTree
 
@@ -23,7 +23,7 @@ DENSE = 3  # a phrase is dense with errors when at least one of so many tokens i
 
 
 class ErrorSpan(NamedTuple):
-    """Characters ``start`` up to ``stop`` of the target or the source, or an error nobody could point at (nowhere)."""
+    """Characters ``start`` up to ``stop`` of the target or the source, or an error without a place (nowhere)."""
 
     side: str
     start: int
@@ -39,7 +39,7 @@ class ErrorSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What one rater said of one candidate; ``segment`` is the id their file gives, ``line`` where it says so.
+    """One rater's annotation of one candidate; ``segment`` is the id in the file, ``line`` the line it stands on.
 
     ``languages`` is the language pair, as files of several of them name it.
     """
@@ -62,7 +62,7 @@ class Policy:
 
     ``any``: NO when an error touches the phrase; ``major``: the same for errors of that severity and above; ``dens``:
     when at least a third of the phrase's tokens are marked. With ``containment`` an error must lie wholly inside the
-    phrase; of a phrase that holds only a part of one nothing is said. Errors in the source are omissions.
+    phrase; a phrase that holds only a part of one gets no label. Errors in the source are omissions.
     """
 
     label: str = "any"
@@ -77,7 +77,7 @@ class Policy:
             if value not in allowed:
                 raise RyptError(f"expected {name} as one of {', '.join(allowed)}, found {value!r}")
         if self.label == "dens" and self.match == "containment":
-            raise RyptError("the label dens counts the marked tokens of a phrase and goes with overlap only")
+            raise OptionError("the label dens counts the marked tokens of a phrase and goes with overlap only")
 
     def counts(self, error: ErrorSpan) -> bool:
         """Whether an error is severe enough, and of a kind to look at."""
@@ -117,12 +117,12 @@ def marked_tokens(rating: Rating, segment: Segment, candidate: Candidate, policy
         places = token_places(getattr(rating, side), tokens)
         if places is None:
             raise FormatError(f"the tokens of the {'candidate' if side == 'target' else side} do not spell its text")
-        found = (_touched(places, error) for error in errors)
-        (marked.target if side == "target" else marked.source).extend(tokens for tokens in found if tokens)
+        touched = (_touched(places, error) for error in errors)
+        (marked.target if side == "target" else marked.source).extend(tokens for tokens in touched if tokens)
     return marked
 
 
-def _touched(places: Places, error: ErrorSpan) -> frozenset[int]:
+def _touched(places: CharacterPlaces, error: ErrorSpan) -> frozenset[int]:
     return frozenset(i for i, (start, stop) in enumerate(places) if start < error.stop and error.start < stop)
 
 
@@ -171,10 +171,10 @@ def judgments_of(
 ) -> tuple[list[Judgment], int]:  # fmt: skip
     """The judgments a rating stands for, and how many constituents containment leaves open."""
     marked = marked_tokens(rating, segment, candidate, policy)
-    found = list(judge(tree, linked, candidate.tokens, marked, policy))
+    labelled = list(judge(tree, linked, candidate.tokens, marked, policy))
     judgments = [
         Judgment(segment.id, span, phrase, label, rating.rater, rating.system, "import", rating.time)
-        for span, phrase, label in found
+        for span, phrase, label in labelled
         if label is not None
     ]
-    return judgments, len(found) - len(judgments)
+    return judgments, len(labelled) - len(judgments)

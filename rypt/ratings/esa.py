@@ -15,16 +15,16 @@ from typing import Any
 
 from rypt.csv_rows import csv_rows
 from rypt.ratings.error_spans import ErrorSpan, Rating
+from rypt.records import Record
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, read_lines
 
 RATED = ("TGT", "CHK", "REF")  # Appraise's item types that show a candidate as it is; BAD ones are broken on purpose
-RESET = "__RESET__"  # pearmut: what this user said before does not count
+RESET = "__RESET__"  # pearmut: what this user did before does not count
 TUTORIAL = "-tutorial"  # in the name of an Appraise document
 _BREAK = re.compile(r"</?br ?/?>")
 _PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}(_\w+)?(?=_#_)")  # before a WMT 2025 document's name
 _WRONG = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-Texts = Mapping[tuple[str, ...], tuple[str, str]]
-Record = Mapping[str, Any]
+BatchTexts = Mapping[tuple[str, ...], tuple[str, str]]
 
 
 def read_esa(path: PathLike, batches: PathLike | None = None, lines: NumberedLines | None = None) -> list[Rating]:
@@ -47,8 +47,8 @@ def read_esa(path: PathLike, batches: PathLike | None = None, lines: NumberedLin
         try:
             ratings += _json_ratings(record, number)
         except _WRONG as error:
-            said = f"no field {error}" if isinstance(error, KeyError) else str(error)
-            raise InputError(path, number, f"expected a rating of Appraise, pearmut or WMT: {said}") from None
+            problem = f"no field {error}" if isinstance(error, KeyError) else str(error)
+            raise InputError(path, number, f"expected a rating of Appraise, pearmut or WMT: {problem}") from None
     return ratings
 
 
@@ -146,7 +146,7 @@ def _appraise(record: Record, line: int) -> Iterator[Rating]:
         )  # fmt: skip
 
 
-def read_batches(path: PathLike) -> Texts:
+def read_batches(path: PathLike) -> BatchTexts:
     """Source and target of each item that Appraise showed, by document, item and system."""
     try:
         document = json.loads("\n".join(line for _, line in read_lines(path)))
@@ -164,7 +164,7 @@ def read_batches(path: PathLike) -> Texts:
     return texts
 
 
-def _appraise_csv(path: PathLike, lines: NumberedLines, texts: Texts) -> Iterator[Rating]:
+def _appraise_csv(path: PathLike, lines: NumberedLines, texts: BatchTexts) -> Iterator[Rating]:
     """Rows user, system, item, type, languages, score, document, last item?, spans, begin, end.
 
     Of contrastive campaigns, the id of the source stands before the system.
@@ -178,16 +178,16 @@ def _appraise_csv(path: PathLike, lines: NumberedLines, texts: Texts) -> Iterato
         system, item, kind, source, target, score, document, _, spans, *times = row[1 + shift :]
         if kind not in RATED or TUTORIAL in document:
             continue
-        found = texts.get((document, item, system))
-        if found is None:
+        source_and_target = texts.get((document, item, system))
+        if source_and_target is None:
             raise InputError(path, number, f"document {document}, item {item} of {system} is not in the batches")
         try:
-            errors = _spans(json.loads(spans or "[]"), found[1])
+            errors = _spans(json.loads(spans or "[]"), source_and_target[1])
             time = int(float(times[1])) if len(times) > 1 else None
             rated = _score(score)
         except _WRONG as error:
             raise InputError(path, number, f"expected a score, spans as JSON and times: {error}") from None
-        named = row[1] if shift else item, *found, system, row[0]
+        named = row[1] if shift else item, *source_and_target, system, row[0]
         yield Rating(*named, errors, rated, time, number, f"{source}-{target}")
 
 

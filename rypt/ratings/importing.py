@@ -1,4 +1,4 @@
-"""Ratings of existing evaluation campaigns into the judgment database: which segment, which candidate, what it says.
+"""Ratings of existing evaluation campaigns into the judgment database: which segment, which candidate, which labels.
 
 A rating belongs to the segment whose tokens spell its source text (the id decides between equal ones, else the target)
 and to the candidate of that segment whose tokens spell its target text, in the list named after the system if it is in
@@ -8,6 +8,7 @@ several (``Online-W.jsonl``, ``newstest.Online-W.txt``). What belongs nowhere is
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -19,7 +20,7 @@ from rypt.metric.queries import candidate_links
 from rypt.ratings.error_spans import Policy, Raters, Rating, judgments_of
 from rypt.ratings.surface import spelling, token_spelling
 from rypt.records import Candidate, Judgment, Segment
-from rypt.text import FormatError, InputError, PathLike, RyptError
+from rypt.text import FormatError, InputError, PathLike, RyptError, open_output
 from rypt.texts.lists import list_system
 from rypt.texts.phrases import phrase_key
 
@@ -43,7 +44,9 @@ class Matched(NamedTuple):
 
 @dataclass(slots=True)
 class RatingImport:
-    """What became of the ratings of a file."""
+    """What became of the ratings of a file; ``scores`` counts those written to a file, where one was asked for."""
+
+    file: str = ""
 
     ratings: int = 0
     matched: int = 0
@@ -55,10 +58,28 @@ class RatingImport:
     left_open: int = 0
     unmatched: dict[str, int] = field(default_factory=dict)
     unknown_severities: dict[str, int] = field(default_factory=dict)
+    scores: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self)
+        record = asdict(self)
+        if self.scores is None:
+            del record["scores"]
+        return record
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.file}: {self.added} judgments added, {self.already} already there, from {self.matched} of "
+            f"{self.ratings} ratings ({self.raters} raters, {self.systems} systems)"
+        ]
+        lines += [f"  {count} ratings not used: {reason}" for reason, count in self.unmatched.items()]
+        lines += [
+            f"  {count} errors of the unknown severity {name!r}, not counted"
+            for name, count in self.unknown_severities.items()
+        ]
+        if self.left_open:
+            lines.append(f"  {self.left_open} constituents left open: an error is partly inside them")
+        return "\n".join(lines)
 
 
 class _TextIndex(Generic[T]):
@@ -79,11 +100,11 @@ class _TextIndex(Generic[T]):
 
     def find(self, text: str) -> list[T]:
         """The items with this text, the one first whose tokens end where the text has white space."""
-        found = self._exact.get(_squeezed(text)) or self._spelled.get(spelling(text)) or []
-        if len(found) > 1:
+        pairs = self._exact.get(_squeezed(text)) or self._spelled.get(spelling(text)) or []
+        if len(pairs) > 1:
             ends = _word_ends(text.split())
-            found = sorted(found, key=lambda pair: (len(ends - _word_ends(pair[1])), len(pair[1])))
-        return [item for item, _ in found]
+            pairs = sorted(pairs, key=lambda pair: (len(ends - _word_ends(pair[1])), len(pair[1])))
+        return [item for item, _ in pairs]
 
 
 def _squeezed(text: str) -> str:
@@ -107,12 +128,13 @@ class CampaignTexts:
     def __init__(self, campaign: Campaign, systems: Collection[str]) -> None:
         self.trees = campaign.trees
         self._segments = _TextIndex((segment, segment.tokens) for segment in campaign.segments)
-        own: dict[str, list[tuple[Listed, Sequence[str]]]] = {}
+        by_segment: dict[str, list[tuple[Listed, Sequence[str]]]] = {}
         for name, candidates in campaign.lists():
             system = list_system(name, systems)
             for candidate in candidates:
-                own.setdefault(candidate.segment, []).append((Listed(candidate, system), candidate.tokens))
-        self._candidates = {segment: _TextIndex(pairs) for segment, pairs in own.items()}
+                listed = Listed(candidate, system)
+                by_segment.setdefault(candidate.segment, []).append((listed, candidate.tokens))
+        self._candidates = {segment: _TextIndex(pairs) for segment, pairs in by_segment.items()}
 
     def find(self, rating: Rating) -> Matched | str:
         """The segment and candidate of a rating, or why there is none."""
@@ -121,7 +143,7 @@ class CampaignTexts:
             return NO_SEGMENT
         if len(segments) > 1:
             segments = [s for s in segments if s.id == rating.segment] or segments
-        holding = [(segment, found) for segment in segments if (found := self._listed(segment, rating.target))]
+        holding = [(segment, listed) for segment in segments if (listed := self._listed(segment, rating.target))]
         if len(holding) != 1:
             return TWO_SEGMENTS if holding else NO_CANDIDATE
         segment, listed = holding[0]
@@ -138,7 +160,7 @@ def match_ratings(campaign: Campaign, ratings: Sequence[Rating], raters: Raters,
     """The ratings that belong to the campaign, one for each rater and candidate of a system: the last."""
     texts = CampaignTexts(campaign, {rating.system for rating in ratings})
     reasons: Counter[str] = Counter()
-    found: dict[tuple[str, str, str], Matched] = {}
+    latest: dict[tuple[str, str, str], Matched] = {}
     for rating in ratings:
         result.ratings += 1
         matched = texts.find(rating) if raters.take(rating.rater) else LEFT_OUT
@@ -146,20 +168,42 @@ def match_ratings(campaign: Campaign, ratings: Sequence[Rating], raters: Raters,
             reasons[matched] += 1
             continue
         key = (matched.segment.id, rating.system, rating.rater)
-        earlier = found.get(key)
+        earlier = latest.get(key)
         if earlier is not None:
             reasons[AGAIN] += 1
         if earlier is None or (rating.time or 0) >= (earlier.rating.time or 0):
-            found[key] = matched
+            latest[key] = matched
     result.unmatched = dict(reasons.most_common())
-    return list(found.values())
+    return list(latest.values())
+
+
+def import_ratings_file(
+    campaign: Campaign,
+    path: PathLike,
+    ratings: Sequence[Rating],
+    policy: Policy,
+    raters: Raters | None = None,
+    *,
+    scores: PathLike | None = None,
+    better: str = "lower",
+) -> RatingImport:
+    """Import the ratings of a file, and write the raters' scores to the file ``scores``, where one is given.
+
+    That file is opened first: where it cannot be written, nothing is imported. ``better`` says whether lower or higher
+    scores are better.
+    """
+    with nullcontext() if scores is None else open_output(scores) as stream:
+        result, matched = import_ratings(campaign, path, ratings, policy, raters)
+        if stream is not None:
+            result.scores = write_scores(matched, stream, better=better)
+    return result
 
 
 def import_ratings(
     campaign: Campaign, path: PathLike, ratings: Sequence[Rating], policy: Policy, raters: Raters | None = None
 ) -> tuple[RatingImport, list[Matched]]:
     """Import in one transaction; refused when nothing matches, or when it contradicts an import of the same ratings."""
-    result = RatingImport()
+    result = RatingImport(str(path))
     matched = match_ratings(campaign, ratings, raters or Raters(), result)
     if not matched:
         why = ", ".join(f"{count} {reason}" for reason, count in result.unmatched.items()) or "there are none"
@@ -179,18 +223,18 @@ def _judged(
     """The ratings whose marks have places among the tokens, and the judgments they stand for."""
     used: list[Matched] = []
     judgments: list[Judgment] = []
-    for found in matched:
-        rating, segment, candidate = found
+    for match in matched:
+        rating, segment, candidate = match
         tree = campaign.trees[segment.id]
         assert tree is not None
         try:
-            own, open_ = judgments_of(rating, segment, tree, candidate, candidate_links(candidate, tree), policy)
+            labels, left_open = judgments_of(rating, segment, tree, candidate, candidate_links(candidate, tree), policy)
         except FormatError:
             result.unmatched[NOT_SPELLED] = result.unmatched.get(NOT_SPELLED, 0) + 1
             continue
-        used.append(found)
-        judgments += own
-        result.left_open += open_
+        used.append(match)
+        judgments += labels
+        result.left_open += left_open
     result.matched, result.judgments = len(used), len(judgments)
     result.raters, result.systems = (len({getattr(m.rating, name) for m in used}) for name in ("rater", "system"))
     return used, judgments
@@ -211,7 +255,7 @@ def _of_one_policy(db: JudgmentDatabase, judgments: Sequence[Judgment]) -> Itera
     if other:
         raise RyptError(
             f"{db.path}: {other} of these constituents were labelled otherwise by the same raters: the ratings were "
-            "imported with other options, or changed; another reading needs a campaign of its own"
+            "imported with other options, or changed; to import them with other options, make another campaign"
         )
     yield from judgments
 

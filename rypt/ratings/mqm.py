@@ -78,11 +78,11 @@ def _rating(path: PathLike, group: Sequence[tuple[int, Row]]) -> Rating:
     source, target = (_MARK.sub("", first[side]) for side in ("source", "target"))
     errors: list[ErrorSpan] = []
     for line, row in group:
-        found = _errors(path, line, row)
+        marked = _errors(path, line, row)
         for side, text in (("source", source), ("target", target)):
             if _MARK.sub("", row[side]) != text:
                 raise InputError(path, line, f"the {side} is another one than on line {number}, of the same rating")
-        errors += found
+        errors += marked
     score = round(sum(_weight(row) for _, row in group), 6)
     times = [time for _, row in group if (time := _time(row)) is not None]
     named = first["system"].strip(), first["rater"].strip()
@@ -91,8 +91,8 @@ def _rating(path: PathLike, group: Sequence[tuple[int, Row]]) -> Rating:
 
 def _segment(row: Row) -> str:
     """The id in the whole test set, else the one in the document, after the document's name."""
-    own, number = row.get("globalsegid", "").strip(), row.get("docsegid", "").strip()
-    return own or (f"{row.get('doc', '').strip()}:{number}".removeprefix(":") if number else "")
+    id_in_set, number = row.get("globalsegid", "").strip(), row.get("docsegid", "").strip()
+    return id_in_set or (f"{row.get('doc', '').strip()}:{number}".removeprefix(":") if number else "")
 
 
 def _errors(path: PathLike, line: int, row: Row) -> list[ErrorSpan]:
@@ -100,13 +100,13 @@ def _errors(path: PathLike, line: int, row: Row) -> list[ErrorSpan]:
     kind, category = row["severity"].strip(), row["category"].strip()
     if _is_no_error(row) or _is_of_the_source(category):
         return []
-    found = []
+    spans = []
     for side in ("target", "source"):
         for start, stop in marks(path, line, row[side]):
-            found.append(ErrorSpan(side, start, stop, kind, category))
-    if not found and _is_non_translation(category):
-        found.append(ErrorSpan("target", 0, len(row["target"]), kind, category))
-    return found or [ErrorSpan("nowhere", 0, 0, kind, category)]
+            spans.append(ErrorSpan(side, start, stop, kind, category))
+    if not spans and _is_non_translation(category):
+        spans.append(ErrorSpan("target", 0, len(row["target"]), kind, category))
+    return spans or [ErrorSpan("nowhere", 0, 0, kind, category)]
 
 
 def marks(path: PathLike, line: int, text: str) -> list[tuple[int, int]]:
@@ -115,7 +115,7 @@ def marks(path: PathLike, line: int, text: str) -> list[tuple[int, int]]:
     >>> marks("ted.tsv", 7, "Ein <v>gutes</v> Haus<v>.</v>")
     [(4, 9), (14, 15)]
     """
-    found = []
+    places = []
     start: int | None = None
     removed = 0
     for mark in _MARK.finditer(text):
@@ -125,12 +125,12 @@ def marks(path: PathLike, line: int, text: str) -> list[tuple[int, int]]:
         if start is None:
             start = at
         else:
-            found.append((start, at))
+            places.append((start, at))
             start = None
         removed += len(mark[0])
     if start is not None:
         raise InputError(path, line, "expected </v> after <v>, found the end of the text")
-    return found
+    return places
 
 
 def _plain(text: str) -> str:

@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from rypt.texts.trees import QUOTES, unescape
 
-Places = tuple[tuple[int, int], ...]
+CharacterPlaces = tuple[tuple[int, int], ...]
 
 
 def spelling(text: str) -> str:
@@ -29,7 +29,7 @@ def token_spelling(tokens: Sequence[str]) -> str:
     return "".join(map(_spelled, tokens))
 
 
-def token_places(text: str, tokens: Sequence[str]) -> Places | None:
+def token_places(text: str, tokens: Sequence[str]) -> CharacterPlaces | None:
     """For each token its first and last (not included) character in a text; None when they do not spell it.
 
     >>> token_places("Gibt's das (heute)?", ["Gibt", "&apos;s", "das", "-LRB-", "heute", "-RRB-", "?"])
@@ -38,7 +38,7 @@ def token_places(text: str, tokens: Sequence[str]) -> Places | None:
     return _exact_places(text, tokens) or _folded_places(text, tokens)
 
 
-def _exact_places(text: str, tokens: Sequence[str]) -> Places | None:
+def _exact_places(text: str, tokens: Sequence[str]) -> CharacterPlaces | None:
     """Places of tokens that are the text letter by letter, escapes in it included."""
     plain = ["".join(token.split()) for token in tokens]
     if "".join(plain) != "".join(text.split()):
@@ -49,7 +49,7 @@ def _exact_places(text: str, tokens: Sequence[str]) -> Places | None:
     return tuple((shown[end - len(token)], shown[end - 1] + 1) if token else (0, 0) for token, end in pairs)
 
 
-def _folded_places(text: str, tokens: Sequence[str]) -> Places | None:
+def _folded_places(text: str, tokens: Sequence[str]) -> CharacterPlaces | None:
     """Places of tokens that spell the text."""
     folded = list(_folded(text))
     places = []

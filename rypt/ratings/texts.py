@@ -12,11 +12,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
+from typing import Any
 
+from rypt.options import PARSERS
 from rypt.ratings.error_spans import Rating
 from rypt.ratings.surface import spelling
 from rypt.ratings.tokenizer import tokens_of
 from rypt.text import InputError, PathLike, RyptError, is_one_line, new_folder
+from rypt.tools.parsers import is_installed
 
 SOURCE, SYSTEMS, REFERENCES = "source.jsonl", "systems", "references"
 
@@ -35,6 +39,67 @@ class RatingTexts:
     other_outputs: int = 0
     without_reference: int = 0
     renumbered: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "segments": len(self.sources), "systems": {name: len(outputs) for name, outputs in self.systems.items()},
+            "references": self.references, "other_outputs": self.other_outputs,
+            "without_reference": self.without_reference, "renumbered": self.renumbered,
+        }  # fmt: skip
+
+    def summary(self, folder: PathLike) -> str:
+        """What was written to a folder, and what was left out, in a few lines."""
+        outputs = sum(map(len, self.systems.values()))
+        lines = [f"{folder}: {len(self.sources)} segments, {outputs} outputs of {len(self.systems)} systems"]
+        if self.renumbered:
+            lines.append("  segments are numbered from 0: in the file, ids are missing or are of several sources")
+        if self.without_reference:
+            lines.append(f"  {self.without_reference} segments left out: without {' or '.join(self.references)}")
+        if self.other_outputs:
+            lines.append(f"  {self.other_outputs} ratings are of a second output of a system for a segment, left out")
+        human = [name for name in self.systems if name.lower().startswith(("ref", "human"))]
+        if human and not self.references:
+            lines.append(f"  {', '.join(human)}: a human translation? --reference {human[0]} makes it a reference")
+        return "\n".join(lines)
+
+    def write(self, folder: PathLike) -> None:
+        """Write a new folder, which appears whole or not at all."""
+        with new_folder(folder) as building:
+            _write(building / SOURCE, ({"id": s, "text": _line(text)} for s, text in self.sources.items()))
+            (building / SYSTEMS).mkdir()
+            for name, outputs in self.systems.items():
+                _write(building / SYSTEMS / f"{name}.jsonl", _candidates(outputs))
+            if self.references:
+                (building / REFERENCES).mkdir()
+            for name in self.references:
+                with open(building / REFERENCES / f"{name}.txt", "w", encoding="utf-8") as stream:
+                    stream.writelines(f"{_line(text)}\n" for text in self.systems[name].values())
+
+    def next_commands(self, folder: PathLike, import_command: str) -> list[str]:
+        """The commands that lead from the texts in a folder to a campaign with judgments.
+
+        ``import_command`` is what follows ``rypt import``: the form of the ratings, their file and its options.
+        """
+
+        def inside(*names: str) -> str:
+            return quote("/".join((str(folder).rstrip("/") or "/", *names)))
+
+        parser = "--language LANGUAGE" if any(map(is_installed, PARSERS)) else "--tool fallback"
+        source, systems = inside(SOURCE), inside(SYSTEMS)
+        trees, links, scores = inside("source.trees"), inside("links"), inside("scores.jsonl")
+        references = "".join(f" --references {inside(REFERENCES, f'{name}.txt')}" for name in self.references)
+        judged_only = "".join(f" --judged-only {quote(name)}" for name in self.references)
+        texts = f"--source {source} --trees {trees} --nbest {systems} --alignments {links}{references}"
+        commands = [
+            f"rypt parse {source} {parser} -o {trees}",
+            f"rypt align --source {source} --nbest {systems} -o {links}",
+            f"rypt init {inside()} {texts}",
+            f"rypt import {import_command} -C {inside()} --scores {scores}",
+        ]
+        if self.references:
+            commands.append(f"rypt compare {inside()} --scores {scores}{judged_only}")
+        return commands
 
 
 def collect_texts(path: PathLike, ratings: Sequence[Rating], references: Sequence[str] = ()) -> RatingTexts:
@@ -64,8 +129,8 @@ def collect_texts(path: PathLike, ratings: Sequence[Rating], references: Sequenc
 def _ids_hold(ratings: Iterable[Rating]) -> bool:
     sources: dict[str, str] = {}
     for rating in ratings:
-        there = sources.setdefault(rating.segment, rating.source)
-        if not rating.segment or (there != rating.source and spelling(there) != spelling(rating.source)):
+        first = sources.setdefault(rating.segment, rating.source)
+        if not rating.segment or (first != rating.source and spelling(first) != spelling(rating.source)):
             return False
     return True
 
@@ -92,26 +157,12 @@ def _keep_translated(texts: RatingTexts) -> None:
         raise RyptError(f"no segment has all of the references {', '.join(texts.references)}")
     texts.without_reference = len(texts.sources) - len(kept)
     texts.sources = {segment: texts.sources[segment] for segment in kept}
-    systems = {name: {s: own[s] for s in kept if s in own} for name, own in sorted(texts.systems.items())}
-    texts.systems = {name: own for name, own in systems.items() if own}
+    systems = {name: {s: outputs[s] for s in kept if s in outputs} for name, outputs in sorted(texts.systems.items())}
+    texts.systems = {name: outputs for name, outputs in systems.items() if outputs}
 
 
-def write_texts(texts: RatingTexts, folder: PathLike) -> None:
-    """Write a new folder, which appears whole or not at all."""
-    with new_folder(folder) as building:
-        _write(building / SOURCE, ({"id": s, "text": _line(text)} for s, text in texts.sources.items()))
-        (building / SYSTEMS).mkdir()
-        for name, own in texts.systems.items():
-            _write(building / SYSTEMS / f"{name}.jsonl", _candidates(own))
-        if texts.references:
-            (building / REFERENCES).mkdir()
-        for name in texts.references:
-            with open(building / REFERENCES / f"{name}.txt", "w", encoding="utf-8") as stream:
-                stream.writelines(f"{_line(text)}\n" for text in texts.systems[name].values())
-
-
-def _candidates(own: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    for segment, text in own.items():
+def _candidates(outputs: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    for segment, text in outputs.items():
         yield {"id": segment, "candidate": _line(text)}
 
 

@@ -1,6 +1,9 @@
-"""Files of a campaign as the world has them: source trees, candidates, alignments.
+"""Files of a campaign: source trees, candidates, alignments.
 
-segments = read_segments(...)            # rypt.texts.treebank: trees one a line, in blocks, or CoNLL-U
-candidates = read_candidates(path)       # rypt.texts.nbest: n-best lists, JSONL, plain output
-tree = SourceTree(...)                   # rypt.texts.trees
+segments = attach_trees(segments, "dev.trees")               # rypt.texts.treebank: one a line, in blocks, or CoNLL-U
+tree = SourceTree.from_brackets("(NP (D das) (N Haus))")     # rypt.texts.trees
+candidates = read_candidates("run7.nbest", {"0": segment})   # rypt.texts.nbest: a list of any dialect, plain output
+lexicon = Lexicon.read("phrase-table.gz")                    # rypt.texts.alignment: word links of phrase pairs
+
+How to add a dialect of lists is in `rypt.texts.dialects`.
 """

@@ -40,9 +40,9 @@ def expand_lists(
     for i, path in enumerate(nbest):
         given = alignments[i : i + 1]
         if Path(path).is_dir():
-            own = _files(path, "lists of candidates")
-            lists += own
-            links += [file for folder in given for file in _links_of(own, folder)]
+            files = _files(path, "lists of candidates")
+            lists += files
+            links += [file for folder in given for file in _links_of(files, folder)]
         else:
             lists.append(path)
             links += given
@@ -58,35 +58,35 @@ def expand_outputs(nbest: Sequence[PathLike], outputs: Sequence[PathLike]) -> li
         elif str(output) == "-" or Path(output).is_file():
             raise InputError(path, None, f"expected a folder for the links of these lists, found {output}")
         else:
-            own = _files(path, "lists of candidates")
-            files += ((file, Path(output) / f"{list_name(file)}{LINKS}") for file in own)
+            lists = _files(path, "lists of candidates")
+            files += ((file, Path(output) / f"{list_name(file)}{LINKS}") for file in lists)
     return files
 
 
 def _files(folder: PathLike, what: str) -> list[PathLike]:
-    found: dict[str, PathLike] = {}
+    by_name: dict[str, PathLike] = {}
     try:
         paths = sorted(path for path in Path(folder).iterdir() if path.is_file() and not path.name.startswith("."))
     except OSError as error:
         raise InputError(folder, None, error.strerror or str(error)) from None
     for path in paths:
-        other = found.setdefault(list_name(path), path)
+        other = by_name.setdefault(list_name(path), path)
         if other is not path:
             raise InputError(folder, None, f"expected one file of each name, found {Path(other).name} and {path.name}")
-    if not found:
+    if not by_name:
         raise InputError(folder, None, f"expected {what} in the folder, found no file")
-    return list(found.values())
+    return list(by_name.values())
 
 
 def _links_of(lists: Sequence[PathLike], folder: PathLike) -> list[PathLike]:
     """The files of alignments named like the lists."""
     if not Path(folder).is_dir():
         raise InputError(folder, None, "expected a folder of alignments, as the lists are in a folder")
-    found = {list_name(path): path for path in _files(folder, "alignments")}
-    missing = [path for path in lists if list_name(path) not in found]
+    by_name = {list_name(path): path for path in _files(folder, "alignments")}
+    missing = [path for path in lists if list_name(path) not in by_name]
     if missing:
         raise InputError(folder, None, f"expected alignments of {missing[0]}, such as {list_name(missing[0])}{LINKS}")
-    return [found[list_name(path)] for path in lists]
+    return [by_name[list_name(path)] for path in lists]
 
 
 def lists_without(

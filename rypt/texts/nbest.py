@@ -1,31 +1,24 @@
-"""Candidates with their alignments: n-best lists, JSONL, and plain system output.
+"""Candidates with their alignments, from a list of any dialect or from plain output.
 
-Read are Moses' form (``id ||| text ||| features ||| score [||| alignment …]``), Joshua's and cdec's (the text may be
-a derivation, or carry ``|0-1|`` after each phrase), Marian's (alignment and word scores before the features), fairseq's
-(lines ``H-0``, ``P-0``, ``A-0``), JSONL (``{"id", "candidate", "alignment", "features", "score"}``), and plain text,
-one candidate a segment. Alignments may also stand in a file of their own, line by line.
+Which dialects there are, and how to add one, is in `rypt.texts.dialects`. Plain output is one candidate a segment, in
+the order of the segments. Alignments may stand in the list, as links, phrase pairs, a derivation or ``|0-1|`` after
+each phrase, or in a file of their own, line by line.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
 from rypt.records import Candidate, RawCandidate, Segment
-from rypt.text import FormatError, InputError, PathLike, Watch, is_one_line, read_lines, tokenize, unwatched
+from rypt.text import FormatError, InputError, PathLike, Watch, read_lines, tokenize, unwatched
 from rypt.texts.alignment import Lexicon, PhrasePair, format_links, links_of_pairs, parse_phrase_pairs
 from rypt.texts.buffers import first_bad_links, line_buffer, link_message
 from rypt.texts.derivation import is_derivation, parse_derivation
-from rypt.texts.fairseq import is_fairseq, read_fairseq
-from rypt.texts.features import finite, read_features
+from rypt.texts.dialects import DIALECTS, dialect_of
 
 _TRACE = re.compile(r"(?<!\S)\|(\d{1,6})-(\d{1,6})\|(?!\S)")
-_LINK = re.compile(r"[0-9]+-[0-9]+(?![^ \t])")
-_LINKS = re.compile(r"\d+-\d+( |$)")
-_PAIRS = re.compile(r"\d+(-\d+)?=\d+(-\d+)?( |$)")
 
 
 def read_candidates(
@@ -78,12 +71,14 @@ def read_raw(
     lines = read_lines(path) if data is None else enumerate(data.decode().removesuffix("\n").split("\n"), start=1)
     watched = iter(watch(lines, f"read {path}"))
     head = []
-    for numbered in watched:
-        head.append(numbered)
-        if order is not None or _says_its_form(numbered[1]):
-            break
-    if head and is_fairseq(head[-1][1]):
-        yield from read_fairseq(path, chain(head, watched))
+    dialect = None
+    for number, line in watched:
+        head.append((number, line))
+        dialect = dialect_of(line)
+        if order is not None or dialect is not None:
+            break  # without an order a log may come before the list
+    if dialect is not None and dialect.read is not None:
+        yield from dialect.read(path, chain(head, watched))
         return
     for index, (number, line) in enumerate(chain(head, watched)):
         try:
@@ -92,81 +87,19 @@ def read_raw(
             raise InputError(path, number, str(error)) from None
 
 
-def _says_its_form(line: str) -> bool:
-    """Whether a line is of a known form; fairseq's output may begin with lines of its log, which are of none."""
-    return line.startswith("{") or "|||" in line or is_fairseq(line)
-
-
 def parse_line(line: str, order: Sequence[str] | None = None, index: int = 0) -> RawCandidate:
-    """Read one line of a list."""
+    """Read one line of a list: of any dialect with a candidate a line, or else plain output."""
     line = line.rstrip("\r")
     if "\0" in line:
         raise FormatError("expected text, found a NUL character")
-    if line.startswith("{"):
-        return _parse_json(line)
-    if "|||" in line:
-        return _parse_fields([field.strip(" \t") for field in line.split("|||")])
+    for dialect in DIALECTS:
+        if dialect.parse_line is not None and dialect.is_line(line):
+            return dialect.parse_line(line)
     if order is None:
         raise FormatError(f"expected id ||| candidate ||| features ||| score, found {line[:40]!r}")
     if index >= len(order):
         raise FormatError(f"expected {len(order)} lines, one a segment, found more")
     return RawCandidate(order[index], line.strip(" \t"), None, {}, None)
-
-
-def _parse_json(line: str) -> RawCandidate:
-    try:
-        record: dict[str, Any] = json.loads(line)
-        segment = record["id"] if "id" in record else record["segment"]
-        text, alignment, score = record["candidate"], record.get("alignment"), record.get("score")
-        features = {name: finite(value) for name, value in (record.get("features") or {}).items()}
-        score = None if score is None else finite(score)
-    except KeyError as error:
-        raise FormatError(f"expected a field {error.args[0]}") from None
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise FormatError(f"expected a JSON object with id, candidate, alignment: {error}") from None
-    if isinstance(segment, int) and not isinstance(segment, bool):
-        segment = str(segment)
-    for name, value in (("id", segment), ("candidate", text), ("alignment", alignment or "")):
-        if not isinstance(value, str) or not is_one_line(value):
-            raise FormatError(f"expected the {name} as one line of text, found {value!r}")
-    if not segment:
-        raise FormatError("expected an id, found an empty one")
-    for name in features:
-        if len(name.split()) != 1 or not is_one_line(name):
-            raise FormatError(f"expected one word as the name of a feature, found {name!r}")
-    return RawCandidate(segment, text, alignment, features, score)
-
-
-def _parse_fields(fields: list[str]) -> RawCandidate:
-    if len(fields) < 2:
-        raise FormatError(f"expected id ||| candidate ||| features ||| score, found {len(fields)} fields")
-    if not fields[0]:
-        raise FormatError("expected an id before |||, found none")
-    at = 2
-    while at < len(fields) and _before_features(fields[at], fields[at + 1] if at + 1 < len(fields) else ""):
-        at += 1
-    score = finite(tokenize(fields[at + 1])[0]) if len(fields) > at + 1 and fields[at + 1] else None
-    named = read_features(fields[at]) if len(fields) > at else {}
-    return RawCandidate(fields[0], fields[1], _alignment_field(fields[2:at] + fields[at + 2 :]), named, score)
-
-
-def _before_features(field: str, following: str) -> bool:
-    """Whether a field after the text is Marian's alignment, which may be empty, or its word scores."""
-    if not field:
-        return "=" in following and following[0] not in "0123456789"
-    return _LINK.match(field) is not None or field.startswith("WordScores=")
-
-
-def _alignment_field(fields: list[str]) -> str | None:
-    """The word links, else the phrase pairs, else the derivation; an empty field is a candidate without links."""
-    for form in (_LINKS, _PAIRS):
-        for field in fields:
-            if form.match(field):
-                return field
-    for field in fields:
-        if is_derivation(field):
-            return field
-    return "" if "" in fields else None
 
 
 def _read_alignments(path: PathLike) -> list[tuple[str | None, str]]:

@@ -12,7 +12,7 @@ Lines = list[tuple[int, str]]
 
 
 def parsed(segment: Segment) -> SourceTree | None:
-    """The segment's tree over its own tokens; None when it has no parse."""
+    """The segment's tree over the segment's tokens; None when it has no parse."""
     if segment.tree is None:
         return None
     try:

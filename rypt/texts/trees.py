@@ -53,7 +53,7 @@ class SourceTree:
 
     @classmethod
     def from_spans(cls, tokens: Sequence[str], spans: Iterable[tuple[Span, str]]) -> "SourceTree":
-        """Nest spans, given outer before inner; equal ones become one, words without a node of their own get one."""
+        """Nest spans, given outer before inner; equal ones become one, words without a node get one."""
         given = list(spans)
         bare = set(range(len(tokens))) - {span.start for span, _ in given if len(span) == 1}
         given += [(Span(i, i + 1), "X") for i in bare]
@@ -102,7 +102,7 @@ class SourceTree:
         return {constituent.span: i for i, constituent in enumerate(self.constituents)}
 
     def matched(self, tokens: Sequence[str]) -> "SourceTree":
-        """The same tree over the source's own tokens; a token that differs is named.
+        """The same tree over the tokens of the source; a token that differs is named.
 
         Case, Unicode composition, escapes (``-LRB-``, ``&apos;``) and the style of quotation marks may differ.
         """
@@ -172,7 +172,7 @@ def _category(label: str) -> str:
 
 def unescape(token: str) -> str:
     """A leaf as it stands in the source text: ``-LRB-`` is an opening bracket."""
-    return _ESCAPE.sub(lambda found: ESCAPES[found[0].lower()], token)
+    return _ESCAPE.sub(lambda escape: ESCAPES[escape[0].lower()], token)
 
 
 def _escaped(token: str) -> str:

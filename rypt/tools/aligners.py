@@ -1,31 +1,42 @@
-"""Word aligners that people use: eflomal, fast_align, simalign; called when they are installed.
+"""Word alignment by eflomal, where it is installed; links of any other aligner are read from files (docs/texts.md).
 
-Each aligns tokenised pairs in both directions; `rypt.tools.symmetrization` makes one alignment of the two. Equal pairs
-are aligned once. Words are lower-cased for the statistical aligners.
+    align([(("das", "Haus"), ("the", "house"))])                 # links of pairs of tokens
+    align_lists("dev.de", ["run7.nbest"], ["run7.links"])        # links of files of candidates
 
-eflomal: Östling & Tiedemann 2016, "Efficient Word Alignment with Markov Chain Monte Carlo". It samples, and takes no
-seed: two runs differ a little. fast_align: Dyer, Chahuneau & Smith 2013. simalign: Jalili Sabet et al. 2020.
+eflomal aligns tokenised pairs in both directions; `rypt.tools.symmetrization` makes one alignment of the two. Equal
+pairs are aligned once, in lower case. It samples, and takes no random seed: two runs differ a little (Östling &
+Tiedemann 2016, "Efficient Word Alignment with Markov Chain Monte Carlo").
 """
 
 import importlib.util
 import logging
-import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
-from rypt.texts.alignment import Links, check_links, parse_links
+from rypt.campaign.folder import read_source
+from rypt.options import ALIGNERS
+from rypt.records import Segment
+from rypt.text import (
+    FormatError,
+    InputError,
+    OptionError,
+    PathLike,
+    RyptError,
+    Watch,
+    open_output,
+    read_lines,
+    tokenize,
+    unwatched,
+)
+from rypt.texts.alignment import Lexicon, Links, check_links, format_links, parse_links
+from rypt.texts.lists import expand_outputs
+from rypt.texts.nbest import aligned_candidate, read_raw
 from rypt.tools.symmetrization import symmetrize
 
-ALIGNERS = ("eflomal", "fast_align", "simalign")
-INSTALL = {
-    "eflomal": "pip install eflomal",
-    "fast_align": "build it from github.com/clab/fast_align and put it on the PATH",
-    "simalign": "pip install simalign",
-}
 LONGEST = 1023  # tokens of a sentence that eflomal reads
 Pair = tuple[tuple[str, ...], tuple[str, ...]]
 Directions = tuple[list[Links], list[Links]]
@@ -33,8 +44,6 @@ Directions = tuple[list[Links], list[Links]]
 
 def is_installed(aligner: str) -> bool:
     """Whether an aligner can be called here."""
-    if aligner == "fast_align":
-        return shutil.which("fast_align") is not None
     return importlib.util.find_spec(aligner) is not None
 
 
@@ -46,8 +55,93 @@ def choose_aligner(name: str | None = None) -> str:
         if is_installed(aligner):
             return aligner
     if name is not None:
-        raise RyptError(f"{name} is not installed: {INSTALL[name]}")
-    raise RyptError(f"no aligner is installed; the simplest one: {INSTALL['eflomal']}")
+        raise RyptError(f"{name} is not installed: pip install {name}")
+    raise RyptError("no aligner is installed: pip install eflomal; --alignments of rypt init reads any aligner's links")
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedLists:
+    """What was aligned: by which aligner, how many candidates, and how many of them have no links."""
+
+    aligner: str
+    candidates: int
+    without_links: int
+
+
+def align_lists(
+    source: PathLike,
+    nbest: Sequence[PathLike],
+    outputs: Sequence[PathLike],
+    *,
+    aligner: str | None = None,
+    heuristic: str = "grow-diag-final-and",
+    training: tuple[PathLike, PathLike] | None = None,
+    priors: PathLike | None = None,
+    watch: Watch = unwatched,
+    tell: Callable[[str], None] = lambda message: None,
+) -> AlignedLists:
+    """Align the candidates of lists with their segments, and write a line of links for each line of a list.
+
+    For a folder of lists the output is a folder, with links in ``LIST.links``. All lists are aligned together with the
+    ``training`` text, a file of source and one of target segments, for the aligner learns from all of them. ``tell``
+    is called with a message before the work begins.
+    """
+    if len(outputs) != len(nbest):
+        raise OptionError(f"expected an output for each list, {len(nbest)}, got {len(outputs)}")
+    files = expand_outputs(nbest, outputs)
+    chosen = choose_aligner(aligner)
+    segments = {segment.id: segment for segment in read_source(source)}
+    lists = [_pairs(path, segments, watch) for path, _ in files]
+    pairs = [pair for pairs_of_list in lists for pair in pairs_of_list]
+    further = _training_pairs(*training) if training else []
+    tell(f"aligning {len(set(pairs))} pairs of {len(pairs)} candidates with {chosen}")
+    with ExitStack() as stack:  # files are opened first: one that cannot be written is an error before the work is done
+        for path, output in zip(nbest, outputs, strict=True):
+            if Path(path).is_dir():
+                stack.enter_context(_output_folder(Path(output)))
+        streams = [stack.enter_context(open_output(output)) for _, output in files]
+        aligned = align(pairs, aligner=chosen, heuristic=heuristic, training=further, priors=priors)
+        links = iter(aligned)
+        for stream, pairs_of_list in zip(streams, lists, strict=True):
+            stream.writelines(f"{format_links(next(links))}\n" for _ in pairs_of_list)
+    return AlignedLists(chosen, len(pairs), aligned.count(()))
+
+
+@contextmanager
+def _output_folder(path: Path) -> Iterator[None]:
+    """A folder to write to; a new one is removed again unless something is written to it."""
+    is_new = not path.exists()
+    path.mkdir(exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # not empty
+            if is_new:
+                path.rmdir()
+
+
+def _pairs(path: PathLike, segments: Mapping[str, Segment], watch: Watch) -> list[Pair]:
+    """Source and candidate tokens of each line of a list."""
+    pairs: list[Pair] = []
+    for number, raw in read_raw(path, list(segments), watch):
+        segment = segments.get(raw.segment)
+        if segment is None:
+            raise InputError(path, number, f"segment {raw.segment!r} is not in the source")
+        try:
+            candidate = aligned_candidate(replace(raw, alignment=""), segment, Lexicon())
+        except FormatError as error:
+            raise InputError(path, number, str(error)) from None
+        pairs.append((tuple(segment.tokens), tuple(candidate.tokens)))
+    if not pairs:
+        raise InputError(path, None, "expected candidates, found none")
+    return pairs
+
+
+def _training_pairs(source: PathLike, target: PathLike) -> list[Pair]:
+    sides = [[tuple(tokenize(line)) for _, line in read_lines(name)] for name in (source, target)]
+    if len(sides[0]) != len(sides[1]):
+        raise RyptError(f"expected as many lines in {source} as in {target}, found {len(sides[0])} and {len(sides[1])}")
+    return list(zip(*sides, strict=True))
 
 
 def align(
@@ -57,30 +151,17 @@ def align(
     heuristic: str = "grow-diag-final-and",
     training: Sequence[Pair] = (),
     priors: PathLike | None = None,
-    model: str | None = None,
 ) -> list[Links]:
     """Links of each pair of source and candidate tokens, through both directions.
 
-    ``training`` are further pairs that statistical aligners learn from, ``priors`` a file of ``eflomal-makepriors``,
-    ``model`` the language model of simalign. A pair with an empty side has no links.
+    ``training`` are further pairs to learn from, ``priors`` a file of ``eflomal-makepriors``. A pair with an empty side
+    has no links.
     """
-    chosen = choose_aligner(aligner)
-    if priors is not None and chosen != "eflomal":
-        raise RyptError(f"priors are eflomal's; {chosen} takes none")
-    if chosen == "simalign" and training:
-        raise RyptError("simalign is not trained; training pairs are for eflomal and fast_align")
-    if model is not None and chosen != "simalign":
-        raise RyptError(f"{chosen} has no language model; a model goes with simalign")
+    choose_aligner(aligner)
     distinct = [pair for pair in dict.fromkeys(pairs) if pair[0] and pair[1]]
-    wanted = distinct + [pair for pair in training if pair[0] and pair[1]]
     if not distinct:
         return [()] * len(pairs)
-    if chosen == "eflomal":
-        directions = _eflomal(wanted, priors)
-    elif chosen == "fast_align":
-        directions = _fast_align(wanted)
-    else:
-        directions = _simalign(wanted, model)
+    directions = _eflomal(distinct + [pair for pair in training if pair[0] and pair[1]], priors)
     links = {}
     for pair, forward, backward in zip(distinct, *directions, strict=False):
         links[pair] = symmetrize(forward, backward, heuristic)
@@ -89,7 +170,7 @@ def align(
 
 
 def _words(tokens: Sequence[str]) -> str:
-    """Tokens as a line that every aligner splits as we do: in lower case, without white space inside of them."""
+    """Tokens as a line that the aligner splits as we do: in lower case, without white space inside of them."""
     return " ".join("_".join(token.lower().replace("|||", "|").split()) or "_" for token in tokens)
 
 
@@ -119,7 +200,7 @@ def _eflomal(pairs: Sequence[Pair], priors: PathLike | None) -> Directions:
 
 @contextmanager
 def _without_messages_of(name: str) -> Iterator[None]:
-    """Keep a logger that nobody listens to from standard error while the block runs: errors say the same."""
+    """Keep a logger's messages from standard error while the block runs: the errors hold the same text."""
     logger, handler = logging.getLogger(name), logging.NullHandler()
     logger.addHandler(handler)
     try:
@@ -128,45 +209,11 @@ def _without_messages_of(name: str) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def _fast_align(pairs: Sequence[Pair]) -> Directions:
-    with tempfile.TemporaryDirectory(prefix="rypt-align-") as folder:
-        corpus = Path(folder) / "corpus"
-        corpus.write_text("".join(f"{_words(s)} ||| {_words(t)}\n" for s, t in pairs), encoding="utf-8")
-        results = []
-        for reverse in ([], ["-r"]):
-            command = ["fast_align", "-i", str(corpus), "-d", "-o", "-v", *reverse]
-            target = Path(folder) / "links"
-            try:
-                with open(target, "wb") as out:
-                    subprocess.run(command, check=True, stdout=out, stderr=subprocess.PIPE)
-            except (subprocess.CalledProcessError, OSError) as error:
-                said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip().splitlines()[-1:]
-                raise RyptError(f"fast_align failed: {said[0] if said else error}") from None
-            results.append(_read_links(str(target), len(pairs)))
-    return results[0], results[1]
-
-
-def _simalign(pairs: Sequence[Pair], model: str | None) -> Directions:
-    from simalign import SentenceAligner
-
-    try:
-        aligner = SentenceAligner(model=model or "bert", token_type="bpe", matching_methods="fr")
-    except (OSError, ValueError) as error:
-        first = str(error).splitlines()[0]
-        raise RyptError(f"simalign cannot load its language model {model or 'bert'}: {first}") from None
-    forward, backward = [], []
-    for source, target in pairs:
-        found = aligner.get_word_aligns(list(source), list(target))
-        forward.append(tuple(found["fwd"]))
-        backward.append(tuple(found["rev"]))
-    return forward, backward
-
-
 def _read_links(path: str, count: int) -> list[Links]:
     try:
         links = [parse_links(line) for _, line in read_lines(path)]
     except FormatError as error:
-        raise RyptError(f"the aligner wrote what is no alignment: {error}") from None
+        raise RyptError(f"the aligner wrote no alignment: {error}") from None
     if len(links) != count:
         raise RyptError(f"the aligner wrote {len(links)} alignments of {count} pairs")
     return links

@@ -1,24 +1,25 @@
-"""Parsers that people use: stanza, benepar, spaCy; called on source tokens as they are when they are installed.
+"""Trees by stanza, where it is installed, or without a parser; any other parser's trees are read from files.
 
-stanza and benepar give constituents. spaCy, and stanza for languages without constituents, give dependencies; the
-constituent of a word is then its yield (`rypt.texts.conllu`). ``fallback`` needs no parser
-(`rypt.tools.fallback_trees`).
+    parse_source("dev.de", "dev.trees", language="de")           # a file of segments to a file of trees
+    trees = parse_all([["das", "Haus"]], tool="fallback")        # from punctuation and length alone
+
+stanza gives constituents, or for languages without them dependencies: the constituent of a word is then its yield
+(`rypt.texts.conllu`). It is called on the source tokens as they are. ``fallback`` needs no parser
+(`rypt.tools.fallback_trees`). docs/texts.md shows how to feed the output of other parsers.
 """
 
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
 
-from rypt.text import FormatError, RyptError
+from rypt.campaign.folder import read_source
+from rypt.options import PARSERS, TREE_TOOLS
+from rypt.text import FormatError, PathLike, RyptError, Watch, open_output, unwatched
 from rypt.texts.conllu import tree_from_conllu
 from rypt.texts.trees import SourceTree
 from rypt.tools.fallback_trees import fallback_tree
 
 FALLBACK = "fallback"
-PARSERS = ("stanza", "benepar", "spacy")
-TOOLS = (*PARSERS, FALLBACK)
-BENEPAR_LANGUAGES = ("ar", "de", "eu", "fr", "he", "hu", "ko", "pl", "sv", "zh")
-BENEPAR_MODELS = {"en": "benepar_en3", **{code: f"benepar_{code}2" for code in BENEPAR_LANGUAGES}}
 Parse = Callable[[Sequence[str]], SourceTree]
 
 
@@ -29,17 +30,46 @@ def is_installed(tool: str) -> bool:
 
 def choose_parser(name: str | None = None) -> str:
     """The parser asked for, or the first one installed; when there is none, the error says what to install."""
-    if name is not None and name not in TOOLS:
-        raise RyptError(f"expected a parser {', '.join(TOOLS)}, found {name!r}")
+    if name is not None and name not in TREE_TOOLS:
+        raise RyptError(f"expected a parser {', '.join(TREE_TOOLS)}, found {name!r}")
     for tool in PARSERS if name is None else (name,):
         if is_installed(tool):
             return tool
     if name is not None:
         raise RyptError(f"{name} is not installed: pip install {name}")
     raise RyptError(
-        "no parser is installed: pip install stanza (or benepar, or spacy); "
-        "for a language without one, --tool fallback makes trees from punctuation and length"
+        "no parser is installed: pip install stanza; --trees of rypt init reads the brackets or CoNLL-U of any parser, "
+        "and for a language without one, --tool fallback makes trees from punctuation and length"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSource:
+    """What was parsed: by which tool, and how many segments."""
+
+    tool: str
+    segments: int
+
+
+def parse_source(
+    source: PathLike,
+    output: PathLike,
+    *,
+    tool: str | None = None,
+    language: str | None = None,
+    model: str | None = None,
+    dependencies: bool = False,
+    watch: Watch = unwatched,
+) -> ParsedSource:
+    """Parse the segments of a file and write Penn brackets, a line each; the options are those of `parse_all`."""
+    chosen = choose_parser(tool)
+    segments = read_source(source)
+    tokens = watch((segment.tokens for segment in segments), f"parse with {chosen}", len(segments))
+    trees = parse_all(tokens, tool=chosen, language=language, model=model, dependencies=dependencies)
+    with open_output(output) as stream:
+        for tree in trees:
+            stream.write(f"{tree}\n")
+    return ParsedSource(chosen, len(segments))
 
 
 def parse_all(
@@ -50,32 +80,21 @@ def parse_all(
     model: str | None = None,
     dependencies: bool = False,
 ) -> Iterator[SourceTree]:
-    """The tree of each tokenised segment, over its own tokens; an empty segment has an empty tree.
+    """The tree of each tokenised segment, over its tokens; an empty segment has an empty tree.
 
-    ``model`` names what benepar or spaCy loads; by default it follows from the language. ``dependencies`` takes those
-    of stanza.
+    ``model`` names the package of stanza, by default that of the ``language``; ``dependencies`` makes the trees from
+    its dependencies.
     """
-    chosen = choose_parser(tool)
-    if dependencies and chosen != "stanza":
-        raise RyptError(f"the choice of dependencies is for stanza; {chosen} gives one kind of tree")
-    if chosen == FALLBACK and (language or model):
-        raise RyptError("fallback trees come from punctuation and length; a language or a model is for a parser")
-    if chosen == FALLBACK:
+    if choose_parser(tool) == FALLBACK:
+        if language or model or dependencies:
+            raise RyptError("fallback trees come from punctuation and length; other options are for a parser")
         parse: Parse = fallback_tree
-    elif chosen == "stanza":
-        parse = _stanza(_needed(language, chosen), model, dependencies)
-    elif chosen == "benepar":
-        parse = _benepar(model or _benepar_model(_needed(language, chosen)))
+    elif language:
+        parse = _stanza(language, model, dependencies)
     else:
-        parse = _spacy(model or _spacy_model(_needed(language, chosen)))
+        raise RyptError("stanza needs the language of the source, such as --language de")
     for tokens in segments:
         yield _over(parse([_word(token) for token in tokens]), tokens) if tokens else SourceTree((), ())
-
-
-def _needed(language: str | None, tool: str) -> str:
-    if not language:
-        raise RyptError(f"{tool} needs the language of the source, such as --language de")
-    return language
 
 
 def _word(token: str) -> str:
@@ -114,58 +133,6 @@ def _stanza(language: str, model: str | None, dependencies: bool) -> Parse:
     return parse
 
 
-def _benepar_model(language: str) -> str:
-    if language not in BENEPAR_MODELS:
-        known = ", ".join(sorted(BENEPAR_MODELS))
-        raise RyptError(f"benepar has models for {known}, not for {language!r}; --model names another")
-    return BENEPAR_MODELS[language]
-
-
-def _benepar(model: str) -> Parse:
-    import benepar
-
-    try:
-        parser = benepar.Parser(model)
-    except (OSError, LookupError, ValueError) as error:
-        advice = f"python -c \"import benepar; benepar.download('{model}')\""
-        raise RyptError(f"benepar has no model {model!r} ({_first_line(error)}): {advice}") from None
-
-    def parse(tokens: Sequence[str]) -> SourceTree:
-        tree = parser.parse(benepar.InputSentence(words=list(tokens)))
-        for i, place in enumerate(tree.treepositions("leaves")):
-            tree[place] = f"w{i}"  # brackets among the words stay out of the way
-        return SourceTree.from_nltk(tree)
-
-    return parse
-
-
-def _spacy_model(language: str) -> str:
-    return f"{language}_core_{'web' if language in ('en', 'zh') else 'news'}_sm"
-
-
-def _spacy(model: str) -> Parse:
-    import spacy
-    from spacy.tokens import Doc
-
-    try:
-        pipeline = spacy.load(model)
-    except (OSError, ValueError) as error:
-        advice = f"python -m spacy download {model}"
-        raise RyptError(f"spaCy has no model {model!r} ({_first_line(error)}): {advice}") from None
-    if "parser" not in pipeline.pipe_names:
-        raise RyptError(f"spaCy's model {model!r} has no dependency parser")
-
-    def parse(tokens: Sequence[str]) -> SourceTree:
-        document: Any = Doc(pipeline.vocab, words=list(tokens))
-        for _, step in pipeline.pipeline:
-            document = step(document)
-        return _dependencies(
-            [(word.text, 0 if word.head.i == word.i else word.head.i + 1, word.dep_) for word in document]
-        )
-
-    return parse
-
-
 def _brackets(text: str, tokens: Sequence[str]) -> SourceTree:
     try:
         return SourceTree.from_brackets(text)
@@ -182,6 +149,6 @@ def _dependencies(words: Sequence[tuple[str, int, str]]) -> SourceTree:
 
 
 def _first_line(error: Exception) -> str:
-    """The first line of what a parser says that has words in it."""
+    """The first line with words in it of a parser's error."""
     lines = [line.strip() for line in str(error).splitlines()]
     return next((line for line in lines if any(map(str.isalpha, line))), type(error).__name__)[:120]

@@ -1,4 +1,4 @@
-"""One alignment from two: what an aligner says from source to candidate, and from candidate to source.
+"""One alignment from two: the links from source to candidate, and those from candidate to source.
 
 ``grow-diag-final-and`` begins with the links both directions have, adds neighbouring links that one of them has while
 they align a word not aligned before (Koehn, Och & Marcu 2003, section 2.2), and then those between two words that are
@@ -8,10 +8,9 @@ both unaligned (Koehn et al. 2005).
 from collections.abc import Iterable
 from itertools import chain
 
-from rypt.options import check_option
+from rypt.options import HEURISTICS, check_option
 from rypt.texts.alignment import Links
 
-HEURISTICS = ("grow-diag-final-and", "intersection", "union")
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 from local_market import local_market
@@ -23,7 +24,7 @@ from hits.qualifications import (
     Qualifications,
     QualificationTest,
     TestQuestion,
-    qualifications_toml,
+    qualifications_table,
     read_qualifications,
 )
 from hits.records import Kind
@@ -72,7 +73,7 @@ asked_of_workers = st.builds(
 
 @given(asked_of_workers)
 def test_what_is_written_is_read(asked):
-    assert read_qualifications(tomllib.loads(qualifications_toml(asked)).get("qualifications", {})) == asked
+    assert read_qualifications(tomllib.loads(tomli_w.dumps(qualifications_table(asked)))) == asked
 
 
 def test_the_examples_can_be_used():

@@ -28,7 +28,7 @@ from hits.ranking.models.costs import NEVER, PRIOR, PairCosts, costs_mfas, costs
 from hits.ranking.models.optima import Optima, find_optima
 from rypt.text import RyptError
 
-Links = NDArray[np.bool_]
+Reaches = NDArray[np.bool_]  # (systems, systems): whether one is linked to the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def _joined(kind: str, parts: list[Group]) -> Group:
     return Group(members, count, ranking, tuple(low), tuple(high), kind, tuple(parts))
 
 
-def _strong_groups(links: Links) -> list[list[int]]:
+def _strong_groups(links: Reaches) -> list[list[int]]:
     """Groups of systems that reach one another, a group before those it reaches (here: reaching is all or nothing)."""
     n = len(links)
     reach = links | np.eye(n, dtype=bool)

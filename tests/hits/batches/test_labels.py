@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from hits.batches.alternatives import read_reference_links
-from hits.batches.controls import Links
 from hits.batches.folder import new_settings
 from hits.batches.labels import LabelOptions, make_label_batch
 from hits.batches.page import fill, item_question
@@ -25,6 +24,7 @@ from rypt.metric.frontier import frontier
 from rypt.metric.queries import queries
 from rypt.records import Judgment, Label, Span, Votes
 from rypt.text import RyptError
+from rypt.texts.alignment import Links
 from rypt.texts.phrases import phrase_key
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)

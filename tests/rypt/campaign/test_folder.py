@@ -135,7 +135,7 @@ def test_nothing_is_written_when_something_is_wrong(texts, name, text, message):
 
 def test_an_existing_campaign_is_not_overwritten(texts):
     make(texts)
-    with pytest.raises(InputError, match="there is a campaign already"):
+    with pytest.raises(InputError, match="expected a folder without a campaign, found one with"):
         make(texts)
 
 

@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rypt.campaign.settings import (
+    CampaignSettings,
     DecoderSettings,
     Files,
     Languages,
     LoopSettings,
     MarketSettings,
     Scoring,
-    Settings,
     read_settings,
     write_settings,
 )
 from rypt.campaign.settings_edit import add_list
-from rypt.text import InputError, RyptError
+from rypt.text import InputError, OptionError, RyptError
 
 FILES = '[files]\nsource = "s"\n'
 
@@ -98,7 +98,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 )  # fmt: skip
 def test_what_is_written_is_read(tmp_path_factory, lists, name, budget, excludes, timeout):
     folder = tmp_path_factory.mktemp("settings")
-    settings = Settings(
+    settings = CampaignSettings(
         Files(name, nbest=lists, alignments=lists), Scoring(max_len=3), Languages("de"),
         DecoderSettings(f"{name} {{weights}} {{nbest}}", name, name, timeout),
         MarketSettings(folder=name, wage=budget, assignments=2),
@@ -109,20 +109,23 @@ def test_what_is_written_is_read(tmp_path_factory, lists, name, budget, excludes
 
 
 def test_sections_that_say_nothing_are_left_out(tmp_path):
-    write_settings(Settings(Files("s")), tmp_path)
+    write_settings(CampaignSettings(Files("s")), tmp_path)
     assert list(tomllib.loads((tmp_path / "rypt.toml").read_text())) == ["files", "scoring", "languages"]
-    write_settings(Settings(Files("s"), loop=LoopSettings(exclude_bad=False)), tmp_path)
+    write_settings(CampaignSettings(Files("s"), loop=LoopSettings(exclude_bad=False)), tmp_path)
     assert read_settings(tmp_path).loop == LoopSettings(exclude_bad=False)
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ('nbest = ["a"]  # mine', 'nbest = ["a", "lists/1"]  # mine'),
-        ('nbest = [\n  "a",  # ] no end\n  "b]"\n]', 'nbest = ["a", "b]", "lists/1"]'),
-        ("nbest=[]", 'nbest=["lists/1"]'),
-        ("", 'nbest = ["lists/1"]'),
-        ('nbest = ["a"]\nalignments = ["x"]', 'nbest = ["a", "lists/1"]\nalignments = ["x", ""]'),
+        ('nbest = ["a"]  # mine', 'nbest = [\n    "a",\n    "lists/1",\n]  # mine'),
+        ('nbest = [\n  "a",  # ] no end\n  "b]"\n]', 'nbest = [\n    "a",\n    "b]",\n    "lists/1",\n]'),
+        ("nbest=[]", 'nbest=[\n    "lists/1",\n]'),
+        ("", 'nbest = [\n    "lists/1",\n]'),
+        (
+            'nbest = ["a"]\nalignments = ["x"]',
+            'nbest = [\n    "a",\n    "lists/1",\n]\nalignments = [\n    "x",\n    "",\n]',
+        ),
     ],
 )
 def test_a_list_is_added_and_all_else_stays(tmp_path, before, after):
@@ -146,3 +149,24 @@ def test_a_file_that_cannot_be_edited_is_left_alone(tmp_path):
     with pytest.raises(InputError, match=r"the list lists/1 could not be added: add it to nbest in \[files\]"):
         add_list(tmp_path, "lists/1")
     assert (tmp_path / "rypt.toml").read_text() == text
+
+
+def test_languages_of_a_pair():
+    assert Languages.parse("de-en") == Languages("de", "en")
+    assert Languages.parse("en:zh-Hans") == Languages("en", "zh-Hans")
+    assert Languages.parse("de-") == Languages("de")
+    for pair in ("deutsch", "en-zh-Hans", "a:b:c"):
+        with pytest.raises(OptionError, match=f"expected a language pair such as de-en or en:zh-Hans, got '{pair}'"):
+            Languages.parse(pair)
+
+
+def test_places_are_relative_to_the_campaign(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    decoder = DecoderSettings.run_from_here("c/d", "run {weights} {nbest}", "w", 9)
+    assert decoder == DecoderSettings("run {weights} {nbest}", "../../w", "../..", 9)
+    assert DecoderSettings.run_from_here("c", None) == DecoderSettings()
+    with pytest.raises(OptionError, match="a timeout is an option of a decoder"):
+        DecoderSettings.run_from_here("c", None, timeout=9)
+    assert MarketSettings.located_at("c", None) == MarketSettings()
+    assert MarketSettings.located_at("c", "m", Decimal(9), 3) == MarketSettings("../m", wage=Decimal(9), assignments=3)
+    assert MarketSettings.located_at("c", "https://x.org") == MarketSettings(endpoint="https://x.org")

@@ -134,7 +134,7 @@ def test_it_asks_before_it_spends(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--budget", "much"], 2, "'much' is no amount of money"),
+        (["--budget", "much"], 2, "expected an amount of money such as 25.00, got 'much'"),
         (["--port", "1"], 2, "--port goes with --serve"),
         (["--plot", "x.txt"], 1, "expected a name ending in .svg, .png, .pdf"),
         (["-o", "nowhere/w"], 1, "there is no folder to write it to"),

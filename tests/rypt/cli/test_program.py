@@ -151,7 +151,8 @@ def test_failures_are_one_line_and_exit_1(capsys, demo_campaign, arguments, mess
 def test_options_that_cannot_work_are_wrong_usage(capsys, demo_campaign, arguments):
     code, out, err = run(capsys, *[str(demo_campaign) if a == "CAMPAIGN" else a for a in arguments])
     assert (code, out) == (2, "")
-    assert "Error: " in err
+    assert err.startswith("rypt: ")
+    assert err.count("\n") == 1
 
 
 def test_an_output_that_cannot_show_a_character(demo_campaign):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from reference import FIGURE_2, trees
 
 from rypt.metric.frontier import frontier
+from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
 
@@ -38,5 +39,5 @@ def test_an_empty_tree_gives_an_empty_set():
 
 
 def test_max_len_below_one_is_refused():
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(RyptError, match="max_len must be at least 1, got 0"):
         frontier(SourceTree.from_brackets("(A a)"), 0)

@@ -7,6 +7,7 @@ from reference import reference_percolate, trees
 
 from rypt.metric.percolation import percolate
 from rypt.records import Label
+from rypt.text import FormatError, RyptError
 from rypt.texts.trees import SourceTree
 
 ORDER = {Label.NO: 0, None: 1, Label.YES: 2}
@@ -100,8 +101,15 @@ def test_between_a_yes_above_and_a_no_below_nothing_is_known():
 
 
 def test_a_label_for_each_constituent_is_needed():
-    with pytest.raises(ValueError, match="for each of 3 constituents"):
+    with pytest.raises(RyptError, match="for each of 3 constituents, got 1 labels"):
         percolate(SourceTree.from_brackets("(A (x x) (y y))"), [Label.YES])
+
+
+def test_labels_may_be_texts_and_others_are_refused():
+    tree = SourceTree.from_brackets("(A (x x) (y y))")
+    assert percolate(tree, ["yes", None, None]) == [Label.YES] * 3
+    with pytest.raises(FormatError, match="expected a label YES, NO or NOT_SURE, found 'good'"):
+        percolate(tree, ["good", None, None])
 
 
 def test_not_sure_does_not_percolate():

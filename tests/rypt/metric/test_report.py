@@ -5,7 +5,7 @@ import pytest
 from rypt.metric.report import score_report
 from rypt.metric.scorer import Scorer
 from rypt.records import Candidate, Span, Votes
-from rypt.text import RyptError
+from rypt.text import FormatError, RyptError
 from rypt.texts.trees import SourceTree
 
 TREES = {
@@ -56,3 +56,8 @@ def test_nothing_to_score():
 def test_unknown_pick():
     with pytest.raises(RyptError, match="expected pick as one of first, best"):
         score_report(Scorer(TREES, VOTES), CANDIDATES, pick="worst")
+
+
+def test_a_candidate_of_another_segment_is_refused():
+    with pytest.raises(FormatError, match="segment 'x' of a candidate is not known"):
+        score_report(Scorer(TREES, VOTES), [Candidate("x", "a", "0-0")])

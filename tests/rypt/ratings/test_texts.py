@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rypt.campaign.folder import create
 from rypt.ratings.error_spans import ErrorSpan, Policy, Rating
 from rypt.ratings.importing import import_ratings
-from rypt.ratings.texts import collect_texts, write_texts
+from rypt.ratings.texts import collect_texts
 from rypt.text import InputError, RyptError
 from rypt.tools.fallback_trees import fallback_tree
 
@@ -28,7 +28,7 @@ def test_files(tmp_path: Path) -> None:
     ref = replace(TWO, system="ref", target="Yes, good.")
     texts = collect_texts("x.tsv", [ONE, TWO, replace(ONE, rater="r2"), ref], ["ref"])
     assert (texts.without_reference, texts.other_outputs, texts.renumbered) == (1, 0, False)
-    write_texts(texts, tmp_path / "t")
+    texts.write(tmp_path / "t")
     assert jsonl(tmp_path / "t/source.jsonl") == [{"id": "8", "text": "Ja ! “ Gut ” ."}]
     assert jsonl(tmp_path / "t/systems/A.jsonl") == [{"id": "8", "candidate": 'Yes ! " Good " .'}]
     assert (tmp_path / "t/references/ref.txt").read_text() == "Yes , good .\n"
@@ -37,7 +37,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_without_references_everything_is_taken(tmp_path: Path) -> None:
-    write_texts(collect_texts("x.tsv", [ONE, replace(TWO, system="B")]), tmp_path / "t")
+    collect_texts("x.tsv", [ONE, replace(TWO, system="B")]).write(tmp_path / "t")
     assert [record["id"] for record in jsonl(tmp_path / "t/source.jsonl")] == ["7", "8"]
     assert [record["id"] for record in jsonl(tmp_path / "t/systems/B.jsonl")] == ["8"]
     assert not (tmp_path / "t/references").exists()
@@ -87,16 +87,16 @@ def test_the_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").write_text("x")
     with pytest.raises(InputError, match="expected a new or empty folder"):
-        write_texts(texts, tmp_path / "full")
+        texts.write(tmp_path / "full")
     with pytest.raises(InputError, match="expected a new or empty folder, found a file"):
-        write_texts(texts, tmp_path / "full" / "mine")
+        texts.write(tmp_path / "full" / "mine")
     monkeypatch.setattr("rypt.ratings.texts._candidates", lambda own: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        write_texts(texts, tmp_path / "new")
+        texts.write(tmp_path / "new")
     assert os.listdir(tmp_path) == ["full"]
     monkeypatch.undo()
     (tmp_path / "new").mkdir()
-    write_texts(texts, tmp_path / "new")
+    texts.write(tmp_path / "new")
     assert sorted(os.listdir(tmp_path / "new")) == ["source.jsonl", "systems"]
 
 
@@ -115,7 +115,7 @@ def test_every_rating_finds_its_texts_again(
         for i, (source, target, system, marked) in enumerate(rated)
     ]
     texts = collect_texts("x.tsv", ratings)
-    write_texts(texts, folder / "t")
+    texts.write(folder / "t")
     trees = [f"{fallback_tree(record['text'].split(' '))}\n" for record in jsonl(folder / "t/source.jsonl")]
     (folder / "trees").write_text("".join(trees), encoding="utf-8")
     lists = [folder / f"t/systems/{name}.jsonl" for name in texts.systems]

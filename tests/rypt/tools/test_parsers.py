@@ -1,4 +1,4 @@
-"""Parsers, through stand-ins that have the calls and answers of the real ones; the fallback for real."""
+"""stanza, through a stand-in that has its calls and answers; the fallback for real."""
 
 import sys
 from collections.abc import Callable
@@ -78,78 +78,9 @@ def test_stanza_without_its_model(install: Install, options: dict[str, str], mes
         list(parse_all([TOKENS], **options))
 
 
-def test_benepar(install: Install) -> None:
-    from nltk import Tree
-
-    class Parser:
-        def __init__(self, model: str) -> None:
-            if model != "benepar_de2":
-                raise LookupError(f"\n****\n  Resource {model} not found.\n")
-
-        def parse(self, sentence: Any) -> Tree:
-            assert sentence.words == ["Die", "(", "alte_Dame", ")", "lacht"]
-            words = [Tree("W", [word]) for word in sentence.words]
-            return Tree("TOP", [Tree("S", [Tree("NP", words[:4]), words[4]])])
-
-    install("benepar", Parser=Parser, InputSentence=lambda words: SimpleNamespace(words=words))
-    (tree,) = parse_all([TOKENS], language="de")
-    assert list(tree.tokens) == TOKENS
-    assert [(c.label, str(c.span)) for c in tree.constituents[:2]] == [("TOP+S", "0-5"), ("NP", "0-4")]
-    with pytest.raises(RyptError, match=r"no model 'benepar_en3' \(Resource benepar_en3 not found.\): python -c"):
-        list(parse_all([TOKENS], language="en"))
-    with pytest.raises(RyptError, match=r"benepar has models for ar, de, .* not for 'cs'; --model names another"):
-        list(parse_all([TOKENS], language="cs"))
-
-
-class Word(SimpleNamespace):
-    """A token of spaCy's: a root is its own head."""
-
-
-class Pipeline:
-    vocab = "vocabulary"
-    pipe_names = ("tagger", "parser")
-
-    def __init__(self) -> None:
-        self.pipeline = [("tagger", lambda doc: doc), ("parser", self.parse)]
-
-    def parse(self, doc: list[Word]) -> list[Word]:
-        for word in doc:
-            word.head, word.dep_ = doc[-1], "dep"
-        doc[0].head = doc[1]
-        return doc
-
-
-def spacy_load(model: str) -> Pipeline:
-    if model == "tagger_only":
-        pipeline = Pipeline()
-        pipeline.pipe_names = ("tagger",)
-        return pipeline
-    if model != "de_core_news_sm":
-        raise OSError(f"[E050] Can't find model '{model}'.")
-    return Pipeline()
-
-
-def test_spacy(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
-    def doc(vocab: str, words: list[str]) -> list[Word]:
-        assert vocab == "vocabulary"
-        return [Word(text=word, i=i) for i, word in enumerate(words)]
-
-    install("spacy", load=spacy_load)
-    monkeypatch.setitem(sys.modules, "spacy.tokens", SimpleNamespace(Doc=doc))
-    (tree,) = parse_all([TOKENS], language="de")
-    assert list(tree.tokens) == TOKENS
-    assert [str(c.span) for c in tree.constituents if len(c.span) > 1] == ["0-5", "0-2"]
-    with pytest.raises(RyptError, match=r"'en_core_web_sm' .*: python -m spacy download en_core_web_sm$"):
-        list(parse_all([TOKENS], language="en"))
-    with pytest.raises(RyptError, match="has no dependency parser"):
-        list(parse_all([TOKENS], model="tagger_only"))
-    with pytest.raises(RyptError, match="the choice of dependencies is for stanza; spacy gives one"):
-        list(parse_all([TOKENS], language="de", dependencies=True))
-
-
 def test_the_fallback_takes_no_language_and_no_model() -> None:
-    for options in ({"language": "de"}, {"model": "x"}):
-        with pytest.raises(RyptError, match="a language or a model is for a parser"):
+    for options in ({"language": "de"}, {"model": "x"}, {"dependencies": True}):
+        with pytest.raises(RyptError, match="other options are for a parser"):
             list(parse_all([TOKENS], tool="fallback", **options))
 
 
@@ -164,12 +95,12 @@ def test_a_parser_that_changes_tokens(install: Install) -> None:
 
 def test_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsers, "is_installed", lambda tool: tool == "fallback")
-    with pytest.raises(RyptError, match=r"no parser is installed: pip install stanza \(or .*--tool fallback"):
+    with pytest.raises(RyptError, match=r"no parser is installed: pip install stanza; .*--tool fallback"):
         choose_parser()
     for tool in parsers.PARSERS:
         with pytest.raises(RyptError, match=f"^{tool} is not installed: pip install {tool}$"):
             choose_parser(tool)
-    with pytest.raises(RyptError, match="expected a parser stanza, benepar, spacy, fallback, found 'malt'"):
+    with pytest.raises(RyptError, match="expected a parser stanza, fallback, found 'malt'"):
         choose_parser("malt")
     (tree,) = parse_all([TOKENS], tool="fallback")
     assert list(tree.tokens) == TOKENS

@@ -2,9 +2,10 @@
 
 import pytest
 
+from mert.lists.arrays import read_lists
 from rypt.records import RawCandidate, Segment
 from rypt.text import InputError
-from rypt.texts.fairseq import is_fairseq, read_fairseq
+from rypt.texts.dialects.fairseq import is_fairseq, read_fairseq
 from rypt.texts.nbest import read_candidates, read_raw
 
 OUTPUT = """\
@@ -90,3 +91,10 @@ def test_other_lines_are_not_fairseqs(line):
 def test_scores_of_another_segment_are_not_taken():
     (found,) = read_fairseq("x", numbered("H-0\t-1\ta\nP-1\t-5 -5\nA-1\t0-0"))
     assert found == (1, RawCandidate("0", "a", None, {"score": -1.0}, -1.0))
+
+
+def test_bars_in_a_text_are_words_for_the_tuner_too(tmp_path):
+    (tmp_path / "gen.out").write_text("H-0\t-0.5\ta ||| b\nH-0\t-1.5\tc\n")
+    lists = read_lists([tmp_path / "gen.out"])
+    assert [raw.text for raw in lists.candidates] == ["a ||| b", "c"]
+    assert (lists.names, lists.features.tolist()) == (("score",), [[-0.5], [-1.5]])

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from rypt.records import RawCandidate
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, tokenize
+from rypt.texts.dialects.dialect import Dialect
 from rypt.texts.features import finite
 
 _LINE = re.compile(r"([A-Z])-([0-9]+)\t(.*)")
@@ -24,10 +25,10 @@ def read_fairseq(path: PathLike, lines: NumberedLines) -> Iterator[tuple[int, Ra
     number, open_candidate = 0, None
     names: list[str] | None = None
     for at, line in lines:
-        found = _LINE.fullmatch(line)
-        if found is None:
+        match = _LINE.fullmatch(line)
+        if match is None:
             continue
-        kind, segment, rest = found.groups()
+        kind, segment, rest = match.groups()
         try:
             if kind == "H":
                 if open_candidate is not None:
@@ -46,12 +47,12 @@ def read_fairseq(path: PathLike, lines: NumberedLines) -> Iterator[tuple[int, Ra
 
 def _check_features(path: PathLike, number: int, raw: RawCandidate, names: list[str] | None) -> list[str]:
     """The names of the features, which must be those of the candidates before."""
-    found = list(raw.features)
-    if names is not None and found != names:
-        has, had = ("a", "none") if len(found) > len(names) else ("no", "one")
+    features = list(raw.features)
+    if names is not None and features != names:
+        has, had = ("a", "none") if len(features) > len(names) else ("no", "one")
         message = f"H-{raw.segment} has {has} line P-{raw.segment}, the candidates before have {had}"
         raise InputError(path, number, f"expected scores of the tokens of all candidates or of none: {message}")
-    return found
+    return features
 
 
 def _candidate(segment: str, rest: str) -> RawCandidate:
@@ -70,3 +71,6 @@ def _extended(raw: RawCandidate, kind: str, rest: str) -> RawCandidate:
     scores = [finite(word) for word in tokenize(rest.rstrip("\r"))]
     more = {"logprob": sum(scores), "length": float(len(scores))}
     return RawCandidate(raw.segment, raw.text, raw.alignment, {**raw.features, **more}, raw.score)
+
+
+FAIRSEQ = Dialect("fairseq", is_fairseq, read=read_fairseq)

@@ -1,0 +1,104 @@
+"""The RYPT score of a campaign, and why a candidate has its score.
+
+>>> ScoringChoices(model="tree", hold_out="origin")
+ScoringChoices(model='tree', unknown=None, ties=None, hold_out='origin', database=None)
+
+report = score(campaign, choices=ScoringChoices(unknown="ignore"))
+report.score, report.coverage.after          # also: print(report), report.write("score.json")
+explanation = explain_candidate(campaign, "12", 0)
+explanation.write("why.html")                # or .svg
+"""
+
+from dataclasses import dataclass
+
+from rypt.campaign.folder import Campaign
+from rypt.metric.calibration import scorer_from_database
+from rypt.metric.explain import Explanation, explain
+from rypt.metric.report import ScoreReport, score_report
+from rypt.metric.scorer import Scorer
+from rypt.options import HOLD_OUT, MODELS, TIES, UNKNOWN_AS, check_option
+from rypt.text import OptionError, PathLike, RyptError
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringChoices:
+    """How to score; None takes what the campaign's settings say.
+
+    ``model`` says how labels spread (percolation, table, tree), ``unknown`` what a constituent without a label counts
+    as, ``ties`` what a tied vote counts as, ``hold_out`` whose judgments teach the models table and tree (worker,
+    origin). ``database`` is a file of judgments to use instead of the campaign's, such as aggregated ones.
+    """
+
+    model: str | None = None
+    unknown: str | None = None
+    ties: str | None = None
+    hold_out: str = "worker"
+    database: PathLike | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("model", MODELS), ("unknown", UNKNOWN_AS), ("ties", TIES), ("hold_out", HOLD_OUT)):
+            if getattr(self, name) is not None:
+                check_option(name, getattr(self, name), allowed)
+
+
+DEFAULT_CHOICES = ScoringChoices()
+
+
+def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICES) -> Scorer:
+    """The scorer of a campaign's judgments; models with parameters learn them from the campaign's candidates."""
+    settings = campaign.scoring
+    model = choices.model or settings.model
+    if choices.unknown and model != "percolation":
+        raise OptionError(f"unknown is an option of the model percolation; the model {model} gives unknown "
+                          "constituents a probability")  # fmt: skip
+    with campaign.database(choices.database) as db:
+        return scorer_from_database(
+            campaign.trees,
+            db,
+            campaign.candidates,
+            model=model,
+            unknown=choices.unknown or settings.unknown,
+            ties=choices.ties or settings.ties,
+            hold_out=choices.hold_out,
+        )
+
+
+def score(
+    campaign: Campaign,
+    *,
+    candidates: PathLike | None = None,
+    alignments: PathLike | None = None,
+    pick: str = "first",
+    choices: ScoringChoices = DEFAULT_CHOICES,
+) -> ScoreReport:
+    """The RYPT score of a campaign's candidates, or of a file of ``candidates`` with their ``alignments``.
+
+    ``pick`` says which candidate of each segment is scored: the "first", or the "best" by RYPT.
+    """
+    if alignments is not None and candidates is None:
+        raise OptionError("alignments are those of a file of candidates: expected candidates, too")
+    scored = campaign.candidates if candidates is None else campaign.read_candidates(candidates, alignments)
+    return score_report(campaign_scorer(campaign, choices), scored, pick=pick)
+
+
+def explain_candidate(
+    campaign: Campaign,
+    segment: str,
+    number: int = 0,
+    *,
+    max_len: int | None = None,
+    choices: ScoringChoices = DEFAULT_CHOICES,
+) -> Explanation:
+    """Why a candidate of a segment has its score; ``number`` counts from 0, in the order of the lists.
+
+    ``max_len`` is the length of the frontier to mark, by default that of the settings.
+    """
+    if segment not in campaign.trees:
+        raise RyptError(f"segment {segment!r} is not in the campaign")
+    candidates = [candidate for candidate in campaign.candidates if candidate.segment == segment]
+    if not 0 <= number < len(candidates):
+        raise RyptError(f"segment {segment} has {len(candidates)} candidates, from 0; there is no candidate {number}")
+    scorer = campaign_scorer(campaign, choices)
+    with campaign.database(choices.database) as db:
+        votes = db.votes(segment)
+    return explain(scorer, candidates[number], votes, max_len=max_len or campaign.scoring.max_len)

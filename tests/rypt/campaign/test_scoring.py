@@ -1,0 +1,72 @@
+"""``rypt.score``, ``ScoringChoices`` and why a candidate has its score, without the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import run
+
+import rypt
+from rypt.campaign.folder import Campaign
+from rypt.campaign.scoring import ScoringChoices, campaign_scorer, explain_candidate
+from rypt.text import OptionError, RyptError
+
+
+@pytest.fixture(scope="module")
+def campaign(demo_campaign: Path) -> Campaign:
+    return rypt.Campaign.open(demo_campaign)
+
+
+def test_the_command_prints_the_same_report(
+    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = rypt.score(campaign, pick="best", choices=ScoringChoices(unknown="no", ties="yes"))
+    report.write(tmp_path / "report.json")
+    options = ["--pick", "best", "--unknown", "no", "--ties", "yes"]
+    _, out, _ = run(capsys, "score", campaign.folder, *options, "--segments", "--json")
+    assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == json.loads(out)
+    assert run(capsys, "score", campaign.folder, *options, "-q")[1] == f"{report}\n"
+    assert repr(report).startswith(f"ScoreReport(RYPT {report.score:.4f}, candidates best by RYPT of 39 segments, ")
+    assert "|unknown:no|ties:yes|" in report.signature
+
+
+def test_candidates_of_a_file(campaign: Campaign, tmp_path: Path) -> None:
+    segment = campaign.segments[0]
+    (tmp_path / "list.jsonl").write_text(json.dumps({"id": segment.id, "candidate": "x"}) + "\n")
+    (tmp_path / "links").write_text("0-0\n")
+    report = rypt.score(campaign, candidates=tmp_path / "list.jsonl", alignments=tmp_path / "links")
+    assert [row.candidate for row in report.segments] == ["x"]
+    with pytest.raises(OptionError, match="expected candidates, too"):
+        rypt.score(campaign, alignments=tmp_path / "links")
+
+
+def test_another_database(campaign: Campaign, tmp_path: Path) -> None:
+    with rypt.JudgmentDatabase(tmp_path / "none.db") as db:
+        db.add_segments(campaign.segments)
+    report = rypt.score(campaign, choices=ScoringChoices(database=tmp_path / "none.db"))
+    assert (report.score, report.coverage.before) == (0.5, 0.0)
+    explanation = explain_candidate(campaign, "7", choices=ScoringChoices(database=tmp_path / "none.db"))
+    assert explanation.counts[:2] == (0, 0)
+
+
+def test_choices_are_checked(campaign: Campaign) -> None:
+    with pytest.raises(RyptError, match="expected model as one of percolation, table, tree, found 'forest'"):
+        ScoringChoices(model="forest")
+    with pytest.raises(RyptError, match="expected hold_out as one of worker, origin, found 'label'"):
+        ScoringChoices(hold_out="label")
+    with pytest.raises(OptionError, match="unknown is an option of the model percolation; the model tree gives"):
+        campaign_scorer(campaign, ScoringChoices(model="tree", unknown="no"))
+    assert "|model:tree|" in campaign_scorer(campaign, ScoringChoices(model="tree")).signature
+
+
+def test_an_explanation_is_drawn(campaign: Campaign, tmp_path: Path) -> None:
+    explanation = explain_candidate(campaign, "7", 3)
+    assert str(explanation).startswith("segment 7: RYPT ")
+    assert repr(explanation) == f"Explanation({explanation.headline})"
+    explanation.write(tmp_path / "why.svg")
+    explanation.write(tmp_path / "why.html")
+    assert (tmp_path / "why.svg").read_text(encoding="utf-8") in (tmp_path / "why.html").read_text(encoding="utf-8")
+    with pytest.raises(OptionError, match=r"expected a file \.svg or \.html for the picture, got why\.png"):
+        explanation.write("why.png")
+    with pytest.raises(RyptError, match="segment 7 has 20 candidates, from 0; there is no candidate -1"):
+        explain_candidate(campaign, "7", -1)
