@@ -1,6 +1,6 @@
 """The report of a demo: one page that needs nothing else, with its plots and the commands that made each part.
 
-What the page says is in ``report.html``, a Jinja template; this has its charts and the numbers as they are shown.
+What the page says is in ``templates/report.html``; this has its charts, and the numbers as they are shown.
 """
 
 import base64
@@ -10,6 +10,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
+from hits.batches.markup import html_templates
 from rypt.demo.charts import Line, bar_chart, line_chart, rank_chart, share_bars, stacked_bar, vote_chart
 from rypt.demo.facts import Facts
 from rypt.loop.report import Row
@@ -28,18 +29,13 @@ def write_report(path: PathLike, facts: Facts) -> None:
 
 def as_page(facts: Facts) -> str:
     """The whole page."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("rypt.demo", ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
     shown = {
         "tiles": _tiles(facts), "loop": _loop(facts), "money": _money(facts), "workers": _workers(facts),
         "accepted": _accepted(facts), "preferences": _preferences(facts), "ranking": _ranking(facts),
     }  # fmt: skip
-    return environment.get_template("report.html").render(
+    return html_templates("rypt.demo").get_template("report.html").render(
         facts=facts, version=version("rypt"), command=_command(facts), place=_places(facts),
         style=Markup((files("rypt.demo") / "report.css").read_text(encoding="utf-8")),
         careless=round(facts.plan.spam * facts.plan.workers),
