@@ -5,16 +5,14 @@ features gives the weights. Only scores of single candidates enter, so it copes 
 the corpus score.
 """
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mert.search import Score
 from rypt.arrays import Floats, Ints
 from rypt.text import RyptError
-
-Score = Callable[[Ints], Floats]
 
 MAX_NEWTON_STEPS = 200
 PRECISION = 1e-14  # a last Newton step is made when it promises less than this

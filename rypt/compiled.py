@@ -75,7 +75,7 @@ def find_hashed(
     while token >= 0 and not same_bytes(words, starts[token], stops[token], buffer, start, stop):
         slot = (slot + 1) & mask
         token = np.int64(slots[slot])
-    return token, slot
+    return int(token), int(slot)
 
 
 @inlined

@@ -11,7 +11,7 @@ from mert.lists.arrays import Candidates, NBest
 from mert.moses.metrics import FileMetric
 from mert.moses.pairs import Pairs
 from mert.moses.weights import Starts
-from mert.optimize import GOOD_POINTS, Problem, Tuned, make_problem, optimize, random_start
+from mert.optimize import GOOD_POINTS, Tuned, TuningProblem, make_problem, optimize, random_start
 from mert.search import Window
 from mert.solve import average_weights
 from rypt.arrays import Floats, Ints
@@ -115,7 +115,7 @@ def _constraints(names: Sequence[str], starts: Starts, how: Search) -> tuple[Con
     for option, listed in (("-o", how.only or ()), ("-P", how.positive)):
         unknown = [name for name in listed if name not in names]
         if unknown:
-            raise RyptError(f"{option}: {', '.join(unknown)} is no feature; there are {', '.join(names)}")
+            raise RyptError(f"{option}: {', '.join(unknown)} is not a feature; expected some of {', '.join(names)}")
     if how.only is not None and not how.only:
         raise RyptError("-o: expected the names of features, found none")
     free = np.array([how.only is None or name in how.only for name in names])
@@ -132,7 +132,7 @@ def _constraints(names: Sequence[str], starts: Starts, how: Search) -> tuple[Con
     )
 
 
-def _problem(pairs: Pairs, metric: FileMetric, start: Floats, constraints: Constraints, how: Search) -> Problem:
+def _problem(pairs: Pairs, metric: FileMetric, start: Floats, constraints: Constraints, how: Search) -> TuningProblem:
     size = len(pairs.features)
     segment_of = np.repeat(np.arange(len(pairs.segments), dtype=np.int32), np.diff(pairs.offsets))
     texts = Candidates(np.empty(0, np.uint8), np.zeros((size, 2), np.int64), np.arange(size), segment_of, _no_text)
@@ -160,7 +160,7 @@ class _Climbed:
     best: Tuned
 
 
-def _climb(problem: Problem, points: Sequence[Floats], how: Search, shard: int) -> _Climbed:
+def _climb(problem: TuningProblem, points: Sequence[Floats], how: Search, shard: int) -> _Climbed:
     """Climb from the given points and as many random ones as asked for, then from as many near the best end.
 
     The box of Moses' start files, 0 to 1 for every weight, is a poor place to start from; what it leads to is not.
