@@ -162,9 +162,7 @@ def test_other_normalizations_are_refused(tmp_path, said):
 def test_unknown_and_missing_features_are_named(tmp_path):
     for form, line in (("moses", 5), ("lines", 6), ("json", 4), ("params", 4)):
         found = read(tmp_path, FORMS[form])
-        with pytest.raises(
-            InputError, match=f"w:{line}: a weight of Penalty, which is not a feature"
-        ):
+        with pytest.raises(InputError, match=f"w:{line}: a weight of Penalty, which is not a feature"):
             found.match(NAMES[:3])
         with pytest.raises(InputError, match="w: expected weights of all features, missing Other, More"):
             found.match((*NAMES, "Other", "More"))
