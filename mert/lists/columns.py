@@ -94,10 +94,10 @@ class Scanned:
         )
         if bad >= 0:
             raise self.lines.refuse(bad, lambda: "expected id ||| candidate ||| features ||| score")
-        self.labels = Labels(self.lines, self.fields)
+        self.labels = FeatureLabels(self.lines, self.fields)
 
 
-class Labels:
+class FeatureLabels:
     """The labels of the feature fields of a list, and the columns they stand for."""
 
     def __init__(self, lines: Lines, fields: Ints) -> None:

@@ -326,6 +326,6 @@ def parse_scconfig(text: str) -> dict[str, str]:
         if not colon or not key or not value:
             raise RyptError(f"--scconfig {text}: expected key:value,key:value, found {item!r}")
         if key in settings:
-            raise RyptError(f"--scconfig {text}: {key} is there twice")
+            raise RyptError(f"--scconfig {text}: {key} is given twice")
         settings[key] = value
     return settings
