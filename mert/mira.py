@@ -35,7 +35,7 @@ class Background:
         return score(np.rint(self.sums).astype(np.int64) + rows) * ((self.size + size) / scale)
 
     def add(self, row: Ints, size: float) -> None:
-        """Let what is there fade, then add a candidate."""
+        """Let the background fade, then add a candidate."""
         self.sums = self.decay * self.sums + row
         self.size = self.decay * self.size + size
 

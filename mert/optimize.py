@@ -24,11 +24,11 @@ RANDOM_DIRECTIONS = 4  # tried in each pass besides the axes and the last pass's
 GAIN = 1e-9  # a smaller one is no gain
 ENOUGH = 1e-4  # a pass from a start that gains less, the best score being 1, is the last; the best goes on to the end
 MAX_PASSES = 100
-REACH = 100.0  # a step is at most so many times as long as the weights: none can dwarf the others
+REACH = 100.0  # the longest step, in lengths of the weights: no weight can dwarf the others
 NEARNESS = 0.5  # random starts stray from the given weights by this, the mean length of a weight being 1
 LARGEST = 1e300
 BLOCK = 1024  # rows of features combined at once
-GOOD_POINTS = 8  # the best point is joined with so many others
+GOOD_POINTS = 8  # how many good points, the best included, are joined by lines
 
 
 @dataclass(frozen=True, slots=True)

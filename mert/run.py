@@ -34,8 +34,8 @@ KEEP = ("best", "last")
 
 @dataclass(frozen=True, slots=True)
 class Stillness:
-    """Stop when weights come to rest: when none moves in an iteration, or when for so many ``iterations`` in a row none
-    moves by more than ``movement``, from iteration ``earliest`` on. Without a movement only the first counts.
+    """Stop when weights come to rest: when none moves in an iteration, or when for ``iterations`` in a row none moves
+    by more than ``movement``, from iteration ``earliest`` on. Without a movement only the first counts.
     """
 
     movement: float | None

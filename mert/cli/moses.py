@@ -134,7 +134,9 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
     parser.add_argument("-i", "--ifile", default="init.opt", help="files of starting points [%(default)s]")
     parser.add_argument("-p", "--sparse-weights", help="weights under which sparse features become one dense one")
     parser.add_argument("-T", "--threads", type=_whole(0), default=1, help="starts at once [%(default)s]")
-    parser.add_argument("--shard-count", type=_whole(0), default=0, help="optimise so many parts, take the mean")
+    parser.add_argument(
+        "--shard-count", type=_whole(0), default=0, help="number of parts to optimise; their mean is taken"
+    )
     parser.add_argument("--shard-size", type=float, help="each part is a sample of this share of the segments")
     parser.add_argument("-v", "--verbose", type=_whole(0), default=0, help="1 and more: the score of each start")
     given = parser.parse_args(arguments)

@@ -245,7 +245,7 @@ def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, int, Ids, int, int
 
 @inlined
 def _number(buffer: Bytes, start: int, stop: int) -> tuple[float, int]:
-    """A decimal number and 0; 1 where it takes more care to round it rightly, 2 where it is no number."""
+    """A decimal number and 0; 1 where it takes more care to round it rightly, 2 where it is not a number."""
     place = start
     negative = place < stop and buffer[place] == MINUS
     if place < stop and (buffer[place] == MINUS or buffer[place] == PLUS):
@@ -302,8 +302,8 @@ def fill_features(
 
     ``firsts`` is where the columns of each label begin; one below 0 is a sparse column, -1 - its number. Numbers that
     take more care are left in ``hard`` (line, column, start, stop), scores with the column after the last. Returns the
-    first line with a word that is no number or with an empty label, or -1, and how many numbers are hard; the number of
-    sparse values before each line is in ``rows``.
+    first line with a word that is not a number or with an empty label, or -1, and how many numbers are hard; the
+    number of sparse values before each line is in ``rows``.
     """
     sparse, hards = 0, 0
     counts, seen = np.zeros(len(labels), np.int64), np.full(len(labels), -1, np.int64)
