@@ -25,7 +25,7 @@ import numpy as np
 
 from mert.lists.arrays import NBest, arrange, read_lists
 from mert.metrics.bleu import Bleu
-from mert.optimize import Problem, combine, make_problem, optimize
+from mert.optimize import TuningProblem, combine, make_problem, optimize
 from mert.search import best_step
 from rypt.arrays import Floats
 from rypt.metrics.references import References, read_references
@@ -51,7 +51,7 @@ def read(folder: Path) -> tuple[NBest, Bleu, Floats]:
     return read_lists([nbest]), Bleu(read_references(references), smooth_method="none"), start
 
 
-def numpy_step(problem: Problem, slopes: Floats, intercepts: Floats) -> tuple[float, float]:
+def numpy_step(problem: TuningProblem, slopes: Floats, intercepts: Floats) -> tuple[float, float]:
     """The same search in plain numpy: walk each segment's envelope with array operations, then cumulative sums."""
     changes, first = [], []
     for start, stop in pairwise(problem.offsets):
@@ -187,7 +187,7 @@ def wall_seconds(function):
     return value, time.perf_counter() - began
 
 
-def compare_with_numpy(problem: Problem, start: Floats) -> None:
+def compare_with_numpy(problem: TuningProblem, start: Floats) -> None:
     """Line searches along all axes from the start, both ways; the scores must agree."""
     values = combine(problem.features, start)
     ours, theirs = [], []
@@ -226,7 +226,7 @@ def time_peer(folder: Path, peer: str | None) -> None:
           f"{after.ru_utime - between.ru_utime:.2f} s; {best[-20:]}")  # fmt: skip
 
 
-def made_problem(segments: int, candidates: int, features: int) -> tuple[Problem, Floats]:
+def made_problem(segments: int, candidates: int, features: int) -> tuple[TuningProblem, Floats]:
     """A list made up of random words and features that know a little about them."""
     rng = np.random.default_rng(1)
     words = np.array([f"w{i}" for i in range(200)])

@@ -1,9 +1,67 @@
 """Minimum error rate training: weights that make the best candidates win, by any metric whose statistics add up.
 
-The main path::
+    result = mert.tune(["run7.nbest.gz"], metric="bleu", references=["dev.en"], weights="moses.ini")
+    result.write("tuned.ini")                        # the weights, in the form of moses.ini
+    mert.tune(campaign="campaign")                   # a campaign's lists, to its judgments
+    mert.tune_decoder("moses -f {config} -n-best-list {nbest} 100 < dev.fr", weights="moses.ini", references=["dev.en"])
 
-    read_lists → make_problem (metric.stats) → solve → WeightsFile.write
+Three candidates with two features; under the weights 1 and 1 the second one wins:
 
-`mert.search` is Och's exact line search (2003), `mert.optimize` the search over directions and starting points,
-`mert.run` the loop around a decoder; `mert.moses` and `mert.zmert` stand in for Moses' programs and for Z-MERT.
+    >>> import tempfile, pathlib, mert
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> nbest = folder / "nbest"
+    >>> _ = nbest.write_text("0 ||| the red house ||| LM0= -2 TM0= -1\\n"
+    ...                      "0 ||| red the house ||| LM0= -3 TM0= 1\\n"
+    ...                      "0 ||| a house red ||| LM0= -4 TM0= 0\\n")
+    >>> _ = (folder / "ref").write_text("the red house\\n")
+    >>> result = mert.tune([nbest], metric="chrf", references=[folder / "ref"])
+    >>> round(result.start_score), round(result.score)
+    (46, 100)
+    >>> result.write(folder / "tuned")
+    >>> mert.tune([nbest], metric="chrf", references=[folder / "ref"], weights=folder / "tuned").start_score
+    100.0
+
+The rooms: `mert.tuning` has the verbs, `mert.search` Och's exact line search (2003), `mert.optimize` the search over
+directions and starting points, `mert.run` the loop around a decoder, `mert.decode` the decoding of a campaign;
+`mert.lists` reads n-best lists, `mert.metrics` has the metrics, `mert.moses` and `mert.zmert` take the place of Moses'
+programs and of Z-MERT.
 """
+
+from typing import TYPE_CHECKING
+
+from rypt.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from mert.limits import WeightLimits as WeightLimits
+    from mert.run import DecoderTuning as DecoderTuning
+    from mert.run import Stopping as Stopping
+    from mert.run import TuningProgress as TuningProgress
+    from mert.solve import SearchSettings as SearchSettings
+    from mert.tuning import TuningResult as TuningResult
+    from mert.tuning import tune as tune
+    from mert.tuning import tune_decoder as tune_decoder
+
+    __version__: str
+
+HOMES = {
+    "DecoderTuning": "mert.run",
+    "SearchSettings": "mert.solve",
+    "Stopping": "mert.run",
+    "TuningProgress": "mert.run",
+    "TuningResult": "mert.tuning",
+    "WeightLimits": "mert.limits",
+    "tune": "mert.tuning",
+    "tune_decoder": "mert.tuning",
+}  # public name → the module it lives in
+__all__ = [
+    "DecoderTuning",
+    "SearchSettings",
+    "Stopping",
+    "TuningProgress",
+    "TuningResult",
+    "WeightLimits",
+    "__version__",
+    "tune",
+    "tune_decoder",
+]
+__getattr__, __dir__ = lazy_names(__name__, HOMES)

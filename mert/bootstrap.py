@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mert.optimize import Problem
+from mert.optimize import TuningProblem
 from rypt.arrays import Floats
 
 SAMPLES = 1000
@@ -25,7 +25,7 @@ class Gain:
 
 
 def bootstrap_gain(
-    problem: Problem, before: Floats, after: Floats, rng: np.random.Generator, samples: int = SAMPLES
+    problem: TuningProblem, before: Floats, after: Floats, rng: np.random.Generator, samples: int = SAMPLES
 ) -> Gain:
     """The gain from one set of weights to another in the metric's score, positive when it got better."""
     old, new = (problem.stats[problem.chosen(weights)] for weights in (before, after))

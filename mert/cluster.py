@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from mert.optimize import Problem
+from mert.optimize import TuningProblem
 from rypt.text import RyptError
 
 
@@ -15,15 +15,15 @@ class DaskExecutor(Executor):
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        self._sent: dict[int, tuple[Problem, Any]] = {}
+        self._sent: dict[int, tuple[TuningProblem, Any]] = {}
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **named: Any) -> "Future[Any]":
         """Run one call."""
-        there = [self._share(arg) if isinstance(arg, Problem) else arg for arg in args]
-        future: Future[Any] = self.client.submit(partial(function, **named), *there, pure=False)
+        shared = [self._share(arg) if isinstance(arg, TuningProblem) else arg for arg in args]
+        future: Future[Any] = self.client.submit(partial(function, **named), *shared, pure=False)
         return future
 
-    def _share(self, problem: Problem) -> Any:
+    def _share(self, problem: TuningProblem) -> Any:
         if id(problem) not in self._sent:
             self._sent = {id(problem): (problem, self.client.scatter(problem, broadcast=True))}
         return self._sent[id(problem)][1]

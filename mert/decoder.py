@@ -1,4 +1,4 @@
-"""What decodes: a command, a replay of old lists, or a Python function.
+"""Decoders: a shell command, a replay of lists that exist, or a Python function.
 
 A decoder is called with the iteration (from 1), a file of weights to read and a file for the n-best list to write.
 """
@@ -6,7 +6,6 @@ A decoder is called with the iteration (from 1), a file of weights to read and a
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,43 +15,44 @@ from contextlib import contextmanager
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rypt.campaign.settings import FUNCTION
 from rypt.text import InputError, PathLike, RyptError, read_bytes
 
 FIELDS = ("weights", "config", "nbest", "iteration", "folder")
 LAST_LINES = 5
+DecoderFunction = Callable[[int, Path, Path], object]
 
 
+@runtime_checkable
 class Decoder(Protocol):
     """Writes the n-best list that the weights in a file lead to."""
+
+    @property
+    def identity(self) -> str:
+        """What tells this decoder from another: a run is not resumed with another one."""
 
     def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
         """Decode; ``nbest`` must hold the whole list when this returns."""
 
 
 class NoMoreListsError(Exception):
-    """A replay has come to its end."""
+    """All lists of a replay were used."""
 
 
 class CommandDecoder:
     """Runs a shell command in which ``{weights}`` (or ``{config}``), ``{nbest}``, ``{iteration}``, ``{folder}`` stand
-    for paths and numbers; what it prints goes to a log beside the weights. It runs in ``folder``, or else here.
+    for paths and numbers; what it prints goes to a log beside the weights. It runs in ``folder``, or else in the
+    current one.
     """
 
-    def __init__(
-        self,
-        template: str,
-        timeout: float | None = None,
-        log_name: str = "run{iteration}.log",
-        folder: PathLike | None = None,
-    ) -> None:
+    def __init__(self, template: str, timeout: float | None = None, folder: PathLike | None = None) -> None:
         if "{nbest}" not in template:
             raise RyptError("--decoder: expected {nbest} in the command, the file it writes its list to")
         if "{weights}" not in template and "{config}" not in template:
             raise RyptError("--decoder: expected {weights} or {config} in the command, the file it reads weights from")
-        self.template, self.timeout, self.log_name, self.folder = template, timeout, log_name, folder
+        self.template, self.timeout, self.folder = template, timeout, folder
 
     def command(self, iteration: int, weights: Path, nbest: Path) -> str:
         """The command with its paths.
@@ -62,11 +62,16 @@ class CommandDecoder:
         """
         values = (weights, weights, nbest, iteration, weights.parent)
         filled = dict(zip(FIELDS, (shlex.quote(str(value)) for value in values), strict=True))
-        return re.sub(r"(?<!\$)\{(\w+)\}", lambda found: filled.get(found[1], found[0]), self.template)
+        return re.sub(r"(?<!\$)\{(\w+)\}", lambda field: filled.get(field[1], field[0]), self.template)
+
+    @property
+    def identity(self) -> str:
+        """The command as it was given."""
+        return self.template
 
     def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
-        """Run the command; an error tells its last lines."""
-        log = weights.parent / self.log_name.format(iteration=iteration)
+        """Run the command; an error quotes the last lines it printed."""
+        log = weights.with_suffix(".log")
         command = self.command(iteration, weights, nbest)
         with open(log, "wb") as output:
             process = subprocess.Popen(
@@ -94,7 +99,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def last_words(log: Path) -> str:
-    """The last lines of what a decoder said, to go behind an error."""
+    """The last lines that a decoder printed, to be added to an error."""
     if not log.exists():
         return ""
     with open(log, encoding="utf-8", errors="replace") as lines:
@@ -103,7 +108,7 @@ def last_words(log: Path) -> str:
 
 
 class ReplayDecoder:
-    """Gives out lists that an earlier run made, one after the other."""
+    """Returns the lists of an earlier run, one in each iteration."""
 
     def __init__(self, lists: Sequence[PathLike]) -> None:
         for path in lists:
@@ -118,19 +123,19 @@ class ReplayDecoder:
         data = read_bytes(self.lists[iteration - 1])
         nbest.write_bytes(data if data.endswith(b"\n") else data + b"\n")
 
-
-def replayed(lists: Sequence[PathLike]) -> str:
-    """What tells one replay from another: what is in its lists."""
-    digests = [sha256(Path(path).read_bytes()).hexdigest()[:16] if Path(path).is_file() else "?" for path in lists]
-    return f"replay {' '.join(digests)}"
+    @property
+    def identity(self) -> str:
+        """What is in the lists, as digests."""
+        return f"replay {' '.join(sha256(Path(path).read_bytes()).hexdigest()[:16] for path in self.lists)}"
 
 
 class FunctionDecoder:
-    """Calls a Python function as it is called itself."""
+    """Calls a Python function with the iteration and the two paths; its module may import from ``folder``."""
 
-    def __init__(self, function: Callable[[int, Path, Path], object], folder: PathLike | None = None) -> None:
+    def __init__(self, function: DecoderFunction, folder: PathLike | None = None, identity: str | None = None) -> None:
         self.function = function
         self.folder = folder
+        self.identity = identity or f"{function.__module__}:{function.__qualname__}"
 
     def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
         """Call the function."""
@@ -143,19 +148,20 @@ class FunctionDecoder:
             raise RyptError(f"the decoder failed in iteration {iteration}: {type(error).__name__}: {error}") from error
 
 
-def read_decoder(
-    text: str, timeout: float | None = None, log_name: str = "run{iteration}.log", folder: PathLike | None = None
-) -> Decoder:
-    """A command template that runs in ``folder`` (or else here), or ``package.module:function``, found from there."""
+def read_decoder(text: str, timeout: float | None = None, folder: PathLike | None = None) -> Decoder:
+    """A command that runs in ``folder``, or ``package.module:function``, which may lie there.
+
+    Without a ``folder`` the current one is meant.
+    """
     if not FUNCTION.fullmatch(text.strip()):
-        return CommandDecoder(text, timeout, log_name, folder)
+        return CommandDecoder(text, timeout, folder)
     module, _, name = text.strip().partition(":")
     try:
         with _importable(folder):
             function = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise RyptError(f"--decoder {text}: {error}") from None
-    return FunctionDecoder(function, folder)
+    return FunctionDecoder(function, folder, text)
 
 
 @contextmanager
@@ -170,27 +176,3 @@ def _importable(folder: PathLike | None) -> Iterator[None]:
         yield
     finally:
         sys.path.remove(entry)
-
-
-def check_whole(nbest: Path) -> None:
-    """Refuse a list that is empty or cut off."""
-    data = read_bytes(nbest) if nbest.is_file() else b""
-    if not data.strip():
-        raise InputError(nbest, None, "the decoder wrote no candidates")
-    if not data.endswith(b"\n"):
-        line = data.count(b"\n") + 1
-        raise InputError(nbest, line, "the list breaks off in the middle of a line: the decoder did not finish it")
-
-
-def keep_list(nbest: Path, kept: Path) -> None:
-    """Move a list to where it stays, zipped; it appears there whole."""
-    import gzip
-
-    data = nbest.read_bytes()
-    part = kept.with_name(kept.name + ".part")
-    with open(part, "wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as stream:
-        stream.write(data)
-    with open(part, "rb") as written:
-        os.fsync(written.fileno())
-    shutil.move(part, kept)
-    nbest.unlink()

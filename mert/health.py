@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mert.optimize import Problem
+from mert.optimize import TuningProblem
 from rypt.arrays import Floats
 
 TINY = 1e-4  # of the mean length of a weight
@@ -11,7 +11,7 @@ EDGE = 1e-9
 FEEBLE = 0.01  # of the length of all weights together
 
 
-def examine(problem: Problem, weights: Floats, start: Floats) -> list[str]:
+def examine(problem: TuningProblem, weights: Floats, start: Floats) -> list[str]:
     """Notes on weights that collapsed, one that drowns the others, and weights on the edge of their bounds."""
     free = problem.free
     lengths = np.abs(weights * problem.spread) * problem.deciding

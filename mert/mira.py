@@ -6,16 +6,14 @@ older ones fading. Hope is the candidate with the most of model score plus gain,
 minus gain. This asks of a metric only that its statistics add up.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mert.search import Score
 from rypt.arrays import Floats, Ints
 from rypt.text import RyptError
-
-Score = Callable[[Ints], Floats]
 
 SIZE = 10.0  # of a segment whose size is not given: gains as of ten words, the unit for which c = 0.01 does well
 
@@ -37,7 +35,7 @@ class Background:
         return score(np.rint(self.sums).astype(np.int64) + rows) * ((self.size + size) / scale)
 
     def add(self, row: Ints, size: float) -> None:
-        """Let what is there fade, then add a candidate."""
+        """Let the background fade, then add a candidate."""
         self.sums = self.decay * self.sums + row
         self.size = self.decay * self.size + size
 

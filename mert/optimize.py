@@ -24,11 +24,11 @@ RANDOM_DIRECTIONS = 4  # tried in each pass besides the axes and the last pass's
 GAIN = 1e-9  # a smaller one is no gain
 ENOUGH = 1e-4  # a pass from a start that gains less, the best score being 1, is the last; the best goes on to the end
 MAX_PASSES = 100
-REACH = 100.0  # a step is at most so many times as long as the weights: none can dwarf the others
+REACH = 100.0  # the longest step, in lengths of the weights: no weight can dwarf the others
 NEARNESS = 0.5  # random starts stray from the given weights by this, the mean length of a weight being 1
 LARGEST = 1e300
 BLOCK = 1024  # rows of features combined at once
-GOOD_POINTS = 8  # the best point is joined with so many others
+GOOD_POINTS = 8  # how many good points, the best included, are joined by lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,16 @@ class Tuned:
     searches: int
 
 
+Watcher = Callable[[Iterable[Tuned]], Iterable[Tuned]]  # passes results on while they come
+
+
+def unwatched(results: Iterable[Tuned]) -> Iterable[Tuned]:
+    """Pass results on and show nothing."""
+    return results
+
+
 @dataclass(frozen=True, slots=True)
-class Problem:
+class TuningProblem:
     """What is tuned: features and statistics of candidates, and the directions in which weights may move.
 
     ``score`` of sums is the metric's, turned over where lower is better. ``base`` is what held sparse features add.
@@ -128,7 +136,7 @@ def make_problem(
     *,
     sparse_weights: Floats | None = None,
     window: Window | None = None,
-) -> Problem:
+) -> TuningProblem:
     """Put together what is tuned, from the statistics of all candidates."""
     if not lists.names:
         raise RyptError("the lists have no features to tune")
@@ -140,7 +148,7 @@ def make_problem(
     spread = _spread(lists.features, lists.offsets)
     low, high = constraints.low_high(lists.names)
     none = (np.nan, np.nan)
-    return Problem(
+    return TuningProblem(
         lists.names,
         lists.offsets,
         np.asfortranarray(lists.features),
@@ -183,7 +191,7 @@ def _spread(features: Floats, offsets: Ints) -> Floats:
 class _Climb:
     """A walk from a start: where it is, the model scores there, and the metric's score."""
 
-    def __init__(self, problem: Problem, start: Floats) -> None:
+    def __init__(self, problem: TuningProblem, start: Floats) -> None:
         self.problem = problem
         self.weights = start.copy()
         self.values = problem.values(start)
@@ -217,7 +225,7 @@ class _Climb:
         return Tuned(self.weights, self.problem.score(self.weights), self.searches)
 
 
-def climb(problem: Problem, start: Floats, rng: np.random.Generator, enough: float = ENOUGH) -> Tuned:
+def climb(problem: TuningProblem, start: Floats, rng: np.random.Generator, enough: float = ENOUGH) -> Tuned:
     """Go along each direction to its best step, until a pass over all of them gains no more than is worth it.
 
     A pass tries, in random order, the axes, a few Gaussian directions, and the sum of the moves of the pass before
@@ -242,26 +250,26 @@ def climb(problem: Problem, start: Floats, rng: np.random.Generator, enough: flo
     return walk.tuned()
 
 
-def _directions(problem: Problem, moved: Floats, rng: np.random.Generator) -> list[Floats]:
+def _directions(problem: TuningProblem, moved: Floats, rng: np.random.Generator) -> list[Floats]:
     """The axes, random directions, and the move of the last pass."""
     count = RANDOM_DIRECTIONS if len(problem.axes) > 1 else 0
     random = rng.normal(size=(count, len(problem.axes))) / _axis_lengths(problem) @ problem.axes
     return [*problem.axes, *random, moved]
 
 
-def _axis_lengths(problem: Problem) -> Floats:
+def _axis_lengths(problem: TuningProblem) -> Floats:
     return np.asarray(np.abs(problem.axes * problem.spread).sum(axis=1))
 
 
-def join(problem: Problem, results: Sequence[Tuned], rng: np.random.Generator) -> Tuned:
+def join(problem: TuningProblem, results: Sequence[Tuned], rng: np.random.Generator) -> Tuned:
     """Go from the best point along the lines to other good points, and climb on from where that leads, to the end."""
     best = results[0]
     while True:
         walk = _Climb(problem, best.weights)
         length = problem.length(best.weights)
         for other in results[1:GOOD_POINTS]:
-            there = problem.length(other.weights)
-            scale = length / there if problem.normalization.kind != "none" and there else 1.0
+            other_length = problem.length(other.weights)
+            scale = length / other_length if problem.normalization.kind != "none" and other_length else 1.0
             walk.along(other.weights * scale - walk.weights)
         reached = climb(problem, walk.weights, rng, enough=0.0)
         searches = best.searches + walk.searches + reached.searches
@@ -270,7 +278,7 @@ def join(problem: Problem, results: Sequence[Tuned], rng: np.random.Generator) -
         best = Tuned(reached.weights, reached.score, searches)
 
 
-def random_start(problem: Problem, start: Floats, rng: np.random.Generator) -> Floats:
+def random_start(problem: TuningProblem, start: Floats, rng: np.random.Generator) -> Floats:
     """A point near the start, or within the ranges where there are any; inside the bounds.
 
     Tied weights go together, as far as the first of them with a range says.
@@ -291,7 +299,7 @@ def random_start(problem: Problem, start: Floats, rng: np.random.Generator) -> F
 
 
 def optimize(
-    problem: Problem,
+    problem: TuningProblem,
     start: Floats,
     *,
     earlier: Sequence[Floats] = (),
@@ -299,7 +307,7 @@ def optimize(
     seed: int = 1,
     threads: int = 1,
     executor: Executor | None = None,
-    watch: Callable[[Iterable[Tuned]], Iterable[Tuned]] = lambda found: found,
+    watch: Watcher = unwatched,
 ) -> list[Tuned]:
     """Climb from the given weights, ``earlier`` ones and random ones; all results, the best first.
 
@@ -320,7 +328,7 @@ def optimize(
     return [_scaled(problem, tuned) for tuned in results]
 
 
-def _scaled(problem: Problem, tuned: Tuned) -> Tuned:
+def _scaled(problem: TuningProblem, tuned: Tuned) -> Tuned:
     """The same with its weights normalized, and scored as they are then."""
     weights = problem.scaled(tuned.weights)
     return Tuned(weights, problem.score(weights), tuned.searches)

@@ -5,16 +5,14 @@ features gives the weights. Only scores of single candidates enter, so it copes 
 the corpus score.
 """
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mert.search import Score
 from rypt.arrays import Floats, Ints
 from rypt.text import RyptError
-
-Score = Callable[[Ints], Floats]
 
 MAX_NEWTON_STEPS = 200
 PRECISION = 1e-14  # a last Newton step is made when it promises less than this
@@ -64,12 +62,12 @@ def pro(
     spread = np.sqrt((differences**2).mean(axis=0))
     moving = free & (spread > 0)
     margins = differences[:, ~moving] @ start[~moving]
-    found = start.copy()
-    found[moving] = fit_logistic(differences[:, moving] / spread[moving], margins, l2) / spread[moving]
-    before, after = np.abs(start[moving]).sum(), np.abs(found[moving]).sum()
+    fitted = start.copy()
+    fitted[moving] = fit_logistic(differences[:, moving] / spread[moving], margins, l2) / spread[moving]
+    before, after = np.abs(start[moving]).sum(), np.abs(fitted[moving]).sum()
     if not margins.any() and before > 0 and after > 0:
-        found[moving] *= before / after
-    return np.where(moving, start + interpolate * (found - start), start)
+        fitted[moving] *= before / after
+    return np.where(moving, start + interpolate * (fitted - start), start)
 
 
 def sample_pairs(

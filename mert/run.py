@@ -1,18 +1,14 @@
 """The tuning loop: decode, merge with all earlier lists, optimise, again; kept in a folder, and resumed from it.
 
 The folder holds for each iteration n ``runN.weights`` (decoded with), ``runN.nbest.gz``, ``runN.log`` (what the
-decoder said) and ``runN.json`` (what came of it). A step that is there is not done again, so a run killed anywhere goes
-on where it was, to the same result.
+decoder printed) and ``runN.json`` (scores and new weights). A step whose file exists is not done again, so a run that
+was killed anywhere goes on where it was, to the same result.
 """
 
-import fcntl
 import json
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -21,24 +17,25 @@ from typing import Any
 import numpy as np
 
 from mert.constraints import Constraints
-from mert.decoder import Decoder, NoMoreListsError, check_whole, keep_list, last_words
+from mert.decoder import Decoder, NoMoreListsError
+from mert.folder import TuningFolder
 from mert.lists.arrays import NBest, read_lists
-from mert.optimize import make_problem
-from mert.search import Window
-from mert.solve import HOLD, Recipe, Watcher, solve
+from mert.optimize import Tuned, make_problem
+from mert.solve import HOLD, SearchSettings, solve
 from mert.weights import WeightsFile
 from rypt.arrays import Floats
 from rypt.metrics.metric import Metric, references_of
-from rypt.text import InputError, RyptError, open_output
+from rypt.text import InputError, PathLike, RyptError, Watch, open_output, unwatched
 
 SIGNIFICANT = 0.05
 RESTING = 1e-12  # a smaller movement of a weight is rounding
+KEEP = ("best", "last")
 
 
 @dataclass(frozen=True, slots=True)
 class Stillness:
-    """Stop when weights come to rest: when none moves in an iteration, or when for so many ``iterations`` in a row none
-    moves by more than ``movement``, from iteration ``earliest`` on. Without a movement only the first counts.
+    """Stop when weights come to rest: when none moves in an iteration, or when for ``iterations`` in a row none moves
+    by more than ``movement``, from iteration ``earliest`` on. Without a movement only the first counts.
     """
 
     movement: float | None
@@ -61,37 +58,71 @@ def _movement(iteration: "Iteration") -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a tuning run does; a folder belongs to one plan."""
+class Stopping:
+    """When a loop stops, besides when no candidate is new, and which weights it returns.
+
+    It stops after ``max_iterations``, after ``patience`` iterations without a significant gain, or by ``still``. It
+    returns the weights whose own decoding scored ``best``, or the ``last`` ones.
+    """
+
+    max_iterations: int = 25
+    patience: int = 3
+    keep: str = "best"
+    still: Stillness | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_iterations", "patience"):
+            if getattr(self, name) < 1:
+                raise RyptError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.keep not in KEEP:
+            raise RyptError(f"keep must be one of {', '.join(KEEP)}, got {self.keep!r}")
+
+    def reason(self, done: "Sequence[Iteration]") -> str | None:
+        """Why to stop after these iterations; None where there is no reason."""
+        if done[-1].new == 0:
+            return "no candidate is new"
+        if self.still and (reason := self.still.reason(done)):
+            return reason
+        if len(done) > self.patience and all(iteration.p > SIGNIFICANT for iteration in done[-self.patience :]):
+            return f"no significant gain in {self.patience} iterations"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPlan:
+    """What a tuning loop does; a folder belongs to one plan.
+
+    ``tune`` names sparse features that are tuned too, ``decoder`` what tells one decoder from another, ``previous`` how
+    many earlier lists are merged with the latest one (None: all).
+    """
 
     metric: Metric
     start: WeightsFile
-    recipe: Recipe
+    search: SearchSettings
     constraints: Constraints = field(default_factory=Constraints)
     tune: tuple[str, ...] | None = None
-    window: Window | None = None
-    max_iterations: int = 25
-    patience: int = 3
-    keep: str = "best"  # or "last": which iteration's weights are the answer
+    stopping: Stopping = field(default_factory=Stopping)
     decoder: str = ""
-    previous: int | None = None  # how many earlier lists are merged with the latest one; None: all
-    still: Stillness | None = None
+    previous: int | None = None
 
-    def said(self) -> dict[str, Any]:
+    def fixed_settings(self) -> dict[str, Any]:
         """What must be the same for a run to be resumed."""
         only = None if self.constraints.only is None else sorted(self.constraints.only)
+        window = self.search.window
         return {
             "metric": self.metric.signature,
             "references": _digest(self.metric),
-            "start": {entry.name: entry.value for entry in self.start.entries},
-            "recipe": {name: value for name, value in asdict(self.recipe).items() if name != "threads"},
+            "start": self.start.values,
+            "recipe": {
+                name: getattr(self.search, name) for name in ("algorithm", "restarts", "seed", "replicates", "average")
+            },
             "constraints": {
                 "fixed": sorted(self.constraints.fixed), "only": only, "tied": self.constraints.tied,
                 "bounds": dict(self.constraints.bounds), "ranges": dict(self.constraints.ranges),
                 "normalization": str(self.constraints.normalization),
             },
             "tune": self.tune,
-            "window": None if self.window is None else f"{self.window.kind} {self.window.size}",
+            "window": None if window is None else f"{window.kind} {window.size}",
             "decoder": self.decoder,
             "previous": self.previous,
         }  # fmt: skip
@@ -119,51 +150,89 @@ class Iteration:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A finished tuning run: its iterations, the answer, and why it stopped."""
+class TuningProgress:
+    """Functions that are called while weights are tuned; by default nothing is shown.
+
+    ``read`` passes on the lines of lists, ``climb`` the results of the starts, of which it gets the number; ``note`` is
+    called with remarks on the lists, ``iteration`` after each iteration of a loop, with the maximum number of them.
+    """
+
+    read: Watch = unwatched
+    climb: Callable[[Iterable[Tuned], int], Iterable[Tuned]] = lambda results, total: results
+    note: Callable[[str], None] = lambda text: None
+    iteration: Callable[[Iteration, int], None] = lambda iteration, most: None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DecoderTuning:
+    """A finished tuning loop: its iterations, the weights it came to, and why it stopped.
+
+    ``score`` and ``start_score`` are those of what the decoder chose with ``weights`` and with the first ones.
+    ``start`` is the file that the loop started from, in whose form the weights are written.
+    """
 
     iterations: tuple[Iteration, ...]
     weights: dict[str, float]
     score: float
     start_score: float
     stopped: str
-    note: str = ""
+    note: str
+    signature: str
+    start: WeightsFile
+
+    def write(self, path: PathLike) -> None:
+        """Write the weights in the form of the file that the loop started from."""
+        self.start.write(path, list(self.weights), np.array(list(self.weights.values())))
+
+    def plot(self, path: PathLike) -> None:
+        """Draw scores and weights over the iterations (.svg, .png, .pdf)."""
+        from mert.plot import plot_run
+
+        plot_run(path, self.iterations, self.signature.partition("|")[0])
+
+    def summary(self) -> dict[str, Any]:
+        """The numbers as plain values, for JSON."""
+        return {
+            "score": self.score, "start_score": self.start_score, "weights": self.weights, "signature": self.signature,
+            "stopped": self.stopped, "iterations": [asdict(iteration) for iteration in self.iterations],
+            "seconds": {"total": sum(iteration.seconds for iteration in self.iterations)},
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        return (
+            f"DecoderTuning({self.start_score:.4f} → {self.score:.4f}, {len(self.iterations)} iterations, "
+            f"stopped: {self.stopped}, {self.signature})"
+        )
 
 
-def tune(
-    plan: Plan,
+def run_loop(
+    plan: LoopPlan,
     decoder: Decoder,
     folder: Path,
     *,
     executor: Executor | None = None,
-    watch: Watcher = lambda found: found,
-    tell: Callable[[Iteration], None] = lambda iteration: None,
-) -> Run:
+    progress: TuningProgress | None = None,
+) -> DecoderTuning:
     """Tune until no candidate is new, nothing changes significantly any more, or the iterations are used up."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder):
-        _check_plan(plan, folder)
+    progress = progress or TuningProgress()
+    kept = TuningFolder.of_run(folder)
+    kept.make()
+    with kept.locked():
+        _check_plan(plan, kept)
         done: list[Iteration] = []
-        stopped = f"{plan.max_iterations} iterations are done"
-        for number in range(1, plan.max_iterations + 1):
-            kept = _read_iteration(folder / f"run{number}.json")
-            if kept is None:
+        stopped = f"{plan.stopping.max_iterations} iterations are done"
+        for number in range(1, plan.stopping.max_iterations + 1):
+            iteration = _read_iteration(kept.record_file(number))
+            if iteration is None:
                 try:
-                    kept = _iterate(plan, decoder, folder, number, done, executor, watch)
+                    iteration = _iterate(plan, decoder, kept, number, done, executor, progress)
                 except NoMoreListsError:
                     stopped = f"there are {number - 1} lists to replay"
                     break
-            done.append(kept)
-            tell(kept)
-            if kept.new == 0:
-                stopped = "no candidate is new"
-                break
-            if plan.still and (reason := plan.still.reason(done)):
+            done.append(iteration)
+            progress.iteration(iteration, plan.stopping.max_iterations)
+            if reason := plan.stopping.reason(done):
                 stopped = reason
-                break
-            still = [iteration.p > SIGNIFICANT for iteration in done[-plan.patience :]]
-            if len(done) > plan.patience and all(still):
-                stopped = f"no significant gain in {plan.patience} iterations"
                 break
         if not done:
             raise RyptError("expected at least one list to tune on")
@@ -171,17 +240,17 @@ def tune(
 
 
 def _iterate(
-    plan: Plan, decoder: Decoder, folder: Path, number: int, done: list[Iteration],
-    executor: Executor | None, watch: Watcher,
+    plan: LoopPlan, decoder: Decoder, folder: TuningFolder, number: int, done: list[Iteration],
+    executor: Executor | None, progress: TuningProgress,
 ) -> Iteration:  # fmt: skip
     began = time.perf_counter()
-    kept = folder / f"run{number}.nbest.gz"
-    used = done[-1].weights if done else {entry.name: entry.value for entry in plan.start.entries}
-    if not kept.exists():
-        _decode(plan, decoder, folder, number, used)
-    latest = read_lists([kept], tune=plan.tune)
+    used = done[-1].weights if done else plan.start.values
+    if not folder.list_file(number).exists():
+        plan.start.write(folder.weights_file(number), list(used), np.array(list(used.values())))
+        folder.decode(number, decoder, lambda nbest: _check_list(plan, folder, number, nbest))
+    latest = read_lists([folder.list_file(number)], tune=plan.tune)
     first = 1 if plan.previous is None else max(1, number - plan.previous)
-    lists = [folder / f"run{n}.nbest.gz" for n in range(first, number + 1)]
+    lists = [folder.list_file(n) for n in range(first, number + 1)]
     everything = read_lists(lists, tune=plan.tune)
     sparse_names = everything.sparse.names if everything.sparse else ()
     names, start, sparse = plan.start.match(everything.names, sparse_names, open_ended=everything.open_ended)
@@ -192,7 +261,7 @@ def _iterate(
     inside = _inside(bounded, names, start)
     problem = make_problem(
         everything, plan.metric, inside, plan.constraints.within(names, [entry.name for entry in plan.start.entries]),
-        sparse_weights=sparse if everything.sparse else None, window=plan.window,
+        sparse_weights=sparse if everything.sparse else None, window=plan.search.window,
     )  # fmt: skip
     known = done[-1].candidates if done else 0
     if first > 1:  # lists were left behind, so the last count is of others
@@ -201,43 +270,31 @@ def _iterate(
     earlier = [
         _inside(bounded, names, np.array([iteration.used.get(name, 0.0) for name in names])) for iteration in done
     ]
-    recipe = replace(plan.recipe, seed=plan.recipe.seed + 1000 * number)
+    search = replace(plan.search, seed=plan.search.seed + 1000 * number)
     if new == 0:  # the last step has found what there is
-        recipe = replace(recipe, algorithm=HOLD)
-    solution = solve(problem, inside, recipe, earlier=earlier, executor=executor, watch=watch)
+        search = replace(search, algorithm=HOLD)
+    solution = solve(
+        problem, inside, search, earlier=earlier, executor=executor,
+        watch=lambda results: progress.climb(results, search.restarts + 1),
+    )  # fmt: skip
     notes = (*solution.notes, *check_against_references(latest, plan.metric))
     iteration = Iteration(
         number, len(everything.candidates), new, decoded, solution.start_score, solution.score, solution.gain.p,
         dict(zip(names, start.tolist(), strict=True)), dict(zip(names, solution.weights.tolist(), strict=True)),
         notes, time.perf_counter() - began,
     )  # fmt: skip
-    with open_output(folder / f"run{number}.json") as stream:
+    with open_output(folder.record_file(number)) as stream:
         json.dump(asdict(iteration), stream, indent=1)
     return iteration
 
 
-def _decode(plan: Plan, decoder: Decoder, folder: Path, number: int, used: Mapping[str, float]) -> None:
-    """Decode in a folder of this attempt, out of the way of what an earlier one may have left running.
-
-    A list is kept once it has been read, fits the weights, and has the segments that earlier lists have.
-    """
-    for stale in folder.glob("decoding.*"):
-        shutil.rmtree(stale, ignore_errors=True)
-    attempt = Path(tempfile.mkdtemp(prefix="decoding.", dir=folder))
-    weights, nbest = folder / f"run{number}.weights", attempt / f"run{number}.nbest"
-    plan.start.write(weights, list(used), np.array(list(used.values())))
-    decoder(number, weights, nbest)
-    try:
-        check_whole(nbest)
-        lists = read_lists([nbest], tune=plan.tune)
-        plan.start.match(lists.names, lists.sparse.names if lists.sparse else (), open_ended=lists.open_ended)
-        check_against_references(lists, plan.metric)
-        if number > 1:
-            check_features_and_segments(lists, read_lists([folder / "run1.nbest.gz"], tune=plan.tune), nbest)
-    except InputError as error:
-        raise RyptError(f"{error}{last_words(folder / f'run{number}.log')}") from None
-    keep_list(nbest, folder / f"run{number}.nbest.gz")
-    shutil.rmtree(attempt, ignore_errors=True)
+def _check_list(plan: LoopPlan, folder: TuningFolder, number: int, nbest: Path) -> None:
+    """Refuse a list that does not fit the weights and references, or lacks segments that earlier lists have."""
+    lists = read_lists([nbest], tune=plan.tune)
+    plan.start.match(lists.names, lists.sparse.names if lists.sparse else (), open_ended=lists.open_ended)
+    check_against_references(lists, plan.metric)
+    if number > 1:
+        check_features_and_segments(lists, read_lists([folder.list_file(1)], tune=plan.tune), nbest)
 
 
 def check_features_and_segments(lists: NBest, first: NBest, path: Path) -> None:
@@ -247,12 +304,12 @@ def check_features_and_segments(lists: NBest, first: NBest, path: Path) -> None:
         some = ", ".join(missing[:5]) + (" …" if len(missing) > 5 else "")
         raise InputError(path, None, f"expected the segments of the first list, {len(missing)} are missing: {some}")
     if not first.open_ended and lists.names != first.names:
-        found = ", ".join(lists.names)
-        raise InputError(path, 1, f"expected the features of the first list, {', '.join(first.names)}, found {found}")
+        names = ", ".join(lists.names)
+        raise InputError(path, 1, f"expected the features of the first list, {', '.join(first.names)}, found {names}")
 
 
 def check_against_references(lists: NBest, metric: Metric) -> list[str]:
-    """Refuse segments without a reference, with file and line; notes on references without a segment."""
+    """Refuse segments without a reference, with file and line; return notes on references without candidates."""
     references = references_of(metric)
     if references is None:
         return []
@@ -275,7 +332,7 @@ def _inside(constraints: Constraints, names: Sequence[str], weights: Floats) -> 
     return np.clip(weights * factor, low, high)
 
 
-def _decoded_score(plan: Plan, lists: NBest, used: Mapping[str, float]) -> float:
+def _decoded_score(plan: LoopPlan, lists: NBest, used: Mapping[str, float]) -> float:
     """The score of what the weights decoded with choose of their list, held sparse features included."""
     names, start, sparse = plan.start.match(
         lists.names, lists.sparse.names if lists.sparse else (), open_ended=lists.open_ended
@@ -285,21 +342,22 @@ def _decoded_score(plan: Plan, lists: NBest, used: Mapping[str, float]) -> float
     return float(plan.metric.score(stats.sum(axis=0, keepdims=True))[0])
 
 
-def _finish(plan: Plan, done: list[Iteration], stopped: str) -> Run:
-    """The answer: the weights whose own decoding scored best, or the last ones.
+def _finish(plan: LoopPlan, done: list[Iteration], stopped: str) -> DecoderTuning:
+    """The weights whose own decoding scored best, or the last ones.
 
-    A single iteration has decoded with nothing but the start, so its answer is what it found.
+    A single iteration has decoded with nothing but the start, so its result is the weights it found.
     """
     sign = 1.0 if plan.metric.maximize else -1.0
     best, last = max(done, key=lambda iteration: sign * iteration.decoded), done[-1]
-    if plan.keep == "last" or len(done) == 1:
-        note = (
-            "" if last.weights == last.used else "the weights were not decoded with yet; the score is that on the lists"
-        )
-        return Run(tuple(done), last.weights, last.after, done[0].decoded, stopped, note)
     fresh = last.weights != last.used
-    note = "the last weights found were not decoded with, and are not the answer (--return last)" if fresh else ""
-    return Run(tuple(done), best.used, best.decoded, done[0].decoded, stopped, note)
+    if plan.stopping.keep == "last" or len(done) == 1:
+        weights, score = last.weights, last.after
+        note = "the weights were not decoded with yet; the score is that on the lists" if fresh else ""
+    else:
+        weights, score = best.used, best.decoded
+        note = "the last weights found were not decoded with, and are not the answer (--return last)" if fresh else ""
+    signature = f"{plan.metric.signature}|{plan.search}|iterations:{len(done)}"
+    return DecoderTuning(tuple(done), weights, score, done[0].decoded, stopped, note, signature, plan.start)
 
 
 def _read_iteration(path: Path) -> Iteration | None:
@@ -318,29 +376,20 @@ def _digest(metric: Metric) -> str | None:
     return None if references is None else sha256(json.dumps(references.documents).encode()).hexdigest()
 
 
-def _check_plan(plan: Plan, folder: Path) -> None:
-    """Remember the plan, or refuse a folder that belongs to another."""
-    path = folder / "plan.json"
-    said = json.loads(json.dumps(plan.said()))
-    if not any(folder.glob("run*.nbest.gz")):  # nothing was decoded under another plan
+def _check_plan(plan: LoopPlan, folder: TuningFolder) -> None:
+    """Write down the plan, or refuse a folder that belongs to another."""
+    path = folder.plan_file
+    settings = json.loads(json.dumps(plan.fixed_settings()))
+    if not folder.list_files():  # nothing was decoded under another plan
         with open_output(path) as stream:
-            json.dump(said, stream, indent=1)
+            json.dump(settings, stream, indent=1)
         return
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        other = [name for name in said if kept.get(name) != said[name]]
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+        other = [name for name in settings if earlier.get(name) != settings[name]]
     except (OSError, ValueError, AttributeError) as error:
         raise RyptError(f"{path}: expected the plan of the run that is kept here: {error}") from None
     if other:
-        raise RyptError(f"{folder} holds a run with another {other[0]}: give another --folder, or remove this one")
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep a second run out of the folder."""
-    with open(folder / "lock", "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RyptError(f"another run is at work in {folder}") from None
-        yield
+        raise RyptError(
+            f"{folder.lists} holds a run with another {other[0]}: give another --folder, or remove this one"
+        )

@@ -14,7 +14,7 @@ import numpy as np
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 
-Score = Callable[[Ints], Floats]
+Score = Callable[[Ints], Floats]  # of rows of summed statistics, higher is better
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ PARAMS_LINE = "name ||| value Opt|Fix min max random-min random-max"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WeightEntry:
     """One weight of a file: its name and value, its line, and the stretch of the text in which the value stands."""
 
     name: str
@@ -41,8 +41,13 @@ class WeightsFile:
     path: PathLike
     form: str  # moses, ini, lines, json, params
     text: str
-    entries: tuple[Entry, ...]
+    entries: tuple[WeightEntry, ...]
     constraints: Constraints = field(default_factory=Constraints)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The weights by the names of their features."""
+        return {entry.name: entry.value for entry in self.entries}
 
     def match(
         self, names: Sequence[str], sparse: Sequence[str] = (), *, open_ended: bool = False
@@ -61,20 +66,20 @@ class WeightsFile:
         for entry in self.entries:
             low, high = self.constraints.bounds.get(entry.name, UNBOUNDED)
             if not low <= entry.value <= high:
-                said = f"the bounds {low:g}..{high:g} of {entry.name} exclude its start {entry.value:g}"
-                raise InputError(self.path, entry.line, said)
-        found = {entry.name: entry for entry in self.entries}
-        missing = [name for name in names if name not in found]
+                message = f"the bounds {low:g}..{high:g} of {entry.name} exclude its start {entry.value:g}"
+                raise InputError(self.path, entry.line, message)
+        values = self.values
+        missing = [name for name in names if name not in values]
         known = {*names, *sparse}
         for entry in self.entries:
             lenient = open_ended or self.form == "ini" or (sparse and "_" in entry.name)
             if entry.name not in known and not lenient:
                 expected = f"the lists have {', '.join(names)}"
-                raise InputError(self.path, entry.line, f"a weight of {entry.name}, which is no feature: {expected}")
+                raise InputError(self.path, entry.line, f"a weight of {entry.name}, which is not a feature: {expected}")
         if missing:
             raise InputError(self.path, None, f"expected weights of all features, missing {', '.join(missing)}")
-        dense = np.array([found[name].value for name in names], dtype=np.float64)
-        held = [found[name].value if name in found else 0.0 for name in sparse]
+        dense = np.array([values[name] for name in names], dtype=np.float64)
+        held = [values.get(name, 0.0) for name in sparse]
         return tuple(names), dense, np.array(held, dtype=np.float64)
 
     def with_weights(self, names: Sequence[str], weights: Floats) -> str:
@@ -100,7 +105,7 @@ def read_weights(path: PathLike) -> WeightsFile:
     lines = text.split("\n")
     form = _form(lines)
     constraints = Constraints()
-    entries: dict[str, Entry] = {}
+    entries: dict[str, WeightEntry] = {}
     if form == "json":
         for entry in _read_json(path, text):
             _add(path, entries, entry)
@@ -125,9 +130,9 @@ def read_weights(path: PathLike) -> WeightsFile:
     return WeightsFile(path, form, text, tuple(entries.values()), constraints)
 
 
-def _add(path: PathLike, entries: dict[str, Entry], entry: Entry) -> None:
+def _add(path: PathLike, entries: dict[str, WeightEntry], entry: WeightEntry) -> None:
     if entry.name in entries:
-        raise InputError(path, entry.line, f"the weight of {entry.name} is there twice")
+        raise InputError(path, entry.line, f"the weight of {entry.name} is given twice")
     entries[entry.name] = entry
 
 
@@ -147,35 +152,35 @@ def default_weights(names: Sequence[str], weights: Floats) -> WeightsFile:
         for name in members:
             start = len(text) + 1
             text += f" {value[name]!r}"
-            entries.append(Entry(name, value[name], line, start, len(text)))
+            entries.append(WeightEntry(name, value[name], line, start, len(text)))
         text += "\n"
     return WeightsFile("weights", "moses", text, tuple(entries))
 
 
 def _form(lines: Sequence[str]) -> str:
-    said = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    if said and said[0].startswith("{"):
+    content = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if content and content[0].startswith("{"):
         return "json"
-    if "[weight]" in said:
+    if "[weight]" in content:
         return "ini"
-    if any("|||" in line for line in said):
+    if any("|||" in line for line in content):
         return "params"
-    return "moses" if said and said[0].split()[0].endswith("=") else "lines"
+    return "moses" if content and content[0].split()[0].endswith("=") else "lines"
 
 
-def _read_json(path: PathLike, text: str) -> Iterator[Entry]:
+def _read_json(path: PathLike, text: str) -> Iterator[WeightEntry]:
     try:
         pairs = json.loads(text, object_pairs_hook=list)
         if not all(isinstance(value, int | float) and not isinstance(value, bool) for _, value in pairs):
-            raise FormatError("some value is no number")
+            raise FormatError("some value is not a number")
         values = [finite(value) for _, value in pairs]
     except (ValueError, TypeError, RecursionError, FormatError) as error:
         raise InputError(path, None, f"expected a JSON object of names and numbers: {error}") from None
     for (name, _), value, member in zip(pairs, values, JSON_MEMBER.finditer(text), strict=True):
-        yield Entry(name, value, text.count("\n", 0, member.start()) + 1, member.start(1), member.end(1))
+        yield WeightEntry(name, value, text.count("\n", 0, member.start()) + 1, member.start(1), member.end(1))
 
 
-def _read_line(line: str, form: str, number: int, place: int) -> Iterator[Entry]:
+def _read_line(line: str, form: str, number: int, place: int) -> Iterator[WeightEntry]:
     words = list(WORD.finditer(line))
     if form in ("moses", "ini"):
         comment = next((i for i, word in enumerate(words) if word.group().startswith("#")), len(words))
@@ -197,10 +202,10 @@ def _read_line(line: str, form: str, number: int, place: int) -> Iterator[Entry]
         expected = {"lines": "name value", "params": PARAMS_LINE}.get(form, "Name= value value …")
         raise FormatError(f"expected {expected}, found {line.strip()!r}")
     for name, word in zip(named, values, strict=True):
-        yield Entry(name, finite(word.group()), number, place + word.start(), place + word.end())
+        yield WeightEntry(name, finite(word.group()), number, place + word.start(), place + word.end())
 
 
-def _with_limits(constraints: Constraints, entry: Entry, line: str) -> Constraints:
+def _with_limits(constraints: Constraints, entry: WeightEntry, line: str) -> Constraints:
     """What a line of params.txt says besides the value."""
     kind, *limits = line.partition("|||")[2].split()[1:]
     if kind == "Fix":

@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 SPACE, TAB, DASH, ZERO, NINE = 32, 9, 45, 48, 57
 HASH_BASE = np.uint64(0x9E3779B97F4A7C15)
-_FNV = np.uint64(0xCBF29CE484222325)
+FNV = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
 _SHIFT_29, _SHIFT_32 = np.uint64(29), np.uint64(32)
 
@@ -38,30 +38,49 @@ def mix(value: np.uint64) -> np.uint64:
 
 
 @inlined
+def hash_byte(value: np.uint64, byte: int) -> np.uint64:
+    """The running hash (FNV-1a, from `FNV` on) after one more byte; `mix` ends it."""
+    return (value ^ np.uint64(byte)) * _FNV_PRIME
+
+
+@inlined
 def token_hash(buffer: Bytes, start: int, stop: int) -> np.uint64:
     """The hash of the bytes of a token."""
-    value = _FNV
+    value = FNV
     for i in range(start, stop):
-        value = (value ^ np.uint64(buffer[i])) * _FNV_PRIME
+        value = hash_byte(value, buffer[i])
     return mix(value)
+
+
+@inlined
+def same_bytes(one: Bytes, start: int, stop: int, other: Bytes, other_start: int, other_stop: int) -> bool:
+    """Whether two stretches of bytes are equal."""
+    same = stop - start == other_stop - other_start
+    if same:
+        for i in range(stop - start):
+            if one[start + i] != other[other_start + i]:
+                same = False
+                break
+    return same
+
+
+@inlined
+def find_hashed(
+    slots: Ids, words: Bytes, starts: Ints, stops: Ints, buffer: Bytes, start: int, stop: int, hashed: np.uint64
+) -> tuple[int, int]:
+    """The id of a token whose hash is known, or -1, and the slot where it is or belongs."""
+    mask = len(slots) - 1
+    slot = np.int64(hashed & np.uint64(mask))
+    token = np.int64(slots[slot])
+    while token >= 0 and not same_bytes(words, starts[token], stops[token], buffer, start, stop):
+        slot = (slot + 1) & mask
+        token = np.int64(slots[slot])
+    return int(token), int(slot)
 
 
 @inlined
 def find_token(
     slots: Ids, words: Bytes, starts: Ints, stops: Ints, buffer: Bytes, start: int, stop: int
-) -> tuple[np.int64, np.int64]:
+) -> tuple[int, int]:
     """The id of a token, or -1, and the slot where it is or belongs."""
-    mask = len(slots) - 1
-    slot = np.int64(token_hash(buffer, start, stop) & np.uint64(mask))
-    while slots[slot] >= 0:
-        token = slots[slot]
-        if stops[token] - starts[token] == stop - start:
-            same = True
-            for i in range(stop - start):
-                if words[starts[token] + i] != buffer[start + i]:
-                    same = False
-                    break
-            if same:
-                return np.int64(token), slot
-        slot = (slot + 1) & mask
-    return np.int64(-1), slot
+    return find_hashed(slots, words, starts, stops, buffer, start, stop, token_hash(buffer, start, stop))

@@ -10,7 +10,7 @@ from rypt.console import CAMPAIGN, FILE, JSON, QUIET, talk, watcher
 
 @click.command()
 @CAMPAIGN
-@click.option("--weights", type=FILE, help="Decode with these, which then are the current ones "
+@click.option("--weights", type=FILE, help="Decode with these weights, which then are the current ones "
               "[the last of CAMPAIGN/weights, else the start weights].")  # fmt: skip
 @JSON
 @QUIET
@@ -20,15 +20,14 @@ def decode(campaign: str, weights: str | None, as_json: bool, quiet: bool) -> No
     The list is checked (whole, every segment, the features of the weights, alignments) and kept in CAMPAIGN/lists.
     Weights that were decoded with before are not decoded with again.
     """
-    from mert.decode import decode as run
+    from mert.decode import decode_campaign
     from rypt.campaign.folder import Campaign
 
     opened = Campaign.open(campaign, watcher(quiet=quiet))
-    found = run(opened, weights)
+    decoded = decode_campaign(opened, weights)
     if as_json:
-        click.echo(json.dumps(asdict(found)))
+        click.echo(json.dumps(asdict(decoded)))
         return
-    if found.already:
-        talk(f"{found.weights} was decoded with before", quiet=quiet)
-    counts = f"{found.candidates} candidates, {found.new} new, {found.all_candidates} in all"
-    click.echo(f"{opened.path(found.list)}: {counts}")
+    if decoded.already:
+        talk(f"{decoded.weights} was decoded with before", quiet=quiet)
+    click.echo(f"{opened.path(decoded.list)}: {decoded}")

@@ -4,20 +4,21 @@ import argparse
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from statistics import fmean, pvariance
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from rypt.console import talk
-from rypt.text import RyptError, open_output
+from rypt.text import RyptError
 
 if TYPE_CHECKING:
-    from mert.moses.mert import Search
+    from mert.moses.learn import MetricReader
+    from mert.moses.mert import MosesSearch
     from mert.moses.metrics import FileMetric
-    from mert.moses.pairs import Pairs
 
 DEFAULT_SEED = 1
 UNSUPPORTED = ("streaming", "no-shuffle", "model-bg", "safe-hope")  # switches of Moses' kbmira
@@ -30,14 +31,14 @@ def moses_tools(folder: str | None) -> None:
     """Print a folder with programs for Moses: mert-moses.pl --mertdir "$(rypt moses-tools)".
 
     It holds extractor, mert, pro, kbmira, evaluator and megam_i686.opt, which run this rypt whatever the PATH says.
-    Without --folder it is in the user's own data ($XDG_DATA_HOME, or .local/share at home).
+    Without --folder it is in the user's data folder ($XDG_DATA_HOME, or .local/share at home).
     """
     from mert.moses.scripts import write_scripts
 
-    click.echo(str(write_scripts(folder or _own_folder(), sys.executable)))
+    click.echo(str(write_scripts(folder or _default_folder(), sys.executable)))
 
 
-def _own_folder() -> Path:
+def _default_folder() -> Path:
     """One folder for each Python and version of rypt."""
     data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
     key = hashlib.sha256(sys.executable.encode("utf-8", "surrogateescape")).hexdigest()[:10]
@@ -45,13 +46,13 @@ def _own_folder() -> Path:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Options as getopt reads them, beginnings of long names too; what is wrong is one line."""
+    """Options as getopt reads them, abbreviated long names included; a mistake is one line."""
 
     def __init__(self, program: str, description: str, *, beginnings: bool = True) -> None:
         super().__init__(prog=program, description=description, allow_abbrev=beginnings)
 
     def error(self, message: str) -> NoReturn:
-        """Leave the rest to `main`."""
+        """Raise an error, which `main` prints."""
         raise RyptError(f"{message} ({self.prog} --help lists the options)")
 
 
@@ -123,7 +124,8 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
     parser.add_argument("-d", "--pdim", type=_whole(1), required=True, help="number of dense features")
     parser.add_argument("-n", "--ntry", type=_whole(0), default=1, help="random starts [%(default)s]")
     parser.add_argument("-m", "--nrandom", type=_whole(0), default=0, help="random directions [%(default)s]")
-    parser.add_argument("-t", "--type", default="powell", choices=("powell", "random-direction", "random"))
+    parser.add_argument("-t", "--type", default="powell", choices=("powell", "random-direction", "random"),
+                        help="what is searched [%(default)s]")  # fmt: skip
     parser.add_argument("-r", "--rseed", type=_whole(0), default=DEFAULT_SEED, help="random seed [%(default)s]")
     parser.add_argument("-o", "--optimize", help="only these features move, with commas between")
     parser.add_argument("-P", dest="positive", help="these weights stay at 0 or above, with commas between")
@@ -132,57 +134,45 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
     parser.add_argument("-i", "--ifile", default="init.opt", help="files of starting points [%(default)s]")
     parser.add_argument("-p", "--sparse-weights", help="weights under which sparse features become one dense one")
     parser.add_argument("-T", "--threads", type=_whole(0), default=1, help="starts at once [%(default)s]")
-    parser.add_argument("--shard-count", type=_whole(0), default=0, help="optimise so many parts, take the mean")
+    parser.add_argument(
+        "--shard-count", type=_whole(0), default=0, help="number of parts to optimise; their mean is taken"
+    )
     parser.add_argument("--shard-size", type=float, help="each part is a sample of this share of the segments")
     parser.add_argument("-v", "--verbose", type=_whole(0), default=0, help="1 and more: the score of each start")
     given = parser.parse_args(arguments)
 
-    import numpy as np
-
-    from mert.moses.mert import search
-    from mert.moses.weights import format_best_point, read_sparse_weights, read_starts, write_weights_line
+    from mert.moses.mert import tune_files
+    from mert.moses.pairs import PairFiles
+    from mert.moses.weights import format_best_point, write_weights_line
 
     how = _read_search(given)
-    metric = _read_metric(given.sctype, given.scconfig)
-    pairs = _read_pairs(_files(given.ffile), _files(given.scfile))
-    if len(pairs.names) != given.pdim:
-        raise RyptError(f"-d {given.pdim}: the files have {len(pairs.names)} features, {' '.join(pairs.names)}")
-    if given.sparse_weights is not None:
-        pairs = pairs.with_sparse_weights(read_sparse_weights(given.sparse_weights))
-    starts = read_starts(_files(given.ifile), len(pairs.names))
-    talk(f"{len(pairs.features)} candidates of {len(pairs.segments)} segments, seed {how.seed}")
-    found = search(pairs, metric, starts, how, talk)
-    for number, score in enumerate(found.ends if given.verbose else ()):
+    tuned = tune_files(
+        PairFiles(_files(given.ffile), _files(given.scfile)), _read_metric(given.sctype, given.scconfig),
+        _files(given.ifile), how, features=given.pdim, sparse_weights=given.sparse_weights, tell=talk,
+    )  # fmt: skip
+    for number, score in enumerate(tuned.ends if given.verbose else ()):
         talk(f"start {number}: {score:.6f}")
-    for ends, what in ((found.ends, "starts"), (found.near, "starts near the best")):
+    for ends, what in ((tuned.ends, "starts"), (tuned.near, "starts near the best")):
         if ends:
-            talk(f"{len(ends)} {what}: mean {np.mean(ends):.6f}, variance {np.var(ends):.3g}")
-    write_weights_line("weights.txt", found.weights)
-    talk(format_best_point(found.weights, found.score))
-    for note in found.notes:
+            talk(f"{len(ends)} {what}: mean {fmean(ends):.6f}, variance {pvariance(ends):.3g}")
+    write_weights_line("weights.txt", tuned.weights)
+    talk(format_best_point(tuned.weights, tuned.score))
+    for note in tuned.notes:
         talk(f"note: {note}")
 
 
-def _read_search(given: argparse.Namespace) -> "Search":
-    from mert.moses.mert import Search
+def _read_search(given: argparse.Namespace) -> "MosesSearch":
+    from mert.moses.mert import MosesSearch
     from mert.moses.metrics import read_window
 
     if given.shard_size is not None and not (given.shard_count and 0 < given.shard_size <= 1):
         raise RyptError("--shard-size: expected a share above 0 and at most 1, together with --shard-count")
     only = None if given.optimize is None else tuple(given.optimize.replace(",", " ").split())
-    return Search(
+    return MosesSearch(
         restarts=given.ntry, directions=given.nrandom, kind=given.type, only=only,
         positive=tuple(_files(given.positive)), seed=given.rseed, threads=max(1, given.threads),
         shards=given.shard_count, share=given.shard_size, window=read_window(given.scconfig),
     )  # fmt: skip
-
-
-def _read_pairs(features: Sequence[str], scores: Sequence[str]) -> "Pairs":
-    from mert.moses.pairs import pair_blocks
-
-    if not features or not scores:
-        raise RyptError("expected files of features (--ffile) and of statistics (--scfile)")
-    return pair_blocks(features, scores)
 
 
 def _add_learning(parser: _Parser) -> None:
@@ -201,26 +191,19 @@ def run_pro(program: str, arguments: Sequence[str]) -> None:
     parser.add_argument("-b", "--smooth-brevity-penalty", action="store_true", help="smooth the brevity penalty too")
     given = parser.parse_args(arguments)
 
-    import numpy as np
+    from mert.moses.learn import write_examples
+    from mert.moses.pairs import PairFiles
 
-    from mert.moses.learn import classifier_lines
-
-    pairs = _read_pairs(given.ffile, given.scfile)
-    metric = _read_metric(given.sctype or pairs.metric, given.scconfig)
-    rng = np.random.default_rng(given.random_seed)
-    lines = classifier_lines(pairs, metric, rng, smooth_brevity=given.smooth_brevity_penalty)
-    count = _write_lines(given.output_file, lines)
-    talk(f"{count} examples of {len(pairs.segments)} segments, {metric.name}, seed {given.random_seed}")
+    made = write_examples(
+        PairFiles(given.ffile, given.scfile), given.output_file, _metric_reader(given), given.random_seed,
+        smooth_brevity=given.smooth_brevity_penalty,
+    )  # fmt: skip
+    talk(f"{made.count} examples of {made.segments} segments, {made.metric}, seed {given.random_seed}")
 
 
-def _write_lines(path: str, lines: Iterable[str]) -> int:
-    """Write lines and count them."""
-    count = 0
-    with open_output(path) as stream:
-        for line in lines:
-            stream.write(f"{line}\n")
-            count += 1
-    return count
+def _metric_reader(given: argparse.Namespace) -> "MetricReader":
+    """The metric of ``--sctype``, or else the one that the files name."""
+    return lambda name: _read_metric(given.sctype or name, given.scconfig)
 
 
 def run_kbmira(program: str, arguments: Sequence[str]) -> None:
@@ -240,28 +223,22 @@ def run_kbmira(program: str, arguments: Sequence[str]) -> None:
     if given.type != "nbest":
         raise RyptError(f"--type {given.type} is not supported, only nbest (--batch-mira, not --hg-mira)")
 
-    import numpy as np
+    from mert.moses.learn import MiraSettings, learn_files
+    from mert.moses.pairs import PairFiles
 
-    from mert.moses.learn import learn, read_dense_start, weight_lines
-    from mert.moses.weights import read_sparse_weights
-
-    pairs = _read_pairs(given.ffile, given.scfile)
-    metric = _read_metric(given.sctype or pairs.metric, given.scconfig)
-    if given.verbose:
-        talk(f"{len(pairs.features)} candidates of {len(pairs.segments)} segments, seed {given.random_seed}")
-    dense = np.zeros(len(pairs.names)) if given.dense_init is None else read_dense_start(given.dense_init, pairs.names)
-    sparse = {} if given.sparse_init is None else read_sparse_weights(given.sparse_init)
-    learned = learn(
-        pairs, metric, dense, sparse, np.random.default_rng(given.random_seed),
-        c=given.cparam, decay=given.decay, passes=given.iters,
+    learned = learn_files(
+        PairFiles(given.ffile, given.scfile), _metric_reader(given),
+        MiraSettings(given.cparam, given.decay, given.iters, given.random_seed),
+        dense_start=given.dense_init, sparse_start=given.sparse_init,
+        tell=lambda line: talk(line, quiet=not given.verbose),
     )  # fmt: skip
-    _write_lines(given.output_file, weight_lines(learned.weights))
-    talk(f"Initial {metric.name} = {learned.before:.6f}")
-    talk(f"Best {metric.name} = {learned.after:.6f}")
+    learned.write(given.output_file)
+    talk(f"Initial {learned.metric} = {learned.before:.6f}")
+    talk(f"Best {learned.metric} = {learned.after:.6f}")
 
 
 class _Refused(argparse.Action):
-    """An option of Moses that is not there."""
+    """An option of Moses that is not supported."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, given: object, values: object, option: str | None = None
@@ -283,10 +260,10 @@ def run_megam(program: str, arguments: Sequence[str]) -> None:
     if not 0 < given.precision < float("inf"):
         raise RyptError(f"-lambda {given.precision}: expected a number above 0")
 
-    from mert.moses.learn import fit_examples, weight_lines
+    from mert.moses.learn import fit_examples, weight_lines, write_lines
 
     weights = fit_examples(given.file, given.precision)
-    _write_lines("-", weight_lines(weights))
+    write_lines("-", weight_lines(weights))
     if not given.quiet:
         talk(f"{len(weights)} features")
 
@@ -306,11 +283,11 @@ class _Metric(argparse.Action):
 def run_evaluator(program: str, arguments: Sequence[str]) -> None:
     """Scores of translations."""
     parser = _Parser(program, "Score translations, or the first candidates of n-best lists.")
-    for short, name, said in (
+    for short, name, text in (
         ("-s", "sctype", "metric [BLEU]; may be repeated"), ("-c", "scconfig", "settings of the metric before it"),
         ("-f", "factors", "factors of each token that are compared"), ("-l", "filter", "command for all texts"),
     ):  # fmt: skip
-        parser.add_argument(short, f"--{name}", action=_Metric, default=argparse.SUPPRESS, help=said)
+        parser.add_argument(short, f"--{name}", action=_Metric, default=argparse.SUPPRESS, help=text)
     parser.add_argument("-R", "--reference", help="files of references, with commas between")
     parser.add_argument("-C", "--candidate", help="files of translations, with commas between")
     parser.add_argument("-n", "--nbest", help="n-best lists, with commas between")
@@ -318,25 +295,18 @@ def run_evaluator(program: str, arguments: Sequence[str]) -> None:
     parser.add_argument("-r", "--rseed", type=_whole(0), default=DEFAULT_SEED, help="of the resamples [%(default)s]")
     given = parser.parse_args(arguments)
 
-    import numpy as np
+    from mert.moses.evaluate import evaluate_files
 
-    from mert.moses.evaluate import evaluate, read_first, read_plain
-    from rypt.metrics.references import read_references
-
-    references = read_references(_files(given.reference)) if given.reference else None
-    named = [(path, read_plain) for path in _files(given.candidate)] + [(p, read_first) for p in _files(given.nbest)]
-    if not named:
-        raise RyptError("expected translations (--candidate) or lists (--nbest)")
     metrics = [
         _read_metric(m.get("sctype", "BLEU"), m.get("scconfig", ""), m.get("factors"), m.get("filter"))
         for m in getattr(given, "metrics", [{}])
     ]
-    for path, read in named:
-        candidates = read(path, references)
-        for metric in metrics:
-            rng = np.random.default_rng(given.rseed)
-            score = str(evaluate(candidates, references, metric, rng, given.bootstrap))
-            click.echo("\t".join([path] * (len(named) > 1) + [metric.name] * (len(metrics) > 1) + [score]))
+    translations, lists = _files(given.candidate), _files(given.nbest)
+    several = len(translations) + len(lists) > 1
+    for score in evaluate_files(
+        translations, lists, _files(given.reference), metrics, samples=given.bootstrap, seed=given.rseed
+    ):
+        click.echo("\t".join([str(score.path)] * several + [score.metric] * (len(metrics) > 1) + [str(score)]))
 
 
 RUN = {

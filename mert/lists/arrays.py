@@ -30,7 +30,7 @@ def winners(offsets: Ints, values: Floats, chosen: Ints) -> None:
 
 
 class Candidates(Sequence[RawCandidate]):
-    """Candidates whose texts lie in one buffer; what else a line holds is read when one asks for it.
+    """Candidates whose texts lie in one buffer; the rest of a line is read when it is asked for.
 
     ``texts`` (candidates, 2) says where each text begins and ends in ``buffer``, ``equals`` which candidate is the
     first of its segment with the same text, ``segments`` the index of its segment.
@@ -175,10 +175,10 @@ def _segments(buffer: Bytes, ids: Ints) -> tuple[list[str], Ids]:
     groups = np.empty(len(ids), np.int32)
     count = scan.group_lines(buffer, ids, groups)
     firsts = np.searchsorted(groups, np.arange(count))
-    found = [buffer[a:b].tobytes().decode() for a, b in ids[firsts]]
-    segments = _in_order(found)
+    names = [buffer[a:b].tobytes().decode() for a, b in ids[firsts]]
+    segments = _in_order(names)
     place = {segment: i for i, segment in enumerate(segments)}
-    return segments, np.array([place[segment] for segment in found], np.int32)[groups]
+    return segments, np.array([place[segment] for segment in names], np.int32)[groups]
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
@@ -231,9 +231,9 @@ def _held(raws: Sequence[RawCandidate], names: Sequence[str]) -> Sparse | None:
     if not names:
         return None
     column = {name: i for i, name in enumerate(names)}
-    found = [[(column[name], value) for name, value in raw.features.items() if name in column] for raw in raws]
-    rows = np.concatenate([[0], np.cumsum([len(row) for row in found])]).astype(np.int64)
-    flat = list(chain.from_iterable(found))
+    pairs = [[(column[name], value) for name, value in raw.features.items() if name in column] for raw in raws]
+    rows = np.concatenate([[0], np.cumsum([len(row) for row in pairs])]).astype(np.int64)
+    flat = list(chain.from_iterable(pairs))
     return Sparse(
         tuple(names), rows, np.array([c for c, _ in flat], np.int32), np.array([v for _, v in flat], np.float64)
     )

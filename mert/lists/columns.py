@@ -94,10 +94,10 @@ class Scanned:
         )
         if bad >= 0:
             raise self.lines.refuse(bad, lambda: "expected id ||| candidate ||| features ||| score")
-        self.labels = Labels(self.lines, self.fields)
+        self.labels = FeatureLabels(self.lines, self.fields)
 
 
-class Labels:
+class FeatureLabels:
     """The labels of the feature fields of a list, and the columns they stand for."""
 
     def __init__(self, lines: Lines, fields: Ints) -> None:
@@ -110,7 +110,7 @@ class Labels:
 
     def _mismatch(self, bad: int, label: int) -> str:
         name, expected = self.names[label], int(self.labels[label, scan.VALUES])
-        found = len(self.lines.parse(bad).features)
+        count = len(self.lines.parse(bad).features)
         path, number = self.lines.place(0)
         try:
             before = len(self.lines.parse(0).features)
@@ -119,7 +119,7 @@ class Labels:
         what = f"{expected} value{'s' * (expected != 1)} of {name}" if expected >= 0 else f"no feature {name}"
         if label == scan.UNNAMED:
             what = "no numbers without a name" if expected < 0 else f"{expected} numbers"
-        return f"expected {before} features like line {number} of {path}, with {what}, found {found}"
+        return f"expected {before} features like line {number} of {path}, with {what}, found {count}"
 
     def column_names(self, label: int) -> list[str]:
         """``Name`` for one value, else ``Name_0``, ``Name_1`` …."""
@@ -167,7 +167,7 @@ class Labels:
                 matrix[column, line] = number
 
     def _values_in(self, fields: Ints) -> int:
-        """At most so many numbers can stand in the feature fields."""
+        """The maximum number of numbers in the feature fields."""
         return int((fields[:, 1] - fields[:, 0]).sum()) // 2 + len(fields)
 
     def _check_names(self, by_label: list[list[str]]) -> None:

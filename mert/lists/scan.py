@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Bytes, Floats, Ids, Ints
-from rypt.compiled import compiled, inlined
+from rypt.compiled import HASH_BASE, compiled, find_token, inlined, same_bytes, token_hash
 
 SPACE, TAB, NEWLINE, RETURN, BAR, EQUALS, COLON, UNDERSCORE = 32, 9, 10, 13, 124, 61, 58, 95
 MINUS, PLUS, POINT, ZERO, NINE, CAPITAL_E, SMALL_E, BRACE = 45, 43, 46, 48, 57, 69, 101, 123
@@ -137,31 +137,11 @@ def find_fields(
 
 
 @compiled
-def same_bytes(buffer: Bytes, a: int, a_stop: int, b: int, b_stop: int) -> bool:
-    """Whether two stretches of the buffer are equal."""
-    if a_stop - a != b_stop - b:
-        return False
-    for i in range(a_stop - a):
-        if buffer[a + i] != buffer[b + i]:
-            return False
-    return True
-
-
-@compiled
-def hash_bytes(buffer: Bytes, start: int, stop: int) -> int:
-    """A number for a stretch of bytes (FNV-1a)."""
-    value = np.uint64(0xCBF29CE484222325)
-    for place in range(start, stop):
-        value = (value ^ np.uint64(buffer[place])) * np.uint64(0x100000001B3)
-    return np.int64((value ^ (value >> np.uint64(29))) & np.uint64(0x7FFFFFFFFFFFFFFF))  # type: ignore[return-value]
-
-
-@compiled
 def group_lines(buffer: Bytes, ids: Ints, groups: Ids) -> int:
     """Number the runs of lines with the same id; returns how many there are."""
     count = 0
     for line in range(len(ids)):
-        if line == 0 or not same_bytes(buffer, ids[line - 1, 0], ids[line - 1, 1], ids[line, 0], ids[line, 1]):
+        if line == 0 or not same_bytes(buffer, ids[line - 1, 0], ids[line - 1, 1], buffer, ids[line, 0], ids[line, 1]):
             count += 1
         groups[line] = count - 1
     return count
@@ -182,21 +162,18 @@ def _word(buffer: Bytes, place: int, stop: int) -> tuple[int, int, int]:
     return place, end, value
 
 
-@compiled
-def _find_label(buffer: Bytes, start: int, stop: int, labels: Ints, slots: Ids) -> int:
-    """The slot of a label, or the empty slot for it."""
-    mask = len(slots) - 1
-    slot = hash_bytes(buffer, start, stop) & mask
-    while slots[slot] >= 0 and not same_bytes(buffer, labels[slots[slot], 0], labels[slots[slot], 1], start, stop):
-        slot = (slot + 1) & mask
-    return slot
+@inlined
+def _find_label(buffer: Bytes, start: int, stop: int, labels: Ints, slots: Ids) -> tuple[int, int]:
+    """The number of a label, or -1, and the slot where it is or belongs."""
+    return find_token(slots, buffer, labels[:, FIRST], labels[:, STOP], buffer, start, stop)
 
 
 @compiled
 def _more_slots(buffer: Bytes, labels: Ints, known: int, size: int) -> Ids:
     slots = np.full(size, -1, np.int32)
     for label in range(1, known):
-        slots[_find_label(buffer, labels[label, 0], labels[label, 1], labels, slots)] = label
+        _, slot = _find_label(buffer, labels[label, FIRST], labels[label, STOP], labels, slots)
+        slots[slot] = label
     return slots
 
 
@@ -232,13 +209,12 @@ def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, int, Ids, int, int
                 break
             place = end
             if value > begin:
-                slot = _find_label(buffer, begin, value - 1, labels, slots)
-                label = slots[slot]
+                label, slot = _find_label(buffer, begin, value - 1, labels, slots)
                 if label < 0:
                     if known == len(labels):
                         labels = _more_labels(labels, known, 2 * known)
                         slots = _more_slots(buffer, labels, known, 8 * known)
-                        slot = _find_label(buffer, begin, value - 1, labels, slots)
+                        _, slot = _find_label(buffer, begin, value - 1, labels, slots)
                     label = known
                     known += 1
                     slots[slot] = label
@@ -269,7 +245,7 @@ def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, int, Ids, int, int
 
 @inlined
 def _number(buffer: Bytes, start: int, stop: int) -> tuple[float, int]:
-    """A decimal number and 0; 1 where it takes more care to round it rightly, 2 where it is no number."""
+    """A decimal number and 0; 1 where it takes more care to round it rightly, 2 where it is not a number."""
     place = start
     negative = place < stop and buffer[place] == MINUS
     if place < stop and (buffer[place] == MINUS or buffer[place] == PLUS):
@@ -326,8 +302,8 @@ def fill_features(
 
     ``firsts`` is where the columns of each label begin; one below 0 is a sparse column, -1 - its number. Numbers that
     take more care are left in ``hard`` (line, column, start, stop), scores with the column after the last. Returns the
-    first line with a word that is no number or with an empty label, or -1, and how many numbers are hard; the number of
-    sparse values before each line is in ``rows``.
+    first line with a word that is not a number or with an empty label, or -1, and how many numbers are hard; the
+    number of sparse values before each line is in ``rows``.
     """
     sparse, hards = 0, 0
     counts, seen = np.zeros(len(labels), np.int64), np.full(len(labels), -1, np.int64)
@@ -342,7 +318,7 @@ def fill_features(
             if value > begin:
                 if value == begin + 1:
                     return line, hards
-                label = slots[_find_label(buffer, begin, value - 1, labels, slots)]
+                label, _ = _find_label(buffer, begin, value - 1, labels, slots)
                 if value == end:
                     continue
             in_features = begin < end
@@ -382,11 +358,12 @@ def first_equals(buffer: Bytes, segments: Ids, texts: Ints, equals: Ints) -> Non
         size *= 2
     slots = np.full(size, -1, np.int64)
     for line in range(len(texts)):
-        slot = (hash_bytes(buffer, texts[line, 0], texts[line, 1]) + segments[line] * 40503) & (size - 1)
+        hashed = token_hash(buffer, texts[line, 0], texts[line, 1]) + np.uint64(segments[line]) * HASH_BASE
+        slot = np.int64(hashed & np.uint64(size - 1))
         while slots[slot] >= 0:
             other = slots[slot]
             if segments[other] == segments[line] and same_bytes(
-                buffer, texts[other, 0], texts[other, 1], texts[line, 0], texts[line, 1]
+                buffer, texts[other, 0], texts[other, 1], buffer, texts[line, 0], texts[line, 1]
             ):
                 break
             slot = (slot + 1) & (size - 1)

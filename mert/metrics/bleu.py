@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mert.lists.arrays import Candidates
-from mert.lists.scan import same_bytes
 from mert.metrics.sentence import sacrebleu_shares
 from rypt.arrays import Bytes, Floats, Ids, Ints
-from rypt.compiled import compiled, inlined
+from rypt.compiled import FNV, compiled, find_hashed, hash_byte, inlined, mix
 from rypt.metrics.metric import Metric, Resources, stats_by_text
 from rypt.metrics.references import References
 from rypt.options import Options
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 ORDER = 4
 COLUMNS = 2 + 2 * ORDER
 SMOOTHINGS = ("none", "exp", "floor", "add-k")
-UNKNOWN = -1  # the number of a token that no reference has
 
 
 class Bleu:
@@ -149,13 +147,13 @@ def _count_all(references: _Texts, per_segment: int, buffer: Bytes, texts: Ints,
     while size < len(references.buffer) + 2:
         size *= 2
     most = len(references.buffer) // 2 + len(references.ranges) + 1  # tokens
-    tokens, slots = np.empty((most, 2), np.int64), np.full(size, -1, np.int32)
+    starts, stops, slots = np.empty(most, np.int64), np.empty(most, np.int64), np.full(size, -1, np.int32)
     ids = np.empty(most, np.int32)
     offsets = np.empty(len(references.ranges) + 1, np.int64)
-    intern_tokens(references.buffer, references.ranges, tokens, slots, ids, offsets)
+    intern_tokens(references.buffer, references.ranges, starts, stops, slots, ids, offsets)
     longest = int((texts[:, 1] - texts[:, 0]).max(initial=0)) // 2 + 2
     count_ngrams(
-        references.buffer, tokens, slots, ids, offsets, per_segment, buffer, texts, segments,
+        references.buffer, starts, stops, slots, ids, offsets, per_segment, buffer, texts, segments,
         np.empty(longest, np.int32), rows,
     )  # fmt: skip
 
@@ -192,27 +190,27 @@ def _space(buffer: Bytes, place: int, stop: int) -> int:
 
 
 @inlined
-def _next_token(buffer: Bytes, place: int, stop: int) -> tuple[int, int, int]:
+def _next_token(buffer: Bytes, place: int, stop: int) -> tuple[int, int, np.uint64]:
     """Where the next token begins and ends, and its hash; both places are ``stop`` after the last."""
     begin = place
-    value = np.uint64(0xCBF29CE484222325)
+    value = FNV
     while place < stop:
         width = _space(buffer, place, stop)
         if width == 0:
-            value = (value ^ np.uint64(buffer[place])) * np.uint64(0x100000001B3)
+            value = hash_byte(value, buffer[place])
             place += 1
         elif place > begin:
             break
         else:
             begin += width
             place = begin
-    return begin, place, np.int64((value ^ (value >> np.uint64(29))) & np.uint64(0x7FFFFFFFFFFFFFFF))  # type: ignore[return-value]
+    return begin, place, mix(value)
 
 
 @compiled
-def intern_tokens(buffer: Bytes, ranges: Ints, tokens: Ints, slots: Ids, ids: Ids, offsets: Ints) -> None:
+def intern_tokens(buffer: Bytes, ranges: Ints, starts: Ints, stops: Ints, slots: Ids, ids: Ids, offsets: Ints) -> None:
     """Number the distinct tokens of the references; ``ids`` are the tokens of all, a reference from ``offsets`` on."""
-    mask, known, count = len(slots) - 1, 0, 0
+    known, count = 0, 0
     for text in range(len(ranges)):
         offsets[text] = count
         place, stop = ranges[text, 0], ranges[text, 1]
@@ -221,39 +219,15 @@ def intern_tokens(buffer: Bytes, ranges: Ints, tokens: Ints, slots: Ids, ids: Id
             if begin >= end:
                 break
             place = end
-            slot = hashed & mask
-            while slots[slot] >= 0 and not same_bytes(
-                buffer, tokens[slots[slot], 0], tokens[slots[slot], 1], begin, end
-            ):
-                slot = (slot + 1) & mask
-            if slots[slot] < 0:
-                slots[slot] = known
-                tokens[known, 0], tokens[known, 1] = begin, end
+            token, slot = find_hashed(slots, buffer, starts, stops, buffer, begin, end, hashed)
+            if token < 0:
+                token = known
+                slots[slot] = token
+                starts[token], stops[token] = begin, end
                 known += 1
-            ids[count] = slots[slot]
+            ids[count] = token
             count += 1
     offsets[len(ranges)] = count
-
-
-@inlined
-def _token_id(known: Bytes, tokens: Ints, slots: Ids, buffer: Bytes, begin: int, end: int, hashed: int) -> int:
-    """The number of a token, UNKNOWN where no reference has it."""
-    slot = hashed & (len(slots) - 1)
-    number = UNKNOWN
-    while slots[slot] >= 0:
-        token = slots[slot]
-        start = tokens[token, 0]
-        same = tokens[token, 1] - start == end - begin
-        if same:
-            for i in range(end - begin):
-                if known[start + i] != buffer[begin + i]:
-                    same = False
-                    break
-        if same:
-            number = token
-            break
-        slot = (slot + 1) & (len(slots) - 1)
-    return number
 
 
 @inlined
@@ -268,8 +242,8 @@ def _find_state(slots: Ids, states: Ids, tokens: Ids, state: int, token: int) ->
 
 @compiled
 def count_ngrams(
-    known: Bytes, tokens: Ints, token_slots: Ids, references: Ids, reference_offsets: Ints, per_segment: int,
-    buffer: Bytes, texts: Ints, segments: Ints, ids: Ids, rows: Ints,
+    known: Bytes, starts: Ints, stops: Ints, token_slots: Ids, references: Ids, reference_offsets: Ints,
+    per_segment: int, buffer: Bytes, texts: Ints, segments: Ints, ids: Ids, rows: Ints,
 ) -> None:  # fmt: skip
     """Fill the rows of all texts: lengths, clipped matches, totals.
 
@@ -310,7 +284,7 @@ def count_ngrams(
                 if begin >= end:
                     break
                 place = end
-                ids[length] = _token_id(known, tokens, token_slots, buffer, begin, end, hashed)
+                ids[length], _ = find_hashed(token_slots, known, starts, stops, buffer, begin, end, hashed)
                 length += 1
             for start in range(length):
                 state = 0

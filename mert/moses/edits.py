@@ -50,8 +50,8 @@ def edit_stats(references: References, candidates: Sequence[RawCandidate], *, ju
         known = [encoded(reference) for reference in references[segment]]
         for text in texts:
             words = encoded(text)
-            found = [(int(edit_distance(words, reference, jumps)), len(reference)) for reference in known]
-            edits, length = min(found, key=lambda pair: pair[0] / pair[1] if pair[1] else float(pair[0] > 0))
+            distances = [(int(edit_distance(words, reference, jumps)), len(reference)) for reference in known]
+            edits, length = min(distances, key=lambda pair: pair[0] / pair[1] if pair[1] else float(pair[0] > 0))
             yield [edits, length]
 
     return stats_by_text(candidates, rows, 2)

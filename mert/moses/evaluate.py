@@ -9,18 +9,20 @@ from mert.lists.arrays import read_lists
 from mert.moses.extract import check_references
 from mert.moses.metrics import FileMetric
 from rypt.arrays import Floats, Ints
-from rypt.metrics.references import References
+from rypt.metrics.references import References, read_references
 from rypt.records import RawCandidate
-from rypt.text import InputError, PathLike, read_lines
+from rypt.text import InputError, PathLike, RyptError, read_lines
 
 ALPHA = 0.05  # what the interval leaves out
 BLOCK = 100  # samples drawn at once
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
-    """A score; with resampled ones their mean and the ends of the interval that holds 95 % of them."""
+class FileEvaluation:
+    """The score of a file; with resampled ones their mean and the ends of the interval that holds 95 % of them."""
 
+    path: PathLike
+    metric: str
     score: float
     low: float | None = None
     high: float | None = None
@@ -31,9 +33,9 @@ class Evaluation:
 
 def read_plain(path: PathLike, references: References | None) -> list[RawCandidate]:
     """Translations, one a line; as many as there are references."""
-    found = [RawCandidate(str(i), line.strip(), None, {}, None) for i, (_, line) in enumerate(read_lines(path))]
-    _check_count(path, len(found), references, "lines")
-    return found
+    candidates = [RawCandidate(str(i), line.strip(), None, {}, None) for i, (_, line) in enumerate(read_lines(path))]
+    _check_count(path, len(candidates), references, "lines")
+    return candidates
 
 
 def read_first(path: PathLike, references: References | None) -> list[RawCandidate]:
@@ -44,28 +46,46 @@ def read_first(path: PathLike, references: References | None) -> list[RawCandida
     return [lists.candidates[int(first)] for first in lists.offsets[:-1]]
 
 
-def _check_count(path: PathLike, found: int, references: References | None, what: str) -> None:
-    if references is not None and found != len(references):
+def _check_count(path: PathLike, count: int, references: References | None, what: str) -> None:
+    if references is not None and count != len(references):
         files = ", ".join(map(str, references.paths))
-        raise InputError(path, None, f"expected {len(references)} {what} like {files}, found {found}")
-    if not found:
+        raise InputError(path, None, f"expected {len(references)} {what} like {files}, found {count}")
+    if not count:
         raise InputError(path, None, f"expected {what}, found none")
 
 
-def evaluate(
-    candidates: Sequence[RawCandidate],
-    references: References | None,
-    metric: FileMetric,
-    rng: np.random.Generator,
+def evaluate_files(
+    translations: Sequence[PathLike],
+    lists: Sequence[PathLike],
+    reference_paths: Sequence[PathLike],
+    metrics: Sequence[FileMetric],
+    *,
     samples: int = 0,
-) -> Evaluation:
-    """The score of one candidate a segment; with ``samples`` the mean and interval of that many resampled scores."""
-    stats = metric.measure(references, candidates)
+    seed: int = 1,
+) -> Iterator[FileEvaluation]:
+    """The scores of files of translations, then of the first candidates of n-best lists, by each metric in turn.
+
+    With ``samples`` a score is the mean of that many resampled ones, and has an interval.
+    """
+    references = read_references(reference_paths) if reference_paths else None
+    files = [(path, read_plain) for path in translations] + [(path, read_first) for path in lists]
+    if not files:
+        raise RyptError("expected translations (--candidate) or lists (--nbest)")
+    for path, read in files:
+        candidates = read(path, references)
+        for metric in metrics:
+            stats = metric.measure(references, candidates)
+            yield _evaluated(path, metric, stats, np.random.default_rng(seed), samples)
+
+
+def _evaluated(
+    path: PathLike, metric: FileMetric, stats: Ints, rng: np.random.Generator, samples: int
+) -> FileEvaluation:
     if not samples:
-        return Evaluation(float(metric.score(stats.sum(axis=0, keepdims=True))[0]))
+        return FileEvaluation(path, metric.name, float(metric.score(stats.sum(axis=0, keepdims=True))[0]))
     scores = np.sort(np.concatenate(list(_resampled(stats, metric, rng, samples))))
     low, high = np.quantile(scores, [ALPHA / 2, 1 - ALPHA / 2])
-    return Evaluation(float(scores.mean()), float(low), float(high))
+    return FileEvaluation(path, metric.name, float(scores.mean()), float(low), float(high))
 
 
 def _resampled(stats: Ints, metric: FileMetric, rng: np.random.Generator, samples: int) -> Iterator[Floats]:

@@ -53,8 +53,8 @@ def extract(order: Extraction, metric: FileMetric) -> Pairs:
     if not pairs.segments:
         raise RyptError("expected candidates, found none")
     if (pairs.metric, pairs.stats.shape[1]) != (metric.name, metric.columns):
-        found = f"{pairs.stats.shape[1]} statistics of {pairs.metric}"
-        raise RyptError(f"expected {metric.columns} statistics of {metric.name} in the earlier files, found {found}")
+        columns = f"{pairs.stats.shape[1]} statistics of {pairs.metric}"
+        raise RyptError(f"expected {metric.columns} statistics of {metric.name} in the earlier files, found {columns}")
     write_both(order, pairs)
     return pairs
 
@@ -108,10 +108,10 @@ def moses_names(names: Sequence[str]) -> tuple[str, ...]:
         stem, _, number = name.rpartition("_")
         return stem in numbered and number.isdigit()
 
-    found = tuple(name if several(name) else f"{name}_0" for name in names)
-    if len(set(found)) < len(found):
-        raise RyptError(f"two features would have one name in {' '.join(found)}: rename one")
-    return found
+    renamed = tuple(name if several(name) else f"{name}_0" for name in names)
+    if len(set(renamed)) < len(renamed):
+        raise RyptError(f"two features would have one name in {' '.join(renamed)}: rename one")
+    return renamed
 
 
 def _lines(lists: NBest, paths: Sequence[PathLike]) -> list[Ints]:

@@ -15,7 +15,7 @@ followed by candidates × features little-endian float32 without any padding, th
 end; sparse features have no place there. Statistics are float32 as well; older versions of Moses wrote int32, which is
 recognised, for a small int32 taken as float32 is next to 0.
 
-Numbers are float32 to Moses, and so here: what is read is rounded to float32, be it text or binary. Moses prints six
+Numbers are float32 to Moses, and so here: what is read is rounded to float32, in text and in binary. Moses prints six
 digits, which is less than a float32 holds. Here a number is printed with six digits where they say which float32 it is
 and with up to nine where they do not, so that a file of Moses is written again byte by byte, and a text and a binary
 file of the same numbers read the same. (Statistics of a million and more are printed as whole numbers, not as 1e+06,
@@ -117,12 +117,12 @@ class _Source:
         self.line += len(rows)
         if len(rows) < header.candidates:
             end = self.marker("END", binary=False).encode()
-            found = next((i for i, row in enumerate(rows) if row.startswith(end)), len(rows))
-            raise self._too_few(header, found, self.line - len(rows) + min(found + 1, len(rows)))
+            count = next((i for i, row in enumerate(rows) if row.startswith(end)), len(rows))
+            raise self._too_few(header, count, self.line - len(rows) + min(count + 1, len(rows)))
         return rows
 
-    def _too_few(self, header: _Header, found: int, line: int) -> InputError:
-        return self.error(f"expected {header.candidates} candidates of segment {header.segment}, found {found}", line)
+    def _too_few(self, header: _Header, count: int, line: int) -> InputError:
+        return self.error(f"expected {header.candidates} candidates of segment {header.segment}, found {count}", line)
 
     def data(self, header: _Header) -> bytes:
         """The bytes of a binary block: four a number."""
@@ -141,8 +141,8 @@ class _Source:
         raw = self.stream.readline()
         self.line += 1
         if raw.strip() != expected.encode():
-            found = _shown(raw) if raw else "the end of the file"
-            raise self.error(f"expected {expected} of segment {header.segment}, found {found}")
+            line = _shown(raw) if raw else "the end of the file"
+            raise self.error(f"expected {expected} of segment {header.segment}, found {line}")
 
     def bad_row(self, header: _Header, rows: list[bytes], what: str) -> InputError:
         """Say which of these rows cannot be read, and why."""

@@ -1,6 +1,6 @@
 """What Moses' ``pro`` and ``kbmira`` do, and the classifier ``megam`` that ``mert-moses.pl`` runs on pro's output."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,17 +8,47 @@ import numpy as np
 from mert.mira import mira
 from mert.moses.mert import check_metric
 from mert.moses.metrics import FileMetric
-from mert.moses.pairs import Pairs
-from mert.moses.weights import format_weights, read_dense, read_starts, read_weights_line
+from mert.moses.pairs import PairFiles, Pairs
+from mert.moses.weights import format_weights, read_dense, read_sparse_weights, read_starts, read_weights_line
 from mert.pro import fit_logistic, sample_pairs
 from rypt.arrays import Floats
-from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
+from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
 from rypt.texts.features import finite
 
 SAMPLES, KEPT, THRESHOLD = 5000, 50, 0.05  # of Hopkins & May 2011
 MAX_NUMBERS = 1 << 27  # sparse features are held as a full table of at most 1 GB
 MAX_FITTED = 3000  # features that Newton's method fits
 NOTHING = 1e-8  # a smaller weight of a sparse feature is not written
+MetricReader = Callable[[str], FileMetric]  # from the name that the files have
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """How many examples were written, of how many segments, for which metric."""
+
+    count: int
+    segments: int
+    metric: str
+
+
+def write_examples(
+    files: PairFiles, output: PathLike, read_metric: MetricReader, seed: int, *, smooth_brevity: bool = False
+) -> Examples:
+    """Write the examples that ``pro`` samples; ``read_metric`` makes the metric whose name the files have."""
+    pairs = files.read()
+    metric = read_metric(pairs.metric)
+    lines = classifier_lines(pairs, metric, np.random.default_rng(seed), smooth_brevity=smooth_brevity)
+    return Examples(write_lines(output, lines), len(pairs.segments), metric.name)
+
+
+def write_lines(path: PathLike, lines: Iterable[str]) -> int:
+    """Write lines and return their number."""
+    count = 0
+    with open_output(path) as stream:
+        for line in lines:
+            stream.write(f"{line}\n")
+            count += 1
+    return count
 
 
 def classifier_lines(
@@ -99,11 +129,44 @@ def weight_lines(weights: Mapping[str, float]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Weights by the names of the output of ``kbmira`` and scores before and after."""
+    """Weights by the names of the output of ``kbmira``, the metric's name, and scores before and after."""
 
     weights: dict[str, float]
+    metric: str
     before: float
     after: float
+
+    def write(self, path: PathLike) -> None:
+        """Write lines ``name value``."""
+        write_lines(path, weight_lines(self.weights))
+
+
+@dataclass(frozen=True, slots=True)
+class MiraSettings:
+    """The largest step, how much of the background is left after one more segment, passes, and the random seed."""
+
+    c: float = 0.01
+    decay: float = 0.999
+    passes: int = 60
+    seed: int = 1
+
+
+def learn_files(
+    files: PairFiles,
+    read_metric: MetricReader,
+    settings: MiraSettings,
+    *,
+    dense_start: PathLike | None = None,
+    sparse_start: PathLike | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Learned:
+    """Batch MIRA on files of features and statistics, from the weights in files, or from 0."""
+    pairs = files.read()
+    metric = read_metric(pairs.metric)
+    tell(f"{len(pairs.features)} candidates of {len(pairs.segments)} segments, seed {settings.seed}")
+    dense = np.zeros(len(pairs.names)) if dense_start is None else read_dense_start(dense_start, pairs.names)
+    sparse = {} if sparse_start is None else read_sparse_weights(sparse_start)
+    return learn(pairs, metric, dense, sparse, settings)
 
 
 def learn(
@@ -111,11 +174,7 @@ def learn(
     metric: FileMetric,
     dense: Floats,
     sparse: Mapping[str, float],
-    rng: np.random.Generator,
-    *,
-    c: float = 0.01,
-    decay: float = 0.999,
-    passes: int = 60,
+    settings: MiraSettings,
 ) -> Learned:
     """Batch MIRA from these weights; a sparse feature without one starts at 0."""
     check_metric(pairs, metric)
@@ -129,20 +188,21 @@ def learn(
     sizes = metric.sizes(pairs.stats)
     lengths = None if sizes is None else np.add.reduceat(sizes, pairs.offsets[:-1]) / np.diff(pairs.offsets)
     weights = mira(
-        pairs.offsets, table, pairs.stats, metric.score, start, np.ones(len(start), np.bool_), rng,
-        scale=metric.scale, sizes=lengths, c=c, decay=decay, passes=passes,
+        pairs.offsets, table, pairs.stats, metric.score, start, np.ones(len(start), np.bool_),
+        np.random.default_rng(settings.seed), scale=metric.scale, sizes=lengths, c=settings.c, decay=settings.decay,
+        passes=settings.passes,
     )  # fmt: skip
     named = {f"F{i}": float(weight) for i, weight in enumerate(weights[: len(dense)])}
     learned = zip(names, weights[len(dense) :].tolist(), strict=True)
     named |= {name: weight for name, weight in learned if abs(weight) > NOTHING}
-    return Learned(named, _score(pairs, metric, table @ start), _score(pairs, metric, table @ weights))
+    return Learned(named, metric.name, _score(pairs, metric, table @ start), _score(pairs, metric, table @ weights))
 
 
 def _sparse_names(pairs: Pairs, sparse: Mapping[str, float]) -> list[str]:
-    found = dict.fromkeys(sparse)
+    names = dict.fromkeys(sparse)
     for row in pairs.sparse or ():
-        found.update(dict.fromkeys(row))
-    return list(found)
+        names.update(dict.fromkeys(row))
+    return list(names)
 
 
 def _table(pairs: Pairs, names: Sequence[str]) -> Floats:

@@ -9,21 +9,20 @@ from mert.constraints import Constraints
 from mert.health import examine
 from mert.lists.arrays import Candidates, NBest
 from mert.moses.metrics import FileMetric
-from mert.moses.pairs import Pairs
-from mert.moses.weights import Starts
-from mert.optimize import GOOD_POINTS, Problem, Tuned, make_problem, optimize, random_start
+from mert.moses.pairs import PairFiles, Pairs
+from mert.moses.weights import Starts, read_sparse_weights, read_starts
+from mert.optimize import GOOD_POINTS, Tuned, TuningProblem, Watcher, make_problem, optimize, random_start
 from mert.search import Window
 from mert.solve import average_weights
 from rypt.arrays import Floats, Ints
 from rypt.records import RawCandidate
-from rypt.text import RyptError
+from rypt.text import PathLike, RyptError
 
-TYPES = ("powell", "random-direction", "random")
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class MosesSearch:
     """How ``mert`` searches.
 
     ``kind`` is ``powell`` (the axes and ``directions`` random ones), ``random-direction`` (these only) or ``random``
@@ -45,7 +44,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MosesTuning:
     """Weights, their score on all segments, and notes on them; the scores at the ends of the starts.
 
     ``near`` are those of the starts near the best of the ``ends`` of the given and random ones.
@@ -85,7 +84,34 @@ def check_metric(pairs: Pairs, metric: FileMetric) -> None:
         raise RyptError(f"expected {metric.columns} statistics of {metric.name} a candidate, found {columns}")
 
 
-def search(pairs: Pairs, metric: FileMetric, starts: Starts, how: Search, tell: Tell = lambda line: None) -> Found:
+def tune_files(
+    files: PairFiles,
+    metric: FileMetric,
+    start_paths: Sequence[PathLike],
+    how: MosesSearch,
+    *,
+    features: int,
+    sparse_weights: PathLike | None = None,
+    tell: Tell = lambda line: None,
+) -> MosesTuning:
+    """Read files of features and statistics and files of starting points, and search for weights.
+
+    ``features`` is the number of dense features that the files must have. With a file of ``sparse_weights`` all sparse
+    features become one dense feature more: their sum under these weights.
+    """
+    pairs = files.read()
+    if len(pairs.names) != features:
+        raise RyptError(f"-d {features}: the files have {len(pairs.names)} features, {' '.join(pairs.names)}")
+    if sparse_weights is not None:
+        pairs = pairs.with_sparse_weights(read_sparse_weights(sparse_weights))
+    starts = read_starts(start_paths, len(pairs.names))
+    tell(f"{len(pairs.features)} candidates of {len(pairs.segments)} segments, seed {how.seed}")
+    return search(pairs, metric, starts, how, tell)
+
+
+def search(
+    pairs: Pairs, metric: FileMetric, starts: Starts, how: MosesSearch, tell: Tell = lambda line: None
+) -> MosesTuning:
     """Optimise from all starting points and random ones, on everything or on shards; the same seed, the same weights.
 
     Weights that do not move have the values of the first starting point.
@@ -99,23 +125,23 @@ def search(pairs: Pairs, metric: FileMetric, starts: Starts, how: Search, tell: 
         climbed.append(_climb(part, points, how, number))
         if how.shards:
             tell(f"shard {number}: {len(part.offsets) - 1} segments, score {climbed[-1].best.score:.6f}")
-    winners = [found.best.weights for found in climbed]
+    winners = [climb.best.weights for climb in climbed]
     weights = average_weights(whole, winners) if len(winners) > 1 else winners[0]
     notes = examine(whole, weights, points[0])
     score = whole.score(weights)
     if score == 0:
         notes.append("the chosen candidates score 0: look at the references and the lists")
-    ends = [tuned.score for found in climbed for tuned in found.ends]
-    near = [tuned.score for found in climbed for tuned in found.near]
-    return Found(weights, score, tuple(ends), tuple(near), tuple(notes))
+    ends = [tuned.score for climb in climbed for tuned in climb.ends]
+    near = [tuned.score for climb in climbed for tuned in climb.near]
+    return MosesTuning(weights, score, tuple(ends), tuple(near), tuple(notes))
 
 
-def _constraints(names: Sequence[str], starts: Starts, how: Search) -> tuple[Constraints, list[Floats]]:
+def _constraints(names: Sequence[str], starts: Starts, how: MosesSearch) -> tuple[Constraints, list[Floats]]:
     """What the search may do, and starting points within it."""
     for option, listed in (("-o", how.only or ()), ("-P", how.positive)):
         unknown = [name for name in listed if name not in names]
         if unknown:
-            raise RyptError(f"{option}: {', '.join(unknown)} is no feature; there are {', '.join(names)}")
+            raise RyptError(f"{option}: {', '.join(unknown)} is not a feature; expected some of {', '.join(names)}")
     if how.only is not None and not how.only:
         raise RyptError("-o: expected the names of features, found none")
     free = np.array([how.only is None or name in how.only for name in names])
@@ -132,7 +158,9 @@ def _constraints(names: Sequence[str], starts: Starts, how: Search) -> tuple[Con
     )
 
 
-def _problem(pairs: Pairs, metric: FileMetric, start: Floats, constraints: Constraints, how: Search) -> Problem:
+def _problem(
+    pairs: Pairs, metric: FileMetric, start: Floats, constraints: Constraints, how: MosesSearch
+) -> TuningProblem:
     size = len(pairs.features)
     segment_of = np.repeat(np.arange(len(pairs.segments), dtype=np.int32), np.diff(pairs.offsets))
     texts = Candidates(np.empty(0, np.uint8), np.zeros((size, 2), np.int64), np.arange(size), segment_of, _no_text)
@@ -160,7 +188,7 @@ class _Climbed:
     best: Tuned
 
 
-def _climb(problem: Problem, points: Sequence[Floats], how: Search, shard: int) -> _Climbed:
+def _climb(problem: TuningProblem, points: Sequence[Floats], how: MosesSearch, shard: int) -> _Climbed:
     """Climb from the given points and as many random ones as asked for, then from as many near the best end.
 
     The box of Moses' start files, 0 to 1 for every weight, is a poor place to start from; what it leads to is not.
@@ -187,18 +215,18 @@ def _climb(problem: Problem, points: Sequence[Floats], how: Search, shard: int) 
     return _Climbed(ends, near[1 + len(good) :], second[0])
 
 
-def _seen(ends: list[Tuned]) -> Callable[[Iterable[Tuned]], Iterable[Tuned]]:
-    """Keeps what passes."""
+def _seen(ends: list[Tuned]) -> Watcher:
+    """Keeps the results that pass."""
 
-    def watch(found: Iterable[Tuned]) -> Iterable[Tuned]:
-        for tuned in found:
+    def watch(results: Iterable[Tuned]) -> Iterable[Tuned]:
+        for tuned in results:
             ends.append(tuned)
             yield tuned
 
     return watch
 
 
-def _shards(pairs: Pairs, how: Search) -> list[Pairs]:
+def _shards(pairs: Pairs, how: MosesSearch) -> list[Pairs]:
     """The parts to be optimised by themselves; none where everything is optimised at once."""
     size = len(pairs.segments)
     if not how.shards:

@@ -212,14 +212,14 @@ class RyptFile(FileMetric):
         options.flag("case", True)
         campaign = options.text("campaign", None)
         given = {name: options.text(name, None) for name in ("model", "unknown", "ties", "db")}
-        said = {name: value for name, value in given.items() if value is not None}
-        if campaign is None and "db" not in said:
+        chosen = {name: value for name, value in given.items() if value is not None}
+        if campaign is None and "db" not in chosen:
             raise RyptError("the metric RYPT needs campaign:FOLDER or db:FILE in --scconfig")
         if campaign is not None:
-            return cls(make_rypt(Resources(campaign=campaign), said))
+            return cls(make_rypt(Resources(campaign=campaign), chosen))
         from mert.moses.database import rypt_of_database
 
-        return cls(rypt_of_database(said.pop("db"), Options("RYPT", said)))
+        return cls(rypt_of_database(chosen.pop("db"), Options("RYPT", chosen)))
 
     def stats_from(self, references: References, candidates: Sequence[RawCandidate]) -> Ints:
         """The scorer's statistics; references count nothing."""
@@ -326,6 +326,6 @@ def parse_scconfig(text: str) -> dict[str, str]:
         if not colon or not key or not value:
             raise RyptError(f"--scconfig {text}: expected key:value,key:value, found {item!r}")
         if key in settings:
-            raise RyptError(f"--scconfig {text}: {key} is there twice")
+            raise RyptError(f"--scconfig {text}: {key} is given twice")
         settings[key] = value
     return settings

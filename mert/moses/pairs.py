@@ -44,12 +44,26 @@ class Pairs:
         This is what ``mert --sparse-weights`` does; features without a weight count nothing. The sum is a float32.
         """
         if name in self.names:
-            raise RyptError(f"there is a feature called {name} already")
+            raise RyptError(f"expected no feature called {name}: this name is for the sum of the sparse features")
         rows = self.sparse or [{}] * len(self.features)
         sums = [sum(weights.get(feature, 0.0) * value for feature, value in row.items()) for row in rows]
         column = np.array(sums, dtype=np.float32).astype(np.float64)
         features = np.column_stack([self.features, column])
         return replace(self, names=(*self.names, name), features=features, sparse=None)
+
+
+@dataclass(frozen=True, slots=True)
+class PairFiles:
+    """Files of features and the files of statistics that belong to them, one by one."""
+
+    features: Sequence[PathLike]
+    scores: Sequence[PathLike]
+
+    def read(self) -> Pairs:
+        """The candidates of all files, merged."""
+        if not self.features or not self.scores:
+            raise RyptError("expected files of features (--ffile) and of statistics (--scfile)")
+        return pair_blocks(self.features, self.scores)
 
 
 def pair_blocks(
@@ -76,8 +90,8 @@ def read_pairs(feature_paths: Sequence[PathLike], score_paths: Sequence[PathLike
                 raise InputError(shorter, None, f"expected as many segments as in {longer}, found {number - 1}")
             if (features.segment, len(features.values)) != (scores.segment, len(scores.stats)):
                 expected = f"{len(features.values)} candidates of segment {features.segment} like {feature_path}"
-                found = f"{len(scores.stats)} of segment {scores.segment}"
-                raise InputError(score_path, None, f"block {number}: expected {expected}, found {found}")
+                count = f"{len(scores.stats)} of segment {scores.segment}"
+                raise InputError(score_path, None, f"block {number}: expected {expected}, found {count}")
             first = first or (features, scores)
             try:
                 _check_alike(first, (features, scores))

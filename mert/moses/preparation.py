@@ -56,7 +56,7 @@ class Preparation:
 
 
 def read_preparations(factors: str | None, command: str | None, count: int) -> list[Preparation]:
-    """What ``--factors`` and ``--filter`` say for so many metrics; for more than one they are comma lists."""
+    """What ``--factors`` and ``--filter`` say for ``count`` metrics; for more than one they are comma lists."""
     parts = [_split(text, count, option) for text, option in ((factors, "--factors"), (command, "--filter"))]
     return [Preparation(_read_factors(picked), line or None) for picked, line in zip(*parts, strict=True)]
 

@@ -4,7 +4,7 @@ Weights are printed in the fewest digits that read back as the same float64, and
 with which ``mert-moses.pl`` looks for the best point in the log knows digits, points, minus signs and e only.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,12 +77,6 @@ def _number(word: str) -> float:
     return finite(word)
 
 
-def write_starts(path: PathLike, start: Floats, low: Floats, high: Floats) -> None:
-    """Write the file of a starting point: start, low, high."""
-    with open_output(path) as stream:
-        stream.writelines(f"{format_weights(row)}\n" for row in (start, low, high))
-
-
 def format_weights(weights: Floats) -> str:
     """Weights in one line.
 
@@ -138,20 +132,6 @@ def read_dense(path: PathLike) -> dict[str, float]:
     return weights
 
 
-def write_dense(path: PathLike, weights: Mapping[str, float]) -> None:
-    """Write ``run*.dense``, a line a weight, of weights named as in the files of features and in their order."""
-    counts: dict[str, int] = {}
-    lines = []
-    for feature, value in weights.items():
-        name, _, number = feature.rpartition("_")
-        if not name or number != str(counts.get(name, 0)):
-            raise RyptError(f"expected features named as Moses does (LM0_0, TM0_0, TM0_1), found {feature}")
-        counts[name] = counts.get(name, 0) + 1
-        lines.append(f"{name}= {format_weights(np.array([value]))}\n")
-    with open_output(path) as stream:
-        stream.writelines(lines)
-
-
 def read_sparse_weights(path: PathLike) -> dict[str, float]:
     """Lines of ``name value``; a line that begins with # is a comment."""
     weights: dict[str, float] = {}
@@ -162,15 +142,6 @@ def read_sparse_weights(path: PathLike) -> dict[str, float]:
         if len(words) != 2:
             raise InputError(path, number, f"expected name and weight, found {line[:40]!r}")
         if words[0] in weights:
-            raise InputError(path, number, f"the weight of {words[0]} is there twice")
+            raise InputError(path, number, f"the weight of {words[0]} is given twice")
         weights[words[0]] = _numbers(path, number, words[1:])[0]
     return weights
-
-
-def write_sparse_weights(path: PathLike, weights: Mapping[str, float]) -> None:
-    """Write lines of ``name value``."""
-    with open_output(path) as stream:
-        for name, value in weights.items():
-            if name.startswith("#") or len(name.split()) != 1 or name != name.strip():
-                raise RyptError(f"a sparse feature called {name!r} cannot be written")
-            stream.write(f"{name} {format_weights(np.array([value]))}\n")

@@ -1,6 +1,6 @@
 """Z-MERT's configuration file: one ``-setting value`` a line, ``#`` begins a comment.
 
-Everything is read strictly: a setting that is unknown, there twice or out of range is refused with its line.
+Everything is read strictly: a setting that is unknown, given twice or out of range is refused with its line.
 """
 
 import math
@@ -21,28 +21,28 @@ KNOWN = (*PATHS, *NUMBERS, *LISTS)
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What a configuration file says: the words of each setting, with its line."""
+    """The settings of a configuration file: the values of each, with its line."""
 
     path: PathLike
-    said: dict[str, tuple[int, tuple[str, ...]]]
+    settings: dict[str, tuple[int, tuple[str, ...]]]
 
     def __contains__(self, name: str) -> bool:
-        return name in self.said
+        return name in self.settings
 
     def error(self, name: str, message: str) -> InputError:
         """An error in the line of a setting; a default has no line."""
-        line, words = self.said.get(name, (None, ()))
+        line, words = self.settings.get(name, (None, ()))
         return InputError(self.path, line, " ".join([name, *words]) + f": {message}")
 
     def words(self, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
         """All values of a setting."""
-        return self.said[name][1] if name in self.said else default
+        return self.settings[name][1] if name in self.settings else default
 
     def whole(self, name: str, default: int, least: int, most: int | None = None) -> int:
         """A whole number within limits."""
-        if name not in self.said:
+        if name not in self.settings:
             return default
-        (word,) = self.said[name][1]
+        (word,) = self.settings[name][1]
         value = int(word) if re.fullmatch("[+-]?[0-9]{1,18}", word) else None
         if value is None or value < least or (most is not None and value > most):
             limits = f"from {least} up" if most is None else f"from {least} to {most}"
@@ -55,9 +55,9 @@ class Configuration:
 
     def number(self, name: str, default: float) -> float:
         """A finite number."""
-        if name not in self.said:
+        if name not in self.settings:
             return default
-        (word,) = self.said[name][1]
+        (word,) = self.settings[name][1]
         try:
             value = float(word)
         except ValueError:
@@ -68,19 +68,19 @@ class Configuration:
 
     @property
     def folder(self) -> Path:
-        """The folder that all other paths start from: ``-dir``, itself seen from where one is, or where one is."""
+        """The folder that all other paths start from: ``-dir``, or the current folder."""
         (word,) = self.words("-dir", (".",))
         if not Path(word).is_dir():
             raise self.error("-dir", "no such folder")
         return Path(word)
 
     def place(self, name: str, default: str) -> Path:
-        """The path of a file, be it there or not."""
+        """The path of a file, which need not exist."""
         (word,) = self.words(name, (default,))
         return self.folder / word
 
     def file(self, name: str, default: str) -> Path:
-        """The path of a file that must be there."""
+        """The path of a file that must exist."""
         path = self.place(name, default)
         if not path.is_file():
             raise self.error(name, f"no such file: {path}")
@@ -89,7 +89,7 @@ class Configuration:
 
 def read_configuration(path: PathLike) -> Configuration:
     """Read a configuration file."""
-    said: dict[str, tuple[int, tuple[str, ...]]] = {}
+    settings: dict[str, tuple[int, tuple[str, ...]]] = {}
     for number, line in read_lines(path):
         name, *words = line.partition("#")[0].split() or [""]
         if not name:
@@ -97,13 +97,13 @@ def read_configuration(path: PathLike) -> Configuration:
         if name not in KNOWN:
             expected = f"expected one of {', '.join(KNOWN)}" if name.startswith("-") else "expected -setting value"
             raise InputError(path, number, f"unknown setting {name}: {expected}")
-        if name in said:
-            raise InputError(path, number, f"{name} is there twice, first in line {said[name][0]}")
+        if name in settings:
+            raise InputError(path, number, f"{name} is given twice, first in line {settings[name][0]}")
         if not words or (len(words) > 1 and name not in LISTS):
-            found = "none" if not words else f"{len(words)}: {' '.join(words)}"
-            raise InputError(path, number, f"{name}: expected one value, found {found}")
-        said[name] = number, tuple(words)
-    config = Configuration(path, said)
+            values = "none" if not words else f"{len(words)}: {' '.join(words)}"
+            raise InputError(path, number, f"{name}: expected one value, found {values}")
+        settings[name] = number, tuple(words)
+    config = Configuration(path, settings)
     _check_supported(config)
     return config
 

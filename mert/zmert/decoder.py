@@ -35,8 +35,8 @@ def java_number(value: float) -> str:
 class DecoderConfig:
     """A decoder's configuration: any text, in which lines that begin with the name of a weight and a space hold it.
 
-    While a run goes on, the file as it was is kept beside it as ``.ZMERT.orig``; in the end it is put back, and the
-    file with the final weights is ``.ZMERT.final``. A run that was killed is recognised by the kept file.
+    During a run the original file is kept beside it as ``.ZMERT.orig``; in the end it is put back, and the file with
+    the final weights is ``.ZMERT.final``. A run that was killed is recognised by the kept file.
     """
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
@@ -52,8 +52,8 @@ class DecoderConfig:
 
     def missing(self, names: Sequence[str]) -> list[str]:
         """Those of some weights that have no line."""
-        found = {self._name_of(line) for line in self.template.split(b"\n")}
-        return [name for name in names if name.encode() not in found]
+        present = {self._name_of(line) for line in self.template.split(b"\n")}
+        return [name for name in names if name.encode() not in present]
 
     def _name_of(self, line: bytes) -> bytes | None:
         return next((name for name in self.names if line.startswith(name + b" ")), None)
@@ -94,21 +94,21 @@ class Script(CommandDecoder):
 
     def __init__(self, path: Path, *, pass_iteration: bool, success: int, timeout: float | None) -> None:
         self.path, self.pass_iteration, self.success = path.absolute(), pass_iteration, success
-        self.timeout, self.log_name, self.folder = timeout, "run{iteration}.log", None
+        self.template, self.timeout, self.folder = str(path), timeout, None
 
     def command(self, iteration: int, weights: Path, nbest: Path) -> str:
-        """The command; another exit code than 0 that is good is turned into 0, and told where it is missed."""
+        """The command; an exit code of success other than 0 is turned into 0, and printed if it is missed."""
         run = shlex.quote(str(self.path)) if os.access(self.path, os.X_OK) else f"sh {shlex.quote(str(self.path))}"
         if self.pass_iteration:
             run += f" {iteration}"
         if self.success == 0:
             return run
-        told = f'echo "exit code $code, expected {self.success} (-decExit)"'
-        return f"{run}; code=$?; [ $code -eq {self.success} ] && exit 0; {told}; exit 1"
+        message = f'echo "exit code $code, expected {self.success} (-decExit)"'
+        return f"{run}; code=$?; [ $code -eq {self.success} ] && exit 0; {message}; exit 1"
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class ZmertLists:
     """Where lists come from and what is kept of them.
 
     ``fake`` names ready lists, ``?`` standing for the iteration; without one there the iteration ends the name.
@@ -142,8 +142,17 @@ class Lists:
 class ZmertDecoder:
     """Decodes as Z-MERT does: the ready list of the iteration, else the script, else there are no more lists."""
 
-    def __init__(self, config: DecoderConfig | None, script: Script | None, lists: Lists, *, keep_config: bool) -> None:
+    def __init__(
+        self,
+        config: DecoderConfig | None,
+        script: Script | None,
+        lists: ZmertLists,
+        identity: str,
+        *,
+        keep_config: bool,
+    ) -> None:
         self.config, self.script, self.lists, self.keep_config = config, script, lists, keep_config
+        self.identity = identity
 
     def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
         """Decode, and write the list in the form of this package."""
@@ -151,8 +160,7 @@ class ZmertDecoder:
         if ready is None and self.script is None:
             raise NoMoreListsError
         if self.config is not None:
-            values = {entry.name: entry.value for entry in read_weights(weights).entries}
-            self.config.write(values, f".ZMERT.it{iteration}" if self.keep_config else None)
+            self.config.write(read_weights(weights).values, f".ZMERT.it{iteration}" if self.keep_config else None)
         if ready is None:
             self._decode(iteration, weights, nbest)
         text = self.lists.rules.read(ready or self.lists.output)

@@ -34,7 +34,7 @@ def normalize(text: str, method: int) -> str:
     for clitic in CLITICS:
         text = text.replace(clitic, _rejoined(clitic))
     if method in (2, 4):
-        text = DASH.sub(lambda found: "-" if found[1].isalpha() and found[2].isalpha() else found[0], text)
+        text = DASH.sub(lambda dash: "-" if dash[1].isalpha() and dash[2].isalpha() else dash[0], text)
     if method in (3, 4):
         text = "".join(character for character in text if character.isascii())
     return SPACE.sub(" ", text).strip(EDGES)

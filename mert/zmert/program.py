@@ -1,6 +1,6 @@
 """A drop-in for Z-MERT: its configuration file, parameters, lists and decoder script, run by this package's loop.
 
-    read_zmert("ZMERT_config.txt") → tune(plan, decoder, folder) → finish
+    tune_zmert("ZMERT_config.txt", now=…)    # read_zmert → run_loop → finish
 
 docs/zmert.md says which settings are honoured and what differs.
 """
@@ -11,18 +11,19 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from mert.constraints import Constraints
-from mert.run import Plan, Stillness
-from mert.search import Window
-from mert.solve import Recipe
+from mert.folder import TuningFolder
+from mert.run import DecoderTuning, LoopPlan, Stillness, Stopping, TuningProgress, run_loop
+from mert.solve import SearchSettings
 from mert.weights import WeightsFile, read_weights
 from mert.zmert.config import Configuration, read_configuration
-from mert.zmert.decoder import ORIGINAL, DecoderConfig, Lists, Script, ZmertDecoder, java_number
+from mert.zmert.decoder import ORIGINAL, DecoderConfig, Script, ZmertDecoder, ZmertLists, java_number
 from mert.zmert.lists import ListRules, normalize
 from rypt.metrics.metric import Metric, Resources, read_metric
 from rypt.metrics.references import References, read_references, reference_files
@@ -33,9 +34,9 @@ BEAMS = ("20", "25")  # tercom's own, and sacrebleu's
 
 @dataclass(frozen=True, slots=True)
 class ZmertRun:
-    """What a configuration asks for: a plan, its decoder, the folder the run is kept in, where the weights go."""
+    """A configuration as a plan, its decoder, the folder the run is kept in, and the file for the final weights."""
 
-    plan: Plan
+    plan: LoopPlan
     decoder: ZmertDecoder
     folder: Path
     final: Path | None
@@ -47,23 +48,41 @@ class ZmertRun:
                 stream.writelines(f"{name} ||| {java_number(value)}\n" for name, value in weights.items())
         self.decoder.finish(weights)
         kept = self.folder.with_name(self.folder.name + ".finished")
-        if (kept / "plan.json").exists():
+        if TuningFolder.of_run(kept).plan_file.exists():
             shutil.rmtree(kept)
         os.replace(self.folder, kept)
 
 
-def read_zmert(
+def tune_zmert(
     path: PathLike,
-    recipe: Recipe,
+    search: SearchSettings | None = None,
     *,
     now: int,
-    folder: Path | None = None,
-    window: Window | None = None,
+    folder: PathLike | None = None,
     timeout: float | None = None,
-) -> ZmertRun:
-    """Read a configuration and all it names. ``now``, in milliseconds, is the seed where it says none, or ``time``.
+    executor: Executor | None = None,
+    progress: TuningProgress | None = None,
+) -> DecoderTuning:
+    """Run a configuration of Z-MERT and leave behind the files that Z-MERT leaves.
 
-    The configuration gives starts, seed and, if it says so, threads of the recipe; the rest is as it was.
+    ``now``, in milliseconds, is the random seed where the configuration gives none, or ``time``. The run is kept in
+    ``folder``, by default ``CONFIG.run`` in the folder of ``-dir``.
+    """
+    job = read_zmert(
+        path, search or SearchSettings(), now=now, folder=None if folder is None else Path(folder), timeout=timeout
+    )
+    result = run_loop(job.plan, job.decoder, job.folder, executor=executor, progress=progress)
+    job.finish(result.weights)
+    return result
+
+
+def read_zmert(
+    path: PathLike, search: SearchSettings, *, now: int, folder: Path | None = None, timeout: float | None = None
+) -> ZmertRun:
+    """Read a configuration and all the files it names.
+
+    The configuration gives the number of starts, the random seed and, if it says so, the threads of the search; its
+    other settings stay.
     """
     config = read_configuration(path)
     folder = folder or config.folder / f"{Path(path).name}.run"
@@ -73,36 +92,36 @@ def read_zmert(
         raise config.error("-txtNrm", "RYPT needs the words that were aligned; expected 0")
     references = None if is_rypt and "-r" not in config else _read_references(config, method)
     _check_source(config, references)
-    recipe = replace(
-        recipe,
+    search = replace(
+        search,
         restarts=config.whole("-ipi", 20, 1) - 1,
         seed=_read_seed(config, folder, now),
-        threads=config.whole("-thrCnt", recipe.threads, 1),
+        threads=config.whole("-thrCnt", search.threads, 1),
     )
-    start = _read_parameters(config, recipe.seed)
+    start = _read_parameters(config, search.seed)
     rules = ListRules(
         len(start.entries), config.whole("-N", 100, 1), len(references) if references else None, method, is_rypt
     )
-    decoder = _read_decoder(config, start, rules, timeout)
-    max_iterations = config.whole("-maxIt", 20, 1)
-    movement = config.number("-stopSig", -1.0)
-    plan = Plan(
+    decoder = _read_decoder(config, start, rules, references, timeout)
+    plan = LoopPlan(
         _read_metric(config, references),
         start,
-        recipe,
+        search,
         start.constraints,
-        window=window,
-        max_iterations=max_iterations,
-        patience=max_iterations,
-        keep="last",
-        decoder=_signature(config, decoder, references),
+        stopping=_read_stopping(config),
+        decoder=decoder.identity,
         previous=config.whole("-prevIt", 20, 0),
-        still=Stillness(
-            movement if movement >= 0 else None, config.whole("-stopIt", 3, 1), config.whole("-minIt", 5, 1)
-        ),
     )
     final = config.place("-fin", "") if "-fin" in config else None
     return ZmertRun(plan, decoder, folder, final)
+
+
+def _read_stopping(config: Configuration) -> Stopping:
+    """Z-MERT stops by the movement of the weights and returns the last ones."""
+    max_iterations = config.whole("-maxIt", 20, 1)
+    movement = config.number("-stopSig", -1.0)
+    still = Stillness(movement if movement >= 0 else None, config.whole("-stopIt", 3, 1), config.whole("-minIt", 5, 1))
+    return Stopping(max_iterations, patience=max_iterations, keep="last", still=still)
 
 
 def _read_references(config: Configuration, method: int) -> References:
@@ -135,18 +154,19 @@ def _check_source(config: Configuration, references: References | None) -> None:
 
 
 def _read_seed(config: Configuration, folder: Path, now: int) -> int:
-    """The seed that is said; a run with the time as its seed keeps it when it is resumed."""
+    """The random seed; a run whose seed was the time keeps it when it is resumed."""
     (word,) = config.words("-seed", ("time",))
     if word != "time":
         if not re.fullmatch("-?[0-9]{1,19}", word):
             raise config.error("-seed", "expected a whole number or time")
         return int(word) % 2**64
+    plan = TuningFolder.of_run(folder).plan_file
     try:
-        return int(json.loads((folder / "plan.json").read_text(encoding="utf-8"))["recipe"]["seed"])
+        return int(json.loads(plan.read_text(encoding="utf-8"))["recipe"]["seed"])
     except FileNotFoundError:
         return now
     except (ValueError, KeyError, TypeError) as error:
-        raise RyptError(f"{folder / 'plan.json'}: expected the plan of a run: {error}") from None
+        raise RyptError(f"{plan}: expected the plan of a run: {error}") from None
 
 
 def _read_parameters(config: Configuration, seed: int) -> WeightsFile:
@@ -225,11 +245,13 @@ def _ter(config: Configuration, options: list[str]) -> str:
     return f"ter(case_sensitive={'true' if case == 'case' else 'false'},no_punct={punctuation != 'punc'})"
 
 
-def _read_decoder(config: Configuration, start: WeightsFile, rules: ListRules, timeout: float | None) -> ZmertDecoder:
+def _read_decoder(
+    config: Configuration, start: WeightsFile, rules: ListRules, references: References | None, timeout: float | None
+) -> ZmertDecoder:
     """The script or the ready lists, and the decoder's configuration."""
     fake = str(config.place("-fake", "")) if "-fake" in config else None
     save = config.whole("-save", 3, 0, 3)
-    lists = Lists(
+    lists = ZmertLists(
         config.place("-decOut", "output.nbest"), rules, fake, keep=save in (2, 3), compress=config.flag("-compress")
     )
     script = None
@@ -237,7 +259,7 @@ def _read_decoder(config: Configuration, start: WeightsFile, rules: ListRules, t
     if "-cmd" in config:
         script = Script(config.file("-cmd", ""), pass_iteration=pass_iteration, success=success, timeout=timeout)
     elif fake is None:
-        raise InputError(config.path, None, "expected -cmd, the decoder's script, or -fake, lists that are there")
+        raise InputError(config.path, None, "expected -cmd, the decoder's script, or -fake, lists that exist")
     elif lists.ready(1) is None:
         raise config.error("-fake", "no such list of iteration 1")
     names = [entry.name for entry in start.entries]
@@ -250,16 +272,16 @@ def _read_decoder(config: Configuration, start: WeightsFile, rules: ListRules, t
         missing = template.missing([name for name in names if start.constraints.moves(name)])
         if script and missing:
             raise InputError(path, None, f"expected a line that begins with {missing[0]!r} and a space, for its weight")
-    return ZmertDecoder(template, script, lists, keep_config=save in (1, 3))
-
-
-def _signature(config: Configuration, decoder: ZmertDecoder, references: References | None) -> str:
-    """What lists and scores depend on besides the plan; a run with other ones is not resumed."""
-    parts = {
-        "cmd": decoder.script.path.read_bytes() if decoder.script else b"",
-        "dcfg": decoder.config.template if decoder.config else b"",
+    inputs = {
+        "cmd": script.path.read_bytes() if script else b"",
+        "dcfg": template.template if template else b"",
         "fake": " ".join(config.words("-fake", ())).encode(),
         "references": json.dumps(references.documents).encode() if references else b"",
     }
-    said = "|".join(f"{name}:{hashlib.sha256(data).hexdigest()[:12]}" for name, data in parts.items() if data)
-    return f"zmert|N:{decoder.lists.rules.size}|txtNrm:{decoder.lists.rules.method}|{said}"
+    return ZmertDecoder(template, script, lists, _identity(rules, inputs), keep_config=save in (1, 3))
+
+
+def _identity(rules: ListRules, inputs: Mapping[str, bytes]) -> str:
+    """What lists and scores depend on besides the plan; a run with other ones is not resumed."""
+    digests = "|".join(f"{name}:{hashlib.sha256(data).hexdigest()[:12]}" for name, data in inputs.items() if data)
+    return f"zmert|N:{rules.size}|txtNrm:{rules.method}|{digests}"

@@ -10,8 +10,8 @@ import pytest
 from commands import run
 from loop_world import HERE, make_campaign
 
-from mert.decode import current_weights, numbered, weights_before
-from mert.run import locked
+from mert.decode import current_weights, weights_before
+from mert.folder import TuningFolder
 from mert.weights import read_weights
 from rypt.campaign.folder import Campaign
 
@@ -84,7 +84,10 @@ def test_a_command_runs_in_the_folder_it_was_given_in(capsys, tmp_path, monkeypa
         (["--decoder", "moses {weights} {nbest}"], "a decoder needs weights to start with (--weights)"),
         (["--decoder", "moses {weights} {nbest}", "--weights", "nowhere"], "nowhere: No such file"),
         (["--decoder", "no.such:module", "--weights", "W"], "--decoder no.such:module: No module named 'no'"),
-        (["--weights", "W", "--nbest", "L"], "bad.weights:2: a weight of LM1, which is no feature: the lists have LM0"),
+        (
+            ["--weights", "W", "--nbest", "L"],
+            "bad.weights:2: a weight of LM1, which is not a feature",
+        ),
         ([], "expected at least one list of candidates (--nbest), or what makes them (--decoder)"),
     ],
 )
@@ -123,7 +126,7 @@ def failing(tmp_path, change):
         ("''.join(text.splitlines(True)[:12])", "expected candidates for all segments, 3 have none: 3, 4, 5"),
         ("text.replace(' ||| 0-0 1-1 2-2 3-3 4-4 5-5', '')", "1.nbest:1: expected an alignment: a field after"),
         ("text.replace('0-0', '9-9')", "1.nbest:1: "),
-        ("text.replace('TM0', 'TM1')", "a weight of TM0, which is no feature"),
+        ("text.replace('TM0', 'TM1')", "a weight of TM0, which is not a feature"),
         ("text.replace('5 |||', '6 |||')", "segment '6' is not in the source"),
     ],
 )
@@ -156,7 +159,7 @@ def test_a_later_list_with_other_features_is_refused(capsys, tmp_path):
 def test_two_at_once_are_refused(capsys, tmp_path):
     campaign = make_campaign(tmp_path / "campaign")
     (campaign / "lists").mkdir()
-    with locked(campaign / "lists"):
+    with TuningFolder.of_campaign(Campaign.open(campaign)).locked():
         code, _, err = run(capsys, "decode", campaign)
     assert (code, "another run is at work in" in err) == (1, True)
 
@@ -173,7 +176,7 @@ def test_weights_go_by_their_number(tmp_path):
     (campaign.folder / "weights").mkdir()
     for name in ("1.weights", "2.weights", "10.weights", "0.weights", "x.weights", "11.log"):
         (campaign.folder / "weights" / name).write_text(OTHER)
-    assert list(numbered(campaign.folder / "weights", "weights")) == [1, 2, 10]
+    assert list(TuningFolder.of_campaign(campaign).weights_files()) == [1, 2, 10]
     last, earlier = current_weights(campaign)
     assert (last.name, [path.name for path in earlier]) == ("10.weights", ["1.weights", "2.weights"])
     before = weights_before(campaign, os.path.relpath(campaign.folder / "weights" / "2.weights"))

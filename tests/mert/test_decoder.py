@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from mert.decoder import CommandDecoder, NoMoreListsError, ReplayDecoder, keep_list, read_decoder
+from mert.decoder import CommandDecoder, NoMoreListsError, ReplayDecoder, read_decoder
 from rypt.text import InputError, RyptError
 
 
@@ -36,11 +36,11 @@ def test_a_command_runs_in_a_shell_with_quoted_paths(tmp_path):
     (folder / "w").write_text("weights\n")
     CommandDecoder("cat {weights} > {nbest}; echo {iteration} said")(4, folder / "w", folder / "n")
     assert (folder / "n").read_text() == "weights\n"
-    assert (folder / "run4.log").read_text() == "4 said\n"
+    assert (folder / "w.log").read_text() == "4 said\n"
 
 
 def test_a_command_that_a_signal_ends(tmp_path):
-    with pytest.raises(RyptError, match=r"was killed by signal 9 in iteration 1; it said nothing \(see .*run1.log\)"):
+    with pytest.raises(RyptError, match=r"was killed by signal 9 in iteration 1; it said nothing \(see .*w.log\)"):
         CommandDecoder(": {weights} {nbest}; kill -9 $$")(1, tmp_path / "w", tmp_path / "n")
 
 
@@ -91,11 +91,3 @@ def test_replay(tmp_path):
         replay(2, tmp_path / "w", tmp_path / "n")
     with pytest.raises(InputError, match="missing: No such file"):
         ReplayDecoder([tmp_path / "missing"])
-
-
-def test_a_kept_list_is_the_same_bytes_each_time(tmp_path):
-    for name in ("a.gz", "b.gz"):
-        (tmp_path / "n").write_text("0 ||| a\n")
-        keep_list(tmp_path / "n", tmp_path / name)
-    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
-    assert not (tmp_path / "n").exists()

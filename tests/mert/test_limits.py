@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mert.limits import Limits, read_window
+from mert.limits import WeightLimits, read_groups, read_intervals, read_window
 from mert.search import Window
 from mert.weights import default_weights
 from rypt.text import RyptError
@@ -11,9 +11,11 @@ from rypt.text import RyptError
 NAMES = ("LM0", "TM0_0", "TM0_1", "WordPenalty0")
 
 
-def limits(**given):
-    said = {"only": (), "fix": (), "bound": (), "ranges": (), "tie": (), "norm": None, **given}
-    return Limits(**said).constraints(NAMES, default_weights(NAMES, np.ones(4)))
+def limits(only=(), fix=(), bound=(), ranges=(), tie=(), norm=None):
+    given = WeightLimits(
+        only, fix, read_intervals(bound, "--bound"), read_intervals(ranges, "--range"), read_groups(tie), norm
+    )
+    return given.constraints(NAMES, default_weights(NAMES, np.ones(4)))
 
 
 def test_a_label_stands_for_all_its_values():
@@ -28,11 +30,11 @@ def test_a_label_stands_for_all_its_values():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"fix": ["TM1"]}, "TM1 is no feature; there are LM0, TM0_0, TM0_1, WordPenalty0"),
+        ({"fix": ["TM1"]}, "TM1 is not a feature; expected one of LM0, TM0_0, TM0_1, WordPenalty0"),
         ({"bound": ["LM0"]}, "--bound LM0: expected FEATURE=LOW..HIGH"),
         ({"bound": ["LM0=a..b"]}, "--bound LM0=a..b: expected FEATURE=LOW..HIGH"),
-        ({"norm": "l3"}, "--norm l3: expected none, l1, l2, max, or FEATURE=VALUE above 0"),
-        ({"norm": "LM0=-1"}, "--norm LM0=-1: expected none"),
+        ({"norm": "l3"}, "norm l3: expected none, l1, l2, max, or FEATURE=VALUE above 0"),
+        ({"norm": "LM0=-1"}, "norm LM0=-1: expected none"),
     ],
 )
 def test_mistakes_are_told(given, message):

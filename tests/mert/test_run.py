@@ -14,8 +14,9 @@ from commands import run
 
 from mert.decoder import CommandDecoder, FunctionDecoder, ReplayDecoder
 from mert.metrics.bleu import Bleu
-from mert.run import Plan, tune
-from mert.solve import Recipe
+from mert.run import LoopPlan, Stopping, TuningProgress
+from mert.run import run_loop as tune
+from mert.solve import SearchSettings
 from mert.weights import read_weights
 from rypt.metrics.metric import Resources, read_metric
 from rypt.metrics.references import read_references
@@ -27,17 +28,19 @@ def folder(tmp_path):
     return toy.write_set(tmp_path / "set")
 
 
-def plan_for(folder, **options):
-    metric = Bleu(read_references([folder / "ref"]))
-    return Plan(metric, read_weights(folder / "weights"), Recipe(restarts=3), **options)
+def plan_for(folder, decoder="", **stopping):
+    metric, start = Bleu(read_references([folder / "ref"])), read_weights(folder / "weights")
+    return LoopPlan(metric, start, SearchSettings(restarts=3), stopping=Stopping(**stopping), decoder=decoder)
 
 
 def test_the_loop_climbs_and_stops_when_no_candidate_is_new(folder, tmp_path):
-    told = []
-    run = tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "run", tell=told.append)
+    shown = []
+    progress = TuningProgress(iteration=lambda iteration, most: shown.append((iteration.number, most)))
+    run = tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "run", progress=progress)
     assert run.stopped == "no candidate is new"
     assert run.score > run.start_score + 10
-    assert [iteration.number for iteration in run.iterations] == list(range(1, len(told) + 1))
+    assert [iteration.number for iteration in run.iterations] == [number for number, _ in shown]
+    assert shown == [(number, 25) for number in range(1, len(shown) + 1)]
     assert run.iterations[-1].new == 0
     assert run.score == max(iteration.decoded for iteration in run.iterations)
     for earlier, later in zip(run.iterations, run.iterations[1:], strict=False):
@@ -231,7 +234,7 @@ def test_a_decoder_that_was_mended_goes_on(folder, tmp_path):
 
     for text, message in (
         (lambda whole: whole.replace("LM0= ", "LM0= nan ", 1), "expected a finite number, found 'nan'"),
-        (lambda whole: whole.replace("LM0=", "LM1="), "a weight of LM0, which is no feature"),
+        (lambda whole: whole.replace("LM0=", "LM1="), "a weight of LM0, which is not a feature"),
         (
             lambda whole: whole + whole.splitlines()[0].replace("0 |||", "99 |||", 1) + "\n",
             "segment 99: expected one of",

@@ -1,4 +1,4 @@
-"""One recipe for all algorithms: replicates, averages, constraints, and what is told of the result."""
+"""One search for all algorithms: replicates, averages, constraints, and what is told of the result."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from mert.bootstrap import bootstrap_gain
 from mert.constraints import Constraints, Normalization
 from mert.lists.arrays import arrange, read_lists
 from mert.optimize import make_problem, optimize
-from mert.solve import ALGORITHMS, Recipe, average_weights, solve
+from mert.solve import ALGORITHMS, SearchSettings, average_weights, solve
 from rypt.records import RawCandidate
 
 NAMES = ("f0", "f1", "f2", "f3")
@@ -54,8 +54,8 @@ START = np.array([0.5, 0.5, 0.5, 0.5])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_gains_and_is_reproducible(algorithm):
     problem = make_problem(made_lists(), Share(), START)
-    recipe = Recipe(algorithm, restarts=3)
-    found, again = solve(problem, START, recipe), solve(problem, START, recipe)
+    search = SearchSettings(algorithm, restarts=3)
+    found, again = solve(problem, START, search), solve(problem, START, search)
     assert found.weights.tolist() == again.weights.tolist()
     assert found.score > found.start_score + 0.2
     assert found.score == problem.score(found.weights)
@@ -70,8 +70,8 @@ def test_every_algorithm_gains_and_is_reproducible(algorithm):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_scores_are_the_metrics_own_where_lower_is_better(algorithm):
-    up = solve(make_problem(made_lists(), Share(), START), START, Recipe(algorithm, restarts=2))
-    down = solve(make_problem(made_lists(), Errors(), START), START, Recipe(algorithm, restarts=2))
+    up = solve(make_problem(made_lists(), Share(), START), START, SearchSettings(algorithm, restarts=2))
+    down = solve(make_problem(made_lists(), Errors(), START), START, SearchSettings(algorithm, restarts=2))
     assert (down.score, down.start_score) == pytest.approx((1 - up.score, 1 - up.start_score))
     assert down.ends[0] == min(down.ends)
     assert down.gain.gain == pytest.approx(up.gain.gain)
@@ -84,7 +84,7 @@ def test_every_algorithm_keeps_the_constraints(algorithm):
         fixed=frozenset({"f1"}), tied=(("f0", "f3"),), bounds={"f2": (0.0, 0.75), "f0": (0.0, 2.0)}
     )
     problem = make_problem(made_lists(3), Share(), start, constraints)
-    found = solve(problem, start, Recipe(algorithm, restarts=3))
+    found = solve(problem, start, SearchSettings(algorithm, restarts=3))
     assert found.weights[1] == 0.25
     assert found.weights[3] == pytest.approx(found.weights[0] / 8)
     assert 0 <= found.weights[2] <= 0.75
@@ -92,7 +92,7 @@ def test_every_algorithm_keeps_the_constraints(algorithm):
     assert found.weights.tolist() != start.tolist()
     reverse = Constraints(bounds={"f0": (-1.0, 0.0)})
     problem = make_problem(made_lists(3), Share(), -START, reverse)
-    assert -1 <= solve(problem, -START, Recipe(algorithm, restarts=3)).weights[0] <= 0
+    assert -1 <= solve(problem, -START, SearchSettings(algorithm, restarts=3)).weights[0] <= 0
 
 
 @pytest.mark.parametrize("algorithm", ["pro", "mira"])
@@ -101,7 +101,7 @@ def test_tied_weights_are_learned_as_one_feature(algorithm):
     start = np.array([1.0, 0.25, 0.5, 0.5])
     lists = made_lists(4)
     tied = Constraints(tied=(("f0", "f3"),), normalization=Normalization("none"))
-    found = solve(make_problem(lists, Share(), start, tied), start, Recipe(algorithm)).weights
+    found = solve(make_problem(lists, Share(), start, tied), start, SearchSettings(algorithm)).weights
     merged = arrange(
         RawCandidate(raw.segment, raw.text, None, {
             "sum": raw.features["f0"] + 0.5 * raw.features["f3"], "f1": raw.features["f1"], "f2": raw.features["f2"],
@@ -109,7 +109,7 @@ def test_tied_weights_are_learned_as_one_feature(algorithm):
         for raw in lists.candidates
     )  # fmt: skip
     free = Constraints(normalization=Normalization("none"))
-    alone = solve(make_problem(merged, Share(), start[:3], free), start[:3], Recipe(algorithm)).weights
+    alone = solve(make_problem(merged, Share(), start[:3], free), start[:3], SearchSettings(algorithm)).weights
     assert found.tolist() == pytest.approx([alone[0], alone[1], alone[2], alone[0] / 2], rel=1e-6)
 
 
@@ -126,7 +126,7 @@ def test_every_algorithm_sees_what_sparse_features_add(algorithm, tmp_path):
     lists = read_lists([tmp_path / "list"])
     start = np.array([1.0, 1.0])
     problem = make_problem(lists, Share(), start, sparse_weights=np.array([2.0]))
-    found = solve(problem, start, Recipe(algorithm, restarts=3))
+    found = solve(problem, start, SearchSettings(algorithm, restarts=3))
     assert found.score > found.start_score
     values = lists.features @ found.weights + 2.0 * lists.sparse.values
     chosen = [a + int(np.argmax(values[a:b])) for a, b in zip(lists.offsets, lists.offsets[1:], strict=False)]
@@ -135,7 +135,7 @@ def test_every_algorithm_sees_what_sparse_features_add(algorithm, tmp_path):
 
 def test_replicates_have_seeds_that_follow_one_another():
     problem = make_problem(made_lists(5), Share(), START)
-    found = solve(problem, START, Recipe(restarts=1, seed=7, replicates=3))
+    found = solve(problem, START, SearchSettings(restarts=1, seed=7, replicates=3))
     runs = [optimize(problem, START, restarts=1, seed=seed) for seed in (7, 8, 9)]
     assert found.scores == tuple(run[0].score for run in runs)
     best = max(runs, key=lambda run: run[0].score)[0]
@@ -145,13 +145,13 @@ def test_replicates_have_seeds_that_follow_one_another():
     assert found.searches == sum(tuned.searches for run in runs for tuned in run)
     assert found.mean == pytest.approx(np.mean(found.scores))
     assert found.deviation == pytest.approx(np.std(found.scores, ddof=1))
-    assert solve(problem, START, Recipe(restarts=1)).deviation == 0.0
+    assert solve(problem, START, SearchSettings(restarts=1)).deviation == 0.0
 
 
 def test_replicates_can_be_averaged():
     problem = make_problem(made_lists(5), Share(), START)
     tops = [optimize(problem, START, restarts=1, seed=seed)[0].weights for seed in (7, 8, 9)]
-    found = solve(problem, START, Recipe(restarts=1, seed=7, replicates=3, average=True))
+    found = solve(problem, START, SearchSettings(restarts=1, seed=7, replicates=3, average=True))
     assert found.weights.tolist() == average_weights(problem, tops).tolist()
     assert found.score == problem.score(found.weights)
 
@@ -170,17 +170,17 @@ def test_earlier_weights_are_climbed_from_as_well():
     problem = make_problem(made_lists(6), Share(), START)
     good = optimize(problem, START, restarts=20, seed=3)[0]
     bad = -good.weights
-    found = solve(problem, bad, Recipe(restarts=0), earlier=[good.weights])
+    found = solve(problem, bad, SearchSettings(restarts=0), earlier=[good.weights])
     assert found.score >= good.score - 1e-12
     assert len(found.ends) == 2
 
 
 def test_notes_come_with_the_result():
     problem = make_problem(made_lists(6), Share(), START, Constraints(fixed=frozenset(NAMES)))
-    assert solve(problem, START, Recipe(restarts=0)).notes == ("no weight may move",)
+    assert solve(problem, START, SearchSettings(restarts=0)).notes == ("no weight may move",)
 
 
-def test_recipes_are_part_of_signatures():
-    assert str(Recipe()) == "mert|restarts:20|seed:1"
-    assert str(Recipe("pro", seed=3, replicates=2)) == "pro|seed:3|replicates:2"
-    assert str(Recipe(restarts=0, replicates=4, average=True)) == "mert|restarts:0|seed:1|replicates:4|averaged"
+def test_settings_are_part_of_signatures():
+    assert str(SearchSettings()) == "mert|restarts:20|seed:1"
+    assert str(SearchSettings("pro", seed=3, replicates=2)) == "pro|seed:3|replicates:2"
+    assert str(SearchSettings(restarts=0, replicates=4, average=True)) == "mert|restarts:0|seed:1|replicates:4|averaged"

@@ -121,7 +121,7 @@ def test_features_without_names_take_those_of_the_parameter_file(tmp_path):
     assert found.match(("F_0", "F_1", "F_2", "F_3"))[0] == NAMES
     with pytest.raises(InputError, match="w: expected 2 parameters, as many as the lists have features, found 4"):
         found.match(("F_0", "F_1"))
-    with pytest.raises(InputError, match="w:1: a weight of LM0, which is no feature"):
+    with pytest.raises(InputError, match="w:1: a weight of LM0, which is not a feature"):
         read(tmp_path, MOSES.replace("# tuned\n", "")).match(("F_0", "F_1", "F_2", "F_3"))
 
 
@@ -162,7 +162,7 @@ def test_other_normalizations_are_refused(tmp_path, said):
 def test_unknown_and_missing_features_are_named(tmp_path):
     for form, line in (("moses", 5), ("lines", 6), ("json", 4), ("params", 4)):
         found = read(tmp_path, FORMS[form])
-        with pytest.raises(InputError, match=f"w:{line}: a weight of Penalty, which is no feature: the lists have LM0"):
+        with pytest.raises(InputError, match=f"w:{line}: a weight of Penalty, which is not a feature"):
             found.match(NAMES[:3])
         with pytest.raises(InputError, match="w: expected weights of all features, missing Other, More"):
             found.match((*NAMES, "Other", "More"))
@@ -172,7 +172,7 @@ def test_unknown_and_missing_features_are_named(tmp_path):
 def test_sparse_features_without_a_weight_have_zero(tmp_path):
     found = read(tmp_path, MOSES + "wt_a= 3\nwt_unseen= 4\n")
     assert found.match(NAMES, ("wt_b", "wt_a"))[2].tolist() == [0, 3]
-    with pytest.raises(InputError, match="w:6: a weight of wt_a, which is no feature"):
+    with pytest.raises(InputError, match="w:6: a weight of wt_a, which is not a feature"):
         found.match(NAMES)
 
 
@@ -188,8 +188,8 @@ def test_bounds_that_exclude_the_start_are_named(tmp_path):
         ("", "w: expected weights, found none"),
         ("# nothing\n\n", "w: expected weights, found none"),
         ("[weight]\n[other]\nx\n", "w: expected weights, found none"),
-        ("LM0= 1\nLM0= 2\n", "w:2: the weight of LM0 is there twice"),
-        ("TM= 1 2\nTM_1= 2\n", "w:2: the weight of TM_1 is there twice"),
+        ("LM0= 1\nLM0= 2\n", "w:2: the weight of LM0 is given twice"),
+        ("TM= 1 2\nTM_1= 2\n", "w:2: the weight of TM_1 is given twice"),
         ("LM0= x\n", "w:1: expected a finite number, found 'x'"),
         ("LM0= 1\nTM0= 1 inf\n", "w:2: expected a finite number, found 'inf'"),
         ("LM0 1_0\n", "w:1: expected a finite number, found '1_0'"),
@@ -199,12 +199,12 @@ def test_bounds_that_exclude_the_start_are_named(tmp_path):
         ("LM0= # 1\n", r"w:1: expected Name= value"),
         ("= 1\n", r"w:1: expected Name= value"),
         ("[weight]\nLM0 1\n", r"w:2: expected Name= value"),
-        ('{"LM0": "x"}\n', "w: expected a JSON object of names and numbers: some value is no number"),
+        ('{"LM0": "x"}\n', "w: expected a JSON object of names and numbers: some value is not a number"),
         ('{"LM0": true}\n', "w: expected a JSON object of names and numbers"),
         ('{"LM0": {"a": 1}}\n', "w: expected a JSON object of names and numbers"),
         ('{"LM0": NaN}\n', "w: expected a JSON object of names and numbers: expected a finite number"),
         ('{"LM0": 1\n', "w: expected a JSON object of names and numbers"),
-        ('{"LM0": 1,\n"TM0": 2,\n"LM0": 1}', "w:3: the weight of LM0 is there twice"),
+        ('{"LM0": 1,\n"TM0": 2,\n"LM0": 1}', "w:3: the weight of LM0 is given twice"),
         (json.dumps({"LM0": 10**400}), "w: expected a JSON object of names and numbers: expected a finite number"),
         ("LM0 ||| 1 Opt 0 1 0\n", r"w:1: expected name \|\|\| value Opt"),
         ("LM0 ||| 1 Maybe 0 1 0 1\n", r"w:1: expected name \|\|\| value Opt"),

@@ -5,8 +5,8 @@ import random
 import sys
 from pathlib import Path
 
-from mert.run import tune
-from mert.solve import Recipe
+from mert.run import run_loop
+from mert.solve import SearchSettings
 from mert.zmert.program import read_zmert
 
 SEGMENTS, POOL, SIZE = 8, 120, 4
@@ -83,13 +83,13 @@ def write_config(folder, text="-cmd decoder.py\n", **others):
 
 def ask(path, now=5, **options):
     """Read a configuration."""
-    return read_zmert(path, Recipe(), now=now, **options)
+    return read_zmert(path, SearchSettings(), now=now, **options)
 
 
 def go(path, now=5):
     """Run a configuration; what it asked for and what came of it."""
     asked = ask(path, now)
-    run = tune(asked.plan, asked.decoder, asked.folder)
+    run = run_loop(asked.plan, asked.decoder, asked.folder)
     asked.finish(run.weights)
     return asked, run
 

@@ -9,7 +9,7 @@ import pytest
 from mert.lists.arrays import read_lists
 from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem
-from mert.solve import Recipe, solve
+from mert.solve import SearchSettings, solve
 from rypt.metrics.references import read_references
 
 pytestmark = pytest.mark.real
@@ -21,5 +21,5 @@ def test_bleu_rises(real_data: Callable[[str], Path], name: str, before: float, 
     start = np.array([float(x) for x in (folder / "init.opt").read_text().splitlines()[0].split()])
     problem = make_problem(read_lists([folder / "nbest.gz"]), Bleu(read_references([folder / "ref"])), start)
     assert problem.score(start) == pytest.approx(before, abs=0.006)
-    assert solve(problem, start, Recipe("pro")).score > pro
-    assert solve(problem, start, Recipe("mira")).score > mira
+    assert solve(problem, start, SearchSettings("pro")).score > pro
+    assert solve(problem, start, SearchSettings("mira")).score > mira

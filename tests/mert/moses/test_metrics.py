@@ -101,7 +101,7 @@ def test_a_mix_is_the_weighted_mean():
         ("BLEU,TER", "weights:1", "expected 2 numbers above 0"),
         ("BLEU,TER", "weights:1+0", "expected 2 numbers above 0"),
         ("BLEU", "case:maybe", "expected case as true or false"),
-        ("BLEU", "case:true,case:true", "case is there twice"),
+        ("BLEU", "case:true,case:true", "case is given twice"),
         ("BLEU", "regtype:median,regwin:3", "expected regtype as one of none, average, min"),
         ("BLEU", "regwin:3", "together with regwin:N"),
         ("CHRF", "beta:0", "expected beta as a whole number of at least 1"),

@@ -72,7 +72,7 @@ def test_sparse_features_become_one():
     assert merged.names == (*NAMES, "sparse")
     assert merged.sparse is None
     assert merged.features.tolist() == [[1, 2, float(np.float32(-1.9))], [3, 4, 0], [5, 6, 0]]
-    with pytest.raises(RyptError, match="called LM0_0 already"):
+    with pytest.raises(RyptError, match="expected no feature called LM0_0"):
         found.with_sparse_weights({}, "LM0_0")
 
 

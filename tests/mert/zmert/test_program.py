@@ -10,7 +10,7 @@ import zmert_set
 from commands import run as run_command
 from zmert_set import ask, bleu_of, go, write_config
 
-from mert.run import Iteration, Stillness
+from mert.run import Iteration, Stillness, TuningProgress
 from mert.zmert.decoder import java_number
 from rypt.text import InputError, RyptError
 
@@ -230,16 +230,16 @@ def test_an_interrupted_run_goes_on(folder):
             (folder / "trouble").touch()
         asked.decoder(number, weights, nbest)
 
-    from mert.run import tune
+    from mert.run import run_loop
 
     with pytest.raises(RyptError, match="exit code 9 in iteration 2; it said: out of memory"):
-        tune(asked.plan, interrupted, asked.folder)
+        run_loop(asked.plan, interrupted, asked.folder)
     assert (folder / "dec_cfg.txt.ZMERT.orig").read_text() == zmert_set.TEMPLATE
     assert (folder / "dec_cfg.txt").read_text() != zmert_set.TEMPLATE
     (folder / "trouble").unlink()
     (folder / "calls").unlink()
     again, run = go(path, now=99)
-    assert again.plan.recipe.seed == whole.plan.recipe.seed == 11
+    assert again.plan.search.seed == whole.plan.search.seed == 11
     assert run.weights == expected.weights
     assert len((folder / "calls").read_text()) == len(expected.iterations) - 1
     assert (folder / "dec_cfg.txt").read_text() == zmert_set.TEMPLATE
@@ -249,13 +249,13 @@ def test_an_interrupted_run_goes_on(folder):
 def test_a_run_with_other_files_is_not_resumed(folder, name):
     path = write_config(folder)
     asked = ask(path)
-    from mert.run import tune
+    from mert.run import run_loop
 
-    def stop(iteration):
+    def stop(iteration, most):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):  # after the first iteration
-        tune(asked.plan, asked.decoder, asked.folder, tell=stop)
+        run_loop(asked.plan, asked.decoder, asked.folder, progress=TuningProgress(iteration=stop))
     changed = folder / name
     changed.write_text(changed.read_text().replace("the", "a") + ("# more\n" if name != "ref" else ""))
     with pytest.raises(RyptError, match=r"another (decoder|references)|remove one of the two"):
@@ -376,7 +376,7 @@ REFUSED = [
     ("maxIt 3", "unknown setting maxIt: expected -setting value"),
     ("-maxIt", "-maxIt: expected one value, found none"),
     ("-maxIt 3 4", "-maxIt: expected one value, found 2: 3 4"),
-    ("-N 9", "-N is there twice, first in line 6"),
+    ("-N 9", "-N is given twice, first in line 6"),
     ("-p nowhere", "-p nowhere: no such file"),
     ("-dcfg nowhere", "-dcfg nowhere: no such file"),
     ("-s nowhere", "-s nowhere: no such file"),
@@ -393,8 +393,8 @@ def test_settings_that_are_refused(folder, line, message):
 
 @pytest.mark.parametrize("line", ["-v 2", "-decV 0", "-docSet all", "-damianos 0 1 1", "-opi 0", "-s ref", "# -nope"])
 def test_settings_that_change_nothing(folder, line):
-    said = ask(write_config(folder, f"-cmd decoder.py\n{line}")).plan.said()
-    assert said == ask(write_config(folder)).plan.said()
+    said = ask(write_config(folder, f"-cmd decoder.py\n{line}")).plan.fixed_settings()
+    assert said == ask(write_config(folder)).plan.fixed_settings()
 
 
 @pytest.mark.parametrize(
@@ -449,17 +449,17 @@ def test_defaults(folder, monkeypatch):
     (folder / "empty.txt").write_text("-cmd decoder.py\n")
     asked = ask("empty.txt", now=77)
     plan, lists = asked.plan, asked.decoder.lists
-    assert (plan.recipe.restarts, plan.recipe.seed, plan.recipe.threads) == (19, 77, 1)
-    assert (plan.max_iterations, plan.previous, plan.still) == (20, 20, Stillness(None, 3, 5))
+    assert (plan.search.restarts, plan.search.seed, plan.search.threads) == (19, 77, 1)
+    assert (plan.stopping.max_iterations, plan.previous, plan.stopping.still) == (20, 20, Stillness(None, 3, 5))
     assert (lists.rules.size, lists.rules.method, lists.output.name) == (100, 1, "output.nbest")
     assert asked.decoder.config.path.name == "dec_cfg.txt"
     assert asked.final is None
     assert plan.metric.signature.startswith("BLEU|nrefs:1|")
-    threads = ask(write_config(folder, "-cmd decoder.py\n-thrCnt 3", r="reference.txt", ipi=1)).plan.recipe
+    threads = ask(write_config(folder, "-cmd decoder.py\n-thrCnt 3", r="reference.txt", ipi=1)).plan.search
     assert (threads.threads, threads.restarts) == (3, 0)
 
 
 def test_negative_seeds_are_seeds(folder):
-    seeds = {ask(write_config(folder, seed=seed)).plan.recipe.seed for seed in (-1, 1, 0)}
+    seeds = {ask(write_config(folder, seed=seed)).plan.search.seed for seed in (-1, 1, 0)}
     assert len(seeds) == 3
     assert min(seeds) == 0

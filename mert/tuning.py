@@ -1,0 +1,252 @@
+"""The verbs of tuning: weights for n-best lists or for a campaign (`tune`), and a loop around a decoder.
+
+Both return a value with the weights, the score before and after, and what is worth knowing about them.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mert.bootstrap import Gain
+from mert.decode import current_weights, weights_before
+from mert.decoder import Decoder, DecoderFunction, FunctionDecoder, ReplayDecoder, read_decoder
+from mert.limits import WeightLimits
+from mert.lists.arrays import read_lists
+from mert.optimize import make_problem
+from mert.run import DecoderTuning, LoopPlan, Stopping, TuningProgress, check_against_references, run_loop
+from mert.solve import SearchSettings, Solution, solve
+from mert.weights import WeightsFile, default_weights, read_weights
+from rypt.campaign.folder import Campaign
+from rypt.metrics.metric import Metric, Resources, read_metric
+from rypt.metrics.references import References, read_references
+from rypt.text import PathLike, RyptError
+
+Weights = PathLike | Mapping[str, float] | WeightsFile
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TuningResult:
+    """Tuned weights, and how much better they are on the lists they were tuned on.
+
+    ``gain`` has the gain, its 95 % interval over resampled segments, and p, the share of resamples without a gain.
+    ``notes`` are warnings about the weights: some that collapsed, one that decides almost everything, weights at the
+    edge of their bounds. ``scores`` are those of the replicates, ``ends`` those of all starts, the best first,
+    ``searches`` the number of line searches, ``sparse`` the number of sparse features that were held, ``seconds`` the
+    time that reading, counting and searching took. ``start`` is the file of weights that the search started from.
+    """
+
+    weights: dict[str, float]
+    score: float
+    start_score: float
+    gain: Gain
+    notes: tuple[str, ...]
+    signature: str
+    scores: tuple[float, ...]
+    mean: float
+    deviation: float
+    ends: tuple[float, ...]
+    searches: int
+    sparse: int
+    seconds: dict[str, float]
+    start: WeightsFile
+
+    def write(self, path: PathLike) -> None:
+        """Write the weights in the form of the file that the search started from; everything else in it stays."""
+        self.start.write(path, list(self.weights), np.array(list(self.weights.values())))
+
+    def summary(self) -> dict[str, Any]:
+        """The numbers as plain values, for JSON."""
+        return {
+            "score": self.score, "start_score": self.start_score, "weights": self.weights, "signature": self.signature,
+            "seconds": self.seconds, "searches": self.searches, "gain": asdict(self.gain),
+            "replicates": {"scores": self.scores, "mean": self.mean, "deviation": self.deviation},
+            "notes": self.notes,
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        weights = ", ".join(f"{name} {value:.4g}" for name, value in self.weights.items())
+        return (
+            f"TuningResult({self.start_score:.4f} → {self.score:.4f}, p = {self.gain.p:.3f}, {weights}, "
+            f"{self.signature})"
+        )
+
+
+def tune(
+    lists: Sequence[PathLike] | None = None,
+    *,
+    campaign: Campaign | PathLike | None = None,
+    metric: str | Metric | None = None,
+    references: Sequence[PathLike] | References = (),
+    weights: Weights | None = None,
+    search: SearchSettings | None = None,
+    limits: WeightLimits | None = None,
+    executor: Executor | None = None,
+    progress: TuningProgress | None = None,
+) -> TuningResult:
+    """Find weights under which the best candidates of n-best lists win.
+
+    Without ``lists`` those of the ``campaign`` are tuned on, with its references, from its current weights and with
+    ``rypt`` as the metric; with ``lists`` a campaign only has the judgments for the metric ``rypt``. The metric is
+    otherwise ``bleu``: a name, a weighted sum such as ``"0.7*bleu+0.3*rypt"``, or a metric object. ``weights`` is where
+    the search starts: a file, names with numbers, or nothing for 1 each. The random seed is in ``search``.
+    """
+    search, limits, progress = search or SearchSettings(), limits or WeightLimits(), progress or TuningProgress()
+    earlier: list[Path] = []
+    if lists is None:
+        if campaign is None:
+            raise RyptError("expected n-best lists or a campaign to tune on")
+        campaign = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
+        lists, references, weights, earlier = _of_campaign(campaign, references, weights)
+        metric = metric or "rypt"
+    resources = _resources(references, campaign)
+    chosen = read_metric(metric or "bleu", resources) if isinstance(metric, str | None) else metric
+    return _tune_lists(lists, chosen, weights, earlier, search, limits, executor, progress)
+
+
+def _of_campaign(
+    campaign: Campaign, references: Sequence[PathLike] | References, weights: Weights | None
+) -> tuple[list[PathLike], Sequence[PathLike] | References, Weights | None, list[Path]]:
+    """The lists, references and weights of a campaign, and the weights of iterations before those."""
+    if not campaign.files.nbest:
+        folder = campaign.folder
+        raise RyptError(f"{folder}: expected at least one n-best list; `rypt decode {folder}` makes one")
+    earlier: list[Path] = []
+    if weights is None:
+        weights, earlier = current_weights(campaign)
+    elif not isinstance(weights, Mapping | WeightsFile):
+        earlier = weights_before(campaign, weights)
+    if not references:
+        references = [campaign.path(name) for name in campaign.files.references]
+    return [campaign.path(name) for name in campaign.files.nbest], references, weights, earlier
+
+
+def _resources(references: Sequence[PathLike] | References, campaign: Campaign | PathLike | None) -> Resources:
+    folder = campaign.folder if isinstance(campaign, Campaign) else campaign
+    if isinstance(references, References):
+        return Resources(references, folder)
+    return Resources(read_references(references) if references else None, folder)
+
+
+def _read_start(weights: Weights) -> WeightsFile:
+    if isinstance(weights, WeightsFile):
+        return weights
+    if isinstance(weights, Mapping):
+        return default_weights(list(weights), np.array(list(weights.values()), dtype=np.float64))
+    return read_weights(weights)
+
+
+def _tune_lists(
+    paths: Sequence[PathLike], metric: Metric, weights: Weights | None, earlier: Sequence[Path],
+    search: SearchSettings, limits: WeightLimits, executor: Executor | None, progress: TuningProgress,
+) -> TuningResult:  # fmt: skip
+    clock = _Clock()
+    start = None if weights is None else _read_start(weights)
+    lists = read_lists(paths, progress.read, tune=limits.only or None)
+    sparse_names = lists.sparse.names if lists.sparse else ()
+    if start is None:
+        start = default_weights(lists.names, np.ones(len(lists.names)))
+    names, point, sparse = start.match(lists.names, sparse_names, open_ended=lists.open_ended)
+    lists = replace(lists, names=names)
+    for note in check_against_references(lists, metric):
+        progress.note(note)
+    clock.lap("read")
+    problem = make_problem(
+        lists, metric, point, limits.constraints(names, start),
+        sparse_weights=sparse if lists.sparse else None, window=search.window,
+    )  # fmt: skip
+    clock.lap("stats")
+    solution = solve(
+        problem, point, search, executor=executor,
+        earlier=[read_weights(path).match(names, sparse_names, open_ended=True)[1] for path in earlier],
+        watch=lambda results: progress.climb(results, search.restarts + 1),
+    )  # fmt: skip
+    clock.lap("optimize")
+    signature = f"{metric.signature}|{search}|norm:{problem.normalization}|n:{len(lists.segments)}"
+    return _result(names, solution, signature, len(sparse_names), clock.seconds, start)
+
+
+def _result(
+    names: Sequence[str], solution: Solution, signature: str, sparse: int, seconds: dict[str, float], start: WeightsFile
+) -> TuningResult:
+    return TuningResult(
+        weights=dict(zip(names, solution.weights.tolist(), strict=True)),
+        score=solution.score,
+        start_score=solution.start_score,
+        gain=solution.gain,
+        notes=solution.notes,
+        signature=signature,
+        scores=solution.scores,
+        mean=solution.mean,
+        deviation=solution.deviation,
+        ends=solution.ends,
+        searches=solution.searches,
+        sparse=sparse,
+        seconds=seconds,
+        start=start,
+    )
+
+
+class _Clock:
+    """Seconds spent on the parts of a job."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.began = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        """A part is done."""
+        now = time.perf_counter()
+        self.seconds[name] = now - self.began
+        self.began = now
+
+
+def tune_decoder(
+    decoder: str | Decoder | DecoderFunction,
+    *,
+    weights: Weights,
+    folder: PathLike = "rypt-tune",
+    metric: str | Metric = "bleu",
+    references: Sequence[PathLike] | References = (),
+    campaign: Campaign | PathLike | None = None,
+    search: SearchSettings | None = None,
+    limits: WeightLimits | None = None,
+    stopping: Stopping | None = None,
+    timeout: float | None = None,
+    executor: Executor | None = None,
+    progress: TuningProgress | None = None,
+) -> DecoderTuning:
+    """Decode and tune in turn, on the lists of all iterations merged; a run that was interrupted is resumed.
+
+    ``decoder`` is a shell command with ``{weights}`` (or ``{config}``) and ``{nbest}`` in it, a function of the
+    iteration, the file of weights and the file for the list (or its name, ``package.module:function``), or
+    `mert.decoder.ReplayDecoder` for lists of an earlier run, whose last weights are returned. ``timeout`` is how many
+    seconds a command may take. Everything is kept in ``folder``, which belongs to one run.
+    """
+    limits, stopping = limits or WeightLimits(), stopping or Stopping()
+    resources = _resources(references, campaign)
+    chosen = read_metric(metric, resources) if isinstance(metric, str) else metric
+    start = _read_start(weights)
+    made = _make_decoder(decoder, timeout)
+    if isinstance(made, ReplayDecoder):
+        stopping = replace(stopping, keep="last")
+    plan = LoopPlan(
+        chosen,
+        start,
+        search or SearchSettings(),
+        limits.constraints([entry.name for entry in start.entries], start),
+        limits.only or None,
+        stopping,
+        made.identity,
+    )
+    return run_loop(plan, made, Path(folder), executor=executor, progress=progress)
+
+
+def _make_decoder(decoder: str | Decoder | DecoderFunction, timeout: float | None) -> Decoder:
+    if isinstance(decoder, str):
+        return read_decoder(decoder, timeout)
+    return decoder if isinstance(decoder, Decoder) else FunctionDecoder(decoder)
