@@ -71,9 +71,9 @@ def workers(
 
 def _refuse_unknown(db: "JudgmentDatabase", excluded: Iterable[str], included: Iterable[str]) -> None:
     """Whoever never answered anything is a typing mistake, and so is one to be taken back who was not excluded."""
-    from hits.results.answers import known_workers
+    from hits.results.answers import Results
 
-    known = known_workers(db)
+    known = Results(db).tables.workers()
     for worker in excluded:
         if worker not in known:
             raise RyptError(f"worker {worker!r} gave no answer in {db.path}")

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from hits.results.dawid_skene import dawid_skene
-from rypt.analysis.agreement import counted_answers
 from rypt.database.exchange import new_database
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Judgment, Label, Span
@@ -50,7 +49,7 @@ def aggregated(db: JudgmentDatabase, method: str = "majority") -> list[Aggregate
     """All keys in the order of the database."""
     if method not in METHODS:
         raise ValueError(f"expected one of {', '.join(METHODS)}, found {method!r}")
-    answers = counted_answers(db)
+    answers = db.counted_answers()
     counts = Counter(key for key, _, _ in answers)
     if method == "majority":
         posteriors = {}

@@ -6,7 +6,6 @@ A verdict is advice: it looks for reasons against a worker and says them in word
 `hits.results.verdicts.Limits`.
 """
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,12 +17,6 @@ from hits.results.answers import Results
 from hits.results.content import ControlAnswer
 from hits.results.verdicts import Limits, Share, WorkerReport, judged
 from rypt.records import Label
-
-IMPORTED = """
-    SELECT worker, segment, start, stop, phrase, label FROM judgments
-    WHERE source <> 'simulation' AND NOT (source = 'hit' AND origin IN (SELECT value FROM json_each(?)))
-    ORDER BY ifnull(time, 0), segment, start, stop, phrase, origin, repeat
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,43 +54,21 @@ def read_replies(results: Results) -> list[Reply]:
 
     Simulated judgments are nobody's, and a comparison that follows from equal texts was not asked.
     """
-    labels = results.rows("""
-        SELECT a.worker, l.segment, l.start, l.stop, l.phrase, l.label, l.control
-        FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
-        WHERE l.label IS NOT NULL ORDER BY ifnull(a.submitted, 0), a.number, l.slot
-    """)
-    compared = results.rows("""
-        SELECT a.worker, c.segment, c.system_a, c.system_b, c.choice
-        FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment
-        WHERE NOT c.implied ORDER BY ifnull(a.submitted, 0), a.number, c.number
-    """)
+    labels = [*results.tables.given_labels(), *results.tables.imported_labels()]
     replies = [
-        Reply(worker, (segment, f"{start}-{stop}", phrase), label, label, bool(control))
-        for worker, segment, start, stop, phrase, label, control in labels
-    ]
-    hits = json.dumps([hit for (hit,) in results.rows("SELECT id FROM hits")])
-    with results.db.errors():
-        loaded = results.db.db.execute(IMPORTED, [hits]).fetchall()
-    replies += [
-        Reply(worker, (segment, f"{start}-{stop}", phrase), label, label)
-        for worker, segment, start, stop, phrase, label in loaded
-    ]
-    for worker, segment, a, b, choice in compared:
-        meant = {Choice.A: a, Choice.B: b}.get(choice, choice)
+        Reply(given.worker, (given.segment, f"{given.start}-{given.stop}", given.phrase), given.label, given.label,
+              bool(given.control))
+        for given in labels
+    ]  # fmt: skip
+    for worker, segment, a, b, choice in results.tables.given_comparisons():
+        meant = {Choice.A: a, Choice.B: b}.get(Choice(choice), choice)
         replies.append(Reply(worker, (segment, *sorted((a, b))), meant, choice))
     return replies
 
 
 def read_efforts(results: Results) -> list[Effort]:
     """Each assignment's time and its number of answers: labels given, candidates ranked, or one comparison."""
-    rows = results.rows("""
-        SELECT a.worker, a.seconds, CASE h.kind
-            WHEN 'label' THEN
-                (SELECT count(*) FROM label_answers AS l WHERE l.assignment = a.id AND l.label IS NOT NULL)
-            ELSE h.size END
-        FROM assignments AS a JOIN hits AS h ON h.id = a.hit ORDER BY a.number
-    """)
-    return [Effort(worker, seconds, answers) for worker, seconds, answers in rows]
+    return [Effort(work.worker, work.seconds, work.answers) for work in results.tables.work()]
 
 
 def reports(

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any, TypeVar
 
-from rypt.analysis.agreement import Agreement, agreement, counted_answers
+from rypt.analysis.agreement import Agreement, agreement
 from rypt.analysis.curve import CurvePoint, percolation_curve
 from rypt.analysis.heldout import DisjointSystems, DisjointWorkers
 from rypt.analysis.redundancy import ListCounts, Redundancy, redundancy
@@ -98,7 +98,7 @@ def analyze(
         check_held_out(hold_out, WAYS)
     max_len, ties = max_len or campaign.scoring.max_len, ties or campaign.scoring.ties
     with campaign.database() as db:
-        lists = lists_without(campaign.lists(), judged_only, _distinct(db, "origin"))
+        lists = lists_without(campaign.lists(), judged_only, db.groups("origin"))
         judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
         total = len({c.segment for _, candidates in lists for c in candidates})
         counted = redundancy(
@@ -117,7 +117,7 @@ def analyze(
                 notes.append(UNCHECKED)
         simulated = simulated_note(db)
         notes += [simulated] if simulated else []
-        agreed = agreement(counted_answers(db))
+        agreed = agreement(db.counted_answers())
         case = db.case
     divided = f"hold_out:{way}|judging:{held_out.judging}of{len(held_out.groups)}|splits:{splits}|" if held_out else ""
     divided += f"judged_only:{','.join(sorted(judged_only))}|" if judged_only else ""
@@ -130,7 +130,7 @@ def _division(
     campaign: Campaign, db: JudgmentDatabase, lists: Lists, hold_out: str | None
 ) -> tuple[DisjointSystems | DisjointWorkers | None, str, list[str]]:
     """How to divide the judgments, or None and a note that says why not."""
-    workers, origins = (_distinct(db, column) for column in ("worker", "origin"))
+    workers, origins = (db.groups(column) for column in ("worker", "origin"))
     systems = systems_of(lists, origins)
     if hold_out == "worker" or (hold_out is None and len(workers) > 1):
         if len(workers) < 2:
@@ -160,11 +160,6 @@ def _by_system(
     return DisjointSystems(
         campaign.trees, systems, lambda names: db.votes(origins=names), judged_only=left, case=db.case
     )
-
-
-def _distinct(db: JudgmentDatabase, column: str) -> list[str]:
-    with db.errors():
-        return [row[0] for row in db.db.execute(f"SELECT DISTINCT {column} FROM {db.counted} ORDER BY 1")]
 
 
 def systems_of(lists: Lists, origins: Collection[str]) -> dict[str, list[Candidate]]:

@@ -99,6 +99,7 @@ def import_(
     stop (or first and last, included), phrase, label, worker, and origin, source, time, weight if you like. A blank
     label is a question nobody answered: it is counted and left out.
     """
+    from hits.results.content import understand_rows
     from rypt.database.exchange import import_file, new_database
     from rypt.database.fields import JUDGMENT_FIELDS
 
@@ -111,7 +112,7 @@ def import_(
     with open_database(database, case=case) if database.exists() else new_database(database, case) as opened:
         importer = partial(
             import_file, opened, rename=_pairs(rename), defaults=_pairs(defaults), skip_refused=skip_refused,
-            replace_trees=replace_trees,
+            replace_trees=replace_trees, understand=understand_rows,
         )  # fmt: skip
         for file in files:
             try:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rypt.database.judgments import JudgmentDatabase
+from rypt.database.schema import ANSWER_TABLES
 from rypt.records import Segment
 from rypt.text import FormatError, tokenize
 from rypt.texts.phrases import phrase_key
@@ -94,27 +95,37 @@ def _contradictions(db: JudgmentDatabase) -> Iterator[Problem]:
         yield Problem("worker said YES and NO in one place", where, count)
 
 
+def _empty(db: JudgmentDatabase) -> int:
+    """The bytes of the tables of hits in which there is nothing: one page a table, and one an index of it."""
+    pages = 0
+    for table in ANSWER_TABLES:
+        if db.db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is None:
+            trees = "SELECT count(*) FROM sqlite_master WHERE tbl_name = ? AND rootpage > 0"
+            pages += db.db.execute(trees, [table]).fetchone()[0]
+    return int(pages * db.db.execute("PRAGMA page_size").fetchone()[0])
+
+
 def summary(db: JudgmentDatabase) -> dict[str, Any]:
-    """Counts of everything, agreement of workers, and the size of the file."""
+    """Counts of everything, agreement of workers, and the size of the file (without tables of hits that are empty)."""
 
     def one(sql: str) -> Any:
         return db.db.execute(sql).fetchone()[0]
 
     with db.errors():
         judgments = db.count()
-        size = one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        size = one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") - _empty(db)
         pairs = one("SELECT count(*) FROM votes WHERE (yes > 0) + (no > 0) + (not_sure > 0) > 0 AND judgments > 1")
         agreed = one("SELECT count(*) FROM votes WHERE (yes > 0) + (no > 0) + (not_sure > 0) = 1 AND judgments > 1")
         return {
             "segments": one("SELECT count(*) FROM segments"),
             "without_parse": one("SELECT count(*) FROM segments WHERE tree IS NULL"),
             "judgments": judgments,
-            "of_these_count": one(f"SELECT count(*) FROM {db.counted}"),
+            "of_these_count": db.count_counted(),
             "excluded_workers": len(db.excluded()),
             "keys": one("SELECT count(*) FROM votes"),
             "labels": dict(db.db.execute("SELECT label, count(*) FROM judgments GROUP BY label").fetchall()),
-            "sources": dict(db.db.execute("SELECT source, count(*) FROM judgments GROUP BY source").fetchall()),
-            "workers": one("SELECT count(DISTINCT worker) FROM judgments"),
+            "sources": db.count_by_source(),
+            "workers": db.count_workers(),
             "keys_judged_twice_or_more": pairs,
             "of_these_unanimous": agreed,
             "case": db.case,

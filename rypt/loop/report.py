@@ -13,7 +13,6 @@ HEAD = (
     "iteration", "candidates", "new", "asked", "labels", "reused", "cost", "decoded", "before", "after", "p",
     "coverage", "final",
 )  # fmt: skip
-SIMULATED = "SELECT count(*) FROM judgments WHERE source = 'simulation'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +67,8 @@ def _row(journal: Journal, number: int, decoded: Mapping[str, Any], final: float
 
 def simulated_labels(campaign: Campaign) -> int:
     """How many judgments of a campaign are those of simulated workers."""
-    with campaign.database() as db, db.errors():
-        return int(db.db.execute(SIMULATED).fetchone()[0])
+    with campaign.database() as db:
+        return db.count_by_source().get("simulation", 0)
 
 
 def signature(journal: Journal) -> str:

@@ -68,7 +68,7 @@ class Chooser:
 
 def _without(campaign: Campaign, systems: Collection[str]) -> list[Candidate]:
     with campaign.database() as db:
-        origins = {str(row[0]) for row in db.db.execute(f"SELECT DISTINCT origin FROM {db.counted}")}
+        origins = set(db.groups("origin"))
     kept = {
         (c.segment, c.text, c.alignment) for _, own in lists_without(campaign.lists(), systems, origins) for c in own
     }

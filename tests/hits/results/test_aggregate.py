@@ -9,7 +9,6 @@ import pytest
 
 from hits.results.aggregate import TRUST, aggregated, write_aggregated, write_database
 from hits.results.dawid_skene import dawid_skene
-from rypt.analysis.agreement import counted_answers
 from rypt.campaign.folder import Campaign
 from rypt.database.exchange import import_file
 from rypt.database.judgments import JudgmentDatabase
@@ -52,7 +51,7 @@ def test_excluded_workers_do_not_count() -> None:
 def test_dawid_and_skene_are_asked(demo_campaign: Path) -> None:
     with Campaign.open(demo_campaign).database() as db:
         found = aggregated(db, "dawid-skene")
-        model = dawid_skene(counted_answers(db), trust=TRUST)
+        model = dawid_skene(db.counted_answers(), trust=TRUST)
     assert len(found) == len(model.questions) > 100
     for key in found[:50]:
         row = model.posterior[model.questions.index((key.segment, key.span, key.phrase))]
