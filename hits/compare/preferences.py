@@ -12,7 +12,8 @@ from hits.batches.markup import plain
 from hits.batches.outputs import same_text
 from hits.results.answers import Results
 from hits.simulated import is_simulated
-from rypt.picks.outcome import bootstrap_interval, sign_test
+from rypt.picks.outcome import bootstrap_interval
+from rypt.tails import sign_test
 
 FEW = 5  # judgments of a segment
 

@@ -13,7 +13,6 @@ grows by the more frequent neighbour until it holds 95 % of the ranks (``shape="
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from math import exp, lgamma, log
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -28,6 +27,7 @@ from hits.ranking.names import SHAPES, UNITS
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 from rypt.options import check_option
+from rypt.tails import binomial_tail
 from rypt.text import RyptError
 
 Seen = Callable[[], None]
@@ -275,36 +275,19 @@ def _count_rows(offsets: Ints, cells: Ints, seeds: NDArray[np.uint64], counted: 
                 counts[cells[i]] += 1
 
 
-@compiled
-def sign_test(wins: int, losses: int) -> float:
-    """The two-sided sign test: how likely such an uneven outcome, or a more uneven one, is among equals.
-
-    p = min(1, 2 P(X ≤ min(wins, losses))), X binomial with n = wins + losses and ½. Ties do not count.
-
-    >>> round(sign_test(1, 7), 4), sign_test(0, 0)
-    (0.0703, 1.0)
-    """
-    n, k = wins + losses, min(wins, losses)
-    if n == 0 or 2 * k == n:
-        return 1.0
-    term = exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * log(2.0))
-    total = 0.0
-    while k >= 0 and term > 1e-18 * total:
-        total += term
-        term *= k / (n - k + 1.0)
-        k -= 1
-    return float(min(1.0, 2.0 * total))
+_binomial_tail = compiled(binomial_tail)
 
 
 @compiled
 def sign_tests(wins: Counts) -> Floats:
-    """The sign test of each two systems, (systems, systems); 1 on the diagonal."""
+    """The two-sided sign test of each two systems, (systems, systems); 1 on the diagonal."""
     n = len(wins)
-    found = np.ones((n, n))
+    tests = np.ones((n, n))
     for i in range(n):
         for j in range(i):
-            found[i, j] = found[j, i] = sign_test(wins[i, j], wins[j, i])
-    return found
+            few, both = min(wins[i, j], wins[j, i]), wins[i, j] + wins[j, i]
+            tests[i, j] = tests[j, i] = min(1.0, 2.0 * _binomial_tail(few, both, 0.5))
+    return tests
 
 
 def ranges_by_sign_tests(wins: Counts, level: float = LEVEL) -> Ranges:

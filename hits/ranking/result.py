@@ -12,6 +12,7 @@ from hits.ranking.model import Fitted, Model, check_fit
 from hits.ranking.names import CONFIDENCES
 from rypt.arrays import Floats
 from rypt.options import check_option
+from rypt.signature import signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,8 @@ def _rank(comparisons: Comparisons, model: Model, rng: np.random.Generator, conf
         for i in order
     )  # fmt: skip
     samples = None if ranges is None or ranges.samples is None else ranges.samples[:, order]
-    told = fitted.signature if ranges is None else f"{fitted.signature}|{_told(ranges, confidence)}"
-    return Ranking(model.name, told, systems, samples, _extra(fitted))
+    how = None if ranges is None else _how(ranges, confidence)
+    return Ranking(model.name, signature(fitted.signature, ranges=how), systems, samples, _extra(fitted))
 
 
 def _extra(fitted: Fitted) -> dict[str, Any]:
@@ -111,10 +112,10 @@ def _ranges(comparisons: Comparisons, model: Model, rng: np.random.Generator, co
     )  # fmt: skip
 
 
-def _told(ranges: Ranges, confidence: Confidence) -> str:
+def _how(ranges: Ranges, confidence: Confidence) -> str:
     if ranges.samples is None:
-        return f"ranges:sign-test-{confidence.level:g}"
+        return f"sign-test-{confidence.level:g}"
     trim = "" if confidence.trim is None else f"-trim-{confidence.trim}"
     unit = "" if confidence.unit == "comparison" else f"-{confidence.unit}"
     shape = "" if confidence.shape == "ends" else f"-{confidence.shape}"
-    return f"ranges:{ranges.source}-{len(ranges.samples)}{trim}{unit}{shape}"
+    return f"{ranges.source}-{len(ranges.samples)}{trim}{unit}{shape}"

@@ -17,6 +17,7 @@ from hits.ranking.data import Comparisons
 from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.models.trueskill_kernel import Skills, drawn, won
 from hits.ranking.readers.files import compared_only
+from rypt.tails import normal_tail
 from rypt.text import RyptError
 
 Ask = Callable[[Sequence[str], str], bool]
@@ -153,14 +154,8 @@ class _Chooser:
         """Let the variances fall by what a game of the two takes away on average."""
         c2 = 2 * self.skills.beta2 + self.variances[i] + self.variances[j]
         t, epsilon = (self.means[i] - self.means[j]) / sqrt(c2), self.skills.epsilon / sqrt(c2)
-        better, worse = _phi(t - epsilon), _phi(-t - epsilon)
+        better, worse = normal_tail(epsilon - t), normal_tail(epsilon + t)
         share = better * won(t, epsilon)[1] + worse * won(-t, epsilon)[1]
         share += (1 - better - worse) * drawn(t, epsilon)[1]
         for k in (i, j):
             self.variances[k] *= 1 - self.variances[k] / c2 * share
-
-
-def _phi(x: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().cdf(x)

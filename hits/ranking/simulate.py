@@ -23,7 +23,7 @@ Every experiment has its own generator, made from the seed and its number, so re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import exp, lgamma, log, sqrt
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,7 @@ from hits.ranking.names import SHAPES, UNITS
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 from rypt.options import check_option
+from rypt.tails import binomial_tail
 from rypt.text import RyptError
 
 RANGE = 10.0
@@ -175,28 +176,19 @@ def mapped(one: Callable[[int], Any], count: int, threads: int) -> Sequence[Any]
         return list(pool.map(one, range(count)))
 
 
+_binomial_tail = compiled(binomial_tail)
+
+
 @compiled
 def _sign_limits(most: int, tail: float) -> Any:
     limits = np.full(most + 1, -1, np.int64)
     limit = -1
     for n in range(1, most + 1):
         # P(X ≤ k) falls with n and the limit rises by at most 1, so two sums tell the next one
-        if _tail(n, limit + 1) <= tail:
+        if _binomial_tail(limit + 1, n, 0.5) <= tail:
             limit += 1
         limits[n] = limit
     return limits
-
-
-@compiled
-def _tail(n: int, k: int) -> float:
-    """P(X ≤ k) for X ~ Binomial(n, 1/2), from the largest term down until terms no longer count."""
-    term = exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * log(2.0))
-    total = 0.0
-    while k >= 0 and term > 1e-18 * total:
-        total += term
-        term *= k / (n - k + 1.0)
-        k -= 1
-    return total
 
 
 @compiled

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import exp, isnan, lgamma, log, nan, sqrt
+from math import exp, isnan, log, nan, sqrt
+
+from rypt.tails import binomial_tail
 
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 
@@ -121,17 +123,6 @@ def improbability(share: Share, expected: float) -> float:
     return exp(-share.of * distance)
 
 
-def binomial_tail(share: Share, usual: float) -> float:
-    """The probability of so few or fewer, where ``usual`` is the share of each: Σ C(n, i) p^i (1 - p)^(n - i), i <= k.
-
-    >>> round(binomial_tail(Share(1, 5), 0.7), 5)
-    0.03078
-    """
-    n = share.of
-    ways = (lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) for i in range(share.hits + 1))
-    return sum(exp(way + i * log(usual) + (n - i) * log(1 - usual)) for i, way in enumerate(ways))
-
-
 def judged(report: WorkerReport, typical: float, limits: Limits) -> WorkerReport:
     """The report with its verdict: the worst of its reasons."""
     found = [
@@ -161,7 +152,7 @@ def _judge_controls(report: WorkerReport, limits: Limits) -> Reason | None:
     if controls.of < limits.controls or controls.value >= limits.controls_look:
         return None
     text = f"{controls} controls right ({controls.value:.0%})"
-    chance = binomial_tail(controls, limits.controls_bad)
+    chance = binomial_tail(controls.hits, controls.of, limits.controls_bad)
     if chance < limits.controls_chance:
         odds = "less than 0.01%" if chance < 1e-4 else f"{chance:.2%}"
         return Verdict.BAD, f"{text}; so few have a chance of {odds} where {limits.controls_bad:.0%} is usual"

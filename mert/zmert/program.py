@@ -26,6 +26,7 @@ from mert.zmert.decoder import ORIGINAL, DecoderConfig, Lists, Script, ZmertDeco
 from mert.zmert.lists import ListRules, normalize
 from rypt.metrics.metric import Metric, Resources, read_metric
 from rypt.metrics.references import References, read_references, reference_files
+from rypt.signature import signature
 from rypt.text import InputError, PathLike, RyptError, open_output, read_lines
 
 BEAMS = ("20", "25")  # tercom's own, and sacrebleu's
@@ -261,5 +262,5 @@ def _signature(config: Configuration, decoder: ZmertDecoder, references: Referen
         "fake": " ".join(config.words("-fake", ())).encode(),
         "references": json.dumps(references.documents).encode() if references else b"",
     }
-    said = "|".join(f"{name}:{hashlib.sha256(data).hexdigest()[:12]}" for name, data in parts.items() if data)
-    return f"zmert|N:{decoder.lists.rules.size}|txtNrm:{decoder.lists.rules.method}|{said}"
+    hashes = {name: hashlib.sha256(data).hexdigest()[:12] for name, data in parts.items() if data}
+    return signature("zmert", N=decoder.lists.rules.size, txtNrm=decoder.lists.rules.method, **hashes)

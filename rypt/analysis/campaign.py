@@ -7,7 +7,6 @@ A list is of the system that its file is named after (`rypt.texts.lists`): ``out
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from typing import Any, TypeVar
 
 from rypt.analysis.agreement import Agreement, agreement
@@ -19,6 +18,7 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.database.simulation import simulated_note
 from rypt.options import check_held_out
 from rypt.records import Candidate
+from rypt.signature import rypt_version, signature
 from rypt.text import RyptError
 from rypt.texts.lists import list_system, lists_without
 
@@ -119,11 +119,13 @@ def analyze(
         notes += [simulated] if simulated else []
         agreed = agreement(db.counted_answers())
         case = db.case
-    divided = f"hold_out:{way}|judging:{held_out.judging}of{len(held_out.groups)}|splits:{splits}|" if held_out else ""
-    divided += f"judged_only:{','.join(sorted(judged_only))}|" if judged_only else ""
-    signature = f"analysis|max_len:{max_len}|{divided}seed:{seed}|ties:{ties}|case:{case}|n:{total}"
-    signature = f"{signature}|version:{version('rypt')}"
-    return Analysis(counted, held_out, curve, agreed, notes, signature, simulated)
+    judging = f"{held_out.judging}of{len(held_out.groups)}" if held_out else None
+    signed = signature(
+        "analysis", max_len=max_len, hold_out=way if held_out else None, judging=judging,
+        splits=splits if held_out else None, judged_only=",".join(sorted(judged_only)) or None, seed=seed, ties=ties,
+        case=case, n=total, version=rypt_version(),
+    )  # fmt: skip
+    return Analysis(counted, held_out, curve, agreed, notes, signed, simulated)
 
 
 def _division(

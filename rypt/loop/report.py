@@ -8,6 +8,7 @@ from typing import Any
 from rypt.campaign.folder import Campaign
 from rypt.loop.journal import Journal
 from rypt.metric.report import ScoreReport
+from rypt.signature import signature as sign
 
 HEAD = (
     "iteration", "candidates", "new", "asked", "labels", "reused", "cost", "decoded", "before", "after", "p",
@@ -74,7 +75,7 @@ def simulated_labels(campaign: Campaign) -> int:
 def signature(journal: Journal) -> str:
     """All that the last scores depend on; empty before the first."""
     tuned = list(journal.results("tune").values())
-    return f"{tuned[-1]['signature']}|iterations:{len(tuned)}" if tuned else ""
+    return sign(tuned[-1]["signature"], iterations=len(tuned)) if tuned else ""
 
 
 def table(found: list[Row]) -> str:

@@ -20,6 +20,7 @@ from rypt.arrays import Floats, Ints
 from rypt.metrics.expression import Term, parse_spec
 from rypt.metrics.references import References
 from rypt.records import RawCandidate
+from rypt.signature import signature_name
 from rypt.text import PathLike, RyptError, one_line
 
 GROUP = "rypt.metrics"
@@ -120,7 +121,7 @@ def rated(metric: Metric, sums: Ints) -> Floats:
 
 
 def _name(metric: Metric) -> str:
-    return str(metric.signature).partition("|")[0]
+    return signature_name(metric.signature)
 
 
 def references_of(metric: Metric) -> References | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rypt.arrays import Floats
+from rypt.signature import signature
 from rypt.text import RyptError
 
 SENTENCE_METRICS = ("bleu", "chrf", "chrf++", "ter")
@@ -46,4 +47,4 @@ def sentence_scores(
             known[key] = float(metric.sentence_score(candidate, list(own)).score) / 100
         scores.append(known[key])
     values = np.array(scores, np.float64)
-    return np.maximum(0.0, 1 - values) if name == "ter" else values, f"{name}|{metric.get_signature()}"
+    return np.maximum(0.0, 1 - values) if name == "ter" else values, signature(name, str(metric.get_signature()))

@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Options, check_fit, sign
+from hits.ranking.model import Fitted, check_fit, sign
 from rypt.arrays import Floats, Ints
+from rypt.options import Options
 from rypt.text import RyptError
 
 TIES = ("davidson", "rao-kupper", "ignore")
@@ -75,7 +76,7 @@ class BradleyTerry:
 
 def make_bradley_terry(options: Options) -> BradleyTerry:
     """From ``ties`` (davidson, rao-kupper, ignore) and ``prior``."""
-    return BradleyTerry(options.choice("ties", "davidson", TIES), options.number("prior", 0.0, low=0.0))
+    return BradleyTerry(options.choice("ties", "davidson", TIES), options.number("prior", 0.0, least=0.0))
 
 
 def fit_link(name: str, link: Link, ties: str, prior: float, comparisons: Comparisons) -> Fitted:

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
-from hits.ranking.model import Fitted, Options, check_fit, sign
+from hits.ranking.model import Fitted, check_fit, sign
 from rypt.arrays import Floats
+from rypt.options import Options
 
 DIVISORS = ("n-1", "n")
 UNSEEN = ("skip", "zero")

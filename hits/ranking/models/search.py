@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
-from hits.ranking.model import Fitted, Options, check_fit, sign
+from hits.ranking.model import Fitted, check_fit, sign
 from hits.ranking.models.astar import HEURISTICS, explore
 from hits.ranking.models.costs import NEVER, PRIOR, PairCosts, costs_mfas, costs_testimonial, costs_winning_percentage
 from hits.ranking.models.optima import Optima, find_optima
+from rypt.options import Options
 from rypt.text import RyptError
 
 Links = NDArray[np.bool_]
@@ -212,8 +213,8 @@ class SearchModel:
 
 def _make(options: Options, costs: Callable[[Counts], PairCosts], **facts: object) -> SearchModel:
     return SearchModel(
-        options.model, costs, tuple(facts.items()), options.choice("heuristic", "least-remaining", HEURISTICS),
-        options.choice("closed", "yes", ("yes", "no")) == "yes", options.integer("list", 0, high=1_000_000),
+        options.name, costs, tuple(facts.items()), options.choice("heuristic", "least-remaining", HEURISTICS),
+        options.choice("closed", "yes", ("yes", "no")) == "yes", options.whole("list", 0, most=1_000_000),
     )  # fmt: skip
 
 
@@ -230,5 +231,5 @@ def make_winning_percentage(options: Options) -> SearchModel:
 
 def make_testimonial(options: Options) -> SearchModel:
     """Cumings' independent testimonies, each true with probability ``prior``."""
-    prior = options.number("prior", PRIOR, low=0.5, high=1.0)
+    prior = options.number("prior", PRIOR, least=0.5, most=1.0)
     return _make(options, lambda wins: costs_testimonial(wins, prior), prior=prior)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.ranking.confidence import clusters, sign_test
+from hits.ranking.confidence import clusters
 from hits.ranking.simulate import (
     Resampling,
     World,
@@ -21,6 +21,7 @@ from hits.ranking.simulate import (
     simulate,
     told_apart,
 )
+from rypt.tails import sign_test
 from rypt.text import RyptError
 
 KOEHN = {  # judgments: pairwise range size, violations, clusters; 15 systems, σ² = 10
