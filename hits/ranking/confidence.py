@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
-from hits.ranking.model import Model
+from hits.ranking.model import RankingModel
 from hits.ranking.models.heuristics import Bojar, ExpectedWins, WinsTies
 from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.models.trueskill_kernel import uniform
@@ -148,7 +148,7 @@ def densest(tally: Floats, wanted: float) -> tuple[int, int]:
 
 
 def bootstrap(
-    model: Model,
+    model: RankingModel,
     comparisons: Comparisons,
     rng: np.random.Generator,
     *,
@@ -170,18 +170,18 @@ def bootstrap(
     return replace(found, source="posterior") if has_posterior(model, unit) else found
 
 
-def has_posterior(model: Model, unit: str) -> bool:
+def has_posterior(model: RankingModel, unit: str) -> bool:
     """Whether ranges come from a posterior."""
     return unit == "comparison" and isinstance(model, Posterior)
 
 
-def default_samples(model: Model) -> int:
+def default_samples(model: RankingModel) -> int:
     """1,000 where a resample costs nothing, otherwise 100."""
     return COUNTED_SAMPLES if isinstance(model, ExpectedWins | Bojar | WinsTies) else FITTED_SAMPLES
 
 
 def resampled_scores(
-    model: Model,
+    model: RankingModel,
     comparisons: Comparisons,
     rng: np.random.Generator,
     *,

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.metadata import entry_points
 from math import sqrt
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from hits.ranking.data import Comparisons
-from hits.ranking.names import MODELS, RANKING_MODELS
+from hits.ranking.names import GROUP, MODELS, ranking_models
 from rypt.arrays import Floats
 from rypt.options import Options
 from rypt.signature import rypt_version, signature
@@ -46,7 +47,7 @@ class Fitted:
         return sorted(range(len(self.systems)), key=lambda i: (-self.scores[i], self.systems[i]))
 
 
-class Model(Protocol):
+class RankingModel(Protocol):
     """A way to rank systems."""
 
     @property
@@ -59,7 +60,7 @@ class Model(Protocol):
         ...
 
 
-def read_model(name: str, options: Mapping[str, str] | None = None) -> Model:
+def read_model(name: str, options: Mapping[str, str] | None = None) -> RankingModel:
     """A model by its name, with options; their defaults are the paper's.
 
     >>> read_model("elo")
@@ -67,14 +68,21 @@ def read_model(name: str, options: Mapping[str, str] | None = None) -> Model:
         ...
     rypt.text.RyptError: expected a model expected-wins, bojar, wins-ties, trueskill, hopkins-may, irt-gaussian, irt-categorical, bradley-terry, thurstone, mfas, winning-percentage, testimonial, found 'elo'
     """  # noqa: E501
-    if name not in MODELS:
-        raise RyptError(f"expected a model {', '.join(RANKING_MODELS)}, found {name!r}")
-    file, _, factory = MODELS[name].partition(":")
-    make = cast(Callable[[Options], Model], getattr(import_module(f"hits.ranking.models.{file}"), factory))
+    make = _factory(name)
     given = Options(name, options or {}, kind="model")
     model = make(given)
     given.done()
     return model
+
+
+def _factory(name: str) -> Callable[[Options], RankingModel]:
+    """What makes a model: by our own list, or of a package that names it in the entry-point group."""
+    if name in MODELS:
+        file, _, factory = MODELS[name].partition(":")
+        return cast(Callable[[Options], RankingModel], getattr(import_module(f"hits.ranking.models.{file}"), factory))
+    for entry in entry_points(group=GROUP, name=name):
+        return cast(Callable[[Options], RankingModel], entry.load())
+    raise RyptError(f"expected a model {', '.join(ranking_models())}, found {name!r}")
 
 
 def sign(model: str, comparisons: Comparisons, **facts: object) -> str:

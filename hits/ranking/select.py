@@ -61,6 +61,23 @@ def select_matches(
     return found
 
 
+def next_matches(
+    comparisons: Comparisons,
+    count: int,
+    rng: np.random.Generator,
+    *,
+    players: int = 2,
+    segments: Sequence[str] | None = None,
+    more: Sequence[str] = (),
+) -> list[Match]:
+    """The next matches of the systems that were compared, and of some ``more``, on these segments or on theirs."""
+    asked = comparisons.segments if segments is None else segments
+    if not any(asked):
+        raise RyptError("the files name no segments: give them with --segments")
+    available = dict.fromkeys((*comparisons.systems, *more), asked)
+    return select_matches(comparisons, available, count, rng, players=players)
+
+
 class _Chooser:
     """Skills as they are known, and what was asked so far."""
 

@@ -46,7 +46,7 @@ MEASURES = ("significant", "error", "range_size", "range_violations", "clusters"
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class SimulatedWorld:
     """What is simulated: systems, noise (Koehn's σ²), how many systems a judgment ranks, and the sign test."""
 
     systems: int = 15
@@ -89,7 +89,7 @@ class Simulated:
     ``cluster_violations``: systems whose true rank lies outside the ranks of their cluster.
     """
 
-    world: World
+    world: SimulatedWorld
     judgments: int
     experiments: int
     method: str
@@ -111,7 +111,7 @@ class Resampling(NamedTuple):
 
 
 def simulate(
-    world: World,
+    world: SimulatedWorld,
     judgments: int,
     *,
     experiments: int = 1000,

@@ -1,6 +1,6 @@
 """Who works well: for each worker what they answered, how fast, how well, and a verdict with its reason.
 
-    worker_reports(results)   →   [WorkerReport(worker="A1", verdict=Verdict.BAD, reasons=("YES to 99 % of 345 …",)), …]
+    worker_reports("campaign")   →   [WorkerReport(worker="A1", verdict=Verdict.BAD, reasons=("YES to 99 %…",)), …]
 
 A verdict is advice: it looks for reasons against a worker and says them in words. All limits are in
 `hits.results.verdicts.Limits`.
@@ -11,12 +11,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import nan
 from statistics import median
+from typing import TYPE_CHECKING
 
 from hits.records import Choice
 from hits.results.answers import Results
 from hits.results.content import ControlAnswer
 from hits.results.verdicts import Limits, Share, WorkerReport, judged
 from rypt.records import Label
+from rypt.text import PathLike
+
+if TYPE_CHECKING:
+    from rypt.campaign.folder import Campaign
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +48,20 @@ class Effort:
     answers: int
 
 
-def worker_reports(results: Results, limits: Limits | None = None) -> list[WorkerReport]:
-    """All workers of a database, those with most answers first."""
-    excluded = set(results.db.excluded())
-    return reports(read_replies(results), read_efforts(results), results.controls(), excluded, limits or Limits())
+def worker_reports(campaign: "Campaign | PathLike | Results", limits: Limits | None = None) -> list[WorkerReport]:
+    """How each worker does: all workers of a campaign, those with most answers first.
+
+    ``campaign`` may be its folder, or results that are open; ``limits`` say from where on something speaks against a
+    worker.
+    """
+    if isinstance(campaign, Results):
+        excluded, used = set(campaign.db.excluded()), limits or Limits()
+        return reports(read_replies(campaign), read_efforts(campaign), campaign.controls(), excluded, used)
+    from rypt.campaign.folder import Campaign
+
+    opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
+    with opened.database() as db:
+        return worker_reports(Results(db), limits)
 
 
 def read_replies(results: Results) -> list[Reply]:
@@ -96,8 +111,9 @@ def reports(
         for worker in dict.fromkeys([*of_worker, *paces, *outcomes])
     ]
     typical = _typical(made, limits)
-    found = [judged(report, typical, limits) for report in made]
-    return sorted(found, key=lambda report: (-report.answers, report.worker))
+    return sorted(
+        (judged(report, typical, limits) for report in made), key=lambda report: (-report.answers, report.worker)
+    )
 
 
 class Others:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import exp, isnan, log, nan, sqrt
+from typing import Any
 
 from rypt.tails import binomial_tail
 
@@ -104,6 +105,20 @@ class WorkerReport:
     excluded: bool
     verdict: Verdict = Verdict.GOOD
     reasons: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """What ``--json`` shows of it; what is not known is None."""
+        return {
+            "worker": self.worker, "answers": self.answers, "assignments": self.assignments,
+            "seconds": _rounded(self.seconds), "shares": {name: _rounded(s) for name, s in self.shares.items()},
+            "controls": [self.controls.hits, self.controls.of], "agreement": [self.agreement.hits, self.agreement.of],
+            "repeats": [self.repeats.hits, self.repeats.of], "longest_run": self.longest_run,
+            "excluded": self.excluded, "verdict": str(self.verdict), "reasons": list(self.reasons),
+        }  # fmt: skip
+
+
+def _rounded(value: float) -> float | None:
+    return None if isnan(value) else round(value, 4)
 
 
 def improbability(share: Share, expected: float) -> float:

@@ -34,7 +34,7 @@ UNCHECKED = (
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class HeldOutGroups:
     """How judgments were divided: ``judging`` of the systems or workers give judgments, the others the truth."""
 
     way: str
@@ -52,7 +52,7 @@ class Analysis:
     """
 
     redundancy: Redundancy
-    held_out: HeldOut | None
+    held_out: HeldOutGroups | None
     curve: list[CurvePoint]
     agreement: Agreement
     notes: list[str]
@@ -108,7 +108,7 @@ def analyze(
         division, way, notes = _division(campaign, db, lists, hold_out)
         held_out, curve = None, []
         if division is not None:
-            held_out = HeldOut(way, division.groups, (len(division.groups) + 1) // 2, splits, seed)
+            held_out = HeldOutGroups(way, division.groups, (len(division.groups) + 1) // 2, splits, seed)
             curve = percolation_curve(
                 division, range(1, longest + 1), splits=splits, judging=held_out.judging, seed=seed, ties=ties,
                 models=models, watch=lambda divided: watch(divided, "splits", splits),

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.analysis.heldout import Division, Split
+from rypt.analysis.heldout import Division, JudgmentSplit
 from rypt.analysis.models import FITTED, cross_validated
 from rypt.arrays import Floats
 from rypt.metric.model import Percolation, direct_labels, percolated
 from rypt.metric.percolation import NO, NO_UP, YES, YES_DOWN
 
 FOLDS = 2
-Watch = Callable[[Iterable[list[Split]]], Iterable[list[Split]]]
+Watch = Callable[[Iterable[list[JudgmentSplit]]], Iterable[list[JudgmentSplit]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class _Tally:
         self.right: dict[tuple[str, str], int] = {}
         self.checked = {"percolated": 0, "unlabelled": 0}
 
-    def add(self, split: Split, predictions: Mapping[str, Floats], ties: str) -> None:
+    def add(self, split: JudgmentSplit, predictions: Mapping[str, Floats], ties: str) -> None:
         states, _ = percolated(split.observations, ties)
         self.nodes += len(states)
         self.states += np.bincount(states, minlength=len(self.states))

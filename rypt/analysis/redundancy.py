@@ -19,7 +19,7 @@ Watch = Callable[[Iterable[str]], Iterable[str]]
 
 
 @dataclass(slots=True)
-class Reuse:
+class PhraseReuse:
     """Phrases of constituents: how many there are, how many different ones, how many of these have a label.
 
     ``constituents`` are those with at least one phrase.
@@ -40,7 +40,7 @@ class Reuse:
         """How many different phrases a constituent has."""
         return self.unique / self.constituents if self.constituents else float("nan")
 
-    def add(self, other: "Reuse") -> None:
+    def add(self, other: "PhraseReuse") -> None:
         """Add what was counted elsewhere."""
         self.occurrences += other.occurrences
         self.unique += other.unique
@@ -59,8 +59,8 @@ class ListCounts:
     name: str
     candidates: int = 0
     new: int = 0
-    everywhere: Reuse = field(default_factory=Reuse)
-    frontier: Reuse = field(default_factory=Reuse)
+    everywhere: PhraseReuse = field(default_factory=PhraseReuse)
+    frontier: PhraseReuse = field(default_factory=PhraseReuse)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rypt.analysis.agreement import Agreement
 from rypt.analysis.curve import CurvePoint
-from rypt.analysis.redundancy import ListCounts, Redundancy, Reuse
+from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy
 
 if TYPE_CHECKING:
     from rypt.analysis.campaign import Analysis
@@ -53,7 +53,7 @@ def reuse_text(counted: Redundancy) -> str:
     return "\n".join(lines)
 
 
-def _reuse(reuse: Reuse) -> str:
+def _reuse(reuse: PhraseReuse) -> str:
     if not reuse.unique:
         return "no phrases"
     return (

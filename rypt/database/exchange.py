@@ -36,8 +36,9 @@ from rypt.database.fields import (
     segment_record,
 )
 from rypt.database.judgments import COLUMNS, IDENTITY, KEEP_BOTH, DatabaseError, JudgmentDatabase
+from rypt.options import check_option
 from rypt.records import Segment
-from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
+from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
 from rypt.texts.treebank import parsed
 
 REFUSED_KEPT = 1000
@@ -293,6 +294,20 @@ def _others(db: JudgmentDatabase) -> Iterator[Record]:
     for hit, assignment in tables.assignments():
         yield assignment_record(hit, assignment, paid.get(assignment.id, []))
     yield from map(identical_record, tables.identical())
+
+
+def export_file(db: JudgmentDatabase, path: PathLike, *, form: str = "jsonl", segments: bool = False) -> int:
+    """Write everything as ``jsonl``, or the judgments (or the segments) as ``csv``; returns the number of records."""
+    check_option("form", form, ("jsonl", "csv"))
+    refuse_itself(db, path)
+    with open_output(path) as stream:
+        return export_csv(db, stream, segments=segments) if form == "csv" else export_jsonl(db, stream)
+
+
+def refuse_itself(db: JudgmentDatabase, path: PathLike) -> None:
+    """Refuse to write to the file of a database."""
+    if str(path) != "-" and Path(path).exists() and Path(path).samefile(db.path):
+        raise InputError(path, None, "is the database itself")
 
 
 def export_csv(db: JudgmentDatabase, stream: TextIO, *, segments: bool = False) -> int:

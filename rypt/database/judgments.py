@@ -214,6 +214,16 @@ class JudgmentDatabase:
             self.put(judgments)
             return self.count() - before
 
+    def add_one(self, judgment: Judgment) -> bool:
+        """Add one judgment, on a span of a segment that is here; return True if it was not in the database."""
+        tokens = {segment.id: len(segment.tokens) for segment in self.segments()}
+        segment, span = judgment.segment, judgment.span
+        if segment not in tokens:
+            raise FormatError(f"segment {segment!r} is not in {self.path}")
+        if not 0 <= span.start < span.stop <= tokens[segment]:
+            raise FormatError(f"span {span} is outside segment {segment}, which has {tokens[segment]} tokens")
+        return self.add([judgment]) == 1
+
     def put(self, judgments: Iterable[Judgment]) -> None:
         """Inside a transaction: add judgments."""
         sql = f"INSERT INTO judgments ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?) {KEEP_BOTH}"

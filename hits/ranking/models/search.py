@@ -33,7 +33,7 @@ Links = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class OptimalGroup:
     """Systems and their cheapest rankings; ``low`` and ``high`` are first and last places, in the order of members."""
 
     members: tuple[int, ...]
@@ -42,7 +42,7 @@ class Group:
     low: tuple[int, ...]
     high: tuple[int, ...]
     kind: str = "single"
-    parts: tuple["Group", ...] = ()
+    parts: tuple["OptimalGroup", ...] = ()
     optima: Optima | None = None
 
     def rankings(self, most: int) -> Iterator[tuple[int, ...]]:
@@ -73,7 +73,7 @@ class Optimum:
     count: int | None
     low: tuple[int, ...]
     high: tuple[int, ...]
-    group: Group
+    group: OptimalGroup
     order: tuple[int, ...]
 
     def rankings(self, most: int) -> list[tuple[int, ...]]:
@@ -103,10 +103,10 @@ def preference(systems: tuple[str, ...], wins: Counts) -> tuple[int, ...]:
     return tuple(sorted(range(len(systems)), key=lambda i: (-round(float(shares[i]), 12), systems[i])))
 
 
-def _split(costs: PairCosts, members: tuple[int, ...], tried: set[str]) -> Group:
+def _split(costs: PairCosts, members: tuple[int, ...], tried: set[str]) -> OptimalGroup:
     """The cheapest rankings of some systems, through ever smaller groups."""
     if len(members) == 1:
-        return Group(members, 1, members, (1,), (1,))
+        return OptimalGroup(members, 1, members, (1,), (1,))
     grid = np.ix_(members, members)
     beats = costs.excess[grid].T > 0
     if "series" not in tried:
@@ -119,10 +119,10 @@ def _split(costs: PairCosts, members: tuple[int, ...], tried: set[str]) -> Group
             return _joined("parallel", [_split(costs, tuple(members[i] for i in g), {"parallel"}) for g in groups])
     found = find_optima(np.ascontiguousarray(costs.excess[grid]), np.ascontiguousarray(costs.marks[grid]), costs.slack)
     ranking = tuple(members[i] for i in found.ranking)
-    return Group(members, found.count, ranking, found.low, found.high, "search", (), found)
+    return OptimalGroup(members, found.count, ranking, found.low, found.high, "search", (), found)
 
 
-def _joined(kind: str, parts: list[Group]) -> Group:
+def _joined(kind: str, parts: list[OptimalGroup]) -> OptimalGroup:
     """Groups one after the other, or side by side."""
     members = tuple(u for part in parts for u in part.members)
     sizes = [len(part.members) for part in parts]
@@ -140,7 +140,7 @@ def _joined(kind: str, parts: list[Group]) -> Group:
         ranking = tuple(u for part in parts for u in part.ranking)
     else:
         ranking = next(_interleaved(tuple(part.ranking for part in parts)))
-    return Group(members, count, ranking, tuple(low), tuple(high), kind, tuple(parts))
+    return OptimalGroup(members, count, ranking, tuple(low), tuple(high), kind, tuple(parts))
 
 
 def _strong_groups(links: Links) -> list[list[int]]:
