@@ -66,14 +66,14 @@ def clusters(low: Ints, high: Ints) -> Ints:
     >>> clusters(np.array([1, 2, 2, 4, 5, 4]), np.array([1, 3, 3, 5, 6, 5])).tolist()
     [1, 2, 2, 3, 3, 3]
     """
-    found = np.zeros(len(low), np.int64)
+    cluster_of = np.zeros(len(low), np.int64)
     number, reach = 0, 0
     for i in sorted(range(len(low)), key=lambda i: (low[i], high[i])):
         if low[i] > reach:
             number += 1
         reach = max(reach, int(high[i]))
-        found[i] = number
-    return found
+        cluster_of[i] = number
+    return cluster_of
 
 
 def rank_bounds(scores: Floats) -> tuple[Ints, Ints]:
@@ -166,8 +166,8 @@ def bootstrap(
     drawn.
     """
     scores = resampled_scores(model, comparisons, rng, samples=samples, unit=unit, threads=threads, seen=seen)
-    found = ranges_of(scores, trim, shape)
-    return replace(found, source="posterior") if has_posterior(model, unit) else found
+    ranges = ranges_of(scores, trim, shape)
+    return replace(ranges, source="posterior") if has_posterior(model, unit) else ranges
 
 
 def has_posterior(model: RankingModel, unit: str) -> bool:

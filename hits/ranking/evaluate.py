@@ -218,10 +218,10 @@ def evaluate(
     sets = [_counts(split.development), _counts(split.test)]
 
     def run(task: tuple[int, int]) -> list[Floats]:
-        found = [_scores(entrant, split.train, task, seed, radii, sets) for entrant in entrants]
+        scores = [_scores(entrant, split.train, task, seed, radii, sets) for entrant in entrants]
         if after_trial is not None:
             after_trial()
-        return found
+        return scores
 
     tasks = [(size, trial) for size in sizes for trial in range(trials)]
     with ThreadPoolExecutor(threads) as pool:
@@ -309,9 +309,9 @@ def _scores(
     """Perplexity and accuracy for each radius on the development and the test set: (radii, 2 sets, 2 measures)."""
     size, trial = task
     chosen = np.random.default_rng([seed, size, trial]).choice(len(train), size, replace=False)
-    own = np.random.default_rng([seed, size, trial, crc32(entrant.label.encode())])
+    rng = np.random.default_rng([seed, size, trial, crc32(entrant.label.encode())])
     try:
-        fitted = entrant.fit(train, chosen, own)
+        fitted = entrant.fit(train, chosen, rng)
     except RyptError as error:
         raise RyptError(f"{entrant.label}, {size} comparisons, trial {trial + 1}: {error}") from None
     tables = list(_tables(entrant, fitted, radii))

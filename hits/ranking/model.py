@@ -98,8 +98,8 @@ def sign(model: str, comparisons: Comparisons, **facts: object) -> str:
 def check_fit(comparisons: Comparisons) -> None:
     """Refuse what no model can rank: fewer than two systems, or no comparison."""
     if len(comparisons.systems) < 2:
-        found = f"only {comparisons.systems[0]}" if comparisons.systems else "none"
-        raise RyptError(f"expected two systems or more to rank, found {found}")
+        systems = f"only {comparisons.systems[0]}" if comparisons.systems else "none"
+        raise RyptError(f"expected two systems or more to rank, found {systems}")
     if not len(comparisons):
         raise RyptError("expected comparisons, found none")
 

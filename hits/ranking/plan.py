@@ -131,10 +131,10 @@ def _curve(
     with ThreadPoolExecutor(max_workers=threads) as pool:
         for sizes in _chunks(world.pairs, most):
             limits = sign_limits(int(sizes[-1]) // world.pairs + 1, world.level / world.sides)
-            found = np.array(list(pool.map(lambda run, at=sizes, cut=limits: run.advance(at, cut), runs)))
+            apart = np.array(list(pool.map(lambda run, at=sizes, cut=limits: run.advance(at, cut), runs)))
             tried.append(sizes)
-            shares.append(found)
-            if found[:, -1].mean() - 3 * found[:, -1].std() / sqrt(experiments) > significant:
+            shares.append(apart)
+            if apart[:, -1].mean() - 3 * apart[:, -1].std() / sqrt(experiments) > significant:
                 break
     table = np.concatenate(shares, axis=1)
     return np.concatenate(tried), table.mean(axis=0), table.std(axis=0, ddof=1) / sqrt(experiments)

@@ -52,13 +52,13 @@ def select_matches(
     if len(available) < players:
         raise RyptError(f"expected {players} systems or more to choose from, found {len(available)}")
     chooser = _Chooser(comparisons, available, model or TrueSkill(), rng, ask)
-    found: list[Match] = []
-    while len(found) < count:
+    matches: list[Match] = []
+    while len(matches) < count:
         match = chooser.choose(players)
         if match is None:
             break
-        found.append(match)
-    return found
+        matches.append(match)
+    return matches
 
 
 def next_matches(
@@ -147,15 +147,15 @@ class _Chooser:
 
     def _segment(self, chosen: Sequence[int]) -> int | None:
         """A segment that all have, on which they were asked about least."""
-        there = np.flatnonzero(self.has[list(chosen)].all(axis=0))
-        if not len(there):
+        shared = np.flatnonzero(self.has[list(chosen)].all(axis=0))
+        if not len(shared):
             return None
-        times = sum((self._times(i, j)[there] for i, j in combinations(chosen, 2)), np.zeros(len(there), np.int32))
+        times = sum((self._times(i, j)[shared] for i, j in combinations(chosen, 2)), np.zeros(len(shared), np.int32))
         names = [self.systems[i] for i in chosen]
         key = tuple(sorted(chosen))
-        mixed = self.rng.permutation(len(there))
+        mixed = self.rng.permutation(len(shared))
         for i in mixed[np.argsort(times[mixed], kind="stable")]:
-            segment = int(there[i])
+            segment = int(shared[i])
             if (key, segment) in self.matches or (self.ask and not self.ask(names, self.segments[segment])):
                 continue
             return segment

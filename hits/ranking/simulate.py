@@ -142,12 +142,12 @@ def simulate(
 
     def one(experiment: int) -> Floats:
         rng = np.random.default_rng((seed, experiment))
-        found = np.zeros(len(MEASURES))
+        measures = np.zeros(len(MEASURES))
         resampling = Resampling(
             resamples if method == "bootstrap" else 0, unit == "row", -1 if shape == "densest" else drop
         )  # fmt: skip
-        _experiment(world.systems, world.deviation, world.ways, rows, limits, resampling, rng, found)
-        return found
+        _experiment(world.systems, world.deviation, world.ways, rows, limits, resampling, rng, measures)
+        return measures
 
     table = np.array(list(mapped(one, experiments, threads)))
     errors = table.std(axis=0, ddof=1) / sqrt(experiments) if experiments > 1 else np.full(len(MEASURES), np.nan)
@@ -358,7 +358,7 @@ def _experiment(
     limits: Ints,
     resampling: Resampling,
     rng: Any,
-    found: Floats,
+    measures: Floats,
 ) -> None:
     """One experiment: fills ``found`` with the six measures; ranges from sign tests where there are no resamples."""
     quality = np.zeros(n)
@@ -371,17 +371,17 @@ def _experiment(
     truth, ranks, better, worse = np.zeros((4, n), np.int64)
     low, high, first, last = np.zeros((4, n), np.int64)
     pairs = n * (n - 1) / 2
-    found[0] = told_apart(wins, limits, better, worse) / pairs
+    measures[0] = told_apart(wins, limits, better, worse) / pairs
     _ranks(quality, truth)
     _ranks(_scores(wins), ranks)
     for i in range(n):
         low[i], high[i] = worse[i] + 1, n - better[i]
         for j in range(n):
-            found[1] += (truth[i] < truth[j] and ranks[i] > ranks[j]) / pairs
+            measures[1] += (truth[i] < truth[j] and ranks[i] > ranks[j]) / pairs
     if resampling.resamples:
         _bootstrap(wins, rankings, resampling, rng, low, high)
-    found[4] = _clusters(low, high, first, last)
+    measures[4] = _clusters(low, high, first, last)
     for i in range(n):
-        found[2] += (high[i] - low[i] + 1) / n
-        found[3] += (truth[i] < low[i] or truth[i] > high[i]) / n
-        found[5] += (truth[i] < first[i] or truth[i] > last[i]) / n
+        measures[2] += (high[i] - low[i] + 1) / n
+        measures[3] += (truth[i] < low[i] or truth[i] > high[i]) / n
+        measures[5] += (truth[i] < first[i] or truth[i] > last[i]) / n

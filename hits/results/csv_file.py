@@ -66,8 +66,8 @@ def parse_time(text: str) -> int | None:
     if not text:
         return None
     try:
-        if found := SITE_TIME.fullmatch(text):
-            month, day, hour, minute, second, zone, year = found.groups()
+        if match := SITE_TIME.fullmatch(text):
+            month, day, hour, minute, second, zone, year = match.groups()
             moment = datetime(
                 int(year), MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second),
                 tzinfo=timezone(timedelta(hours=ZONES[zone])),

@@ -122,8 +122,8 @@ def spent(work: Iterable[WorkRow]) -> Cost:
     rewards, bonuses, fees = Decimal("0.00"), Decimal("0.00"), Decimal(0)
     for w in work:
         charged = fees_of(w.market)
-        if found := re.fullmatch(r"\$?([0-9]{1,7}(?:\.[0-9]{1,4})?)", (w.reward or "").strip()):
-            amount = Decimal(found[1])
+        if match := re.fullmatch(r"\$?([0-9]{1,7}(?:\.[0-9]{1,4})?)", (w.reward or "").strip()):
+            amount = Decimal(match[1])
             rewards += amount
             fees += charged.fee(amount, int(w.places) if w.places and w.places.isdecimal() else 1)
         for paid in map(Decimal, (w.bonuses or "").split()):
@@ -141,12 +141,12 @@ def seconds_seen(results: Results, kind: Kind) -> Decimal | None:
 
 def _seconds(work: Iterable[WorkRow]) -> dict[str, tuple[int, int]]:
     """For each kind the time that was measured and the answers given in it."""
-    found: dict[str, tuple[int, int]] = {}
+    timed: dict[str, tuple[int, int]] = {}
     for w in work:
         if w.seconds is not None and w.answers:
-            total, count = found.get(w.kind, (0, 0))
-            found[w.kind] = (total + w.seconds, count + w.answers)
-    return found
+            total, count = timed.get(w.kind, (0, 0))
+            timed[w.kind] = (total + w.seconds, count + w.answers)
+    return timed
 
 
 def _an_hour(timed: tuple[int, int] | None) -> float:

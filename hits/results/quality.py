@@ -137,16 +137,16 @@ class Others:
             return None
         return ranked[0][0]
 
-    def expected(self, worker: str, own: Sequence[Reply], shown: str) -> float:
+    def expected(self, worker: str, replies: Sequence[Reply], shown: str) -> float:
         """How often the others click ``shown``: a label, to these questions; a side, which is random, anywhere."""
-        mine = Counter(reply.shown for reply in own)
+        mine = Counter(reply.shown for reply in replies)
         rest = self.shown.total() - mine.total()
         if not rest:
             return nan
         overall = (self.shown[shown] - mine[shown]) / rest
         if shown not in Label.__members__:
             return overall
-        return sum(self._share(reply, worker, shown, overall) for reply in own) / len(own)
+        return sum(self._share(reply, worker, shown, overall) for reply in replies) / len(replies)
 
     def _share(self, reply: Reply, worker: str, shown: str, overall: float) -> float:
         """The others' share on one question; with two more votes as they are everywhere, for there may be none."""
@@ -155,43 +155,48 @@ class Others:
 
 
 def _report(
-    worker: str, own: Sequence[Reply], paces: Sequence[Effort], outcomes: Sequence[bool], others: Others, excluded: bool
+    worker: str,
+    replies: Sequence[Reply],
+    paces: Sequence[Effort],
+    outcomes: Sequence[bool],
+    others: Others,
+    excluded: bool,
 ) -> WorkerReport:
-    shown = Counter(reply.shown for reply in own)
+    shown = Counter(reply.shown for reply in replies)
     top = shown.most_common(1)[0][0] if shown else ""
-    agreement, chance = _agreement(worker, own, others)
+    agreement, chance = _agreement(worker, replies, others)
     timed = [effort.seconds / effort.answers for effort in paces if effort.seconds is not None and effort.answers]
     return WorkerReport(
         worker=worker,
-        answers=len(own),
+        answers=len(replies),
         assignments=len(paces),
         seconds=median(timed) if timed else nan,
-        shares={name: count / len(own) for name, count in sorted(shown.items())},
+        shares={name: count / len(replies) for name, count in sorted(shown.items())},
         controls=Share(sum(outcomes), len(outcomes)),
         agreement=agreement,
         chance=chance,
-        repeats=_repeats(own),
+        repeats=_repeats(replies),
         top=top,
-        expected=others.expected(worker, own, top) if own else nan,
-        longest_run=_longest_run([reply.shown for reply in own]),
+        expected=others.expected(worker, replies, top) if replies else nan,
+        longest_run=_longest_run([reply.shown for reply in replies]),
         excluded=excluded,
     )
 
 
-def _agreement(worker: str, own: Iterable[Reply], others: Others) -> tuple[Share, float]:
+def _agreement(worker: str, replies: Iterable[Reply], others: Others) -> tuple[Share, float]:
     """Agreement with the majority of the others, and how much there would be by chance."""
-    last = {reply.question: reply.answer for reply in own if not reply.control}
+    last = {reply.question: reply.answer for reply in replies if not reply.control}
     pairs = [(answer, wanted) for q, answer in last.items() if (wanted := others.majority(q, worker)) is not None]
     mine, theirs = Counter(answer for answer, _ in pairs), Counter(wanted for _, wanted in pairs)
     chance = sum(count * theirs[answer] for answer, count in mine.items()) / len(pairs) ** 2 if pairs else nan
     return Share(sum(answer == wanted for answer, wanted in pairs), len(pairs)), chance
 
 
-def _repeats(own: Iterable[Reply]) -> Share:
+def _repeats(replies: Iterable[Reply]) -> Share:
     """How often a question that came again got the same answer as the time before."""
     before: dict[tuple[str, ...], str] = {}
     same = again = 0
-    for reply in own:
+    for reply in replies:
         if reply.question in before:
             again += 1
             same += before[reply.question] == reply.answer

@@ -140,16 +140,16 @@ def improbability(share: Share, expected: float) -> float:
 
 def judged(report: WorkerReport, typical: float, limits: Limits) -> WorkerReport:
     """The report with its verdict: the worst of its reasons."""
-    found = [
+    reasons = [
         reason
         for check in (_judge_controls, _judge_speed, _judge_straight_lining, _judge_repeats)
         if (reason := check(report, limits)) is not None
     ]
     if disagreement := _judge_agreement(report, typical, limits):
-        found.append(disagreement)
-    found.sort(key=lambda reason: list(Verdict).index(reason[0]), reverse=True)
-    if found:
-        return replace(report, verdict=found[0][0], reasons=tuple(text for _, text in found))
+        reasons.append(disagreement)
+    reasons.sort(key=lambda reason: list(Verdict).index(reason[0]), reverse=True)
+    if reasons:
+        return replace(report, verdict=reasons[0][0], reasons=tuple(text for _, text in reasons))
     few = []
     if report.answers < limits.answers:
         few.append(f"{report.answers} answers")

@@ -171,8 +171,8 @@ def systems_of(lists: Lists, origins: Collection[str]) -> dict[str, list[Candida
     >>> {system: len(candidates) for system, candidates in found.items()}
     {'JHU.2': 1}
     """
-    found: dict[str, list[Candidate]] = {}
+    systems: dict[str, list[Candidate]] = {}
     for name, candidates in lists:
         if system := list_system(name, origins):
-            found.setdefault(system, []).extend(candidates)
-    return found
+            systems.setdefault(system, []).extend(candidates)
+    return systems

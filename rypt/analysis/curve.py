@@ -85,8 +85,8 @@ class _Tally:
             for name, p_yes in {**answers, **predictions}.items():
                 self._count(where, name, p_yes[chosen] >= 0.5, split.truth[chosen] == 1)
 
-    def _count(self, where: str, name: str, said: NDArray[np.bool_], truth: NDArray[np.bool_]) -> None:
-        self.right[where, name] = self.right.get((where, name), 0) + int(np.count_nonzero(said == truth))
+    def _count(self, where: str, name: str, labels: NDArray[np.bool_], truth: NDArray[np.bool_]) -> None:
+        self.right[where, name] = self.right.get((where, name), 0) + int(np.count_nonzero(labels == truth))
 
     def accuracies(self, where: str) -> Accuracies:
         checked = self.checked[where]

@@ -116,14 +116,14 @@ def _count_segment(
     known: dict[tuple[str, str], tuple[int, int]] = {}
     phrases: dict[Span, set[str]] = defaultdict(set)
     for number, candidate in candidates:
-        own = counts[number]
-        own.candidates += 1
+        mine = counts[number]
+        mine.candidates += 1
         identity = (candidate.text, candidate.alignment)
         if identity not in known:
-            own.new += 1
-            places = [own.everywhere.occurrences, own.frontier.occurrences]
+            mine.new += 1
+            places = [mine.everywhere.occurrences, mine.frontier.occurrences]
             for span, phrase in _phrases(tree, candidate, case):
-                reuses = (own.everywhere, own.frontier) if span in on_frontier else (own.everywhere,)
+                reuses = (mine.everywhere, mine.frontier) if span in on_frontier else (mine.everywhere,)
                 there = phrases[span]
                 for reuse in reuses:
                     reuse.occurrences += 1
@@ -132,10 +132,10 @@ def _count_segment(
                         reuse.constituents += not there
                         reuse.labelled += (candidate.segment, span, phrase) in judged
                 there.add(phrase)
-            known[identity] = own.everywhere.occurrences - places[0], own.frontier.occurrences - places[1]
+            known[identity] = mine.everywhere.occurrences - places[0], mine.frontier.occurrences - places[1]
         else:
-            own.everywhere.occurrences += known[identity][0]
-            own.frontier.occurrences += known[identity][1]
+            mine.everywhere.occurrences += known[identity][0]
+            mine.frontier.occurrences += known[identity][1]
 
 
 def _phrases(tree: SourceTree | None, candidate: Candidate, case: str) -> Iterator[tuple[Span, str]]:

@@ -146,21 +146,21 @@ def simulate(
     methods = ("pairwise", "bootstrap") if method == "both" else (method,)
     tasks = [(count, how) for count in judgments or JUDGMENTS for how in methods]
     drawn, kind = unit or "row", shape or "densest"
-    found = [
+    simulated = [
         run(world, count, experiments=experiments or 200, method=how, unit=drawn, shape=kind, seed=seed,
             threads=threads)
         for count, how in progress(tasks, "simulations", quiet=quiet)
     ]  # fmt: skip
-    _tell_simulated(found, f"{drawn}-{kind}", seed, as_json=as_json)
+    _tell_simulated(simulated, f"{drawn}-{kind}", seed, as_json=as_json)
 
 
-def _tell_simulated(found: "Sequence[Simulated]", bootstrap: str, seed: int, *, as_json: bool) -> None:
+def _tell_simulated(simulated: "Sequence[Simulated]", bootstrap: str, seed: int, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from tabulate import tabulate
 
     if as_json:
-        facts = {"seed": seed, "bootstrap": bootstrap, "simulations": [asdict(each) for each in found]}
+        facts = {"seed": seed, "bootstrap": bootstrap, "simulations": [asdict(each) for each in simulated]}
         click.echo(json.dumps(facts))
         return
     head = ("judgments", "ranges by", "significant", "ranking error", "range size", "outside", "clusters", "outside")
@@ -170,13 +170,13 @@ def _tell_simulated(found: "Sequence[Simulated]", bootstrap: str, seed: int, *, 
             f"{each.range_size:.2f}", f"{each.range_violations:.2%}", f"{each.clusters:.2f}",
             f"{each.cluster_violations:.2%}",
         )
-        for each in found
+        for each in simulated
     ]  # fmt: skip
     click.echo(tabulate(rows, head, disable_numparse=True, stralign="right"))
-    world = found[0].world
+    world = simulated[0].world
     click.echo(signature(
         "koehn", systems=world.systems, variance=world.variance, noise=world.noise, ways=world.ways, sides=world.sides,
-        bootstrap=bootstrap, experiments=found[0].experiments, seed=seed,
+        bootstrap=bootstrap, experiments=simulated[0].experiments, seed=seed,
     ))  # fmt: skip
 
 
@@ -228,29 +228,29 @@ def plan_(
     from hits.batches.price import MIN_WAGE, MTURK_FEES, NO_FEES
     from hits.ranking.plan import plan
 
-    found = plan(
+    made = plan(
         systems or 15, variance or 10.0, significant, ways=ways, noise=noise, level=level, sides=sides, ties=ties,
         experiments=experiments, wage=MIN_WAGE if wage is None else wage,
         fees=MTURK_FEES if market == "mturk" else NO_FEES, seed=seed, threads=threads,
     )  # fmt: skip
-    _tell_plan(found, as_json=as_json)
+    _tell_plan(made, as_json=as_json)
 
 
-def _tell_plan(found: "JudgmentPlan", *, as_json: bool) -> None:
-    price, world = found.price, found.world
+def _tell_plan(made: "JudgmentPlan", *, as_json: bool) -> None:
+    price, world = made.price, made.world
     if as_json:
         facts = {
-            "systems": world.systems, "variance": world.variance, "significant": found.significant,
-            "judgments": found.judgments, "low": found.low, "high": found.high, "hits": found.hits,
+            "systems": world.systems, "variance": world.variance, "significant": made.significant,
+            "judgments": made.judgments, "low": made.low, "high": made.high, "hits": made.hits,
             "rewards": str(price.rewards), "fees": str(price.fees), "total": str(price.total),
-            "hours": round(float(price.hours), 2), "experiments": found.experiments, "seed": found.seed,
+            "hours": round(float(price.hours), 2), "experiments": made.experiments, "seed": made.seed,
         }  # fmt: skip
         click.echo(json.dumps(facts))
         return
-    high = "more" if found.high is None else f"{found.high:,}"
-    click.echo(f"{found.judgments:,} judgments ({found.low:,} to {high}) tell {found.significant:.0%} of the pairs of "
+    high = "more" if made.high is None else f"{made.high:,}"
+    click.echo(f"{made.judgments:,} judgments ({made.low:,} to {high}) tell {made.significant:.0%} of the pairs of "
                f"{world.systems} systems apart")  # fmt: skip
-    click.echo(f"{found.hits:,} hits of {world.ways} systems: rewards ${price.rewards:,.2f} + fees ${price.fees:,.2f} "
+    click.echo(f"{made.hits:,} hits of {world.ways} systems: rewards ${price.rewards:,.2f} + fees ${price.fees:,.2f} "
                f"= ${price.total:,.2f}; about {price.hours:,.0f} hours")  # fmt: skip
 
 
@@ -282,7 +282,7 @@ def evaluate(
         raise click.UsageError("--sizes: expected whole numbers from 1")
     if how == "segments" and test_judges != "*":
         raise click.UsageError("--test-judges is for --split rows")
-    found = evaluate_models(
+    evaluation = evaluate_models(
         data.read(), models or ENTRANTS, data.rng(), split=how, least=least, test_judges=test_judges,
         sizes=[int(size) for size in sizes], trials=trials, radii=radii, threads=threads,
         after_trial=counter("trials", quiet=quiet, total=len(sizes) * trials),
@@ -290,20 +290,20 @@ def evaluate(
     if plot:
         from hits.ranking.plot import plot_evaluation
 
-        plot_evaluation(plot, found)
-    _tell_evaluation(found, data.seed, as_json=as_json)
+        plot_evaluation(plot, evaluation)
+    _tell_evaluation(evaluation, data.seed, as_json=as_json)
 
 
-def _tell_evaluation(found: "ModelEvaluation", seed: int, *, as_json: bool) -> None:
+def _tell_evaluation(evaluation: "ModelEvaluation", seed: int, *, as_json: bool) -> None:
     from tabulate import tabulate
 
-    oracle = {"accuracy": found.oracle_accuracy, "perplexity": found.oracle_perplexity}
+    oracle = {"accuracy": evaluation.oracle_accuracy, "perplexity": evaluation.oracle_perplexity}
     if as_json:
-        click.echo(json.dumps({"how": found.how, "seed": seed, "oracle": oracle, "rows": found.records()}))
+        click.echo(json.dumps({"how": evaluation.how, "seed": seed, "oracle": oracle, "rows": evaluation.records()}))
         return
-    sizes = sorted({row.size for row in found.rows})
+    sizes = sorted({row.size for row in evaluation.rows})
     by_model: dict[str, dict[int, Any]] = {}
-    for row in found.rows:
+    for row in evaluation.rows:
         by_model.setdefault(row.model, {})[row.size] = row
     for measure in ("perplexity", "accuracy"):
         lines = [
@@ -312,7 +312,7 @@ def _tell_evaluation(found: "ModelEvaluation", seed: int, *, as_json: bool) -> N
         click.echo(tabulate([*lines, ["oracle", *[_number(oracle[measure])] * len(sizes)]], [measure, *sizes],
                             disable_numparse=True))  # fmt: skip
         click.echo()
-    click.echo(signature(found.how, seed=seed))
+    click.echo(signature(evaluation.how, seed=seed))
 
 
 def _number(value: float | None) -> str:

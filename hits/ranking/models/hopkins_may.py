@@ -135,8 +135,8 @@ def _rankings(comparisons: Comparisons) -> tuple[NDArray[np.intp], Ints, Ints]:
 def segments_or_rows(comparisons: Comparisons) -> Ints:
     """A number for the segment of each comparison; where the segment has no name, every row is a segment of its own."""
     unnamed = np.array([name == "" for name in comparisons.segments])[comparisons.segment]
-    own = len(comparisons.segments) + comparisons.row.astype(np.int64)
-    return np.where(unnamed, own, comparisons.segment)
+    known = len(comparisons.segments) + comparisons.row.astype(np.int64)
+    return np.where(unnamed, known, comparisons.segment)
 
 
 @compiled

@@ -78,8 +78,8 @@ class Optimum:
 
     def rankings(self, most: int) -> list[tuple[int, ...]]:
         """Up to ``most`` of the cheapest rankings, the given one first."""
-        found = islice(self.group.rankings(most), most)
-        return [tuple(self.order[i] for i in ranking) for ranking in found]
+        listed = islice(self.group.rankings(most), most)
+        return [tuple(self.order[i] for i in ranking) for ranking in listed]
 
 
 def find_optimum(costs: PairCosts, prefer: tuple[int, ...] | None = None) -> Optimum:
@@ -117,9 +117,9 @@ def _split(costs: PairCosts, members: tuple[int, ...], tried: set[str]) -> Optim
         groups = _strong_groups(beats | beats.T)
         if len(groups) > 1:
             return _joined("parallel", [_split(costs, tuple(members[i] for i in g), {"parallel"}) for g in groups])
-    found = find_optima(np.ascontiguousarray(costs.excess[grid]), np.ascontiguousarray(costs.marks[grid]), costs.slack)
-    ranking = tuple(members[i] for i in found.ranking)
-    return OptimalGroup(members, found.count, ranking, found.low, found.high, "search", (), found)
+    optima = find_optima(np.ascontiguousarray(costs.excess[grid]), np.ascontiguousarray(costs.marks[grid]), costs.slack)
+    ranking = tuple(members[i] for i in optima.ranking)
+    return OptimalGroup(members, optima.count, ranking, optima.low, optima.high, "search", (), optima)
 
 
 def _joined(kind: str, parts: list[OptimalGroup]) -> OptimalGroup:

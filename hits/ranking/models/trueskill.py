@@ -111,13 +111,13 @@ class TrueSkill:
     def _table(self, comparisons: Comparisons) -> "_Table":
         if self.players == 2:
             stored: Pool | Games = make_pool(comparisons, by_pair=self.order == "select")
-            there = len(comparisons)
+            present = len(comparisons)
         else:
             stored = make_games(comparisons, self.players)
-            there = len(stored.systems)
+            present = len(stored.systems)
         if self.games and self.order != "select":
             raise RyptError("trueskill: games is for order=select; otherwise every comparison is a game")
-        return _Table(stored, self.games or there, len(comparisons.systems), comparisons.systems)
+        return _Table(stored, self.games or present, len(comparisons.systems), comparisons.systems)
 
     def _runs(self, table: "_Table", rng: np.random.Generator, runs: int, how: int) -> tuple[Floats, Floats]:
         """Means and variances after each run, (runs, systems); the same for any number of threads."""

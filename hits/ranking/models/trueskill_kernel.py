@@ -315,15 +315,15 @@ def play_selected_rankings(
         mean[:], variance[:] = skills.mean, skills.variance
         for _ in range(count):
             first = most_uncertain(variance)
-            found = -1
+            chosen = -1
             for _ in range(DRAWS):
                 key = _draw_players(mean, first, players, weights, state)
                 place = int(np.searchsorted(games.keys, key))
                 if place < len(games.keys) and games.keys[place] == key:
-                    found = place
+                    chosen = place
                     break
-            if found < 0:
+            if chosen < 0:
                 return first
-            game = games.starts[found] + _below(state, games.starts[found + 1] - games.starts[found])
+            game = games.starts[chosen] + _below(state, games.starts[chosen + 1] - games.starts[chosen])
             play_ranking(mean, variance, games.systems[game], games.ranks[game], skills)
     return -1
