@@ -70,7 +70,7 @@ def money(text: str) -> Decimal | None:
 
 
 class Options:
-    """The options of a metric, read strictly: each is read by name, and `done` refuses those that were not read.
+    """The options of a metric or a model, read strictly: each is read by name, `done` refuses those that were not.
 
     >>> options = Options("bleu", {"tokenize": "13a", "lowercase": "yes", "smoth": "exp"})
     >>> options.choice("tokenize", "none", ("none", "13a")), options.flag("lowercase", False)
@@ -81,8 +81,9 @@ class Options:
     rypt.text.RyptError: the metric bleu has no option 'smoth', expected one of tokenize, lowercase
     """
 
-    def __init__(self, metric: str, given: Mapping[str, str]) -> None:
-        self.metric = metric
+    def __init__(self, name: str, given: Mapping[str, str], *, kind: str = "metric") -> None:
+        self.name = name
+        self.kind = kind
         self.given = given
         self.known: list[str] = []
 
@@ -105,34 +106,53 @@ class Options:
             return default
         return FLAGS[value.lower()] if value.lower() in FLAGS else self._refuse(name, "true or false")
 
-    def whole(self, name: str, default: int, least: int = 0) -> int:
-        """A whole number from ``least`` up."""
+    def whole(self, name: str, default: int, least: int = 0, most: int = 10**9 - 1) -> int:
+        """A whole number from ``least`` to ``most``."""
         value = self.text(name, None)
         if value is None:
             return default
-        if not re.fullmatch("[0-9]{1,9}", value) or int(value) < least:
-            self._refuse(name, f"a whole number of at least {least}")
+        if not re.fullmatch("[0-9]{1,9}", value) or not least <= int(value) <= most:
+            self._refuse(name, f"a whole number{_bounds(least, most if most < 10**9 - 1 else math.inf)}")
         return int(value)
 
-    def number(self, name: str, default: Default, least: float = -math.inf) -> float | Default:
-        """A finite number from ``least`` up."""
+    def number(self, name: str, default: Default, least: float = -math.inf, most: float = math.inf) -> float | Default:
+        """A finite number from ``least`` to ``most``."""
         value = self.text(name, None)
         if value is None:
             return default
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number) or number < least:
-            self._refuse(name, "a number" if least == -math.inf else f"a number of at least {least:g}")
+        number = _finite(value)
+        if number is None or not least <= number <= most:
+            self._refuse(name, f"a number{_bounds(least, most)}")
         return number
+
+    def positive(self, name: str, default: float) -> float:
+        """A finite number above 0."""
+        value = self.text(name, None)
+        if value is None:
+            return default
+        number = _finite(value)
+        return number if number is not None and number > 0 else self._refuse(name, "a number above 0")
 
     def done(self) -> None:
         """Refuse options that were not asked for."""
         for name in self.given:
             if name not in self.known:
                 known = f"expected one of {', '.join(self.known)}" if self.known else "it has none"
-                raise RyptError(f"the metric {self.metric} has no option {name!r}, {known}")
+                raise RyptError(f"the {self.kind} {self.name} has no option {name!r}, {known}")
 
     def _refuse(self, name: str, expected: str) -> NoReturn:
-        raise RyptError(f"the metric {self.metric}: expected {name} as {expected}, found {self.given[name]!r}")
+        raise RyptError(f"the {self.kind} {self.name}: expected {name} as {expected}, found {self.given[name]!r}")
+
+
+def _finite(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _bounds(least: float, most: float) -> str:
+    if math.isinf(most):
+        return "" if math.isinf(least) else f" of at least {least:g}"
+    return f" of at most {most:g}" if math.isinf(least) else f" from {least:g} to {most:g}"

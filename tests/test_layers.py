@@ -15,7 +15,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("rypt", "mert", "hits")
 HEAVY = {
     "numba": {"rypt/compiled.py"},
-    "sqlite_utils": {"rypt/database/judgments.py", "rypt/database/schema.py"},
     "nltk": {"rypt/texts/trees.py"},
     "sacrebleu": {f"mert/metrics/{name}.py" for name in ("bleu", "chrf", "sentence", "ter")},
     "boto3": {"hits/market/client.py"},

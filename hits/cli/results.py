@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hits.cli.shared import CAMPAIGN, FOLDER, open_campaign, open_results
+from hits.cli.shared import CAMPAIGN, FOLDER, open_results
 from rypt.console import JSON, talk
 from rypt.text import open_output
 
@@ -77,19 +77,15 @@ def aggregate(campaign: str, method: str, form: str | None, output: str) -> None
     A tie is NOT_SURE. Excluded workers and rejected work do not count. `rypt score CAMPAIGN --database FILE.db` and
     `rypt tune --metric "rypt(db=FILE.db)"` use the labels of a database written here instead of the single judgments.
     """
-    from hits.results.aggregate import aggregated, write_aggregated, write_database
+    from hits.results.aggregate import FORMS, file_form
+    from hits.results.aggregate import aggregate as aggregate_labels
 
     ending = Path(output.removesuffix(".gz")).suffix.removeprefix(".")
-    form = form or (ending if output != "-" and ending else "jsonl")
-    if form not in ("jsonl", "csv", "db"):
+    if form is None and output != "-" and ending not in ("", *FORMS):
         raise click.UsageError(f"expected a file .jsonl, .csv or .db, found {output} (or say --format)")
+    form = form or file_form(output)
     if form == "db" and output == "-":
         raise click.UsageError("--format db needs --output FILE.db")
-    with open_campaign(campaign).database() as db:
-        found = aggregated(db, method)
-        if form == "db":
-            write_database(found, db, output, method)
-    if form != "db":
-        with open_output(output) as stream:
-            write_aggregated(found, stream, form, method)
-    talk(f"{len(found)} labels by {method}", quiet=output == "-")
+    labels = aggregate_labels(campaign, method)
+    labels.write(output, form)
+    talk(f"{len(labels)} labels by {method}", quiet=output == "-")

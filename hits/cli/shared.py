@@ -73,19 +73,10 @@ def open_campaign(folder: str) -> "Campaign":
 
 @contextmanager
 def open_results(folder: str, *, readonly: bool = True) -> "Iterator[Results]":
-    """The results in a campaign's database; tables of an older rypt are brought up to date first."""
+    """The results in a campaign's database."""
     from hits.results.answers import Results
 
-    campaign = open_campaign(folder)
-    if readonly:
-        with campaign.database() as db:
-            results = Results(db)
-            if results.current or not results.there:
-                yield results
-                return
-        with campaign.database(readonly=False) as db:
-            Results(db)
-    with campaign.database(readonly=readonly) as db:
+    with open_campaign(folder).database(readonly=readonly) as db:
         yield Results(db)
 
 

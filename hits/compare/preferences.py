@@ -12,7 +12,8 @@ from hits.batches.markup import plain
 from hits.batches.outputs import same_text
 from hits.results.answers import Results
 from hits.simulated import is_simulated
-from rypt.picks.outcome import bootstrap_interval, sign_test
+from rypt.picks.outcome import bootstrap_interval
+from rypt.tails import sign_test
 
 FEW = 5  # judgments of a segment
 
@@ -137,20 +138,12 @@ class _Answer(NamedTuple):
 
 
 def _answers(results: Results, first: str, second: str) -> list[_Answer]:
-    rows = results.rows(
-        """SELECT iif(trim(ifnull(json_extract(h.columns, '$.reference'), '')) = '', 'hidden', 'shown'),
-               c.segment, a.worker, c.system_a, c.choice, json_extract(h.columns, '$.candidate_a'),
-               json_extract(h.columns, '$.candidate_b')
-           FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment JOIN hits AS h ON h.id = a.hit
-           WHERE h.kind = 'comparison' AND a.status <> 'Rejected'
-               AND a.worker NOT IN (SELECT worker FROM excluded_workers)
-               AND min(c.system_a, c.system_b) = min(?1, ?2) AND max(c.system_a, c.system_b) = max(?1, ?2)
-           ORDER BY ifnull(a.submitted, 0), a.number""",
-        [first, second],
-    )
     last: dict[tuple[str, str, tuple[str, str], str], int] = {}
-    for reference, segment, worker, system_a, choice, text_a, text_b in rows:
-        texts = (text_a or "", text_b or "") if system_a == first else (text_b or "", text_a or "")
+    for given, columns in results.tables.comparisons_between(first, second):
+        reference = "shown" if columns.get("reference", "").strip() else "hidden"
+        text_a, text_b = columns.get("candidate_a", ""), columns.get("candidate_b", "")
+        worker, segment, system_a, _, choice = given
+        texts = (text_a, text_b) if system_a == first else (text_b, text_a)
         vote = 2 if choice == "EQUAL" else int((choice == "A") != (system_a == first))
         last[reference, segment, texts, worker] = vote
     return [_Answer(*question, vote) for question, vote in last.items()]

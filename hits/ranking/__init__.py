@@ -1,4 +1,13 @@
 """Which system is better, how sure we are, and which comparison to ask for next.
 
-read_comparisons → read_model → Model.fit → Fitted → rank_table
+    table = rank("wmt13.csv.gz", "trueskill")       # hits.ranking.rank; also a campaign's folder or several files
+    print(table); table.systems; table.write("ranks.csv")
+
+In steps: `readers.files.read_comparisons` → `model.read_model` → `RankingModel.fit` → `result.rank_systems` (with
+ranges of `confidence`) → `table`. `head2head`, `heatmap`, `select` (what to ask next), `evaluate`, `simulate`,
+`likeness` and `plan` are studies of the same comparisons; `plot` draws them.
+
+To add a model, write one file in `hits.ranking.models` and one line in `hits.ranking.names`; the docstring of `models`
+shows both. Another package names its models in the entry-point group ``rypt.ranking_models``. To add a file format, see
+`hits.ranking.readers`.
 """

@@ -13,14 +13,13 @@ grows by the more frequent neighbour until it holds 95 % of the ranks (``shape="
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from math import exp, lgamma, log
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
-from hits.ranking.model import Model
+from hits.ranking.model import RankingModel
 from hits.ranking.models.heuristics import Bojar, ExpectedWins, WinsTies
 from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.models.trueskill_kernel import uniform
@@ -28,6 +27,7 @@ from hits.ranking.names import SHAPES, UNITS
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 from rypt.options import check_option
+from rypt.tails import binomial_tail
 from rypt.text import RyptError
 
 Seen = Callable[[], None]
@@ -66,14 +66,14 @@ def clusters(low: Ints, high: Ints) -> Ints:
     >>> clusters(np.array([1, 2, 2, 4, 5, 4]), np.array([1, 3, 3, 5, 6, 5])).tolist()
     [1, 2, 2, 3, 3, 3]
     """
-    found = np.zeros(len(low), np.int64)
+    cluster_of = np.zeros(len(low), np.int64)
     number, reach = 0, 0
     for i in sorted(range(len(low)), key=lambda i: (low[i], high[i])):
         if low[i] > reach:
             number += 1
         reach = max(reach, int(high[i]))
-        found[i] = number
-    return found
+        cluster_of[i] = number
+    return cluster_of
 
 
 def rank_bounds(scores: Floats) -> tuple[Ints, Ints]:
@@ -148,7 +148,7 @@ def densest(tally: Floats, wanted: float) -> tuple[int, int]:
 
 
 def bootstrap(
-    model: Model,
+    model: RankingModel,
     comparisons: Comparisons,
     rng: np.random.Generator,
     *,
@@ -166,22 +166,22 @@ def bootstrap(
     drawn.
     """
     scores = resampled_scores(model, comparisons, rng, samples=samples, unit=unit, threads=threads, seen=seen)
-    found = ranges_of(scores, trim, shape)
-    return replace(found, source="posterior") if has_posterior(model, unit) else found
+    ranges = ranges_of(scores, trim, shape)
+    return replace(ranges, source="posterior") if has_posterior(model, unit) else ranges
 
 
-def has_posterior(model: Model, unit: str) -> bool:
+def has_posterior(model: RankingModel, unit: str) -> bool:
     """Whether ranges come from a posterior."""
     return unit == "comparison" and isinstance(model, Posterior)
 
 
-def default_samples(model: Model) -> int:
+def default_samples(model: RankingModel) -> int:
     """1,000 where a resample costs nothing, otherwise 100."""
     return COUNTED_SAMPLES if isinstance(model, ExpectedWins | Bojar | WinsTies) else FITTED_SAMPLES
 
 
 def resampled_scores(
-    model: Model,
+    model: RankingModel,
     comparisons: Comparisons,
     rng: np.random.Generator,
     *,
@@ -275,36 +275,19 @@ def _count_rows(offsets: Ints, cells: Ints, seeds: NDArray[np.uint64], counted: 
                 counts[cells[i]] += 1
 
 
-@compiled
-def sign_test(wins: int, losses: int) -> float:
-    """The two-sided sign test: how likely such an uneven outcome, or a more uneven one, is among equals.
-
-    p = min(1, 2 P(X ≤ min(wins, losses))), X binomial with n = wins + losses and ½. Ties do not count.
-
-    >>> round(sign_test(1, 7), 4), sign_test(0, 0)
-    (0.0703, 1.0)
-    """
-    n, k = wins + losses, min(wins, losses)
-    if n == 0 or 2 * k == n:
-        return 1.0
-    term = exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * log(2.0))
-    total = 0.0
-    while k >= 0 and term > 1e-18 * total:
-        total += term
-        term *= k / (n - k + 1.0)
-        k -= 1
-    return float(min(1.0, 2.0 * total))
+_binomial_tail = compiled(binomial_tail)
 
 
 @compiled
 def sign_tests(wins: Counts) -> Floats:
-    """The sign test of each two systems, (systems, systems); 1 on the diagonal."""
+    """The two-sided sign test of each two systems, (systems, systems); 1 on the diagonal."""
     n = len(wins)
-    found = np.ones((n, n))
+    tests = np.ones((n, n))
     for i in range(n):
         for j in range(i):
-            found[i, j] = found[j, i] = sign_test(wins[i, j], wins[j, i])
-    return found
+            few, both = min(wins[i, j], wins[j, i]), wins[i, j] + wins[j, i]
+            tests[i, j] = tests[j, i] = min(1.0, 2.0 * _binomial_tail(few, both, 0.5))
+    return tests
 
 
 def ranges_by_sign_tests(wins: Counts, level: float = LEVEL) -> Ranges:

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Model, carve, read_model
+from hits.ranking.model import Fitted, RankingModel, carve, read_model
 from hits.ranking.models.hopkins_may import segments_or_rows
 from rypt.arrays import Floats
+from rypt.options import check_option
 from rypt.text import RyptError
 
 SIZES = (100, 200, 400, 800, 1600, 3200, 6400)
@@ -45,7 +46,7 @@ ENTRANTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class ComparisonSplit:
     """Comparisons to learn from, to choose the radius by, and to test on; ``how`` says how they were parted."""
 
     train: Comparisons
@@ -59,7 +60,7 @@ class Entrant:
     """A model and what the table calls it."""
 
     label: str
-    model: Model
+    model: RankingModel
 
     def fit(self, train: Comparisons, chosen: NDArray[np.intp], rng: np.random.Generator) -> Fitted:
         """Learn from the chosen comparisons, or from as many that the model selects itself."""
@@ -71,7 +72,7 @@ class Entrant:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EvaluationRow:
     """One model at one training size; a mean over trials and what it was in each of them.
 
     A radius is None where the model needs none. ``perplexity`` is None where the model has none, and infinite where it
@@ -89,15 +90,15 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class ModelEvaluation:
     """A table with a row for each model and size, and what bounds it."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[EvaluationRow, ...]
     oracle_accuracy: float
     oracle_perplexity: float
     how: str
 
-    def row(self, model: str, size: int) -> Row:
+    def row(self, model: str, size: int) -> EvaluationRow:
         """The row of a model at a size."""
         for row in self.rows:
             if (row.model, row.size) == (model, size):
@@ -138,7 +139,7 @@ def read_entrant(text: str) -> Entrant:
     return Entrant(text, read_model(name, options))
 
 
-def split_by_segment(comparisons: Comparisons, least: int = LEAST) -> Split:
+def split_by_segment(comparisons: Comparisons, least: int = LEAST) -> ComparisonSplit:
     """The test set of Hopkins and May: the comparisons of all segments that appear in at most k of them.
 
     k is the smallest number that gives ``least`` comparisons or more: a test set in which few share a segment. The
@@ -160,7 +161,7 @@ def split_by_segment(comparisons: Comparisons, least: int = LEAST) -> Split:
     test = np.flatnonzero(often <= test_bound)
     development = np.flatnonzero((often > test_bound) & (often <= development_bound))
     how = f"segments:{least}|k:{test_bound}|development:{development_bound}"
-    return Split(comparisons.take(train), comparisons.take(development), comparisons.take(test), how)
+    return ComparisonSplit(comparisons.take(train), comparisons.take(development), comparisons.take(test), how)
 
 
 def _smallest_bound(often: NDArray[np.int64], least: int) -> int:
@@ -170,7 +171,9 @@ def _smallest_bound(often: NDArray[np.int64], least: int) -> int:
     return int(np.sort(often)[least - 1])
 
 
-def split_by_rows(comparisons: Comparisons, rng: np.random.Generator, least: int = LEAST, workers: str = "*") -> Split:
+def split_by_rows(
+    comparisons: Comparisons, rng: np.random.Generator, least: int = LEAST, workers: str = "*"
+) -> ComparisonSplit:
     """Development and test sets of whole rows, drawn from workers whose names match a pattern (Sakaguchi et al.).
 
     Each has ``least`` comparisons or a few more. The rest is for training, with other rows of the same workers and
@@ -192,11 +195,11 @@ def split_by_rows(comparisons: Comparisons, rng: np.random.Generator, least: int
             f"found {int(ends[-1]) if len(ends) else 0} of {len(comparisons)}: lower the least size"
         )
     train, test, development = (comparisons.take(np.flatnonzero(of == k)) for k in range(3))
-    return Split(train, development, test, f"rows:{least}|workers:{workers}")
+    return ComparisonSplit(train, development, test, f"rows:{least}|workers:{workers}")
 
 
 def evaluate(
-    split: Split,
+    split: ComparisonSplit,
     entrants: Sequence[Entrant],
     rng: np.random.Generator,
     *,
@@ -205,7 +208,7 @@ def evaluate(
     radii: Sequence[float] = RADII,
     threads: int = 1,
     after_trial: Callable[[], None] | None = None,
-) -> Evaluation:
+) -> ModelEvaluation:
     """Perplexity and accuracy of every model at every training size, the same for any number of threads.
 
     What a model gives depends on the generator, the size, the trial and its label, not on the other models.
@@ -215,10 +218,10 @@ def evaluate(
     sets = [_counts(split.development), _counts(split.test)]
 
     def run(task: tuple[int, int]) -> list[Floats]:
-        found = [_scores(entrant, split.train, task, seed, radii, sets) for entrant in entrants]
+        scores = [_scores(entrant, split.train, task, seed, radii, sets) for entrant in entrants]
         if after_trial is not None:
             after_trial()
-        return found
+        return scores
 
     tasks = [(size, trial) for size in sizes for trial in range(trials)]
     with ThreadPoolExecutor(threads) as pool:
@@ -229,7 +232,33 @@ def evaluate(
         for s, size in enumerate(sizes)
     ]
     how = f"{split.how}|train:{len(split.train)}|test:{len(split.test)}|trials:{trials}"
-    return Evaluation(tuple(rows), *oracle(split.test), how)
+    return ModelEvaluation(tuple(rows), *oracle(split.test), how)
+
+
+def evaluate_models(
+    comparisons: Comparisons,
+    models: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    split: str = "segments",
+    least: int = LEAST,
+    test_judges: str = "*",
+    sizes: Sequence[int] = SIZES,
+    trials: int = 5,
+    radii: Sequence[float] = RADII,
+    threads: int = 1,
+    after_trial: Callable[[], None] | None = None,
+) -> ModelEvaluation:
+    """Split comparisons by ``segments`` or ``rows`` and evaluate models, each ``NAME`` or ``NAME:OPTION=VALUE,…``."""
+    check_option("split", split, ("segments", "rows"))
+    entrants = [read_entrant(text) for text in models]
+    if split == "segments":
+        divided = split_by_segment(comparisons, least)
+    else:
+        divided = split_by_rows(comparisons, rng, least, test_judges)
+    return evaluate(
+        divided, entrants, rng, sizes=sizes, trials=trials, radii=radii, threads=threads, after_trial=after_trial
+    )
 
 
 def oracle(test: Comparisons) -> tuple[float, float]:
@@ -280,9 +309,9 @@ def _scores(
     """Perplexity and accuracy for each radius on the development and the test set: (radii, 2 sets, 2 measures)."""
     size, trial = task
     chosen = np.random.default_rng([seed, size, trial]).choice(len(train), size, replace=False)
-    own = np.random.default_rng([seed, size, trial, crc32(entrant.label.encode())])
+    rng = np.random.default_rng([seed, size, trial, crc32(entrant.label.encode())])
     try:
-        fitted = entrant.fit(train, chosen, own)
+        fitted = entrant.fit(train, chosen, rng)
     except RyptError as error:
         raise RyptError(f"{entrant.label}, {size} comparisons, trial {trial + 1}: {error}") from None
     tables = list(_tables(entrant, fitted, radii))
@@ -303,14 +332,14 @@ def _tables(entrant: Entrant, fitted: Fitted, radii: Sequence[float]) -> Iterato
         yield carve(fitted.scores, variances, radius)
 
 
-def _row(entrant: Entrant, size: int, scores: Floats, radii: Sequence[float]) -> Row:
+def _row(entrant: Entrant, size: int, scores: Floats, radii: Sequence[float]) -> EvaluationRow:
     """Choose the radius on the development set; ``scores`` are (trials, radii, 2 sets, 2 measures)."""
     development = scores[:, :, 0].mean(axis=0)
     by_perplexity, by_accuracy = int(development[:, 0].argmin()), int(development[:, 1].argmax())
     perplexities = () if entrant.model.name in RATIOS else tuple(scores[:, by_perplexity, 1, 0].tolist())
     accuracies = tuple(scores[:, by_accuracy, 1, 1].tolist())
     carved = entrant.model.name in CARVED
-    return Row(
+    return EvaluationRow(
         entrant.label, size, float(np.mean(perplexities)) if perplexities else None, float(np.mean(accuracies)),
         radii[by_perplexity] if carved and perplexities else None, radii[by_accuracy] if carved else None,
         perplexities, accuracies,
@@ -318,7 +347,7 @@ def _row(entrant: Entrant, size: int, scores: Floats, radii: Sequence[float]) ->
 
 
 def _check(
-    split: Split, entrants: Sequence[Entrant], sizes: Sequence[int], trials: int, radii: Sequence[float]
+    split: ComparisonSplit, entrants: Sequence[Entrant], sizes: Sequence[int], trials: int, radii: Sequence[float]
 ) -> None:
     if not entrants or not sizes or not radii:
         raise RyptError("expected models, training sizes and radii to evaluate")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hits.ranking.data import Counts, from_counts
-from hits.ranking.model import Model
+from hits.ranking.model import RankingModel
 from hits.ranking.simulate import mapped
 from rypt.text import RyptError
 
@@ -48,7 +48,7 @@ def likeness(wins: Counts) -> Likeness:
 
 
 def success(
-    models: Sequence[Model], like: Likeness, *, iterations: int = 1000, seed: int = 0, threads: int = 1
+    models: Sequence[RankingModel], like: Likeness, *, iterations: int = 1000, seed: int = 0, threads: int = 1
 ) -> list[float]:
     """How often each model returns exactly the true ranking of data like a data set (Cumings, section 3.1).
 

@@ -1,4 +1,6 @@
-"""The names of the models, without loading any of them."""
+"""The names of models, file formats and ways, without loading any of them."""
+
+from importlib.metadata import entry_points
 
 MODELS = {
     "expected-wins": "heuristics:make_expected_wins",
@@ -25,8 +27,14 @@ BASELINES = (
     "students-geometric",
 )  # fmt: skip
 RANKING_MODELS = tuple(name for name in MODELS if name not in BASELINES)
+GROUP = "rypt.ranking_models"  # entry points of other packages: a name and a factory that takes `Options`
 FORMATS = ("csv", "xml", "counts", "tournament", "judgments", "jsonl", "database")
 NOT_JUDGED = ("item", "row")  # what a rank of -1 takes away with it
 CONFIDENCES = ("bootstrap", "sign-test", "none")
 UNITS = ("comparison", "row")  # what a bootstrap draws
 SHAPES = ("ends", "densest")  # of a range: ranks without both ends, or the most frequent ones
+
+
+def ranking_models() -> tuple[str, ...]:
+    """The names of all models that rank, those of other packages last."""
+    return (*RANKING_MODELS, *sorted(entry.name for entry in entry_points(group=GROUP)))

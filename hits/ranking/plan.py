@@ -17,7 +17,7 @@ import numpy as np
 from hits.batches.kinds import KINDS
 from hits.batches.price import HOUR, MIN_WAGE, MTURK_FEES, Fees, Price, fair_rule
 from hits.ranking.data import Counts
-from hits.ranking.simulate import RANGE, World, judge, sign_limits, told_apart
+from hits.ranking.simulate import RANGE, SimulatedWorld, judge, sign_limits, told_apart
 from hits.records import MAX_RANKED, Kind
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
@@ -29,7 +29,7 @@ MOST = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class JudgmentPlan:
     """How many comparisons tell the wanted share of pairs apart, and their price.
 
     ``low`` and ``high`` bound what the simulation does not know: two standard errors of the share; ``high`` is None
@@ -37,7 +37,7 @@ class Plan:
     that ranks 5 systems gives 10. Ties among them are asked for and paid, but tell nothing apart.
     """
 
-    world: World
+    world: SimulatedWorld
     significant: float
     experiments: int
     seed: int
@@ -70,7 +70,7 @@ def plan(
     seconds: Decimal | None = None,
     seed: int = 0,
     threads: int = 1,
-) -> Plan:
+) -> JudgmentPlan:
     """Simulate until a share ``significant`` of all pairs is told apart on average, and price the judgments.
 
     ``ways`` systems share a hit, two at least and five at most; fewer systems than that are all compared at once.
@@ -85,7 +85,7 @@ def plan(
         raise RyptError(f"expected 2 to {MAX_RANKED} systems in a hit, found {ways}")
     if experiments < 2:
         raise RyptError(f"expected 2 experiments or more, found {experiments}")
-    world = World(systems, variance, min(ways, max(systems, 2)), noise, level, sides)
+    world = SimulatedWorld(systems, variance, min(ways, max(systems, 2)), noise, level, sides)
     sizes, means, errors = _curve(world, significant, experiments, most, seed, threads)
     needed = _crossing(sizes, means, significant)
     if needed is None:
@@ -94,7 +94,7 @@ def plan(
         )
     low = _crossing(sizes, means + 2 * errors, significant)
     asked = ceil(needed / (1 - ties))
-    return Plan(
+    return JudgmentPlan(
         world, significant, experiments, seed, needed, low if low is not None else needed,
         _crossing(sizes, means - 2 * errors, significant), ties, price_of(asked, world.ways, wage, fees, seconds),
     )  # fmt: skip
@@ -120,7 +120,7 @@ def price_of(
 
 
 def _curve(
-    world: World, significant: float, experiments: int, most: int, seed: int, threads: int
+    world: SimulatedWorld, significant: float, experiments: int, most: int, seed: int, threads: int
 ) -> tuple[Ints, Floats, Floats]:
     """Numbers of comparisons, the mean share of pairs told apart, its standard error, until the share is sure.
 
@@ -132,10 +132,10 @@ def _curve(
     with ThreadPoolExecutor(max_workers=threads) as pool:
         for sizes in _chunks(world.pairs, most):
             limits = sign_limits(int(sizes[-1]) // world.pairs + 1, world.level / world.sides)
-            found = np.array(list(pool.map(lambda run, at=sizes, cut=limits: run.advance(at, cut), runs)))
+            apart = np.array(list(pool.map(lambda run, at=sizes, cut=limits: run.advance(at, cut), runs)))
             tried.append(sizes)
-            shares.append(found)
-            if found[:, -1].mean() - 3 * found[:, -1].std() / sqrt(experiments) > significant:
+            shares.append(apart)
+            if apart[:, -1].mean() - 3 * apart[:, -1].std() / sqrt(experiments) > significant:
                 break
     table = np.concatenate(shares, axis=1)
     return np.concatenate(tried), table.mean(axis=0), table.std(axis=0, ddof=1) / sqrt(experiments)
@@ -156,7 +156,7 @@ def _chunks(pairs: int, most: int) -> Iterator[Ints]:
 class _Run:
     """One experiment that can go on."""
 
-    def __init__(self, world: World, rng: np.random.Generator) -> None:
+    def __init__(self, world: SimulatedWorld, rng: np.random.Generator) -> None:
         self.world, self.rng = world, rng
         self.quality = RANGE * rng.random(world.systems)
         self.wins: Counts = np.zeros((world.systems, world.systems), np.int64)

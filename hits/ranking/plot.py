@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from math import isfinite
 from typing import Any
 
+from hits.ranking.evaluate import ModelEvaluation
 from hits.ranking.heatmap import Heatmap
-from hits.ranking.result import Ranking
+from hits.ranking.result import RankedGroup
 from hits.ranking.table import short_names
 from rypt.picture import check_picture, new_figure, save_picture
 from rypt.text import PathLike, RyptError
@@ -21,7 +23,7 @@ def _figure(path: PathLike, rows: int, columns: int, width: float, height: float
     save_picture(figure, path)
 
 
-def plot_ranks(path: PathLike, rankings: Sequence[Ranking]) -> None:
+def plot_ranks(path: PathLike, rankings: Sequence[RankedGroup]) -> None:
     """The ranks of each system on the resamples, as in Figures 9 and 10 of Sakaguchi et al. (2014).
 
     A box reaches from the lower to the upper quartile, its line is the mean, whiskers reach over all resamples. Dashed
@@ -33,7 +35,7 @@ def plot_ranks(path: PathLike, rankings: Sequence[Ranking]) -> None:
             _draw_ranks(panel, ranking)
 
 
-def _draw_ranks(panel: Any, ranking: Ranking) -> None:
+def _draw_ranks(panel: Any, ranking: RankedGroup) -> None:
     n = len(ranking.systems)
     places = list(range(1, n + 1))
     if ranking.rank_samples is not None:
@@ -59,7 +61,7 @@ def _draw_ranks(panel: Any, ranking: Ranking) -> None:
     panel.grid(alpha=0.3)
 
 
-def _boxes(ranking: Ranking) -> list[dict[str, Any]]:
+def _boxes(ranking: RankedGroup) -> list[dict[str, Any]]:
     import numpy as np
 
     assert ranking.rank_samples is not None
@@ -72,7 +74,7 @@ def _boxes(ranking: Ranking) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def cluster_edges(ranking: Ranking) -> list[float]:
+def cluster_edges(ranking: RankedGroup) -> list[float]:
     """Between which ranks clusters end: half-way between the ranges on either side."""
     by_cluster: dict[int, list[tuple[int, int]]] = {}
     for system in ranking.systems:
@@ -115,3 +117,18 @@ def plot_curves(
             panel.grid(alpha=0.3)
         handles, labels = panels[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, fontsize="small", loc="outside right upper", frameon=False)
+
+
+def plot_evaluation(path: PathLike, evaluation: ModelEvaluation) -> None:
+    """Perplexity and accuracy of each model by the number of comparisons to learn from, and the oracle's."""
+    accuracy: dict[str, list[tuple[float, float]]] = {}
+    perplexity: dict[str, list[tuple[float, float]]] = {}
+    for row in evaluation.rows:
+        accuracy.setdefault(row.model, []).append((row.size, row.accuracy))
+        perplexity.setdefault(row.model, [])
+        if row.perplexity is not None and isfinite(row.perplexity):
+            perplexity[row.model].append((row.size, row.perplexity))
+    sizes = sorted({row.size for row in evaluation.rows})
+    perplexity["oracle"] = [(size, evaluation.oracle_perplexity) for size in sizes]
+    accuracy["oracle"] = [(size, evaluation.oracle_accuracy) for size in sizes]
+    plot_curves(path, ("perplexity", "accuracy"), (perplexity, accuracy), "comparisons to learn from")

@@ -8,10 +8,11 @@ import numpy as np
 
 from hits.ranking.confidence import LEVEL, Ranges, Seen, bootstrap, ranges_by_sign_tests, rank_bounds
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Model, check_fit
+from hits.ranking.model import Fitted, RankingModel, check_fit
 from hits.ranking.names import CONFIDENCES
 from rypt.arrays import Floats
 from rypt.options import check_option
+from rypt.signature import signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranking:
+class RankedGroup:
     """The systems from best to worst.
 
     ``rank_samples`` are the ranks on resamples, (samples, systems), with the systems in the order of ``systems``.
@@ -61,8 +62,8 @@ class Confidence:
 
 
 def rank_systems(
-    comparisons: Comparisons, model: Model, rng: np.random.Generator, confidence: Confidence | None = None
-) -> list[Ranking]:
+    comparisons: Comparisons, model: RankingModel, rng: np.random.Generator, confidence: Confidence | None = None
+) -> list[RankedGroup]:
     """A ranking for each group of systems that are connected by comparisons, the largest group first.
 
     Systems of different groups cannot be compared: no comparison says anything about them.
@@ -73,7 +74,9 @@ def rank_systems(
     return [_rank(part, model, rng, confidence or Confidence()) for part in parts]
 
 
-def _rank(comparisons: Comparisons, model: Model, rng: np.random.Generator, confidence: Confidence) -> Ranking:
+def _rank(
+    comparisons: Comparisons, model: RankingModel, rng: np.random.Generator, confidence: Confidence
+) -> RankedGroup:
     fitted = model.fit(comparisons, rng)
     ranges = _ranges(comparisons, model, rng, confidence)
     order = fitted.order()
@@ -89,8 +92,8 @@ def _rank(comparisons: Comparisons, model: Model, rng: np.random.Generator, conf
         for i in order
     )  # fmt: skip
     samples = None if ranges is None or ranges.samples is None else ranges.samples[:, order]
-    told = fitted.signature if ranges is None else f"{fitted.signature}|{_told(ranges, confidence)}"
-    return Ranking(model.name, told, systems, samples, _extra(fitted))
+    how = None if ranges is None else _how(ranges, confidence)
+    return RankedGroup(model.name, signature(fitted.signature, ranges=how), systems, samples, _extra(fitted))
 
 
 def _extra(fitted: Fitted) -> dict[str, Any]:
@@ -99,7 +102,9 @@ def _extra(fitted: Fitted) -> dict[str, Any]:
     return dict(fitted.extra) | ({"parameters_of": list(fitted.systems)} if lists else {})
 
 
-def _ranges(comparisons: Comparisons, model: Model, rng: np.random.Generator, confidence: Confidence) -> Ranges | None:
+def _ranges(
+    comparisons: Comparisons, model: RankingModel, rng: np.random.Generator, confidence: Confidence
+) -> Ranges | None:
     check_option("confidence", confidence.method, CONFIDENCES)
     if confidence.method == "none":
         return None
@@ -111,10 +116,10 @@ def _ranges(comparisons: Comparisons, model: Model, rng: np.random.Generator, co
     )  # fmt: skip
 
 
-def _told(ranges: Ranges, confidence: Confidence) -> str:
+def _how(ranges: Ranges, confidence: Confidence) -> str:
     if ranges.samples is None:
-        return f"ranges:sign-test-{confidence.level:g}"
+        return f"sign-test-{confidence.level:g}"
     trim = "" if confidence.trim is None else f"-trim-{confidence.trim}"
     unit = "" if confidence.unit == "comparison" else f"-{confidence.unit}"
     shape = "" if confidence.shape == "ends" else f"-{confidence.shape}"
-    return f"ranges:{ranges.source}-{len(ranges.samples)}{trim}{unit}{shape}"
+    return f"{ranges.source}-{len(ranges.samples)}{trim}{unit}{shape}"

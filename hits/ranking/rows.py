@@ -24,7 +24,7 @@ def whole_rows(comparisons: Comparisons) -> list[Row]:
     order = np.argsort(comparisons.row, kind="stable")
     row = comparisons.row[order]
     cuts = np.flatnonzero(np.diff(row)) + 1
-    found = []
+    rankings = []
     a, b, outcome = (array[order].tolist() for array in (comparisons.a, comparisons.b, comparisons.outcome))
     edges = [0, *cuts.tolist(), len(row)] if len(row) else [0]
     for start, stop in pairwise(edges):
@@ -37,5 +37,5 @@ def whole_rows(comparisons: Comparisons) -> list[Row]:
                 f"a ranking of {len(ranks)} systems has {len(ranks) * (len(ranks) - 1) // 2} comparisons, found "
                 f"{stop - start}: games of more than two need whole rankings"
             )
-        found.append((tuple(ranks), tuple(ranks.values())))
-    return found
+        rankings.append((tuple(ranks), tuple(ranks.values())))
+    return rankings

@@ -17,6 +17,7 @@ from hits.ranking.data import Comparisons
 from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.models.trueskill_kernel import Skills, drawn, won
 from hits.ranking.readers.files import compared_only
+from rypt.tails import normal_tail
 from rypt.text import RyptError
 
 Ask = Callable[[Sequence[str], str], bool]
@@ -51,13 +52,30 @@ def select_matches(
     if len(available) < players:
         raise RyptError(f"expected {players} systems or more to choose from, found {len(available)}")
     chooser = _Chooser(comparisons, available, model or TrueSkill(), rng, ask)
-    found: list[Match] = []
-    while len(found) < count:
+    matches: list[Match] = []
+    while len(matches) < count:
         match = chooser.choose(players)
         if match is None:
             break
-        found.append(match)
-    return found
+        matches.append(match)
+    return matches
+
+
+def next_matches(
+    comparisons: Comparisons,
+    count: int,
+    rng: np.random.Generator,
+    *,
+    players: int = 2,
+    segments: Sequence[str] | None = None,
+    more: Sequence[str] = (),
+) -> list[Match]:
+    """The next matches of the systems that were compared, and of some ``more``, on these segments or on theirs."""
+    asked = comparisons.segments if segments is None else segments
+    if not any(asked):
+        raise RyptError("the files name no segments: give them with --segments")
+    available = dict.fromkeys((*comparisons.systems, *more), asked)
+    return select_matches(comparisons, available, count, rng, players=players)
 
 
 class _Chooser:
@@ -129,15 +147,15 @@ class _Chooser:
 
     def _segment(self, chosen: Sequence[int]) -> int | None:
         """A segment that all have, on which they were asked about least."""
-        there = np.flatnonzero(self.has[list(chosen)].all(axis=0))
-        if not len(there):
+        shared = np.flatnonzero(self.has[list(chosen)].all(axis=0))
+        if not len(shared):
             return None
-        times = sum((self._times(i, j)[there] for i, j in combinations(chosen, 2)), np.zeros(len(there), np.int32))
+        times = sum((self._times(i, j)[shared] for i, j in combinations(chosen, 2)), np.zeros(len(shared), np.int32))
         names = [self.systems[i] for i in chosen]
         key = tuple(sorted(chosen))
-        mixed = self.rng.permutation(len(there))
+        mixed = self.rng.permutation(len(shared))
         for i in mixed[np.argsort(times[mixed], kind="stable")]:
-            segment = int(there[i])
+            segment = int(shared[i])
             if (key, segment) in self.matches or (self.ask and not self.ask(names, self.segments[segment])):
                 continue
             return segment
@@ -153,14 +171,8 @@ class _Chooser:
         """Let the variances fall by what a game of the two takes away on average."""
         c2 = 2 * self.skills.beta2 + self.variances[i] + self.variances[j]
         t, epsilon = (self.means[i] - self.means[j]) / sqrt(c2), self.skills.epsilon / sqrt(c2)
-        better, worse = _phi(t - epsilon), _phi(-t - epsilon)
+        better, worse = normal_tail(epsilon - t), normal_tail(epsilon + t)
         share = better * won(t, epsilon)[1] + worse * won(-t, epsilon)[1]
         share += (1 - better - worse) * drawn(t, epsilon)[1]
         for k in (i, j):
             self.variances[k] *= 1 - self.variances[k] / c2 * share
-
-
-def _phi(x: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().cdf(x)

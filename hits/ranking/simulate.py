@@ -23,7 +23,7 @@ Every experiment has its own generator, made from the seed and its number, so re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import exp, lgamma, log, sqrt
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,7 @@ from hits.ranking.names import SHAPES, UNITS
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 from rypt.options import check_option
+from rypt.tails import binomial_tail
 from rypt.text import RyptError
 
 RANGE = 10.0
@@ -45,7 +46,7 @@ MEASURES = ("significant", "error", "range_size", "range_violations", "clusters"
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class SimulatedWorld:
     """What is simulated: systems, noise (Koehn's σ²), how many systems a judgment ranks, and the sign test."""
 
     systems: int = 15
@@ -88,7 +89,7 @@ class Simulated:
     ``cluster_violations``: systems whose true rank lies outside the ranks of their cluster.
     """
 
-    world: World
+    world: SimulatedWorld
     judgments: int
     experiments: int
     method: str
@@ -110,7 +111,7 @@ class Resampling(NamedTuple):
 
 
 def simulate(
-    world: World,
+    world: SimulatedWorld,
     judgments: int,
     *,
     experiments: int = 1000,
@@ -141,12 +142,12 @@ def simulate(
 
     def one(experiment: int) -> Floats:
         rng = np.random.default_rng((seed, experiment))
-        found = np.zeros(len(MEASURES))
+        measures = np.zeros(len(MEASURES))
         resampling = Resampling(
             resamples if method == "bootstrap" else 0, unit == "row", -1 if shape == "densest" else drop
         )  # fmt: skip
-        _experiment(world.systems, world.deviation, world.ways, rows, limits, resampling, rng, found)
-        return found
+        _experiment(world.systems, world.deviation, world.ways, rows, limits, resampling, rng, measures)
+        return measures
 
     table = np.array(list(mapped(one, experiments, threads)))
     errors = table.std(axis=0, ddof=1) / sqrt(experiments) if experiments > 1 else np.full(len(MEASURES), np.nan)
@@ -175,28 +176,19 @@ def mapped(one: Callable[[int], Any], count: int, threads: int) -> Sequence[Any]
         return list(pool.map(one, range(count)))
 
 
+_binomial_tail = compiled(binomial_tail)
+
+
 @compiled
 def _sign_limits(most: int, tail: float) -> Any:
     limits = np.full(most + 1, -1, np.int64)
     limit = -1
     for n in range(1, most + 1):
         # P(X ≤ k) falls with n and the limit rises by at most 1, so two sums tell the next one
-        if _tail(n, limit + 1) <= tail:
+        if _binomial_tail(limit + 1, n, 0.5) <= tail:
             limit += 1
         limits[n] = limit
     return limits
-
-
-@compiled
-def _tail(n: int, k: int) -> float:
-    """P(X ≤ k) for X ~ Binomial(n, 1/2), from the largest term down until terms no longer count."""
-    term = exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * log(2.0))
-    total = 0.0
-    while k >= 0 and term > 1e-18 * total:
-        total += term
-        term *= k / (n - k + 1.0)
-        k -= 1
-    return total
 
 
 @compiled
@@ -366,7 +358,7 @@ def _experiment(
     limits: Ints,
     resampling: Resampling,
     rng: Any,
-    found: Floats,
+    measures: Floats,
 ) -> None:
     """One experiment: fills ``found`` with the six measures; ranges from sign tests where there are no resamples."""
     quality = np.zeros(n)
@@ -379,17 +371,17 @@ def _experiment(
     truth, ranks, better, worse = np.zeros((4, n), np.int64)
     low, high, first, last = np.zeros((4, n), np.int64)
     pairs = n * (n - 1) / 2
-    found[0] = told_apart(wins, limits, better, worse) / pairs
+    measures[0] = told_apart(wins, limits, better, worse) / pairs
     _ranks(quality, truth)
     _ranks(_scores(wins), ranks)
     for i in range(n):
         low[i], high[i] = worse[i] + 1, n - better[i]
         for j in range(n):
-            found[1] += (truth[i] < truth[j] and ranks[i] > ranks[j]) / pairs
+            measures[1] += (truth[i] < truth[j] and ranks[i] > ranks[j]) / pairs
     if resampling.resamples:
         _bootstrap(wins, rankings, resampling, rng, low, high)
-    found[4] = _clusters(low, high, first, last)
+    measures[4] = _clusters(low, high, first, last)
     for i in range(n):
-        found[2] += (high[i] - low[i] + 1) / n
-        found[3] += (truth[i] < low[i] or truth[i] > high[i]) / n
-        found[5] += (truth[i] < first[i] or truth[i] > last[i]) / n
+        measures[2] += (high[i] - low[i] + 1) / n
+        measures[3] += (truth[i] < low[i] or truth[i] > high[i]) / n
+        measures[5] += (truth[i] < first[i] or truth[i] > last[i]) / n

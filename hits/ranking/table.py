@@ -6,7 +6,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from hits.ranking.result import Ranked, Ranking
+from hits.ranking.result import Ranked, RankedGroup
 
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -17,11 +17,11 @@ HEAD = ("#", "score", "±", "range", "system")
 Line = tuple[str, str, str, str, str]
 
 
-def as_text(ranking: Ranking) -> str:
+def as_text(ranking: RankedGroup) -> str:
     """A table in columns; # is the rank of the first system of a cluster.
 
     >>> systems = (Ranked("uedin", 0.6, 1, 1, 1, 1), Ranked("cu", 0.5, 2, 2, 3, 2), Ranked("jhu", 0.4, 3, 2, 3, 2))
-    >>> print(as_text(Ranking("bojar", "bojar|n:9", systems)))
+    >>> print(as_text(RankedGroup("bojar", "bojar|n:9", systems)))
      #  score  range  system
     --  -----  -----  ------
      1  0.600  1      uedin
@@ -40,7 +40,7 @@ def as_text(ranking: Ranking) -> str:
     return "\n".join(parts)
 
 
-def _columns(ranking: Ranking) -> list[int]:
+def _columns(ranking: RankedGroup) -> list[int]:
     """Which columns have something in them."""
     errors = any(system.error is not None for system in ranking.systems)
     ranged = any(system.low is not None for system in ranking.systems)
@@ -55,7 +55,7 @@ def _row(line: Sequence[str], widths: Sequence[int], columns: Sequence[int]) -> 
     return "  ".join(cells[column] for column in columns)
 
 
-def _lines(ranking: Ranking) -> list[list[Line]]:
+def _lines(ranking: RankedGroup) -> list[list[Line]]:
     """The lines of each cluster; without clusters all systems are one group, with a rank each."""
     ranked = sorted(ranking.systems, key=lambda s: (s.cluster or 0, s.rank, s.system))
     return [
@@ -86,7 +86,7 @@ def span(system: Ranked) -> str:
     return str(system.low) if system.low == system.high else f"{system.low}-{system.high}"
 
 
-def as_latex(ranking: Ranking) -> str:
+def as_latex(ranking: RankedGroup) -> str:
     """A tabular with a rule between clusters, as in WMT's papers."""
     columns = _columns(ranking)
     head = (r"\#", "score", r"$\pm$", "range", "system")
@@ -113,7 +113,7 @@ def escape_latex(text: str) -> str:
     return re.sub(r"[\\&%$#_{}~^]", lambda match: LATEX[match[0]], text)
 
 
-def as_json(rankings: Sequence[Ranking]) -> dict[str, Any]:
+def as_json(rankings: Sequence[RankedGroup]) -> dict[str, Any]:
     """One object; groups of systems that were never compared have a number each, ``component``, from 1."""
     first = rankings[0]
     systems = [

@@ -1,8 +1,11 @@
 """What came back: answers become judgments and comparisons in the campaign's database, and workers get a verdict.
 
-    results = Results(database)              # hits.results.answers
-    results.add(batch, assignments)          # each assignment once
-    worker_reports(results)                  # hits.results.quality
+    results = Results(db)                        # hits.results.answers
+    results.add(assignments)                     # each assignment once
+    worker_reports("campaign")                   # hits.results.quality
+    aggregate("campaign").write("labels.db")     # hits.results.aggregate
 
-`csv_file` reads and writes the requester's results CSV, `aggregate` makes one label of several judgments.
+`content` reads what a form says, `csv_file` reads and writes the requester's results CSV and `importing` loads one,
+`numbers` has the figures of a collection, `verdicts` the limits behind a verdict, `workers` acts on it. The tables, and
+all SQL, are in `rypt.database.answers`.
 """

@@ -1,5 +1,6 @@
 """One label for each key from all its judgments that count, and databases that hold such labels.
 
+    aggregate("campaign", "dawid-skene").write("labels.db")
     aggregated(db, "dawid-skene")   →   [Aggregated("7", Span(0, 2), "the house", Label.YES, {YES: 0.98, …}, 3), …]
 
 A database of aggregated labels has for each key one judgment a label, whose weight is the label's probability. So its
@@ -15,13 +16,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from hits.results.dawid_skene import dawid_skene
-from rypt.analysis.agreement import counted_answers
+from rypt.campaign.folder import Campaign
 from rypt.database.exchange import new_database
 from rypt.database.judgments import JudgmentDatabase
-from rypt.records import Judgment, Label, Span
-from rypt.text import InputError, PathLike
+from rypt.options import check_option
+from rypt.records import Judgment, Label, Segment, Span
+from rypt.text import InputError, PathLike, open_output
 
 METHODS = ("majority", "dawid-skene")
+FORMS = ("jsonl", "csv", "db")
 TRUST = 1.0  # right answers that everybody is credited with, see `hits.results.dawid_skene`
 DIGITS = 6  # of a probability; what rounds to nothing is left out of a database
 
@@ -48,9 +51,8 @@ class Aggregated:
 
 def aggregated(db: JudgmentDatabase, method: str = "majority") -> list[Aggregated]:
     """All keys in the order of the database."""
-    if method not in METHODS:
-        raise ValueError(f"expected one of {', '.join(METHODS)}, found {method!r}")
-    answers = counted_answers(db)
+    check_option("method", method, METHODS)
+    answers = db.counted_answers()
     counts = Counter(key for key, _, _ in answers)
     if method == "majority":
         posteriors = {}
@@ -58,9 +60,9 @@ def aggregated(db: JudgmentDatabase, method: str = "majority") -> list[Aggregate
             votes = dict(zip(Label, (v.yes, v.no, v.not_sure), strict=True))
             posteriors[v.segment, v.span, v.phrase] = {name: n / sum(votes.values()) for name, n in votes.items()}
     else:
-        found = dawid_skene(answers, trust=TRUST)
-        rows = dict(zip(found.questions, found.posterior.tolist(), strict=True))
-        posteriors = {key: dict(zip(found.labels, rows[key], strict=True)) for key in counts}
+        consensus = dawid_skene(answers, trust=TRUST)
+        rows = dict(zip(consensus.questions, consensus.posterior.tolist(), strict=True))
+        posteriors = {key: dict(zip(consensus.labels, rows[key], strict=True)) for key in counts}
     return [
         Aggregated(*key, _decided(posteriors[key]), posteriors[key], counts[key])
         for key in sorted(posteriors, key=lambda key: (key[0], key[1], key[2]))
@@ -101,15 +103,63 @@ def write_aggregated(keys: Sequence[Aggregated], stream: TextIO, form: str, meth
         stream.write(json.dumps(each, ensure_ascii=False) + "\n")
 
 
-def write_database(keys: Sequence[Aggregated], db: JudgmentDatabase, path: PathLike, method: str) -> None:
-    """A new judgment database with the segments of ``db`` and these labels; it appears whole or not at all."""
-    if Path(path).exists():
-        raise InputError(path, None, "expected a new file for the aggregated labels, found one that is there")
-    with new_database(Path(path), db.case) as made:
-        made.add_segments(db.segments())
-        made.add(
-            Judgment(key.segment, key.span, key.phrase, label, method, "aggregate", "import", None, round(p, DIGITS))
-            for key in keys
-            for label, p in key.posterior.items()
-            if round(p, DIGITS) > 0
-        )
+@dataclass(frozen=True, slots=True)
+class AggregatedLabels:
+    """One label for each key of a database, by one method."""
+
+    method: str
+    labels: tuple[Aggregated, ...]
+    segments: tuple[Segment, ...]
+    case: str
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        counts = Counter(str(key.label) for key in self.labels)
+        shown = ", ".join(f"{count} {label}" for label, count in sorted(counts.items()))
+        return f"{len(self)} labels by {self.method}: {shown or 'none'}"
+
+    def write(self, path: PathLike, form: str | None = None) -> None:
+        """Write JSONL, CSV, or a new judgment database; ``form`` (jsonl, csv, db) instead of the file's ending."""
+        if (form or file_form(path)) == "db":
+            self._write_database(Path(path))
+            return
+        with open_output(path) as stream:
+            write_aggregated(self.labels, stream, form or file_form(path), self.method)
+
+    def _write_database(self, path: Path) -> None:
+        """A new judgment database with the same segments and these labels; it appears whole or not at all."""
+        if path.exists():
+            raise InputError(path, None, "expected a new file for the aggregated labels, found one that is there")
+        with new_database(path, self.case) as made:
+            made.add_segments(self.segments)
+            made.add(
+                Judgment(k.segment, k.span, k.phrase, label, self.method, "aggregate", "import", None, round(p, DIGITS))
+                for k in self.labels
+                for label, p in k.posterior.items()
+                if round(p, DIGITS) > 0
+            )
+
+
+def file_form(path: PathLike) -> str:
+    """What a file is to hold, by its ending; stdout and files without an ending get JSONL.
+
+    >>> file_form("labels.csv.gz"), file_form("labels.db"), file_form("-")
+    ('csv', 'db', 'jsonl')
+    """
+    ending = Path(str(path).removesuffix(".gz")).suffix.removeprefix(".")
+    form = ending if str(path) != "-" and ending else "jsonl"
+    if form not in FORMS:
+        raise InputError(path, None, "expected a file .jsonl, .csv or .db")
+    return form
+
+
+def aggregate(campaign: Campaign | PathLike | JudgmentDatabase, method: str = "majority") -> AggregatedLabels:
+    """One label for each key of a campaign, of the campaign in a folder, or of a database that is open."""
+    if isinstance(campaign, JudgmentDatabase):
+        db = campaign
+        return AggregatedLabels(method, tuple(aggregated(db, method)), tuple(db.segments()), db.case)
+    opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
+    with opened.database() as db:
+        return aggregate(db, method)

@@ -19,8 +19,9 @@ from typing import TextIO
 
 from hits.records import Answer, Batch, Item, parse_annotation
 from hits.results.answers import Results
-from hits.results.content import SUBMITTED, Assignment
+from hits.results.content import Assignment
 from rypt.csv_rows import csv_rows
+from rypt.database.answers import SUBMITTED
 from rypt.text import FormatError, InputError, PathLike, open_binary_input
 
 SITE_COLUMNS = (
@@ -65,8 +66,8 @@ def parse_time(text: str) -> int | None:
     if not text:
         return None
     try:
-        if found := SITE_TIME.fullmatch(text):
-            month, day, hour, minute, second, zone, year = found.groups()
+        if match := SITE_TIME.fullmatch(text):
+            month, day, hour, minute, second, zone, year = match.groups()
             moment = datetime(
                 int(year), MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second),
                 tzinfo=timezone(timedelta(hours=ZONES[zone])),

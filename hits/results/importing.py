@@ -32,8 +32,8 @@ def import_results(
         needed = NEEDED_OF_BATCH if batch else NEEDED
         for line, assignment in read_assignments(path, rename=rename, needed=needed):
             try:
-                found = completed(assignment, batch, items) if batch else assignment
-                results.put(replace(found, market=market), added)
+                known = completed(assignment, batch, items) if batch else assignment
+                results.put(replace(known, market=market), added)
             except FormatError as error:
                 raise InputError(path, line, str(error)) from None
     return added

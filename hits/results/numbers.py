@@ -11,56 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from math import nan
-from typing import NamedTuple
 
 from hits.batches.price import fees_of
 from hits.records import CENT, Choice, Comparison, Kind
 from hits.results.answers import Results
 from rypt.analysis.agreement import Agreement, agreement
+from rypt.database.answers import WorkRow
 
 FEWEST_TIMED = 20  # answers, before their time replaces the first guess
-WORK = """
-    SELECT a.worker, h.id, h.kind, h.size, a.seconds,
-        (SELECT count(*) FROM label_answers AS l WHERE l.assignment = a.id AND l.label IS NOT NULL),
-        json_extract(h.facts, '$.Reward'), json_extract(h.facts, '$.MaxAssignments'), h.market,
-        (SELECT group_concat(b.amount, ' ') FROM bonuses AS b WHERE b.assignment = a.id),
-        a.worker NOT IN (SELECT worker FROM excluded_workers), a.status
-    FROM assignments AS a JOIN hits AS h ON h.id = a.hit
-    WHERE ? IS NULL OR h.batch = ? ORDER BY a.number
-"""
-LABELS = """
-    SELECT l.label, count(*) FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
-    JOIN hits AS h ON h.id = a.hit
-    WHERE a.status <> 'Rejected' AND NOT l.control AND (? IS NULL OR h.batch = ?)
-        AND a.worker NOT IN (SELECT worker FROM excluded_workers) GROUP BY l.label
-"""
-LABEL_ANSWERS = """
-    SELECT segment, start, stop, phrase, worker, label FROM {counted}
-    WHERE source <> 'simulation' {of_batch}
-    ORDER BY ifnull(time, 0), segment, start, stop, phrase, worker, origin, label, repeat
-"""
-
-
-class Work(NamedTuple):
-    """One assignment; ``given`` are its labels, ``counts`` says that its worker is not excluded."""
-
-    worker: str
-    hit: str
-    kind: str
-    size: int
-    seconds: int | None
-    given: int
-    reward: str | None
-    places: str | None
-    market: str
-    bonuses: str | None
-    counts: int
-    status: str
-
-    @property
-    def answers(self) -> int:
-        """Labels given, candidates ranked, or one comparison."""
-        return self.given if self.kind == Kind.LABEL else self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +75,11 @@ class CampaignNumbers:
 
 def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignNumbers:
     """The numbers of a batch, or of all."""
-    every = read_work(results, batch)
+    every = results.tables.work(batch)
     work = [w for w in every if w.status != "Rejected"]
     counted = [w for w in work if w.counts]
     sizes = {w.hit: w.size for w in work if w.kind == Kind.LABEL}
-    labels = Counter(dict(results.rows(LABELS, [batch, batch])))
+    labels = Counter(results.tables.count_labels(batch))
     asked, unanswered = labels.total(), labels.pop(None, 0)
     seconds = _seconds(counted)
     cost, label_cost = spent(work), spent(w for w in work if w.kind == Kind.LABEL)
@@ -153,24 +111,19 @@ def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignN
         cost_per_label=_each(label_cost.total, asked - unanswered),
         wage=(cost.rewards + cost.bonuses) / Decimal(hours) if hours else None,
         comparisons=len(compared),
-        identical=count_identical(results, batch),
+        identical=results.tables.count_identical(batch),
         cost_per_comparison=_each(cost.total - label_cost.total, len(compared)),
         preferred=dict(Counter(meant).most_common()),
     )
 
 
-def read_work(results: Results, batch: str | None = None) -> list[Work]:
-    """All assignments of a batch, or of all, in the order in which they came."""
-    return [Work(*row) for row in results.rows(WORK, [batch, batch])]
-
-
-def spent(work: Iterable[Work]) -> Cost:
+def spent(work: Iterable[WorkRow]) -> Cost:
     """What assignments cost, from what the market says of each: ``$0.05``, and of how many it is one."""
     rewards, bonuses, fees = Decimal("0.00"), Decimal("0.00"), Decimal(0)
     for w in work:
         charged = fees_of(w.market)
-        if found := re.fullmatch(r"\$?([0-9]{1,7}(?:\.[0-9]{1,4})?)", (w.reward or "").strip()):
-            amount = Decimal(found[1])
+        if match := re.fullmatch(r"\$?([0-9]{1,7}(?:\.[0-9]{1,4})?)", (w.reward or "").strip()):
+            amount = Decimal(match[1])
             rewards += amount
             fees += charged.fee(amount, int(w.places) if w.places and w.places.isdecimal() else 1)
         for paid in map(Decimal, (w.bonuses or "").split()):
@@ -181,19 +134,19 @@ def spent(work: Iterable[Work]) -> Cost:
 
 def seconds_seen(results: Results, kind: Kind) -> Decimal | None:
     """The seconds an answer of a kind took so far; None until enough were timed."""
-    counted = [w for w in read_work(results) if w.counts and w.status != "Rejected"]
+    counted = [w for w in results.tables.work() if w.counts and w.status != "Rejected"]
     total, count = _seconds(counted).get(str(kind), (0, 0))
     return round(Decimal(total) / count, 3) if count >= FEWEST_TIMED else None
 
 
-def _seconds(work: Iterable[Work]) -> dict[str, tuple[int, int]]:
+def _seconds(work: Iterable[WorkRow]) -> dict[str, tuple[int, int]]:
     """For each kind the time that was measured and the answers given in it."""
-    found: dict[str, tuple[int, int]] = {}
+    timed: dict[str, tuple[int, int]] = {}
     for w in work:
         if w.seconds is not None and w.answers:
-            total, count = found.get(w.kind, (0, 0))
-            found[w.kind] = (total + w.seconds, count + w.answers)
-    return found
+            total, count = timed.get(w.kind, (0, 0))
+            timed[w.kind] = (total + w.seconds, count + w.answers)
+    return timed
 
 
 def _an_hour(timed: tuple[int, int] | None) -> float:
@@ -206,37 +159,20 @@ def _each(cost: Decimal, count: int) -> Decimal | None:
 
 def asked_comparisons(results: Results, hits: Iterable[str]) -> list[Comparison]:
     """The comparisons that count and that people made in these hits, those that follow from equal texts left out."""
-    implied = {
-        tuple(row) for row in results.rows("SELECT assignment, system_a, system_b FROM comparisons WHERE implied")
-    }
-    wanted = set(hits)
+    implied, wanted = results.tables.implied(), set(hits)
     return [
         c for c in results.comparisons() if c.hit in wanted and (c.assignment, c.system_a, c.system_b) not in implied
     ]
 
 
-def count_identical(results: Results, batch: str | None = None) -> int:
-    """How many pairs of systems are tied because their text for a segment is the same."""
-    sql = """
-        SELECT count(*) FROM (SELECT DISTINCT segment, system_a, system_b FROM identical WHERE ? IS NULL OR batch = ?)
-    """
-    return int(sum(count for (count,) in results.rows(sql, [batch, batch])))
-
-
 def label_agreement(results: Results, batch: str | None = None) -> Agreement:
     """How far people agree on labels that count, of a batch or all in the database; simulated ones are nobody's."""
-    of_batch = "" if batch is None else "AND source = 'hit' AND origin IN (SELECT id FROM hits WHERE batch = ?)"
-    if batch is not None and not results.there:
-        return agreement([])
-    sql = LABEL_ANSWERS.format(counted=results.db.counted, of_batch=of_batch)
-    with results.db.errors():
-        rows = results.db.db.execute(sql, [] if batch is None else [batch]).fetchall()
-    return agreement(((segment, start, stop, phrase), w, label) for segment, start, stop, phrase, w, label in rows)
+    return agreement(results.db.counted_answers(simulated=False, hits_of=batch))
 
 
 def comparison_agreement(results: Results, batch: str | None = None) -> Agreement:
     """The same of comparisons: the better system, or neither, of two on a segment."""
-    compared = asked_comparisons(results, (w.hit for w in read_work(results, batch)))
+    compared = asked_comparisons(results, (w.hit for w in results.tables.work(batch)))
     return agreement(
         (
             (c.segment, *sorted((c.system_a, c.system_b))),

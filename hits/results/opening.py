@@ -10,16 +10,8 @@ from rypt.text import PathLike
 
 @contextmanager
 def open_results(campaign: Campaign | PathLike, *, readonly: bool = True) -> Iterator[Results]:
-    """The results of a campaign, given by itself or by its folder; tables of an older rypt are updated first."""
+    """The results of a campaign, given by itself or by its folder."""
     if not isinstance(campaign, Campaign):
         campaign = Campaign.open(campaign)
-    if readonly:
-        with campaign.database() as db:
-            results = Results(db)
-            if results.current or not results.there:
-                yield results
-                return
-        with campaign.database(readonly=False) as db:
-            Results(db)
     with campaign.database(readonly=readonly) as db:
         yield Results(db)

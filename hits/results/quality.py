@@ -1,29 +1,27 @@
 """Who works well: for each worker what they answered, how fast, how well, and a verdict with its reason.
 
-    worker_reports(results)   →   [WorkerReport(worker="A1", verdict=Verdict.BAD, reasons=("YES to 99 % of 345 …",)), …]
+    worker_reports("campaign")   →   [WorkerReport(worker="A1", verdict=Verdict.BAD, reasons=("YES to 99 %…",)), …]
 
 A verdict is advice: it looks for reasons against a worker and says them in words. All limits are in
 `hits.results.verdicts.Limits`.
 """
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import nan
 from statistics import median
+from typing import TYPE_CHECKING
 
 from hits.records import Choice
 from hits.results.answers import Results
 from hits.results.content import ControlAnswer
 from hits.results.verdicts import Limits, Share, WorkerReport, judged
 from rypt.records import Label
+from rypt.text import PathLike
 
-IMPORTED = """
-    SELECT worker, segment, start, stop, phrase, label FROM judgments
-    WHERE source <> 'simulation' AND NOT (source = 'hit' AND origin IN (SELECT value FROM json_each(?)))
-    ORDER BY ifnull(time, 0), segment, start, stop, phrase, origin, repeat
-"""
+if TYPE_CHECKING:
+    from rypt.campaign.folder import Campaign
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +48,20 @@ class Effort:
     answers: int
 
 
-def worker_reports(results: Results, limits: Limits | None = None) -> list[WorkerReport]:
-    """All workers of a database, those with most answers first."""
-    excluded = set(results.db.excluded())
-    return reports(read_replies(results), read_efforts(results), results.controls(), excluded, limits or Limits())
+def worker_reports(campaign: "Campaign | PathLike | Results", limits: Limits | None = None) -> list[WorkerReport]:
+    """How each worker does: all workers of a campaign, those with most answers first.
+
+    ``campaign`` may be its folder, or results that are open; ``limits`` say from where on something speaks against a
+    worker.
+    """
+    if isinstance(campaign, Results):
+        excluded, used = set(campaign.db.excluded()), limits or Limits()
+        return reports(read_replies(campaign), read_efforts(campaign), campaign.controls(), excluded, used)
+    from rypt.campaign.folder import Campaign
+
+    opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
+    with opened.database() as db:
+        return worker_reports(Results(db), limits)
 
 
 def read_replies(results: Results) -> list[Reply]:
@@ -61,43 +69,21 @@ def read_replies(results: Results) -> list[Reply]:
 
     Simulated judgments are nobody's, and a comparison that follows from equal texts was not asked.
     """
-    labels = results.rows("""
-        SELECT a.worker, l.segment, l.start, l.stop, l.phrase, l.label, l.control
-        FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
-        WHERE l.label IS NOT NULL ORDER BY ifnull(a.submitted, 0), a.number, l.slot
-    """)
-    compared = results.rows("""
-        SELECT a.worker, c.segment, c.system_a, c.system_b, c.choice
-        FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment
-        WHERE NOT c.implied ORDER BY ifnull(a.submitted, 0), a.number, c.number
-    """)
+    labels = [*results.tables.given_labels(), *results.tables.imported_labels()]
     replies = [
-        Reply(worker, (segment, f"{start}-{stop}", phrase), label, label, bool(control))
-        for worker, segment, start, stop, phrase, label, control in labels
-    ]
-    hits = json.dumps([hit for (hit,) in results.rows("SELECT id FROM hits")])
-    with results.db.errors():
-        loaded = results.db.db.execute(IMPORTED, [hits]).fetchall()
-    replies += [
-        Reply(worker, (segment, f"{start}-{stop}", phrase), label, label)
-        for worker, segment, start, stop, phrase, label in loaded
-    ]
-    for worker, segment, a, b, choice in compared:
-        meant = {Choice.A: a, Choice.B: b}.get(choice, choice)
+        Reply(given.worker, (given.segment, f"{given.start}-{given.stop}", given.phrase), given.label, given.label,
+              bool(given.control))
+        for given in labels
+    ]  # fmt: skip
+    for worker, segment, a, b, choice in results.tables.given_comparisons():
+        meant = {Choice.A: a, Choice.B: b}.get(Choice(choice), choice)
         replies.append(Reply(worker, (segment, *sorted((a, b))), meant, choice))
     return replies
 
 
 def read_efforts(results: Results) -> list[Effort]:
     """Each assignment's time and its number of answers: labels given, candidates ranked, or one comparison."""
-    rows = results.rows("""
-        SELECT a.worker, a.seconds, CASE h.kind
-            WHEN 'label' THEN
-                (SELECT count(*) FROM label_answers AS l WHERE l.assignment = a.id AND l.label IS NOT NULL)
-            ELSE h.size END
-        FROM assignments AS a JOIN hits AS h ON h.id = a.hit ORDER BY a.number
-    """)
-    return [Effort(worker, seconds, answers) for worker, seconds, answers in rows]
+    return [Effort(work.worker, work.seconds, work.answers) for work in results.tables.work()]
 
 
 def reports(
@@ -125,8 +111,9 @@ def reports(
         for worker in dict.fromkeys([*of_worker, *paces, *outcomes])
     ]
     typical = _typical(made, limits)
-    found = [judged(report, typical, limits) for report in made]
-    return sorted(found, key=lambda report: (-report.answers, report.worker))
+    return sorted(
+        (judged(report, typical, limits) for report in made), key=lambda report: (-report.answers, report.worker)
+    )
 
 
 class Others:
@@ -150,16 +137,16 @@ class Others:
             return None
         return ranked[0][0]
 
-    def expected(self, worker: str, own: Sequence[Reply], shown: str) -> float:
+    def expected(self, worker: str, replies: Sequence[Reply], shown: str) -> float:
         """How often the others click ``shown``: a label, to these questions; a side, which is random, anywhere."""
-        mine = Counter(reply.shown for reply in own)
+        mine = Counter(reply.shown for reply in replies)
         rest = self.shown.total() - mine.total()
         if not rest:
             return nan
         overall = (self.shown[shown] - mine[shown]) / rest
         if shown not in Label.__members__:
             return overall
-        return sum(self._share(reply, worker, shown, overall) for reply in own) / len(own)
+        return sum(self._share(reply, worker, shown, overall) for reply in replies) / len(replies)
 
     def _share(self, reply: Reply, worker: str, shown: str, overall: float) -> float:
         """The others' share on one question; with two more votes as they are everywhere, for there may be none."""
@@ -168,43 +155,48 @@ class Others:
 
 
 def _report(
-    worker: str, own: Sequence[Reply], paces: Sequence[Effort], outcomes: Sequence[bool], others: Others, excluded: bool
+    worker: str,
+    replies: Sequence[Reply],
+    paces: Sequence[Effort],
+    outcomes: Sequence[bool],
+    others: Others,
+    excluded: bool,
 ) -> WorkerReport:
-    shown = Counter(reply.shown for reply in own)
+    shown = Counter(reply.shown for reply in replies)
     top = shown.most_common(1)[0][0] if shown else ""
-    agreement, chance = _agreement(worker, own, others)
+    agreement, chance = _agreement(worker, replies, others)
     timed = [effort.seconds / effort.answers for effort in paces if effort.seconds is not None and effort.answers]
     return WorkerReport(
         worker=worker,
-        answers=len(own),
+        answers=len(replies),
         assignments=len(paces),
         seconds=median(timed) if timed else nan,
-        shares={name: count / len(own) for name, count in sorted(shown.items())},
+        shares={name: count / len(replies) for name, count in sorted(shown.items())},
         controls=Share(sum(outcomes), len(outcomes)),
         agreement=agreement,
         chance=chance,
-        repeats=_repeats(own),
+        repeats=_repeats(replies),
         top=top,
-        expected=others.expected(worker, own, top) if own else nan,
-        longest_run=_longest_run([reply.shown for reply in own]),
+        expected=others.expected(worker, replies, top) if replies else nan,
+        longest_run=_longest_run([reply.shown for reply in replies]),
         excluded=excluded,
     )
 
 
-def _agreement(worker: str, own: Iterable[Reply], others: Others) -> tuple[Share, float]:
+def _agreement(worker: str, replies: Iterable[Reply], others: Others) -> tuple[Share, float]:
     """Agreement with the majority of the others, and how much there would be by chance."""
-    last = {reply.question: reply.answer for reply in own if not reply.control}
+    last = {reply.question: reply.answer for reply in replies if not reply.control}
     pairs = [(answer, wanted) for q, answer in last.items() if (wanted := others.majority(q, worker)) is not None]
     mine, theirs = Counter(answer for answer, _ in pairs), Counter(wanted for _, wanted in pairs)
     chance = sum(count * theirs[answer] for answer, count in mine.items()) / len(pairs) ** 2 if pairs else nan
     return Share(sum(answer == wanted for answer, wanted in pairs), len(pairs)), chance
 
 
-def _repeats(own: Iterable[Reply]) -> Share:
+def _repeats(replies: Iterable[Reply]) -> Share:
     """How often a question that came again got the same answer as the time before."""
     before: dict[tuple[str, ...], str] = {}
     same = again = 0
-    for reply in own:
+    for reply in replies:
         if reply.question in before:
             again += 1
             same += before[reply.question] == reply.answer

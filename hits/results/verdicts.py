@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import exp, isnan, lgamma, log, nan, sqrt
+from math import exp, isnan, log, nan, sqrt
+from typing import Any
+
+from rypt.tails import binomial_tail
 
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 
@@ -103,6 +106,20 @@ class WorkerReport:
     verdict: Verdict = Verdict.GOOD
     reasons: tuple[str, ...] = ()
 
+    def as_dict(self) -> dict[str, Any]:
+        """What ``--json`` shows of it; what is not known is None."""
+        return {
+            "worker": self.worker, "answers": self.answers, "assignments": self.assignments,
+            "seconds": _rounded(self.seconds), "shares": {name: _rounded(s) for name, s in self.shares.items()},
+            "controls": [self.controls.hits, self.controls.of], "agreement": [self.agreement.hits, self.agreement.of],
+            "repeats": [self.repeats.hits, self.repeats.of], "longest_run": self.longest_run,
+            "excluded": self.excluded, "verdict": str(self.verdict), "reasons": list(self.reasons),
+        }  # fmt: skip
+
+
+def _rounded(value: float) -> float | None:
+    return None if isnan(value) else round(value, 4)
+
 
 def improbability(share: Share, expected: float) -> float:
     """At most so probable is a share as large as this one where ``expected`` is usual (Chernoff's bound).
@@ -121,29 +138,18 @@ def improbability(share: Share, expected: float) -> float:
     return exp(-share.of * distance)
 
 
-def binomial_tail(share: Share, usual: float) -> float:
-    """The probability of so few or fewer, where ``usual`` is the share of each: Σ C(n, i) p^i (1 - p)^(n - i), i <= k.
-
-    >>> round(binomial_tail(Share(1, 5), 0.7), 5)
-    0.03078
-    """
-    n = share.of
-    ways = (lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) for i in range(share.hits + 1))
-    return sum(exp(way + i * log(usual) + (n - i) * log(1 - usual)) for i, way in enumerate(ways))
-
-
 def judged(report: WorkerReport, typical: float, limits: Limits) -> WorkerReport:
     """The report with its verdict: the worst of its reasons."""
-    found = [
+    reasons = [
         reason
         for check in (_judge_controls, _judge_speed, _judge_straight_lining, _judge_repeats)
         if (reason := check(report, limits)) is not None
     ]
     if disagreement := _judge_agreement(report, typical, limits):
-        found.append(disagreement)
-    found.sort(key=lambda reason: list(Verdict).index(reason[0]), reverse=True)
-    if found:
-        return replace(report, verdict=found[0][0], reasons=tuple(text for _, text in found))
+        reasons.append(disagreement)
+    reasons.sort(key=lambda reason: list(Verdict).index(reason[0]), reverse=True)
+    if reasons:
+        return replace(report, verdict=reasons[0][0], reasons=tuple(text for _, text in reasons))
     few = []
     if report.answers < limits.answers:
         few.append(f"{report.answers} answers")
@@ -161,7 +167,7 @@ def _judge_controls(report: WorkerReport, limits: Limits) -> Reason | None:
     if controls.of < limits.controls or controls.value >= limits.controls_look:
         return None
     text = f"{controls} controls right ({controls.value:.0%})"
-    chance = binomial_tail(controls, limits.controls_bad)
+    chance = binomial_tail(controls.hits, controls.of, limits.controls_bad)
     if chance < limits.controls_chance:
         odds = "less than 0.01%" if chance < 1e-4 else f"{chance:.2%}"
         return Verdict.BAD, f"{text}; so few have a chance of {odds} where {limits.controls_bad:.0%} is usual"

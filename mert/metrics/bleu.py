@@ -14,6 +14,7 @@ from rypt.metrics.metric import Metric, Resources, stats_by_text
 from rypt.metrics.references import References
 from rypt.options import Options
 from rypt.records import RawCandidate
+from rypt.signature import signature
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
@@ -56,7 +57,7 @@ class Bleu:
     def signature(self) -> str:
         """sacrebleu's own signature."""
         self.bleu.num_refs = self.references.count
-        return f"BLEU|{self.bleu.get_signature()}"
+        return signature("BLEU", str(self.bleu.get_signature()))
 
     def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
         """The statistics of each candidate, (candidates, 10)."""

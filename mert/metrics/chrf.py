@@ -10,6 +10,7 @@ from rypt.metrics.metric import Resources, stats_by_text
 from rypt.metrics.references import References
 from rypt.options import Options
 from rypt.records import RawCandidate
+from rypt.signature import signature
 from rypt.text import RyptError
 
 EPSILON = 1e-16
@@ -46,7 +47,7 @@ class ChrF:
     @property
     def signature(self) -> str:
         """sacrebleu's name and signature."""
-        return f"chrF{self.chrf.beta}{'+' * self.chrf.word_order}|{self.chrf.get_signature()}"
+        return signature(f"chrF{self.chrf.beta}{'+' * self.chrf.word_order}", str(self.chrf.get_signature()))
 
     def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
         """For each order, characters first, the n-grams of the candidate, of the reference, and in both."""

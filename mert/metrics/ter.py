@@ -10,6 +10,7 @@ from rypt.metrics.metric import Resources, stats_by_text
 from rypt.metrics.references import References
 from rypt.options import Options
 from rypt.records import RawCandidate
+from rypt.signature import signature
 
 
 class Ter:
@@ -41,7 +42,7 @@ class Ter:
     @property
     def signature(self) -> str:
         """sacrebleu's name and signature."""
-        return f"TER|{self.ter.get_signature()}"
+        return signature("TER", str(self.ter.get_signature()))
 
     def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
         """Edits to the nearest reference, and the sum of the lengths of all references."""

@@ -27,6 +27,7 @@ from mert.zmert.decoder import ORIGINAL, DecoderConfig, Script, ZmertDecoder, Zm
 from mert.zmert.lists import ListRules, normalize
 from rypt.metrics.metric import Metric, Resources, read_metric
 from rypt.metrics.references import References, read_references, reference_files
+from rypt.signature import signature
 from rypt.text import InputError, PathLike, RyptError, open_output, read_lines
 
 BEAMS = ("20", "25")  # tercom's own, and sacrebleu's
@@ -283,5 +284,5 @@ def _read_decoder(
 
 def _identity(rules: ListRules, inputs: Mapping[str, bytes]) -> str:
     """What lists and scores depend on besides the plan; a run with other ones is not resumed."""
-    digests = "|".join(f"{name}:{hashlib.sha256(data).hexdigest()[:12]}" for name, data in inputs.items() if data)
-    return f"zmert|N:{rules.size}|txtNrm:{rules.method}|{digests}"
+    hashes = {name: hashlib.sha256(data).hexdigest()[:12] for name, data in inputs.items() if data}
+    return signature("zmert", N=rules.size, txtNrm=rules.method, **hashes)

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import nan
 
-from rypt.database.judgments import JudgmentDatabase
-from rypt.records import Label, Span
-
 Triple = tuple[Hashable, Hashable, Hashable]
 Units = dict[Hashable, dict[Hashable, Hashable]]
 
@@ -130,14 +127,3 @@ def share_agreeing(answers: Iterable[Triple], *, at_least: int = 4, of: int = 5)
     """
     tops = [max(Counter(given.values()).values()) for given in by_question(answers).values() if len(given) == of]
     return sum(top >= at_least for top in tops) / len(tops) if tops else nan
-
-
-def counted_answers(db: JudgmentDatabase) -> list[tuple[tuple[str, Span, str], str, Label]]:
-    """The judgments of a database that count, as triples (key, worker, label), the earliest first."""
-    sql = f"""
-        SELECT segment, start, stop, phrase, worker, label FROM {db.counted}
-        ORDER BY ifnull(time, 0), segment, start, stop, phrase, worker, origin, label, repeat
-    """
-    with db.errors():
-        rows = db.db.execute(sql).fetchall()
-    return [((segment, Span(start, stop), phrase), w, Label(label)) for segment, start, stop, phrase, w, label in rows]

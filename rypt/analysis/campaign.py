@@ -7,10 +7,9 @@ A list is of the system that its file is named after (`rypt.texts.lists`): ``out
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from typing import Any
 
-from rypt.analysis.agreement import Agreement, agreement, counted_answers
+from rypt.analysis.agreement import Agreement, agreement
 from rypt.analysis.curve import CurvePoint, percolation_curve
 from rypt.analysis.heldout import DisjointSystems, DisjointWorkers
 from rypt.analysis.redundancy import ListCounts, Redundancy, redundancy
@@ -19,6 +18,7 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.database.simulation import simulated_note
 from rypt.options import check_held_out
 from rypt.records import Candidate
+from rypt.signature import rypt_version, signature
 from rypt.text import RyptError, Watch, unwatched
 from rypt.texts.lists import list_system, lists_without
 
@@ -32,7 +32,7 @@ UNCHECKED = (
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class HeldOutGroups:
     """How judgments were divided: ``judging`` of the systems or workers give judgments, the others the truth."""
 
     way: str
@@ -50,7 +50,7 @@ class Analysis:
     """
 
     redundancy: Redundancy
-    held_out: HeldOut | None
+    held_out: HeldOutGroups | None
     curve: list[CurvePoint]
     agreement: Agreement
     notes: list[str]
@@ -96,7 +96,7 @@ def analyze(
         check_held_out(hold_out, WAYS)
     max_len, ties = max_len or campaign.scoring.max_len, ties or campaign.scoring.ties
     with campaign.database() as db:
-        lists = lists_without(campaign.lists(), judged_only, _distinct(db, "origin"))
+        lists = lists_without(campaign.lists(), judged_only, db.groups("origin"))
         judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
         total = len({c.segment for _, candidates in lists for c in candidates})
         counted = redundancy(
@@ -106,7 +106,7 @@ def analyze(
         division, way, notes = _division(campaign, db, lists, hold_out)
         held_out, curve = None, []
         if division is not None:
-            held_out = HeldOut(way, division.groups, (len(division.groups) + 1) // 2, splits, seed)
+            held_out = HeldOutGroups(way, division.groups, (len(division.groups) + 1) // 2, splits, seed)
             curve = percolation_curve(
                 division, range(1, longest + 1), splits=splits, judging=held_out.judging, seed=seed, ties=ties,
                 models=models, watch=lambda divided: watch(divided, "splits", splits),
@@ -115,20 +115,22 @@ def analyze(
                 notes.append(UNCHECKED)
         simulated = simulated_note(db)
         notes += [simulated] if simulated else []
-        agreed = agreement(counted_answers(db))
+        agreed = agreement(db.counted_answers())
         case = db.case
-    divided = f"hold_out:{way}|judging:{held_out.judging}of{len(held_out.groups)}|splits:{splits}|" if held_out else ""
-    divided += f"judged_only:{','.join(sorted(judged_only))}|" if judged_only else ""
-    signature = f"analysis|max_len:{max_len}|{divided}seed:{seed}|ties:{ties}|case:{case}|n:{total}"
-    signature = f"{signature}|version:{version('rypt')}"
-    return Analysis(counted, held_out, curve, agreed, notes, signature, simulated)
+    judging = f"{held_out.judging}of{len(held_out.groups)}" if held_out else None
+    signed = signature(
+        "analysis", max_len=max_len, hold_out=way if held_out else None, judging=judging,
+        splits=splits if held_out else None, judged_only=",".join(sorted(judged_only)) or None, seed=seed, ties=ties,
+        case=case, n=total, version=rypt_version(),
+    )  # fmt: skip
+    return Analysis(counted, held_out, curve, agreed, notes, signed, simulated)
 
 
 def _division(
     campaign: Campaign, db: JudgmentDatabase, lists: Lists, hold_out: str | None
 ) -> tuple[DisjointSystems | DisjointWorkers | None, str, list[str]]:
     """How to divide the judgments, or None and a note that says why not."""
-    workers, origins = (_distinct(db, column) for column in ("worker", "origin"))
+    workers, origins = (db.groups(column) for column in ("worker", "origin"))
     systems = systems_of(lists, origins)
     if hold_out == "worker" or (hold_out is None and len(workers) > 1):
         if len(workers) < 2:
@@ -160,11 +162,6 @@ def _by_system(
     )
 
 
-def _distinct(db: JudgmentDatabase, column: str) -> list[str]:
-    with db.errors():
-        return [row[0] for row in db.db.execute(f"SELECT DISTINCT {column} FROM {db.counted} ORDER BY 1")]
-
-
 def systems_of(lists: Lists, origins: Collection[str]) -> dict[str, list[Candidate]]:
     """The candidates of each origin that a list is named after; of two that fit, the longer name is meant.
 
@@ -172,8 +169,8 @@ def systems_of(lists: Lists, origins: Collection[str]) -> dict[str, list[Candida
     >>> {system: len(candidates) for system, candidates in found.items()}
     {'JHU.2': 1}
     """
-    found: dict[str, list[Candidate]] = {}
+    systems: dict[str, list[Candidate]] = {}
     for name, candidates in lists:
         if system := list_system(name, origins):
-            found.setdefault(system, []).extend(candidates)
-    return found
+            systems.setdefault(system, []).extend(candidates)
+    return systems

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.analysis.heldout import Division, Split
+from rypt.analysis.heldout import Division, JudgmentSplit
 from rypt.analysis.models import FITTED, cross_validated
 from rypt.arrays import Floats
 from rypt.metric.model import Percolation, direct_labels, percolated
 from rypt.metric.percolation import NO, NO_UP, YES, YES_DOWN
 
 FOLDS = 2
-DivisionWatch = Callable[[Iterable[list[Split]]], Iterable[list[Split]]]
+DivisionWatch = Callable[[Iterable[list[JudgmentSplit]]], Iterable[list[JudgmentSplit]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class _Tally:
         self.right: dict[tuple[str, str], int] = {}
         self.checked = {"percolated": 0, "unlabelled": 0}
 
-    def add(self, split: Split, predictions: Mapping[str, Floats], ties: str) -> None:
+    def add(self, split: JudgmentSplit, predictions: Mapping[str, Floats], ties: str) -> None:
         states, _ = percolated(split.observations, ties)
         self.nodes += len(states)
         self.states += np.bincount(states, minlength=len(self.states))
@@ -85,8 +85,8 @@ class _Tally:
             for name, p_yes in {**answers, **predictions}.items():
                 self._count(where, name, p_yes[chosen] >= 0.5, split.truth[chosen] == 1)
 
-    def _count(self, where: str, name: str, said: NDArray[np.bool_], truth: NDArray[np.bool_]) -> None:
-        self.right[where, name] = self.right.get((where, name), 0) + int(np.count_nonzero(said == truth))
+    def _count(self, where: str, name: str, labels: NDArray[np.bool_], truth: NDArray[np.bool_]) -> None:
+        self.right[where, name] = self.right.get((where, name), 0) + int(np.count_nonzero(labels == truth))
 
     def accuracies(self, where: str) -> Accuracies:
         checked = self.checked[where]

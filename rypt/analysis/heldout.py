@@ -26,7 +26,7 @@ VotesOf = Callable[[Collection[str]], Sequence[Votes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class JudgmentSplit:
     """What the judgments of some say of candidates, and the truth: what the others said (1 YES, 0 NO, -1 nothing)."""
 
     observations: Observations
@@ -42,7 +42,7 @@ class Division(Protocol):
 
     def splits(
         self, count: int, judging: int, rng: np.random.Generator, max_lens: Sequence[int | None] = (None,)
-    ) -> Iterator[list[Split]]:
+    ) -> Iterator[list[JudgmentSplit]]:
         """Random divisions in which ``judging`` systems or workers give the judgments.
 
         For each division a split for each max_len, with the judgments on its frontier; None takes all judgments.
@@ -101,7 +101,7 @@ class DisjointSystems:
 
     def splits(
         self, count: int, judging: int, rng: np.random.Generator, max_lens: Sequence[int | None] = (None,)
-    ) -> Iterator[list[Split]]:
+    ) -> Iterator[list[JudgmentSplit]]:
         """The judgments of ``judging`` random systems label the candidates of the rest."""
         frontiers = _frontiers(self.trees, max_lens)
         for _ in range(count):
@@ -109,10 +109,10 @@ class DisjointSystems:
             votes = self.votes_of([*judges, *self.judged_only])
             yield [self._split(_on(allowed, votes), scored) for allowed in frontiers]
 
-    def _split(self, votes: Sequence[Votes], scored: Sequence[str]) -> Split:
+    def _split(self, votes: Sequence[Votes], scored: Sequence[str]) -> JudgmentSplit:
         judged = JudgedPhrases(self.forest, votes)
         observations = concatenate([judged.observe(self.systems[system], self.case) for system in scored])
-        return Split(observations, np.concatenate([self.own[system] for system in scored]))
+        return JudgmentSplit(observations, np.concatenate([self.own[system] for system in scored]))
 
 
 class DisjointWorkers:
@@ -136,7 +136,7 @@ class DisjointWorkers:
 
     def splits(
         self, count: int, judging: int, rng: np.random.Generator, max_lens: Sequence[int | None] = (None,)
-    ) -> Iterator[list[Split]]:
+    ) -> Iterator[list[JudgmentSplit]]:
         """The judgments of ``judging`` random workers label all candidates; the truth is what the others said."""
         frontiers = _frontiers(self.trees, max_lens)
         for _ in range(count):
@@ -144,7 +144,9 @@ class DisjointWorkers:
             votes = self.votes_of(judges)
             truth = direct_labels(JudgedPhrases(self.forest, self.votes_of(others)).observe(self.candidates, self.case))
             yield [
-                Split(JudgedPhrases(self.forest, _on(allowed, votes)).observe(self.candidates, self.case), truth)
+                JudgmentSplit(
+                    JudgedPhrases(self.forest, _on(allowed, votes)).observe(self.candidates, self.case), truth
+                )
                 for allowed in frontiers
             ]
 

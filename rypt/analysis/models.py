@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.analysis.heldout import Division, Split
+from rypt.analysis.heldout import Division, JudgmentSplit
 from rypt.arrays import Codes, Floats
 from rypt.metric.model import CalibratedTable, Percolation, length_class, yes_share_by_length
 from rypt.metric.observations import Observations
@@ -67,7 +67,7 @@ def compare_models(
 
 
 def cross_validated(
-    split: Split, models: Mapping[str, Predict], folds: int, rng: np.random.Generator, ties: str
+    split: JudgmentSplit, models: Mapping[str, Predict], folds: int, rng: np.random.Generator, ties: str
 ) -> dict[str, Floats]:
     """P(YES) of every constituent by models that learned from the other folds' segments."""
     observations = split.observations

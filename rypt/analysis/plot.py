@@ -58,11 +58,11 @@ def _draw_redundancy(panel: Any, counted: Redundancy) -> None:
     places = list(range(1, len(counted.lists) + 1))
     for number, (label, (where, what, style, colour)) in enumerate(lines.items()):
         values = list(accumulate(getattr(getattr(one, where), what) for one in counted.lists))
-        said = f"{label}: {values[-1] if values else 0:,}"
+        title = f"{label}: {values[-1] if values else 0:,}"
         if len(values) == 1:
-            panel.bar(number, values[0], color=colour, label=said)
+            panel.bar(number, values[0], color=colour, label=title)
         else:
-            panel.plot(places, values, style, color=colour, label=said, markersize=4)
+            panel.plot(places, values, style, color=colour, label=title, markersize=4)
     if len(counted.lists) == 1:
         panel.set_xticks([])
         panel.set_xlabel(_short(counted.lists[0].name))
@@ -95,11 +95,11 @@ def _draw_curve(panel: Any, curve: Sequence[CurvePoint]) -> None:
 
 def _draw_models(panel: Any, curve: Sequence[CurvePoint]) -> None:
     lines = {}
-    for where, said, style in (("percolated", "percolated", "o-"), ("unlabelled", "all unlabelled", "s--")):
-        found = [getattr(point, where) for point in curve]
+    for where, title, style in (("percolated", "percolated", "o-"), ("unlabelled", "all unlabelled", "s--")):
+        checked = [getattr(point, where) for point in curve]
         for name, colour in (("percolation", PALE), ("table", ORANGE), ("tree", VIOLET), ("always_yes", GREY)):
-            label = f"{name.replace('_yes', ' YES')}, {said}"
-            lines[label] = ([getattr(one, name) for one in found], style, colour)
+            label = f"{name.replace('_yes', ' YES')}, {title}"
+            lines[label] = ([getattr(one, name) for one in checked], style, colour)
     _draw_lines(panel, curve, lines)
     panel.set_title("accuracy of labels that nobody gave", fontsize="medium")
 

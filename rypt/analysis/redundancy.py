@@ -19,7 +19,7 @@ SegmentWatch = Callable[[Iterable[str]], Iterable[str]]
 
 
 @dataclass(slots=True)
-class Reuse:
+class PhraseReuse:
     """Phrases of constituents: how many there are, how many different ones, how many of these have a label.
 
     ``constituents`` are those with at least one phrase.
@@ -40,7 +40,7 @@ class Reuse:
         """How many different phrases a constituent has."""
         return self.unique / self.constituents if self.constituents else float("nan")
 
-    def add(self, other: "Reuse") -> None:
+    def add(self, other: "PhraseReuse") -> None:
         """Add what was counted elsewhere."""
         self.occurrences += other.occurrences
         self.unique += other.unique
@@ -59,8 +59,8 @@ class ListCounts:
     name: str
     candidates: int = 0
     new: int = 0
-    everywhere: Reuse = field(default_factory=Reuse)
-    frontier: Reuse = field(default_factory=Reuse)
+    everywhere: PhraseReuse = field(default_factory=PhraseReuse)
+    frontier: PhraseReuse = field(default_factory=PhraseReuse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +116,14 @@ def _count_segment(
     known: dict[tuple[str, str], tuple[int, int]] = {}
     phrases: dict[Span, set[str]] = defaultdict(set)
     for number, candidate in candidates:
-        own = counts[number]
-        own.candidates += 1
+        mine = counts[number]
+        mine.candidates += 1
         identity = (candidate.text, candidate.alignment)
         if identity not in known:
-            own.new += 1
-            places = [own.everywhere.occurrences, own.frontier.occurrences]
+            mine.new += 1
+            places = [mine.everywhere.occurrences, mine.frontier.occurrences]
             for span, phrase in _phrases(tree, candidate, case):
-                reuses = (own.everywhere, own.frontier) if span in on_frontier else (own.everywhere,)
+                reuses = (mine.everywhere, mine.frontier) if span in on_frontier else (mine.everywhere,)
                 there = phrases[span]
                 for reuse in reuses:
                     reuse.occurrences += 1
@@ -132,10 +132,10 @@ def _count_segment(
                         reuse.constituents += not there
                         reuse.labelled += (candidate.segment, span, phrase) in judged
                 there.add(phrase)
-            known[identity] = own.everywhere.occurrences - places[0], own.frontier.occurrences - places[1]
+            known[identity] = mine.everywhere.occurrences - places[0], mine.frontier.occurrences - places[1]
         else:
-            own.everywhere.occurrences += known[identity][0]
-            own.frontier.occurrences += known[identity][1]
+            mine.everywhere.occurrences += known[identity][0]
+            mine.frontier.occurrences += known[identity][1]
 
 
 def _phrases(tree: SourceTree | None, candidate: Candidate, case: str) -> Iterator[tuple[Span, str]]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rypt.analysis.agreement import Agreement
 from rypt.analysis.curve import CurvePoint
-from rypt.analysis.redundancy import ListCounts, Redundancy, Reuse
+from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy
 
 if TYPE_CHECKING:
     from rypt.analysis.campaign import Analysis
@@ -53,7 +53,7 @@ def reuse_text(counted: Redundancy) -> str:
     return "\n".join(lines)
 
 
-def _reuse(reuse: Reuse) -> str:
+def _reuse(reuse: PhraseReuse) -> str:
     if not reuse.unique:
         return "no phrases"
     return (
@@ -81,8 +81,8 @@ def models_table(curve: Sequence[CurvePoint]) -> str:
     rows = [
         tuple(
             value
-            for found in (point.percolated, point.unlabelled)
-            for value in (found.checked, found.always_yes, found.percolation, found.table, found.tree)
+            for checked in (point.percolated, point.unlabelled)
+            for value in (checked.checked, checked.always_yes, checked.percolation, checked.table, checked.tree)
         )
         for point in curve
     ]
@@ -103,11 +103,13 @@ def _cell(value: float) -> str:
     return "-" if value != value else f"{100 * value:.1f}"
 
 
-def agreement_text(found: Agreement) -> str:
+def agreement_text(agreed: Agreement) -> str:
     """How far workers agree."""
-    if not found.answers:
+    if not agreed.answers:
         return "agreement: no judgments"
-    shown = {"alpha": found.alpha, "mean pairwise kappa": found.kappa}
-    said = ", ".join(f"{name} {'-' if value != value else f'{value:.3f}'}" for name, value in shown.items())
-    same = "" if found.same != found.same else f", at least {found.at_least} of {found.of} agree on {found.same:.1%}"
-    return f"agreement: {found.answers:,} answers of workers about {found.questions:,} keys; {said}{same}"
+    shown = {"alpha": agreed.alpha, "mean pairwise kappa": agreed.kappa}
+    measures = ", ".join(f"{name} {'-' if value != value else f'{value:.3f}'}" for name, value in shown.items())
+    same = (
+        "" if agreed.same != agreed.same else f", at least {agreed.at_least} of {agreed.of} agree on {agreed.same:.1%}"
+    )
+    return f"agreement: {agreed.answers:,} answers of workers about {agreed.questions:,} keys; {measures}{same}"

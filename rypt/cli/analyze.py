@@ -44,11 +44,11 @@ def analyze(
         check_held_out(hold_out, WAYS)
     if plot:
         check_picture(plot)
-    found = analyse(
+    analysis = analyse(
         Campaign.open(campaign, watcher(quiet=quiet)), max_len=max_len, longest=longest, hold_out=hold_out,
         judged_only=judged_only, splits=splits, seed=seed, ties=ties, models=not no_models, watch=watcher(quiet=quiet),
     )  # fmt: skip
     if plot:
-        plot_analysis(plot, found.redundancy, found.curve, note=found.simulated)
+        plot_analysis(plot, analysis.redundancy, analysis.curve, note=analysis.simulated)
         talk(f"{plot} written", quiet=quiet)
-    click.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else analysis_text(found))
+    click.echo(json.dumps(analysis.as_dict(), ensure_ascii=False) if as_json else analysis_text(analysis))

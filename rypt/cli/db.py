@@ -11,7 +11,7 @@ import click
 
 from rypt.console import JSON, QUIET, progress, talk
 from rypt.options import CASES
-from rypt.text import FormatError, InputError, RyptError, open_output
+from rypt.text import InputError, RyptError
 
 if TYPE_CHECKING:
     from rypt.campaign.folder import Campaign
@@ -56,8 +56,8 @@ def open_database(
 @click.argument("stop", type=int)
 @click.argument("phrase")
 @click.argument("label")
-@click.option("--worker", required=True, help="Who says so.")
-@click.option("--origin", default="", help="Where it was said: a hit, a system, a file.")
+@click.option("--worker", required=True, help="Who gave the label.")
+@click.option("--origin", default="", help="Where it comes from: a hit, a system, a file.")
 def add(database: Path, segment: str, start: int, stop: int, phrase: str, label: str, worker: str, origin: str) -> None:
     """Add one judgment.
 
@@ -68,15 +68,10 @@ def add(database: Path, segment: str, start: int, stop: int, phrase: str, label:
     from rypt.records import Judgment, Label, Span
 
     with open_database(database) as opened:
-        known = {s.id: len(s.tokens) for s in opened.segments()}
-        if segment not in known:
-            raise FormatError(f"segment {segment!r} is not in {opened.path}")
-        if not 0 <= start < stop <= known[segment]:
-            raise FormatError(f"span {start}-{stop} is outside segment {segment}, which has {known[segment]} tokens")
         judgment = Judgment(
             segment, Span(start, stop), phrase, Label.parse(label), worker, origin, "import", int(time.time())
         )
-        click.echo("added 1 judgment" if opened.add([judgment]) else "already there")
+        click.echo("added 1 judgment" if opened.add_one(judgment) else "already there")
 
 
 @db.command("import")
@@ -99,6 +94,7 @@ def import_(
     stop (or first and last, included), phrase, label, worker, and origin, source, time, weight if you like. A blank
     label is a question nobody answered: it is counted and left out.
     """
+    from hits.results.content import understand_rows
     from rypt.database.exchange import import_file, new_database
     from rypt.database.fields import JUDGMENT_FIELDS
 
@@ -111,7 +107,7 @@ def import_(
     with open_database(database, case=case) if database.exists() else new_database(database, case) as opened:
         importer = partial(
             import_file, opened, rename=_pairs(rename), defaults=_pairs(defaults), skip_refused=skip_refused,
-            replace_trees=replace_trees,
+            replace_trees=replace_trees, understand=understand_rows,
         )  # fmt: skip
         for file in files:
             try:
@@ -156,19 +152,17 @@ def _pairs(items: tuple[str, ...]) -> dict[str, str]:
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="Instead of the file's ending.")
 def export(database: Path, file: str, segments: bool, form: str | None) -> None:
     """Write everything as JSONL, or the judgments as CSV, to FILE (stdout by default; .gz is compressed)."""
-    from rypt.database.exchange import export_csv, export_jsonl
+    from rypt.database.exchange import export_file, refuse_itself
 
     ending = Path(file.removesuffix(".gz")).suffix
     with open_database(database, readonly=True) as opened:
-        if file != "-" and Path(file).exists() and Path(file).samefile(opened.path):
-            raise InputError(file, None, "is the database itself")
+        refuse_itself(opened, file)
         if form is None and ending not in (".jsonl", ".csv", ""):
             raise click.UsageError(f"expected a file .jsonl or .csv, found {file} (or say --format)")
         as_csv = form == "csv" or (form is None and ending == ".csv")
         if segments and not as_csv:
             raise click.UsageError("--segments goes with CSV; JSONL holds both")
-        with open_output(file) as stream:
-            count = export_csv(opened, stream, segments=segments) if as_csv else export_jsonl(opened, stream)
+        count = export_file(opened, file, form="csv" if as_csv else "jsonl", segments=segments)
     talk(f"{count} records written", quiet=file == "-")
 
 
@@ -186,8 +180,8 @@ def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json
         open_database(other, readonly=True).close()
     with open_database(database, create=True) as opened:
         for other in others:
-            found = campaign_of(other)
-            path = found.path(found.files.database) if found else other
+            campaign = campaign_of(other)
+            path = campaign.path(campaign.files.database) if campaign else other
             result = merge_into(opened, path, replace_trees=replace_trees)
             results.append({"file": str(other), **asdict(result)})
             if not as_json:

@@ -1,7 +1,10 @@
 """The judgment database: one SQLite file of segments and judgments, and all the SQL that asks it.
 
     with JudgmentDatabase("judgments.db") as db:   # rypt.database.judgments
-        db.add_judgments(judgments); db.votes()
+        db.add_segments(segments); db.add(judgments); db.votes()
+        AnswerTables(db).comparisons()             # rypt.database.answers: what hits brought back
 
-`schema` has its tables, `exchange` imports, exports and merges, `audit` says what is in it and what is wrong.
+`schema` has all tables and their migrations (`rypt.migrations`; a change of the tables is one more migration at its
+end), `exchange` imports, exports and merges, `fields` reads and writes the records of files, `audit` says what is in a
+database and what is wrong. No other room contains SQL about judgments.
 """

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rypt.database.judgments import JudgmentDatabase
+from rypt.database.schema import ANSWER_TABLES
 from rypt.records import Segment
 from rypt.text import FormatError, tokenize
 from rypt.texts.phrases import phrase_key
@@ -13,7 +14,7 @@ from rypt.texts.trees import SourceTree
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DatabaseProblem:
     """One thing that is wrong, and how many judgments it touches."""
 
     kind: str
@@ -25,7 +26,7 @@ class Problem:
         return f"{self.kind}: {self.where}{touched}"
 
 
-def check(db: JudgmentDatabase, sources: Sequence[Segment] | None = None) -> Iterator[Problem]:
+def check(db: JudgmentDatabase, sources: Sequence[Segment] | None = None) -> Iterator[DatabaseProblem]:
     """Look for damage, texts that changed, and judgments that no candidate can ever use.
 
     ``sources`` are the segments as they are now, to compare with those the workers saw; their trees count.
@@ -39,25 +40,25 @@ def check(db: JudgmentDatabase, sources: Sequence[Segment] | None = None) -> Ite
             trees[segment.id] = parsed(now.get(segment.id, segment))
         except FormatError as error:
             trees[segment.id] = None
-            yield Problem("tree does not fit its text", str(error), 0)
+            yield DatabaseProblem("tree does not fit its text", str(error), 0)
     yield from _unusable(db, trees)
     yield from _contradictions(db)
 
 
-def _damage(db: JudgmentDatabase) -> Iterator[Problem]:
+def _damage(db: JudgmentDatabase) -> Iterator[DatabaseProblem]:
     with db.errors():
         for (message,) in db.db.execute("PRAGMA integrity_check"):
             if message != "ok":
-                yield Problem("damaged file", message, 0)
+                yield DatabaseProblem("damaged file", message, 0)
         foreign = "SELECT label, count(*) FROM judgments WHERE label NOT IN ('YES', 'NO', 'NOT_SURE') GROUP BY label"
         for label, count in db.db.execute(foreign):
-            yield Problem("label is none of YES, NO, NOT_SURE", repr(label), count)
+            yield DatabaseProblem("label is none of YES, NO, NOT_SURE", repr(label), count)
         missing = "SELECT segment, count(*) FROM judgments WHERE segment NOT IN (SELECT id FROM segments) GROUP BY 1"
         for segment, count in db.db.execute(missing):
-            yield Problem("judgments without a segment", f"segment {segment}", count)
+            yield DatabaseProblem("judgments without a segment", f"segment {segment}", count)
 
 
-def _changed_texts(db: JudgmentDatabase, sources: Sequence[Segment]) -> Iterator[Problem]:
+def _changed_texts(db: JudgmentDatabase, sources: Sequence[Segment]) -> Iterator[DatabaseProblem]:
     if not sources:
         return
     counts = dict(db.db.execute("SELECT segment, count(*) FROM judgments GROUP BY segment").fetchall())
@@ -65,56 +66,66 @@ def _changed_texts(db: JudgmentDatabase, sources: Sequence[Segment]) -> Iterator
     for segment in db.segments():
         now = texts.get(segment.id)
         if now is None:
-            yield Problem("segment is not in the source", f"segment {segment.id}", counts.get(segment.id, 0))
+            yield DatabaseProblem("segment is not in the source", f"segment {segment.id}", counts.get(segment.id, 0))
         elif tokenize(now) != segment.tokens:
             where = f"segment {segment.id} was {segment.text!r} and is now {now!r}"
-            yield Problem("segment text changed", where, counts.get(segment.id, 0))
+            yield DatabaseProblem("segment text changed", where, counts.get(segment.id, 0))
 
 
-def _unusable(db: JudgmentDatabase, trees: dict[str, SourceTree | None]) -> Iterator[Problem]:
+def _unusable(db: JudgmentDatabase, trees: dict[str, SourceTree | None]) -> Iterator[DatabaseProblem]:
     spans = "SELECT segment, start, stop, count(*) FROM judgments GROUP BY segment, start, stop"
     for segment, start, stop, count in db.db.execute(spans).fetchall():
         tree = trees.get(segment)
         if tree is None:
-            yield Problem("segment without a usable parse", f"segment {segment}, span {start}-{stop}", count)
+            yield DatabaseProblem("segment without a usable parse", f"segment {segment}, span {start}-{stop}", count)
         elif (start, stop) not in tree.index:
-            yield Problem("span is not a constituent", f"segment {segment}, span {start}-{stop}", count)
+            yield DatabaseProblem("span is not a constituent", f"segment {segment}, span {start}-{stop}", count)
     for segment, phrase, count in db.db.execute("SELECT segment, phrase, count(*) FROM judgments GROUP BY 1, 2"):
         if phrase != phrase_key(phrase, db.case):
-            yield Problem("phrase is not in normal form", f"segment {segment}, {phrase!r}", count)
+            yield DatabaseProblem("phrase is not in normal form", f"segment {segment}, {phrase!r}", count)
 
 
-def _contradictions(db: JudgmentDatabase) -> Iterator[Problem]:
+def _contradictions(db: JudgmentDatabase) -> Iterator[DatabaseProblem]:
     sql = """
         SELECT segment, start, stop, phrase, worker, count(*) FROM judgments WHERE label <> 'NOT_SURE'
         GROUP BY segment, start, stop, phrase, worker, origin HAVING count(DISTINCT label) > 1
     """
     for segment, start, stop, phrase, worker, count in db.db.execute(sql):
         where = f"worker {worker}, segment {segment}, span {start}-{stop}, {phrase!r}"
-        yield Problem("worker said YES and NO in one place", where, count)
+        yield DatabaseProblem("worker said YES and NO in one place", where, count)
+
+
+def _empty(db: JudgmentDatabase) -> int:
+    """The bytes of the tables of hits in which there is nothing: one page a table, and one an index of it."""
+    pages = 0
+    for table in ANSWER_TABLES:
+        if db.db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is None:
+            trees = "SELECT count(*) FROM sqlite_master WHERE tbl_name = ? AND rootpage > 0"
+            pages += db.db.execute(trees, [table]).fetchone()[0]
+    return int(pages * db.db.execute("PRAGMA page_size").fetchone()[0])
 
 
 def summary(db: JudgmentDatabase) -> dict[str, Any]:
-    """Counts of everything, agreement of workers, and the size of the file."""
+    """Counts of everything, agreement of workers, and the size of the file (without tables of hits that are empty)."""
 
     def one(sql: str) -> Any:
         return db.db.execute(sql).fetchone()[0]
 
     with db.errors():
         judgments = db.count()
-        size = one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        size = one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") - _empty(db)
         pairs = one("SELECT count(*) FROM votes WHERE (yes > 0) + (no > 0) + (not_sure > 0) > 0 AND judgments > 1")
         agreed = one("SELECT count(*) FROM votes WHERE (yes > 0) + (no > 0) + (not_sure > 0) = 1 AND judgments > 1")
         return {
             "segments": one("SELECT count(*) FROM segments"),
             "without_parse": one("SELECT count(*) FROM segments WHERE tree IS NULL"),
             "judgments": judgments,
-            "of_these_count": one(f"SELECT count(*) FROM {db.counted}"),
+            "of_these_count": db.count_counted(),
             "excluded_workers": len(db.excluded()),
             "keys": one("SELECT count(*) FROM votes"),
             "labels": dict(db.db.execute("SELECT label, count(*) FROM judgments GROUP BY label").fetchall()),
-            "sources": dict(db.db.execute("SELECT source, count(*) FROM judgments GROUP BY source").fetchall()),
-            "workers": one("SELECT count(DISTINCT worker) FROM judgments"),
+            "sources": db.count_by_source(),
+            "workers": db.count_workers(),
             "keys_judged_twice_or_more": pairs,
             "of_these_unanimous": agreed,
             "case": db.case,

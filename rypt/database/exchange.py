@@ -1,14 +1,15 @@
 """Judgments and segments in and out of the database: JSONL, CSV, TSV, and other databases.
 
-One record a line. A record with a ``label`` is a judgment, one with a ``text`` is a segment; others are those of
-`rypt.database.extensions`. Spans are ``start`` and ``stop`` (not included), or ``first`` and ``last`` (included).
+One record a line. A record with a ``label`` is a judgment, one with a ``text`` is a segment, one with ``excluded`` a
+worker whose judgments do not count, one with ``assignment`` or ``identical`` what a hit brought back. Spans are
+``start`` and ``stop`` (not included), or ``first`` and ``last`` (included).
 """
 
 import csv
 import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -16,10 +17,17 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from rypt.csv_rows import csv_rows
-from rypt.database.extensions import Extension, extensions
+from rypt.database.answers import AnswerRows, AnswerTables, AssignmentRow, HitRow
 from rypt.database.fields import (
     JUDGMENT_FIELDS,
+    OTHER_FIELDS,
     SEGMENT_FIELDS,
+    assignment_from_record,
+    assignment_record,
+    excluded_from_record,
+    excluded_record,
+    identical_from_record,
+    identical_record,
     is_unanswered,
     judgment_from_record,
     judgment_record,
@@ -27,12 +35,14 @@ from rypt.database.fields import (
     segment_record,
 )
 from rypt.database.judgments import COLUMNS, IDENTITY, KEEP_BOTH, DatabaseError, JudgmentDatabase
+from rypt.options import check_option
 from rypt.records import Record, Segment
-from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
+from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
 from rypt.texts.treebank import parsed
 
 REFUSED_KEPT = 1000
 BATCH = 20_000
+Understand = Callable[[HitRow, AssignmentRow, str], tuple[HitRow, AssignmentRow, AnswerRows]]
 
 
 @dataclass(slots=True)
@@ -74,29 +84,31 @@ def import_file(
     defaults: Mapping[str, str] | None = None,
     skip_refused: bool = False,
     replace_trees: bool = False,
+    understand: Understand | None = None,
 ) -> Imported:
     """Import one file in one transaction.
 
     A line that is refused stops the import and nothing is changed, unless ``skip_refused``. ``rename`` maps the
     file's own column names to ours; ``defaults`` fills fields the file does not have. ``lines`` replaces reading
-    ``path``, for a caller who shows progress. Memory stays bounded: rows wait in a temporary table.
+    ``path``, for a caller who shows progress. ``understand`` reads what the form of an assignment says, for a database
+    with that ``case``: `hits.results.content.understand_rows`; without it a record of an assignment is refused. Memory
+    stays bounded: rows wait in a temporary table.
     """
     result = Imported()
     records = read_records(path, lines if lines is not None else read_lines(path), rename or {}, result)
-    found = extensions()
     with db.errors():
-        _stage(db, records, {"source": "import", **(defaults or {})}, result, found)
-    _prepare_for_staged(db, found)
+        _stage(db, records, {"source": "import", **(defaults or {})}, result)
     with db.writing():
         _add_staged_segments(db, result, replace_trees)
-        _put_staged_others(db, result, found)
+        _put_staged_others(db, result, understand)
         _refuse_misplaced(db, result)
         if result.refused and not skip_refused:
             line, message = min(result.refusals)
             more = f" ({result.refused - 1} more lines refused)" if result.refused > 1 else ""
             raise InputError(path, line, message + more)
         _insert_staged(db, result)
-        _settle(db, found if result.others else [])
+        if result.others:
+            AnswerTables(db).settle_weights()
     return result
 
 
@@ -154,11 +166,10 @@ def _csv_rows(path: PathLike, lines: Iterable[tuple[int, str]], delimiter: str) 
 
 
 def _stage(
-    db: JudgmentDatabase, records: Iterable[tuple[int, Record]], defaults: Mapping[str, str], result: Imported,
-    others: Sequence[Extension],
-) -> None:  # fmt: skip
+    db: JudgmentDatabase, records: Iterable[tuple[int, Record]], defaults: Mapping[str, str], result: Imported
+) -> None:
     """Put judgments, segments and other records into temporary tables; other processes may write meanwhile."""
-    db.db.conn.executescript("""
+    db.db.executescript("""
         DROP TABLE IF EXISTS temp.incoming;
         DROP TABLE IF EXISTS temp.incoming_segments;
         DROP TABLE IF EXISTS temp.incoming_others;
@@ -168,7 +179,6 @@ def _stage(
         CREATE TEMP TABLE incoming_segments (line INTEGER, id TEXT, text TEXT, tree TEXT, language TEXT);
         CREATE TEMP TABLE incoming_others (line INTEGER, field TEXT, record TEXT);
     """)
-    known = {name for extension in others for name in extension.fields}
     insert = f"INSERT INTO incoming VALUES ({', '.join('?' * 11)})"
     batch: list[tuple[Any, ...]] = []
     for line, record in records:
@@ -177,10 +187,10 @@ def _stage(
                 segment = segment_from_record(record)
                 parsed(segment)
                 values = (line, segment.id, segment.text, segment.tree, segment.language)
-                db.db.conn.execute("INSERT INTO incoming_segments VALUES (?, ?, ?, ?, ?)", values)
-            elif name := next((name for name in record if name in known and "label" not in record), None):
+                db.db.execute("INSERT INTO incoming_segments VALUES (?, ?, ?, ?, ?)", values)
+            elif name := next((name for name in record if name in OTHER_FIELDS and "label" not in record), None):
                 row = (line, name, json.dumps(record))
-                db.db.conn.execute("INSERT INTO incoming_others VALUES (?, ?, ?)", row)
+                db.db.execute("INSERT INTO incoming_others VALUES (?, ?, ?)", row)
             elif is_unanswered({**defaults, **record}):
                 result.unanswered += 1
             elif "label" in record or "label" in defaults:
@@ -190,14 +200,14 @@ def _stage(
         except RyptError as error:
             result.refuse(line, str(error))
         if len(batch) >= BATCH:
-            db.db.conn.executemany(insert, batch)
+            db.db.executemany(insert, batch)
             batch.clear()
-    db.db.conn.executemany(insert, batch)
-    db.db.conn.commit()
+    db.db.executemany(insert, batch)
+    db.db.commit()
 
 
 def _add_staged_segments(db: JudgmentDatabase, result: Imported, replace_trees: bool) -> None:
-    rows = db.db.conn.execute("SELECT line, id, text, tree, language FROM incoming_segments ORDER BY line")
+    rows = db.db.execute("SELECT line, id, text, tree, language FROM incoming_segments ORDER BY line")
     for line, *values in rows:
         try:
             result.segments += db.add_segment(Segment(*values), replace_trees)
@@ -205,35 +215,37 @@ def _add_staged_segments(db: JudgmentDatabase, result: Imported, replace_trees: 
             result.refuse(line, str(error))
 
 
-def _prepare_for_staged(db: JudgmentDatabase, others: Sequence[Extension]) -> None:
-    fields = {name for (name,) in db.db.conn.execute("SELECT DISTINCT field FROM incoming_others")}
-    for extension in others:
-        if fields & set(extension.fields):
-            extension.prepare(db)
-
-
-def _put_staged_others(db: JudgmentDatabase, result: Imported, others: Sequence[Extension]) -> None:
-    """Records of extensions; the judgments that belong to them may come before or after."""
-    owner = {name: extension for extension in others for name in extension.fields}
-    for line, name, text in db.db.conn.execute("SELECT line, field, record FROM incoming_others ORDER BY line"):
+def _put_staged_others(db: JudgmentDatabase, result: Imported, understand: Understand | None) -> None:
+    """Exclusions, assignments and ties; the judgments that belong to them may come before or after."""
+    tables = AnswerTables(db)
+    for line, name, text in db.db.execute("SELECT line, field, record FROM incoming_others ORDER BY line"):
         try:
-            result.others += owner[name].put(db, json.loads(text))
+            result.others += _put_other(db, tables, name, json.loads(text), understand)
         except RyptError as error:
             result.refuse(line, str(error))
 
 
-def _settle(db: JudgmentDatabase, others: Iterable[Extension]) -> None:
-    for extension in others:
-        extension.settle(db)
+def _put_other(
+    db: JudgmentDatabase, tables: AnswerTables, name: str, record: Record, understand: Understand | None
+) -> bool:
+    """Inside a transaction: add a record that is no judgment and no segment; False where it was there."""
+    if name == "excluded":
+        return db.put_excluded(*excluded_from_record(record))
+    if name == "identical":
+        return tables.put_identical([identical_from_record(record)]) > 0
+    if understand is None:
+        raise FormatError("expected judgments and segments, found an assignment, which the caller cannot read")
+    hit, assignment, paid = assignment_from_record(record)
+    return tables.put_merged(*understand(hit, assignment, db.case), paid)
 
 
 def _refuse_misplaced(db: JudgmentDatabase, result: Imported) -> None:
     """Take out staged judgments of unknown segments and of spans outside their segment."""
-    execute = db.db.conn.execute
+    execute = db.db.execute
     execute("DROP TABLE IF EXISTS temp.sizes")
     execute("CREATE TEMP TABLE sizes (id TEXT PRIMARY KEY, tokens INTEGER) WITHOUT ROWID")
     sizes = ((segment.id, len(segment.tokens)) for segment in db.segments())
-    db.db.conn.executemany("INSERT INTO sizes VALUES (?, ?)", sizes)
+    db.db.executemany("INSERT INTO sizes VALUES (?, ?)", sizes)
     misplaced = """
         SELECT line, segment, start, stop, tokens FROM incoming LEFT JOIN sizes ON segment = id
         WHERE tokens IS NULL OR stop > tokens
@@ -248,7 +260,7 @@ def _refuse_misplaced(db: JudgmentDatabase, result: Imported) -> None:
 
 def _insert_staged(db: JudgmentDatabase, result: Imported) -> None:
     """Move staged judgments over; the window sorts them in the order of the table, so that its pages fill up."""
-    execute = db.db.conn.execute
+    execute = db.db.execute
     staged = execute("SELECT count(*) FROM incoming").fetchone()[0]
     before = db.count()
     execute(f"""
@@ -267,11 +279,34 @@ def export_jsonl(db: JudgmentDatabase, stream: TextIO) -> int:
     """Write all segments, judgments and other records; importing it into an empty database gives the same one."""
     count = 0
     with db.snapshot():
-        others = chain.from_iterable(extension.records(db) for extension in extensions())
-        for record in chain(map(segment_record, db.segments()), map(judgment_record, db.judgments()), others):
+        for record in chain(map(segment_record, db.segments()), map(judgment_record, db.judgments()), _others(db)):
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             count += 1
     return count
+
+
+def _others(db: JudgmentDatabase) -> Iterator[Record]:
+    """What is no segment and no judgment: excluded workers, assignments in the order in which they came, ties."""
+    yield from (excluded_record(*each) for each in db.excluded().items())
+    tables = AnswerTables(db)
+    paid = tables.bonuses()
+    for hit, assignment in tables.assignments():
+        yield assignment_record(hit, assignment, paid.get(assignment.id, []))
+    yield from map(identical_record, tables.identical())
+
+
+def export_file(db: JudgmentDatabase, path: PathLike, *, form: str = "jsonl", segments: bool = False) -> int:
+    """Write everything as ``jsonl``, or the judgments (or the segments) as ``csv``; returns the number of records."""
+    check_option("form", form, ("jsonl", "csv"))
+    refuse_itself(db, path)
+    with open_output(path) as stream:
+        return export_csv(db, stream, segments=segments) if form == "csv" else export_jsonl(db, stream)
+
+
+def refuse_itself(db: JudgmentDatabase, path: PathLike) -> None:
+    """Refuse to write to the file of a database."""
+    if str(path) != "-" and Path(path).exists() and Path(path).samefile(db.path):
+        raise InputError(path, None, "is the database itself")
 
 
 def export_csv(db: JudgmentDatabase, stream: TextIO, *, segments: bool = False) -> int:
@@ -328,38 +363,45 @@ def _publish(scratch: Path, path: Path) -> None:
 def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False) -> Merged:
     """Take over everything of another database: each judgment once; texts that differ stop it, nothing changed.
 
-    A worker excluded in either is excluded in the result, and what other packages keep there comes along.
+    A worker excluded in either is excluded in the result; assignments, their bonuses and ties come along.
     """
-    found = extensions()
     with JudgmentDatabase(other, readonly=True) as second:
         if second.case != db.case:
             raise DatabaseError(other, f"compares phrases with case:{second.case}, {db.path} with case:{db.case}")
         conflicts: list[str] = []
-        others = [each for each in found if next(each.records(second), None) is not None]
-        for extension in others:
-            extension.prepare(db)
         with db.writing():
             new_segments = sum(db.add_segment(segment, replace_trees) for segment in second.segments())
             before, total = db.count(), second.count()
             conflicts = _conflicts(db, second)
             rows = second.db.execute(f"SELECT {COLUMNS} FROM judgments ORDER BY {IDENTITY}")
             values = ", ".join("?" * len(COLUMNS.split(",")))
-            db.db.conn.executemany(f"INSERT INTO judgments ({COLUMNS}) VALUES ({values}) {KEEP_BOTH}", rows)
+            db.db.executemany(f"INSERT INTO judgments ({COLUMNS}) VALUES ({values}) {KEEP_BOTH}", rows)
             added = db.count() - before
-            more = sum(each.put(db, record) for each in others for record in each.records(second))
-            _settle(db, others)
-    return Merged(added, total - added, new_segments, conflicts, more)
+            others = _merge_others(db, second)
+    return Merged(added, total - added, new_segments, conflicts, others)
+
+
+def _merge_others(db: JudgmentDatabase, second: JudgmentDatabase) -> int:
+    """Inside a transaction: take over exclusions, assignments and ties; returns how many are new."""
+    tables, theirs = AnswerTables(db), AnswerTables(second)
+    added = sum(db.put_excluded(worker, reason) for worker, reason in second.excluded().items())
+    paid = theirs.bonuses()
+    for hit, assignment in theirs.assignments():
+        added += tables.put_merged(hit, assignment, theirs.answers(assignment.id), paid.get(assignment.id, []))
+    added += tables.put_identical(theirs.identical())
+    tables.settle_weights()
+    return added
 
 
 def _conflicts(db: JudgmentDatabase, second: JudgmentDatabase) -> list[str]:
     """Keys to which one worker, in one origin, gave different labels in the two databases."""
-    found = []
+    conflicts = []
     sql = """
         SELECT label FROM judgments
         WHERE segment = ? AND start = ? AND stop = ? AND phrase = ? AND worker = ? AND origin = ? AND label <> ?
     """
     for j in second.judgments():
         key = (j.segment, *j.span, j.phrase, j.worker, j.origin, str(j.label))
-        for (label,) in db.db.conn.execute(sql, key):
-            found.append(f"segment {j.segment} {j.span} {j.phrase!r}: worker {j.worker} said {label} and {j.label}")
-    return found
+        for (label,) in db.db.execute(sql, key):
+            conflicts.append(f"segment {j.segment} {j.span} {j.phrase!r}: worker {j.worker} said {label} and {j.label}")
+    return conflicts

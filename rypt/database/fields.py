@@ -1,15 +1,20 @@
-"""The fields of JSONL and CSV records, and the judgments and segments they stand for."""
+"""The fields of JSONL and CSV records, and what they stand for: judgments, segments, assignments, ties, exclusions."""
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
+from rypt.database.answers import AssignmentRow, BonusRow, HitRow, IdenticalRow, split_facts
+from rypt.options import money
 from rypt.records import SOURCES, Judgment, Label, Record, Segment, Span
 from rypt.text import FormatError, is_one_line, one_line
 
 JUDGMENT_FIELDS = ("segment", "start", "stop", "phrase", "label", "worker", "origin", "source", "time", "weight")
 SEGMENT_FIELDS = ("id", "text", "tree", "language")
+OTHER_FIELDS = ("excluded", "assignment", "identical")  # a record with one of these is no judgment and no segment
 
 
 def judgment_from_record(record: Record) -> Judgment:
@@ -113,3 +118,97 @@ def _time(record: Record) -> int | None:
     except (ValueError, OverflowError):
         raise FormatError(f"expected a time like 2026-11-16T09:30:00Z, found {value!r}") from None
     return seconds
+
+
+def assignment_record(hit: HitRow, assignment: AssignmentRow, paid: Sequence[BonusRow]) -> dict[str, Any]:
+    """An assignment as it is exported; `assignment_from_record` reads it back."""
+    a = assignment
+    return {
+        "assignment": a.id,
+        "hit": hit.id,
+        "batch": hit.batch,
+        "item": hit.item,
+        "market": hit.market,
+        "worker": a.worker,
+        "status": a.status,
+        "accepted": a.accepted,
+        "submitted": a.submitted,
+        "columns": dict(hit.columns),
+        "fields": dict(a.fields),
+        "facts": {**hit.facts, **a.facts},
+        "bonuses": [{"amount": str(amount), "reason": reason, "time": time} for amount, reason, time in paid],
+    }
+
+
+def assignment_from_record(record: Record) -> tuple[HitRow, AssignmentRow, list[BonusRow]]:
+    """Read one assignment; what its hit asks for and how long it took is not in the record."""
+    batch, item, hit, name, worker = (_plain(record, name) for name in ("batch", "item", "hit", "assignment", "worker"))
+    of_hit, of_work = split_facts(_texts(record, "facts"))
+    market, status = _plain(record, "market"), _plain(record, "status")
+    accepted, submitted = _seconds(record, "accepted"), _seconds(record, "submitted")
+    paid = record.get("bonuses", [])
+    if not isinstance(paid, list) or not all(isinstance(each, dict) for each in paid):
+        raise FormatError("expected a list of payments in the field bonuses")
+    return (
+        HitRow(hit, batch, item, "", 0, _texts(record, "columns"), of_hit, market),
+        AssignmentRow(name, hit, worker, status, accepted, submitted, None, _texts(record, "fields"), of_work),
+        [BonusRow(_amount(each), _plain(each, "reason"), _seconds(each, "time")) for each in paid],
+    )
+
+
+def identical_record(tie: IdenticalRow) -> dict[str, Any]:
+    """A tie of equal texts as it is exported; `identical_from_record` reads it back."""
+    return {
+        "identical": tie.segment,
+        "batch": tie.batch,
+        "system_a": tie.system_a,
+        "system_b": tie.system_b,
+        "count": tie.count,
+    }
+
+
+def identical_from_record(record: Record) -> IdenticalRow:
+    """Read one tie of equal texts."""
+    batch, segment, a, b = (_plain(record, name) for name in ("batch", "identical", "system_a", "system_b"))
+    return IdenticalRow(batch, segment, a, b, _seconds(record, "count") or 1)
+
+
+def excluded_record(worker: str, reason: str) -> dict[str, Any]:
+    """An excluded worker as it is exported; `excluded_from_record` reads it back."""
+    return {"excluded": worker, "reason": reason}
+
+
+def excluded_from_record(record: Record) -> tuple[str, str]:
+    """Read an excluded worker and the reason."""
+    worker, reason = record["excluded"], record.get("reason", "")
+    if not isinstance(worker, str) or not worker.strip() or not isinstance(reason, str):
+        raise FormatError(f"expected a worker in the field excluded, found {worker!r}")
+    return worker, reason
+
+
+def _plain(record: Record, name: str) -> str:
+    value = record.get(name, "")
+    if not isinstance(value, str):
+        raise FormatError(f"expected text in the field {name}, found {value!r}")
+    return value
+
+
+def _texts(record: Record, name: str) -> dict[str, str]:
+    value = record.get(name, {})
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise FormatError(f"expected names and texts in the field {name}")
+    return value
+
+
+def _seconds(record: Record, name: str) -> int | None:
+    value = record.get(name)
+    if value is not None and (type(value) is not int or not 0 <= value < 10**12):
+        raise FormatError(f"expected a whole number in the field {name}, found {value!r}")
+    return value
+
+
+def _amount(record: Record) -> Decimal:
+    amount = money(_plain(record, "amount"))
+    if amount is None:
+        raise FormatError(f"expected an amount of money, found {record.get('amount')!r}")
+    return amount

@@ -9,18 +9,21 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
-from sqlite_utils import Database
-
-from rypt.database.schema import APPLICATION_ID, VOTE_SUMS, migrations
+from rypt.database.schema import SCHEMA, VOTE_SUMS
+from rypt.migrations import SchemaError
 from rypt.options import CASES, HOLD_OUT, check_option
 from rypt.records import Judgment, Label, Segment, Span, Votes
 from rypt.text import FormatError, PathLike, RyptError, one_line
 from rypt.texts.phrases import phrase_key
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 BUSY_SECONDS = 120.0
 IDENTITY = "segment, start, stop, phrase, worker, origin, label, repeat"
@@ -31,6 +34,8 @@ KEEP_BOTH = f"""
         weight = min(weight, excluded.weight),
         source = min(source, excluded.source)
 """
+
+CountedAnswer = tuple[tuple[str, Span, str], str, Label]  # ((segment, span, phrase), worker, label)
 
 
 class DatabaseError(RyptError):
@@ -59,7 +64,7 @@ class JudgmentDatabase:
         self.readonly = readonly
         self._refuse_foreign_file()
         with self.errors():
-            self.db = Database(self._connect())
+            self.db = self._connect()
             try:
                 self._open(case)
             except BaseException:
@@ -68,12 +73,12 @@ class JudgmentDatabase:
 
     def _open(self, case: str | None) -> None:
         self.db.execute("PRAGMA foreign_keys = ON")
-        self._refuse_other_version()
-        if not self.readonly:
+        try:
+            SCHEMA.check(self.db, may_be_empty=not self.readonly)
             self._prepare(case or "lower")
+        except SchemaError as error:
+            raise DatabaseError(self.path, str(error)) from None
         self.case = self._setting("case")
-        views = self.db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'counted'").fetchone()[0]
-        self.counted = "counted" if views else "judgments"  # one of an older rypt, opened for reading
         if case and case != self.case:
             message = f"compares phrases with case:{self.case}; case:{case} needs a database of its own"
             raise DatabaseError(self.path, message)
@@ -109,25 +114,36 @@ class JudgmentDatabase:
             connection = sqlite3.connect(f"{location}?immutable=1", uri=True)
         return connection
 
-    def _refuse_other_version(self) -> None:
-        tables = self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        application = self.db.execute("PRAGMA application_id").fetchone()[0]  # after the tables: others may create them
-        if (tables or self.readonly) and application != APPLICATION_ID:
-            raise DatabaseError(self.path, "expected a judgment database, found an SQLite file of another program")
-        known = {migration.name for migration in migrations.pending(Database(memory=True))}
-        newer = [migration.name for migration in migrations.applied(self.db) if migration.name not in known]
-        if newer:
-            raise DatabaseError(self.path, f"was made by a newer rypt ({newer[0]}); update rypt to open it")
-
     def _prepare(self, case: str) -> None:
-        """Create or bring up to date; two processes may do it at once."""
+        """Create the tables or bring them up to date; two processes may do it at once.
+
+        Reading changes no file: the tables of an older one are brought up to date in a temporary copy.
+        """
         check_option("case", case, CASES)
-        if migrations.pending(self.db):
-            self.db.enable_wal()
-            with self.writing():
-                migrations.apply(self.db)
-                self.db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                self.db.execute("INSERT OR IGNORE INTO settings VALUES ('case', ?)", [case])
+        if SCHEMA.is_current(self.db):
+            return
+        if self.readonly:
+            original, self.db = self.db, sqlite3.connect("")
+            original.backup(self.db)
+            original.close()
+        elif str(self.path) != ":memory:":
+            self.db.execute("PRAGMA journal_mode = WAL")
+        with self.writing():
+            SCHEMA.apply(self.db)
+            self.db.execute("INSERT OR IGNORE INTO settings VALUES ('case', ?)", [case])
+        if self.readonly:
+            self.db.execute("PRAGMA query_only = ON")
+
+    @cached_property
+    def utils(self) -> "Database":
+        """The same file for sqlite-utils, to ask it what no method here does.
+
+        >>> JudgmentDatabase(":memory:").utils["judgments"].count
+        0
+        """
+        from sqlite_utils import Database
+
+        return Database(self.db)
 
     @contextmanager
     def errors(self, consequence: str = "") -> Iterator[None]:
@@ -143,30 +159,30 @@ class JudgmentDatabase:
     def writing(self) -> Iterator[None]:
         """One transaction that holds the write lock from its start and leaves no trace when it fails."""
         with self.errors(" (nothing was changed)"):
-            if self.db.conn.in_transaction:
+            if self.db.in_transaction:
                 raise RuntimeError("one write inside another: the outer one would be committed half done")
-            self.db.conn.execute("BEGIN IMMEDIATE")
+            self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self.db.conn.execute("COMMIT")
+                self.db.execute("COMMIT")
             except BaseException:
-                if self.db.conn.in_transaction:
-                    self.db.conn.execute("ROLLBACK")
+                if self.db.in_transaction:
+                    self.db.execute("ROLLBACK")
                 raise
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Read the state of one moment, whatever others write meanwhile."""
         with self.errors():
-            self.db.conn.execute("BEGIN")
+            self.db.execute("BEGIN")
             try:
                 yield
             finally:
-                self.db.conn.execute("ROLLBACK")
+                self.db.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded into it."""
-        self.db.conn.close()
+        self.db.close()
 
     def __enter__(self) -> Self:
         return self
@@ -187,7 +203,7 @@ class JudgmentDatabase:
                 self.add_segment(segment, replace_trees)
 
     def add_segment(self, segment: Segment, replace_trees: bool) -> bool:
-        """Inside a transaction: True when the segment is new."""
+        """Inside a transaction: add a segment, and return True if it was not in the database."""
         row = self.db.execute("SELECT text, tree, language FROM segments WHERE id = ?", [segment.id]).fetchone()
         if row is None:
             values = [segment.id, segment.text, segment.tree, segment.language]
@@ -207,14 +223,26 @@ class JudgmentDatabase:
         return False
 
     def add(self, judgments: Iterable[Judgment]) -> int:
-        """Add judgments in one transaction and say how many are new."""
+        """Add judgments in one transaction, and return how many were not in the database."""
         with self.writing():
             before = self.count()
-            self.db.conn.executemany(
-                f"INSERT INTO judgments ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?) {KEEP_BOTH}",
-                (self.row(judgment) for judgment in judgments),
-            )
+            self.put(judgments)
             return self.count() - before
+
+    def add_one(self, judgment: Judgment) -> bool:
+        """Add one judgment, on a span of a segment that is here; return True if it was not in the database."""
+        tokens = {segment.id: len(segment.tokens) for segment in self.segments()}
+        segment, span = judgment.segment, judgment.span
+        if segment not in tokens:
+            raise FormatError(f"segment {segment!r} is not in {self.path}")
+        if not 0 <= span.start < span.stop <= tokens[segment]:
+            raise FormatError(f"span {span} is outside segment {segment}, which has {tokens[segment]} tokens")
+        return self.add([judgment]) == 1
+
+    def put(self, judgments: Iterable[Judgment]) -> None:
+        """Inside a transaction: add judgments."""
+        sql = f"INSERT INTO judgments ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?) {KEEP_BOTH}"
+        self.db.executemany(sql, (self.row(judgment) for judgment in judgments))
 
     def row(self, judgment: Judgment) -> tuple[str | int | float | None, ...]:
         """The columns of a judgment, its phrase as a key, without ``repeat``."""
@@ -226,8 +254,54 @@ class JudgmentDatabase:
         return (j.segment, *j.span, phrase, worker, origin, str(j.label), j.source, j.time, j.weight)
 
     def count(self) -> int:
-        """How many judgments there are."""
+        """The number of judgments."""
         return int(self.db.execute("SELECT count(*) FROM judgments").fetchone()[0])
+
+    def count_counted(self) -> int:
+        """The number of judgments that count."""
+        with self.errors():
+            return int(self.db.execute("SELECT count(*) FROM counted").fetchone()[0])
+
+    def count_by_source(self) -> dict[str, int]:
+        """The number of judgments of each source: hit, import, simulation."""
+        with self.errors():
+            return dict(self.db.execute("SELECT source, count(*) FROM judgments GROUP BY source").fetchall())
+
+    def count_workers(self, source: str | None = None) -> int:
+        """The number of workers who gave a judgment, of one source or any."""
+        sql = "SELECT count(DISTINCT worker) FROM judgments WHERE ?1 IS NULL OR source = ?1"
+        with self.errors():
+            return int(self.db.execute(sql, [source]).fetchone()[0])
+
+    def count_repeated_keys(self) -> int:
+        """The number of keys with two or more judgments that count."""
+        with self.errors():
+            return int(self.db.execute("SELECT count(*) FROM votes WHERE judgments > 1").fetchone()[0])
+
+    def groups(self, column: str) -> list[str]:
+        """The workers (``worker``), or the places (``origin``), of the judgments that count, sorted."""
+        check_option("group", column, HOLD_OUT)
+        with self.errors():
+            return [str(row[0]) for row in self.db.execute(f"SELECT DISTINCT {column} FROM counted ORDER BY 1")]
+
+    def counted_answers(self, *, simulated: bool = True, hits_of: str | None = None) -> list[CountedAnswer]:
+        """The judgments that count as triples (key, worker, label), the earliest first.
+
+        Those of simulated workers are left out unless ``simulated``; ``hits_of`` takes those given in hits of a batch.
+        """
+        where = "" if simulated else "AND source <> 'simulation'"
+        if hits_of is not None:
+            where += " AND source = 'hit' AND origin IN (SELECT id FROM hits WHERE batch = ?)"
+        sql = f"""
+            SELECT segment, start, stop, phrase, worker, label FROM counted WHERE true {where}
+            ORDER BY ifnull(time, 0), segment, start, stop, phrase, worker, origin, label, repeat
+        """
+        with self.errors():
+            rows = self.db.execute(sql, [] if hits_of is None else [hits_of]).fetchall()
+        return [
+            ((segment, Span(start, stop), phrase), worker, Label(label))
+            for segment, start, stop, phrase, worker, label in rows
+        ]
 
     def segments(self) -> list[Segment]:
         """All segments, in the order in which they were added."""
@@ -261,7 +335,7 @@ class JudgmentDatabase:
                 where.append(f"{column} IN (SELECT value FROM json_each(?))")
                 values.append(json.dumps(list(allowed)))
         sql = f"""
-            SELECT segment, start, stop, phrase, {VOTE_SUMS} FROM {self.counted}
+            SELECT segment, start, stop, phrase, {VOTE_SUMS} FROM counted
             WHERE {" AND ".join(where)} GROUP BY segment, start, stop, phrase
         """
         with self.errors():
@@ -271,7 +345,7 @@ class JudgmentDatabase:
         """The judgments that count of each worker (``worker``) or of each place they were given in (``origin``)."""
         check_option("group", group, HOLD_OUT)
         sql = f"""
-            SELECT {group}, segment, start, stop, phrase, {VOTE_SUMS} FROM {self.counted}
+            SELECT {group}, segment, start, stop, phrase, {VOTE_SUMS} FROM counted
             GROUP BY segment, start, stop, phrase, {group}
         """
         with self.errors():
@@ -287,24 +361,28 @@ class JudgmentDatabase:
         return Label(row[0]) if row else None
 
     def exclude(self, worker: str, reason: str, now: int | None = None) -> bool:
-        """Let no judgment of a worker count, those that come later included; they stay. True when this is news.
+        """Let no judgment of a worker count, those that come later included; they stay.
+
+        Return True if the worker was not excluded before.
 
         >>> db = JudgmentDatabase(":memory:")
         >>> db.exclude("A1B2", "answers YES to everything"), db.excluded(), db.include("A1B2"), db.excluded()
         (True, {'A1B2': 'answers YES to everything'}, True, {})
         """
         with self.writing():
-            values = [worker, one_line(reason), now]
-            return self.db.execute("INSERT OR IGNORE INTO excluded_workers VALUES (?, ?, ?)", values).rowcount == 1
+            return self.put_excluded(worker, one_line(reason), now)
+
+    def put_excluded(self, worker: str, reason: str, now: int | None = None) -> bool:
+        """Inside a transaction: exclude a worker; one that is excluded keeps its reason."""
+        values = [worker, reason, now]
+        return self.db.execute("INSERT OR IGNORE INTO excluded_workers VALUES (?, ?, ?)", values).rowcount == 1
 
     def include(self, worker: str) -> bool:
-        """Let an excluded worker's judgments count again; True when this is news."""
+        """Let an excluded worker's judgments count again; return True if the worker was excluded."""
         with self.writing():
             return self.db.execute("DELETE FROM excluded_workers WHERE worker = ?", [worker]).rowcount == 1
 
     def excluded(self) -> dict[str, str]:
         """The excluded workers and why."""
         with self.errors():
-            if self.counted == "judgments":
-                return {}
             return dict(self.db.execute("SELECT worker, reason FROM excluded_workers ORDER BY worker").fetchall())

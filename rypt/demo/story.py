@@ -350,8 +350,8 @@ class Story:
 
     def _labels(self) -> int:
         """How many labels count."""
-        with Campaign.open(self.campaign).database() as db, db.errors():
-            return int(db.db.execute(f"SELECT count(*) FROM {db.counted}").fetchone()[0])
+        with Campaign.open(self.campaign).database() as db:
+            return db.count_counted()
 
     def _simulated(self) -> bool:
         """Whether workers were simulated: here, or by somebody who sent such workers to the market."""

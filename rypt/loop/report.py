@@ -9,13 +9,13 @@ from typing import Any
 from rypt.campaign.folder import Campaign
 from rypt.loop.journal import Journal
 from rypt.metric.report import ScoreReport
+from rypt.signature import signature as sign
 from rypt.text import PathLike, open_output, read_bytes
 
 HEAD = (
     "iteration", "candidates", "new", "asked", "labels", "reused", "cost", "decoded", "before", "after", "p",
     "coverage", "final",
 )  # fmt: skip
-SIMULATED = "SELECT count(*) FROM judgments WHERE source = 'simulation'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +131,14 @@ def _row(journal: Journal, number: int, decoded: Mapping[str, Any], final: float
 
 def simulated_labels(campaign: Campaign) -> int:
     """How many judgments of a campaign are those of simulated workers."""
-    with campaign.database() as db, db.errors():
-        return int(db.db.execute(SIMULATED).fetchone()[0])
+    with campaign.database() as db:
+        return db.count_by_source().get("simulation", 0)
 
 
 def signature(journal: Journal) -> str:
     """All that the last scores depend on; empty before the first."""
     tuned = list(journal.results("tune").values())
-    return f"{tuned[-1]['signature']}|iterations:{len(tuned)}" if tuned else ""
+    return sign(tuned[-1]["signature"], iterations=len(tuned)) if tuned else ""
 
 
 def table(iterations: Sequence[Row]) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from hits.batches.reader import BATCH_TOML, read_batch
 from hits.market.ledger import EXPIRED, ledgers
 from hits.results.answers import Results
-from hits.results.numbers import campaign_numbers, label_agreement, read_work, spent
+from hits.results.numbers import campaign_numbers, label_agreement, spent
 from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
 from rypt.campaign.asking import campaign_values
@@ -35,8 +35,6 @@ from rypt.text import RyptError
 
 CandidateWatch = Callable[[Iterable[Candidate]], Iterable[Candidate]]
 WHO = {"hit": "people", "import": "imported", "simulation": "simulated"}
-OF_BATCHES = "SELECT h.batch, count(*) FROM assignments AS a JOIN hits AS h ON h.id = a.hit GROUP BY h.batch"
-OF_SOURCES = "SELECT source, count(*) FROM judgments GROUP BY source"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +111,8 @@ def campaign_status(
     with campaign.database() as db:
         labels, questions = _labels(campaign, db, watch)
         results = Results(db)
-        cost = _spent(results, notes)
-        people = _people(db, results, current=cost is not None)
+        cost = _spent(results)
+        people = _people(db, results)
         batches = _batches(campaign, results, now, notes)
     going, reason = _loop(campaign)
     situation = Situation(
@@ -181,8 +179,7 @@ def _to_ask(campaign: Campaign, questions: list[Query]) -> int:
 def _labels(campaign: Campaign, db: JudgmentDatabase, watch: CandidateWatch) -> tuple[Labels, list[Query]]:
     """What is labelled, and what could still be asked."""
     votes = db.votes()
-    with db.errors():
-        sources = {WHO.get(name, name): count for name, count in db.db.execute(OF_SOURCES).fetchall()}
+    sources = {WHO.get(name, name): count for name, count in db.count_by_source().items()}
     before = after = None
     left: list[Query] = []
     if campaign.candidates:
@@ -210,30 +207,22 @@ def _with_open_phrases(campaign: Campaign, observations: Observations) -> list[C
     return [candidate for candidate, count in zip(campaign.candidates, counts, strict=True) if count]
 
 
-def _spent(results: Results, notes: list[str]) -> Spent | None:
-    """What hits cost; None where their tables are of an older rypt and cannot be read."""
-    if results.there and not results.current:
-        notes.append(
-            "what the hits cost is known after the next 'rypt hits collect': their tables are of an older rypt"
-        )
-        return None
+def _spent(results: Results) -> Spent:
+    """What hits cost."""
     numbers = campaign_numbers(results)
-    played = spent(w for w in read_work(results) if w.status != "Rejected" and is_simulated(w.worker))
+    played = spent(w for w in results.tables.work() if w.status != "Rejected" and is_simulated(w.worker))
     return Spent(numbers.rewards, numbers.fees, numbers.bonuses, numbers.cost, played.total)
 
 
-def _people(db: JudgmentDatabase, results: Results, *, current: bool) -> People:
-    with db.errors():
-        sql = "SELECT count(DISTINCT worker), count(DISTINCT iif(source = 'simulation', worker, NULL)) FROM judgments"
-        workers, simulated = db.db.execute(sql).fetchone()
-        twice = int(db.db.execute("SELECT count(*) FROM votes WHERE judgments > 1").fetchone()[0])
-    bad = [r.worker for r in worker_reports(results) if r.verdict == "bad" and not r.excluded] if current else []
+def _people(db: JudgmentDatabase, results: Results) -> People:
+    workers, simulated, twice = db.count_workers(), db.count_workers("simulation"), db.count_repeated_keys()
+    bad = [r.worker for r in worker_reports(results) if r.verdict == "bad" and not r.excluded]
     return People(workers, simulated, sorted(db.excluded()), bad, label_agreement(results).alpha, twice)
 
 
 def _batches(campaign: Campaign, results: Results, now: int, notes: list[str]) -> list[BatchState]:
     """The batches in the campaign's folder; one that cannot be read is noted."""
-    answered = dict(results.rows(OF_BATCHES))  # rejected ones, too: their places stay taken
+    answered = results.tables.count_assignments()  # rejected ones, too: their places stay taken
     batches = []
     for folder in sorted(campaign.path("batches").glob("*"), key=lambda path: (len(path.name), path.name)):
         if folder.name.startswith(".") or not (folder / BATCH_TOML).is_file():

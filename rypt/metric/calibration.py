@@ -56,7 +56,7 @@ def held_out_labels(
 ) -> tuple[Observations, Codes]:
     """What the others say of each constituent, and the label a left-out group gave it (1 YES, 0 NO, -1 none)."""
     check_option("hold_out", hold_out, HOLD_OUT)
-    groups = sorted(row[0] for row in db.db.execute(f"SELECT DISTINCT {hold_out} FROM {db.counted}"))
+    groups = db.groups(hold_out)
     if len(groups) < 2:
         raise RyptError(
             f"{db.path}: this model learns from the labels of one {hold_out} where another was left out; "

@@ -11,6 +11,7 @@ from rypt.metric.model import Stats
 from rypt.metric.scorer import Coverage, Scorer, coverage, picks
 from rypt.options import PICKS, check_option
 from rypt.records import Candidate
+from rypt.signature import signature
 from rypt.text import PathLike, RyptError, open_output
 from rypt.texts.nbest import by_segment
 
@@ -127,7 +128,7 @@ def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str =
         best=_corpus_score(scorer, stats[list(best.values())]),
         tied=tied,
         unused_keys=scorer.judged.unused,
-        signature=f"{scorer.signature}|pick:{pick}|n:{len(chosen)}",
+        signature=signature(scorer.signature, pick=pick, n=len(chosen)),
     )
 
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from rypt.metric.model import LabelModel, Percolation, Stats, percolated
 from rypt.metric.observations import Forest, JudgedPhrases, Observations, label_states
 from rypt.metric.percolation import NO, UNKNOWN, YES
 from rypt.records import Candidate, Votes
+from rypt.signature import rypt_version, signature
 from rypt.texts.trees import SourceTree
 
 
@@ -81,9 +81,8 @@ class Scorer:
     @property
     def signature(self) -> str:
         """All that a number depends on besides the data."""
-        return (
-            f"RYPT|nodes:spans|phrase:aligned|gap:mark|case:{self.case}|{self.model.options}|version:{version('rypt')}"
-        )
+        how = signature("RYPT", nodes="spans", phrase="aligned", gap="mark", case=self.case)
+        return signature(how, self.model.options, version=rypt_version())
 
 
 def coverage(observations: Observations, ties: str = "unknown") -> Coverage:

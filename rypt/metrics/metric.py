@@ -22,6 +22,7 @@ from rypt.arrays import Floats, Ints
 from rypt.metrics.expression import PICK_TERMS, Term, parse_spec
 from rypt.metrics.references import References
 from rypt.records import RawCandidate
+from rypt.signature import signature_name
 from rypt.text import PathLike, RyptError, one_line
 
 GROUP = "rypt.metrics"
@@ -152,7 +153,7 @@ def _blamed(metric: Metric) -> Iterator[None]:
 
 
 def _name(metric: Metric) -> str:
-    return str(metric.signature).partition("|")[0]
+    return signature_name(metric.signature)
 
 
 def references_of(metric: Metric) -> References | None:

@@ -62,7 +62,7 @@ class Chooser:
 
 def _without(campaign: Campaign, systems: Collection[str]) -> list[Candidate]:
     with campaign.database() as db:
-        origins = {str(row[0]) for row in db.db.execute(f"SELECT DISTINCT origin FROM {db.counted}")}
+        origins = set(db.groups("origin"))
     lists = lists_without(campaign.lists(), systems, origins)
     kept = {(c.segment, c.text, c.alignment) for _, candidates in lists for c in candidates}
     return [c for c in campaign.candidates if (c.segment, c.text, c.alignment) in kept]

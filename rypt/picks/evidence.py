@@ -136,7 +136,7 @@ def read_evidence(
     segments = [segment.id for segment in campaign.segments]
     lines = read_score_lines(scores, better)
     with campaign.database() as db:
-        origins = {str(row[0]) for row in db.db.execute(f"SELECT DISTINCT origin FROM {db.counted}")}
+        origins = set(db.groups("origin"))
         systems, candidates, table = _read_systems(campaign, sorted(origins | {line.system for line in lines}))
         group = "origin" if way == "system" else "worker"
         votes = GroupedVotes(campaign.trees, db.votes_by(group), candidates, max_len=max_len, case=db.case)

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,14 +157,3 @@ def _shares(resamples: int, values: Floats, room: int = 500_000) -> list[int]:
     """How many resamples to take at a time, so that they need little memory."""
     each = max(1, min(resamples, room // len(values)))
     return [each] * (resamples // each) + ([resamples % each] if resamples % each else [])
-
-
-def sign_test(for_it: int, against: int) -> float:
-    """The two-sided p of so many signs for and against, where both are equally likely.
-
-    >>> round(sign_test(9, 1), 4), sign_test(5, 5), sign_test(0, 0)
-    (0.0215, 1.0, 1.0)
-    """
-    total, few = for_it + against, min(for_it, against)
-    tail = sum(comb(total, k) for k in range(few + 1))
-    return min(1.0, float(Fraction(2 * tail, 2**total)))

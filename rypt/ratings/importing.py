@@ -246,8 +246,9 @@ def _of_one_policy(db: JudgmentDatabase, judgments: Sequence[Judgment]) -> Itera
     Both in one database would be votes against each other. It is looked up in the transaction that adds them, so no
     other process can come between.
     """
-    sql = "SELECT segment, start, stop, phrase, worker, origin, label FROM judgments WHERE source = 'import'"
-    known = {tuple(key): label for *key, label in db.db.execute(sql)}
+    known = {
+        (j.segment, *j.span, j.phrase, j.worker, j.origin): j.label for j in db.judgments() if j.source == "import"
+    }
     other = 0
     for j in judgments if known else ():
         key = j.segment, *j.span, phrase_key(j.phrase, db.case), j.worker, j.origin

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hits.records import Answer
-from hits.results.content import SUBMITTED, Assignment
+from hits.results.content import Assignment
+from rypt.database.answers import SUBMITTED
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 

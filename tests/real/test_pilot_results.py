@@ -19,7 +19,7 @@ from hits.results.importing import import_results
 from hits.results.numbers import campaign_numbers
 from hits.results.quality import worker_reports
 from hits.results.verdicts import Verdict
-from rypt.analysis.agreement import agreement, counted_answers, mean_pairwise_kappa, share_agreeing
+from rypt.analysis.agreement import agreement, mean_pairwise_kappa, share_agreeing
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
@@ -64,7 +64,7 @@ def results(real_data: Callable[[str], Path], tmp_path_factory: pytest.TempPathF
     found = Results(db)
     added = import_results(found, folder / "results.csv")
     assert (added.assignments, added.unanswered) == (len(rows), 3)
-    assert found.rows("SELECT count(*) FROM label_answers") == [(1700,)]
+    assert db.db.execute("SELECT count(*) FROM label_answers").fetchone() == (1700,)
     stream = io.StringIO()
     export_results(found, stream)
     assert stream.getvalue() == (folder / "results.csv").read_text(encoding="utf-8")
@@ -81,15 +81,15 @@ def test_the_two_workers_who_said_yes_to_everything_are_bad_and_no_other(results
 
 def test_without_them_workers_agree(results: Results) -> None:
     db = results.db
-    before = agreement(counted_answers(db), at_least=2, of=2)
+    before = agreement(db.counted_answers(), at_least=2, of=2)
     for worker in CARELESS:
         db.exclude(worker, "YES to everything")
-    after = agreement(counted_answers(db), at_least=2, of=2)
+    after = agreement(db.counted_answers(), at_least=2, of=2)
     for worker in CARELESS:
         db.include(worker)
     assert after.same > before.same + 0.15
     assert before.alpha < 0 < 0.25 < after.alpha
-    assert mean_pairwise_kappa(counted_answers(db)) == before.kappa
+    assert mean_pairwise_kappa(db.counted_answers()) == before.kappa
 
 
 def test_the_agreement_of_two_votes_is_what_the_data_says_of_itself(results: Results) -> None:
@@ -97,7 +97,7 @@ def test_the_agreement_of_two_votes_is_what_the_data_says_of_itself(results: Res
     votes = [
         ((segment, start, stop, phrase), (worker, number), label)
         for number, (segment, start, stop, phrase, label, worker) in enumerate(
-            results.rows("""
+            results.db.db.execute("""
                 SELECT l.segment, l.start, l.stop, l.phrase, l.label, a.worker
                 FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
             """)
@@ -109,7 +109,7 @@ def test_the_agreement_of_two_votes_is_what_the_data_says_of_itself(results: Res
 
 
 def test_dawid_and_skene_see_through_them_and_the_majority_does_not(results: Results) -> None:
-    answers = counted_answers(results.db)
+    answers = results.db.counted_answers()
     careful = majority_labels([answer for answer in answers if answer[1] not in CARELESS])
     weighed, voted = dawid_skene(answers).decided(), majority_labels(answers)
 

@@ -1,21 +1,18 @@
 """``rypt rank``: which system is better, how sure that is, and what to ask next."""
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from hits.cli.rank.preferences import preferences
-from hits.cli.rank.shared import LEVEL, PLOT, THREADS, counter, data_options, read_data, read_options
+from hits.cli.rank.shared import LEVEL, PLOT, THREADS, counter, data_options, read_options
 from hits.cli.rank.study import evaluate, plan_, simulate
-from hits.ranking.names import CONFIDENCES, RANKING_MODELS, SHAPES, UNITS
+from hits.ranking.names import CONFIDENCES, SHAPES, UNITS, ranking_models
 from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
-    from hits.ranking.data import Comparisons
-    from hits.ranking.model import Model
-    from hits.ranking.result import Confidence, Ranking
+    from hits.ranking.rank import ComparisonFiles
 
 DEFAULT = "systems"
 
@@ -45,12 +42,14 @@ def rank() -> None:
 
 @rank.command()
 @data_options
-@click.option("-m", "--model", type=click.Choice(RANKING_MODELS), default="expected-wins", show_default=True)
+@click.option("-m", "--model", type=click.Choice(ranking_models()), default="expected-wins", show_default=True)
 @click.option("-O", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the model: "
               "docs/ranking.md lists them. Repeatable.")  # fmt: skip
 @click.option("--confidence", type=click.Choice(CONFIDENCES), default="bootstrap", show_default=True,
               help="How rank ranges are made.")  # fmt: skip
-@click.option("--samples", type=click.IntRange(2, 1_000_000), help="Resamples or runs [ratios of wins 1000, else 100].")
+@click.option(
+    "--samples", type=click.IntRange(2, 1_000_000), help="Number of resamples or runs [ratios of wins 1000, else 100]."
+)
 @click.option("--trim", type=click.IntRange(min=0), help="Ranks dropped at either end [2.5 %, rounded down].")
 @click.option("--unit", type=click.Choice(UNITS), default="comparison", show_default=True,
               help="What is resampled: comparisons, as in the papers, or whole rankings.")  # fmt: skip
@@ -63,8 +62,7 @@ def rank() -> None:
 @JSON
 @QUIET
 def systems(
-    files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
-    sample: int | None, not_judged: str, seed: int, model: str, options: tuple[str, ...], confidence: str,
+    data: "ComparisonFiles", model: str, options: tuple[str, ...], confidence: str,
     samples: int | None, trim: int | None, unit: str, shape: str, level: float, threads: int, latex: bool,
     plot: str | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
@@ -72,62 +70,21 @@ def systems(
 
     Systems that no chain of comparisons connects are ranked apart, with a note.
     """
-    import numpy as np
-
-    from hits.ranking.model import read_model
-    from hits.ranking.result import Confidence, rank_systems
+    from hits.ranking.rank import rank as rank_files
+    from hits.ranking.result import Confidence
 
     if latex and as_json:
         raise click.UsageError("--latex or --json, not both")
     how = Confidence(confidence, samples, trim, unit, shape, level, threads, counter("resamples", quiet=quiet))
-    own = {"threads": str(threads)} if model == "trueskill" else {}
-    made = read_model(model, own | read_options(options))
-    comparisons = read_data(files, format, languages, judges, excluded, sample, not_judged, seed)
-    _tell_notes(comparisons, made, how, quiet=quiet)
-    rankings = rank_systems(comparisons, made, np.random.default_rng([seed, 1]), how)
+    table = rank_files(data, model, options=read_options(options), confidence=how)
+    for note in table.notes:
+        talk(f"note: {note}", quiet=quiet)
     if plot:
-        from hits.ranking.plot import plot_ranks
-
-        plot_ranks(plot, rankings)
-    _tell_rankings(rankings, seed, as_json=as_json, latex=latex)
-
-
-def _tell_notes(comparisons: "Comparisons", model: "Model", how: "Confidence", *, quiet: bool) -> None:
-    """Say what a reader of the ranking should know of the data."""
-    from hits.ranking.confidence import has_posterior
-
-    groups = comparisons.components()
-    if len(groups) > 1:
-        sizes = " + ".join(str(len(group)) for group in groups)
-        talk(f"note: {sizes} systems without any comparison between the groups: each group is ranked for itself, and "
-             "nothing says which group is better", quiet=quiet)  # fmt: skip
-    if len(comparisons) and not comparisons.outcome.any():
-        talk(f"note: all {len(comparisons)} comparisons are ties; nothing tells the systems apart", quiet=quiet)
-    alone = how.method == "bootstrap" and how.unit == "comparison" and not has_posterior(model, how.unit)
-    if alone and len(set(comparisons.row.tolist())) < len(comparisons):
-        talk("note: ranges take the comparisons of one ranking as independent, as the papers do; --unit row does not",
-             quiet=quiet)  # fmt: skip
-
-
-def _tell_rankings(rankings: "Sequence[Ranking]", seed: int, *, as_json: bool, latex: bool) -> None:
-    from hits.ranking.table import as_json as record
-    from hits.ranking.table import as_latex, as_text
-
+        table.write(plot)
     if as_json:
-        click.echo(json.dumps(record(rankings) | {"seed": seed}, ensure_ascii=False))
-        return
-    for number, ranking in enumerate(rankings):
-        if number:
-            click.echo()
-        click.echo(as_latex(ranking) if latex else as_text(ranking))
-        if latex:
-            continue
-        for name, value in ranking.extra.items():
-            if name in ("cost", "nodes", "optimal_rankings", "message"):
-                click.echo(f"{name.replace('_', ' ')}: {'too many to count' if value is None else value}")
-        for listed in ranking.extra.get("rankings", ()):
-            click.echo(" > ".join(listed))
-        click.echo(f"{ranking.signature}|seed:{seed}")
+        click.echo(json.dumps(table.as_dict(), ensure_ascii=False))
+    else:
+        click.echo(table.as_latex() if latex else repr(table))
 
 
 @rank.command()
@@ -136,8 +93,7 @@ def _tell_rankings(rankings: "Sequence[Ranking]", seed: int, *, as_json: bool, l
 @click.option("--marks", is_flag=True, help="WMT's marks ⋆ 0.10, † 0.05, ‡ 0.01 instead of one star.")
 @JSON
 def head2head(
-    files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
-    sample: int | None, not_judged: str, seed: int, level: float, marks: bool, as_json: bool,
+    data: "ComparisonFiles", level: float, marks: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Say for each two systems how often the column's was better than the row's, with stars by the sign test."""
     from tabulate import tabulate
@@ -145,7 +101,7 @@ def head2head(
     from hits.ranking.head2head import as_record, as_rows, head_to_head
     from hits.ranking.table import short_names
 
-    table = head_to_head(read_data(files, format, languages, judges, excluded, sample, not_judged, seed))
+    table = head_to_head(data.read())
     if as_json:
         click.echo(json.dumps(as_record(table, level), ensure_ascii=False))
         return
@@ -161,11 +117,9 @@ def head2head(
 @PLOT
 @JSON
 def heatmap(
-    files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
-    sample: int | None, not_judged: str, seed: int, games: int, variant: str, plot: str | None, as_json: bool,
+    data: "ComparisonFiles", games: int, variant: str, plot: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show who was compared with whom: all, and the first and last 20 % of the matches that TrueSkill selects."""
-    import numpy as np
     from tabulate import tabulate
 
     from hits.ranking.heatmap import as_record, nearness
@@ -173,9 +127,9 @@ def heatmap(
     from hits.ranking.models.trueskill import TrueSkill
     from hits.ranking.table import short_names
 
-    comparisons = read_data(files, format, languages, judges, excluded, sample, not_judged, seed)
+    comparisons = data.read()
     model = TrueSkill(variant=variant, order="select", games=games, runs=10)
-    table = make_heatmap(comparisons, model, np.random.default_rng([seed, 1]))
+    table = make_heatmap(comparisons, model, data.rng())
     if plot:
         from hits.ranking.plot import plot_heatmap
 
@@ -196,15 +150,14 @@ def heatmap(
 
 @rank.command("next")
 @data_options
-@click.option("-n", "--count", type=click.IntRange(min=1), default=1, show_default=True, help="How many matches.")
+@click.option("-n", "--count", type=click.IntRange(min=1), default=1, show_default=True, help="Number of matches.")
 @click.option("--players", type=click.IntRange(2, 5), default=2, show_default=True, help="Systems in a match.")
 @click.option("--segments", "segments_file", type=click.Path(), help="Segments to ask about, an id a line [those in "
               "the files].")  # fmt: skip
 @click.option("--system", "more", multiple=True, metavar="NAME", help="A system not yet compared. Repeatable.")
 @JSON
 def next_(
-    files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
-    sample: int | None, not_judged: str, seed: int, count: int, players: int, segments_file: str | None,
+    data: "ComparisonFiles", count: int, players: int, segments_file: str | None,
     more: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
     """Say which systems to compare next, and on which segment.
@@ -212,18 +165,11 @@ def next_(
     TrueSkill takes the system it is least sure of and draws others that are likely to tie with it. Every line is a
     segment and the systems, with tabs between.
     """
-    import numpy as np
+    from hits.ranking.select import next_matches
+    from rypt.text import read_lines
 
-    from hits.ranking.select import select_matches
-    from rypt.text import RyptError, read_lines
-
-    comparisons = read_data(files, format, languages, judges, excluded, sample, not_judged, seed)
-    segments = [line for _, line in read_lines(segments_file) if line] if segments_file else comparisons.segments
-    if not any(segments):
-        raise RyptError("the files name no segments: give them with --segments")
-    available = dict.fromkeys((*comparisons.systems, *more), segments)
-    matches = select_matches(comparisons, available, count, np.random.default_rng([seed, 1]), players=players)
-    for match in matches:
+    segments = [line for _, line in read_lines(segments_file) if line] if segments_file else None
+    for match in next_matches(data.read(), count, data.rng(), players=players, segments=segments, more=more):
         if as_json:
             record = {"segment": match.segment, "systems": list(match.systems)}
             click.echo(json.dumps(record, ensure_ascii=False))

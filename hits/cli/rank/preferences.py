@@ -1,11 +1,15 @@
 """``rypt rank preferences``: two systems beside each other, judgment by judgment and segment by segment."""
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
-from hits.cli.rank.shared import data_options, read_data
+from hits.cli.rank.shared import data_options
 from rypt.console import JSON
+
+if TYPE_CHECKING:
+    from hits.ranking.rank import ComparisonFiles
 
 
 @click.command()
@@ -14,8 +18,7 @@ from rypt.console import JSON
 @click.option("--latex", is_flag=True, help="Print the tables for LaTeX.")
 @JSON
 def preferences(
-    files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
-    sample: int | None, not_judged: str, seed: int, pair: str, latex: bool, as_json: bool,
+    data: "ComparisonFiles", pair: str, latex: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Say which of two systems people preferred: judgments for either, and segments by the difference of their votes.
 
@@ -29,10 +32,9 @@ def preferences(
         raise click.UsageError(f"--systems {pair}: expected two names with a comma between")
     if latex and as_json:
         raise click.UsageError("--latex or --json, not both")
-    comparisons = read_data(files, format, languages, judges, excluded, sample, not_judged, seed)
-    found = preferences_between(comparisons, names[0], names[1])
+    preferred = preferences_between(data.read(), names[0], names[1])
     if as_json:
-        click.echo(json.dumps(found.as_dict(), ensure_ascii=False))
+        click.echo(json.dumps(preferred.as_dict(), ensure_ascii=False))
         return
-    click.echo(preference_tables([found], latex=latex, pick=""))
-    click.echo(f"\n{preference_line(found, latex=latex)}")
+    click.echo(preference_tables([preferred], latex=latex, pick=""))
+    click.echo(f"\n{preference_line(preferred, latex=latex)}")

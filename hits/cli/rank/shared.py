@@ -1,27 +1,36 @@
 """What the commands of ``rypt rank`` share: which files, and which of their comparisons."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import wraps
+from typing import Any
 
 import click
 
 from hits.ranking.names import FORMATS, NOT_JUDGED
 from rypt.console import progress
 
-if TYPE_CHECKING:
-    from hits.ranking.data import Comparisons
-
-F = TypeVar("F", bound=Callable[..., Any])
 PLOT = click.option("--plot", type=click.Path(dir_okay=False), help="Draw it: a file .svg, .png or .pdf.")
 LEVEL = click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
-                     show_default=True, help="Of the two-sided sign tests.")  # fmt: skip
+                     show_default=True, help="Significance level of the two-sided sign tests.")  # fmt: skip
 THREADS = click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
-                       help="The result does not depend on it.")  # fmt: skip
-SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+                       help="Number of threads; the result does not depend on it.")  # fmt: skip
+SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 
 
-def data_options(command: F) -> F:
-    """Which files, and which of their comparisons."""
+def data_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Which files, and which of their comparisons: the command gets them as one value, ``data``."""
+
+    @wraps(command)
+    def packed(
+        files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None,
+        excluded: tuple[str, ...], sample: int | None, not_judged: str, seed: int, **others: Any,
+    ) -> None:  # fmt: skip
+        from hits.ranking.rank import ComparisonFiles
+        from hits.ranking.readers.files import Filters
+
+        filters = Filters(languages, judges, excluded, sample, not_judged)
+        command(data=ComparisonFiles(files, format, filters, seed), **others)
+
     for option in reversed(
         [
             click.argument("files", nargs=-1, required=True, type=click.Path()),
@@ -35,7 +44,7 @@ def data_options(command: F) -> F:
                 metavar="NAME",
                 help="Without this system; WMT10 calls the reference _ref. Repeatable.",
             ),
-            click.option("--sample", type=click.IntRange(min=1), help="So many comparisons, drawn at random."),
+            click.option("--sample", type=click.IntRange(min=1), help="Number of comparisons to draw at random [all]."),
             click.option(
                 "--not-judged",
                 type=click.Choice(NOT_JUDGED),
@@ -46,32 +55,19 @@ def data_options(command: F) -> F:
             SEED,
         ]
     ):
-        command = option(command)
-    return command
-
-
-def read_data(
-    files: Sequence[str], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
-    sample: int | None, not_judged: str, seed: int,
-) -> "Comparisons":  # fmt: skip
-    """The comparisons that the options choose."""
-    import numpy as np
-
-    from hits.ranking.readers.files import Filters, read_comparisons
-
-    filters = Filters(languages, judges, excluded, sample, not_judged)
-    return read_comparisons(files, format=format, filters=filters, rng=np.random.default_rng([seed, 0]))
+        packed = option(packed)
+    return packed
 
 
 def read_options(options: Sequence[str]) -> dict[str, str]:
     """What ``-O NAME=VALUE`` says."""
-    found = {}
+    values = {}
     for text in options:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise click.UsageError(f"-O {text}: expected NAME=VALUE")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def counter(what: str, *, quiet: bool, total: int | None = None) -> Callable[[], None]:

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hits.cli.rank.shared import PLOT, SEED, THREADS, counter, data_options, read_data
+from hits.cli.rank.shared import PLOT, SEED, THREADS, counter, data_options
 from hits.cli.shared import MONEY
 from hits.ranking.names import FORMATS, SHAPES, UNITS
 from rypt.console import JSON, QUIET, progress
+from rypt.signature import signature
 
 if TYPE_CHECKING:
     from hits.ranking.data import Comparisons
-    from hits.ranking.evaluate import Evaluation
-    from hits.ranking.plan import Plan
+    from hits.ranking.evaluate import ModelEvaluation
+    from hits.ranking.plan import JudgmentPlan
+    from hits.ranking.rank import ComparisonFiles
     from hits.ranking.simulate import Simulated
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,7 +26,7 @@ JUDGMENTS = (10_000, 20_000, 30_000, 40_000, 50_000)
 CUMINGS_MODELS = ("expected-wins", "bojar", "mfas", "winning-percentage", "testimonial")
 
 
-class Share(click.ParamType[float]):
+class ShareType(click.ParamType[float]):
     """A share: 70% or 0.7."""
 
     name = "share"
@@ -63,7 +65,7 @@ def world_options(command: F) -> F:
     """What Koehn's simulation is of."""
     for option in reversed(
         [
-            click.option("--systems", type=click.IntRange(2, 1000), help="How many [15]."),
+            click.option("--systems", type=click.IntRange(2, 1000), help="Number of systems [15]."),
             click.option(
                 "--variance",
                 type=click.FloatRange(min=0, min_open=True),
@@ -125,37 +127,40 @@ def simulate(
     judgments. With FILES Cumings' resampling: how often each model returns the true ranking of data like theirs.
     """
     if files:
+        from hits.ranking.rank import ComparisonFiles
+        from hits.ranking.readers.files import Filters
+
         if any(given is not None for given in (systems, variance, unit, shape)) or judgments:
             raise click.UsageError(
                 "--systems, --variance, --judgments, --unit and --range are for a simulation without files"
             )
-        comparisons = read_data(files, format, None, None, excluded, None, "item", seed)
+        comparisons = ComparisonFiles(files, format, Filters(exclude=excluded), seed).read()
         _tell_success(comparisons, models or CUMINGS_MODELS, experiments or 1000, seed, threads, as_json=as_json)
         return
     if models or format or excluded:
         raise click.UsageError("--model, --format and --exclude-system are for a simulation of FILES")
-    from hits.ranking.simulate import World
+    from hits.ranking.simulate import SimulatedWorld
     from hits.ranking.simulate import simulate as run
 
-    world = World(systems or 15, variance or 10.0, ways, noise, level, sides)
+    world = SimulatedWorld(systems or 15, variance or 10.0, ways, noise, level, sides)
     methods = ("pairwise", "bootstrap") if method == "both" else (method,)
     tasks = [(count, how) for count in judgments or JUDGMENTS for how in methods]
     drawn, kind = unit or "row", shape or "densest"
-    found = [
+    simulated = [
         run(world, count, experiments=experiments or 200, method=how, unit=drawn, shape=kind, seed=seed,
             threads=threads)
         for count, how in progress(tasks, "simulations", quiet=quiet)
     ]  # fmt: skip
-    _tell_simulated(found, f"{drawn}-{kind}", seed, as_json=as_json)
+    _tell_simulated(simulated, f"{drawn}-{kind}", seed, as_json=as_json)
 
 
-def _tell_simulated(found: "Sequence[Simulated]", bootstrap: str, seed: int, *, as_json: bool) -> None:
+def _tell_simulated(simulated: "Sequence[Simulated]", bootstrap: str, seed: int, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from tabulate import tabulate
 
     if as_json:
-        facts = {"seed": seed, "bootstrap": bootstrap, "simulations": [asdict(each) for each in found]}
+        facts = {"seed": seed, "bootstrap": bootstrap, "simulations": [asdict(each) for each in simulated]}
         click.echo(json.dumps(facts))
         return
     head = ("judgments", "ranges by", "significant", "ranking error", "range size", "outside", "clusters", "outside")
@@ -165,12 +170,14 @@ def _tell_simulated(found: "Sequence[Simulated]", bootstrap: str, seed: int, *, 
             f"{each.range_size:.2f}", f"{each.range_violations:.2%}", f"{each.clusters:.2f}",
             f"{each.cluster_violations:.2%}",
         )
-        for each in found
+        for each in simulated
     ]  # fmt: skip
     click.echo(tabulate(rows, head, disable_numparse=True, stralign="right"))
-    world = found[0].world
-    click.echo(f"koehn|systems:{world.systems}|variance:{world.variance:g}|noise:{world.noise}|ways:{world.ways}|"
-               f"sides:{world.sides}|bootstrap:{bootstrap}|experiments:{found[0].experiments}|seed:{seed}")  # fmt: skip
+    world = simulated[0].world
+    click.echo(signature(
+        "koehn", systems=world.systems, variance=world.variance, noise=world.noise, ways=world.ways, sides=world.sides,
+        bootstrap=bootstrap, experiments=simulated[0].experiments, seed=seed,
+    ))  # fmt: skip
 
 
 def _tell_success(
@@ -194,14 +201,19 @@ def _tell_success(
     error = [(rate * (1 - rate) / iterations) ** 0.5 for rate in rates]
     rows = [(m, f"{rate:.1%}", f"{e:.1%}") for m, rate, e in zip(models, rates, error, strict=True)]
     click.echo(tabulate(rows, ("model", "true ranking found", "±"), disable_numparse=True))
-    click.echo(f"cumings|systems:{like.systems}|comparisons:{like.comparisons:.1f}±{like.deviation:.1f}|"
-               f"share:{like.share:.3f}|iterations:{iterations}|seed:{seed}")  # fmt: skip
+    compared = f"{like.comparisons:.1f}±{like.deviation:.1f}"
+    click.echo(signature(
+        "cumings", systems=like.systems, comparisons=compared, share=f"{like.share:.3f}", iterations=iterations,
+        seed=seed,
+    ))  # fmt: skip
 
 
 @click.command("plan")
 @world_options
-@click.option("--significant", type=Share(), default="70%", show_default=True, help="Share of pairs to tell apart.")
-@click.option("--ties", type=Share(), default="0%", show_default=True, help="Share of comparisons that will be ties.")
+@click.option("--significant", type=ShareType(), default="70%", show_default=True, help="Share of pairs to tell apart.")
+@click.option(
+    "--ties", type=ShareType(), default="0%", show_default=True, help="Share of comparisons that will be ties."
+)
 @click.option("--wage", type=MONEY, help="Dollars an hour [12.00].")
 @click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True, help="Whose fees.")
 @click.option("--experiments", type=click.IntRange(min=2), default=500, show_default=True)
@@ -216,29 +228,29 @@ def plan_(
     from hits.batches.price import MIN_WAGE, MTURK_FEES, NO_FEES
     from hits.ranking.plan import plan
 
-    found = plan(
+    made = plan(
         systems or 15, variance or 10.0, significant, ways=ways, noise=noise, level=level, sides=sides, ties=ties,
         experiments=experiments, wage=MIN_WAGE if wage is None else wage,
         fees=MTURK_FEES if market == "mturk" else NO_FEES, seed=seed, threads=threads,
     )  # fmt: skip
-    _tell_plan(found, as_json=as_json)
+    _tell_plan(made, as_json=as_json)
 
 
-def _tell_plan(found: "Plan", *, as_json: bool) -> None:
-    price, world = found.price, found.world
+def _tell_plan(made: "JudgmentPlan", *, as_json: bool) -> None:
+    price, world = made.price, made.world
     if as_json:
         facts = {
-            "systems": world.systems, "variance": world.variance, "significant": found.significant,
-            "judgments": found.judgments, "low": found.low, "high": found.high, "hits": found.hits,
+            "systems": world.systems, "variance": world.variance, "significant": made.significant,
+            "judgments": made.judgments, "low": made.low, "high": made.high, "hits": made.hits,
             "rewards": str(price.rewards), "fees": str(price.fees), "total": str(price.total),
-            "hours": round(float(price.hours), 2), "experiments": found.experiments, "seed": found.seed,
+            "hours": round(float(price.hours), 2), "experiments": made.experiments, "seed": made.seed,
         }  # fmt: skip
         click.echo(json.dumps(facts))
         return
-    high = "more" if found.high is None else f"{found.high:,}"
-    click.echo(f"{found.judgments:,} judgments ({found.low:,} to {high}) tell {found.significant:.0%} of the pairs of "
+    high = "more" if made.high is None else f"{made.high:,}"
+    click.echo(f"{made.judgments:,} judgments ({made.low:,} to {high}) tell {made.significant:.0%} of the pairs of "
                f"{world.systems} systems apart")  # fmt: skip
-    click.echo(f"{found.hits:,} hits of {world.ways} systems: rewards ${price.rewards:,.2f} + fees ${price.fees:,.2f} "
+    click.echo(f"{made.hits:,} hits of {world.ways} systems: rewards ${price.rewards:,.2f} + fees ${price.fees:,.2f} "
                f"= ${price.total:,.2f}; about {price.hours:,.0f} hours")  # fmt: skip
 
 
@@ -259,64 +271,39 @@ def _tell_plan(found: "Plan", *, as_json: bool) -> None:
 @JSON
 @QUIET
 def evaluate(
-    files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None, excluded: tuple[str, ...],
-    sample: int | None, not_judged: str, seed: int, models: tuple[str, ...], sizes: tuple[float, ...], trials: int,
+    data: "ComparisonFiles", models: tuple[str, ...], sizes: tuple[float, ...], trials: int,
     radii: tuple[float, ...], how: str, least: int, test_judges: str, threads: int, plot: str | None, as_json: bool,
     quiet: bool,
 ) -> None:  # fmt: skip
     """Say how well models predict comparisons that they have not seen: perplexity and accuracy."""
-    import numpy as np
-
-    from hits.ranking.evaluate import ENTRANTS, read_entrant, split_by_rows, split_by_segment
-    from hits.ranking.evaluate import evaluate as run
+    from hits.ranking.evaluate import ENTRANTS, evaluate_models
 
     if any(size != int(size) or size < 1 for size in sizes):
         raise click.UsageError("--sizes: expected whole numbers from 1")
     if how == "segments" and test_judges != "*":
         raise click.UsageError("--test-judges is for --split rows")
-    rng = np.random.default_rng([seed, 1])
-    entrants = [read_entrant(text) for text in models or ENTRANTS]
-    comparisons = read_data(files, format, languages, judges, excluded, sample, not_judged, seed)
-    if how == "segments":
-        split = split_by_segment(comparisons, least)
-    else:
-        split = split_by_rows(comparisons, rng, least, test_judges)
-    seen = counter("trials", quiet=quiet, total=len(sizes) * trials)
-    found = run(
-        split, entrants, rng, sizes=[int(size) for size in sizes], trials=trials, radii=radii, threads=threads,
-        after_trial=seen,
+    evaluation = evaluate_models(
+        data.read(), models or ENTRANTS, data.rng(), split=how, least=least, test_judges=test_judges,
+        sizes=[int(size) for size in sizes], trials=trials, radii=radii, threads=threads,
+        after_trial=counter("trials", quiet=quiet, total=len(sizes) * trials),
     )  # fmt: skip
     if plot:
-        _plot_evaluation(plot, found)
-    _tell_evaluation(found, seed, as_json=as_json)
+        from hits.ranking.plot import plot_evaluation
+
+        plot_evaluation(plot, evaluation)
+    _tell_evaluation(evaluation, data.seed, as_json=as_json)
 
 
-def _plot_evaluation(path: str, found: "Evaluation") -> None:
-    from hits.ranking.plot import plot_curves
-
-    accuracy: dict[str, list[tuple[float, float]]] = {}
-    perplexity: dict[str, list[tuple[float, float]]] = {}
-    for row in found.rows:
-        accuracy.setdefault(row.model, []).append((row.size, row.accuracy))
-        perplexity.setdefault(row.model, [])
-        if row.perplexity is not None and isfinite(row.perplexity):
-            perplexity[row.model].append((row.size, row.perplexity))
-    sizes = sorted({row.size for row in found.rows})
-    perplexity["oracle"] = [(size, found.oracle_perplexity) for size in sizes]
-    accuracy["oracle"] = [(size, found.oracle_accuracy) for size in sizes]
-    plot_curves(path, ("perplexity", "accuracy"), (perplexity, accuracy), "comparisons to learn from")
-
-
-def _tell_evaluation(found: "Evaluation", seed: int, *, as_json: bool) -> None:
+def _tell_evaluation(evaluation: "ModelEvaluation", seed: int, *, as_json: bool) -> None:
     from tabulate import tabulate
 
-    oracle = {"accuracy": found.oracle_accuracy, "perplexity": found.oracle_perplexity}
+    oracle = {"accuracy": evaluation.oracle_accuracy, "perplexity": evaluation.oracle_perplexity}
     if as_json:
-        click.echo(json.dumps({"how": found.how, "seed": seed, "oracle": oracle, "rows": found.records()}))
+        click.echo(json.dumps({"how": evaluation.how, "seed": seed, "oracle": oracle, "rows": evaluation.records()}))
         return
-    sizes = sorted({row.size for row in found.rows})
+    sizes = sorted({row.size for row in evaluation.rows})
     by_model: dict[str, dict[int, Any]] = {}
-    for row in found.rows:
+    for row in evaluation.rows:
         by_model.setdefault(row.model, {})[row.size] = row
     for measure in ("perplexity", "accuracy"):
         lines = [
@@ -325,7 +312,7 @@ def _tell_evaluation(found: "Evaluation", seed: int, *, as_json: bool) -> None:
         click.echo(tabulate([*lines, ["oracle", *[_number(oracle[measure])] * len(sizes)]], [measure, *sizes],
                             disable_numparse=True))  # fmt: skip
         click.echo()
-    click.echo(f"{found.how}|seed:{seed}")
+    click.echo(signature(evaluation.how, seed=seed))
 
 
 def _number(value: float | None) -> str:

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Options, check_fit, sign
+from hits.ranking.model import Fitted, check_fit, sign
 from rypt.arrays import Floats
+from rypt.options import Options
 
 
 @dataclass(frozen=True, slots=True)

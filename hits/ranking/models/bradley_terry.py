@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Options, check_fit, sign
+from hits.ranking.model import Fitted, check_fit, sign
 from rypt.arrays import Floats, Ints
+from rypt.options import Options
 from rypt.text import RyptError
 
 TIES = ("davidson", "rao-kupper", "ignore")
@@ -75,7 +76,7 @@ class BradleyTerry:
 
 def make_bradley_terry(options: Options) -> BradleyTerry:
     """From ``ties`` (davidson, rao-kupper, ignore) and ``prior``."""
-    return BradleyTerry(options.choice("ties", "davidson", TIES), options.number("prior", 0.0, low=0.0))
+    return BradleyTerry(options.choice("ties", "davidson", TIES), options.number("prior", 0.0, least=0.0))
 
 
 def fit_link(name: str, link: Link, ties: str, prior: float, comparisons: Comparisons) -> Fitted:
@@ -86,26 +87,28 @@ def fit_link(name: str, link: Link, ties: str, prior: float, comparisons: Compar
     if ties == "ignore":
         counts = counts * np.array([1, 0, 1])
     n = len(comparisons.systems)
-    found = estimate(link, ties, pairs, counts, n, prior)
-    if found is None:
+    estimated = estimate(link, ties, pairs, counts, n, prior)
+    if estimated is None:
         raise RyptError(
             f"{name}: no scores are the most likely, the likelihood grows without end (some systems never lost to the "
             "others): set prior, for example prior=1, or leave systems out"
         )
     extra: dict[str, object] = {
-        "standard_errors": np.sqrt(found.covariance.diagonal()).tolist(),
-        "covariance": found.covariance.tolist(),
-        "log_likelihood": found.log_likelihood,
+        "standard_errors": np.sqrt(estimated.covariance.diagonal()).tolist(),
+        "covariance": estimated.covariance.tolist(),
+        "log_likelihood": estimated.log_likelihood,
     }
-    if np.isfinite(found.tie):
+    if np.isfinite(estimated.tie):
         davidson = ties == "davidson"
-        value = float(np.exp(found.tie)) if davidson else found.tie
-        error = value * found.tie_error if davidson else found.tie_error
+        value = float(np.exp(estimated.tie)) if davidson else estimated.tie
+        error = value * estimated.tie_error if davidson else estimated.tie_error
         extra["tie"] = {"name": "nu" if davidson else "eta", "value": value, "standard_error": error}
-    gaps = found.scores[:, None] - found.scores[None, :]
-    outcomes = _shares(link, ties, gaps.ravel(), found.tie).chances.reshape(n, n, 3)
+    gaps = estimated.scores[:, None] - estimated.scores[None, :]
+    outcomes = _shares(link, ties, gaps.ravel(), estimated.tie).chances.reshape(n, n, 3)
     signature = sign(name, comparisons, ties=ties, prior=prior if prior else "none")
-    return Fitted(comparisons.systems, found.scores, signature, outcomes, found.covariance.diagonal().copy(), extra)
+    return Fitted(
+        comparisons.systems, estimated.scores, signature, outcomes, estimated.covariance.diagonal().copy(), extra
+    )
 
 
 def pair_counts(comparisons: Comparisons) -> tuple[Ints, Ints]:
@@ -135,13 +138,13 @@ def estimate(link: Link, ties: str, pairs: Ints, counts: Ints, n: int, prior: fl
         while True:
             trial = place.copy()
             trial[:free] += length * step
-            found = _objective(link, ties, pairs, counts, n, prior, trial)
-            if found[0] >= objective or length < 1e-8:
+            optimum = _objective(link, ties, pairs, counts, n, prior, trial)
+            if optimum[0] >= objective or length < 1e-8:
                 break
             length /= 2
         if length < 1e-8:
             break  # nothing along this way is better: rounding is all that is left
-        place, (objective, slope, curvature) = trial, found
+        place, (objective, slope, curvature) = trial, optimum
         if np.abs(place[:n]).max() > BEYOND or (free > n and abs(place[n]) > BEYOND):
             return None
         if length * np.abs(step).max() < TOLERANCE:
@@ -283,10 +286,10 @@ def _check_maximum(name: str, comparisons: Comparisons, ties: str, prior: float)
 
 def _reachable(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which systems lead to which along any number of edges; each to itself."""
-    found = edges | np.eye(len(edges), dtype=np.bool_)
+    reached = edges | np.eye(len(edges), dtype=np.bool_)
     for k in range(len(edges)):
-        found |= found[:, k : k + 1] & found[k : k + 1, :]
-    return found
+        reached |= reached[:, k : k + 1] & reached[k : k + 1, :]
+    return reached
 
 
 def _listed(names: list[str]) -> str:

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
-from hits.ranking.model import Fitted, Options, check_fit, sign
+from hits.ranking.model import Fitted, check_fit, sign
 from rypt.arrays import Floats
+from rypt.options import Options
 
 DIVISORS = ("n-1", "n")
 UNSEEN = ("skip", "zero")
@@ -63,9 +64,9 @@ def wins_ties(wins: NDArray[np.int64], ties: NDArray[np.int64]) -> Floats:
 
 def _ratio(part: NDArray[Any], whole: NDArray[Any], otherwise: float) -> Floats:
     """The quotient, and another number where the whole is 0."""
-    found: Floats = np.full(np.shape(whole), otherwise)
-    np.divide(part, whole, out=found, where=whole > 0)
-    return found
+    ratio: Floats = np.full(np.shape(whole), otherwise)
+    np.divide(part, whole, out=ratio, where=whole > 0)
+    return ratio
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,16 +24,18 @@ Both add the same noise to all systems' means, which therefore drift together: s
 """
 
 from dataclasses import dataclass
-from math import erfc, sqrt
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import BETTER, WORSE, Comparisons
-from hits.ranking.model import Fitted, Options, check_fit, sign
+from hits.ranking.model import Fitted, check_fit, sign
 from hits.ranking.models.bradley_terry import pair_counts
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
+from rypt.options import Options
+from rypt.tails import normal_tail
 
 VARIANTS = ("paper", "program")
 LEAST, MOST = 1e-3, 1e3  # of a standard deviation or radius: squares and ratios stay far from the ends of a float
@@ -91,13 +93,13 @@ class HopkinsMay:
 
 def make_hopkins_may(options: Options) -> HopkinsMay:
     """From ``sigma_a``, ``sigma_obs``, ``radius``, ``iterations``, ``burn_in`` and ``variant``."""
-    iterations = options.integer("iterations", 200, low=1, high=MOST_ITERATIONS)
+    iterations = options.whole("iterations", 200, least=1, most=MOST_ITERATIONS)
     return HopkinsMay(
-        ability_deviation=options.number("sigma_a", 0.5, low=LEAST, high=MOST),
-        noise_deviation=options.number("sigma_obs", 1.0, low=0.0, high=MOST),
-        radius=options.number("radius", 0.5, low=0.0, high=MOST),
+        ability_deviation=options.number("sigma_a", 0.5, least=LEAST, most=MOST),
+        noise_deviation=options.number("sigma_obs", 1.0, least=0.0, most=MOST),
+        radius=options.number("radius", 0.5, least=0.0, most=MOST),
         iterations=iterations,
-        burn_in=options.integer("burn_in", min(50, iterations // 4), low=0, high=iterations - 1),
+        burn_in=options.whole("burn_in", min(50, iterations // 4), least=0, most=iterations - 1),
         variant=options.choice("variant", "paper", VARIANTS),
     )
 
@@ -109,7 +111,7 @@ def threshold_outcomes(scores: Floats, deviation: float, radius: float) -> Float
     [0.2743, 0.1992, 0.5266]
     """
     gap = scores[:, None] - scores[None, :]
-    tail = np.vectorize(lambda z: erfc(z / sqrt(2)) / 2, otypes=[np.float64])  # P(N(0, 1) > z)
+    tail = np.vectorize(normal_tail, otypes=[np.float64])
     better, worse = tail((radius - gap) / deviation), tail((radius + gap) / deviation)
     within = tail((np.abs(gap) - radius) / deviation) - tail((np.abs(gap) + radius) / deviation)
     return np.stack([worse, within, better], axis=2)
@@ -133,8 +135,8 @@ def _rankings(comparisons: Comparisons) -> tuple[NDArray[np.intp], Ints, Ints]:
 def segments_or_rows(comparisons: Comparisons) -> Ints:
     """A number for the segment of each comparison; where the segment has no name, every row is a segment of its own."""
     unnamed = np.array([name == "" for name in comparisons.segments])[comparisons.segment]
-    own = len(comparisons.segments) + comparisons.row.astype(np.int64)
-    return np.where(unnamed, own, comparisons.segment)
+    known = len(comparisons.segments) + comparisons.row.astype(np.int64)
+    return np.where(unnamed, known, comparisons.segment)
 
 
 @compiled

@@ -28,10 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Options, check_fit, sign
+from hits.ranking.model import Fitted, check_fit, sign
 from hits.ranking.models.hopkins_may import LEAST, MOST, MOST_ITERATIONS, segments_or_rows, threshold_outcomes
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
+from rypt.options import Options
 
 TINY = 1e-300  # an outcome's least probability while sampling: nothing is impossible
 THIN = 2  # iterations for a draw of the posterior: on WMT's data every second correlates by 0.07, neighbours by 0.2
@@ -161,28 +162,28 @@ class IRTCategorical:
 
 def make_irt_gaussian(options: Options) -> IRTGaussian:
     """From ``sigma_0``, ``sigma_a``, ``sigma_obs``, ``radius``, ``iterations`` and ``burn_in``."""
-    iterations = options.integer("iterations", 200, low=1, high=MOST_ITERATIONS)
+    iterations = options.whole("iterations", 200, least=1, most=MOST_ITERATIONS)
     return IRTGaussian(
-        prior_deviation=options.number("sigma_0", 1.0, low=LEAST, high=MOST),
-        ability_deviation=options.number("sigma_a", 0.5, low=LEAST, high=MOST),
-        noise_deviation=options.number("sigma_obs", 1.0, low=LEAST, high=MOST),
-        radius=options.number("radius", 0.4, low=LEAST, high=MOST),
+        prior_deviation=options.number("sigma_0", 1.0, least=LEAST, most=MOST),
+        ability_deviation=options.number("sigma_a", 0.5, least=LEAST, most=MOST),
+        noise_deviation=options.number("sigma_obs", 1.0, least=LEAST, most=MOST),
+        radius=options.number("radius", 0.4, least=LEAST, most=MOST),
         iterations=iterations,
-        burn_in=options.integer("burn_in", min(50, iterations // 4), low=0, high=iterations - 1),
+        burn_in=options.whole("burn_in", min(50, iterations // 4), least=0, most=iterations - 1),
     )
 
 
 def make_irt_categorical(options: Options) -> IRTCategorical:
     """From ``levels``, ``alpha``, ``sigma_obs``, ``radius``, ``iterations`` and ``burn_in``."""
-    iterations = options.integer("iterations", 200, low=1, high=MOST_ITERATIONS)
-    levels = options.integer("levels", 8, low=2, high=100)
+    iterations = options.whole("iterations", 200, least=1, most=MOST_ITERATIONS)
+    levels = options.whole("levels", 8, least=2, most=100)
     return IRTCategorical(
         levels=levels,
-        strength=options.number("alpha", 0.5, low=LEAST, high=MOST),
-        noise_deviation=options.number("sigma_obs", 1.0, low=LEAST, high=MOST),
-        radius=options.integer("radius", 0, low=0, high=levels - 2),
+        strength=options.number("alpha", 0.5, least=LEAST, most=MOST),
+        noise_deviation=options.number("sigma_obs", 1.0, least=LEAST, most=MOST),
+        radius=options.whole("radius", 0, least=0, most=levels - 2),
         iterations=iterations,
-        burn_in=options.integer("burn_in", min(50, iterations // 4), low=0, high=iterations - 1),
+        burn_in=options.whole("burn_in", min(50, iterations // 4), least=0, most=iterations - 1),
     )
 
 

@@ -71,10 +71,10 @@ def find_optima(excess: Counts, marks: Marks, slack: int) -> Optima:
     """
     n = len(excess)
     check_size(n)
-    found = least_costs(excess, slack, SPARSE_LIMIT if n <= DENSE else LAST_LIMIT)
-    if found is None and n > DENSE:
+    explored = least_costs(excess, slack, SPARSE_LIMIT if n <= DENSE else LAST_LIMIT)
+    if explored is None and n > DENSE:
         raise RyptError(f"{n} systems beat one another in circles, and their judgments are too even to search exactly")
-    cost, table = found if found is not None else all_costs(excess)
+    cost, table = explored if explored is not None else all_costs(excess)
     states, values = _gather(excess, table, slack, STATES_LIMIT)
     if len(states) == 0:
         ranking = tuple(int(u) for u in _one_ranking(excess, table))

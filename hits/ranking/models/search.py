@@ -22,17 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
-from hits.ranking.model import Fitted, Options, check_fit, sign
+from hits.ranking.model import Fitted, check_fit, sign
 from hits.ranking.models.astar import HEURISTICS, explore
 from hits.ranking.models.costs import NEVER, PRIOR, PairCosts, costs_mfas, costs_testimonial, costs_winning_percentage
 from hits.ranking.models.optima import Optima, find_optima
+from rypt.options import Options
 from rypt.text import RyptError
 
 Reaches = NDArray[np.bool_]  # (systems, systems): whether one is linked to the other
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class OptimalGroup:
     """Systems and their cheapest rankings; ``low`` and ``high`` are first and last places, in the order of members."""
 
     members: tuple[int, ...]
@@ -41,7 +42,7 @@ class Group:
     low: tuple[int, ...]
     high: tuple[int, ...]
     kind: str = "single"
-    parts: tuple["Group", ...] = ()
+    parts: tuple["OptimalGroup", ...] = ()
     optima: Optima | None = None
 
     def rankings(self, most: int) -> Iterator[tuple[int, ...]]:
@@ -72,13 +73,13 @@ class Optimum:
     count: int | None
     low: tuple[int, ...]
     high: tuple[int, ...]
-    group: Group
+    group: OptimalGroup
     order: tuple[int, ...]
 
     def rankings(self, most: int) -> list[tuple[int, ...]]:
         """Up to ``most`` of the cheapest rankings, the given one first."""
-        found = islice(self.group.rankings(most), most)
-        return [tuple(self.order[i] for i in ranking) for ranking in found]
+        listed = islice(self.group.rankings(most), most)
+        return [tuple(self.order[i] for i in ranking) for ranking in listed]
 
 
 def find_optimum(costs: PairCosts, prefer: tuple[int, ...] | None = None) -> Optimum:
@@ -102,10 +103,10 @@ def preference(systems: tuple[str, ...], wins: Counts) -> tuple[int, ...]:
     return tuple(sorted(range(len(systems)), key=lambda i: (-round(float(shares[i]), 12), systems[i])))
 
 
-def _split(costs: PairCosts, members: tuple[int, ...], tried: set[str]) -> Group:
+def _split(costs: PairCosts, members: tuple[int, ...], tried: set[str]) -> OptimalGroup:
     """The cheapest rankings of some systems, through ever smaller groups."""
     if len(members) == 1:
-        return Group(members, 1, members, (1,), (1,))
+        return OptimalGroup(members, 1, members, (1,), (1,))
     grid = np.ix_(members, members)
     beats = costs.excess[grid].T > 0
     if "series" not in tried:
@@ -116,12 +117,12 @@ def _split(costs: PairCosts, members: tuple[int, ...], tried: set[str]) -> Group
         groups = _strong_groups(beats | beats.T)
         if len(groups) > 1:
             return _joined("parallel", [_split(costs, tuple(members[i] for i in g), {"parallel"}) for g in groups])
-    found = find_optima(np.ascontiguousarray(costs.excess[grid]), np.ascontiguousarray(costs.marks[grid]), costs.slack)
-    ranking = tuple(members[i] for i in found.ranking)
-    return Group(members, found.count, ranking, found.low, found.high, "search", (), found)
+    optima = find_optima(np.ascontiguousarray(costs.excess[grid]), np.ascontiguousarray(costs.marks[grid]), costs.slack)
+    ranking = tuple(members[i] for i in optima.ranking)
+    return OptimalGroup(members, optima.count, ranking, optima.low, optima.high, "search", (), optima)
 
 
-def _joined(kind: str, parts: list[Group]) -> Group:
+def _joined(kind: str, parts: list[OptimalGroup]) -> OptimalGroup:
     """Groups one after the other, or side by side."""
     members = tuple(u for part in parts for u in part.members)
     sizes = [len(part.members) for part in parts]
@@ -139,7 +140,7 @@ def _joined(kind: str, parts: list[Group]) -> Group:
         ranking = tuple(u for part in parts for u in part.ranking)
     else:
         ranking = next(_interleaved(tuple(part.ranking for part in parts)))
-    return Group(members, count, ranking, tuple(low), tuple(high), kind, tuple(parts))
+    return OptimalGroup(members, count, ranking, tuple(low), tuple(high), kind, tuple(parts))
 
 
 def _strong_groups(links: Reaches) -> list[list[int]]:
@@ -212,8 +213,8 @@ class SearchModel:
 
 def _make(options: Options, costs: Callable[[Counts], PairCosts], **facts: object) -> SearchModel:
     return SearchModel(
-        options.model, costs, tuple(facts.items()), options.choice("heuristic", "least-remaining", HEURISTICS),
-        options.choice("closed", "yes", ("yes", "no")) == "yes", options.integer("list", 0, high=1_000_000),
+        options.name, costs, tuple(facts.items()), options.choice("heuristic", "least-remaining", HEURISTICS),
+        options.choice("closed", "yes", ("yes", "no")) == "yes", options.whole("list", 0, most=1_000_000),
     )  # fmt: skip
 
 
@@ -230,5 +231,5 @@ def make_winning_percentage(options: Options) -> SearchModel:
 
 def make_testimonial(options: Options) -> SearchModel:
     """Cumings' independent testimonies, each true with probability ``prior``."""
-    prior = options.number("prior", PRIOR, low=0.5, high=1.0)
+    prior = options.number("prior", PRIOR, least=0.5, most=1.0)
     return _make(options, lambda wins: costs_testimonial(wins, prior), prior=prior)

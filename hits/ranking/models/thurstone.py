@@ -7,14 +7,16 @@ Ties, checks, ``prior`` and standard errors are those of `hits.ranking.models.br
 """
 
 from dataclasses import dataclass
-from math import erfc, pi, sqrt
+from math import pi, sqrt
 
 import numpy as np
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Options
+from hits.ranking.model import Fitted
 from hits.ranking.models.bradley_terry import TIES, Link, fit_link
 from rypt.arrays import Floats
+from rypt.options import Options
+from rypt.tails import normal_tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,11 @@ class Thurstone:
 
 def make_thurstone(options: Options) -> Thurstone:
     """From ``ties`` (rao-kupper, davidson, ignore) and ``prior``."""
-    return Thurstone(options.choice("ties", "rao-kupper", TIES), options.number("prior", 0.0, low=0.0))
+    return Thurstone(options.choice("ties", "rao-kupper", TIES), options.number("prior", 0.0, least=0.0))
 
 
 def _normal(x: Floats) -> Floats:
-    return np.array([erfc(-value / sqrt(2)) / 2 for value in x.ravel()]).reshape(x.shape)
+    return np.array([normal_tail(-value) for value in x.ravel()]).reshape(x.shape)
 
 
 def _normal_density(x: Floats) -> Floats:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, Options, carve, check_fit, sign
+from hits.ranking.model import Fitted, carve, check_fit, sign
 from hits.ranking.models.trueskill_kernel import (
     IN_ORDER,
     RESAMPLED,
@@ -39,6 +39,7 @@ from hits.ranking.models.trueskill_kernel import (
 )
 from hits.ranking.rows import whole_rows
 from rypt.arrays import Floats
+from rypt.options import Options
 from rypt.text import RyptError
 
 VARIANTS = ("paper", "program")
@@ -110,13 +111,13 @@ class TrueSkill:
     def _table(self, comparisons: Comparisons) -> "_Table":
         if self.players == 2:
             stored: Pool | Games = make_pool(comparisons, by_pair=self.order == "select")
-            there = len(comparisons)
+            present = len(comparisons)
         else:
             stored = make_games(comparisons, self.players)
-            there = len(stored.systems)
+            present = len(stored.systems)
         if self.games and self.order != "select":
             raise RyptError("trueskill: games is for order=select; otherwise every comparison is a game")
-        return _Table(stored, self.games or there, len(comparisons.systems), comparisons.systems)
+        return _Table(stored, self.games or present, len(comparisons.systems), comparisons.systems)
 
     def _runs(self, table: "_Table", rng: np.random.Generator, runs: int, how: int) -> tuple[Floats, Floats]:
         """Means and variances after each run, (runs, systems); the same for any number of threads."""
@@ -230,17 +231,17 @@ def make_games(comparisons: Comparisons, players: int) -> Games:
 
 def make_trueskill(options: Options) -> TrueSkill:
     """From the options that `TrueSkill` lists; ``beta`` and ``epsilon`` replace what the variant says."""
-    beta, epsilon = options.number("beta", -1.0, low=0.0), options.number("epsilon", -1.0, low=0.0)
+    beta, epsilon = options.number("beta", -1.0, least=0.0), options.number("epsilon", -1.0, least=0.0)
     return TrueSkill(
         variant=options.choice("variant", "paper", VARIANTS),
         order=options.choice("order", "shuffle", ORDERS),
-        games=options.integer("games", 0),
-        players=options.integer("players", 2, low=2, high=5),
-        runs=options.integer("runs", RUNS, low=1, high=100_000),
+        games=options.whole("games", 0),
+        players=options.whole("players", 2, least=2, most=5),
+        runs=options.whole("runs", RUNS, least=1, most=100_000),
         sigma=options.positive("sigma", 0.5),
         beta=None if beta < 0 else beta,
         epsilon=None if epsilon < 0 else epsilon,
-        tau=options.number("tau", 0.0, low=0.0),
+        tau=options.number("tau", 0.0, least=0.0),
         radius=options.positive("radius", 0.3),
-        threads=options.integer("threads", 1, low=1, high=1024),
+        threads=options.whole("threads", 1, least=1, most=1024),
     )

@@ -4,7 +4,7 @@ Every run has a generator of its own (splitmix64, one number of state), so runs 
 A game of two is Herbrich et al. (2006) in closed form; t = (μ₁ − μ₂)/c, c² = 2β² + σ₁² + σ₂².
 """
 
-from math import erfc, exp, sqrt
+from math import exp, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Floats, Ids
 from rypt.compiled import compiled, inlined
+from rypt.tails import normal_tail
 
 State = NDArray[np.uint64]
 
@@ -19,7 +20,6 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 _UNIT = 1.0 / 9007199254740992.0
-_ROOT_HALF = 0.7071067811865476
 _PEAK = 0.3989422804014327  # the normal density at 0
 TAIL = -6.0  # below it the ratio of density and distribution is computed as a continued fraction
 NARROW, VANISHED = 1e-5, 1e-290
@@ -78,9 +78,7 @@ def _density(x: float) -> float:
     return _PEAK * exp(-0.5 * x * x)
 
 
-@compiled
-def _distribution(x: float) -> float:
-    return 0.5 * erfc(-x * _ROOT_HALF)
+_tail = compiled(normal_tail)
 
 
 @compiled
@@ -96,7 +94,7 @@ def _mills(x: float) -> float:
 def won(t: float, epsilon: float) -> tuple[float, float]:
     """How far the means, and by which share the variances, move after a win: v and w."""
     x = t - epsilon
-    v = _mills(x) if x < TAIL else _density(x) / _distribution(x)
+    v = _mills(x) if x < TAIL else _density(x) / _tail(-x)
     return v, v * (v + x)
 
 
@@ -107,7 +105,7 @@ def drawn(t: float, epsilon: float) -> tuple[float, float]:
     low, high = -epsilon - size, epsilon - size
     if epsilon * max(1.0, size) < NARROW:  # the difference is all but known: it has the mean 0 and the variance ε²/3
         return -t, 1.0 - epsilon * epsilon / 3.0
-    mass = _distribution(high) - _distribution(low)
+    mass = _tail(-high) - _tail(-low)
     if mass < VANISHED:  # a tie that nobody would expect: the difference is at the nearer edge
         return (high if t >= 0.0 else -high), 1.0
     a, b = _density(low), _density(high)
@@ -317,15 +315,15 @@ def play_selected_rankings(
         mean[:], variance[:] = skills.mean, skills.variance
         for _ in range(count):
             first = most_uncertain(variance)
-            found = -1
+            chosen = -1
             for _ in range(DRAWS):
                 key = _draw_players(mean, first, players, weights, state)
                 place = int(np.searchsorted(games.keys, key))
                 if place < len(games.keys) and games.keys[place] == key:
-                    found = place
+                    chosen = place
                     break
-            if found < 0:
+            if chosen < 0:
                 return first
-            game = games.starts[found] + _below(state, games.starts[found + 1] - games.starts[found])
+            game = games.starts[chosen] + _below(state, games.starts[chosen + 1] - games.starts[chosen])
             play_ranking(mean, variance, games.systems[game], games.ranks[game], skills)
     return -1

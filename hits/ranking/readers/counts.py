@@ -18,8 +18,8 @@ def read_counts(path: PathLike, lines: Lines) -> Comparisons:
     for number, line in lines:
         fields = line.split()
         if len(fields) != 5 or not all(field.isdecimal() for field in fields[2:]):
-            found = line.strip()[:60]
-            raise InputError(path, number, f"expected two systems, better, equal and worse, found {found!r}")
+            counted = line.strip()[:60]
+            raise InputError(path, number, f"expected two systems, better, equal and worse, found {counted!r}")
         a, b = fields[:2]
         cell = (int(fields[2]), int(fields[3]), int(fields[4]))
         _check_pair(path, number, a, b, (a, b) in cells)

@@ -107,10 +107,7 @@ def _read(path: PathLike, format: str | None, filters: Filters) -> Comparisons:
     if kind == "xml":
         return read_xml(path, lines, languages=filters.languages, not_judged=filters.not_judged)
     _refuse_languages(path, filters)
-    readers: Mapping[str, Callable[[PathLike, Lines], Comparisons]] = {
-        "counts": read_counts, "tournament": read_tournament, "judgments": _read_judgments, "jsonl": _read_jsonl,
-    }  # fmt: skip
-    return readers[kind](path, lines)
+    return READERS[kind](path, lines)
 
 
 def _refuse_languages(path: PathLike, filters: Filters) -> None:
@@ -214,13 +211,21 @@ def _read_database(path: PathLike) -> Comparisons:
 
     opened = Campaign.open(path).database() if Path(path).is_dir() else JudgmentDatabase(path, readonly=True)
     with opened as db:
-        found = Results(db).comparisons()
-    if not found:
+        given = Results(db).comparisons()
+    if not given:
         raise InputError(path, None, "expected comparisons, found none in this database")
     numbers: dict[str, int] = {}
-    rows = [numbers.setdefault(c.assignment or f" {i}", len(numbers)) for i, c in enumerate(found)]
-    made = comparisons_of((c.segment, c.system_a, c.system_b, CHOICES[c.choice], c.worker) for c in found)
+    rows = [numbers.setdefault(c.assignment or f" {i}", len(numbers)) for i, c in enumerate(given)]
+    made = comparisons_of((c.segment, c.system_a, c.system_b, CHOICES[c.choice], c.worker) for c in given)
     return replace(made, row=np.array(rows, np.int32))
+
+
+READERS: Mapping[str, Callable[[PathLike, Lines], Comparisons]] = {
+    "counts": read_counts,
+    "tournament": read_tournament,
+    "judgments": _read_judgments,
+    "jsonl": _read_jsonl,
+}  # formats without languages
 
 
 def write_jsonl(comparisons: Comparisons) -> Iterable[str]:

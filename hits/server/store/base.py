@@ -13,7 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from hits.server.store.schema import APPLICATION_ID, MIGRATIONS
+from hits.server.store.schema import SCHEMA
+from rypt.migrations import SchemaError
 from rypt.text import PathLike, RyptError
 
 BUSY_SECONDS = 60.0
@@ -79,27 +80,18 @@ class MarketFile:
         return connection
 
     def _migrate(self, db: sqlite3.Connection) -> None:
-        tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        application = db.execute("PRAGMA application_id").fetchone()[0]  # after the tables: others may create them
-        if tables and application != APPLICATION_ID:
-            raise MarketFileError(self.path, "expected a market file, found an SQLite file of another program")
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("BEGIN IMMEDIATE")
         try:
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-            if version > len(MIGRATIONS):
-                raise MarketFileError(
-                    self.path, f"was made by a newer rypt (version {version}); update rypt to open it"
-                )
-            for statements in MIGRATIONS[version:]:
-                for statement in statements:
-                    db.execute(statement)
-            db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            db.execute("COMMIT")
-        except BaseException:
-            db.execute("ROLLBACK")
-            raise
+            SCHEMA.check(db)
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                SCHEMA.apply(db)
+                db.execute("COMMIT")
+            except BaseException:
+                db.execute("ROLLBACK")
+                raise
+        except SchemaError as error:
+            raise MarketFileError(self.path, str(error)) from None
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -1,9 +1,11 @@
-"""The tables of a market file. One tuple of statements a version; ``user_version`` says how many were applied.
+"""The tables of a market file, by `rypt.migrations`.
 
 What must never happen is refused here, not only in the code above: an assignment over the maximum (a CHECK on counts
 that triggers keep), a second assignment of one worker (a unique index), a step back in an assignment's life, a second
 or a changed answer (a primary key and triggers).
 """
+
+from rypt.migrations import Schema
 
 APPLICATION_ID = 0x5259504D  # "RYPM", so that other SQLite files are told apart
 
@@ -271,4 +273,4 @@ QUALIFICATIONS = (
 
 CONNECTIONS = ("ALTER TABLE signatures ADD COLUMN connection TEXT NOT NULL DEFAULT ''",)
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS)
+SCHEMA = Schema("market file", APPLICATION_ID, ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS))

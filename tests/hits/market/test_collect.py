@@ -62,7 +62,7 @@ def test_what_cannot_be_understood_is_told_and_the_rest_is_added(tmp_path, batch
     added, wrong = collect(batch, tmp_path / "b", market, results)
     assert (added.assignments, added.comparisons, len(wrong)) == (2, 2, 1)
     assert "assignment A1" in wrong[0]
-    assert {row[0] for row in results.rows("SELECT id FROM assignments")} == {"A0", "A2"}
+    assert {each.answer.assignment for each in results.assignments()} == {"A0", "A2"}
     added, wrong = collect(batch, tmp_path / "b", market, results)
     assert (added.assignments, added.already, len(wrong)) == (0, 2, 1)
 

@@ -10,8 +10,8 @@ import pytest
 from hits.ranking.data import Comparisons, comparisons_of
 from hits.ranking.evaluate import (
     ENTRANTS,
+    ComparisonSplit,
     Entrant,
-    Split,
     accuracy_of,
     evaluate,
     oracle,
@@ -167,7 +167,7 @@ def test_the_radius_is_chosen_on_the_development_set() -> None:
     train = pairs(5, 1, 1)
     for development, radius in ((pairs(1, 8, 1), 0.3), (pairs(8, 1, 1), 0.001)):
         test = pairs(6, 3, 1)
-        split = Split(train, development, test, "fixed")
+        split = ComparisonSplit(train, development, test, "fixed")
         entrants = [Entrant("fixed", Fixed())]
         found = evaluate(split, entrants, np.random.default_rng(0), sizes=(3,), trials=2, radii=(0.001, 0.3))
         (row,) = found.rows

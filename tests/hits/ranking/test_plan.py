@@ -7,7 +7,7 @@ import pytest
 
 from hits.batches.price import NO_FEES
 from hits.ranking.plan import plan, price_of
-from hits.ranking.simulate import World, simulate
+from hits.ranking.simulate import SimulatedWorld, simulate
 from rypt.text import RyptError
 
 KOEHN = {  # (systems, σ², significant pairs): judgments; Koehn's steps are coarse, 5 to 10 thousand at 50,000
@@ -32,7 +32,7 @@ def test_koehns_table(cell: tuple[int, float, float]) -> None:
 
 def test_so_many_judgments_give_the_share() -> None:
     found = plan(10, 9.0, 0.6, experiments=400, seed=1)
-    check = simulate(World(10, 9.0), found.judgments, experiments=800, method="pairwise", seed=2)
+    check = simulate(SimulatedWorld(10, 9.0), found.judgments, experiments=800, method="pairwise", seed=2)
     assert abs(check.significant - 0.6) < 4 * check.errors[0]
 
 

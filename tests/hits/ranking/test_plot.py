@@ -10,7 +10,7 @@ from hits.ranking.data import from_counts
 from hits.ranking.heatmap import heatmap
 from hits.ranking.model import read_model
 from hits.ranking.models.trueskill import TrueSkill
-from hits.ranking.result import Confidence, Ranked, Ranking, rank_systems
+from hits.ranking.result import Confidence, Ranked, RankedGroup, rank_systems
 from rypt import picture
 from rypt.text import RyptError
 
@@ -85,4 +85,4 @@ def test_what_cannot_be_drawn_is_said(tmp_path: Path) -> None:
         plot.plot_ranks(tmp_path / "ranks.svg", ranked(method="none"))
     with pytest.raises(RyptError, match="there is no folder"):
         plot.plot_ranks(tmp_path / "nowhere" / "ranks.svg", ranked())
-    assert plot.cluster_edges(Ranking("m", "", (Ranked("a", 1.0, 1, None, None, None),))) == []
+    assert plot.cluster_edges(RankedGroup("m", "", (Ranked("a", 1.0, 1, None, None, None),))) == []

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.ranking.confidence import clusters, sign_test
+from hits.ranking.confidence import clusters
 from hits.ranking.simulate import (
     Resampling,
-    World,
+    SimulatedWorld,
     _bootstrap,
     _clusters,
     count_ranking,
@@ -21,6 +21,7 @@ from hits.ranking.simulate import (
     simulate,
     told_apart,
 )
+from rypt.tails import sign_test
 from rypt.text import RyptError
 
 KOEHN = {  # judgments: pairwise range size, violations, clusters; 15 systems, σ² = 10
@@ -97,18 +98,18 @@ def test_bootstrap_ranges_against_a_multinomial() -> None:
 
 
 def test_the_same_for_any_number_of_threads() -> None:
-    runs = [simulate(World(8), 700, experiments=12, resamples=60, seed=5, threads=t) for t in (1, 3)]
+    runs = [simulate(SimulatedWorld(8), 700, experiments=12, resamples=60, seed=5, threads=t) for t in (1, 3)]
     assert runs[0] == runs[1]
-    assert runs[0] != simulate(World(8), 700, experiments=12, resamples=60, seed=6)
+    assert runs[0] != simulate(SimulatedWorld(8), 700, experiments=12, resamples=60, seed=6)
 
 
 def test_judgments_are_whole() -> None:
-    assert simulate(World(8), 695, experiments=2, method="pairwise").judgments == 700
+    assert simulate(SimulatedWorld(8), 695, experiments=2, method="pairwise").judgments == 700
 
 
 @pytest.mark.parametrize("judgments", KOEHN)
 def test_koehns_tables_of_the_pairwise_method(judgments: int) -> None:
-    found = simulate(World(), judgments, experiments=600, method="pairwise", threads=2)
+    found = simulate(SimulatedWorld(), judgments, experiments=600, method="pairwise", threads=2)
     size, violations, groups = KOEHN[judgments]
     _, _, size_error, violation_error, groups_error, _ = found.errors
     assert abs(found.range_size - size) < 0.05 + 3 * size_error
@@ -121,7 +122,7 @@ def test_koehns_tables_of_the_pairwise_method(judgments: int) -> None:
 def test_koehns_tables_of_the_bootstrap(judgments: int) -> None:
     """His figures are of 100 experiments, the same for all numbers of judgments, so as uncertain as ours."""
     experiments = 50
-    found = simulate(World(), judgments, experiments=experiments, threads=2)
+    found = simulate(SimulatedWorld(), judgments, experiments=experiments, threads=2)
     size, violations, groups, group_violations = BOOTSTRAP[judgments]
     _, _, size_error, violation_error, groups_error, _ = found.errors
     both = (1 + experiments / 100) ** 0.5
@@ -132,11 +133,15 @@ def test_koehns_tables_of_the_bootstrap(judgments: int) -> None:
 
 
 def test_what_the_slides_say_of_the_bootstrap_gives_narrower_ranges() -> None:
-    slides = simulate(World(), 10_000, experiments=40, unit="comparison", shape="ends", threads=2)
+    slides = simulate(SimulatedWorld(), 10_000, experiments=40, unit="comparison", shape="ends", threads=2)
     assert slides.range_size < 4.2
     assert slides.range_violations > 0.04
-    rows = simulate(World(), 10_000, experiments=40, shape="ends", threads=2)
-    assert rows.range_size > simulate(World(), 10_000, experiments=40, threads=2).range_size > slides.range_size + 0.3
+    rows = simulate(SimulatedWorld(), 10_000, experiments=40, shape="ends", threads=2)
+    assert (
+        rows.range_size
+        > simulate(SimulatedWorld(), 10_000, experiments=40, threads=2).range_size
+        > slides.range_size + 0.3
+    )
 
 
 def test_rankings_are_drawn_like_comparisons_and_drawn_again_whole() -> None:
@@ -160,27 +165,30 @@ def test_rankings_are_drawn_like_comparisons_and_drawn_again_whole() -> None:
 
 
 def test_the_noise_of_the_text_tells_more_apart() -> None:
-    world = World(noise="text")
+    world = SimulatedWorld(noise="text")
     assert world.deviation == pytest.approx(10**0.5)
     assert simulate(world, 10_000, experiments=50, method="pairwise").significant > 0.75
-    two_sided = simulate(World(sides=2), 10_000, experiments=200, method="pairwise")
+    two_sided = simulate(SimulatedWorld(sides=2), 10_000, experiments=200, method="pairwise")
     assert two_sided.significant == pytest.approx(0.416, abs=0.025)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: World(1), "2 systems or more, found 1"),
-        (lambda: World(4), "judgments of 2 to 4 systems, found 5"),
-        (lambda: World(variance=float("nan")), "variance above 0"),
-        (lambda: World(noise="loud"), "noise as one of table, text, found 'loud'"),
-        (lambda: World(sides=3), "1 or 2 sides"),
-        (lambda: World(level=0), "level between 0 and 1"),
-        (lambda: simulate(World(), 0), "1 or more judgments"),
-        (lambda: simulate(World(), 10, method="guess"), "pairwise or bootstrap, found 'guess'"),
-        (lambda: simulate(World(), 10, resamples=50, shape="ends"), "fewer than half of 50 resamples, found 25"),
-        (lambda: simulate(World(), 10, unit="page"), "unit"),
-        (lambda: simulate(World(), 10, shape="round"), "range"),
+        (lambda: SimulatedWorld(1), "2 systems or more, found 1"),
+        (lambda: SimulatedWorld(4), "judgments of 2 to 4 systems, found 5"),
+        (lambda: SimulatedWorld(variance=float("nan")), "variance above 0"),
+        (lambda: SimulatedWorld(noise="loud"), "noise as one of table, text, found 'loud'"),
+        (lambda: SimulatedWorld(sides=3), "1 or 2 sides"),
+        (lambda: SimulatedWorld(level=0), "level between 0 and 1"),
+        (lambda: simulate(SimulatedWorld(), 0), "1 or more judgments"),
+        (lambda: simulate(SimulatedWorld(), 10, method="guess"), "pairwise or bootstrap, found 'guess'"),
+        (
+            lambda: simulate(SimulatedWorld(), 10, resamples=50, shape="ends"),
+            "fewer than half of 50 resamples, found 25",
+        ),
+        (lambda: simulate(SimulatedWorld(), 10, unit="page"), "unit"),
+        (lambda: simulate(SimulatedWorld(), 10, shape="round"), "range"),
     ],
 )
 def test_what_cannot_be(make, message: str) -> None:

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from hits.results.aggregate import TRUST, aggregated, write_aggregated, write_database
+from hits.results.aggregate import TRUST, aggregate, aggregated, write_aggregated
 from hits.results.dawid_skene import dawid_skene
-from rypt.analysis.agreement import counted_answers
 from rypt.campaign.folder import Campaign
 from rypt.database.exchange import import_file
 from rypt.database.judgments import JudgmentDatabase
 from rypt.metric.observations import CODES, vote_code
 from rypt.metric.scorer import Scorer
 from rypt.records import Judgment, Label, Segment, Span
-from rypt.text import InputError
+from rypt.text import InputError, RyptError
 
 SPAN = Span(0, 1)
 
@@ -52,12 +51,12 @@ def test_excluded_workers_do_not_count() -> None:
 def test_dawid_and_skene_are_asked(demo_campaign: Path) -> None:
     with Campaign.open(demo_campaign).database() as db:
         found = aggregated(db, "dawid-skene")
-        model = dawid_skene(counted_answers(db), trust=TRUST)
+        model = dawid_skene(db.counted_answers(), trust=TRUST)
     assert len(found) == len(model.questions) > 100
     for key in found[:50]:
         row = model.posterior[model.questions.index((key.segment, key.span, key.phrase))]
         assert list(key.posterior.values()) == row.tolist()
-    with pytest.raises(ValueError, match="expected one of majority, dawid-skene"):
+    with pytest.raises(RyptError, match="expected method as one of majority, dawid-skene"):
         aggregated(database(), "mean")
 
 
@@ -80,10 +79,10 @@ def test_files_can_be_imported_again(tmp_path: Path) -> None:
 def test_a_majority_database_scores_the_same(demo_campaign: Path, tmp_path: Path) -> None:
     campaign = Campaign.open(demo_campaign)
     with campaign.database() as db:
-        write_database(aggregated(db), db, tmp_path / "majority.db", "majority")
+        aggregate(db).write(tmp_path / "majority.db")
         votes, case = db.votes(), db.case
         with pytest.raises(InputError, match="expected a new file"):
-            write_database([], db, tmp_path / "majority.db", "majority")
+            aggregate(db).write(tmp_path / "majority.db")
     with JudgmentDatabase(tmp_path / "majority.db", readonly=True) as made:
         assert made.case == case
         one = Scorer(campaign.trees, votes, case=case).stats(campaign.candidates)
@@ -97,7 +96,7 @@ def test_posteriors_are_the_weights(tmp_path: Path) -> None:
     assert {k.phrase: k.label for k in aggregated(db)}["q"] == Label.NOT_SURE
     found = {k.phrase: k for k in aggregated(db, "dawid-skene")}
     assert found["q"].label == Label.NO  # the spammer says nothing
-    write_database(list(found.values()), db, tmp_path / "ds.db", "dawid-skene")
+    aggregate(db, "dawid-skene").write(tmp_path / "ds.db")
     with JudgmentDatabase(tmp_path / "ds.db", readonly=True) as made:
         (votes,) = [v for v in made.votes() if v.phrase == "q"]
         assert votes.no == pytest.approx(found["q"].posterior[Label.NO], abs=1e-5)

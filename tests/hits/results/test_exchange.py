@@ -10,9 +10,8 @@ import pytest
 
 from hits.records import Answer, IdenticalPair
 from hits.results.answers import Bonus, Results
-from hits.results.content import APPROVED, REJECTED, Assignment
-from hits.results.exchange import HIT_RECORDS
-from hits.results.schema import SCRIPTS, TABLES
+from hits.results.content import Assignment, understand_rows
+from rypt.database.answers import APPROVED, REJECTED
 from rypt.database.exchange import export_jsonl, import_file, merge
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Label, Segment, Span
@@ -55,6 +54,12 @@ def contents(db: JudgmentDatabase) -> dict[str, list[Any]]:
     return {table: sorted(map(repr, found)) for table, found in rows.items()}
 
 
+def exported(db: JudgmentDatabase) -> list[dict[str, Any]]:
+    stream = io.StringIO()
+    export_jsonl(db, stream)
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
 def test_a_merge_takes_everything_along(tmp_path: Path) -> None:
     filled(tmp_path / "a.db").close()
     target = database(tmp_path / "b.db")
@@ -74,7 +79,7 @@ def test_jsonl_takes_everything_along(tmp_path: Path) -> None:
         export_jsonl(source, stream)
     target = JudgmentDatabase(tmp_path / "b.db")
     for expected in (5, 0):
-        assert import_file(target, tmp_path / "all.jsonl").others == expected
+        assert import_file(target, tmp_path / "all.jsonl", understand=understand_rows).others == expected
         assert contents(target) == contents(source)
     again = io.StringIO()
     export_jsonl(target, again)
@@ -110,34 +115,13 @@ def test_what_contradicts_stops_a_merge(tmp_path: Path) -> None:
     assert contents(target) == before
 
 
-def test_databases_without_hits_get_no_tables(tmp_path: Path) -> None:
-    database(tmp_path / "a.db").close()
+def test_an_assignment_needs_somebody_who_can_read_it(tmp_path: Path) -> None:
+    with open(tmp_path / "all.jsonl", "w", encoding="utf-8") as stream:
+        export_jsonl(filled(tmp_path / "a.db"), stream)
     target = database(tmp_path / "b.db")
-    assert merge(target, tmp_path / "a.db").others == 0
-    assert list(HIT_RECORDS.records(target)) == []
-    assert not target.db["assignments"].exists()
-
-
-def test_a_database_of_an_older_rypt_is_merged_and_brought_up_to_date(tmp_path: Path) -> None:
-    with database(tmp_path / "old.db") as old, old.writing():
-        for statement in TABLES.split(";\n"):
-            if statement.strip():
-                old.db.execute(statement)
-        old.db.execute("INSERT INTO settings VALUES ('hits', '1')")
-        old.db.execute("INSERT INTO hits VALUES (NULL, 'H1', 'b1', '7-1', 'label', 2, ?, '{}')", [json.dumps(ITEM)])
-        old.db.execute(
-            "INSERT INTO assignments VALUES (NULL, 'X1', 'H1', 'A1', 'Submitted', 1, 9, 8, ?, '{}')",
-            [json.dumps({"label_1": "YES"})],
-        )
-    target = database(tmp_path / "new.db")
-    assert merge(target, tmp_path / "old.db").others == 1
-    assert [a.market for a in Results(target).assignments()] == ["local"]
-    with JudgmentDatabase(tmp_path / "old.db", readonly=True) as old:
-        assert not Results(old).current
-        assert Results(old).comparisons() == []
-    with JudgmentDatabase(tmp_path / "old.db") as old:
-        assert [a.market for a in Results(old).assignments()] == ["local"]
-        assert old.db.execute("SELECT value FROM settings WHERE name = 'hits'").fetchone() == (str(len(SCRIPTS)),)
+    with pytest.raises(InputError, match=r"all\.jsonl:5: expected judgments and segments, found an assignment"):
+        import_file(target, tmp_path / "all.jsonl")
+    assert (target.count(), target.excluded()) == (0, {})
 
 
 @pytest.mark.parametrize(
@@ -153,9 +137,9 @@ def test_a_database_of_an_older_rypt_is_merged_and_brought_up_to_date(tmp_path: 
 )
 def test_a_bad_record_stops_an_import(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     source = filled(tmp_path / "a.db")
-    (first, *_) = HIT_RECORDS.records(source)
+    first = next(record for record in exported(source) if "assignment" in record)
     (tmp_path / "bad.jsonl").write_text(json.dumps({**first, **change}) + "\n", encoding="utf-8")
     target = database(tmp_path / "b.db")
     with pytest.raises(InputError, match=rf"bad\.jsonl:1: .*{message}"):
-        import_file(target, tmp_path / "bad.jsonl")
+        import_file(target, tmp_path / "bad.jsonl", understand=understand_rows)
     assert (target.count(), list(Results(target).assignments())) == (0, [])

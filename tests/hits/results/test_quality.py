@@ -13,7 +13,7 @@ from hits.records import Answer
 from hits.results.answers import Results
 from hits.results.content import Assignment, ControlAnswer
 from hits.results.quality import Effort, Reply, read_replies, reports, worker_reports
-from hits.results.verdicts import Limits, Share, Verdict, WorkerReport, binomial_tail, improbability
+from hits.results.verdicts import Limits, Share, Verdict, WorkerReport, improbability
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Judgment, Label, Segment, Span
 
@@ -116,14 +116,6 @@ def test_too_few_controls_are_told_and_condemn_nobody() -> None:
     assert report(controls=Share(0, 5)).reasons == (
         "0 of 5 controls right (0%); so few have a chance of 0.24% where 70% is usual",
     )
-
-
-@given(st.integers(1, 40), st.data(), st.floats(0.05, 0.95))
-def test_the_binomial_tail_is_the_sum_over_all_outcomes(size: int, data: st.DataObject, usual: float) -> None:
-    right = data.draw(st.integers(0, size))
-    every = sum(comb(size, i) * usual**i * (1 - usual) ** (size - i) for i in range(right + 1))
-    assert binomial_tail(Share(right, size), usual) == pytest.approx(every)
-    assert 0 <= binomial_tail(Share(size // 2, 5000), usual) <= 1  # no overflow
 
 
 @pytest.mark.parametrize(

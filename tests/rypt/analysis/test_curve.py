@@ -5,7 +5,7 @@ import pytest
 from four_systems import TREES, disjoint
 
 from rypt.analysis.curve import percolation_curve
-from rypt.analysis.heldout import Split
+from rypt.analysis.heldout import JudgmentSplit
 from rypt.metric.observations import Forest, JudgedPhrases
 from rypt.records import Candidate, Span, Votes
 
@@ -31,7 +31,7 @@ class OneSplit:
         votes = [Votes("1", Span(0, 2), "x y", 1, 0), Votes("1", Span(2, 3), "z", 0, 1)]
         observations = JudgedPhrases(self.forest, votes).observe([Candidate("1", "x y z", "0-0 1-1 2-2")], "lower")
         for _ in range(count):  # constituents: S, NP, A, B, C
-            yield [Split(observations, np.array([0, 1, 0, 1, 0], np.int8)) for _ in max_lens]
+            yield [JudgmentSplit(observations, np.array([0, 1, 0, 1, 0], np.int8)) for _ in max_lens]
 
 
 def test_every_number_by_hand():

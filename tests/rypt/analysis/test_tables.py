@@ -4,7 +4,7 @@ from math import nan
 
 from rypt.analysis.agreement import Agreement
 from rypt.analysis.curve import Accuracies, CurvePoint
-from rypt.analysis.redundancy import ListCounts, Redundancy, Reuse
+from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy
 from rypt.analysis.tables import agreement_text, curve_table, models_table, redundancy_table, reuse_text
 
 POINT = CurvePoint(
@@ -24,7 +24,7 @@ def test_models():
 
 
 def test_redundancy_has_a_row_for_each_list_and_one_for_all():
-    one = ListCounts("1.nbest", 10, 9, Reuse(100, 50, 5, 20), Reuse(40, 10, 4, 8))
+    one = ListCounts("1.nbest", 10, 9, PhraseReuse(100, 50, 5, 20), PhraseReuse(40, 10, 4, 8))
     text = redundancy_table(Redundancy(4, [one, one], ListCounts("all", 20, 18)))
     assert text.splitlines()[2].split() == ["1.nbest", "10", "9", "100", "50", "40", "10", "4"]
     assert text.splitlines()[-1].split()[:3] == ["all", "20", "18"]

@@ -22,7 +22,7 @@ def campaign(tmp_path: Path) -> Campaign:
     opened = Campaign.open(folder)
     with opened.database(readonly=False) as db:
         db.db.execute("DELETE FROM judgments")
-        db.db.conn.commit()
+        db.db.commit()
     return opened
 
 

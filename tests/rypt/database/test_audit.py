@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rypt.database.audit import Problem, check, summary
+from rypt.database.audit import DatabaseProblem, check, summary
 from rypt.database.judgments import DatabaseError, JudgmentDatabase
 from rypt.records import Judgment, Label, Segment, Span
 
@@ -29,7 +29,7 @@ def db() -> JudgmentDatabase:
     return db
 
 
-def problems(db: JudgmentDatabase, sources: list[Segment] | None = None) -> list[Problem]:
+def problems(db: JudgmentDatabase, sources: list[Segment] | None = None) -> list[DatabaseProblem]:
     return list(check(db, sources))
 
 
@@ -44,13 +44,16 @@ def test_nothing_is_wrong_in_an_empty_database() -> None:
 def test_spans_that_are_no_constituents(db: JudgmentDatabase) -> None:
     db.add([judgment(Span(1, 3)), judgment(Span(1, 3), worker="v"), judgment(Span(2, 9))])
     kind = "span is not a constituent"
-    assert problems(db) == [Problem(kind, "segment s, span 1-3", 2), Problem(kind, "segment s, span 2-9", 1)]
+    assert problems(db) == [
+        DatabaseProblem(kind, "segment s, span 1-3", 2),
+        DatabaseProblem(kind, "segment s, span 2-9", 1),
+    ]
 
 
 def test_texts_that_changed_since_the_workers_saw_them(db: JudgmentDatabase) -> None:
     now = [Segment("s", "die Patientin wurde isoliert"), Segment("bare", "ja gut"), Segment("new", "noch einer")]
     where = "segment s was 'der Patient wurde isoliert' and is now 'die Patientin wurde isoliert'"
-    assert problems(db, now) == [Problem("segment text changed", where, 4)]
+    assert problems(db, now) == [DatabaseProblem("segment text changed", where, 4)]
 
 
 def test_spaces_that_no_token_shows_are_no_change() -> None:
@@ -69,20 +72,20 @@ def test_spaces_that_no_token_shows_are_no_change() -> None:
 )
 def test_trees_that_do_not_fit_their_text(db: JudgmentDatabase, tree: str, message: str) -> None:
     db.add_segments([Segment("t", "kein Wort", tree)])
-    assert problems(db) == [Problem("tree does not fit its text", message, 0)]
+    assert problems(db) == [DatabaseProblem("tree does not fit its text", message, 0)]
     db.add([Judgment("t", Span(0, 1), "no", Label.YES, "w")])
-    assert problems(db)[1:] == [Problem("segment without a usable parse", "segment t, span 0-1", 1)]
+    assert problems(db)[1:] == [DatabaseProblem("segment without a usable parse", "segment t, span 0-1", 1)]
 
 
 def test_judgments_of_a_segment_without_a_parse(db: JudgmentDatabase) -> None:
     db.add([Judgment("bare", Span(0, 1), "yes", Label.YES, worker) for worker in "vw"])
-    assert problems(db) == [Problem("segment without a usable parse", "segment bare, span 0-1", 2)]
+    assert problems(db) == [DatabaseProblem("segment without a usable parse", "segment bare, span 0-1", 2)]
 
 
 @pytest.mark.parametrize("phrase", ["The patient", "the  patient", "the [Skip] patient", "cafe\u0301"])
 def test_phrases_that_no_candidate_can_have(db: JudgmentDatabase, phrase: str) -> None:
     db.db.execute("UPDATE judgments SET phrase = ? WHERE worker = 'v'", [phrase])
-    assert problems(db) == [Problem("phrase is not in normal form", f"segment s, {phrase!r}", 1)]
+    assert problems(db) == [DatabaseProblem("phrase is not in normal form", f"segment s, {phrase!r}", 1)]
 
 
 def test_a_database_that_keeps_case_may_hold_capitals() -> None:
@@ -97,18 +100,18 @@ def test_a_worker_who_said_yes_and_no_in_one_place(db: JudgmentDatabase) -> None
     assert problems(db) == []
     db.add([judgment(label=Label.NO)])
     where = "worker w, segment s, span 0-2, 'the patient'"
-    assert problems(db) == [Problem("worker said YES and NO in one place", where, 2)]
+    assert problems(db) == [DatabaseProblem("worker said YES and NO in one place", where, 2)]
 
 
 def test_judgments_without_a_segment(db: JudgmentDatabase) -> None:
     db.db.execute("PRAGMA foreign_keys = OFF")
     db.db.execute("DELETE FROM segments WHERE id = 's'")
-    assert Problem("judgments without a segment", "segment s", 4) in problems(db)
+    assert DatabaseProblem("judgments without a segment", "segment s", 4) in problems(db)
 
 
 def test_a_problem_says_how_many_judgments_it_touches() -> None:
-    assert str(Problem("kind", "where", 2)) == "kind: where (2 judgments)"
-    assert str(Problem("kind", "where", 0)) == "kind: where"
+    assert str(DatabaseProblem("kind", "where", 2)) == "kind: where (2 judgments)"
+    assert str(DatabaseProblem("kind", "where", 0)) == "kind: where"
 
 
 def overwrite(path: Path, table: str) -> None:

@@ -6,19 +6,20 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import permutations
+from functools import partial
+from itertools import chain, permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlite_utils import Database
 
 import rypt.database.judgments
-from rypt.database.exchange import import_file
+from rypt.database.answers import AnswerTables
+from rypt.database.exchange import import_file, merge
 from rypt.database.judgments import DatabaseError, JudgmentDatabase
-from rypt.database.schema import APPLICATION_ID, migrations
+from rypt.database.schema import APPLICATION_ID, SCHEMA
 from rypt.records import Judgment, Label, Segment, Span, Votes
 from rypt.text import FormatError, RyptError
 
@@ -70,10 +71,7 @@ def test_migrations_are_applied_once(tmp_path: Path) -> None:
     for _ in range(3):
         JudgmentDatabase(tmp_path / "j.db").close()
     with JudgmentDatabase(tmp_path / "j.db") as db:
-        applied = [name for (name,) in db.db.execute("SELECT name FROM _sqlite_migrations ORDER BY id")]
-        assert applied == [migration.name for migration in migrations.applied(db.db)]
-        assert len(applied) == len(set(applied)) > 0
-        assert not migrations.pending(db.db)
+        assert SCHEMA.version(db.db) == len(SCHEMA.migrations)
 
 
 @pytest.mark.parametrize(
@@ -298,6 +296,7 @@ def test_a_missing_or_empty_file_is_an_error_for_readers_and_a_new_database_for_
 def test_a_database_without_its_settings_is_a_database_error(tmp_path: Path, damage: str) -> None:
     with database(tmp_path / "x.db") as db:
         db.db.execute(damage)
+        db.db.commit()
     with pytest.raises(DatabaseError, match=r"x\.db: "):
         JudgmentDatabase(tmp_path / "x.db", readonly=True)
 
@@ -323,19 +322,21 @@ def test_another_process_makes_the_database_while_it_is_opened(
     def other_process() -> None:
         with pytest.MonkeyPatch.context() as patch, suppress(DatabaseError):  # it may find the database locked
             patch.setattr(rypt.database.judgments, "BUSY_SECONDS", 0.0)
+            patch.setattr(sqlite3, "connect", connect)
             JudgmentDatabase(path).close()
 
-    class Interrupted(Database):
-        def execute(self, sql: str, parameters: Any = None) -> sqlite3.Cursor:
+    class Interrupted(sqlite3.Connection):
+        def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
             cursor = super().execute(sql, parameters)
             statements.append(sql)
             if len(statements) == moment:
                 rows = cursor.fetchall()
                 other_process()
-                return self.conn.execute(f"SELECT {', '.join('?' * len(rows[0]))}", rows[0]) if rows else cursor
+                return super().execute(f"SELECT {', '.join('?' * len(rows[0]))}", rows[0]) if rows else cursor
             return cursor
 
-    monkeypatch.setattr(rypt.database.judgments, "Database", Interrupted)
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", partial(connect, factory=Interrupted))
     with JudgmentDatabase(path) as db:
         db.add_segments([SEGMENT])
         assert db.add([judgment()]) == 1
@@ -363,7 +364,7 @@ from rypt.database.judgments import JudgmentDatabase
 insert = exchange._insert_staged
 def insert_and_die(db, result):
     insert(db, result)
-    db.db.conn.execute("PRAGMA cache_spill = ON")
+    db.db.execute("PRAGMA cache_spill = ON")
     print(db.count(), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 exchange._insert_staged = insert_and_die
@@ -447,24 +448,66 @@ def test_excluded_workers_do_not_count_anywhere_until_they_are_included(tmp_path
         assert (len(db.votes()), db.excluded()) == (2, {})
 
 
-def test_a_database_of_the_first_version_is_read_as_it_is_and_brought_up_to_date_when_written(tmp_path: Path) -> None:
+FIRST = "m001_segments_and_judgments"
+SECOND = "m002_judgments_that_count"
+
+
+def older(path: Path, seen: int, names: Sequence[str] = (), hits: str | None = None) -> None:
+    """A database that has seen so many migrations, which it records as version 0.1.0 did."""
+    with sqlite3.connect(path) as connection:
+        for statement in chain.from_iterable(SCHEMA.migrations[:seen]):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("CREATE TABLE _sqlite_migrations (id INTEGER PRIMARY KEY, migration_set TEXT, name TEXT)")
+        connection.executemany("INSERT INTO _sqlite_migrations VALUES (NULL, 'rypt', ?)", [[name] for name in names])
+        connection.execute("INSERT INTO settings VALUES ('case', 'lower')")
+        if hits is not None:
+            connection.execute("INSERT INTO settings VALUES ('hits', ?)", [hits])
+        connection.execute("INSERT INTO segments (id, text) VALUES ('s', 'der Patient wurde isoliert .')")
+        connection.execute(
+            "INSERT INTO judgments VALUES ('s', 0, 2, 'the patient', 'w1', '', 'YES', 1, 'import', NULL, 1)"
+        )
+        if seen > 2:
+            market = ", 'local'" if seen > 3 else ""
+            connection.execute(f"INSERT INTO hits VALUES (NULL, 'H1', 'b1', '7-1', 'label', 2, '{{}}', '{{}}'{market})")
+            work = "NULL, 'X1', 'H1', 'A1', 'Submitted', 1, 9, 8, '{}', '{}'"
+            connection.execute(f"INSERT INTO assignments VALUES ({work})")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("seen", "names", "hits"),
+    [(1, [FIRST], None), (2, [FIRST, SECOND], None), (3, [FIRST, SECOND], "1"), (4, [FIRST, SECOND], "2")],
+)
+def test_a_database_of_an_older_rypt_is_read_as_it_is_and_brought_up_to_date_when_written(
+    tmp_path: Path, seen: int, names: list[str], hits: str | None
+) -> None:
     path = tmp_path / "j.db"
-    with database(path, judgment(worker="w1"), judgment(Label.NO, "w2", weight=0.5)) as db:
-        votes = db.votes()
-        old = Database(memory=True)
-        next(m for m in migrations.pending(old) if m.name.startswith("m001")).fn(old)
-        views = dict(old.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'").fetchall())
-        for name in ("labels", "votes", "counted"):
-            db.db.execute(f"DROP VIEW {name}")
-        db.db.execute("DROP TABLE excluded_workers")
-        for sql in views.values():
-            db.db.execute(sql)
-        db.db.execute("DELETE FROM _sqlite_migrations WHERE name LIKE 'm002%'")
-        db.db.conn.commit()
+    older(path, seen, names, hits)
+    votes, before = [Votes("s", Span(0, 2), "the patient", 1, 0, 0)], path.read_bytes()
     with JudgmentDatabase(path, readonly=True) as db:
-        assert (db.votes(), db.excluded(), db.label("s", NP, "the patient")) == (votes, {}, Label.YES)
-        assert not db.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'counted'").fetchall()
+        assert (db.votes(), db.excluded(), db.label("s", Span(0, 2), "the patient")) == (votes, {}, Label.YES)
+        assert [hit.market for hit, _ in AnswerTables(db).assignments()] == (["local"] if hits else [])
+        with pytest.raises(DatabaseError, match="readonly"):
+            db.exclude("w1", "spam")
+    target = JudgmentDatabase(":memory:")
+    assert (merge(target, path).others, target.votes()) == (1 if hits else 0, votes)
+    assert path.read_bytes() == before
     with JudgmentDatabase(path) as db:
+        assert SCHEMA.is_current(db.db)
         assert db.votes() == votes
+        assert [hit.market for hit, _ in AnswerTables(db).assignments()] == (["local"] if hits else [])
         assert db.exclude("w1", "spam")
-        assert db.votes() == [Votes("s", NP, "the patient", 0, 0.5, 0)]
+        assert db.votes() == []
+
+
+@pytest.mark.parametrize(("names", "hits"), [([FIRST, SECOND, "m999_telepathy"], None), ([FIRST, SECOND], "99")])
+def test_a_database_of_a_newer_rypt_is_refused_however_it_says_so(
+    tmp_path: Path, names: list[str], hits: str | None
+) -> None:
+    older(tmp_path / "j.db", 4, names, hits)
+    for readonly in (True, False):
+        with pytest.raises(
+            DatabaseError, match=r"was made by a newer rypt \((m999_telepathy|version 101)\); update rypt"
+        ):
+            JudgmentDatabase(tmp_path / "j.db", readonly=readonly)

@@ -118,7 +118,7 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     assert found.labels.sources["people"] > 0
     assert found.spent.total == 2 * sum(batch.reward(item) for item in batch.items) == 2 * found.spent.simulated
     assert found.next.command.startswith(f"rypt tune {folder} ")
-    with Campaign.open(folder).database(readonly=False) as db, db.errors():
+    with Campaign.open(folder).database(readonly=False) as db, db.writing():
         db.db.execute("UPDATE assignments SET status = 'Rejected' WHERE worker = 'ada'")
     assert status(folder).batches[0].state == "answered"  # a rejected assignment keeps its place
 

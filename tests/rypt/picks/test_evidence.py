@@ -189,7 +189,7 @@ def test_lists_are_named_after_systems_that_were_only_scored(folder):
     text = (folder / "rypt.toml").read_text()
     (folder / "rypt.toml").write_text(text.replace('"sys1.jsonl"', '"test.sys1.de.jsonl"'))
     with JudgmentDatabase(folder / "judgments.db") as db, db.writing():
-        db.db.conn.execute("UPDATE judgments SET origin = 'hit-' || origin")
+        db.db.execute("UPDATE judgments SET origin = 'hit-' || origin")
     evidence = read(folder, way="rater")
     assert evidence.data.systems[1] == "sys1"
     assert not np.isnan(evidence.scores.mean[1]).any()
@@ -206,5 +206,5 @@ def test_what_no_score_is_of_is_said(folder):
 def test_simulated_judgments_are_said(folder):
     assert read(folder).simulated == ""
     with JudgmentDatabase(folder / "judgments.db") as db, db.writing():
-        db.db.conn.execute("UPDATE judgments SET source = 'simulation' WHERE worker = 'r1'")
+        db.db.execute("UPDATE judgments SET source = 'simulation' WHERE worker = 'r1'")
     assert read(folder).simulated.startswith("SIMULATED: 420 of 840 judgments")

@@ -13,7 +13,7 @@ from systems_world import make
 from rypt.picks.evidence import read_evidence
 from rypt.picks.heldout import PickSplit, chances
 from rypt.picks.metrics import parse_pick_metric
-from rypt.picks.outcome import against, bootstrap_interval, compare_picks, permutation_test, sign_test
+from rypt.picks.outcome import against, bootstrap_interval, compare_picks, permutation_test
 from rypt.text import RyptError
 
 
@@ -40,12 +40,6 @@ def test_wins_and_losses_are_those_of_all_tied_picks(data):
         worse = sum(quality[x, i] < quality[y, i] for x, y in pairs)
         assert wins[i] == pytest.approx(better / len(pairs) if pairs else 0)
         assert losses[i] == pytest.approx(worse / len(pairs) if pairs else 0)
-
-
-@given(st.integers(0, 300), st.integers(0, 300))
-def test_the_sign_test_is_the_binomial_one(one, other):
-    expected = scipy.stats.binomtest(one, one + other).pvalue if one + other else 1.0
-    assert sign_test(one, other) == pytest.approx(expected, rel=1e-9)
 
 
 @settings(max_examples=30)

@@ -104,7 +104,7 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert failed(capsys, path).startswith(f"rypt: {path}: expected two systems that were compared, found none")
     path.write_text("a b 1 2 3\n", encoding="utf-8")
     assert "found none" in failed(capsys, path, "--exclude-system", "a")
-    assert "has the options divisor, unseen; found x" in failed(capsys, path, "-O", "x=1")
+    assert "has no option 'x', expected one of divisor, unseen" in failed(capsys, path, "-O", "x=1")
     assert "No such file" in failed(capsys, tmp_path / "absent")
 
 

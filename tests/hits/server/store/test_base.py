@@ -14,7 +14,7 @@ from store_lives import YES, make_hit, make_worker
 
 from hits.server.protocol.signature import Use
 from hits.server.store.base import MarketFileError
-from hits.server.store.schema import APPLICATION_ID, MIGRATIONS
+from hits.server.store.schema import APPLICATION_ID, SCHEMA
 from hits.server.store.store import Store
 
 
@@ -136,7 +136,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
 
 def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "market.db") as db:
-        for statement in MIGRATIONS[0]:
+        for statement in SCHEMA.migrations[0]:
             db.execute(statement)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute("PRAGMA user_version = 1")
@@ -146,5 +146,5 @@ def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
         assert store.note_use(Use("s", "10.0.0.1:1", "x", 101, 1000)) == 100  # used before, however it came
         assert store.note_use(Use("t", "10.0.0.1:1", "x", 101, 1000)) is None
     with sqlite3.connect(tmp_path / "market.db") as db:
-        assert db.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+        assert db.execute("PRAGMA user_version").fetchone()[0] == len(SCHEMA.migrations)
     db.close()

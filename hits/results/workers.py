@@ -1,0 +1,80 @@
+"""Acting on workers: whose answers count, and who gets a bonus.
+
+exclude_workers(db, ["A1"], "YES to everything", now)   # the answers stay, and do not count
+bonus_payments(results, reports, Decimal("0.2"), market.paid)   →   [Payment("A2", "3X…", Decimal("0.40")), …]
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from hits.records import CENT
+from hits.results.answers import Results
+from hits.results.verdicts import Verdict, WorkerReport
+from rypt.database.answers import REJECTED, AnswerTables
+from rypt.database.judgments import JudgmentDatabase
+from rypt.text import RyptError
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """A bonus to be paid to a worker, with one of their assignments."""
+
+    worker: str
+    assignment: str
+    amount: Decimal
+
+
+def exclude_workers(
+    db: JudgmentDatabase, workers: Iterable[str], reason: str, now: int | None = None, *, include: Iterable[str] = ()
+) -> None:
+    """Let the answers of workers not count, and those of excluded workers to ``include`` count again.
+
+    Somebody who never answered anything, or is not excluded, is a typing mistake: it is refused, and nothing is done.
+    """
+    out, back, known, excluded = list(workers), list(include), AnswerTables(db).workers(), db.excluded()
+    for worker in out:
+        if worker not in known:
+            raise RyptError(f"worker {worker!r} gave no answer in {db.path}")
+    for worker in back:
+        if worker not in excluded:
+            raise RyptError(f"worker {worker!r} is not excluded in {db.path}")
+    for worker in out:
+        db.exclude(worker, reason, now)
+    for worker in back:
+        db.include(worker)
+
+
+def bonus_payments(
+    results: Results, reports: Iterable[WorkerReport], share: Decimal, paid: Callable[[str, str], Decimal]
+) -> list[Payment]:
+    """One payment for each good worker, with the last assignment: a share of all rewards, less what was paid before.
+
+    ``paid`` says what a worker got as bonuses with an assignment so far.
+    """
+    payments = []
+    for worker, work in _earned(results, reports).items():
+        due = sum((reward for _, reward in work), Decimal(0)) * share
+        due -= sum((paid(worker, assignment) for assignment, _ in work), Decimal(0))
+        if due.quantize(CENT) > 0:
+            payments.append(Payment(worker, work[-1][0], due.quantize(CENT)))
+    return payments
+
+
+def _earned(results: Results, reports: Iterable[WorkerReport]) -> dict[str, list[tuple[str, Decimal]]]:
+    """The assignments of each good worker and their rewards; few answers make nobody good."""
+    good = {r.worker for r in reports if r.verdict is Verdict.GOOD and not r.excluded and not r.reasons}
+    earned: dict[str, list[tuple[str, Decimal]]] = {}
+    for assignment in results.assignments():
+        answer = assignment.answer
+        if answer.worker in good and assignment.status != REJECTED:
+            reward = _reward(assignment.facts.get("Reward", "0"))
+            earned.setdefault(answer.worker, []).append((answer.assignment, reward))
+    return earned
+
+
+def _reward(text: str) -> Decimal:
+    try:
+        return Decimal(text.lstrip("$") or "0")
+    except InvalidOperation:
+        return Decimal(0)

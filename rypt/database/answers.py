@@ -1,0 +1,509 @@
+"""The answers that hits brought back: hits, assignments, comparisons, controls, bonuses and ties, each exactly once.
+
+    tables = AnswerTables(db)
+    tables.put(hit, assignment, answers)      # inside db.writing(); what is there already is brought up to date
+    tables.comparisons(); tables.controls(); tables.work("b1")
+
+What a form's fields mean (labels, comparisons, outcomes of controls) is read by `hits.results`; here it is kept and
+asked for. Everything stays: a later answer of the same worker to the same question is what counts, by the views
+``counted`` and ``counted_comparisons``. The judgments of rejected work have weight 0 and do not count.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from rypt.database.judgments import JudgmentDatabase
+from rypt.records import Judgment
+from rypt.text import FormatError, is_one_line
+
+SUBMITTED, APPROVED, REJECTED = STATUSES = ("Submitted", "Approved", "Rejected")
+DECISIONS = (SUBMITTED, REJECTED, APPROVED)  # where two databases differ, the later one of these stands
+HIT_FACTS = (
+    "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime", "MaxAssignments", "RequesterAnnotation",
+    "AssignmentDurationInSeconds", "AutoApprovalDelayInSeconds", "Expiration", "NumberOfSimilarHITs",
+    "LifetimeInSeconds",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class HitRow:
+    """One published item: its columns, what the market says of it, and how many answers it asks for."""
+
+    id: str
+    batch: str
+    item: str
+    kind: str
+    size: int
+    columns: Mapping[str, str]
+    facts: Mapping[str, str]
+    market: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentRow:
+    """One hit done by one worker: the form's fields as they came, and what the market says of it."""
+
+    id: str
+    hit: str
+    worker: str
+    status: str
+    accepted: int | None
+    submitted: int | None
+    seconds: int | None
+    fields: Mapping[str, str]
+    facts: Mapping[str, str]
+
+
+class LabelRow(NamedTuple):
+    """The label given to one alternative, None for none; ``control`` where the answer was known."""
+
+    slot: int
+    segment: str
+    start: int
+    stop: int
+    phrase: str
+    label: str | None
+    control: bool
+
+
+class ComparisonRow(NamedTuple):
+    """Two systems compared; ``implied`` where a text was not shown because it was another's."""
+
+    segment: str
+    system_a: str
+    system_b: str
+    choice: str
+    implied: bool
+
+
+class ControlRow(NamedTuple):
+    """The outcome of a control."""
+
+    slot: int
+    kind: str
+    expected: str
+    answer: str
+    passed: bool
+
+
+class BonusRow(NamedTuple):
+    """One payment besides the reward of an assignment."""
+
+    amount: Decimal
+    reason: str
+    time: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRows:
+    """What an assignment says, as rows; ``judgments`` are the labels that are no controls."""
+
+    labels: Sequence[LabelRow] = ()
+    comparisons: Sequence[ComparisonRow] = ()
+    controls: Sequence[ControlRow] = ()
+    judgments: Sequence[Judgment] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IdenticalRow:
+    """Two systems with the same text for a segment: a tie, ``count`` times."""
+
+    batch: str
+    segment: str
+    system_a: str
+    system_b: str
+    count: int
+
+
+class WorkRow(NamedTuple):
+    """One assignment in numbers: ``given`` labels, ``counts`` where its worker is not excluded."""
+
+    worker: str
+    hit: str
+    kind: str
+    size: int
+    seconds: int | None
+    given: int
+    reward: str | None
+    places: str | None
+    market: str
+    bonuses: str | None
+    counts: int
+    status: str
+
+    @property
+    def answers(self) -> int:
+        """Labels given, candidates ranked, or one comparison."""
+        return self.given if self.kind == "label" else self.size
+
+
+class CountedComparison(NamedTuple):
+    """A comparison that counts, and which assignment it was made in; a tie of equal texts has none."""
+
+    segment: str
+    system_a: str
+    system_b: str
+    choice: str
+    worker: str
+    time: int | None
+    hit: str
+    assignment: str
+
+
+class GivenLabel(NamedTuple):
+    """A label as a worker gave it, in a hit or from a file."""
+
+    worker: str
+    segment: str
+    start: int
+    stop: int
+    phrase: str
+    label: str
+    control: int = 0
+
+
+class GivenComparison(NamedTuple):
+    """A comparison as a worker made it."""
+
+    worker: str
+    segment: str
+    system_a: str
+    system_b: str
+    choice: str
+
+
+class AnswerTables:
+    """The tables of hits in a judgment database; methods named ``put…`` are for use inside ``db.writing()``."""
+
+    def __init__(self, db: JudgmentDatabase) -> None:
+        self.db = db
+        self._tokens: dict[str, int] = {}
+
+    def put(self, hit: HitRow, assignment: AssignmentRow, answers: AnswerRows) -> bool:
+        """Add an assignment; False where it was there: then its status and facts are brought up to date."""
+        if self._is_known(hit, assignment):
+            return False
+        self._check_place(answers)
+        self._put_hit(hit)
+        a = assignment
+        texts = (_json(a.fields), _json(_filled(a.facts)))
+        values = (a.id, a.hit, a.worker, a.status, a.accepted, a.submitted, a.seconds, *texts)
+        self._execute("INSERT INTO assignments VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+        self.db.put(answers.judgments)
+        many = self.db.db.executemany
+        many("INSERT INTO label_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", ((a.id, *row) for row in answers.labels))
+        compared = ((a.id, number, *row) for number, row in enumerate(answers.comparisons, start=1))
+        many("INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?, ?)", compared)
+        many("INSERT INTO controls VALUES (?, ?, ?, ?, ?, ?)", ((a.id, *row) for row in answers.controls))
+        return True
+
+    def _is_known(self, hit: HitRow, a: AssignmentRow) -> bool:
+        """Whether it was added before; then it must be the same, and its status and facts may be newer."""
+        row = self._one("SELECT hit, worker, fields FROM assignments WHERE id = ?", a.id)
+        if row is None:
+            other = self._one("SELECT id FROM assignments WHERE hit = ? AND worker = ?", a.hit, a.worker)
+            if other:
+                raise FormatError(f"worker {a.worker} did hit {a.hit} before, in assignment {other[0]}")
+            return False
+        known_hit, worker, fields = row
+        if (known_hit, worker, _filled(json.loads(fields))) != (a.hit, a.worker, _filled(a.fields)):
+            raise FormatError(f"assignment {a.id} is there with another hit, worker or answer")
+        self._update_hit(a.hit, hit.facts)
+        self._update(a.id, a.status, a.facts)
+        return True
+
+    def _check_place(self, answers: AnswerRows) -> None:
+        for segment, start, stop in {(row.segment, row.start, row.stop) for row in answers.labels}:
+            if segment not in self._tokens:
+                self._tokens = {s.id: len(s.tokens) for s in self.db.segments()}
+            if segment not in self._tokens:
+                raise FormatError(f"segment {segment!r} is not in the database")
+            if stop > (tokens := self._tokens[segment]):
+                raise FormatError(f"span {start}-{stop} is outside segment {segment}, which has {tokens} tokens")
+
+    def _put_hit(self, hit: HitRow) -> None:
+        row = self._one("SELECT columns FROM hits WHERE id = ?", hit.id)
+        if row is not None:
+            if _filled(json.loads(row[0])) != _filled(hit.columns):
+                raise FormatError(f"hit {hit.id} is there with another item")
+            self._update_hit(hit.id, hit.facts)
+            return
+        texts = (_json(hit.columns), _json(_filled(hit.facts)), hit.market)
+        values = (hit.id, hit.batch, hit.item, hit.kind, hit.size, *texts)
+        self._execute("INSERT INTO hits VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+
+    def _update_hit(self, hit: str, facts: Mapping[str, str]) -> None:
+        """What the market says of a hit may change: it expires, or more assignments are asked for."""
+        (known,) = self._one("SELECT facts FROM hits WHERE id = ?", hit)
+        if (merged := _json({**json.loads(known), **_filled(facts)})) != known:
+            self._execute("UPDATE hits SET facts = ? WHERE id = ?", (merged, hit))
+
+    def set_status(self, assignment: str, status: str, facts: Mapping[str, str]) -> None:
+        """Approve or reject: judgments of rejected work stay and do not count; an approval brings them back."""
+        with self.db.writing():
+            if self._one("SELECT 1 FROM assignments WHERE id = ?", assignment) is None:
+                raise FormatError(f"assignment {assignment} is not in {self.db.path}")
+            self._update(assignment, status, facts)
+
+    def _update(self, assignment: str, status: str, facts: Mapping[str, str]) -> None:
+        row = self._one("SELECT hit, worker, status, facts FROM assignments WHERE id = ?", assignment)
+        hit, worker, before, known = row
+        status = before if status == SUBMITTED else status  # a file from before the decision does not undo it
+        merged = _json({**json.loads(known), **_filled(facts)})
+        if (status, merged) != (before, known):
+            self._execute("UPDATE assignments SET status = ?, facts = ? WHERE id = ?", (status, merged, assignment))
+        if (status == REJECTED) != (before == REJECTED):
+            keys = "SELECT segment, start, stop, phrase FROM label_answers WHERE assignment = ? AND control = 0"
+            for key in self.db.db.execute(keys, [assignment]).fetchall():
+                self._execute(
+                    "UPDATE judgments SET weight = ? WHERE segment = ? AND start = ? AND stop = ? AND phrase = ? "
+                    "AND worker = ? AND origin = ? AND source IN ('hit', 'simulation')",
+                    (float(status != REJECTED), *key, worker, hit),
+                )
+
+    def put_merged(self, hit: HitRow, assignment: AssignmentRow, answers: AnswerRows, paid: Sequence[BonusRow]) -> bool:
+        """Add an assignment of another database, or join what both know of it; False where it was there.
+
+        An approval stands above a rejection, which can be overturned, and this above no decision; of two texts of one
+        fact the one that sorts last stays, and so do the payments of whoever knows more. So the order of merging does
+        not matter. `settle_weights` comes after the last one.
+        """
+        row = self._one(
+            "SELECT a.status, h.facts, a.facts FROM assignments AS a JOIN hits AS h ON h.id = a.hit WHERE a.id = ?",
+            assignment.id,
+        )
+        if row is not None:
+            status, of_hit, of_work = row
+            hit = replace(hit, facts=_last_texts(hit.facts, json.loads(of_hit)))
+            assignment = replace(
+                assignment,
+                status=max(assignment.status, status, key=DECISIONS.index),
+                facts=_last_texts(assignment.facts, json.loads(of_work)),
+            )
+        added = self.put(hit, assignment, answers)
+        if len(paid) > self._one("SELECT count(*) FROM bonuses WHERE assignment = ?", assignment.id)[0]:
+            self.put_bonuses(assignment.id, paid)
+        return added
+
+    def settle_weights(self) -> None:
+        """Inside a transaction: let judgments of rejected work, and of no other, have weight 0."""
+        self.db.db.execute("""
+            WITH given AS (
+                SELECT j.segment, j.start, j.stop, j.phrase, j.worker, j.origin, j.label, j.repeat,
+                    CAST(a.status <> 'Rejected' AS REAL) AS weight
+                FROM judgments AS j JOIN assignments AS a ON a.hit = j.origin AND a.worker = j.worker
+                WHERE j.source IN ('hit', 'simulation') AND j.weight <> (a.status <> 'Rejected')
+            )
+            UPDATE judgments SET weight = given.weight FROM given
+            WHERE judgments.segment = given.segment AND judgments.start = given.start AND judgments.stop = given.stop
+                AND judgments.phrase = given.phrase AND judgments.worker = given.worker
+                AND judgments.origin = given.origin AND judgments.label = given.label
+                AND judgments.repeat = given.repeat
+        """)
+
+    def put_identical(self, ties: Iterable[IdenticalRow]) -> int:
+        """Let systems with the same text be tied; returns how many ties are new."""
+        before = self._one("SELECT count(*) FROM identical")[0]
+        rows = ((t.batch, t.segment, *sorted((t.system_a, t.system_b)), t.count) for t in ties)
+        self.db.db.executemany("INSERT OR IGNORE INTO identical VALUES (?, ?, ?, ?, ?)", rows)
+        return int(self._one("SELECT count(*) FROM identical")[0] - before)
+
+    def put_bonuses(self, assignment: str, paid: Sequence[BonusRow]) -> None:
+        """Replace the payments for an assignment; one that is not here has none."""
+        if self._one("SELECT 1 FROM assignments WHERE id = ?", assignment) is None:
+            return
+        self._execute("DELETE FROM bonuses WHERE assignment = ?", (assignment,))
+        rows = ((assignment, number, str(amount), *rest) for number, (amount, *rest) in enumerate(paid, start=1))
+        self.db.db.executemany("INSERT INTO bonuses VALUES (?, ?, ?, ?, ?)", rows)
+
+    def assignments(self, batch: str | None = None) -> Iterator[tuple[HitRow, AssignmentRow]]:
+        """All assignments in the order in which they were added, of one batch or all; bounded in memory."""
+        sql = """
+            SELECT h.id, h.batch, h.item, h.kind, h.size, h.columns, h.facts, h.market,
+                a.id, a.hit, a.worker, a.status, a.accepted, a.submitted, a.seconds, a.fields, a.facts
+            FROM assignments AS a JOIN hits AS h ON h.id = a.hit WHERE ?1 IS NULL OR h.batch = ?1 ORDER BY a.number
+        """
+        with self.db.errors():
+            for row in self.db.db.execute(sql, [batch]):
+                hit, work = HitRow(*row[:8]), AssignmentRow(*row[8:])
+                yield (
+                    replace(hit, columns=json.loads(row[5]), facts=json.loads(row[6])),
+                    replace(work, fields=json.loads(row[15]), facts=json.loads(row[16])),
+                )
+
+    def answers(self, assignment: str) -> AnswerRows:
+        """What one assignment says; its judgments are with the others."""
+        labels = "SELECT slot, segment, start, stop, phrase, label, control FROM label_answers WHERE assignment = ?"
+        compared = (
+            "SELECT segment, system_a, system_b, choice, implied FROM comparisons WHERE assignment = ? ORDER BY number"
+        )
+        controls = "SELECT slot, kind, expected, answer, passed FROM controls WHERE assignment = ?"
+        return AnswerRows(
+            [LabelRow(*row) for row in self._rows(labels, assignment)],
+            [ComparisonRow(*row) for row in self._rows(compared, assignment)],
+            [ControlRow(*row) for row in self._rows(controls, assignment)],
+        )
+
+    def bonuses(self) -> dict[str, list[BonusRow]]:
+        """The payments for each assignment, in their order."""
+        paid: dict[str, list[BonusRow]] = {}
+        for assignment, amount, reason, time in self._rows(
+            "SELECT assignment, amount, reason, time FROM bonuses ORDER BY assignment, number"
+        ):
+            paid.setdefault(assignment, []).append(BonusRow(Decimal(amount), reason, time))
+        return paid
+
+    def identical(self) -> list[IdenticalRow]:
+        """All ties of systems with the same text."""
+        rows = self._rows("SELECT batch, segment, system_a, system_b, count FROM identical")
+        return [IdenticalRow(*row) for row in rows]
+
+    def count_identical(self, batch: str | None = None) -> int:
+        """The number of pairs of systems that are tied on a segment because their text is the same."""
+        sql = """
+            SELECT count(*) FROM (
+                SELECT DISTINCT segment, system_a, system_b FROM identical WHERE ?1 IS NULL OR batch = ?1
+            )
+        """
+        return int(self._rows(sql, batch)[0][0])
+
+    def comparisons(self) -> list[CountedComparison]:
+        """The comparisons that count: the last of each worker on two systems in a segment, of work not rejected."""
+        return [
+            CountedComparison(*row)
+            for row in self._rows("""
+                SELECT segment, system_a, system_b, choice, worker, time, hit, assignment FROM counted_comparisons
+                ORDER BY arrival, number
+            """)
+        ]
+
+    def implied(self) -> set[tuple[str, str, str]]:
+        """The comparisons that follow from equal texts: assignment and the two systems."""
+        return set(self._rows("SELECT assignment, system_a, system_b FROM comparisons WHERE implied"))
+
+    def controls(self) -> list[tuple[str, ControlRow]]:
+        """The workers and the outcomes of all controls, in the order in which they came."""
+        sql = """
+            SELECT a.worker, c.slot, c.kind, c.expected, c.answer, c.passed
+            FROM controls AS c JOIN assignments AS a ON a.id = c.assignment ORDER BY a.number, c.slot
+        """
+        return [(str(row[0]), ControlRow(*row[1:])) for row in self._rows(sql)]
+
+    def work(self, batch: str | None = None) -> list[WorkRow]:
+        """All assignments of a batch, or of all, in numbers, in the order in which they came."""
+        sql = """
+            SELECT a.worker, h.id, h.kind, h.size, a.seconds,
+                (SELECT count(*) FROM label_answers AS l WHERE l.assignment = a.id AND l.label IS NOT NULL),
+                json_extract(h.facts, '$.Reward'), json_extract(h.facts, '$.MaxAssignments'), h.market,
+                (SELECT group_concat(b.amount, ' ') FROM bonuses AS b WHERE b.assignment = a.id),
+                a.worker NOT IN (SELECT worker FROM excluded_workers), a.status
+            FROM assignments AS a JOIN hits AS h ON h.id = a.hit
+            WHERE ?1 IS NULL OR h.batch = ?1 ORDER BY a.number
+        """
+        return [WorkRow(*row) for row in self._rows(sql, batch)]
+
+    def count_labels(self, batch: str | None = None) -> dict[str | None, int]:
+        """How often each label was given to a real question, None for none, in work that counts."""
+        sql = """
+            SELECT l.label, count(*) FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
+            JOIN hits AS h ON h.id = a.hit
+            WHERE a.status <> 'Rejected' AND NOT l.control AND (?1 IS NULL OR h.batch = ?1)
+                AND a.worker NOT IN (SELECT worker FROM excluded_workers) GROUP BY l.label
+        """
+        return dict(self._rows(sql, batch))
+
+    def count_assignments(self) -> dict[str, int]:
+        """The number of assignments of each batch, rejected ones included."""
+        return dict(
+            self._rows("SELECT h.batch, count(*) FROM assignments AS a JOIN hits AS h ON h.id = a.hit GROUP BY h.batch")
+        )
+
+    def given_labels(self) -> list[GivenLabel]:
+        """All labels given in hits, controls included, the earliest first."""
+        return [
+            GivenLabel(*row)
+            for row in self._rows("""
+                SELECT a.worker, l.segment, l.start, l.stop, l.phrase, l.label, l.control
+                FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
+                WHERE l.label IS NOT NULL ORDER BY ifnull(a.submitted, 0), a.number, l.slot
+            """)
+        ]
+
+    def imported_labels(self) -> list[GivenLabel]:
+        """The judgments of people that come from no hit of this database, the earliest first."""
+        return [
+            GivenLabel(*row)
+            for row in self._rows("""
+                SELECT worker, segment, start, stop, phrase, label FROM judgments
+                WHERE source <> 'simulation' AND NOT (source = 'hit' AND origin IN (SELECT id FROM hits))
+                ORDER BY ifnull(time, 0), segment, start, stop, phrase, origin, repeat
+            """)
+        ]
+
+    def given_comparisons(self) -> list[GivenComparison]:
+        """All comparisons that were asked for, the earliest first."""
+        return [
+            GivenComparison(*row)
+            for row in self._rows("""
+                SELECT a.worker, c.segment, c.system_a, c.system_b, c.choice
+                FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment
+                WHERE NOT c.implied ORDER BY ifnull(a.submitted, 0), a.number, c.number
+            """)
+        ]
+
+    def comparisons_between(self, first: str, second: str) -> list[tuple[GivenComparison, dict[str, str]]]:
+        """The comparisons of two systems by workers who count, in hits that compare two, with the hits' columns."""
+        sql = """
+            SELECT a.worker, c.segment, c.system_a, c.system_b, c.choice, h.columns
+            FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment JOIN hits AS h ON h.id = a.hit
+            WHERE h.kind = 'comparison' AND a.status <> 'Rejected'
+                AND a.worker NOT IN (SELECT worker FROM excluded_workers)
+                AND min(c.system_a, c.system_b) = min(?1, ?2) AND max(c.system_a, c.system_b) = max(?1, ?2)
+            ORDER BY ifnull(a.submitted, 0), a.number
+        """
+        return [(GivenComparison(*row), json.loads(columns)) for *row, columns in self._rows(sql, first, second)]
+
+    def workers(self) -> set[str]:
+        """Everybody who gave a judgment or did an assignment."""
+        sql = "SELECT worker FROM judgments UNION SELECT worker FROM assignments"
+        return {str(worker) for (worker,) in self._rows(sql)}
+
+    def _rows(self, sql: str, *values: str | None) -> list[Any]:
+        with self.db.errors():
+            return self.db.db.execute(sql, values).fetchall()
+
+    def _one(self, sql: str, *values: str) -> Any:
+        return self.db.db.execute(sql, values).fetchone()
+
+    def _execute(self, sql: str, values: Sequence[Any]) -> None:
+        self.db.db.execute(sql, values)
+
+
+def split_facts(facts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """What a market says of a hit, and what it says of the assignment; empty texts left out."""
+    filled = _filled(facts)
+    return (
+        {name: filled[name] for name in HIT_FACTS if name in filled},
+        {name: text for name, text in filled.items() if name not in HIT_FACTS},
+    )
+
+
+def _last_texts(facts: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
+    """The facts of both; of two texts the one that sorts last."""
+    return {**facts, **{name: max(text, facts.get(name, "")) for name, text in known.items()}}
+
+
+def _filled(texts: Mapping[str, str]) -> dict[str, str]:
+    """Without empty ones: a CSV has a cell for every column, a form sends only what was filled in."""
+    return {name: text for name, text in texts.items() if text}
+
+
+def _json(texts: Mapping[str, str]) -> str:
+    for text in (*texts, *texts.values()):
+        if "\0" in text or not is_one_line(re.sub("[\r\n]", " ", text)):
+            raise FormatError(f"expected text, found {text[:40]!r}")
+    return json.dumps(dict(texts), ensure_ascii=False)
