@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
 from enum import StrEnum
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from hits.qualifications import Qualifications
@@ -157,13 +158,17 @@ class IdenticalPair:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Items published together; ``notes`` says what happened while it was made and is not kept."""
+    """Items published together; ``notes`` says what happened while it was made and is not kept.
+
+    ``folder`` is where it was read from or written to; what is published of it is remembered there.
+    """
 
     settings: BatchSettings
     items: tuple[Item, ...]
     template: str
     identical: tuple[IdenticalPair, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
+    folder: Path | None = field(default=None, compare=False)
 
     def annotation(self, item: Item) -> str:
         """The RequesterAnnotation by which a published item is found again."""

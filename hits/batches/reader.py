@@ -55,7 +55,7 @@ def read_batch(folder: PathLike) -> Batch:
         needed = IdenticalPair.__slots__
         rows = _read_rows(place / IDENTICAL_CSV, needed)
         identical = tuple(IdenticalPair(*(row[name] for name in needed)) for _, row in rows)
-    return Batch(settings, items, template, identical)
+    return Batch(settings, items, template, identical, folder=place)
 
 
 def _line_of_unknown(template: str, columns: Mapping[str, str]) -> int | None:

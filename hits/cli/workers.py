@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hits.cli.shared import CAMPAIGN, YES, market_options, open_campaign, open_market, open_results, plain
+from hits.cli.shared import CAMPAIGN, YES, market_options, open_campaign, open_results, plain
 from rypt.console import JSON, QUIET, talk
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
-    from hits.market.client import BotoMarket
+    from hits.market.client import BotoMarket, MarketAddress
     from hits.results.answers import Results
     from rypt.database.judgments import JudgmentDatabase
 
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 @QUIET
 def workers(
     campaign: str, exclude: tuple[str, ...], included: tuple[str, ...], reason: str, blocked: tuple[str, ...],
-    bonus: str | None, market: str, at: str, endpoint: str | None, production: bool, yes: bool, as_json: bool,
-    quiet: bool,
+    bonus: str | None, market: "MarketAddress", yes: bool, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Say how each worker does, with a verdict and its reason; and act on it.
 
@@ -51,14 +50,14 @@ def workers(
             for worker in included:
                 db.include(worker)
     if blocked:
-        client = open_market(market, at, endpoint, production, quiet=quiet)
+        client = market.open()
         for worker in blocked:
             client.block(worker, reason)
     with open_results(campaign) as results:
         found = worker_reports(results)
         earned = _earned(results, found) if rate else {}
     if rate is not None:
-        client = open_market(market, at, endpoint, production, quiet=quiet)
+        client = market.open()
         payments = _payments(client, earned, rate)
         total = sum((amount for _, _, amount in payments), Decimal(0))
         if payments and not yes:
@@ -66,7 +65,7 @@ def workers(
         for worker, assignment, amount in payments:
             client.bonus(worker, assignment, amount, f"{bonus} more for careful work")
         talk(f"{len(payments)} bonuses paid, ${total:.2f}", quiet=quiet)
-    _tell_workers(found, _names(at) if market == "local" else {}, as_json=as_json)
+    _tell_workers(found, {} if market.folder is None else _names(market.folder), as_json=as_json)
 
 
 def _refuse_unknown(db: "JudgmentDatabase", excluded: Iterable[str], included: Iterable[str]) -> None:
@@ -82,16 +81,11 @@ def _refuse_unknown(db: "JudgmentDatabase", excluded: Iterable[str], included: I
             raise RyptError(f"worker {worker!r} is not excluded in {db.path}")
 
 
-def _names(at: str) -> dict[str, str]:
-    """What the workers of a local market are called; nothing where there is no market."""
-    from hits.server.settings import STORE_NAME
-    from hits.server.store.store import Store
+def _names(folder: Path) -> dict[str, str]:
+    """What the workers of a local market are called."""
+    from hits.server.invitations import worker_names
 
-    path = Path(at) / STORE_NAME
-    if not path.exists():
-        return {}
-    with Store(path) as store:
-        return {worker.id: worker.name for worker in store.workers() if worker.name}
+    return worker_names(folder)
 
 
 def _read_share(text: str) -> Decimal:

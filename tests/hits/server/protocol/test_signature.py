@@ -11,8 +11,10 @@ from botocore.credentials import Credentials
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hits.server.protocol.signature import AGAIN, SERVICE, SKEW, Keys, SignedRequest, Use, new_keys, verify
+from hits.market.folder import Keys, new_keys
+from hits.server.protocol.signature import SERVICE, SKEW, SignedRequest, verify
 from hits.server.protocol.wire import WireError
+from hits.server.store.signatures import AGAIN, SignatureUse
 from hits.server.store.store import Store
 
 NOW = 1_800_000_000
@@ -20,13 +22,13 @@ KEYS = Keys("AKIAEXAMPLE", "the/secret+key")
 Sign = Callable[..., SignedRequest]
 
 
-def always_new(use: Use) -> None:
+def always_new(use: SignatureUse) -> None:
     """No request is a replay."""
 
 
-def accepted(request: SignedRequest, now: int = NOW, keys: Keys = KEYS) -> Use:
+def accepted(request: SignedRequest, now: int = NOW, keys: Keys = KEYS) -> SignatureUse:
     """What is noted of a request that passes: its own signature, until it is too old."""
-    noted: list[Use] = []
+    noted: list[SignatureUse] = []
     verify(request, keys, now, lambda use: noted.append(use))
     [use] = noted
     assert request.headers["authorization"].endswith(f"Signature={use.signature}")
@@ -193,7 +195,7 @@ def sent(request: SignedRequest, connection: str, number: int, attempt: int = 1)
 def answer(request: SignedRequest, store: Store, now: int = NOW) -> str:
     """How a request is answered: taken, or the kind of its refusal."""
     try:
-        verify(request, KEYS, now, store.note_use)
+        verify(request, KEYS, now, store.signatures.note)
     except WireError as error:
         return error.kind if error.status == 403 and "sent before" in error.message else error.message
     return "taken"
@@ -233,18 +235,18 @@ def test_equal_calls_and_tries_of_one_client_are_no_replay(sign: Sign, tmp_path:
 def test_signatures_are_forgotten_when_they_are_too_old_anyway(sign: Sign, tmp_path: Path) -> None:
     with Store(tmp_path / "market.db") as store:
         for step in range(5):
-            verify(sign(at=NOW + step), KEYS, NOW + step, store.note_use)
+            verify(sign(at=NOW + step), KEYS, NOW + step, store.signatures.note)
         late = NOW + SKEW + 100
-        verify(sign(at=late), KEYS, late, store.note_use)
-        with store.reading(0) as db:
+        verify(sign(at=late), KEYS, late, store.signatures.note)
+        with store.file.reading(0) as db:
             assert db.execute("SELECT count(*) FROM signatures").fetchone()[0] == 1
 
 
 def test_a_refused_signature_is_not_noted(sign: Sign, tmp_path: Path) -> None:
     with Store(tmp_path / "market.db") as store:
         with pytest.raises(WireError):
-            verify(replace(sign(), body=b"x"), KEYS, NOW, store.note_use)
-        with store.reading(0) as db:
+            verify(replace(sign(), body=b"x"), KEYS, NOW, store.signatures.note)
+        with store.file.reading(0) as db:
             assert db.execute("SELECT count(*) FROM signatures").fetchone()[0] == 0
 
 
