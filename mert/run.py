@@ -5,7 +5,6 @@ decoder said) and ``runN.json`` (what came of it). A step that is there is not d
 on where it was, to the same result.
 """
 
-import fcntl
 import json
 import shutil
 import tempfile
@@ -28,6 +27,7 @@ from mert.search import Window
 from mert.solve import HOLD, Recipe, Watcher, solve
 from mert.weights import WeightsFile
 from rypt.arrays import Floats
+from rypt.locks import lock
 from rypt.metrics.metric import Metric, references_of
 from rypt.text import InputError, RyptError, open_output
 
@@ -338,9 +338,7 @@ def _check_plan(plan: Plan, folder: Path) -> None:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Keep a second run out of the folder."""
-    with open(folder / "lock", "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RyptError(f"another run is at work in {folder}") from None
+    with open(folder / "lock", "w") as file:
+        if not lock(file):
+            raise RyptError(f"another run is at work in {folder}")
         yield

@@ -4,7 +4,6 @@ The lines are forced to disk a few times a second: forcing each would take as lo
 takes with it is found again on the market, where each hit carries its item's name (`hits.market.publish`).
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
+from rypt.locks import lock
 from rypt.text import InputError, RyptError
 
 FORCE_SECONDS = 0.25
@@ -37,10 +37,8 @@ class Ledger:
         """Open for publishing; a second process is refused."""
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise RyptError(f"{self.path}: another process is publishing this batch") from None
+            if not lock(self._file):
+                raise RyptError(f"{self.path}: another process is publishing this batch")
             self._read()
             yield self
             self._force()

@@ -1,6 +1,5 @@
 """What a loop has done: one line of JSON for each finished step, on the disk before the next one begins."""
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -9,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from rypt.locks import lock
 from rypt.text import InputError, RyptError
 
 FIELDS = {"iteration": int, "step": str, "time": int, "result": dict}
@@ -45,10 +45,8 @@ class Journal:
         except OSError as error:
             raise InputError(self.path, None, error.strerror or str(error)) from None
         try:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise RyptError(f"{self.path}: another loop is at work on this campaign") from None
+            if not lock(self._file):
+                raise RyptError(f"{self.path}: another loop is at work on this campaign")
             data = os.pread(self._file, os.fstat(self._file).st_size, 0)
             whole = self._parse(data)
             if whole < len(data):

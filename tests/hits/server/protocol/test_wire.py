@@ -8,7 +8,7 @@ from botocore.session import get_session
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.server.protocol.wire import WireProtocol, WireError, parse_json
+from hits.server.protocol.wire import WireError, WireProtocol, parse_json
 from hits.server.store.records import RefusedError
 
 PROTOCOL = WireProtocol()
