@@ -174,7 +174,7 @@ def test_publishing_makes_each_type_once_on_any_market(tmp_path):
 
 
 def ask(client, path, **fields):
-    csrf = re.findall(r'name="csrf" value="([0-9a-f]{64})"', client.get("/work").text)[0]
+    csrf = re.findall(r'name="csrf" value="([\w-]{43})"', client.get("/work").text)[0]
     return client.post(path, data={"csrf": csrf, **fields})
 
 

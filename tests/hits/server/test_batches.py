@@ -126,7 +126,7 @@ def test_consent_and_instructions_are_in_the_workers_language(tmp_path, asked, s
     client = visitor(make_app(tmp_path), asked)
     first = client.get("/work").text
     assert f'<html lang="{shown}"' in first
-    csrf = re.findall(r'name="csrf" value="([0-9a-f]{64})"', first)[0]
+    csrf = re.findall(r'name="csrf" value="([\w-]{43})"', first)[0]
     client.post("/work/consent", data={"csrf": csrf, "agree": "yes"})
     titles = {"en": "Which German–English translation", "de": "besser? (Deutsch", "ar": "أفضل؟ (الألمانية"}
     assert titles[shown] in client.get("/work").text
