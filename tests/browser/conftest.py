@@ -20,7 +20,7 @@ from hits.batches.outputs import shown
 from hits.batches.page import fill, question_xml
 from hits.records import Kind
 from hits.server.store.hits import NewHit
-from hits.server.store.records import Assignment, HitProperties
+from hits.server.store.records import AssignmentRecord, HitProperties
 from hits.server.store.store import Store
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -88,7 +88,7 @@ class Market:
         columns |= {"source": shown(source, "–"), "text_a": shown(a, "–"), "text_b": shown(b, "–")}
         return fill(template, columns)
 
-    def answers(self, hit: str) -> list[Assignment]:
+    def answers(self, hit: str) -> list[AssignmentRecord]:
         return self.store.work.all(int(time()), hit=hit)
 
 
