@@ -58,8 +58,8 @@ def words_in(market: Path, annotation: str | None, words: tuple[str, str], langu
         languages = (settings.source_language, settings.target_language)
         if not {settings.interface, language} <= set(interface_languages()):
             return words
-        own = words == _own_words(settings.interface, settings.kind, languages)
-        return _own_words(language, settings.kind, languages) if own else words
+        is_ours = words == _own_words(settings.interface, settings.kind, languages)
+        return _own_words(language, settings.kind, languages) if is_ours else words
     except (RyptError, OSError):
         return words
 

@@ -49,8 +49,8 @@ class Dashboard:
         if (token := request.args.get("token")) is not None:
             return self._enter(token)
         self._check_cookie()
-        found = figures(self.market.store, self._batches(), self.market.now())
-        return self._page("dashboard.html", {"found": found, "sparkline": sparkline})
+        market_figures = figures(self.market.store, self._batches(), self.market.now())
+        return self._page("dashboard.html", {"figures": market_figures, "sparkline": sparkline})
 
     def _enter(self, token: str) -> Response:
         """Set the cookie; a redirect would not carry it when the link was clicked on another site."""
@@ -88,7 +88,7 @@ class Dashboard:
         )
         names = {person.id: person.name for person in store.people.all()}
         shown = waiting[:PAGE]
-        hits = {found.hit: store.hits.find(found.hit, now) for found in shown}
+        hits = {assignment.hit: store.hits.find(assignment.hit, now) for assignment in shown}
         following = shown[-1].number if len(waiting) > PAGE else None
         values = {"waiting": shown, "names": names, "hits": hits, "worker": worker, "following": following}
         return self._page("review.html", values)
@@ -96,10 +96,10 @@ class Dashboard:
     def shown(self, hit: str) -> str:
         """What the workers see of a hit; nothing on it can be used."""
         self._check_cookie()
-        found = self.market.store.hits.find(hit, self.market.now())
-        question, safe = read_question(found.question, "OK")
+        record = self.market.store.hits.find(hit, self.market.now())
+        question, safe = read_question(record.question, "OK")
         body = Markup(safe.with_form("", {})) if safe else ""
-        return self._page("shown.html", {"hit": found, "safe": safe, "body": body, "url": question.url})
+        return self._page("shown.html", {"hit": record, "safe": safe, "body": body, "url": question.url})
 
     def _form(self, action: Callable[[], None]) -> Callable[[], AnyResponse]:
         """A view that performs an action for a form of the requester's own and goes back to where it was."""
@@ -128,9 +128,9 @@ class Dashboard:
         """Approve all that waits of one worker."""
         store, now = self.market.store, self.market.now()
         worker = store.people.find(request.form.get("worker", "")).id
-        for found in store.work.all(now, worker=worker, statuses=[AssignmentStatus.SUBMITTED]):
+        for assignment in store.work.all(now, worker=worker, statuses=[AssignmentStatus.SUBMITTED]):
             try:
-                store.review.approve(found.id, None, now)
+                store.review.approve(assignment.id, None, now)
             except RefusedError as error:  # somebody reviewed it in the meantime
                 if not error.code.endswith("InvalidAssignmentState"):
                     raise

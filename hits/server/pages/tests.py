@@ -33,7 +33,7 @@ class TestPages:
     def show(self, kind: str) -> str:
         """What the qualification is, the open test, or how the last try ended."""
         here, store = visit(self.market), self.market.store
-        found = store.qualifications.find_type(kind)
+        qualification = store.qualifications.find_type(kind)
         requests = store.requests.of_worker(here.worker.id, kind)
         last = requests[-1] if requests else None
         lacking = any(missing.id == kind for missing in store.requests.missing(here.worker.id, here.now))
@@ -41,12 +41,12 @@ class TestPages:
         if last is not None and last.status == "started":
             hidden = {"csrf": here.csrf, "assignmentId": last.id}
             body = Markup(_test_page(last, here.texts).with_form(local(f"/work/test/{kind}"), hidden))
-        name, about = kind_words(found.name, found.description, here.texts)
-        tries_left = MAX_TRIES - len(requests) if found.test else 1
+        name, about = kind_words(qualification.name, qualification.description, here.texts)
+        tries_left = MAX_TRIES - len(requests) if qualification.test else 1
         return here.page(
             "test.html",
             {
-                "qualification": found,
+                "qualification": qualification,
                 "name": name,
                 "about": about,
                 "last": last,
@@ -54,7 +54,7 @@ class TestPages:
                 "lacking": lacking,
                 "tries": len(requests),
                 "max_tries": MAX_TRIES,
-                "may_start": lacking and (last is None or (found.retry_delay is not None and tries_left > 0)),
+                "may_start": lacking and (last is None or (qualification.retry_delay is not None and tries_left > 0)),
             },
         )
 
@@ -83,14 +83,14 @@ class TestPages:
     def _open_test(self, here: Visit, kind: str) -> QualificationRequest:
         """The worker's own try that this form belongs to; one handed in before is given to the store to refuse."""
         wanted = request.form.get("assignmentId", "")
-        for found in self.market.store.requests.of_worker(here.worker.id, kind):
-            if found.id == wanted and found.test is not None:
-                return found
+        for attempt in self.market.store.requests.of_worker(here.worker.id, kind):
+            if attempt.id == wanted and attempt.test is not None:
+                return attempt
         raise PageError(404, "error_404")
 
 
-def _test_page(found: QualificationRequest, texts: PageTexts) -> SafePage:
-    question = parse_question(found.test or "")
+def _test_page(attempt: QualificationRequest, texts: PageTexts) -> SafePage:
+    question = parse_question(attempt.test or "")
     if question.form is not None:
         return safe_page(form_page(question.form, texts["test_send"]))
     return safe_page(question.html or "")

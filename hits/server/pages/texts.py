@@ -32,13 +32,13 @@ class PageTexts:
 @cache
 def bundled() -> dict[str, PageTexts]:
     """All languages there are."""
-    found = {}
+    languages = {}
     for path in (files("hits.server.pages") / "templates").iterdir():
         name = path.name.split(".")
         if name[0] == "texts" and name[-1] == "toml":
             texts = tomllib.loads(path.read_text(encoding="utf-8"))
-            found[name[1]] = PageTexts(name[1], text_direction(name[1]), texts)
-    return dict(sorted(found.items()))
+            languages[name[1]] = PageTexts(name[1], text_direction(name[1]), texts)
+    return dict(sorted(languages.items()))
 
 
 def consent_paragraphs(folder: Path, languages: Iterable[str]) -> list[str]:

@@ -35,8 +35,8 @@ class Visit:
     def check_form(self, name: str = "") -> None:
         """Refuse a form that another site sent; a form with a name may also come with a token of its own."""
         seals, token = self.market.seals, request.form.get("csrf", "")
-        own = bool(name) and seals.form_is_ours(f"{self.worker.id} {name}", token)
-        if not own and not seals.form_is_ours(self.worker.id, token):
+        named = bool(name) and seals.form_is_ours(f"{self.worker.id} {name}", token)
+        if not named and not seals.form_is_ours(self.worker.id, token):
             raise PageError(403, "error_form")
 
     def done(self) -> int:
@@ -59,7 +59,7 @@ class Visit:
             "done": done(earnings),
             "held": self.market.store.work.held(self.worker.id, self.now),
             "now": self.now,
-            "said": said(self.texts),
+            "said": notice(self.texts),
             "duration": partial(duration, self.texts),
             "languages": bundled().values(),
         }
@@ -71,7 +71,7 @@ def done(earnings: Earnings) -> int:
     return earnings.assignments_approved + earnings.assignments_waiting + earnings.assignments_rejected
 
 
-def said(texts: PageTexts) -> str:
+def notice(texts: PageTexts) -> str:
     """The sentence that a redirect asked to be shown."""
     name = request.args.get("said", "")
     return texts[name] if name in ("sent", "sent_next", "returned") else ""

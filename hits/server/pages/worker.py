@@ -131,24 +131,24 @@ class WorkerPages:
     def judge(self, assignment: str) -> Page:
         """The page of an accepted hit."""
         here = self._working()
-        found, hit = self._own(here, assignment)
-        if found.status is not AssignmentStatus.ACCEPTED:
+        held, hit = self._own(here, assignment)
+        if held.status is not AssignmentStatus.ACCEPTED:
             return redirect(local("/work"), 303)
         question, safe = read_question(hit.question, here.texts["test_send"])
         translated = page_in(self.market.folder, hit.annotation, hit.question, here.texts.language)
         if translated is not None:  # it has the same fields, under other words
             safe = safe_page(without_market_parts(translated))
         if safe is None:
-            return self._external(here, found, hit, question)
-        hidden = {"csrf": here.csrf, "assignmentId": found.id}
+            return self._external(here, held, hit, question)
+        hidden = {"csrf": here.csrf, "assignmentId": held.id}
         return here.page(
             "hit.html",
             {
                 "hit": hit,
                 "title": self._words(here, hit.annotation, hit.type.properties)[0],
-                "assignment": found,
+                "assignment": held,
                 "safe": safe,
-                "body": Markup(safe.with_form(local(f"/work/a/{found.id}"), hidden)),
+                "body": Markup(safe.with_form(local(f"/work/a/{held.id}"), hidden)),
                 "left": self._left(here),
             },
         )
@@ -157,12 +157,12 @@ class WorkerPages:
         """Title and description in the worker's language, where they can be had in it."""
         return words_in(self.market.folder, annotation, (of.title, of.description), here.texts.language)
 
-    def _external(self, here: Visit, found: AssignmentRecord, hit: Hit, question: Question) -> Page:
+    def _external(self, here: Visit, held: AssignmentRecord, hit: Hit, question: Question) -> Page:
         """A hit that is a page of another server, in a frame."""
         url = question.url or ""
         query = urlencode(
             {
-                "assignmentId": found.id,
+                "assignmentId": held.id,
                 "hitId": hit.id,
                 "workerId": here.worker.id,
                 "turkSubmitTo": (self.market.options.public_url or request.url_root).rstrip("/"),
@@ -176,7 +176,7 @@ class WorkerPages:
             "external.html",
             {
                 "hit": hit,
-                "assignment": found,
+                "assignment": held,
                 "source": parts._replace(query=f"{parts.query}&{query}".lstrip("&")).geturl(),
                 "sandbox": sandbox,
                 "height": question.frame_height or 700,
@@ -191,9 +191,9 @@ class WorkerPages:
         """Store the answers; when this is answered they are on the disk."""
         here = self._working()
         here.check_form()
-        found, hit = self._own(here, assignment)
+        held, hit = self._own(here, assignment)
         _, safe = read_question(hit.question, here.texts["test_send"])
-        if safe is None or request.form.get("assignmentId") != found.id:
+        if safe is None or request.form.get("assignmentId") != held.id:
             raise PageError(400, "error_form")
         given = {name: values for name, values in request.form.lists() if name not in RESERVED}
         try:
@@ -202,15 +202,15 @@ class WorkerPages:
             raise PageError(422, "error_missing") from None
         except FormatError:
             raise PageError(422, "error_field") from None
-        self.market.store.work.submit(found.id, here.worker.id, answers, here.now)
+        self.market.store.work.submit(held.id, here.worker.id, answers, here.now)
         return self._next(here, hit.type.id, "sent")
 
     def give_back(self, assignment: str) -> Page:
         """Return a hit undone."""
         here = self._working()
         here.check_form()
-        found, _ = self._own(here, assignment)
-        self.market.store.work.give_back(found.id, here.worker.id, here.now)
+        held, _ = self._own(here, assignment)
+        self.market.store.work.give_back(held.id, here.worker.id, here.now)
         return redirect(local("/work?said=returned"), 303)
 
     def external_submit(self) -> Page:
@@ -219,14 +219,14 @@ class WorkerPages:
         if WORKER_COOKIE in request.cookies:
             holder = visit(self.market).worker.id
         given = {name: "|".join(values) for name, values in request.form.lists() if name != "assignmentId"}
-        found = store.work.find(request.form.get("assignmentId", ""), now)
-        if WORKER_COOKIE in request.cookies and found.worker != holder:
+        held = store.work.find(request.form.get("assignmentId", ""), now)
+        if WORKER_COOKIE in request.cookies and held.worker != holder:
             raise RefusedError("AssignmentDoesNotExist", "this assignment is another worker's")
-        hit = store.hits.find(found.hit, now)
+        hit = store.hits.find(held.hit, now)
         if (url := parse_question(hit.question).url) is None:
             raise PageError(400, "error_form")
-        store.work.submit(found.id, found.worker, given, now)
-        csrf = "" if _is_ours(url) else self.market.seals.form_token(f"{found.worker} {NEXT}")
+        store.work.submit(held.id, held.worker, given, now)
+        csrf = "" if _is_ours(url) else self.market.seals.form_token(f"{held.worker} {NEXT}")
         return render_template("sent.html", t=page_texts(), csrf=csrf, hit_type=hit.type.id)
 
     def _left(self, here: Visit) -> int:
@@ -243,13 +243,13 @@ class WorkerPages:
     def _own(self, here: Visit, assignment: str) -> tuple[AssignmentRecord, Hit]:
         return self.market.store.work.own(assignment, here.worker.id, here.now)
 
-    def _next(self, here: Visit, hit_type: str, said: str) -> Page:
+    def _next(self, here: Visit, hit_type: str, notice: str) -> Page:
         following = None
         if here.worker.blocked is None and not here.finished():
             following = self.market.store.open_hits.accept_next(here.worker.id, hit_type, here.now)
         if following is None:
-            return redirect(local(f"/work?said={said}" if said else "/work"), 303)
-        return redirect(local(f"/work/a/{following}" + ("?said=sent_next" if said else "")), 303)
+            return redirect(local(f"/work?said={notice}" if notice else "/work"), 303)
+        return redirect(local(f"/work/a/{following}" + ("?said=sent_next" if notice else "")), 303)
 
 
 def _needs(group: OpenGroup, here: Visit) -> list[str]:

@@ -152,8 +152,10 @@ def disassociate_qualification(call: Call) -> Mapping[str, Any]:
 
 def get_qualification_score(call: Call) -> Mapping[str, Any]:
     """A worker's value of a qualification."""
-    found = call.store.qualifications.find(call.request["QualificationTypeId"], call.request["WorkerId"], call.now)
-    return {"Qualification": show_qualification(found)}
+    qualification = call.store.qualifications.find(
+        call.request["QualificationTypeId"], call.request["WorkerId"], call.now
+    )
+    return {"Qualification": show_qualification(qualification)}
 
 
 def list_workers_with_qualification(call: Call) -> Mapping[str, Any]:

@@ -82,8 +82,8 @@ def parse_json(body: bytes) -> dict[str, Any]:
             body.decode("utf-8") or "{}", object_pairs_hook=_members, parse_constant=_no_constant, parse_float=_finite
         )
     except UnicodeDecodeError as error:
-        found = error.object[error.start]
-        raise WireError("SerializationException", f"expected UTF-8, found byte 0x{found:02x}") from None
+        byte = error.object[error.start]
+        raise WireError("SerializationException", f"expected UTF-8, found byte 0x{byte:02x}") from None
     except RecursionError:
         raise WireError("SerializationException", "expected JSON that is less deeply nested") from None
     except ValueError as error:

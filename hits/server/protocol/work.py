@@ -52,11 +52,11 @@ def show_bonus(bonus: BonusRecord) -> dict[str, Any]:
 
 def get_assignment(call: Call) -> Mapping[str, Any]:
     """A submitted assignment with its hit."""
-    found = call.store.work.find(call.request["AssignmentId"], call.now)
-    if found.status not in FINISHED:
-        message = f"The assignment {found.id} has no results: it is {found.status.capitalize()}."
+    assignment = call.store.work.find(call.request["AssignmentId"], call.now)
+    if assignment.status not in FINISHED:
+        message = f"The assignment {assignment.id} has no results: it is {assignment.status.capitalize()}."
         raise RefusedError("InvalidAssignmentState", message)
-    return {"Assignment": show_assignment(found), "HIT": show_hit(call.store.hits.find(found.hit, call.now))}
+    return {"Assignment": show_assignment(assignment), "HIT": show_hit(call.store.hits.find(assignment.hit, call.now))}
 
 
 def list_assignments(call: Call) -> Mapping[str, Any]:

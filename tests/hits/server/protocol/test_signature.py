@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,31 @@ def test_a_header_that_is_not_signed(sign: Sign, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(botocore.auth.SigV4Auth, "headers_to_sign", fewer)
     with pytest.raises(WireError, match=f"to be signed: {name}"):
         verify(sign(), KEYS, NOW, always_new)
+
+
+def test_the_digest_in_a_header_is_that_of_the_body(sign: Sign) -> None:
+    """botocore signs what the header says; whoever changes the body must not get away by leaving the header."""
+    digest = sha256(b"{}").hexdigest()
+    request = sign(headers={"X-Amz-Content-SHA256": digest})
+    accepted(request)
+    assert refused(replace(request, body=b'{"HITId": "3A"}')) == "InvalidSignatureException"
+    unsigned = sign(headers={"X-Amz-Content-SHA256": "UNSIGNED-PAYLOAD"})
+    assert refused(unsigned) == "InvalidSignatureException"
+    plain = sign()
+    smuggled = replace(plain, body=b"x", headers=dict(plain.headers) | {"x-amz-content-sha256": digest})
+    assert refused(smuggled) == "InvalidSignatureException"
+
+
+@pytest.mark.parametrize("change", [
+    {"path": "/?a=1"}, {"path": "/#a"}, {"query": "#a"}, {"query": "a"}, {"path": "/\ud800"}, {"query": "\ud800"},
+    {"path": "//evil/"}, {"path": ""}, {"method": "\ud800"},
+])  # fmt: skip
+def test_odd_paths_and_queries(sign: Sign, change: dict[str, str]) -> None:
+    request = sign(url="http://127.0.0.1:8000/")
+    if change == {"path": ""}:
+        accepted(replace(request, **change))  # no path is the path /
+    else:
+        assert refused(replace(request, **change)) == "InvalidSignatureException"
 
 
 def test_other_keys(sign: Sign) -> None:
