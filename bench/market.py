@@ -87,7 +87,7 @@ class Client:
         return response.headers.get("Location", ""), body
 
     def begin(self) -> None:
-        self.csrf = re.findall(r'name="csrf" value="([0-9a-f]+)"', self.ask("GET", "/work")[1])[0]
+        self.csrf = re.findall(r'name="csrf" value="([\w-]+)"', self.ask("GET", "/work")[1])[0]
         self.place, _ = self.ask("POST", "/work/next", {"csrf": self.csrf})
 
     def submit(self) -> None:

@@ -81,7 +81,7 @@ class Person:
     def work(self) -> None:
         try:
             home = self.ask("GET", "/work")[2]
-            csrf = re.findall(r'name="csrf" value="([0-9a-f]+)"', home)[0]
+            csrf = re.findall(r'name="csrf" value="([\w-]+)"', home)[0]
             _, place, _ = self.ask("POST", "/work/next", {"csrf": csrf})
             while self.done < HITS_EACH and (found := re.search(r"/work/a/([A-Z0-9]+)", place)):
                 assignment, text = found[1], f"{self.number}-{self.done}"

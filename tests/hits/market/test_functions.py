@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def test_from_a_batch_to_judgments(folders: tuple[Path, Path, Path], tmp_path: P
         assert [path.name for path in kept_batches(market)] == [read_batch(batch).settings.id]
 
         with Store(market / "market.db") as store:
-            worker, _ = work(store, "Ada", lambda hit: {"label_1": "NO"})
+            work(store, "Ada", lambda hit: {"label_1": "NO"})
         state = collection_status(campaign, batch, market)
         assert (state.batch.market.submitted, state.numbers.assignments, state.batch.hits) == (size, 0, size)
         collected = collect(batch, open_market(market), Campaign.open(campaign))
@@ -73,15 +74,13 @@ def test_from_a_batch_to_judgments(folders: tuple[Path, Path, Path], tmp_path: P
     assert "does not answer" in collection_status(campaign, batch, market).batch.note
 
 
-def test_mistakes(folders: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    campaign, batch, market = folders
+def test_mistakes(folders: tuple[Path, Path, Path]) -> None:
+    _, batch, market = folders
     with pytest.raises(RyptError, match="there is no market here; start it first"):
         publish(batch, market)
     with pytest.raises(RyptError, match="is no sandbox: say --production"):
         publish(batch, "https://example.org/")
     with pytest.raises(RyptError, match="either the folder of a local market or the URL"):
         MarketAddress()
-    from dataclasses import replace
-
     with pytest.raises(RyptError, match="has no folder"):
         publish(replace(read_batch(batch), folder=None), market)
