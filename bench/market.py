@@ -30,7 +30,7 @@ from hits.batches.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.batches.page import question_xml
 from hits.market.client import connect
-from hits.market.collect import collect
+from hits.market.collect import collect_into
 from hits.market.publish import publish
 from hits.records import Kind
 from hits.results.answers import Results
@@ -58,13 +58,13 @@ def label_page() -> str:
 def fill_market(folder: Path, workers: int, hits: int) -> list[str]:
     now = int(time())
     with Store(folder / "market.db") as store:
-        kind = store.create_hit_type(HitProperties("Judge", "Judge", Decimal("0.05"), 86400), now).id
+        kind = store.hits.create_type(HitProperties("Judge", "Judge", Decimal("0.05"), 86400), now).id
         for _ in range(workers * hits + workers):
-            store.create_hit(kind, NewHit(question_xml(label_page()), 86400), now)
+            store.hits.create(kind, NewHit(question_xml(label_page()), 86400), now)
         tokens = []
         for number in range(workers):
-            invitation = store.invite(f"worker {number}", now)
-            store.consent(invitation.worker.id, now)
+            invitation = store.people.invite(f"worker {number}", now)
+            store.people.consent(invitation.worker.id, now)
             tokens.append(invitation.token)
     return tokens
 
@@ -87,7 +87,7 @@ class Client:
         return response.headers.get("Location", ""), body
 
     def begin(self) -> None:
-        self.csrf = re.findall(r'name="csrf" value="([0-9a-f]+)"', self.ask("GET", "/work")[1])[0]
+        self.csrf = re.findall(r'name="csrf" value="([\w-]+)"', self.ask("GET", "/work")[1])[0]
         self.place, _ = self.ask("POST", "/work/next", {"csrf": self.csrf})
 
     def submit(self) -> None:
@@ -134,12 +134,12 @@ def growth(sizes: tuple[int, ...] = (500, 5000), assignments: int = 3) -> None:
                 info = json.loads(process.stdout.readline())
                 market = connect(info["endpoint_url"], info["access_key"], info["secret_key"], "local")
                 start = perf_counter()
-                publish(batch, folder / "batch", market)
+                publish(batch, market)
                 published = perf_counter() - start
                 answer_all(folder, assignments)
                 start = perf_counter()
                 with JudgmentDatabase(folder / "judgments.db") as db:
-                    added, _ = collect(batch, folder / "batch", market, Results(db))
+                    added = collect_into(Results(db), batch, folder / "batch", market)
                 collected = perf_counter() - start
                 process.terminate()
         assert added.comparisons == size * assignments
@@ -160,9 +160,9 @@ def answer_all(folder: Path, workers: int) -> None:
     now = int(time())
     with Store(folder / "market.db") as store:
         for number in range(workers):
-            worker = store.invite(f"worker {number}", now).worker.id
-            for hit in store.available_hits(worker, now, limit=10**6):
-                store.submit(store.accept(worker, hit.id, now).id, worker, {"choice": "A"}, now + 9)
+            worker = store.people.invite(f"worker {number}", now).worker.id
+            while (assignment := store.open_hits.accept_next(worker, "", now)) is not None:
+                store.work.submit(assignment, worker, {"choice": "A"}, now + 9)
 
 
 def main() -> None:

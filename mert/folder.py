@@ -5,7 +5,6 @@ A run of its own keeps everything in one folder, ``run3.weights``, ``run3.nbest.
 appears under its name only when it is whole and was checked, so a run that was killed anywhere can be repeated.
 """
 
-import fcntl
 import gzip
 import os
 import re
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from mert.decoder import Decoder, last_words
 from rypt.campaign.folder import Campaign
+from rypt.locks import lock
 from rypt.text import InputError, RyptError, read_bytes
 
 LISTS, WEIGHTS = "lists", "weights"  # the folders of a campaign
@@ -88,11 +88,9 @@ class TuningFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep a second run out of the folder."""
-        with open(self.lists / "lock", "w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise RyptError(f"another run is at work in {self.lists}") from None
+        with open(self.lists / "lock", "w") as file:
+            if not lock(file):
+                raise RyptError(f"another run is at work in {self.lists}")
             yield
 
     def decode(self, number: int, decoder: Decoder, check: Callable[[Path], None]) -> None:

@@ -4,7 +4,6 @@ A line is whole or it is absent: what a crash left of a last line is cut off whe
 While one process has it open for writing, every other one is refused.
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from rypt.locks import lock
 from rypt.text import InputError, RyptError
 
 
@@ -42,10 +42,8 @@ class AppendOnly:
         except OSError as error:
             raise self._error(error) from None
         try:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise RyptError(f"{self.path}: {self.busy}") from None
+            if not lock(self._file):
+                raise RyptError(f"{self.path}: {self.busy}")
             data = os.pread(self._file, os.fstat(self._file).st_size, 0)
             whole = _whole(data)
             if len(whole) < len(data):

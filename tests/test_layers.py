@@ -2,14 +2,22 @@
 
 import ast
 import importlib.util
+import json
+import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from local_market import work
+from loop_world import served
+
+from hits.server.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("rypt", "mert", "hits")
@@ -97,17 +105,83 @@ def test_the_picture_of_the_rooms_is_current() -> None:
     assert picture == drawn.draw(drawn.arrows()), "run python docs/draw_rooms.py"
 
 
-def test_the_client_of_a_market_does_not_know_the_server() -> None:
+def run_client(*arguments: object) -> dict[str, Any]:
+    """Run a command in a process of its own: what it prints, and which modules of a server it has loaded."""
+    code = (
+        "import sys\nfrom rypt.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "print(sorted(name for name in sys.modules if name.startswith(('hits.server', 'flask', 'waitress', 'nh3'))))"
+    )
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    out = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
+    assert out.returncode == 0, out.stderr
+    printed, loaded = out.stdout.splitlines()
+    return {**json.loads(printed), "loaded": loaded}
+
+
+def test_the_client_of_a_market_does_not_know_the_server(tmp_path: Path, demo_campaign: Path) -> None:
+    """A real batch is published on a real market and collected from it."""
     assert "hits.server" not in rooms().arrows()["hits.market"]
-    for command in ("publish", "collect"):
-        code = (
-            "import sys\nfrom rypt.cli import main\n"
-            f"try: main(['hits', '{command}', 'no-batch', '--market', 'http://127.0.0.1:9'])\n"
-            "except SystemExit: pass\n"
-            "print(sorted(name for name in sys.modules if name.startswith(('hits.server', 'flask'))))"
-        )
-        out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=180)
-        assert out.stdout.strip() == "[]"
+    campaign, batch, at = tmp_path / "campaign", tmp_path / "batch", tmp_path / "market"
+    shutil.copytree(demo_campaign, campaign)
+    size = run_client("hits", "make", campaign, "-o", batch, "--limit", 2, "--json", "-q")["hits"]
+    with served(at):
+        published = run_client("hits", "publish", batch, "--at", at, "--yes", "--json", "-q")
+        with Store(at / "market.db") as store:
+            work(store, "Ada", lambda hit: {"label_1": "NO"})
+        collected = run_client("hits", "collect", batch, "-C", campaign, "--at", at, "--json", "-q")
+    assert (published["published"], published["loaded"]) == (size, "[]")
+    assert (collected["assignments"], collected["loaded"]) == (size, "[]")
+
+
+def imported_modules(path: Path) -> set[str]:
+    """The full names of all modules that a file imports anywhere."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+@pytest.mark.parametrize(
+    ("room", "above"),
+    [
+        ("store", ("hits.server.protocol", "hits.server.pages", "hits.server.app", "hits.server.settings", "flask")),
+        ("protocol", ("hits.server.pages", "hits.server.app", "hits.server.settings", "flask")),
+        ("pages", ("hits.server.protocol", "hits.server.app")),
+    ],
+)
+def test_the_rooms_of_the_server(room: str, above: tuple[str, ...]) -> None:
+    """The store knows nobody, the protocol only the store, and the pages do not know the protocol."""
+    files = list((ROOT / "hits" / "server" / room).glob("*.py"))
+    assert len(files) > 3
+    for path in files:
+        assert not [name for name in imported_modules(path) if name.startswith(above)], path
+
+
+SQL = re.compile(r"\b(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|PRAGMA)\b", re.S)
+
+
+def sql_in(path: Path) -> list[str]:
+    """Texts of a file that are SQL, and what it calls or imports to run it."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.search(node.value):
+            found.append(node.value)
+        if isinstance(node, ast.Attribute) and node.attr in ("execute", "executemany", "executescript"):
+            found.append(ast.unparse(node))
+    return found + [name for name in imported_modules(path) if name.split(".")[0] in ("sqlite3", "sqlite_utils")]
+
+
+def test_all_sql_of_the_market_is_in_its_store() -> None:
+    server = ROOT / "hits" / "server"
+    store = {path for path in server.rglob("*.py") if path.parent.name == "store"}
+    assert sum(bool(sql_in(path)) for path in store) > 8
+    for path in {*server.rglob("*.py"), *(ROOT / "hits" / "market").rglob("*.py")} - store:
+        assert sql_in(path) == [], path
 
 
 @pytest.mark.parametrize("module", HEAVY)

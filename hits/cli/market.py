@@ -2,15 +2,20 @@
 
 import json
 import logging
-import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from hits.cli.shared import BATCH, CAMPAIGN, FOLDER, MONEY, YES, market_options, open_market, open_results
+from hits.cli.shared import BATCH, CAMPAIGN, FOLDER, MONEY, YES, market_options
 from rypt.console import JSON, QUIET, progress, talk
+
+if TYPE_CHECKING:
+    from hits.batches.price import Price
+    from hits.market.client import Market, MarketAddress
+    from hits.server.app import MarketLinks
 
 
 @click.command()
@@ -19,31 +24,21 @@ from rypt.console import JSON, QUIET, progress, talk
 @YES
 @JSON
 @QUIET
-def publish(
-    batch: str, market: str, at: str, endpoint: str | None, production: bool, yes: bool, as_json: bool, quiet: bool
-) -> None:
+def publish(batch: str, market: "MarketAddress", yes: bool, as_json: bool, quiet: bool) -> None:
     """Put a BATCH on the market; run again, it only adds what is missing."""
-    from hits.batches.folder import read_batch
-    from hits.batches.price import fees_of
-    from hits.batches.price import price as priced
-    from hits.market.publish import check_unchanged
-    from hits.market.publish import publish as put
-    from hits.server.batches import keep_batch
+    from hits.market.publish import publish as publish_batch
 
-    read = read_batch(batch)
-    client = open_market(market, at, endpoint, production, quiet=quiet)
-    there_already = check_unchanged(read, Path(batch), client).hits
-    left = replace(read, items=tuple(item for item in read.items if item.id not in there_already))
-    cost = priced(left, fees=fees_of(market))
-    if left.items and not yes:
-        click.confirm(f"Publish {cost.hits} hits for ${cost.total} on {client.name}?", abort=True, err=True)
-    if market == "local":
-        keep_batch(at, batch, read.settings.id)
-    made, there = put(read, Path(batch), client, lambda items: progress(items, "publish", quiet=quiet))
+    def confirm(price: "Price", client: "Market") -> bool:
+        question = f"Publish {price.hits} hits for ${price.total} on {client.name}?"
+        return yes or click.confirm(question, abort=True, err=True)
+
+    done = publish_batch(
+        batch, market, confirm=confirm, watch=lambda items: progress(items, "publish", quiet=quiet)
+    )  # fmt: skip
     if as_json:
-        click.echo(json.dumps({"published": made, "already": there, "cost": str(cost.total)}))
+        click.echo(json.dumps({"published": done.made, "already": done.already, "cost": str(done.cost)}))
     else:
-        click.echo(f"{made} hits published, {there} were there")
+        click.echo(f"{done.made} hits published, {done.already} were there")
 
 
 @click.command()
@@ -52,25 +47,19 @@ def publish(
 @market_options
 @JSON
 @QUIET
-def collect(
-    batch: str, campaign: str, market: str, at: str, endpoint: str | None, production: bool, as_json: bool, quiet: bool
-) -> None:
+def collect(batch: str, campaign: str, market: "MarketAddress", as_json: bool, quiet: bool) -> None:
     """Bring the answers to a BATCH into the campaign's database; run again, it adds nothing twice."""
-    from hits.batches.folder import read_batch
-    from hits.market.collect import collect as bring
+    from hits.market.collect import collect as collect_batch
 
-    read = read_batch(batch)
-    client = open_market(market, at, endpoint, production, quiet=quiet)
-    with open_results(campaign, readonly=False) as results:
-        added, wrong = bring(read, Path(batch), client, results, lambda items: progress(items, "collect", quiet=quiet))
-    for message in wrong:
+    done = collect_batch(batch, market, campaign, watch=lambda items: progress(items, "collect", quiet=quiet))
+    for message in done.left_out:
         talk(f"left out: {message}")
     if as_json:
-        click.echo(json.dumps({**asdict(added), "left_out": len(wrong)}))
+        click.echo(json.dumps({**asdict(done), "left_out": len(done.left_out)}))
         return
     click.echo(
-        f"{added.assignments} assignments added, {added.already} were there: {added.judgments} judgments, "
-        f"{added.comparisons} comparisons, {added.controls} controls, {added.unanswered} unanswered"
+        f"{done.assignments} assignments added, {done.already} were there: {done.judgments} judgments, "
+        f"{done.comparisons} comparisons, {done.controls} controls, {done.unanswered} unanswered"
     )
 
 
@@ -78,26 +67,14 @@ def collect(
 @click.argument("decisions", type=click.Path(dir_okay=False))
 @market_options
 @QUIET
-def review(decisions: str, market: str, at: str, endpoint: str | None, production: bool, quiet: bool) -> None:
+def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
     """Approve and reject as a results CSV says in its columns Approve (x) and Reject (the reason)."""
-    from hits.results.csv_file import read_decisions
+    from hits.market.review import review as review_work
 
-    found = read_decisions(decisions)
-    client = open_market(market, at, endpoint, production, quiet=quiet)
-    done = {"approved": 0, "rejected": 0, "so already": 0}
-    for decision in progress(found, "review", quiet=quiet):
-        status = client.status(decision.assignment)
-        if status == ("Approved" if decision.approve else "Rejected"):
-            done["so already"] += 1
-        elif decision.approve:
-            client.approve(decision.assignment, overturn=status == "Rejected")
-            done["approved"] += 1
-        elif status == "Approved":
-            talk(f"assignment {decision.assignment} was approved and cannot be rejected any more")
-        else:
-            client.reject(decision.assignment, decision.reason)
-            done["rejected"] += 1
-    click.echo(", ".join(f"{count} {what}" for what, count in done.items()))
+    done = review_work(decisions, market, watch=lambda rows: progress(rows, "review", quiet=quiet))
+    for assignment in done.too_late:
+        talk(f"assignment {assignment} was approved and cannot be rejected any more")
+    click.echo(f"{done.approved} approved, {done.rejected} rejected, {done.already} so already")
 
 
 @click.command()
@@ -107,15 +84,11 @@ def review(decisions: str, market: str, at: str, endpoint: str | None, productio
 @click.option("--reason", required=True, help="What the worker is told.")
 @market_options
 @YES
-def bonus(
-    worker: str, assignment: str, amount: Decimal, reason: str, market: str, at: str, endpoint: str | None,
-    production: bool, yes: bool,
-) -> None:  # fmt: skip
+def bonus(worker: str, assignment: str, amount: Decimal, reason: str, market: "MarketAddress", yes: bool) -> None:
     """Pay a WORKER a bonus of AMOUNT dollars for an ASSIGNMENT; asked twice, it is paid once."""
     from hits.market.client import whole_cents
 
-    amount = whole_cents(amount)
-    client = open_market(market, at, endpoint, production)
+    amount, client = whole_cents(amount), market.open()
     if not yes:
         click.confirm(f"Pay {worker} ${amount}?", abort=True, err=True)
     paid = client.bonus(worker, assignment, amount, reason)
@@ -126,18 +99,18 @@ def bonus(
 @click.argument("worker")
 @click.option("--reason", required=True)
 @market_options
-def block(worker: str, reason: str, market: str, at: str, endpoint: str | None, production: bool) -> None:
+def block(worker: str, reason: str, market: "MarketAddress") -> None:
     """Keep a WORKER from further hits."""
-    open_market(market, at, endpoint, production).block(worker, reason)
+    market.open().block(worker, reason)
     click.echo(f"{worker} is blocked")
 
 
 @click.command()
 @click.argument("worker")
 @market_options
-def unblock(worker: str, market: str, at: str, endpoint: str | None, production: bool) -> None:
+def unblock(worker: str, market: "MarketAddress") -> None:
     """Let a blocked WORKER take hits again."""
-    open_market(market, at, endpoint, production).unblock(worker)
+    market.open().unblock(worker)
     click.echo(f"{worker} is not blocked")
 
 
@@ -146,27 +119,15 @@ def unblock(worker: str, market: str, at: str, endpoint: str | None, production:
 @click.option("--delete", is_flag=True, help="Remove the hits, too; all work must have been reviewed.")
 @market_options
 @QUIET
-def expire(batch: str, delete: bool, market: str, at: str, endpoint: str | None, production: bool, quiet: bool) -> None:
+def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> None:
     """Let nobody begin a hit of this BATCH any more."""
-    from hits.batches.folder import read_batch
-    from hits.market.client import MarketError
-    from hits.market.ledger import EXPIRED
-    from hits.market.publish import published
+    from hits.market.publish import expire as expire_batch
 
-    client = open_market(market, at, endpoint, production, quiet=quiet)
-    there = published(read_batch(batch), Path(batch), client)
-    left = 0
-    for hit in progress(list(there.values()), "expire", quiet=quiet):
-        try:
-            client.expire(hit)
-            if delete:
-                client.delete(hit)
-        except MarketError as error:  # removed before, or work that waits for a review: the others go on
-            left += 1
-            talk(str(error), quiet=quiet)
-    if not (Path(batch) / EXPIRED).exists():
-        (Path(batch) / EXPIRED).touch()
-    click.echo(f"{len(there) - left} hits {'removed' if delete else 'expired'}" + (f", {left} not" if left else ""))
+    done = expire_batch(batch, market, delete=delete, watch=lambda hits: progress(hits, "expire", quiet=quiet))
+    for message in done.failed:
+        talk(message, quiet=quiet)
+    rest = f", {len(done.failed)} not" if done.failed else ""
+    click.echo(f"{done.hits} hits {'removed' if delete else 'expired'}{rest}")
 
 
 @click.command()
@@ -184,21 +145,22 @@ def serve(
     hits_each: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Serve a market of your own from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol."""
-    from hits.server.app import Info
-    from hits.server.app import serve as run
-    from hits.server.settings import Join, Options, join_url, open_settings
+    from hits.server.app import serve as serve_market
+    from hits.server.settings import ServeOptions, SharedLink
 
-    join = Join(hits=hits_each, completion_url=completion_url)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of every request that waits for a thread
+    shared = SharedLink(hits=hits_each, completion_url=completion_url)
 
-    def ready(info: Info) -> None:
+    def ready(links: "MarketLinks") -> None:
         if as_json:
-            click.echo(json.dumps(asdict(info)))
+            values = asdict(links)
+            del values["shared_url"]
+            click.echo(json.dumps(values))
         else:
-            click.echo(f"market     {info.url}\ndashboard  {info.dashboard_url}\nendpoint   {info.endpoint_url}")
-            click.echo(f"shared     {join_url(info.url, open_settings(folder), join)}")
+            click.echo(f"market     {links.url}\ndashboard  {links.dashboard_url}\nendpoint   {links.endpoint_url}")
+            click.echo(f"shared     {links.shared_url}")
 
-    run(folder, host, port, ready, Options(url, proxy, tuple(map(Path, batches)), join))
+    serve_market(folder, host, port, ready, ServeOptions(url, proxy, tuple(map(Path, batches)), shared))
 
 
 @click.command()
@@ -209,22 +171,14 @@ def serve(
 @JSON
 def invite(names: tuple[str, ...], at: str, bulk: str | None, country: str | None, as_json: bool) -> None:
     """Make an invitation link for each of NAMES; their worker ids are told, too."""
-    from hits.server.settings import STORE_NAME, invitation_url, served_settings
-    from hits.server.store.records import Locale
-    from hits.server.store.store import Store
+    from hits.server.invitations import invite as invite_people
 
     everybody = [*names, *(_read_names(bulk) if bulk else [])]
     if not everybody:
         raise click.UsageError("expected names, or --bulk FILE")
     if country is not None and not (len(country) == 2 and country.isascii() and country.isalpha()):
         raise click.UsageError(f"--country {country}: expected two letters such as DE (ISO 3166)")
-    settings, place = served_settings(at), Locale(country.upper()) if country else None
-    with Store(Path(at) / STORE_NAME) as store:
-        invited = [store.invite(name, int(time.time()), locale=place) for name in dict.fromkeys(everybody)]
-    people = [
-        {"name": one.worker.name, "worker": one.worker.id, "link": invitation_url(settings.url, one.token)}
-        for one in invited
-    ]
+    people = [asdict(person) for person in invite_people(at, everybody, country=country)]
     if as_json:
         click.echo(json.dumps(people, ensure_ascii=False))
         return

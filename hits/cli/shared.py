@@ -1,19 +1,20 @@
-"""What the commands of ``rypt hits`` share: options, the campaign's results, the market's client."""
+"""What the commands of ``rypt hits`` share: options, the campaign's results, which market is meant."""
 
+import functools
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from rypt.console import talk
-from rypt.text import RyptError
 
 if TYPE_CHECKING:
     from hits.batches.price import Price
-    from hits.market.client import BotoMarket
+    from hits.market.client import MarketAddress
     from hits.records import Batch
     from hits.results.answers import Results
     from rypt.campaign.folder import Campaign
@@ -23,6 +24,10 @@ FOLDER = click.Path(file_okay=False)
 CAMPAIGN = click.option("-C", "--campaign", type=FOLDER, default=".", show_default=True, help="The campaign's folder.")
 BATCH = click.argument("batch", type=FOLDER)
 YES = click.option("--yes", is_flag=True, help="Do not ask before spending.")
+CLOSED = (
+    "Amazon closed Mechanical Turk on 2026-09-30; this talks to an endpoint that speaks its protocol. "
+    "The market of one's own is `rypt hits serve`, and --market local is the default."
+)
 
 
 class Money(click.ParamType[Decimal]):
@@ -45,23 +50,41 @@ MONEY = Money()
 
 
 def market_options(command: F) -> F:
-    """Which market, and how to reach it."""
-    for option in reversed(
-        [
-            click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True),
-            click.option(
-                "--at",
-                type=FOLDER,
-                default="market",
-                show_default=True,
-                help="The folder that `rypt hits serve` serves, for the local market.",
-            ),
-            click.option("--endpoint", help="The URL of a requester endpoint, for mturk."),
-            click.option("--production", is_flag=True, help="Say that the endpoint spends real money."),
-        ]
-    ):
-        command = option(command)
-    return command
+    """Which market, and how to reach it: four options that the command gets as one `MarketAddress`, ``market``."""
+
+    @functools.wraps(command)
+    def with_address(*args: Any, market: str, at: str, endpoint: str | None, production: bool, **others: Any) -> Any:
+        address = read_address(market, at, endpoint, production)
+        if address.folder is None:
+            talk(CLOSED, quiet=others.get("quiet", False))
+        return command(*args, market=address, **others)
+
+    options = [
+        click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True),
+        click.option(
+            "--at",
+            type=FOLDER,
+            default="market",
+            show_default=True,
+            help="The folder that `rypt hits serve` serves, for the local market.",
+        ),
+        click.option("--endpoint", help="The URL of a requester endpoint, for mturk."),
+        click.option("--production", is_flag=True, help="Say that the endpoint spends real money."),
+    ]
+    return cast("F", functools.reduce(lambda made, option: option(made), reversed(options), with_address))
+
+
+def read_address(market: str, at: str, endpoint: str | None, production: bool) -> "MarketAddress":
+    """The market that the options name."""
+    from hits.market.client import MarketAddress
+
+    if market == "local":
+        if endpoint or production:
+            raise click.UsageError("--endpoint and --production are for --market mturk")
+        return MarketAddress(folder=Path(at))
+    if endpoint is None:
+        raise click.UsageError("--market mturk needs --endpoint URL")
+    return MarketAddress(endpoint=endpoint, production=production)
 
 
 def open_campaign(folder: str) -> "Campaign":
@@ -71,32 +94,11 @@ def open_campaign(folder: str) -> "Campaign":
     return Campaign.open(folder)
 
 
-@contextmanager
-def open_results(folder: str, *, readonly: bool = True) -> "Iterator[Results]":
+def open_results(folder: str, *, readonly: bool = True) -> "AbstractContextManager[Results]":
     """The results in a campaign's database."""
-    from hits.results.answers import Results
+    from hits.results import opening
 
-    with open_campaign(folder).database(readonly=readonly) as db:
-        yield Results(db)
-
-
-def open_market(market: str, at: str, endpoint: str | None, production: bool, *, quiet: bool = False) -> "BotoMarket":
-    """The market's client; our own is found by its folder."""
-    from hits.market.client import CLOSED, connect, spends_money
-
-    if market == "local":
-        if endpoint or production:
-            raise click.UsageError("--endpoint and --production are for --market mturk")
-        from hits.server.settings import served_settings
-
-        settings = served_settings(at)
-        return connect(settings.url, settings.access_key, settings.secret_key, "local")
-    if endpoint is None:
-        raise click.UsageError("--market mturk needs --endpoint URL")
-    talk(CLOSED, quiet=quiet)
-    if spends_money(endpoint) and not production:
-        raise RyptError(f"{endpoint} is no sandbox: say --production if it is meant")
-    return connect(endpoint, None, None, "mturk")
+    return opening.open_results(folder, readonly=readonly)
 
 
 def plain(value: Any) -> Any:

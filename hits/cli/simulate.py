@@ -5,7 +5,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,7 +31,7 @@ SHARE = click.FloatRange(0, 1)
               help="How long people would take for an answer.")  # fmt: skip
 @click.option("--pace", type=click.FloatRange(min=0), default=0.0, show_default=True,
               help="How much of these seconds they really wait: 0 answers at once, 1 as slowly as people.")  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, help="Of their mistakes.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Random seed of their mistakes.")
 @click.option("--watch", is_flag=True, help="Wait for the market and for more hits, until stopped or until "
               "the market is closed.")  # fmt: skip
 @JSON
@@ -46,53 +45,44 @@ def simulate(
     They come in over HTTP, read the pages and send the forms as people do. They are named simulated-1, simulated-2, …;
     their ids begin with ASIMULATED and their judgments have the source simulation.
     """
-    from hits.market.served import is_served
-    from hits.simulate.crowd import Crew, is_link, wait_until_served
+    from hits.simulate.crowd import Crew
     from hits.simulate.crowd import simulate as run
-    from hits.simulate.truth import read_truth
 
     crew = Crew(workers, accuracy, spam, spam_kind, not_sure, seconds, pace, seed)
-    known = read_truth(truth, _sources(campaign) if campaign else None)
     talk("These workers are SIMULATED: what they say is nobody's judgment.", quiet=quiet)
     with _stopped_by_signals() as stop:
-        if watch and not is_link(at) and not is_served(Path(at)):
-            talk(f"waiting for the market in {at} to be served", quiet=quiet)
-            wait_until_served(at, stop)
-            if stop.is_set():
-                raise click.Abort
-        found = run(at, known, crew, watch=watch, stop=stop)
-    click.echo(json.dumps(_facts(found)) if as_json else _summary(found))
+        result = run(
+            at, truth, crew, campaign=campaign, watch=watch, stop=stop,
+            waiting=lambda: talk(f"waiting for the market in {at} to be served", quiet=quiet),
+        )  # fmt: skip
+    if not result.people:
+        raise click.Abort
+    click.echo(json.dumps(_facts(result)) if as_json else _summary(result))
 
 
-def _sources(campaign: str) -> dict[str, str]:
-    from rypt.campaign.folder import Campaign
-
-    return {segment.id: segment.text for segment in Campaign.open(campaign).segments}
-
-
-def _facts(found: "Simulation") -> dict[str, Any]:
-    total = found.total
+def _facts(result: "Simulation") -> dict[str, Any]:
+    total = result.total
     return {
         "simulated": True,
         "hits": total.hits,
         "answers": total.answers,
         "labels": total.labels,
         "accuracy": total.right / total.known if total.known else None,
-        "hours": round(found.hours, 4),
-        "elapsed_hours": round(found.elapsed, 4),
-        "closed": found.closed,
+        "hours": round(result.hours, 4),
+        "elapsed_hours": round(result.elapsed, 4),
+        "closed": result.closed,
         "workers": [
             {
                 "name": person.who.name, "id": person.id, "spam": person.who.spam, "hits": person.tally.hits,
                 "answers": person.tally.answers, "labels": person.tally.labels, "right": person.tally.right,
                 "known": person.tally.known,
             }
-            for person in found.people
+            for person in result.people
         ],
     }  # fmt: skip
 
 
-def _summary(found: "Simulation") -> str:
+def _summary(result: "Simulation") -> str:
     from tabulate import tabulate
 
     rows = [
@@ -100,12 +90,12 @@ def _summary(found: "Simulation") -> str:
             person.who.name, person.id or "-", f"spam ({person.who.spam})" if person.who.spam else "honest",
             person.tally.hits, person.tally.answers, _share(person.tally.right, person.tally.known),
         )
-        for person in found.people
+        for person in result.people
     ]  # fmt: skip
-    total = found.total
+    total = result.total
     rows.append(("all, SIMULATED", "", "", total.hits, total.answers, _share(total.right, total.known)))
     table = tabulate(rows, ("worker", "id", "is", "hits", "answers", "right"))
-    return f"{table}\nPeople would work {found.hours:.1f} hours, and be done after {found.elapsed:.1f}."
+    return f"{table}\nPeople would work {result.hours:.1f} hours, and be done after {result.elapsed:.1f}."
 
 
 def _share(right: int, known: int) -> str:
@@ -114,7 +104,7 @@ def _share(right: int, known: int) -> str:
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[threading.Event]:
-    """SIGTERM and ctrl-c end the simulation after the page at hand, so that the summary is still told."""
+    """SIGTERM and ctrl-c end the simulation after the present page, so that the summary is still printed."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop

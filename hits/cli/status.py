@@ -3,16 +3,18 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hits.cli.shared import CAMPAIGN, FOLDER, market_options, open_market, open_results, plain
+from hits.cli.shared import CAMPAIGN, FOLDER, market_options, plain
 from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
-    from hits.records import Batch
+    from _typeshed import DataclassInstance
+
+    from hits.market.client import MarketAddress
+    from hits.market.status import CollectionStatus
 
 Facts = Mapping[str, Any]
 
@@ -23,27 +25,18 @@ Facts = Mapping[str, Any]
 @market_options
 @JSON
 @QUIET
-def status(
-    campaign: str, batch: str | None, market: str, at: str, endpoint: str | None, production: bool, as_json: bool,
-    quiet: bool,
-) -> None:  # fmt: skip
+def status(campaign: str, batch: str | None, market: "MarketAddress", as_json: bool, quiet: bool) -> None:
     """Say how far the collection is: hits, labels an hour, cost, shares of labels, agreement.
 
     Numbers are of what `rypt hits collect` and `import` brought into the campaign. With --batch the market of --at (or
     --endpoint) also says what is published, free, in work and submitted at this moment.
     """
-    from hits.batches.folder import read_batch
-    from hits.results.numbers import campaign_numbers, comparison_agreement, label_agreement
+    from hits.market.status import collection_status
 
-    read = read_batch(batch) if batch else None
-    name = read.settings.id if read else None
-    with open_results(campaign) as results:
-        facts = _facts(campaign_numbers(results, batch=name))
-        facts["agreement"] = _facts(label_agreement(results, name))
-        facts["comparison_agreement"] = _facts(comparison_agreement(results, name))
-    if read and batch:
-        facts["of"] = {"hits": len(read.items), "assignments": len(read.items) * read.settings.assignments}
-        facts |= _market_facts(read, Path(batch), market, at, endpoint, production, quiet)
+    state = collection_status(campaign, batch, market)
+    if state.batch is not None and state.batch.note:
+        talk(f"note: {state.batch.note}", quiet=quiet)
+    facts = _facts(state)
     if as_json:
         click.echo(json.dumps(facts))
         return
@@ -51,37 +44,24 @@ def status(
         click.echo(line)
 
 
-def _facts(record: Any) -> dict[str, Any]:
+def _facts(state: "CollectionStatus") -> dict[str, Any]:
+    """The status as JSON has it."""
+    facts = _record(state.numbers)
+    facts["agreement"] = _record(state.label_agreement)
+    facts["comparison_agreement"] = _record(state.comparison_agreement)
+    if state.batch is not None:
+        facts["of"] = {"hits": state.batch.hits, "assignments": state.batch.assignments}
+        facts["published"] = state.batch.published
+        facts["market"] = None if state.batch.market is None else _record(state.batch.market)
+    return facts
+
+
+def _record(record: "DataclassInstance") -> dict[str, Any]:
     facts = {name: plain(value) for name, value in asdict(record).items()}
     return {
         name: {key: plain(each) for key, each in value.items()} if isinstance(value, dict) else value
         for name, value in facts.items()
     }
-
-
-def _market_facts(
-    batch: "Batch", folder: Path, market: str, at: str, endpoint: str | None, production: bool, quiet: bool
-) -> dict[str, Any]:
-    """What was published where, and how far the market is; that is null, with a note, where it cannot be asked."""
-    from hits.market.client import MarketError
-    from hits.market.progress import market_progress, published_hits
-    from hits.server.settings import SETTINGS_NAME
-
-    published = published_hits(folder)
-    facts: dict[str, Any] = {"published": published, "market": None}
-    if not published or (market == "local" and not (Path(at) / SETTINGS_NAME).exists()):
-        if published:
-            talk(f"note: no market in {at}; say --at FOLDER to ask the one it is published on", quiet=quiet)
-        return facts
-    client = open_market(market, at, endpoint, production, quiet=quiet)
-    if client.key not in published:
-        talk(f"note: the batch is not published on this market but on {', '.join(published)}", quiet=quiet)
-        return facts
-    try:
-        facts["market"] = _facts(market_progress(client.states(batch.settings.id)))
-    except MarketError as error:
-        talk(f"note: {error}", quiet=quiet)
-    return facts
 
 
 def screen(facts: Facts) -> Iterator[str]:
@@ -130,20 +110,18 @@ def _label_lines(facts: Facts) -> Iterator[str]:
 def _comparison_lines(facts: Facts) -> Iterator[str]:
     yield f"{facts['comparisons']} comparisons; {facts['identical']} pairs tied because their texts are the same"
     yield "preferred: " + (", ".join(f"{name} {count}" for name, count in facts["preferred"].items()) or "-")
-    for kind, said in (("comparison", "a comparison"), ("ranking", "a candidate ranked")):
+    for kind, unit in (("comparison", "a comparison"), ("ranking", "a candidate ranked")):
         if kind in facts["seconds"]:
-            yield f"{facts['seconds'][kind]:.1f} seconds {said}"
+            yield f"{facts['seconds'][kind]:.1f} seconds {unit}"
     yield _agreement_line(facts["comparison_agreement"], "pairs of candidates")
 
 
-def _agreement_line(found: Facts, what: str) -> str:
-    same = (
-        ""
-        if found["same"] is None
-        else f", {found['same']:.1%} with at least {found['at_least']} of {found['of']} equal"
-    )
-    coefficients = f"alpha {_number(found['alpha'], '.3f')}, kappa {_number(found['kappa'], '.3f')}"
-    return f"agreement on {found['questions']} {what} ({found['answers']} answers): {coefficients}{same}"
+def _agreement_line(agreement: Facts, what: str) -> str:
+    same = ""
+    if agreement["same"] is not None:
+        same = f", {agreement['same']:.1%} with at least {agreement['at_least']} of {agreement['of']} equal"
+    coefficients = f"alpha {_number(agreement['alpha'], '.3f')}, kappa {_number(agreement['kappa'], '.3f')}"
+    return f"agreement on {agreement['questions']} {what} ({agreement['answers']} answers): {coefficients}{same}"
 
 
 def _money_lines(facts: Facts) -> Iterator[str]:

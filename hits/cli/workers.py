@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hits.cli.shared import CAMPAIGN, YES, market_options, open_campaign, open_market, open_results
+from hits.cli.shared import CAMPAIGN, YES, market_options, open_campaign, open_results
 from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
+    from hits.market.client import MarketAddress
     from hits.results.verdicts import WorkerReport
 
 
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 @QUIET
 def workers(
     campaign: str, exclude: tuple[str, ...], included: tuple[str, ...], reason: str, blocked: tuple[str, ...],
-    bonus: str | None, market: str, at: str, endpoint: str | None, production: bool, yes: bool, as_json: bool,
-    quiet: bool,
+    bonus: str | None, market: "MarketAddress", yes: bool, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Say how each worker does, with a verdict and its reason; and act on it.
 
@@ -45,7 +45,7 @@ def workers(
         with open_campaign(campaign).database(readonly=False) as db:
             exclude_workers(db, (*exclude, *blocked), reason, now, include=included)
     if blocked or rate is not None:
-        client = open_market(market, at, endpoint, production, quiet=quiet)
+        client = market.open()
     for worker in blocked:
         client.block(worker, reason)
     with open_results(campaign) as results:
@@ -58,19 +58,14 @@ def workers(
         for payment in payments:
             client.bonus(payment.worker, payment.assignment, payment.amount, f"{bonus} more for careful work")
         talk(f"{len(payments)} bonuses paid, ${total:.2f}", quiet=quiet)
-    _print_reports(reports, _names(at) if market == "local" else {}, as_json=as_json)
+    _print_reports(reports, {} if market.folder is None else _names(market.folder), as_json=as_json)
 
 
-def _names(at: str) -> dict[str, str]:
-    """What the workers of a local market are called; nothing where there is no market."""
-    from hits.server.settings import STORE_NAME
-    from hits.server.store.store import Store
+def _names(folder: Path) -> dict[str, str]:
+    """What the workers of a local market are called."""
+    from hits.server.invitations import worker_names
 
-    path = Path(at) / STORE_NAME
-    if not path.exists():
-        return {}
-    with Store(path) as store:
-        return {worker.id: worker.name for worker in store.workers() if worker.name}
+    return worker_names(folder)
 
 
 def _read_share(text: str) -> Decimal:

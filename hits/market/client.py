@@ -1,4 +1,9 @@
-"""Where workers are: one protocol, and the one client that speaks it to our own server and to anything like it."""
+"""Where workers are: one protocol, and the one client that speaks it to our own server and to anything like it.
+
+market = open_market("market")                       # the folder of a local market
+market = open_market("http://127.0.0.1:8000/")       # an endpoint, with the keys that boto3 finds
+market = open_market(MarketAddress(endpoint="https://…", production=True))       # one that spends real money
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -6,30 +11,28 @@ from datetime import datetime
 from decimal import Decimal
 from hashlib import sha256
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from hits.batches.page import item_question
 from hits.batches.question_xml import read_answers
+from hits.market.folder import served_access
 from hits.market.qualification_types import is_type, requirements
 from hits.records import CENT, Batch, Item, parse_annotation
-from rypt.text import RyptError
+from rypt.text import PathLike, RyptError
 
 REGION = "us-east-1"  # the only one the protocol knows
-CLOSED = (
-    "Amazon closed Mechanical Turk on 2026-09-30; this talks to an endpoint that speaks its protocol. "
-    "The market of one's own is `rypt hits serve`, and --market local is the default."
-)
 SANDBOX = "mturk-requester-sandbox.us-east-1.amazonaws.com"  # where Mechanical Turk let people practise
 SUBMITTED = ("Submitted", "Approved", "Rejected")
-ALREADY_THERE = "AWS.MechanicalTurk.HitAlreadyExists"
-TYPE_ALREADY_THERE = "AWS.MechanicalTurk.QualificationTypeAlreadyExists"
+HIT_EXISTS = "AWS.MechanicalTurk.HitAlreadyExists"
+TYPE_EXISTS = "AWS.MechanicalTurk.QualificationTypeAlreadyExists"
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """One assignment as the market tells it; times count seconds since 1970."""
+class SubmittedAssignment:
+    """One submitted assignment as the market shows it; times count seconds since 1970."""
 
     assignment: str
     hit: str
@@ -51,7 +54,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class HitState:
-    """One hit of a batch as the market tells it; times count seconds since 1970.
+    """One hit of a batch as the market shows it; times count seconds since 1970.
 
     Of its ``places``, assignments asked for, some are ``open``, some in somebody's hands (``pending``), some submitted,
     and of these some ``reviewed``.
@@ -76,7 +79,7 @@ class HitState:
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A bonus as the market tells it."""
+    """A bonus as the market shows it."""
 
     assignment: str
     amount: Decimal
@@ -88,13 +91,14 @@ class Market(Protocol):
     """What every market does."""
 
     name: str
-    key: str  # tells one market from another of the same name
+    key: str  # distinguishes markets of the same name
+    folder: Path | None  # of a local market, where it is on this machine
 
     def find(self, batch: str) -> dict[str, str]:
-        """The hits of a batch that are there: item → hit."""
+        """The published hits of a batch: item → hit."""
 
     def states(self, batch: str) -> "Iterator[HitState]":
-        """The hits of a batch that are there, and how far they are."""
+        """The published hits of a batch, and how many places of each are free, taken and done."""
 
     def bonuses(self, hit: str) -> "Iterator[Payment]":
         """All bonuses paid for assignments of a hit, the earliest first."""
@@ -102,8 +106,11 @@ class Market(Protocol):
     def create(self, batch: Batch, item: Item) -> str:
         """Publish one item; asked twice within a day, it makes one hit. Returns the hit."""
 
-    def work(self, hit: str) -> Iterator[Work]:
+    def work(self, hit: str) -> Iterator[SubmittedAssignment]:
         """All assignments of a hit that were submitted."""
+
+    def status(self, assignment: str) -> str:
+        """Submitted, Approved or Rejected."""
 
     def approve(self, assignment: str, feedback: str = "", *, overturn: bool = False) -> None:
         """Accept an assignment; ``overturn`` a rejection."""
@@ -112,7 +119,10 @@ class Market(Protocol):
         """Refuse an assignment, with the reason."""
 
     def bonus(self, worker: str, assignment: str, amount: Decimal, reason: str) -> bool:
-        """Pay more than the reward; asked twice for one assignment, it pays once. Whether it paid now."""
+        """Pay more than the reward; asked twice for one assignment, it pays once. Return True if it paid now."""
+
+    def paid(self, worker: str, assignment: str) -> Decimal:
+        """All bonuses of a worker for an assignment."""
 
     def block(self, worker: str, reason: str) -> None:
         """Keep a worker from further hits."""
@@ -130,10 +140,11 @@ class Market(Protocol):
 class BotoMarket:
     """A market that speaks Mechanical Turk's requester protocol, through boto3."""
 
-    def __init__(self, client: Any, name: str, key: str) -> None:
+    def __init__(self, client: Any, name: str, key: str, folder: Path | None = None) -> None:
         self.client = client
         self.name = name
         self.key = key
+        self.folder = folder
         self._types: dict[tuple[str, str], str] = {}  # batch and reward → hit type
 
     def find(self, batch: str) -> dict[str, str]:
@@ -178,13 +189,13 @@ class BotoMarket:
         try:
             return str(self._call("create_hit_with_hit_type", request)["HIT"]["HITId"])
         except MarketError as error:
-            if error.code != ALREADY_THERE:
+            if error.code != HIT_EXISTS:
                 raise
-            there = self.find(settings.id).get(item.id)
-            if there is None:
+            hit = self.find(settings.id).get(item.id)
+            if hit is None:
                 message = f"item {item.id} was published and removed within a day; wait, or make a new batch"
                 raise MarketError(message, error.code) from None
-            return there
+            return hit
 
     def _type(self, batch: Batch, item: Item) -> str:
         settings, reward = batch.settings, str(batch.reward(item))
@@ -203,16 +214,16 @@ class BotoMarket:
         return self._types[settings.id, reward]
 
     def _qualification(self, request: dict[str, Any]) -> str:
-        """The qualification type that a request would create: the one of its name that is there, or a new one."""
-        there = self._find_qualification(request)
-        if there is None:
+        """The qualification type that a request would create: an existing one of its name, or a new one."""
+        kind = self._find_qualification(request)
+        if kind is None:
             try:
                 made = self._call("create_qualification_type", request)["QualificationType"]["QualificationTypeId"]
                 return str(made)
             except MarketError as error:
-                if error.code != TYPE_ALREADY_THERE or (there := self._find_qualification(request)) is None:
+                if error.code != TYPE_EXISTS or (kind := self._find_qualification(request)) is None:
                     raise
-        return there
+        return kind
 
     def _find_qualification(self, request: dict[str, Any]) -> str | None:
         wanted = {"Query": request["Name"], "MustBeRequestable": False, "MustBeOwnedByCaller": True}
@@ -222,11 +233,11 @@ class BotoMarket:
                     return str(kind["QualificationTypeId"])
         return None
 
-    def work(self, hit: str) -> Iterator[Work]:
+    def work(self, hit: str) -> Iterator[SubmittedAssignment]:
         """Page by page: a hit may have more assignments than a page holds."""
         for page in self._pages("list_assignments_for_hit", {"HITId": hit, "AssignmentStatuses": list(SUBMITTED)}):
             for record in page["Assignments"]:
-                yield Work(
+                yield SubmittedAssignment(
                     record["AssignmentId"],
                     hit,
                     record["WorkerId"],
@@ -250,7 +261,7 @@ class BotoMarket:
         self._call("reject_assignment", {"AssignmentId": assignment, "RequesterFeedback": feedback})
 
     def bonus(self, worker: str, assignment: str, amount: Decimal, reason: str) -> bool:
-        """Pay once: payments that are there already are looked up, for request tokens last a day only."""
+        """Pay once: earlier payments are looked up, because request tokens last a day only."""
         amount = whole_cents(amount)
         for paid in self._bonuses(assignment):
             if paid["WorkerId"] == worker and paid.get("Reason") == reason:
@@ -262,7 +273,7 @@ class BotoMarket:
         return True
 
     def paid(self, worker: str, assignment: str) -> Decimal:
-        """What a worker got besides the reward of an assignment."""
+        """All bonuses of a worker for an assignment."""
         amounts = [Decimal(paid["BonusAmount"]) for paid in self._bonuses(assignment) if paid["WorkerId"] == worker]
         return sum(amounts, Decimal(0))
 
@@ -272,8 +283,8 @@ class BotoMarket:
 
     def status(self, assignment: str) -> str:
         """Submitted, Approved or Rejected."""
-        found = self._call("get_assignment", {"AssignmentId": assignment})
-        return str(found["Assignment"]["AssignmentStatus"])
+        response = self._call("get_assignment", {"AssignmentId": assignment})
+        return str(response["Assignment"]["AssignmentStatus"])
 
     def block(self, worker: str, reason: str) -> None:
         """Block a worker."""
@@ -358,7 +369,61 @@ def spends_money(endpoint: str) -> bool:
         return True
 
 
-def connect(endpoint: str, access_key: str | None, secret_key: str | None, name: str) -> BotoMarket:
+@dataclass(frozen=True, slots=True)
+class MarketAddress:
+    """Where a market is: the ``folder`` of a local one, or the URL of a requester ``endpoint``.
+
+    ``production`` says that an endpoint may spend real money; without it such an endpoint is refused.
+    """
+
+    folder: Path | None = None
+    endpoint: str | None = None
+    production: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.folder is None) == (self.endpoint is None):
+            raise RyptError("expected either the folder of a local market or the URL of an endpoint")
+
+    @property
+    def name(self) -> str:
+        """``local`` or ``mturk``, as fees and results have it."""
+        return "mturk" if self.folder is None else "local"
+
+    def open(self) -> BotoMarket:
+        """A client for the market."""
+        if self.folder is not None:
+            access = served_access(self.folder)
+            return connect(access.url, access.access_key, access.secret_key, "local", self.folder)
+        endpoint = self.endpoint or ""
+        if spends_money(endpoint) and not self.production:
+            raise RyptError(f"{endpoint} is no sandbox: say --production if it is meant")
+        return connect(endpoint, None, None, "mturk")
+
+
+def market_address(market: PathLike) -> MarketAddress:
+    """The address that a text stands for: a URL is an endpoint, anything else a folder.
+
+    >>> market_address("https://127.0.0.1:8000/").name, market_address("campaign/market").name
+    ('mturk', 'local')
+    """
+    if str(market).startswith(("http://", "https://")):
+        return MarketAddress(endpoint=str(market))
+    return MarketAddress(folder=Path(market))
+
+
+AnyMarket = PathLike | MarketAddress | Market
+
+
+def open_market(market: AnyMarket) -> Market:
+    """A client for a market, given by the folder of a local one, by a URL, by an address, or by a client."""
+    if isinstance(market, str | Path):
+        return market_address(market).open()
+    return market.open() if isinstance(market, MarketAddress) else market
+
+
+def connect(
+    endpoint: str, access_key: str | None, secret_key: str | None, name: str, folder: Path | None = None
+) -> BotoMarket:
     """The client for an endpoint with its keys; without them boto3 looks where it always does."""
     import boto3
     from botocore.config import Config
@@ -373,7 +438,7 @@ def connect(endpoint: str, access_key: str | None, secret_key: str | None, name:
     )
     client.meta.events.register("before-sign.mturk", _name_call)
     identity = access_key if name == "local" and access_key else endpoint
-    return BotoMarket(client, name, f"{name}-{sha256(identity.encode()).hexdigest()[:8]}")
+    return BotoMarket(client, name, f"{name}-{sha256(identity.encode()).hexdigest()[:8]}", folder)
 
 
 def _name_call(request: Any, **_: object) -> None:

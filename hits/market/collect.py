@@ -1,31 +1,65 @@
-"""Bringing answers from a market into the campaign's database; run again, it adds nothing twice."""
+"""Bringing answers from a market into the campaign's database; run again, it adds nothing twice.
+
+collected = collect("batches/1", "market", "campaign")     →  collected.assignments, collected.judgments, …
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from itertools import groupby
 from pathlib import Path
 
-from hits.market.client import HitState, Market, Work
-from hits.market.publish import published
+from hits.market.client import AnyMarket, HitState, Market, SubmittedAssignment, open_market
+from hits.market.publish import AnyBatch, opened_batch, published
 from hits.records import Answer, Batch, Item
 from hits.results.answers import Added, Bonus, Results
 from hits.results.content import Assignment
 from hits.results.csv_file import batch_facts, format_time
-from rypt.text import FormatError
+from hits.results.opening import open_results
+from rypt.campaign.folder import Campaign
+from rypt.text import FormatError, PathLike
+
+WatchItems = Callable[[Iterable[Item]], Iterable[Item]]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What collecting added, and what is wrong with assignments that were left out because they make no sense.
+
+    ``already`` counts assignments that were in the database before.
+    """
+
+    assignments: int
+    already: int
+    judgments: int
+    comparisons: int
+    controls: int
+    unanswered: int
+    left_out: tuple[str, ...]
+
+    @property
+    def submitted(self) -> int:
+        """All assignments of the batch that workers have submitted so far."""
+        return self.assignments + self.already + len(self.left_out)
 
 
 def collect(
-    batch: Batch,
-    folder: Path,
-    market: Market,
-    results: Results,
-    watch: Callable[[Iterable[Item]], Iterable[Item]] = lambda items: items,
-) -> tuple[Added, list[str]]:
-    """Add all submitted work of a batch, one hit at a time; what a crash leaves out is added by the next run.
+    batch: AnyBatch, market: AnyMarket, campaign: Campaign | PathLike, *, watch: WatchItems = lambda items: items
+) -> Collected:
+    """Add all submitted work on a batch to a campaign's database, one hit at a time.
 
-    What the market says of hits and of work is kept for the results CSV, bonuses for the cost, and the batch's ties
-    count from now on. Returns what was added, and what is wrong with assignments that cannot be understood.
+    What a crash leaves out is added by the next run. What the market says of hits and of work is kept for the results
+    CSV, bonuses for the cost, and the batch's ties count from now on.
     """
+    batch, folder = opened_batch(batch)
+    market = open_market(market)
+    with open_results(campaign, readonly=False) as results:
+        return collect_into(results, batch, folder, market, watch)
+
+
+def collect_into(
+    results: Results, batch: Batch, folder: Path, market: Market, watch: WatchItems = lambda items: items
+) -> Collected:
+    """Add all submitted work on a batch to an open database."""
     hits = published(batch, folder, market)
     states = {state.hit: state for state in market.states(batch.settings.id)}
     results.add_identical(batch.settings.id, batch.identical, batch.settings.assignments)
@@ -34,23 +68,26 @@ def collect(
         hit = hits[item.id]
         facts = batch_facts(batch, item) | hit_facts(states.get(hit))
 
-        def read(work: Work, item: Item = item, facts: dict[str, str] = facts) -> Assignment:
+        def read(work: SubmittedAssignment, item: Item = item, facts: dict[str, str] = facts) -> Assignment:
             answer = _answer(batch, item, work)
             return Assignment(answer, item.columns, work.status, facts | work_facts(work), market.name)
 
-        found = list(market.work(hit))
-        for added, error in _added(results, found, read):
+        works = list(market.work(hit))
+        for added, error in _added(results, works, read):
             if error is not None:
                 wrong.append(f"item {item.id}: {error}")
             for field in fields(Added):
                 setattr(total, field.name, getattr(total, field.name) + getattr(added, field.name))
-        if found:
+        if works:
             results.add_bonuses(_bonuses(market, hit))
-    return total, wrong
+    return Collected(
+        total.assignments, total.already, total.judgments, total.comparisons, total.controls, total.unanswered,
+        tuple(wrong),
+    )  # fmt: skip
 
 
 def _added(
-    results: Results, works: Sequence[Work], read: Callable[[Work], Assignment]
+    results: Results, works: Sequence[SubmittedAssignment], read: Callable[[SubmittedAssignment], Assignment]
 ) -> Iterator[tuple[Added, str | None]]:
     """Add the work on one hit in one transaction; where some of it cannot be understood, each by itself."""
     try:
@@ -76,7 +113,7 @@ def hit_facts(state: HitState | None) -> dict[str, str]:
     }
 
 
-def work_facts(work: Work) -> dict[str, str]:
+def work_facts(work: SubmittedAssignment) -> dict[str, str]:
     """The columns that only the market knows of an assignment."""
     return {
         "AutoApprovalTime": format_time(work.auto_approval),
@@ -93,7 +130,7 @@ def _bonuses(market: Market, hit: str) -> Iterator[tuple[str, list[Bonus]]]:
         yield assignment, [Bonus(assignment, p.amount, p.reason, p.paid) for p in payments]
 
 
-def _answer(batch: Batch, item: Item, work: Work) -> Answer:
+def _answer(batch: Batch, item: Item, work: SubmittedAssignment) -> Answer:
     return Answer(
         batch.settings.id, item.id, work.hit, work.assignment, work.worker, work.fields, work.accepted, work.submitted
     )

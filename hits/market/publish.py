@@ -1,14 +1,58 @@
-"""Putting a batch on a market: killed at any moment and run again, no hit is made twice and none is forgotten."""
+"""Putting a batch on a market, and taking it off: run again, no hit is made twice and none is forgotten.
+
+    published = publish("batches/1", "market")     →  published.made, published.already, published.cost
+    expired = expire("batches/1", "market")        →  expired.hits, expired.failed
+
+What was published is remembered in the batch folder, one ledger for each market (`hits.market.ledger`).
+"""
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
-from hits.market.client import Market
-from hits.market.ledger import Ledger
+from hits.batches.price import Price, fees_of, price
+from hits.batches.reader import read_batch
+from hits.market.client import AnyMarket, Market, MarketError, open_market
+from hits.market.folder import keep_batch
+from hits.market.ledger import EXPIRED, Ledger
 from hits.records import Batch, Item
-from rypt.text import RyptError
+from rypt.text import PathLike, RyptError
+
+AnyBatch = PathLike | Batch
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What publishing did: hits made now, hits that were on the market before, and the price of what was missing."""
+
+    made: int
+    already: int
+    cost: Decimal
+
+    @property
+    def hits(self) -> int:
+        """All hits of the batch that are on the market now."""
+        return self.made + self.already
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """How many hits nobody can begin any more (or were removed), and why others could not be."""
+
+    hits: int
+    failed: tuple[str, ...]
+
+
+def opened_batch(batch: AnyBatch) -> tuple[Batch, Path]:
+    """A batch and its folder, given by either."""
+    if isinstance(batch, str | Path):
+        return read_batch(batch), Path(batch)
+    if batch.folder is None:
+        raise RyptError(f"batch {batch.settings.id} has no folder: write it to one and read it from there")
+    return batch, batch.folder
 
 
 def ledger_of(folder: Path, market: Market) -> Ledger:
@@ -17,7 +61,7 @@ def ledger_of(folder: Path, market: Market) -> Ledger:
 
 
 def digest(item: Item) -> str:
-    """What tells an item from what it was before somebody edited it."""
+    """A digest of an item's columns, by which an edited item is recognized."""
     return sha256(json.dumps(sorted(item.columns.items())).encode()).hexdigest()[:16]
 
 
@@ -41,12 +85,34 @@ def published(batch: Batch, folder: Path, market: Market) -> dict[str, str]:
 
 
 def publish(
-    batch: Batch,
-    folder: Path,
-    market: Market,
+    batch: AnyBatch,
+    market: AnyMarket,
+    *,
+    confirm: Callable[[Price, Market], bool] = lambda price, market: True,
     watch: Callable[[Iterable[Item]], Iterable[Item]] = lambda items: items,
+) -> Published:
+    """Publish all hits of a batch that are not on the market yet.
+
+    ``confirm`` is called with the price of what is missing, before anything is sent; if it returns False nothing is.
+    A local market gets a copy of the batch, for its dashboard and for other languages.
+    """
+    batch, folder = opened_batch(batch)
+    market = open_market(market)
+    known = check_unchanged(batch, folder, market).hits
+    missing = replace(batch, items=tuple(item for item in batch.items if item.id not in known))
+    cost = price(missing, fees=fees_of(market.name))
+    if missing.items and not confirm(cost, market):
+        raise RyptError(f"{folder}: publishing was not confirmed; nothing was sent")
+    if market.folder is not None:
+        keep_batch(market.folder, folder, batch.settings.id)
+    made, already = _publish_missing(batch, folder, market, watch)
+    return Published(made, already, cost.total)
+
+
+def _publish_missing(
+    batch: Batch, folder: Path, market: Market, watch: Callable[[Iterable[Item]], Iterable[Item]]
 ) -> tuple[int, int]:
-    """Publish what is not there yet; returns how many hits are new and how many were there.
+    """Make the hits that are missing; how many are new and how many existed.
 
     Three things keep hits single: the ledger, written after each; the annotations of the hits on the market, for a run
     that was killed between making a hit and writing it down; and a request token, for a request that was repeated.
@@ -55,16 +121,43 @@ def publish(
         for item in batch.items:
             ledger.check(item.id, digest(item))
         missing = [item for item in batch.items if item.id not in ledger.hits]
-        there = len(batch.items) - len(missing)
+        already = len(batch.items) - len(missing)
         if not missing:
-            return 0, there
-        known = {item.id: item for item in batch.items}
+            return 0, already
+        items = {item.id: item for item in missing}
         for name, hit in market.find(batch.settings.id).items():
-            if name in known and name not in ledger.hits:
-                ledger.add(name, hit, digest(known[name]))
-                there += 1
+            if name in items:
+                ledger.add(name, hit, digest(items[name]))
+                already += 1
         made = 0
         for item in watch([item for item in missing if item.id not in ledger.hits]):
             ledger.add(item.id, market.create(batch, item), digest(item))
             made += 1
-        return made, there
+        return made, already
+
+
+def expire(
+    batch: AnyBatch,
+    market: AnyMarket,
+    *,
+    delete: bool = False,
+    watch: Callable[[Iterable[str]], Iterable[str]] = lambda hits: hits,
+) -> Expired:
+    """Let nobody begin a hit of a batch any more; ``delete`` also removes hits whose work has all been reviewed.
+
+    A hit that the market refuses to change (it was removed before, or work waits for a review) does not stop the rest.
+    """
+    batch, folder = opened_batch(batch)
+    market = open_market(market)
+    hits = published(batch, folder, market)
+    failed = []
+    for hit in watch(list(hits.values())):
+        try:
+            market.expire(hit)
+            if delete:
+                market.delete(hit)
+        except MarketError as error:
+            failed.append(str(error))
+    if not (folder / EXPIRED).exists():
+        (folder / EXPIRED).touch()
+    return Expired(len(hits) - len(failed), tuple(failed))

@@ -101,14 +101,14 @@ def answer_key(test: QualificationTest) -> str:
     return f'<AnswerKey xmlns="{KEY_SCHEMA}">{questions}{value}</AnswerKey>'
 
 
-def is_type(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+def is_type(wanted: Mapping[str, Any], kind: Mapping[str, Any]) -> bool:
     """Whether a type of a market is the one that a request would create; one of its name with another test is refused.
 
     Workers who passed one test have not passed the other, and markets keep one type of a name.
     """
-    if found.get("Name") != wanted["Name"]:
+    if kind.get("Name") != wanted["Name"]:
         return False
-    if any(found.get(part) != wanted.get(part) for part in ("Test", "AnswerKey")):
+    if any(kind.get(part) != wanted.get(part) for part in ("Test", "AnswerKey")):
         name = wanted["Name"]
         raise RyptError(f"the market has a qualification {name!r} with another test; name the batch's otherwise")
     return True
@@ -120,5 +120,5 @@ def language_of(name: str) -> str | None:
     >>> language_of(language_type("pt-BR")["Name"]), language_of("Reads tea leaves")
     ('pt-BR', None)
     """
-    found = LANGUAGE_TYPE.fullmatch(name)
-    return found[1] if found else None
+    match = LANGUAGE_TYPE.fullmatch(name)
+    return match[1] if match else None

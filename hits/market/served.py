@@ -1,4 +1,4 @@
-"""Whether a market of one's own is being served, and serving it for as long as a loop runs."""
+"""Whether a local market is being served, and serving it in a child process for as long as a loop runs."""
 
 import json
 from collections.abc import Iterator
@@ -8,30 +8,28 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
+from hits.market.folder import read_access
 from rypt.children import child
 from rypt.text import RyptError
 
-SETTINGS_NAME = "market.json"
 DEFAULT_PORT = 8000
-LOG_NAME = "serve.log"  # what the server says, in the market's folder
+LOG_NAME = "serve.log"  # the server's standard error, in the market's folder
 SECONDS = 5.0  # to wait for an answer
 
 
 def market_url(folder: Path) -> str:
     """Where the market of a folder was last served; empty where it never was."""
     try:
-        settings = json.loads((folder / SETTINGS_NAME).read_text(encoding="utf-8"))
-        return str(settings["url"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return read_access(folder).url
+    except RyptError:
         return ""
 
 
 def dashboard_url(folder: Path) -> str:
     """The requester's page of a market, with the token that opens it; empty where it was never served."""
     try:
-        settings = json.loads((folder / SETTINGS_NAME).read_text(encoding="utf-8"))
-        return f"{settings['url']}dashboard?token={settings['dashboard_token']}"
-    except (OSError, ValueError, KeyError, TypeError):
+        return read_access(folder).dashboard_url
+    except RyptError:
         return ""
 
 

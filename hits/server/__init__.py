@@ -1,7 +1,10 @@
-"""The market of one's own: a web server for requesters (Mechanical Turk's protocol) and for the people you invite.
+"""The local market: a web server for requesters (Mechanical Turk's protocol) and for the people you invite.
 
-`app` puts it together and serves it; `store` keeps everything in one SQLite file; `protocol` answers signed requests;
-`pages` shows hits to workers and the dashboard to the requester; `settings` is what a folder keeps beside its store.
+    serve(folder, "127.0.0.1", 8000, ready)          # hits.server.app
+    invite(folder, ["Ada", "Bob"])                   # hits.server.invitations: links to send
 
-    serve(folder, "127.0.0.1", 8000, ready)  # hits.server.app
+`app` puts it together; `store` keeps everything in one SQLite file and knows nobody; `protocol` answers signed requests
+and knows only the store; `pages` shows hits to workers and the dashboard to the requester. `settings` is how a market
+is served, `security` signs cookies and forms, `batches` reads the copies of published batches, `lock` keeps a second
+server out.
 """

@@ -1,9 +1,9 @@
 """The local market as a web server: the requester's endpoint, the workers' pages and the dashboard in one application.
 
-    serve(folder, "127.0.0.1", 0, ready)      serve until told to stop; `ready` gets the `Info`
+    serve(folder, "127.0.0.1", 0, ready)      serve until told to stop; `ready` gets its `MarketLinks`
     make_app(folder)                          the WSGI application alone, for another server
 
-Everything is in the folder: ``market.db`` (see `hits.server.store`) and ``market.json`` (see `hits.server.settings`).
+Everything is in the folder: ``market.db`` (see `hits.server.store`) and ``market.json`` (see `hits.market.folder`).
 """
 
 import logging
@@ -22,6 +22,7 @@ from flask import Flask, Response, render_template, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from hits.market.folder import STORE_NAME, MarketAccess, open_access, remember_url
 from hits.server.lock import only_server
 from hits.server.pages.dashboard import Dashboard
 from hits.server.pages.texts import PageError
@@ -29,7 +30,7 @@ from hits.server.pages.visit import page_texts
 from hits.server.pages.worker import WorkerPages
 from hits.server.protocol.endpoint import Endpoint, connection_of
 from hits.server.security import MAX_BODY, Seals, security_headers
-from hits.server.settings import STORE_NAME, Options, Served, Settings, open_settings, remember_url
+from hits.server.settings import ServedMarket, ServeOptions, SharedLink
 from hits.server.store.records import RefusedError
 from hits.server.store.store import Store
 from rypt.text import PathLike, RyptError
@@ -45,30 +46,32 @@ STATIC_LIFE = 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Info:
-    """Where a market is and how to come in; the keys are for boto3, the dashboard's link for the requester."""
+class MarketLinks:
+    """Where a served market is and how to come in: keys for boto3, links for the requester and for a crowd."""
 
     url: str
     endpoint_url: str
     access_key: str
     secret_key: str
     dashboard_url: str
+    shared_url: str
 
 
-def market_info(url: str, settings: Settings) -> Info:
-    """What to tell of a market that is reached at ``url``."""
-    base = url.rstrip("/")
-    dashboard = f"{base}/dashboard?token={settings.dashboard_token}"
-    return Info(f"{base}/", f"{base}/", settings.access_key, settings.secret_key, dashboard)
+def market_links(access: MarketAccess, shared: SharedLink) -> MarketLinks:
+    """The links and keys of a market that is served at ``access.url``."""
+    base = access.url.rstrip("/")
+    return MarketLinks(
+        f"{base}/", f"{base}/", access.access_key, access.secret_key, access.dashboard_url, shared.url(base, access)
+    )
 
 
-def make_app(folder: PathLike, now: Callable[[], int] | None = None, options: Options | None = None) -> Flask:
+def make_app(folder: PathLike, now: Callable[[], int] | None = None, options: ServeOptions | None = None) -> Flask:
     """The application of a folder, which is made if it is not there; ``now`` tells the time in whole seconds."""
-    settings = open_settings(folder)
+    access = open_access(folder)
     place = Path(folder)
     clock = now or _seconds
-    options = options or Options()
-    market = Served(place, Store(place / STORE_NAME), settings, options, Seals(settings.session_key), clock)
+    options = options or ServeOptions()
+    market = ServedMarket(place, Store(place / STORE_NAME), access, options, Seals(access.session_key), clock)
     app = Flask("hits.server.pages")
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY, MAX_FORM_MEMORY_SIZE=MAX_BODY, MAX_FORM_PARTS=2000)
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
@@ -90,8 +93,8 @@ def _seconds() -> int:
     return int(time.time())
 
 
-def _add_own_routes(app: Flask, market: Served) -> None:
-    endpoint = Endpoint(market.store, market.settings.keys)
+def _add_own_routes(app: Flask, market: ServedMarket) -> None:
+    endpoint = Endpoint(market.store, market.access.keys)
     direct = not (market.options.proxy or market.options.public_url)  # a proxy's connections are everybody's
     styles = (files("hits.batches") / "templates" / "hit.css").read_bytes()
 
@@ -176,7 +179,7 @@ def _protect(response: Response) -> Response:
 class _PublicPlace:
     """Serves under the public URL's scheme and path, whether the proxy in front takes the path off or leaves it on."""
 
-    def __init__(self, app: "WSGIApplication", options: Options) -> None:
+    def __init__(self, app: "WSGIApplication", options: ServeOptions) -> None:
         self.app = app
         self.scheme = urlsplit(options.public_url).scheme
         self.prefix = options.prefix
@@ -193,13 +196,13 @@ class _PublicPlace:
 
 
 def serve(
-    folder: PathLike, host: str, port: int, ready: Callable[[Info], None], options: Options | None = None
+    folder: PathLike, host: str, port: int, ready: Callable[[MarketLinks], None], options: ServeOptions | None = None
 ) -> None:
     """Serve a folder until SIGTERM or SIGINT; port 0 takes a free one. ``ready`` is called once it listens."""
-    options = options or Options()
+    options = options or ServeOptions()
     with only_server(folder) as say_url:
         app = make_app(folder, options=options)
-        market: Served = app.extensions["market"]
+        market: ServedMarket = app.extensions["market"]
         try:
             with _signals_as_interrupts():
                 _run(app, host, port, lambda url: _tell(market, url, say_url, ready))
@@ -213,7 +216,7 @@ def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> 
     """Serve an application until the process is told to stop; ``listening`` is called with its URL."""
     from waitress import create_server
 
-    options: Options = app.extensions["market"].options
+    options: ServeOptions = app.extensions["market"].options
     try:
         server = create_server(
             app, host=host, port=port, threads=THREADS, connection_limit=CONNECTIONS, channel_timeout=60,
@@ -228,10 +231,10 @@ def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> 
         server.close()
 
 
-def _tell(market: Served, url: str, say_url: Callable[[str], None], ready: Callable[[Info], None]) -> None:
-    settings = remember_url(market.folder, market.settings, url)
+def _tell(market: ServedMarket, url: str, say_url: Callable[[str], None], ready: Callable[[MarketLinks], None]) -> None:
+    access = remember_url(market.folder, market.access, url)
     say_url(url)
-    ready(market_info(url, settings))
+    ready(market_links(access, market.options.shared))
 
 
 def _shown(host: str) -> str:

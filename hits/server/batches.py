@@ -1,11 +1,9 @@
-"""Copies of the published batches in the folder of the local market: ``batches/ID``, readable by its owner only.
+"""What the server reads in its copies of published batches: pages, titles and instructions in the worker's language.
 
-With them the dashboard knows the controls, and a worker gets the instructions in the worker's language. They are left
-there by ``rypt hits publish``; the batch folder itself may move or go.
+The copies are left in the market's folder by ``rypt hits publish`` (`hits.market.folder`); the batch folder itself may
+move or go.
 """
 
-import os
-import secrets
 import tomllib
 from functools import lru_cache
 from pathlib import Path
@@ -13,36 +11,10 @@ from pathlib import Path
 from hits.batches.layout import batch_template, interface_languages, read_interface
 from hits.batches.markup import plain
 from hits.batches.page import fill, item_question, placeholders, without_market_parts
-from hits.batches.reader import BATCH_CSV, BATCH_TOML, TEMPLATE, read_batch
+from hits.batches.reader import BATCH_TOML, read_batch
+from hits.market.folder import BATCH_FILES, BATCHES, kept_batches
 from hits.records import Batch, Item, Kind, parse_annotation
-from rypt.text import PathLike, RyptError
-
-FOLDER = "batches"
-FILES = (TEMPLATE, BATCH_CSV, BATCH_TOML)  # the last makes it a batch
-
-
-def keep_batch(market: PathLike, batch: PathLike, name: str) -> None:
-    """Copy a batch into a market's folder; what is there already is replaced file by file, each whole."""
-    target = Path(market) / FOLDER / name
-    try:
-        target.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for file in FILES:
-            content = (Path(batch) / file).read_bytes()
-            if (target / file).is_file() and (target / file).read_bytes() == content:
-                continue
-            fresh = target / f".{file}.{secrets.token_hex(6)}"
-            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            fresh.replace(target / file)
-    except OSError as error:
-        raise RyptError(f"{target}: {error.strerror or error}") from None
-
-
-def kept_batches(market: PathLike) -> list[Path]:
-    """The folders of all batches that were left in a market's folder."""
-    return sorted(path.parent for path in (Path(market) / FOLDER).glob(f"*/{BATCH_TOML}"))
+from rypt.text import RyptError
 
 
 @lru_cache(maxsize=32)
@@ -53,7 +25,7 @@ def _read(folder: Path, changed: int) -> tuple[Batch, dict[str, Item]]:
 
 def read_kept(folder: Path) -> tuple[Batch, dict[str, Item]]:
     """A batch folder and its items by their ids; read again only when it has changed."""
-    return _read(folder, max((folder / name).stat().st_mtime_ns for name in FILES))
+    return _read(folder, max((folder / name).stat().st_mtime_ns for name in BATCH_FILES))
 
 
 def page_in(market: Path, annotation: str | None, question: str, language: str) -> str | None:
@@ -66,7 +38,7 @@ def page_in(market: Path, annotation: str | None, question: str, language: str) 
     if not (batch_id.isascii() and batch_id.isalnum()):
         return None
     try:
-        batch, items = read_kept(market / FOLDER / batch_id)
+        batch, items = read_kept(market / BATCHES / batch_id)
         item = items.get(item_id)
         if item is None or item_question(batch, item) != question:
             return None
@@ -82,12 +54,12 @@ def words_in(market: Path, annotation: str | None, words: tuple[str, str], langu
     try:
         if not (batch_id.isascii() and batch_id.isalnum()):
             return words
-        settings = read_kept(market / FOLDER / batch_id)[0].settings
+        settings = read_kept(market / BATCHES / batch_id)[0].settings
         languages = (settings.source_language, settings.target_language)
         if not {settings.interface, language} <= set(interface_languages()):
             return words
-        own = words == _own_words(settings.interface, settings.kind, languages)
-        return _own_words(language, settings.kind, languages) if own else words
+        is_ours = words == _own_words(settings.interface, settings.kind, languages)
+        return _own_words(language, settings.kind, languages) if is_ours else words
     except (RyptError, OSError):
         return words
 

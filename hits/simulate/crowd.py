@@ -1,6 +1,6 @@
 """Simulated workers on a real market: they come in over HTTP, read the pages, answer from known truth, and send.
 
-    simulate("market", read_truth("dev.truth.jsonl"), Crew(workers=5, accuracy=0.9))   →   Simulation
+    simulate("market", "dev.truth.jsonl", Crew(workers=5, accuracy=0.9))   →   Simulation
 
 One worker acts at a time, always the one who has done the fewest hits: what is on the market decides who does what. So
 a run that was killed and started again gives the same judgments as one that was not.
@@ -15,11 +15,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from hits.market.served import is_served
-from hits.server.settings import STORE_NAME, invitation_url, read_settings
-from hits.simulate.truth import Truth
+from hits.server.invitations import invite
+from hits.simulate.truth import Truth, read_truth
 from hits.simulate.worker import AwayError, Character, Tally, Visitor, answer
 from hits.simulated import SIMULATED_NAME
-from rypt.text import RyptError
+from rypt.campaign.folder import Campaign
+from rypt.text import PathLike, RyptError
 
 SPAM_KINDS = ("yes", "random")
 POLL_FIRST, POLL_LONGEST = 0.2, 2.0  # seconds between looks for new hits
@@ -47,11 +48,14 @@ class Crew:
     def __post_init__(self) -> None:
         for name, value in (("accuracy", self.accuracy), ("spam", self.spam), ("not_sure", self.not_sure)):
             if not 0 <= value <= 1:
-                raise RyptError(f"expected {name} between 0 and 1, found {value}")
-        if self.workers < 1 or not self.seconds >= 0 or not self.pace >= 0:
-            raise RyptError("expected at least 1 worker, and no negative seconds or pace")
+                raise RyptError(f"{name} must be between 0 and 1, got {value}")
+        if self.workers < 1:
+            raise RyptError(f"the number of workers must be at least 1, got {self.workers}")
+        for name, value in (("seconds", self.seconds), ("pace", self.pace)):
+            if not value >= 0:
+                raise RyptError(f"{name} must be at least 0, got {value}")
         if self.spam_kind not in SPAM_KINDS:
-            raise RyptError(f"expected spam of the kind {' or '.join(SPAM_KINDS)}, found {self.spam_kind!r}")
+            raise RyptError(f"the kind of spam must be {' or '.join(SPAM_KINDS)}, got {self.spam_kind!r}")
 
     def characters(self) -> list[Character]:
         """The workers; the last ones are the spammers."""
@@ -88,36 +92,42 @@ class Simulation:
     @property
     def total(self) -> Tally:
         """All workers together."""
-        sum_ = Tally()
+        total = Tally()
         for person in self.people:
-            sum_.hits += person.tally.hits
-            sum_.answers += person.tally.answers
-            sum_.right += person.tally.right
-            sum_.known += person.tally.known
-            for label, count in person.tally.labels.items():
-                sum_.labels[label] = sum_.labels.get(label, 0) + count
-        return sum_
+            total.add(person.tally)
+        return total
 
 
 def simulate(
-    market: str | Path,
-    truth: Truth,
+    market: PathLike,
+    truth: Truth | PathLike,
     crew: Crew | None = None,
     *,
+    campaign: Campaign | PathLike | None = None,
     watch: bool = False,
     stop: threading.Event | None = None,
-    told: Callable[[Tally], None] = lambda tally: None,
+    waiting: Callable[[], None] = lambda: None,
+    done: Callable[[Tally], None] = lambda tally: None,
 ) -> Simulation:
     """Let simulated workers do all there is to do on a market: a served folder, or a shared link (``…/join/…``).
 
-    With ``watch`` they wait for more until ``stop`` is set or the market is closed. ``told`` hears of every hit done.
+    ``campaign`` has the sources, if the truth has not. With ``watch`` they wait for a folder to be served and then for
+    more hits, until ``stop`` is set or the market is closed. ``waiting`` is called before such a wait for the market,
+    ``done`` after every hit.
     """
     crew, stop = crew or Crew(), stop or threading.Event()
+    if not isinstance(truth, Truth):
+        truth = read_truth(truth, None if campaign is None else _sources(campaign))
+    if watch and not is_link(market) and not is_served(Path(market)):
+        waiting()
+        while not is_served(Path(market)):
+            if stop.wait(POLL_LONGEST):
+                return Simulation((), 0.0, 0.0, False)
     people = _come_in(market, crew)
     closed, idle = False, POLL_FIRST
     while not stop.is_set():
         try:
-            worked = _work(people, truth, crew, stop, told)
+            worked = _work(people, truth, crew, stop, done)
         except AwayError:
             if not watch:
                 raise
@@ -130,19 +140,16 @@ def simulate(
             if closed:
                 break
     counts = [person.tally.answers for person in people]
-    return Simulation(
-        tuple(people), sum(counts) * crew.seconds / 3600, max(counts) * crew.seconds / 3600, closed
-    )  # fmt: skip
+    return Simulation(tuple(people), sum(counts) * crew.seconds / 3600, max(counts) * crew.seconds / 3600, closed)
 
 
-def wait_until_served(market: str | Path, stop: threading.Event) -> None:
-    """Wait for the market of a folder to be served, which another command does, unless told to stop."""
-    while not is_served(Path(market)) and not stop.wait(POLL_LONGEST):
-        pass
+def _sources(campaign: Campaign | PathLike) -> dict[str, str]:
+    opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
+    return {segment.id: segment.text for segment in opened.segments}
 
 
-def _work(people: list[Person], truth: Truth, crew: Crew, stop: threading.Event, told: Callable[[Tally], None]) -> bool:
-    """Do hits until there are none; whether any was done."""
+def _work(people: list[Person], truth: Truth, crew: Crew, stop: threading.Event, done: Callable[[Tally], None]) -> bool:
+    """Do hits until there are none; return True if any was done."""
     worked = False
     idle: set[int] = set()
     while not stop.is_set() and len(idle) < len(people):
@@ -158,28 +165,19 @@ def _work(people: list[Person], truth: Truth, crew: Crew, stop: threading.Event,
         if not _wait(person, crew.pace * crew.seconds * max(tally.answers, 1), stop):
             break
         if person.visitor.send(fields):
-            worked = True
-            _add(person.tally, tally)
-            told(tally)
+            worked, tally.hits = True, 1
+            person.tally.add(tally)
+            done(tally)
         person.free = time.monotonic()
     return worked
 
 
 def _wait(person: Person, needed: float, stop: threading.Event) -> bool:
-    """Take as long as the answers need, from when the page was there; False when told to stop."""
+    """Take as long as the answers need, from when the page came; return False when stopped."""
     if not needed:
         return True
     ready = (time.monotonic() if person.free is None else person.free) + needed
     return not stop.wait(max(0.0, ready - time.monotonic()))
-
-
-def _add(total: Tally, more: Tally) -> None:
-    total.hits += 1
-    total.answers += more.answers
-    total.right += more.right
-    total.known += more.known
-    for label, count in more.labels.items():
-        total.labels[label] = total.labels.get(label, 0) + count
 
 
 def _comes_back(people: list[Person], stop: threading.Event) -> bool:
@@ -195,35 +193,29 @@ def _comes_back(people: list[Person], stop: threading.Event) -> bool:
     return False
 
 
-def is_link(market: str | Path) -> bool:
-    """Whether a market is said by its shared link, rather than by its folder."""
+def is_link(market: PathLike) -> bool:
+    """Whether a market is given by its shared link, rather than by its folder."""
     return re.match(r"https?://", str(market)) is not None
 
 
-def _come_in(market: str | Path, crew: Crew) -> list[Person]:
+def _come_in(market: PathLike, crew: Crew) -> list[Person]:
     """Everybody opens a link: an invitation of the folder's market, or the shared one."""
     if is_link(market):
         return [Person(who, "", Visitor(_shared(str(market), who.name))) for who in crew.characters()]
-    from hits.server.store.store import Store
-
-    settings = read_settings(market)
-    if not settings.url:
-        raise RyptError(f"{market}: this market was never served; start it with `rypt hits serve {market}`")
+    crowd = crew.characters()
     people = []
-    with Store(Path(market) / STORE_NAME) as store:
-        invitations = [(who, store.invite(who.name, int(time.time()))) for who in crew.characters()]
-    for who, invitation in invitations:
+    for who, person in zip(crowd, invite(market, [who.name for who in crowd]), strict=True):
         try:
-            visitor = Visitor(invitation_url(settings.url, invitation.token))
+            visitor = Visitor(person.link)
         except AwayError as error:
             raise AwayError(f"{error}; is `rypt hits serve {market}` running?") from None
-        people.append(Person(who, invitation.worker.id, visitor))
+        people.append(Person(who, person.worker, visitor))
     return people
 
 
 def _shared(link: str, name: str) -> str:
     """The shared link with a worker's name where the recruiting service puts its id."""
-    base, found, parameter = link.partition("?")
+    base, mark, parameter = link.partition("?")
     if "/join/" not in base:
-        raise RyptError(f"expected a folder or a shared link as `rypt hits serve` prints it, found {link}")
-    return f"{base}?{parameter.partition('=')[0] if found else 'PROLIFIC_PID'}={quote(name)}"
+        raise RyptError(f"expected a folder or a shared link as `rypt hits serve` prints it, got {link}")
+    return f"{base}?{parameter.partition('=')[0] if mark else 'PROLIFIC_PID'}={quote(name)}"

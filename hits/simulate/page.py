@@ -15,7 +15,7 @@ VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr", "col"})
 
 
 @dataclass(slots=True)
-class Shown:
+class ShownText:
     """A text on the page: its tokens, and which of them are highlighted."""
 
     tokens: list[str] = field(default_factory=list)
@@ -64,8 +64,8 @@ class Page:
 
     kind: Kind | None = None
     forms: list[Form] = field(default_factory=list)
-    source: Shown | None = None
-    texts: list[tuple[str, Shown]] = field(default_factory=list)
+    source: ShownText | None = None
+    texts: list[tuple[str, ShownText]] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
     done: int = 0
     inside: bool = False
@@ -105,8 +105,8 @@ class _Reader(HTMLParser):
         self.page = Page()
         self._open: list[_Open] = []
         self._form: Form | None = None
-        self._shown: Shown | None = None
-        self._waiting: list[Shown] = []  # texts of a fieldset whose question is still to come
+        self._shown: ShownText | None = None
+        self._waiting: list[ShownText] = []  # texts of a fieldset whose question is still to come
         self._count = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -144,7 +144,7 @@ class _Reader(HTMLParser):
 
     def _begin(self, classes: frozenset[str]) -> None:
         """A text begins: the source, a side, or what a question is about; the reference is for people."""
-        self._shown = Shown()
+        self._shown = ShownText()
         if "source" in classes:
             self.page.source = self._shown
         elif self._inside("side"):

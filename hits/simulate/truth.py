@@ -83,13 +83,13 @@ class Truth:
 
     def _share(self, segment: str, text: str) -> float | None:
         """The share of constituents with an acceptable phrase in the text."""
-        found = []
+        shares = []
         for known in self.constituents.get(segment, {}).values():
             if any(occurs(phrase, text) for phrase in known.good):
-                found.append(True)
+                shares.append(True)
             elif known.bad is None or any(occurs(phrase, text) for phrase in known.bad):
-                found.append(False)
-        return sum(found) / len(found) if found else None
+                shares.append(False)
+        return sum(shares) / len(shares) if shares else None
 
 
 def occurs(phrase: str, text: str) -> bool:
@@ -143,17 +143,17 @@ def _joined(words: Words) -> str:
 
 def _options(tokens: Sequence[str], at: int) -> tuple[set[Words], int]:
     """What stands between ``|``, up to a closing bracket."""
-    found: set[Words] = set()
+    options: set[Words] = set()
     while True:
         phrases, at = _run(tokens, at)
-        found |= phrases
+        options |= phrases
         if at == len(tokens) or tokens[at] != "|":
-            return found, at
+            return options, at
         at += 1
 
 
 def _run(tokens: Sequence[str], at: int) -> tuple[set[Words], int]:
-    found: set[Words] = {()}
+    options: set[Words] = {()}
     while at < len(tokens) and tokens[at] not in (")", "}", "|"):
         token = tokens[at]
         inside: set[Words] = {(token,)}
@@ -162,11 +162,11 @@ def _run(tokens: Sequence[str], at: int) -> tuple[set[Words], int]:
             if at == len(tokens) or tokens[at] != {"(": ")", "{": "}"}[token]:
                 raise FormatError(f"expected a closing bracket in the pattern {' '.join(tokens)!r}")
             inside |= {(GAP,)} if token == "(" else set()
-        if len(found) * len(inside) > MOST:
+        if len(options) * len(inside) > MOST:
             raise FormatError(f"expected a pattern of at most {MOST:,} phrases, found more in {' '.join(tokens)!r}")
-        found = {before + after for before in found for after in inside}
+        options = {before + after for before in options for after in inside}
         at += 1
-    return found, at
+    return options, at
 
 
 def read_truth(path: PathLike, sources: Mapping[str, str] | None = None) -> Truth:

@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urljoin
 from urllib.request import HTTPCookieProcessor, ProxyHandler, Request, build_opener
 
 from hits.records import MAX_RANKED, Choice, Kind
-from hits.simulate.page import Page, Shown, read_page
+from hits.simulate.page import Page, ShownText, read_page
 from hits.simulate.truth import Truth
 from rypt.records import Label, Span
 from rypt.text import RyptError
@@ -61,6 +61,15 @@ class Tally:
             self.known += 1
             self.right += given == truth
 
+    def add(self, other: "Tally") -> None:
+        """Count what another tally has counted, too."""
+        self.hits += other.hits
+        self.answers += other.answers
+        self.right += other.right
+        self.known += other.known
+        for label, count in other.labels.items():
+            self.labels[label] = self.labels.get(label, 0) + count
+
 
 def answer(page: Page, truth: Truth, who: Character, tally: Tally) -> dict[str, str]:
     """The fields of a hit's form, as this worker fills it in."""
@@ -82,7 +91,7 @@ def answer(page: Page, truth: Truth, who: Character, tally: Tally) -> dict[str, 
     }
 
 
-def _label(segment: str | None, span: Span, shown: Shown, truth: Truth, who: Character, tally: Tally) -> str:
+def _label(segment: str | None, span: Span, shown: ShownText, truth: Truth, who: Character, tally: Tally) -> str:
     known = truth.label(segment, span, shown.phrase) if shown.phrase else Label.NOT_SURE
     chance = who.chance("label", segment or "", str(span), shown.phrase)
     luck, doubt = chance.random(), chance.random()

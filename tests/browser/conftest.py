@@ -19,9 +19,8 @@ from hits.batches.markup import extract, highlight, language_columns
 from hits.batches.outputs import shown
 from hits.batches.page import fill, question_xml
 from hits.records import Kind
-from hits.server.settings import invitation_url
 from hits.server.store.hits import NewHit
-from hits.server.store.records import Assignment, HitProperties
+from hits.server.store.records import AssignmentRecord, HitProperties
 from hits.server.store.store import Store
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -46,18 +45,18 @@ class Market:
     def publish(self, page: str, annotation: str, title: str = "Judge short pieces of translations") -> str:
         properties = HitProperties(title, "A page of judgments.", Decimal("0.05"), 1800)
         new = NewHit(question_xml(page), lifetime=86400, annotation=annotation)
-        return self.store.create_hit(properties, new, int(time())).id
+        return self.store.hits.create(properties, new, int(time())).id
 
     def publish_external(self, url: str) -> str:
         properties = HitProperties("A survey", "On another server.", Decimal("0.05"), 1800)
         page = f"<ExternalURL>{url}</ExternalURL><FrameHeight>400</FrameHeight>"
         question = f"<ExternalQuestion>{page}</ExternalQuestion>"
-        return self.store.create_hit(properties, NewHit(question, lifetime=86400), int(time())).id
+        return self.store.hits.create(properties, NewHit(question, lifetime=86400), int(time())).id
 
     def invite(self, name: str) -> str:
-        invitation = self.store.invite(name, int(time()))
-        self.store.consent(invitation.worker.id, int(time()))
-        return invitation_url(self.info["url"], invitation.token)
+        invitation = self.store.people.invite(name, int(time()))
+        self.store.people.consent(invitation.worker.id, int(time()))
+        return f"{self.info['url']}w/{invitation.token}"
 
     @staticmethod
     def label_page(
@@ -89,8 +88,8 @@ class Market:
         columns |= {"source": shown(source, "–"), "text_a": shown(a, "–"), "text_b": shown(b, "–")}
         return fill(template, columns)
 
-    def answers(self, hit: str) -> list[Assignment]:
-        return self.store.assignments(int(time()), hit=hit)
+    def answers(self, hit: str) -> list[AssignmentRecord]:
+        return self.store.work.all(int(time()), hit=hit)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_a_label_hit_is_judged_by_keyboard_alone(market: Any, page: Any, tmp_pat
         market.publish(market.label_page("en", ("de", "en"), SOURCE, ALTERNATIVES, REFERENCE), f"rypt:b1:{n}")
         for n in range(2)
     ]
-    invitation = market.store.invite("Ada", 0)
+    invitation = market.store.people.invite("Ada", 0)
     page.goto(f"{market.info['url']}w/{invitation.token}")
     for key in ("Tab", "Tab", "Tab", "Space", "Tab", "Enter"):  # skip link, brand, agree, start
         page.keyboard.press(key)
@@ -283,4 +283,4 @@ def test_the_dashboard_approves_rejects_and_blocks(market: Any, page: Any, tmp_p
     page.get_by_label("Reason").fill("Too fast")
     page.get_by_role("button", name="Block").click()
     page.get_by_role("button", name="Unblock").wait_for()
-    assert [worker.blocked for worker in market.store.workers()] == ["Too fast"]
+    assert [worker.blocked for worker in market.store.people.all()] == ["Too fast"]

@@ -13,9 +13,10 @@ import boto3
 import botocore.auth
 import pytest
 from botocore.config import Config
+from local_market import wsgi_app
 
-from hits.server.protocol.endpoint import Endpoint, market_keys, wsgi_app
-from hits.server.protocol.signature import Keys
+from hits.market.folder import Keys, new_keys
+from hits.server.protocol.endpoint import Endpoint
 from hits.server.store.store import Store
 
 START = 1_800_000_000
@@ -73,18 +74,18 @@ class LocalMarket:
         return {name: value for name, value in (HIT | changes).items() if value is not None}
 
     def worker(self, name: str = "Ada") -> str:
-        return self.store.invite(name, self.now).worker.id
+        return self.store.people.invite(name, self.now).worker.id
 
     def submit(self, worker: str, hit: str, label: str = "YES") -> str:
-        assignment = self.store.accept(worker, hit, self.now)
-        self.store.submit(assignment.id, worker, {"label_1": label}, self.now)
+        assignment = self.store.work.accept(worker, hit, self.now)
+        self.store.work.submit(assignment.id, worker, {"label_1": label}, self.now)
         return assignment.id
 
 
 @pytest.fixture
 def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalMarket]:
     with Store(tmp_path / "market.db") as store:
-        keys = market_keys(store)
+        keys = new_keys()
         local = LocalMarket(store, Endpoint(store, keys), keys)
         monkeypatch.setattr(
             botocore.auth, "get_current_datetime", lambda: datetime.fromtimestamp(local.now, UTC).replace(tzinfo=None)

@@ -3,10 +3,16 @@
 import threading
 import time
 from contextlib import contextmanager
+from http import HTTPStatus
+from urllib.parse import quote
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
+from store_lives import available
+
 from hits.market.client import connect
-from hits.server.protocol.endpoint import Endpoint, market_keys, wsgi_app
+from hits.market.folder import new_keys
+from hits.server.protocol.endpoint import Endpoint, connection_of
+from hits.server.protocol.wire import MAX_BODY_BYTES
 from hits.server.store.store import Store
 
 
@@ -21,11 +27,37 @@ class _Server(WSGIServer):
     daemon_threads = True
 
 
+def wsgi_app(endpoint, clock):
+    """The endpoint as a web application of its own; a body over the limit is refused without reading it."""
+
+    def app(environ, start_response):
+        size = environ.get("CONTENT_LENGTH") or "0"
+        if not size.isdigit() or int(size) > MAX_BODY_BYTES:
+            response = endpoint.refuse_large()
+        else:
+            headers = {name[5:].replace("_", "-"): text for name, text in environ.items() if name.startswith("HTTP_")}
+            headers["Content-Type"] = environ.get("CONTENT_TYPE", "")
+            path = quote(environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""), encoding="latin-1") or "/"
+            response = endpoint.answer(
+                headers,
+                environ["wsgi.input"].read(int(size)),
+                int(clock()),
+                method=environ["REQUEST_METHOD"],
+                path=path,
+                query=environ.get("QUERY_STRING", ""),
+                connection=connection_of(environ),
+            )
+        start_response(f"{response.status} {HTTPStatus(response.status).phrase}", list(response.headers.items()))
+        return [response.body]
+
+    return app
+
+
 @contextmanager
 def local_market(folder):
     """The client of a market whose file is in a folder, and its store."""
     with Store(folder / "market.db") as store:
-        keys = market_keys(store)
+        keys = new_keys()
         app = wsgi_app(Endpoint(store, keys), time.time)
         server = make_server("127.0.0.1", 0, app, server_class=_Server, handler_class=_Quiet)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -41,13 +73,13 @@ def local_market(folder):
 
 def work(store, name, answer, hits=None):
     """A worker does all hits there are, or some; ``answer`` gives the fields for a hit."""
-    worker = store.worker_by_token(store.invite(name, int(time.time())).token)
+    worker = store.people.by_token(store.people.invite(name, int(time.time())).token)
     now = int(time.time())
     done = 0
-    for hit in store.available_hits(worker.id, now, limit=10_000):
+    for hit in available(store, worker.id, now):
         if hits is not None and hit.id not in hits:
             continue
-        assignment = store.accept(worker.id, hit.id, now)
-        store.submit(assignment.id, worker.id, answer(hit), now + 9)
+        assignment = store.work.accept(worker.id, hit.id, now)
+        store.work.submit(assignment.id, worker.id, answer(hit), now + 9)
         done += 1
     return worker.id, done

@@ -81,7 +81,7 @@ class Person:
     def work(self) -> None:
         try:
             home = self.ask("GET", "/work")[2]
-            csrf = re.findall(r'name="csrf" value="([0-9a-f]+)"', home)[0]
+            csrf = re.findall(r'name="csrf" value="([\w-]+)"', home)[0]
             _, place, _ = self.ask("POST", "/work/next", {"csrf": csrf})
             while self.done < HITS_EACH and (found := re.search(r"/work/a/([A-Z0-9]+)", place)):
                 assignment, text = found[1], f"{self.number}-{self.done}"
@@ -104,13 +104,13 @@ def prepare(folder: Path) -> list[str]:
     now = int(time())
     folder.mkdir()
     with Store(folder / "market.db") as store:
-        kind = store.create_hit_type(HitProperties("Judge", "Judge", Decimal("0.05"), 3600), now).id
+        kind = store.hits.create_type(HitProperties("Judge", "Judge", Decimal("0.05"), 3600), now).id
         for _ in range(WORKERS * HITS_EACH // PLACES):
-            store.create_hit(kind, NewHit(question_xml(PAGE), 86400, PLACES), now)
+            store.hits.create(kind, NewHit(question_xml(PAGE), 86400, PLACES), now)
         tokens = []
         for number in range(WORKERS):
-            invitation = store.invite(f"worker {number}", now)
-            store.consent(invitation.worker.id, now)
+            invitation = store.people.invite(f"worker {number}", now)
+            store.people.consent(invitation.worker.id, now)
             tokens.append(invitation.token)
     return tokens
 

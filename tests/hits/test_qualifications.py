@@ -18,6 +18,7 @@ import hits.qualifications
 from hits.batches.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.batches.question_xml import parse_question
+from hits.market.folder import STORE_NAME
 from hits.market.publish import publish
 from hits.market.qualification_types import answer_key, is_type, language_type, quiz_form, quiz_type, requirements
 from hits.qualifications import (
@@ -29,7 +30,6 @@ from hits.qualifications import (
 )
 from hits.records import Kind
 from hits.server.app import make_app
-from hits.server.settings import STORE_NAME
 from hits.server.store.answer_key import score_test
 from hits.server.store.records import Locale
 from rypt.records import Segment
@@ -160,11 +160,11 @@ def test_publishing_makes_each_type_once_on_any_market(tmp_path):
     with local_market(tmp_path) as (market, store):
         for id in ("b1", "b2"):
             folder = tmp_path / id
-            publish(made_batch(folder, ALL, id), folder, market)
-        kinds = {kind.id: kind for kind in store.qualification_types()}
+            publish(made_batch(folder, ALL, id), market)
+        kinds = {kind.id: kind for kind in store.qualifications.types()}
         assert len(kinds) == 3
         now = int(time.time())
-        for hit in store.hits(now):
+        for hit in store.hits.all(now):
             rules = {rule.qualification: rule for rule in hit.type.properties.requirements}
             assert len(rules) == 5
             assert rules["000000000000000000L0"].integers == (90,)
@@ -175,20 +175,20 @@ def test_publishing_makes_each_type_once_on_any_market(tmp_path):
 
 
 def ask(client, path, **fields):
-    csrf = re.findall(r'name="csrf" value="([0-9a-f]{64})"', client.get("/work").text)[0]
+    csrf = re.findall(r'name="csrf" value="([\w-]{43})"', client.get("/work").text)[0]
     return client.post(path, data={"csrf": csrf, **fields})
 
 
 def test_a_worker_qualifies_step_by_step(tmp_path):
     with local_market(tmp_path) as (market, _):
-        publish(made_batch(tmp_path / "batch", ALL), tmp_path / "batch", market)
+        publish(made_batch(tmp_path / "batch", ALL), market)
     app = make_app(tmp_path)
     assert (tmp_path / STORE_NAME).exists()
     store, now = app.extensions["market"].store, int(time.time())
-    invited = store.invite("Ada", now, locale=Locale("DE"))
-    abroad = store.invite("Bob", now, locale=Locale("FR"))
+    invited = store.people.invite("Ada", now, locale=Locale("DE"))
+    abroad = store.people.invite("Bob", now, locale=Locale("FR"))
     for person in (invited, abroad):
-        store.consent(person.worker.id, now)
+        store.people.consent(person.worker.id, now)
     bob = app.test_client()
     bob.get(f"/w/{abroad.token}")
     page = bob.get("/work").text

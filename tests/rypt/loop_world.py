@@ -13,6 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import loop_decoder
+from store_lives import available
 
 from hits.server.store.store import Store
 from rypt.campaign.folder import Campaign, create
@@ -86,16 +87,16 @@ def work(campaign, name="Ada", *, answer=truth, most=10_000, seconds=SECONDS_EAC
     """A worker does the hits of a campaign's batches, straight in the market's store; how many."""
     known, now = items(campaign), int(time.time())
     with Store(campaign / "market" / "market.db") as store:
-        worker = next((w for w in store.workers() if w.name == name), None) or store.invite(name, now).worker
+        worker = next((w for w in store.people.all() if w.name == name), None) or store.people.invite(name, now).worker
         done = 0
-        for hit in store.available_hits(worker.id, now, limit=10_000):
+        for hit in available(store, worker.id, now):
             if done == most:
                 break
             columns = known[tuple(hit.annotation.split(":", 2)[1:])]
             size = int(columns["size"])
-            held = store.accept(worker.id, hit.id, now)
+            held = store.work.accept(worker.id, hit.id, now)
             fields = {f"label_{slot}": answer(columns, slot) for slot in range(1, size + 1)}
-            store.submit(held.id, worker.id, fields, now + seconds * size)
+            store.work.submit(held.id, worker.id, fields, now + seconds * size)
             done += 1
     return done
 

@@ -214,7 +214,7 @@ def served() -> Iterator[None]:
 
 def record(folder: Path) -> str:
     """Run all commands in a new folder; a line of JSON for each."""
-    sys.path[:0] = [str(TESTS / "rypt")]
+    sys.path[:0] = [str(TESTS / "rypt"), str(TESTS / "hits")]
     import loop_world
 
     recorder = Recorder(folder)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from commands import run
 from loop_world import make_loop, served, work
+from store_lives import available
 
 from hits.server.store.store import Store
 
@@ -81,22 +82,22 @@ def test_answers_are_collected_once_and_count(folders, expected, capsys, monkeyp
 def test_a_market_knows_its_people_and_their_work(folders):
     now = int(time.time())
     with Store(folders / "asked/market/market.db") as store:
-        workers = {worker.name: worker.id for worker in store.workers()}
+        workers = {worker.name: worker.id for worker in store.people.all()}
         assert set(workers) == {"Ada", "Bob", "Cleo", "Dora"}
-        statuses = sorted(assignment.status for assignment in store.assignments(now))
+        statuses = sorted(assignment.status for assignment in store.work.all(now))
         assert [statuses.count(status) for status in ("approved", "rejected")] == [1, 1]
-        assert len(store.hits(0, limit=100)) == 17
+        assert len(store.hits.all(0, limit=100)) == 17
         assert work_of(store, workers["Dora"], now) > 0
-        assert store.available_hits(workers["Cleo"], now, limit=100) == []  # she is blocked
+        assert available(store, workers["Cleo"], now) == []  # she is blocked
 
 
 def work_of(store: Store, worker: str, now: int) -> int:
     """A worker of 0.1.0 goes on: takes what there is, and sends it."""
-    store.consent(worker, now)
-    hits = store.available_hits(worker, now, limit=100)
+    store.people.consent(worker, now)
+    hits = available(store, worker, now)
     for hit in hits:
-        held = store.accept(worker, hit.id, now)
-        store.submit(held.id, worker, {"choice": "A"}, now + 60)
+        held = store.work.accept(worker, hit.id, now)
+        store.work.submit(held.id, worker, {"choice": "A"}, now + 60)
     return len(hits)
 
 

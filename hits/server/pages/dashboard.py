@@ -11,13 +11,13 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
-from hits.server.batches import kept_batches
+from hits.market.folder import kept_batches
 from hits.server.pages.figures import figures, sparkline
 from hits.server.pages.texts import DEFAULT, PageError, bundled
 from hits.server.pages.visit import keep_cookie, local
 from hits.server.pages.worker import read_question
 from hits.server.security import same
-from hits.server.settings import Served
+from hits.server.settings import ServedMarket
 from hits.server.store.people import token_hash
 from hits.server.store.records import AssignmentStatus, RefusedError
 
@@ -30,7 +30,7 @@ MAX_REASON = 1024
 class Dashboard:
     """The routes; each method answers one."""
 
-    def __init__(self, market: Served) -> None:
+    def __init__(self, market: ServedMarket) -> None:
         self.market = market
 
     def blueprint(self) -> Blueprint:
@@ -49,12 +49,12 @@ class Dashboard:
         if (token := request.args.get("token")) is not None:
             return self._enter(token)
         self._check_cookie()
-        found = figures(self.market.store, self._batches(), self.market.now())
-        return self._page("dashboard.html", {"found": found, "sparkline": sparkline})
+        market_figures = figures(self.market.store, self._batches(), self.market.now())
+        return self._page("dashboard.html", {"figures": market_figures, "sparkline": sparkline})
 
     def _enter(self, token: str) -> Response:
         """Set the cookie; a redirect would not carry it when the link was clicked on another site."""
-        if not same(token, self.market.settings.dashboard_token):
+        if not same(token, self.market.access.dashboard_token):
             raise PageError(403, "error_link")
         response = make_response(self._page("dashboard_enter.html", {}))
         keep_cookie(response, COOKIE, self._cookie(), same_site="Strict")
@@ -62,7 +62,7 @@ class Dashboard:
         return response
 
     def _cookie(self) -> str:
-        return self.market.seals.seal(f"{WHO}-{token_hash(self.market.settings.dashboard_token)}")
+        return self.market.seals.seal(f"{WHO}-{token_hash(self.market.access.dashboard_token)}")
 
     def _check_cookie(self) -> None:
         if not same(request.cookies.get(COOKIE, ""), self._cookie()):
@@ -83,12 +83,12 @@ class Dashboard:
         after = request.args.get("after", "0")
         if not (after.isascii() and after.isdigit() and len(after) < 16):
             raise PageError(404, "error_404")
-        waiting = store.assignments(
+        waiting = store.work.all(
             now, worker=worker, statuses=[AssignmentStatus.SUBMITTED], after=int(after), limit=PAGE + 1
         )
-        names = {person.id: person.name for person in store.workers()}
+        names = {person.id: person.name for person in store.people.all()}
         shown = waiting[:PAGE]
-        hits = {found.hit: store.hit(found.hit, now) for found in shown}
+        hits = {assignment.hit: store.hits.find(assignment.hit, now) for assignment in shown}
         following = shown[-1].number if len(waiting) > PAGE else None
         values = {"waiting": shown, "names": names, "hits": hits, "worker": worker, "following": following}
         return self._page("review.html", values)
@@ -96,10 +96,10 @@ class Dashboard:
     def shown(self, hit: str) -> str:
         """What the workers see of a hit; nothing on it can be used."""
         self._check_cookie()
-        found = self.market.store.hit(hit, self.market.now())
-        question, safe = read_question(found.question, "OK")
+        record = self.market.store.hits.find(hit, self.market.now())
+        question, safe = read_question(record.question, "OK")
         body = Markup(safe.with_form("", {})) if safe else ""
-        return self._page("shown.html", {"hit": found, "safe": safe, "body": body, "url": question.url})
+        return self._page("shown.html", {"hit": record, "safe": safe, "body": body, "url": question.url})
 
     def _form(self, action: Callable[[], None]) -> Callable[[], AnyResponse]:
         """A view that performs an action for a form of the requester's own and goes back to where it was."""
@@ -118,30 +118,30 @@ class Dashboard:
 
     def approve(self) -> None:
         """Approve one assignment."""
-        self.market.store.approve(request.form.get("assignment", ""), None, self.market.now())
+        self.market.store.review.approve(request.form.get("assignment", ""), None, self.market.now())
 
     def reject(self) -> None:
         """Reject one assignment; the worker reads the reason."""
-        self.market.store.reject(request.form.get("assignment", ""), self._reason(), self.market.now())
+        self.market.store.review.reject(request.form.get("assignment", ""), self._reason(), self.market.now())
 
     def approve_all(self) -> None:
         """Approve all that waits of one worker."""
         store, now = self.market.store, self.market.now()
-        worker = store.worker(request.form.get("worker", "")).id
-        for found in store.assignments(now, worker=worker, statuses=[AssignmentStatus.SUBMITTED]):
+        worker = store.people.find(request.form.get("worker", "")).id
+        for assignment in store.work.all(now, worker=worker, statuses=[AssignmentStatus.SUBMITTED]):
             try:
-                store.approve(found.id, None, now)
+                store.review.approve(assignment.id, None, now)
             except RefusedError as error:  # somebody reviewed it in the meantime
                 if not error.code.endswith("InvalidAssignmentState"):
                     raise
 
     def block(self) -> None:
         """Give a worker no more hits; the worker reads the reason."""
-        self.market.store.block(request.form.get("worker", ""), self._reason(), self.market.now())
+        self.market.store.people.block(request.form.get("worker", ""), self._reason(), self.market.now())
 
     def unblock(self) -> None:
         """Take a block back."""
-        self.market.store.unblock(request.form.get("worker", ""), self.market.now())
+        self.market.store.people.unblock(request.form.get("worker", ""), self.market.now())
 
     @staticmethod
     def _reason() -> str:

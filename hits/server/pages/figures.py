@@ -3,9 +3,7 @@
 Controls are known to the batch alone, so the accuracy on them needs the batch folders; everything else does not.
 """
 
-import json
 import re
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,25 +16,14 @@ from hits.results.content import Assignment, Content, ControlAnswer, understand
 from hits.results.quality import Effort, Reply, reports
 from hits.results.verdicts import Limits, Verdict, WorkerReport
 from hits.server.batches import read_kept
-from hits.server.store.records import Worker, dollars
-from hits.server.store.review import Overview
+from hits.server.store.figures import HitPlaces, Overview, SubmittedAnswers
+from hits.server.store.records import AssignmentStatus, Worker
 from hits.server.store.store import Store
 from hits.simulated import is_simulated
 from rypt.analysis.agreement import Agreement, agreement
 from rypt.text import FormatError, RyptError
 
 ANSWER_FIELD = re.compile(r"label_[0-9]{1,2}|choice|rank_[0-9]")
-HITS = """
-    SELECT hits.annotation, types.title, hits.max_assignments AS places, hits.pending, hits.submitted, hits.completed,
-        hits.expiration, types.reward
-    FROM hits JOIN hit_types AS types ON types.id = hits.hit_type WHERE hits.disposed IS NULL ORDER BY hits.number
-"""
-WORK = """
-    SELECT assignments.id, assignments.hit, assignments.worker, assignments.status, assignments.accepted,
-        assignments.submitted, answers.fields, hits.annotation
-    FROM assignments JOIN answers ON answers.assignment = assignments.id JOIN hits ON hits.id = assignments.hit
-    ORDER BY assignments.submitted, assignments.number
-"""
 Items = Mapping[tuple[str, str], Mapping[str, str]]  # batch and item → the item's columns
 
 
@@ -58,15 +45,15 @@ class Progress:
         """Assignments that were submitted."""
         return self.waiting + self.reviewed
 
-    def add(self, row: sqlite3.Row, now: int) -> None:
-        """One more hit."""
+    def add(self, hit: HitPlaces, now: int) -> None:
+        """Count one more hit."""
         self.hits += 1
-        self.places += row["places"]
-        self.pending += row["pending"]
-        self.waiting += row["submitted"]
-        self.reviewed += row["completed"]
-        taken = row["pending"] + row["submitted"] + row["completed"]
-        self.expired += row["expiration"] <= now and taken < row["places"]
+        self.places += hit.places
+        self.pending += hit.pending
+        self.waiting += hit.submitted
+        self.reviewed += hit.completed
+        taken = hit.pending + hit.submitted + hit.completed
+        self.expired += hit.expiration <= now and taken < hit.places
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +68,7 @@ class WorkerRow:
 
 
 @dataclass(slots=True)
-class Work:
+class UnderstoodWork:
     """All submitted work, as `hits.results.quality` wants it."""
 
     replies: list[Reply] = field(default_factory=list)
@@ -115,26 +102,23 @@ class Figures:
 def figures(store: Store, folders: Iterable[Path], now: int) -> Figures:
     """Everything at this moment."""
     items, notes = known_items(folders)
-    overview = store.overview(now)
-    with store.reading(now) as db:
-        progress = read_progress(db, now)
-        work = read_work(db, items, now)
-        earned = {row[0]: dollars(row[1]) for row in db.execute(EARNED)}
-        pending = db.execute("SELECT count(*) FROM qualification_requests WHERE status = 'pending'").fetchone()[0]
-    found = {report.worker: report for report in reports(work.replies, work.efforts, work.controls, (), Limits())}
+    market = store.figures.snapshot(now)
+    progress = progress_of(market.hits, now)
+    work = understood_work(market.answers, items, now)
+    verdicts = {report.worker: report for report in reports(work.replies, work.efforts, work.controls, (), Limits())}
     rows = [
         WorkerRow(
-            worker, found.get(worker.id), tuple(work.outcomes[worker.id]), work.waiting[worker.id],
-            earned.get(worker.id, Decimal("0.00")),
+            worker, verdicts.get(worker.id), tuple(work.outcomes[worker.id]), work.waiting[worker.id],
+            market.earned.get(worker.id, Decimal("0.00")),
         )
-        for worker in store.workers()
+        for worker in market.workers
     ]  # fmt: skip
     rows.sort(key=lambda row: (-(row.report.answers if row.report else 0), row.worker.name))
     triples = [(reply.question, reply.worker, reply.answer) for reply in work.replies if not reply.control]
     timed = [effort for effort in work.efforts if effort.seconds]
     seconds = sum(effort.seconds or 0 for effort in timed)
     return Figures(
-        overview,
+        market.overview,
         progress,
         rows,
         agreement(triples),
@@ -142,16 +126,8 @@ def figures(store: Store, folders: Iterable[Path], now: int) -> Figures:
         sum(effort.answers for effort in work.efforts),
         3600 * sum(effort.answers for effort in timed) / seconds if seconds else nan,
         work.last_hour,
-        notes + to_look_at(progress, rows, pending),
+        notes + to_look_at(progress, rows, market.waiting_requests),
     )
-
-
-EARNED = """
-    SELECT worker, sum(money) FROM (
-        SELECT worker, reward AS money FROM assignments WHERE status IN ('submitted', 'approved')
-        UNION ALL SELECT worker, amount FROM bonuses
-    ) GROUP BY worker
-"""
 
 
 def known_items(folders: Iterable[Path]) -> tuple[dict[tuple[str, str], Mapping[str, str]], list[str]]:
@@ -160,40 +136,39 @@ def known_items(folders: Iterable[Path]) -> tuple[dict[tuple[str, str], Mapping[
     notes = []
     for folder in folders:
         try:
-            batch, found = read_kept(folder)
-            items.update({(batch.settings.id, name): item.columns for name, item in found.items()})
+            batch, kept = read_kept(folder)
+            items.update({(batch.settings.id, name): item.columns for name, item in kept.items()})
         except (RyptError, OSError) as error:
             notes.append(f"A batch is not used for controls: {error}")
     return items, notes
 
 
-def read_progress(db: sqlite3.Connection, now: int) -> list[Progress]:
+def progress_of(hits: Iterable[HitPlaces], now: int) -> list[Progress]:
     """Progress by batch and title."""
-    found: dict[tuple[str, str], Progress] = {}
-    for row in db.execute(HITS):
-        ours = parse_annotation(row["annotation"] or "")
-        key = (ours[0] if ours else "", row["title"])
-        found.setdefault(key, Progress(*key)).add(row, now)
-    return list(found.values())
+    parts: dict[tuple[str, str], Progress] = {}
+    for hit in hits:
+        ours = parse_annotation(hit.annotation)
+        key = (ours[0] if ours else "", hit.title)
+        parts.setdefault(key, Progress(*key)).add(hit, now)
+    return list(parts.values())
 
 
-def read_work(db: sqlite3.Connection, items: Items, now: int) -> Work:
+def understood_work(answers: Iterable[SubmittedAnswers], items: Items, now: int) -> UnderstoodWork:
     """All submitted assignments, understood by their batch's columns where these are known."""
-    work = Work()
-    for row in db.execute(WORK):
-        fields = json.loads(row["fields"])
-        ours = parse_annotation(row["annotation"] or "") or ("", "")
+    work = UnderstoodWork()
+    for given in answers:
+        ours = parse_annotation(given.annotation) or ("", "")
         answer = Answer(
-            *ours, row["hit"], row["id"], row["worker"], fields, row["accepted"], row["submitted"]
+            *ours, given.hit, given.assignment, given.worker, given.fields, given.accepted, given.submitted
         )  # fmt: skip
-        content = _understood(answer, items.get(ours), row["status"].capitalize())
+        content = _understood(answer, items.get(ours), given.status.capitalize())
         replies = plain_replies(answer) if content is None else content_replies(content)
         asked = max(len(replies), 1) if content is None else content.size
         work.replies += replies
-        took = None if is_simulated(answer.worker) else row["submitted"] - row["accepted"]
+        took = None if is_simulated(answer.worker) else given.submitted - given.accepted
         work.efforts.append(Effort(answer.worker, took, asked))
-        work.waiting[answer.worker] += row["status"] == "submitted"
-        work.last_hour += asked if row["submitted"] > now - 3600 else 0
+        work.waiting[answer.worker] += given.status is AssignmentStatus.SUBMITTED
+        work.last_hour += asked if given.submitted > now - 3600 else 0
         for control in content.controls if content else ():
             work.controls.append(control)
             work.outcomes[answer.worker].append(control.passed)
@@ -254,21 +229,21 @@ def share_of_equal_pairs(triples: Iterable[tuple[tuple[str, ...], str, str]]) ->
 
 def to_look_at(progress: Iterable[Progress], rows: Sequence[WorkerRow], requests: int) -> list[str]:
     """Sentences about what needs the requester."""
-    found = [
+    notes = [
         f"{part.title}: {part.expired} hits expired before all their places were taken."
         for part in progress
         if part.expired
     ]
     if simulated := sum(is_simulated(row.worker.id) for row in rows):
-        found.append(f"{simulated} workers are SIMULATED: what they say is nobody's judgment.")
-    found += [
+        notes.append(f"{simulated} workers are SIMULATED: what they say is nobody's judgment.")
+    notes += [
         f"{row.worker.name}: {'; '.join(row.report.reasons)}."
         for row in rows
         if row.report and row.report.verdict is not Verdict.GOOD and row.worker.blocked is None
     ]
     if requests:
-        found.append(f"{requests} requests for a qualification wait for an answer.")
-    return found
+        notes.append(f"{requests} requests for a qualification wait for an answer.")
+    return notes
 
 
 def sparkline(outcomes: tuple[bool, ...], width: int = 120, height: int = 24, window: int = 10) -> str:

@@ -1,17 +1,19 @@
 """A requester's page made safe to stand inside ours: known tags and attributes stay, everything else goes.
 
 The page is shown in the same document, so that it works with a screen reader, on a phone and without JavaScript. For
-that it must not run code, reach other servers or leave its place. Scripts, styles, frames and handlers are taken out
-(the content security policy would stop them, too), tags are balanced, all text is escaped anew, and the one form gets
-our address and hidden fields. What the form asks for is noted, so that only answers to it are taken.
+that it must not run code, reach other servers or leave its place. nh3 takes out scripts, styles, frames and handlers
+(the content security policy would stop them, too) and balances the tags. What is left to do here: the one form gets our
+address and hidden fields, and what it asks for is noted, so that only answers to it are taken.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from html import escape
 from html.parser import HTMLParser
+
+import nh3
 
 from rypt.text import FormatError
 
@@ -118,90 +120,105 @@ def safe_page(page: str) -> SafePage:
 
     >>> made = safe_page('<p onclick="x()">Hi<script>y()</script><form action="//evil"><input name=a></form>')
     >>> made.with_form("/s", {})
-    '<p>Hi<form method="post" action="/s" class="judge"><input name="a"><button type="submit">OK</button></form></p>'
+    '<p>Hi</p><form method="post" action="/s" class="judge"><input name="a"><button type="submit">OK</button></form>'
     """
-    reader = _Reader()
-    reader.feed(page.replace("\0", "\ufffd"))
+    page = page.replace("\0", "\ufffd")
+    outer = _OuterTags()
+    outer.feed(page)
+    reader = _CleanPage()
+    reader.feed(cleaner().clean(page))
     reader.close()
-    body = reader.finish()
-    if not reader.forms:
-        body = f"{FORM}{body}{BUTTON}</form>"
-    html, outer = reader.outer.get("html", {}), reader.outer.get("body", {})
+    html, body = outer.attributes.get("html", {}), outer.attributes.get("body", {})
     return SafePage(
-        body, html.get("lang", ""), html.get("dir", ""), outer.get("class", ""), reader.has_main, reader.asked
+        reader.body(), html.get("lang", ""), html.get("dir", ""), body.get("class", ""), reader.has_main, reader.asked
     )
 
 
-class _Reader(HTMLParser):
-    """Writes what it reads, if it is safe."""
+@cache
+def cleaner() -> nh3.Cleaner:
+    """What nh3 lets stand."""
+    return nh3.Cleaner(
+        tags=set(KEPT),
+        clean_content_tags=set(DROPPED),
+        attributes={"*": set(ATTRIBUTES), "a": {"href"}, "img": {"src"}},
+        attribute_filter=lambda tag, name, value: value if allowed(tag, name, value) else None,
+        generic_attribute_prefixes={"aria-", "data-"},
+        url_schemes={"http", "https", "mailto", "data"},
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+        link_rel="noopener noreferrer",
+        strip_comments=True,
+    )
+
+
+class _OuterTags(HTMLParser):
+    """Notes the attributes of the tags around a page, which do not stay."""
 
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.outer: dict[str, dict[str, str]] = {}
-        self.asked = Asked()
-        self.forms = 0
-        self.has_main = False
-        self._written: list[str] = []
-        self._open: list[tuple[str, bool]] = []  # tag, and whether what is inside is disabled
-        self._dropping: list[str] = []
-        self._has_button = False
-        self._head = False
-        self._choosing: tuple[str, bool] | None = None  # name of the select we are in, and whether it is required
+        super().__init__()
+        self.attributes: dict[str, dict[str, str]] = {}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep a known tag with its known attributes."""
-        if self._dropping:
-            if tag == self._dropping[-1]:
-                self._dropping.append(tag)
-            return
-        if tag in DROPPED:
-            self._dropping.append(tag)
-            return
+        """Note the first of each."""
         if tag in ("html", "body"):
-            self.outer.setdefault(tag, {name: value or "" for name, value in attrs})
-            self._head = False if tag == "body" else self._head
-        elif tag == "head":
-            self._head = True
-        if tag not in KEPT or self._inside("textarea") or (tag == "form" and self.forms):
-            return
-        self._write_start(tag, {name: value for name, value in reversed(attrs) if allowed(tag, name, value or "")})
+            self.attributes.setdefault(tag, {name: value or "" for name, value in attrs})
 
-    def _write_start(self, tag: str, attributes: dict[str, str | None]) -> None:
+
+class _CleanPage(HTMLParser):
+    """Copies what nh3 has written, piece by piece and unchanged but for the form's tags; notes what the form asks."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=False)
+        self.asked = Asked()
+        self.has_main = False
+        self._pieces: list[str] = []
+        self._form: list[int] = []  # the pieces at which the first form begins and ends
+        self._later_forms = 0
+        self._outside = False  # whether fields stand outside the form
+        self._disabled: list[bool] = []  # for each open fieldset, whether it or one around it is
+        self._button = False
+        self._select: tuple[str, bool] | None = None  # the name of the open select, and whether it is required
+
+    def body(self) -> str:
+        """The page with one form and a button in it; around everything, if it has none or fields stand outside it."""
+        button = "" if self._button else BUTTON
+        if len(self._form) != 2 or self._outside:
+            return f"{FORM}{''.join(self._pieces).strip()}{button}</form>"
+        begin, end = self._form
+        inside = "".join(self._pieces[begin:end])
+        return f"{''.join(self._pieces[:begin])}{FORM}{inside}{button}</form>{''.join(self._pieces[end:])}".strip()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a field, and copy the tag unless it is a form's."""
+        attributes = dict(attrs)
         if tag == "form":
-            self.forms += 1
-            self._written.append(FORM)
-            self._open.append((tag, False))
+            if self._form:
+                self._later_forms += 1
+            else:
+                self._form.append(len(self._pieces))
             return
-        if tag in FORM_HOLDERS and attributes.get("name") in RESERVED:
-            del attributes["name"]
         self.has_main |= tag == "main"
+        disabled = "disabled" in attributes or (bool(self._disabled) and self._disabled[-1])
+        if tag == "fieldset":
+            self._disabled.append(disabled)
         kind = (attributes.get("type") or "submit").lower()
-        self._has_button |= kind == "submit" and (tag == "button" or (tag == "input" and "type" in attributes))
-        disabled = "disabled" in attributes or self._disabled()
+        self._button |= kind == "submit" and (tag == "button" or (tag == "input" and "type" in attributes))
         if not disabled:
             self._note(tag, attributes)
-        if tag == "a":
-            attributes |= {"rel": "noopener noreferrer", "target": "_blank"}
-        text = "".join(
-            f" {name}" if value is None else f' {name}="{escape(value)}"'
-            for name, value in reversed(attributes.items())
-        )
-        self._written.append(f"<{tag}{text}>")
-        if tag not in VOID:
-            self._open.append((tag, disabled and tag == "fieldset"))
+        self._pieces.append(self.get_starttag_text() or "")
 
     def _note(self, tag: str, attributes: Mapping[str, str | None]) -> None:
         """Note a field of the form."""
-        if tag == "option" and self._choosing:  # one without a value sends its text, which is still to come
-            self.asked.add(self._choosing[0], attributes.get("value"), self._choosing[1])
+        if tag == "option" and self._select:  # one without a value sends its text, which is still to come
+            self.asked.add(self._select[0], attributes.get("value"), self._select[1])
         name, required = attributes.get("name"), "required" in attributes
-        if tag == "button" and name:
-            self.asked.add(name, attributes.get("value") or "", False)
-        if tag not in FORM_HOLDERS or not name:
+        if not name or tag not in (*FORM_HOLDERS, "button"):
             return
+        self._outside |= len(self._form) != 1 or self._later_forms > 0
         kind = (attributes.get("type") or "text").lower()
-        if tag == "select":
-            self._choosing = (name, required)
+        if tag == "button":
+            self.asked.add(name, attributes.get("value") or "", False)
+        elif tag == "select":
+            self._select = (name, required)
         elif tag == "input" and kind in ("radio", "checkbox"):
             value = attributes.get("value")
             self.asked.add(name, "on" if value is None else value, required)
@@ -209,44 +226,30 @@ class _Reader(HTMLParser):
             self.asked.add(name, None, required)
 
     def handle_endtag(self, tag: str) -> None:
-        """Close what is open, and only that."""
-        if self._dropping:
-            if tag == self._dropping[-1]:
-                self._dropping.pop()
+        """Copy the tag unless it is a form's."""
+        if tag == "form":
+            if self._later_forms:
+                self._later_forms -= 1
+            else:
+                self._form.append(len(self._pieces))
             return
-        if tag == "head":
-            self._head = False
+        if tag == "fieldset":
+            self._disabled.pop()
         if tag == "select":
-            self._choosing = None
-        if tag in VOID or not self._inside(tag):
-            return
-        while self._open and self._close() != tag:
-            pass
-
-    def _close(self) -> str:
-        """Close the innermost tag; a form that nothing could send gets a button."""
-        tag, _ = self._open.pop()
-        if tag == "form" and not self._has_button:
-            self._written.append(BUTTON)
-        self._written.append(f"</{tag}>")
-        return tag
+            self._select = None
+        self._pieces.append(f"</{tag}>")
 
     def handle_data(self, data: str) -> None:
-        """Keep text, escaped."""
-        if not self._dropping and not self._head:
-            self._written.append(escape(data, quote=False))
+        """Copy text, which is escaped."""
+        self._pieces.append(data)
 
-    def _inside(self, tag: str) -> bool:
-        return any(name == tag for name, _ in self._open)
+    def handle_entityref(self, name: str) -> None:
+        """Copy a reference such as ``&lt;``."""
+        self._pieces.append(f"&{name};")
 
-    def _disabled(self) -> bool:
-        return any(disabled for _, disabled in self._open)
-
-    def finish(self) -> str:
-        """All that was kept, with everything closed."""
-        while self._open:
-            self._close()
-        return "".join(self._written).strip()
+    def handle_charref(self, name: str) -> None:
+        """Copy a reference such as ``&#160;``."""
+        self._pieces.append(f"&#{name};")
 
 
 def allowed(tag: str, name: str, value: str) -> bool:
@@ -255,6 +258,8 @@ def allowed(tag: str, name: str, value: str) -> bool:
     >>> allowed("a", "href", "javascript:x()"), allowed("p", "onclick", "x()"), allowed("p", "lang", "ar")
     (False, False, True)
     """
+    if tag == "form":  # it becomes ours
+        return False
     if name.startswith(("aria-", "data-")):
         return name.replace("-", "").isalnum() and name.isascii()
     lowered = value.strip().lower()
@@ -267,5 +272,5 @@ def allowed(tag: str, name: str, value: str) -> bool:
             return lowered in INPUT_TYPES
         return tag == "button" and lowered in ("submit", "reset", "button")
     if name == "name":
-        return tag in (*FORM_HOLDERS, "button", "output")
+        return tag in (*FORM_HOLDERS, "button", "output") and value not in RESERVED
     return name in ATTRIBUTES

@@ -8,9 +8,9 @@ from hits.batches.question_xml import parse_question
 from hits.server.pages.form import form_page
 from hits.server.pages.needs import kind_words
 from hits.server.pages.safe_html import RESERVED, SafePage, UnansweredError, safe_page
-from hits.server.pages.texts import PageError, Texts
+from hits.server.pages.texts import PageError, PageTexts
 from hits.server.pages.visit import Visit, local, visit
-from hits.server.settings import Served
+from hits.server.settings import ServedMarket
 from hits.server.store.records import QualificationRequest
 from hits.server.store.requests import MAX_TRIES
 from rypt.text import FormatError
@@ -21,7 +21,7 @@ class TestPages:
 
     __test__ = False  # no tests of ours, whatever a test runner thinks of the name
 
-    def __init__(self, market: Served) -> None:
+    def __init__(self, market: ServedMarket) -> None:
         self.market = market
 
     def add_to(self, routes: Blueprint) -> None:
@@ -33,20 +33,20 @@ class TestPages:
     def show(self, kind: str) -> str:
         """What the qualification is, the open test, or how the last try ended."""
         here, store = visit(self.market), self.market.store
-        found = store.qualification_type(kind)
-        requests = store.requests_of(here.worker.id, kind)
+        qualification = store.qualifications.find_type(kind)
+        requests = store.requests.of_worker(here.worker.id, kind)
         last = requests[-1] if requests else None
-        lacking = any(missing.id == kind for missing in store.missing_qualifications(here.worker.id, here.now))
+        lacking = any(missing.id == kind for missing in store.requests.missing(here.worker.id, here.now))
         body = None
         if last is not None and last.status == "started":
             hidden = {"csrf": here.csrf, "assignmentId": last.id}
             body = Markup(_test_page(last, here.texts).with_form(local(f"/work/test/{kind}"), hidden))
-        name, about = kind_words(found.name, found.description, here.texts)
-        tries_left = MAX_TRIES - len(requests) if found.test else 1
+        name, about = kind_words(qualification.name, qualification.description, here.texts)
+        tries_left = MAX_TRIES - len(requests) if qualification.test else 1
         return here.page(
             "test.html",
             {
-                "qualification": found,
+                "qualification": qualification,
                 "name": name,
                 "about": about,
                 "last": last,
@@ -54,7 +54,7 @@ class TestPages:
                 "lacking": lacking,
                 "tries": len(requests),
                 "max_tries": MAX_TRIES,
-                "may_start": lacking and (last is None or (found.retry_delay is not None and tries_left > 0)),
+                "may_start": lacking and (last is None or (qualification.retry_delay is not None and tries_left > 0)),
             },
         )
 
@@ -62,7 +62,7 @@ class TestPages:
         """Ask for the qualification: its test begins, or the requester decides."""
         here = visit(self.market)
         here.check_form()
-        self.market.store.request_qualification(here.worker.id, kind, here.now)
+        self.market.store.requests.ask(here.worker.id, kind, here.now)
         return redirect(local(f"/work/test/{kind}"), 303)
 
     def hand_in(self, kind: str) -> Response:
@@ -77,20 +77,20 @@ class TestPages:
             raise PageError(422, "error_missing") from None
         except FormatError:
             raise PageError(422, "error_field") from None
-        self.market.store.submit_test(last.id, here.worker.id, answers, here.now)
+        self.market.store.requests.submit_test(last.id, here.worker.id, answers, here.now)
         return redirect(local(f"/work/test/{kind}"), 303)
 
     def _open_test(self, here: Visit, kind: str) -> QualificationRequest:
         """The worker's own try that this form belongs to; one handed in before is given to the store to refuse."""
         wanted = request.form.get("assignmentId", "")
-        for found in self.market.store.requests_of(here.worker.id, kind):
-            if found.id == wanted and found.test is not None:
-                return found
+        for attempt in self.market.store.requests.of_worker(here.worker.id, kind):
+            if attempt.id == wanted and attempt.test is not None:
+                return attempt
         raise PageError(404, "error_404")
 
 
-def _test_page(found: QualificationRequest, texts: Texts) -> SafePage:
-    question = parse_question(found.test or "")
+def _test_page(attempt: QualificationRequest, texts: PageTexts) -> SafePage:
+    question = parse_question(attempt.test or "")
     if question.form is not None:
         return safe_page(form_page(question.form, texts["test_send"]))
     return safe_page(question.html or "")

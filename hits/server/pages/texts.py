@@ -14,7 +14,7 @@ DEFAULT = "en"
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class PageTexts:
     """All texts in one language."""
 
     language: str
@@ -30,15 +30,15 @@ class Texts:
 
 
 @cache
-def bundled() -> dict[str, Texts]:
+def bundled() -> dict[str, PageTexts]:
     """All languages there are."""
-    found = {}
+    languages = {}
     for path in (files("hits.server.pages") / "templates").iterdir():
         name = path.name.split(".")
         if name[0] == "texts" and name[-1] == "toml":
             texts = tomllib.loads(path.read_text(encoding="utf-8"))
-            found[name[1]] = Texts(name[1], text_direction(name[1]), texts)
-    return dict(sorted(found.items()))
+            languages[name[1]] = PageTexts(name[1], text_direction(name[1]), texts)
+    return dict(sorted(languages.items()))
 
 
 def consent_paragraphs(folder: Path, languages: Iterable[str]) -> list[str]:
@@ -66,7 +66,7 @@ class PageError(RyptError):
         self.name = name
 
 
-def duration(texts: Texts, seconds: int) -> str:
+def duration(texts: PageTexts, seconds: int) -> str:
     """A time in words, rounded down to what people care about.
 
     >>> duration(bundled()["en"], 1800), duration(bundled()["de"], 7300)

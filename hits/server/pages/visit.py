@@ -7,9 +7,9 @@ from functools import partial
 from flask import Response, current_app, make_response, redirect, render_template, request
 
 from hits.server.batches import market_language
-from hits.server.pages.texts import DEFAULT, PageError, Texts, bundled, duration
+from hits.server.pages.texts import DEFAULT, PageError, PageTexts, bundled, duration
 from hits.server.security import same
-from hits.server.settings import Served
+from hits.server.settings import ServedMarket
 from hits.server.store.records import Earnings, RefusedError, Worker
 
 WORKER_COOKIE, LANGUAGE_COOKIE = "rypt_worker", "rypt_language"
@@ -22,9 +22,9 @@ JOIN_SOURCE = "link"
 class Visit:
     """One request of a worker who has come in."""
 
-    market: Served
+    market: ServedMarket
     worker: Worker
-    texts: Texts
+    texts: PageTexts
     now: int
 
     @property
@@ -35,31 +35,31 @@ class Visit:
     def check_form(self, name: str = "") -> None:
         """Refuse a form that another site sent; a form with a name may also come with a token of its own."""
         seals, token = self.market.seals, request.form.get("csrf", "")
-        own = bool(name) and seals.form_is_ours(f"{self.worker.id} {name}", token)
-        if not own and not seals.form_is_ours(self.worker.id, token):
+        named = bool(name) and seals.form_is_ours(f"{self.worker.id} {name}", token)
+        if not named and not seals.form_is_ours(self.worker.id, token):
             raise PageError(403, "error_form")
 
     def done(self) -> int:
         """How many hits the worker has sent."""
-        return done(self.market.store.earnings(self.worker.id, self.now))
+        return done(self.market.store.work.earnings(self.worker.id, self.now))
 
     def finished(self) -> bool:
         """Whether somebody of the shared link has done as many hits as were asked for."""
-        wanted = self.market.options.join.hits
+        wanted = self.market.options.shared.hits
         return self.worker.source == JOIN_SOURCE and 0 < wanted <= self.done()
 
     def page(self, template: str, values: Mapping[str, object]) -> str:
         """A page with all that the frame around it shows."""
-        earnings = self.market.store.earnings(self.worker.id, self.now)
+        earnings = self.market.store.work.earnings(self.worker.id, self.now)
         frame = {
             "t": self.texts,
             "worker": self.worker,
             "csrf": self.csrf,
             "earnings": earnings,
             "done": done(earnings),
-            "held": self.market.store.current_assignments(self.worker.id, self.now),
+            "held": self.market.store.work.held(self.worker.id, self.now),
             "now": self.now,
-            "said": said(self.texts),
+            "said": notice(self.texts),
             "duration": partial(duration, self.texts),
             "languages": bundled().values(),
         }
@@ -71,13 +71,13 @@ def done(earnings: Earnings) -> int:
     return earnings.assignments_approved + earnings.assignments_waiting + earnings.assignments_rejected
 
 
-def said(texts: Texts) -> str:
+def notice(texts: PageTexts) -> str:
     """The sentence that a redirect asked to be shown."""
     name = request.args.get("said", "")
     return texts[name] if name in ("sent", "sent_next", "returned") else ""
 
 
-def page_texts() -> Texts:
+def page_texts() -> PageTexts:
     """The texts in the language the worker chose, or else the browser asks for, or else the instructions have."""
     known = bundled()
     chosen = request.cookies.get(LANGUAGE_COOKIE, "")
@@ -88,12 +88,12 @@ def page_texts() -> Texts:
     return known.get(market_language(current_app.extensions["market"].folder)) or known[DEFAULT]
 
 
-def visit(market: Served) -> Visit:
+def visit(market: ServedMarket) -> Visit:
     """The worker behind this request; `PageError` when there is none."""
     kind, _, value = request.cookies.get(WORKER_COOKIE, "").partition(":")
     worker = None
     if kind == INVITED:
-        worker = market.store.worker_by_token(value)
+        worker = market.store.people.by_token(value)
     elif kind == JOINED and (sealed := market.seals.unseal(value)):
         worker = _known(market, sealed)
     if worker is None:
@@ -101,29 +101,29 @@ def visit(market: Served) -> Visit:
     return Visit(market, worker, page_texts(), market.now())
 
 
-def _known(market: Served, worker: str) -> Worker | None:
+def _known(market: ServedMarket, worker: str) -> Worker | None:
     try:
-        return market.store.worker(worker)
+        return market.store.people.find(worker)
     except RefusedError:
         return None
 
 
-def enter_invited(market: Served, token: str) -> Response:
+def enter_invited(market: ServedMarket, token: str) -> Response:
     """Come in by an invitation link."""
-    if market.store.worker_by_token(token) is None:
+    if market.store.people.by_token(token) is None:
         raise PageError(404, "error_link")
     return _welcome(f"{INVITED}:{token}")
 
 
-def enter_joined(market: Served, key: str) -> Response:
+def enter_joined(market: ServedMarket, key: str) -> Response:
     """Come in by the shared link, with the recruiting service's id in the query string."""
-    if not same(key, market.settings.join_key):
+    if not same(key, market.access.join_key):
         raise PageError(404, "error_link")
-    names = (name for name in market.options.join.parameters if request.args.get(name, "").strip())
+    names = (name for name in market.options.shared.parameters if request.args.get(name, "").strip())
     external = request.args.get(next(names, ""), "").strip()
     if not external or len(external) > 200 or not external.isprintable():
         raise PageError(400, "error_link")
-    worker = market.store.enrol(JOIN_SOURCE, external, market.now())
+    worker = market.store.people.enrol(JOIN_SOURCE, external, market.now())
     return _welcome(f"{JOINED}:{market.seals.seal(worker.id)}")
 
 

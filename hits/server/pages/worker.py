@@ -15,8 +15,7 @@ from hits.batches.page import without_market_parts
 from hits.batches.question_xml import Question, parse_question
 from hits.server.batches import market_language, page_in, words_in
 from hits.server.pages.form import form_page
-from hits.server.pages.needs import Closed, closed_groups, kind_words, needs_of
-from hits.server.pages.open_hits import Group, accept_next, open_groups, own_work
+from hits.server.pages.needs import described, kind_words
 from hits.server.pages.safe_html import RESERVED, SafePage, UnansweredError, safe_page
 from hits.server.pages.tests import TestPages
 from hits.server.pages.texts import PageError, bundled, consent_paragraphs
@@ -33,8 +32,9 @@ from hits.server.pages.visit import (
     visit,
 )
 from hits.server.security import security_headers
-from hits.server.settings import Served
-from hits.server.store.records import Assignment, AssignmentStatus, Hit, HitProperties, RefusedError
+from hits.server.settings import ServedMarket
+from hits.server.store.open_hits import OpenGroup
+from hits.server.store.records import AssignmentRecord, AssignmentStatus, Hit, HitProperties, RefusedError
 from rypt.text import FormatError
 
 Page = str | AnyResponse
@@ -44,7 +44,7 @@ NEXT = "next"  # the one form whose token the frame of an external page is given
 class WorkerPages:
     """The routes; each method answers one."""
 
-    def __init__(self, market: Served) -> None:
+    def __init__(self, market: ServedMarket) -> None:
         self.market = market
 
     def blueprint(self) -> Blueprint:
@@ -88,30 +88,30 @@ class WorkerPages:
         if here.worker.consented is None:
             languages = (here.texts.language, market_language(self.market.folder))
             return here.page("consent.html", {"own": consent_paragraphs(self.market.folder, languages)})
-        messages = store.messages(here.worker.id)[:20]
+        messages = store.people.messages(here.worker.id)[:20]
         full = here.finished()
-        groups = [] if full else open_groups(store, here.worker.id, here.now)
-        closed = [] if full else closed_groups(store, here.worker.id, here.now, here.texts)
+        groups = [] if full else store.open_hits.groups(here.worker.id, here.now)
+        closed = [] if full else store.open_hits.closed(here.worker.id, here.now)
         words = {group.hit_type: self._words(here, group.annotation, group) for group in groups}
-        join = self.market.options.join
-        code = join.completion_code or self.market.settings.completion_code
+        shared = self.market.options.shared
+        code = shared.completion_code or self.market.access.completion_code
         finished = here.worker.source == JOIN_SOURCE and not groups and here.done() > 0
         page = here.page(
             "home.html",
             {
                 "groups": groups,
                 "words": words,
-                "needs": {group.hit_type: needs_of(store, group.hit_type, here.texts, here.now) for group in groups},
-                "closed": [(self._words(here, group.annotation, group)[0], group.missing) for group in closed],
+                "needs": {group.hit_type: _needs(group, here) for group in groups},
+                "closed": [(self._words(here, group.annotation, group)[0], _needs(group, here)) for group in closed],
                 "kind_words": lambda kind: kind_words(kind.name, kind.description, here.texts),
                 "messages": messages,
-                "tests": [] if full else store.missing_qualifications(here.worker.id, here.now),
+                "tests": [] if full else store.requests.missing(here.worker.id, here.now),
                 "code": code if finished else "",
-                "completion_url": join.completion_url.replace("{code}", code) if finished else "",
+                "completion_url": shared.completion_url.replace("{code}", code) if finished else "",
             },
         )
         if any(message.seen is None for message in messages):
-            store.mark_seen(here.worker.id, here.now)
+            store.people.mark_seen(here.worker.id, here.now)
         return page
 
     def consent(self) -> Page:
@@ -119,7 +119,7 @@ class WorkerPages:
         here = visit(self.market)
         here.check_form()
         if request.form.get("agree") == "yes":
-            self.market.store.consent(here.worker.id, here.now)
+            self.market.store.people.consent(here.worker.id, here.now)
         return redirect(local("/work"), 303)
 
     def next(self) -> Page:
@@ -131,38 +131,38 @@ class WorkerPages:
     def judge(self, assignment: str) -> Page:
         """The page of an accepted hit."""
         here = self._working()
-        found, hit = self._own(here, assignment)
-        if found.status is not AssignmentStatus.ACCEPTED:
+        held, hit = self._own(here, assignment)
+        if held.status is not AssignmentStatus.ACCEPTED:
             return redirect(local("/work"), 303)
         question, safe = read_question(hit.question, here.texts["test_send"])
         translated = page_in(self.market.folder, hit.annotation, hit.question, here.texts.language)
         if translated is not None:  # it has the same fields, under other words
             safe = safe_page(without_market_parts(translated))
         if safe is None:
-            return self._external(here, found, hit, question)
-        hidden = {"csrf": here.csrf, "assignmentId": found.id}
+            return self._external(here, held, hit, question)
+        hidden = {"csrf": here.csrf, "assignmentId": held.id}
         return here.page(
             "hit.html",
             {
                 "hit": hit,
                 "title": self._words(here, hit.annotation, hit.type.properties)[0],
-                "assignment": found,
+                "assignment": held,
                 "safe": safe,
-                "body": Markup(safe.with_form(local(f"/work/a/{found.id}"), hidden)),
+                "body": Markup(safe.with_form(local(f"/work/a/{held.id}"), hidden)),
                 "left": self._left(here),
             },
         )
 
-    def _words(self, here: Visit, annotation: str | None, of: Group | Closed | HitProperties) -> tuple[str, str]:
+    def _words(self, here: Visit, annotation: str | None, of: OpenGroup | HitProperties) -> tuple[str, str]:
         """Title and description in the worker's language, where they can be had in it."""
         return words_in(self.market.folder, annotation, (of.title, of.description), here.texts.language)
 
-    def _external(self, here: Visit, found: Assignment, hit: Hit, question: Question) -> Page:
+    def _external(self, here: Visit, held: AssignmentRecord, hit: Hit, question: Question) -> Page:
         """A hit that is a page of another server, in a frame."""
         url = question.url or ""
         query = urlencode(
             {
-                "assignmentId": found.id,
+                "assignmentId": held.id,
                 "hitId": hit.id,
                 "workerId": here.worker.id,
                 "turkSubmitTo": (self.market.options.public_url or request.url_root).rstrip("/"),
@@ -176,7 +176,7 @@ class WorkerPages:
             "external.html",
             {
                 "hit": hit,
-                "assignment": found,
+                "assignment": held,
                 "source": parts._replace(query=f"{parts.query}&{query}".lstrip("&")).geturl(),
                 "sandbox": sandbox,
                 "height": question.frame_height or 700,
@@ -191,9 +191,9 @@ class WorkerPages:
         """Store the answers; when this is answered they are on the disk."""
         here = self._working()
         here.check_form()
-        found, hit = self._own(here, assignment)
+        held, hit = self._own(here, assignment)
         _, safe = read_question(hit.question, here.texts["test_send"])
-        if safe is None or request.form.get("assignmentId") != found.id:
+        if safe is None or request.form.get("assignmentId") != held.id:
             raise PageError(400, "error_form")
         given = {name: values for name, values in request.form.lists() if name not in RESERVED}
         try:
@@ -202,15 +202,15 @@ class WorkerPages:
             raise PageError(422, "error_missing") from None
         except FormatError:
             raise PageError(422, "error_field") from None
-        self.market.store.submit(found.id, here.worker.id, answers, here.now)
+        self.market.store.work.submit(held.id, here.worker.id, answers, here.now)
         return self._next(here, hit.type.id, "sent")
 
     def give_back(self, assignment: str) -> Page:
         """Return a hit undone."""
         here = self._working()
         here.check_form()
-        found, _ = self._own(here, assignment)
-        self.market.store.return_assignment(found.id, here.worker.id, here.now)
+        held, _ = self._own(here, assignment)
+        self.market.store.work.give_back(held.id, here.worker.id, here.now)
         return redirect(local("/work?said=returned"), 303)
 
     def external_submit(self) -> Page:
@@ -219,19 +219,19 @@ class WorkerPages:
         if WORKER_COOKIE in request.cookies:
             holder = visit(self.market).worker.id
         given = {name: "|".join(values) for name, values in request.form.lists() if name != "assignmentId"}
-        found = store.assignment(request.form.get("assignmentId", ""), now)
-        if WORKER_COOKIE in request.cookies and found.worker != holder:
+        held = store.work.find(request.form.get("assignmentId", ""), now)
+        if WORKER_COOKIE in request.cookies and held.worker != holder:
             raise RefusedError("AssignmentDoesNotExist", "this assignment is another worker's")
-        hit = store.hit(found.hit, now)
+        hit = store.hits.find(held.hit, now)
         if (url := parse_question(hit.question).url) is None:
             raise PageError(400, "error_form")
-        store.submit(found.id, found.worker, given, now)
-        csrf = "" if _is_ours(url) else self.market.seals.form_token(f"{found.worker} {NEXT}")
+        store.work.submit(held.id, held.worker, given, now)
+        csrf = "" if _is_ours(url) else self.market.seals.form_token(f"{held.worker} {NEXT}")
         return render_template("sent.html", t=page_texts(), csrf=csrf, hit_type=hit.type.id)
 
     def _left(self, here: Visit) -> int:
         """How many hits the worker may still accept."""
-        return sum(group.count for group in open_groups(self.market.store, here.worker.id, here.now))
+        return sum(group.count for group in self.market.store.open_hits.groups(here.worker.id, here.now))
 
     def _working(self) -> Visit:
         """A worker who has agreed to take part."""
@@ -240,16 +240,21 @@ class WorkerPages:
             raise PageError(403, "error_login")
         return here
 
-    def _own(self, here: Visit, assignment: str) -> tuple[Assignment, Hit]:
-        return own_work(self.market.store, here.worker.id, assignment, here.now)
+    def _own(self, here: Visit, assignment: str) -> tuple[AssignmentRecord, Hit]:
+        return self.market.store.work.own(assignment, here.worker.id, here.now)
 
-    def _next(self, here: Visit, hit_type: str, said: str) -> Page:
+    def _next(self, here: Visit, hit_type: str, notice: str) -> Page:
         following = None
         if here.worker.blocked is None and not here.finished():
-            following = accept_next(self.market.store, here.worker.id, hit_type, here.now)
+            following = self.market.store.open_hits.accept_next(here.worker.id, hit_type, here.now)
         if following is None:
-            return redirect(local(f"/work?said={said}" if said else "/work"), 303)
-        return redirect(local(f"/work/a/{following}" + ("?said=sent_next" if said else "")), 303)
+            return redirect(local(f"/work?said={notice}" if notice else "/work"), 303)
+        return redirect(local(f"/work/a/{following}" + ("?said=sent_next" if notice else "")), 303)
+
+
+def _needs(group: OpenGroup, here: Visit) -> list[str]:
+    """What a group of hits asks of workers, in words."""
+    return [described(need, here.texts) for need in group.needs]
 
 
 def _is_ours(url: str) -> bool:

@@ -46,10 +46,10 @@ def paged(
     while a requester turns the pages.
     """
     size = call.request.get("MaxResults", PAGE)
-    found = fetch(_read_token(call), size + 1)
-    page = found[:size]
+    records = fetch(_read_token(call), size + 1)
+    page = records[:size]
     answer: dict[str, Any] = {"NumResults": len(page), member: [show(record) for record in page]}
-    if len(found) > size:
+    if len(records) > size:
         answer["NextToken"] = _token(call.operation, page[-1].number)
     return answer
 

@@ -8,21 +8,20 @@ import json
 import logging
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
+from hits.market.folder import Keys
 from hits.server.protocol.calls import Call
 from hits.server.protocol.operations import OPERATIONS, perform
-from hits.server.protocol.signature import Keys, SignedRequest, new_keys, verify
-from hits.server.protocol.wire import CONTENT_TYPE, MAX_BODY_BYTES, Protocol, WireError
+from hits.server.protocol.signature import SignedRequest, verify
+from hits.server.protocol.wire import CONTENT_TYPE, MAX_BODY_BYTES, WireError, WireProtocol
 from hits.server.store.records import RefusedError
 from hits.server.store.store import Store
 
 if TYPE_CHECKING:
-    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+    from wsgiref.types import WSGIEnvironment
 
 log = logging.getLogger(__name__)
 
@@ -36,21 +35,13 @@ class Response:
     body: bytes
 
 
-def market_keys(store: Store) -> Keys:
-    """The keys of a market: made when it is first served, the same ever after."""
-    fresh = new_keys()
-    return Keys(
-        store.secret("access_key", lambda: fresh.access_key), store.secret("secret_key", lambda: fresh.secret_key)
-    )
-
-
 class Endpoint:
     """Answers requesters' calls on a store; may be used by many threads at once."""
 
     def __init__(self, store: Store, keys: Keys) -> None:
         self.store = store
         self.keys = keys
-        self.protocol = Protocol()
+        self.protocol = WireProtocol()
         if missing := self.protocol.operations ^ OPERATIONS.keys():
             log.warning("this botocore describes other operations than this market knows: %s", ", ".join(missing))
 
@@ -75,29 +66,29 @@ class Endpoint:
         try:
             return self._response(200, self._result(request, now, request_id), request_id)
         except WireError as error:
-            found = {"__type": error.kind, "message": error.message}
-            response = self._response(error.status, _json(found), request_id)
+            fault = {"__type": error.kind, "message": error.message}
+            response = self._response(error.status, _json(fault), request_id)
             return replace(response, headers={**response.headers, **error.headers})
         except RefusedError as error:
-            found = {"__type": "RequestError", "Message": error.message, "TurkErrorCode": error.code}
-            return self._response(400, _json(found), request_id)
+            fault = {"__type": "RequestError", "Message": error.message, "TurkErrorCode": error.code}
+            return self._response(400, _json(fault), request_id)
         except Exception:
             log.exception("request %s failed", request_id)
             message = f"The market could not answer; its log has request {request_id}."
-            found = {"__type": "ServiceFault", "Message": message, "TurkErrorCode": "AWS.ServiceUnavailable"}
-            return self._response(500, _json(found), request_id)
+            fault = {"__type": "ServiceFault", "Message": message, "TurkErrorCode": "AWS.ServiceUnavailable"}
+            return self._response(500, _json(fault), request_id)
 
     def refuse_large(self) -> Response:
         """The answer to a body over the limit, for a server that stops reading at it."""
-        found = {"__type": "RequestEntityTooLargeException", "message": f"expected at most {MAX_BODY_BYTES:,} bytes"}
-        return self._response(413, _json(found), str(uuid.uuid4()))
+        fault = {"__type": "RequestEntityTooLargeException", "message": f"expected at most {MAX_BODY_BYTES:,} bytes"}
+        return self._response(413, _json(fault), str(uuid.uuid4()))
 
     def _result(self, request: SignedRequest, now: int, request_id: str) -> bytes:
         if len(request.body) > MAX_BODY_BYTES:
             raise WireError("RequestEntityTooLargeException", f"expected at most {MAX_BODY_BYTES:,} bytes", 413)
         if request.method != "POST":
             raise WireError("UnknownOperationException", "expected POST", 405)
-        verify(request, self.keys, now, self.store.note_use)
+        verify(request, self.keys, now, self.store.signatures.note)
         operation = self.protocol.operation(request.headers.get("x-amz-target", ""))
         if not re.match(r"application/x-amz-json-1\.[01]\s*(;|$)", request.headers.get("content-type", "")):
             raise WireError("UnsupportedMediaTypeException", f"expected the Content-Type {CONTENT_TYPE}", 415)
@@ -117,32 +108,6 @@ class Endpoint:
             "X-Content-Type-Options": "nosniff",
         }
         return Response(status, headers, body)
-
-
-def wsgi_app(endpoint: Endpoint, clock: Callable[[], float]) -> "WSGIApplication":
-    """The endpoint as a web application of its own; a body over the limit is refused without reading it."""
-
-    def app(environ: "WSGIEnvironment", start_response: "StartResponse") -> list[bytes]:
-        size = environ.get("CONTENT_LENGTH") or "0"
-        if not size.isdigit() or int(size) > MAX_BODY_BYTES:
-            response = endpoint.refuse_large()
-        else:
-            headers = {name[5:].replace("_", "-"): text for name, text in environ.items() if name.startswith("HTTP_")}
-            headers["Content-Type"] = environ.get("CONTENT_TYPE", "")
-            path = quote(environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""), encoding="latin-1") or "/"
-            response = endpoint.answer(
-                headers,
-                environ["wsgi.input"].read(int(size)),
-                int(clock()),
-                method=environ["REQUEST_METHOD"],
-                path=path,
-                query=environ.get("QUERY_STRING", ""),
-                connection=connection_of(environ),
-            )
-        start_response(f"{response.status} {HTTPStatus(response.status).phrase}", list(response.headers.items()))
-        return [response.body]
-
-    return app
 
 
 def connection_of(environ: "WSGIEnvironment") -> str:

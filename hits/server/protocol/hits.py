@@ -65,7 +65,7 @@ def read_properties(call: Call) -> HitProperties:
         for number, rule in enumerate(request.get("QualificationRequirements", ()))
     )
     for rule in rules:
-        kind = call.store.qualification_type(rule.qualification)
+        kind = call.store.qualifications.find_type(rule.qualification)
         if not kind.active:
             raise RefusedError("InvalidQualificationTypeState", f"The QualificationType {kind.id} is Inactive.")
     return HitProperties(
@@ -103,28 +103,28 @@ def read_new_hit(request: Mapping[str, Any]) -> NewHit:
 def create_hit(call: Call) -> Mapping[str, Any]:
     """A hit with its own properties; equal properties share a hit type."""
     new = read_new_hit(call.request)
-    return {"HIT": show_hit(call.store.create_hit(read_properties(call), new, call.now))}
+    return {"HIT": show_hit(call.store.hits.create(read_properties(call), new, call.now))}
 
 
 def create_hit_with_hit_type(call: Call) -> Mapping[str, Any]:
     """A hit of a type that is there."""
     new = read_new_hit(call.request)
-    return {"HIT": show_hit(call.store.create_hit(call.request["HITTypeId"], new, call.now))}
+    return {"HIT": show_hit(call.store.hits.create(call.request["HITTypeId"], new, call.now))}
 
 
 def create_hit_type(call: Call) -> Mapping[str, Any]:
     """A hit type; equal properties give the same one."""
-    return {"HITTypeId": call.store.create_hit_type(read_properties(call), call.now).id}
+    return {"HITTypeId": call.store.hits.create_type(read_properties(call), call.now).id}
 
 
 def get_hit(call: Call) -> Mapping[str, Any]:
     """One hit, deleted or not."""
-    return {"HIT": show_hit(call.store.hit(call.request["HITId"], call.now))}
+    return {"HIT": show_hit(call.store.hits.find(call.request["HITId"], call.now))}
 
 
 def list_hits(call: Call) -> Mapping[str, Any]:
     """All hits that are not deleted."""
-    return paged(call, "HITs", lambda after, limit: call.store.hits(call.now, after=after, limit=limit), show_hit)
+    return paged(call, "HITs", lambda after, limit: call.store.hits.all(call.now, after=after, limit=limit), show_hit)
 
 
 def list_reviewable_hits(call: Call) -> Mapping[str, Any]:
@@ -134,25 +134,25 @@ def list_reviewable_hits(call: Call) -> Mapping[str, Any]:
     return paged(
         call,
         "HITs",
-        lambda after, limit: call.store.hits(call.now, status=status, hit_type=kind, after=after, limit=limit),
+        lambda after, limit: call.store.hits.all(call.now, status=status, hit_type=kind, after=after, limit=limit),
         show_hit,
     )
 
 
 def list_hits_for_qualification_type(call: Call) -> Mapping[str, Any]:
     """Hits that ask for a qualification."""
-    kind = call.store.qualification_type(call.request["QualificationTypeId"]).id
+    kind = call.store.qualifications.find_type(call.request["QualificationTypeId"]).id
     return paged(
         call,
         "HITs",
-        lambda after, limit: call.store.hits(call.now, qualification=kind, after=after, limit=limit),
+        lambda after, limit: call.store.hits.all(call.now, qualification=kind, after=after, limit=limit),
         show_hit,
     )
 
 
 def create_additional_assignments(call: Call) -> Mapping[str, Any]:
     """More workers for a hit."""
-    call.store.add_assignments(
+    call.store.hits.add_assignments(
         call.request["HITId"],
         call.request["NumberOfAdditionalAssignments"],
         call.now,
@@ -166,31 +166,31 @@ def update_expiration(call: Call) -> Mapping[str, Any]:
     """A new end of a hit's life."""
     if call.request["ExpireAt"] > call.now + YEAR:
         raise invalid("ExpireAt", "expected a time within a year from now")
-    call.store.set_expiration(call.request["HITId"], call.request["ExpireAt"], call.now)
+    call.store.hits.set_expiration(call.request["HITId"], call.request["ExpireAt"], call.now)
     return {}
 
 
 def update_review_status(call: Call) -> Mapping[str, Any]:
     """Reviewable → Reviewing, or back."""
-    call.store.set_reviewing(call.request["HITId"], not call.request.get("Revert", False), call.now)
+    call.store.hits.set_reviewing(call.request["HITId"], not call.request.get("Revert", False), call.now)
     return {}
 
 
 def update_hit_type(call: Call) -> Mapping[str, Any]:
     """Another type for a hit."""
-    call.store.set_type(call.request["HITId"], call.request["HITTypeId"], call.now)
+    call.store.hits.set_type(call.request["HITId"], call.request["HITTypeId"], call.now)
     return {}
 
 
 def delete_hit(call: Call) -> Mapping[str, Any]:
     """Dispose of a hit."""
-    call.store.delete_hit(call.request["HITId"], call.now)
+    call.store.hits.delete(call.request["HITId"], call.now)
     return {}
 
 
 def list_review_policy_results(call: Call) -> Mapping[str, Any]:
     """No policy is taken, so there are no results."""
-    return {"HITId": call.store.hit(call.request["HITId"], call.now).id}
+    return {"HITId": call.store.hits.find(call.request["HITId"], call.now).id}
 
 
 HIT_OPERATIONS: Mapping[str, Operation] = {

@@ -83,7 +83,7 @@ def create_qualification_type(call: Call) -> Mapping[str, Any]:
         granted,
         request.get("AutoGrantedValue", 1),
     )
-    return {"QualificationType": show_type(call.store.create_qualification_type(new, call.now))}
+    return {"QualificationType": show_type(call.store.qualifications.create_type(new, call.now))}
 
 
 def update_qualification_type(call: Call) -> Mapping[str, Any]:
@@ -98,26 +98,26 @@ def update_qualification_type(call: Call) -> Mapping[str, Any]:
         changes["active"] = request["QualificationTypeStatus"] == "Active"
     if test is not None:
         changes |= {"test": test, "answer_key": key, "test_duration": duration, "auto_granted": False}
-    kind = call.store.update_qualification_type(request["QualificationTypeId"], changes, call.now)
+    kind = call.store.qualifications.update_type(request["QualificationTypeId"], changes, call.now)
     return {"QualificationType": show_type(kind)}
 
 
 def delete_qualification_type(call: Call) -> Mapping[str, Any]:
     """Delete a type."""
-    call.store.delete_qualification_type(call.request["QualificationTypeId"], call.now)
+    call.store.qualifications.delete_type(call.request["QualificationTypeId"], call.now)
     return {}
 
 
 def get_qualification_type(call: Call) -> Mapping[str, Any]:
     """One type, the system's too."""
-    return {"QualificationType": show_type(call.store.qualification_type(call.request["QualificationTypeId"]))}
+    return {"QualificationType": show_type(call.store.qualifications.find_type(call.request["QualificationTypeId"]))}
 
 
 def list_qualification_types(call: Call) -> Mapping[str, Any]:
     """The requester's types and, unless only those or only requestable ones are wanted, the system's behind them."""
     request = call.request
     query = request.get("Query", "")
-    kinds = call.store.qualification_types(query)
+    kinds = call.store.qualifications.types(query)
     if not request["MustBeRequestable"] and not request.get("MustBeOwnedByCaller", False):
         last = max((kind.number for kind in kinds), default=0)
         system = [kind for kind in SYSTEM_TYPES.values() if query.lower() in f"{kind.name}\n{kind.description}".lower()]
@@ -131,7 +131,7 @@ def list_qualification_types(call: Call) -> Mapping[str, Any]:
 
 def associate_qualification(call: Call) -> Mapping[str, Any]:
     """Give a worker a qualification, with a message unless told otherwise."""
-    call.store.grant(
+    call.store.qualifications.grant(
         call.request["QualificationTypeId"],
         call.request["WorkerId"],
         call.request.get("IntegerValue", 1),
@@ -144,14 +144,18 @@ def associate_qualification(call: Call) -> Mapping[str, Any]:
 def disassociate_qualification(call: Call) -> Mapping[str, Any]:
     """Take a qualification back."""
     request = call.request
-    call.store.revoke(request["QualificationTypeId"], request["WorkerId"], request.get("Reason"), call.now)
+    call.store.qualifications.revoke(
+        request["QualificationTypeId"], request["WorkerId"], request.get("Reason"), call.now
+    )
     return {}
 
 
 def get_qualification_score(call: Call) -> Mapping[str, Any]:
     """A worker's value of a qualification."""
-    found = call.store.qualification(call.request["QualificationTypeId"], call.request["WorkerId"], call.now)
-    return {"Qualification": show_qualification(found)}
+    qualification = call.store.qualifications.find(
+        call.request["QualificationTypeId"], call.request["WorkerId"], call.now
+    )
+    return {"Qualification": show_qualification(qualification)}
 
 
 def list_workers_with_qualification(call: Call) -> Mapping[str, Any]:
@@ -160,7 +164,7 @@ def list_workers_with_qualification(call: Call) -> Mapping[str, Any]:
     return paged(
         call,
         "Qualifications",
-        lambda after, limit: call.store.qualifications(kind, status=status, after=after, limit=limit),
+        lambda after, limit: call.store.qualifications.all(kind, status=status, after=after, limit=limit),
         show_qualification,
     )
 
@@ -171,7 +175,7 @@ def list_qualification_requests(call: Call) -> Mapping[str, Any]:
     return paged(
         call,
         "QualificationRequests",
-        lambda after, limit: call.store.qualification_requests(kind, after=after, limit=limit),
+        lambda after, limit: call.store.requests.waiting(kind, after=after, limit=limit),
         show_request,
     )
 
@@ -179,14 +183,14 @@ def list_qualification_requests(call: Call) -> Mapping[str, Any]:
 def accept_qualification_request(call: Call) -> Mapping[str, Any]:
     """Grant a request."""
     value = call.request.get("IntegerValue", 1)
-    call.store.decide_request(call.request["QualificationRequestId"], call.now, grant=True, value=value)
+    call.store.requests.decide(call.request["QualificationRequestId"], call.now, grant=True, value=value)
     return {}
 
 
 def reject_qualification_request(call: Call) -> Mapping[str, Any]:
     """Reject a request."""
     reason = call.request.get("Reason", "")
-    call.store.decide_request(call.request["QualificationRequestId"], call.now, grant=False, reason=reason)
+    call.store.requests.decide(call.request["QualificationRequestId"], call.now, grant=False, reason=reason)
     return {}
 
 

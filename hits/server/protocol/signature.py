@@ -1,7 +1,8 @@
 """Verifying AWS Signature Version 4, and refusing what was signed too long ago or is sent a second time.
 
 The signature covers method, path, query, the signed headers and the body: whoever changes one of them, or does not
-know the secret key, cannot make it. Amazon's description: "Signature Version 4 signing process".
+know the secret key, cannot make it. Amazon's description: "Signature Version 4 signing process"; the arithmetic is
+botocore's own, as its clients use it.
 
 A signature is good once. Its time counts whole seconds and botocore signs nothing else that differs, so equal calls of
 one second, a retry among them, have equal signatures. What tells such calls from a replay is the connection: whoever
@@ -9,41 +10,31 @@ overheard a request cannot send on the connection it came by. On any other conne
 its first moments with a code upon which clients sign again a little later, which is all that a replay cannot do.
 """
 
-import hashlib
 import hmac
 import re
-import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from urllib.parse import quote, unquote
+from hashlib import sha256
+from typing import Any
 
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from hits.market.folder import Keys
 from hits.server.protocol.wire import WireError
+from hits.server.store.signatures import AGAIN, SignatureUse
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 SERVICE = "mturk-requester"
 SKEW = 15 * 60
+BODY_DIGEST = "x-amz-content-sha256"
 MUST_BE_SIGNED = {"host", "x-amz-date", "x-amz-target"}
 CREDENTIAL = re.compile(r"([A-Za-z0-9_]{1,128})/([0-9]{8})/([a-z0-9-]{1,40})/([a-z0-9-]{1,40})/aws4_request")
 AUTHORIZATION = re.compile(
     rf"{ALGORITHM} +Credential=([^,\s]{{1,300}}), *SignedHeaders=([a-z0-9;-]{{1,1000}}), *Signature=([0-9a-f]{{64}})"
 )
-
-AGAIN = 2  # seconds in which an equal signature may be a client's second call, or its second try
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """What a requester signs with; the secret key is never sent and never shown."""
-
-    access_key: str
-    secret_key: str = field(repr=False)
-
-
-def new_keys() -> Keys:
-    """Keys in Amazon's form, as hard to guess as Amazon's."""
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-    return Keys("AKIA" + "".join(secrets.choice(letters) for _ in range(16)), secrets.token_urlsafe(30))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +54,7 @@ class SignedRequest:
         return " ".join(self.headers.get(name, "")[:64] for name in ("amz-sdk-invocation-id", "amz-sdk-request"))
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """One use of a signature: how it came, when, and until when the signature must be remembered."""
-
-    signature: str
-    connection: str
-    attempt: str
-    now: int
-    expires: int
-
-
-NoteUse = Callable[[Use], int | None]  # None, or when the signature was first used if this is a replay
+NoteUse = Callable[[SignatureUse], int | None]  # None, or when the signature was first used if this is a replay
 
 
 def verify(request: SignedRequest, keys: Keys, now: int, note: NoteUse) -> None:
@@ -94,11 +74,11 @@ def verify(request: SignedRequest, keys: Keys, now: int, note: NoteUse) -> None:
     signed = _signing_time(request.headers.get("x-amz-date", ""), day)
     if abs(now - signed) > SKEW:
         raise _wrong(f"signed {abs(now - signed)} seconds off the server's time; expected at most {SKEW}")
-    scope = f"{day}/{region}/{service}/aws4_request"
-    expected = _signature(keys.secret_key, scope, request.headers["x-amz-date"], _canonical(request, names))
+    _check_signed_headers(request, names)
+    expected = _signature(request, names, keys, region)
     if not hmac.compare_digest(expected, match[3]):
         raise _wrong("the signature does not match the request; is the secret key right?")
-    first = note(Use(expected, request.connection, request.attempt, now, signed + SKEW))
+    first = note(SignatureUse(expected, request.connection, request.attempt, now, signed + SKEW))
     if first is not None:
         raise _replayed(now - first)
 
@@ -127,31 +107,37 @@ def _signing_time(date: str, day: str) -> int:
     return int(moment.timestamp())
 
 
-def _canonical(request: SignedRequest, names: list[str]) -> str:
-    """The request in the one form that both sides sign."""
+def _check_signed_headers(request: SignedRequest, names: list[str]) -> None:
     if names != sorted(set(names)):
         raise _wrong("expected SignedHeaders in order, each once")
     if missing := sorted(MUST_BE_SIGNED - set(names)):
         raise _wrong(f"expected these headers to be signed: {', '.join(missing)}")
     if absent := [name for name in names if name not in request.headers]:
         raise _wrong(f"signed headers did not arrive: {', '.join(absent)[:200]}")
-    headers = "".join(f"{name}:{' '.join(request.headers[name].split())}\n" for name in names)
-    body = hashlib.sha256(request.body).hexdigest()
-    path = quote(request.path or "/", safe="/-_.~")
-    return "\n".join([request.method, path, _canonical_query(request.query), headers, ";".join(names), body])
 
 
-def _canonical_query(query: str) -> str:
-    pairs = []
-    for part in filter(None, query.split("&")):
-        name, _, value = part.partition("=")
-        pairs.append((quote(unquote(name), safe="-_.~"), quote(unquote(value), safe="-_.~")))
-    return "&".join(f"{name}={value}" for name, value in sorted(pairs))
+def _signature(request: SignedRequest, names: list[str], keys: Keys, region: str) -> str:
+    """The signature that botocore makes of a request: of the headers that are said to be signed and of no others.
+
+    botocore believes a header that gives the digest of the body; here it must be that of the body that came.
+    """
+    signed = {name: request.headers[name] for name in names}
+    if signed.get(BODY_DIGEST, digest := sha256(request.body).hexdigest()) != digest:
+        raise _wrong(f"the header {BODY_DIGEST} is not the digest of the body")
+    path = (request.path or "/").replace("?", "%3F").replace("#", "%23")
+    query = request.query.replace("#", "%23")
+    copy = AWSRequest(request.method, f"http://market{path}?{query}", signed, request.body)
+    copy.context["timestamp"] = request.headers["x-amz-date"]
+    signer = _Verifier(Credentials(keys.access_key, keys.secret_key), SERVICE, region)
+    try:
+        return str(signer.signature(signer.string_to_sign(copy, signer.canonical_request(copy)), copy))
+    except UnicodeError:
+        raise _wrong("expected headers, path and query that can be written in UTF-8") from None
 
 
-def _signature(secret_key: str, scope: str, date: str, canonical: str) -> str:
-    digest = hashlib.sha256(canonical.encode("utf-8", "surrogateescape")).hexdigest()
-    key = f"AWS4{secret_key}".encode()
-    for part in scope.split("/"):
-        key = hmac.digest(key, part.encode(), "sha256")
-    return hmac.digest(key, "\n".join([ALGORITHM, date, scope, digest]).encode(), "sha256").hex()
+class _Verifier(SigV4Auth):  # type: ignore[misc]  # botocore has no types
+    """botocore's signer, but a client may have signed headers that botocore's own clients leave out."""
+
+    def headers_to_sign(self, request: Any) -> Any:
+        """All headers of the copy that is signed."""
+        return request.headers

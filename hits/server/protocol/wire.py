@@ -20,7 +20,7 @@ MAX_BODY_BYTES = 10_000_000
 CONTENT_TYPE = "application/x-amz-json-1.1"
 INTEGERS = {"integer": 2**31 - 1, "long": 2**63 - 1}
 LAST_TIME = 253_402_300_799  # the end of the year 9999
-Shape = Any  # botocore, which is not typed, is imported only when a `Protocol` is made
+Shape = Any  # botocore, which is not typed, is imported only when a `WireProtocol` is made
 TEXT = re.compile("[^\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]*")
 
 
@@ -37,7 +37,7 @@ class WireError(Exception):
         self.status = status
 
 
-class Protocol:
+class WireProtocol:
     """The operations of the service and the shapes of what goes in and out."""
 
     def __init__(self) -> None:
@@ -82,8 +82,8 @@ def parse_json(body: bytes) -> dict[str, Any]:
             body.decode("utf-8") or "{}", object_pairs_hook=_members, parse_constant=_no_constant, parse_float=_finite
         )
     except UnicodeDecodeError as error:
-        found = error.object[error.start]
-        raise WireError("SerializationException", f"expected UTF-8, found byte 0x{found:02x}") from None
+        byte = error.object[error.start]
+        raise WireError("SerializationException", f"expected UTF-8, found byte 0x{byte:02x}") from None
     except RecursionError:
         raise WireError("SerializationException", "expected JSON that is less deeply nested") from None
     except ValueError as error:

@@ -8,7 +8,7 @@ from typing import Any
 from hits.batches.question_xml import answers_xml
 from hits.server.protocol.calls import Call, Operation, paged
 from hits.server.protocol.hits import show_hit
-from hits.server.store.records import Assignment, AssignmentStatus, Bonus, RefusedError, invalid
+from hits.server.store.records import AssignmentRecord, AssignmentStatus, BonusRecord, RefusedError, invalid
 from hits.server.store.work import FINISHED
 
 BALANCE = "10000.00"  # what the requester sandbox always said; no money moves here either
@@ -21,7 +21,7 @@ class _Block:
     reason: str
 
 
-def show_assignment(assignment: Assignment) -> dict[str, Any]:
+def show_assignment(assignment: AssignmentRecord) -> dict[str, Any]:
     """A submitted assignment as the protocol writes it."""
     return {
         "AssignmentId": assignment.id,
@@ -39,7 +39,7 @@ def show_assignment(assignment: Assignment) -> dict[str, Any]:
     }
 
 
-def show_bonus(bonus: Bonus) -> dict[str, Any]:
+def show_bonus(bonus: BonusRecord) -> dict[str, Any]:
     """A bonus as the protocol writes it."""
     return {
         "WorkerId": bonus.worker,
@@ -52,21 +52,21 @@ def show_bonus(bonus: Bonus) -> dict[str, Any]:
 
 def get_assignment(call: Call) -> Mapping[str, Any]:
     """A submitted assignment with its hit."""
-    found = call.store.assignment(call.request["AssignmentId"], call.now)
-    if found.status not in FINISHED:
-        message = f"The assignment {found.id} has no results: it is {found.status.capitalize()}."
+    assignment = call.store.work.find(call.request["AssignmentId"], call.now)
+    if assignment.status not in FINISHED:
+        message = f"The assignment {assignment.id} has no results: it is {assignment.status.capitalize()}."
         raise RefusedError("InvalidAssignmentState", message)
-    return {"Assignment": show_assignment(found), "HIT": show_hit(call.store.hit(found.hit, call.now))}
+    return {"Assignment": show_assignment(assignment), "HIT": show_hit(call.store.hits.find(assignment.hit, call.now))}
 
 
 def list_assignments(call: Call) -> Mapping[str, Any]:
     """The submitted assignments of a hit, of some statuses or of all."""
-    hit = call.store.hit(call.request["HITId"], call.now).id
+    hit = call.store.hits.find(call.request["HITId"], call.now).id
     wanted = [AssignmentStatus(name.lower()) for name in call.request.get("AssignmentStatuses", ())]
     return paged(
         call,
         "Assignments",
-        lambda after, limit: call.store.assignments(
+        lambda after, limit: call.store.work.all(
             call.now, hit=hit, statuses=wanted or FINISHED, after=after, limit=limit
         ),
         show_assignment,
@@ -75,7 +75,7 @@ def list_assignments(call: Call) -> Mapping[str, Any]:
 
 def approve_assignment(call: Call) -> Mapping[str, Any]:
     """Approve."""
-    call.store.approve(
+    call.store.review.approve(
         call.request["AssignmentId"],
         call.request.get("RequesterFeedback"),
         call.now,
@@ -86,7 +86,7 @@ def approve_assignment(call: Call) -> Mapping[str, Any]:
 
 def reject_assignment(call: Call) -> Mapping[str, Any]:
     """Reject."""
-    call.store.reject(call.request["AssignmentId"], call.request["RequesterFeedback"], call.now)
+    call.store.review.reject(call.request["AssignmentId"], call.request["RequesterFeedback"], call.now)
     return {}
 
 
@@ -95,7 +95,7 @@ def send_bonus(call: Call) -> Mapping[str, Any]:
     amount = Decimal(call.request["BonusAmount"])
     if amount <= 0:
         raise invalid("BonusAmount", "expected at least one cent")
-    call.store.pay_bonus(
+    call.store.review.pay_bonus(
         call.request["WorkerId"],
         call.request["AssignmentId"],
         amount,
@@ -113,13 +113,15 @@ def list_bonus_payments(call: Call) -> Mapping[str, Any]:
     if (hit is None) == (assignment is None):
         raise invalid("HITId", "expected either HITId or AssignmentId")
     if hit is not None:
-        call.store.hit(hit, call.now)
+        call.store.hits.find(hit, call.now)
     else:
-        call.store.assignment(assignment or "", call.now)
+        call.store.work.find(assignment or "", call.now)
     return paged(
         call,
         "BonusPayments",
-        lambda after, limit: call.store.bonuses(call.now, hit=hit, assignment=assignment, after=after, limit=limit),
+        lambda after, limit: call.store.review.bonuses(
+            call.now, hit=hit, assignment=assignment, after=after, limit=limit
+        ),
         show_bonus,
     )
 
@@ -131,13 +133,13 @@ def get_account_balance(call: Call) -> Mapping[str, Any]:
 
 def create_worker_block(call: Call) -> Mapping[str, Any]:
     """Block a worker."""
-    call.store.block(call.request["WorkerId"], call.request["Reason"], call.now)
+    call.store.people.block(call.request["WorkerId"], call.request["Reason"], call.now)
     return {}
 
 
 def delete_worker_block(call: Call) -> Mapping[str, Any]:
     """Take a block back."""
-    call.store.unblock(call.request["WorkerId"], call.now)
+    call.store.people.unblock(call.request["WorkerId"], call.now)
     return {}
 
 
@@ -146,7 +148,7 @@ def list_worker_blocks(call: Call) -> Mapping[str, Any]:
     return paged(
         call,
         "WorkerBlocks",
-        lambda after, limit: [_Block(*row) for row in call.store.blocks(after=after, limit=limit)],
+        lambda after, limit: [_Block(*row) for row in call.store.people.blocks(after=after, limit=limit)],
         lambda block: {"WorkerId": block.worker, "Reason": block.reason},
     )
 
@@ -156,7 +158,7 @@ def notify_workers(call: Call) -> Mapping[str, Any]:
     request = call.request
     if not request["WorkerIds"]:
         raise invalid("WorkerIds", "expected at least one worker")
-    failed = call.store.notify(request["WorkerIds"], request["Subject"], request["MessageText"], call.now)
+    failed = call.store.people.notify(request["WorkerIds"], request["Subject"], request["MessageText"], call.now)
     return {
         "NotifyWorkersFailureStatuses": [
             {

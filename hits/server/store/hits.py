@@ -99,12 +99,15 @@ def token_used(request: str) -> RefusedError:
     return RefusedError("DuplicateRequest", f"This UniqueRequestToken was used in request {request}.")
 
 
-class Hits(MarketFile):
-    """The part of the store that knows hits."""
+@dataclass(frozen=True, slots=True)
+class HitStore:
+    """Hit types and hits, as a requester makes and changes them."""
 
-    def create_hit_type(self, properties: HitProperties, now: int) -> HitType:
+    file: MarketFile
+
+    def create_type(self, properties: HitProperties, now: int) -> HitType:
         """A type with these properties: the one that is there, or a new one."""
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             return self._type_of(db, properties, now)
 
     @staticmethod
@@ -122,10 +125,10 @@ class Hits(MarketFile):
         )
         return kind
 
-    def create_hit(self, kind: HitProperties | str, new: NewHit, now: int) -> Hit:
+    def create(self, kind: HitProperties | str, new: NewHit, now: int) -> Hit:
         """A new hit of a type given by its id or by its properties; a request token makes one hit a day."""
         hit = new_id()
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             made = use_token(db, "hit", new.token, hit, now)
             if made is not None:
                 raise RefusedError("HitAlreadyExists", f"The HIT {made} was already made with this UniqueRequestToken.")
@@ -137,12 +140,12 @@ class Hits(MarketFile):
             )
             return find_hit(db, hit, now)
 
-    def hit(self, hit: str, now: int) -> Hit:
+    def find(self, hit: str, now: int) -> Hit:
         """The hit with this id, deleted or not."""
-        with self.reading(now) as db:
+        with self.file.reading(now) as db:
             return find_hit(db, hit, now)
 
-    def hits(
+    def all(
         self,
         now: int,
         *,
@@ -165,16 +168,16 @@ class Hits(MarketFile):
             rule = "SELECT json_extract(rule.value, '$[0]') FROM json_each(types.requirements) AS rule"
             where.append(f":qualification IN ({rule})")
             values["qualification"] = qualification
-        with self.reading(now) as db:
+        with self.file.reading(now) as db:
             sql = f"{HIT_ROWS} WHERE {' AND '.join(where)} ORDER BY hits.number LIMIT :limit"
             return [read_hit(row) for row in db.execute(sql, values)]
 
     def add_assignments(self, hit: str, more: int, now: int, *, token: str | None = None, request: str = "") -> None:
         """Let more workers do a hit; from fewer than ten it never grows to ten, which would cost more."""
-        with self.writing(now) as db:
-            found = self._kept(db, hit, now)
-            total = found.max_assignments + more
-            if found.max_assignments < FEE_STEP <= total:
+        with self.file.writing(now) as db:
+            record = self._kept(db, hit, now)
+            total = record.max_assignments + more
+            if record.max_assignments < FEE_STEP <= total:
                 message = f"a hit created with fewer than {FEE_STEP} assignments cannot be extended to {total}"
                 raise RefusedError("InvalidMaximumAssignmentsIncrease", message)
             if (earlier := use_token(db, "extend", token, request, now)) is not None:
@@ -183,7 +186,7 @@ class Hits(MarketFile):
 
     def set_expiration(self, hit: str, expiration: int, now: int) -> None:
         """Move the end of a hit's life; a time in the past ends it at once. Accepted assignments keep their time."""
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             self._kept(db, hit, now)
             db.execute(
                 "UPDATE hits SET expiration = :at, reviewing = reviewing AND :at <= :now WHERE id = :hit",
@@ -192,36 +195,36 @@ class Hits(MarketFile):
 
     def set_type(self, hit: str, hit_type: str, now: int) -> None:
         """Give a hit the properties of another type; assignments under way keep the deadline they were given."""
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             self._kept(db, hit, now)
             db.execute("UPDATE hits SET hit_type = ? WHERE id = ?", [find_type(db, hit_type).id, hit])
 
     def set_reviewing(self, hit: str, reviewing: bool, now: int) -> None:
         """Reviewable → Reviewing, or back."""
         expected = HitStatus.REVIEWABLE if reviewing else HitStatus.REVIEWING
-        with self.writing(now) as db:
-            found = find_hit(db, hit, now)
-            if found.status is not expected:
-                raise wrong_state(found, expected)
+        with self.file.writing(now) as db:
+            record = find_hit(db, hit, now)
+            if record.status is not expected:
+                raise wrong_state(record, expected)
             db.execute("UPDATE hits SET reviewing = ? WHERE id = ?", [reviewing, hit])
 
-    def delete_hit(self, hit: str, now: int) -> None:
+    def delete(self, hit: str, now: int) -> None:
         """Dispose of a reviewable hit all of whose submitted assignments were approved or rejected."""
-        with self.writing(now) as db:
-            found = find_hit(db, hit, now)
-            if found.status is not HitStatus.REVIEWABLE:
-                raise wrong_state(found, HitStatus.REVIEWABLE)
-            if found.submitted:
-                message = f"This HIT {hit} has {found.submitted} submitted assignments to approve or reject first."
+        with self.file.writing(now) as db:
+            record = find_hit(db, hit, now)
+            if record.status is not HitStatus.REVIEWABLE:
+                raise wrong_state(record, HitStatus.REVIEWABLE)
+            if record.submitted:
+                message = f"This HIT {hit} has {record.submitted} submitted assignments to approve or reject first."
                 raise RefusedError("InvalidHITState", message)
             db.execute("UPDATE hits SET disposed = ? WHERE id = ?", [now, hit])
 
     @staticmethod
     def _kept(db: sqlite3.Connection, hit: str, now: int) -> Hit:
-        found = find_hit(db, hit, now)
-        if found.status is HitStatus.DISPOSED:
+        record = find_hit(db, hit, now)
+        if record.status is HitStatus.DISPOSED:
             raise RefusedError("InvalidHITState", f"This HIT {hit} is deleted (Disposed).")
-        return found
+        return record
 
 
 def wrong_state(hit: Hit, expected: HitStatus) -> RefusedError:

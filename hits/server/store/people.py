@@ -1,12 +1,12 @@
-"""Workers and how they come in: invitations, shared links, blocks, messages; and the market's own secrets."""
+"""Workers and how they come in: invitations, shared links, blocks, messages."""
 
 import hashlib
 import hmac
 import secrets
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Collection
+from dataclasses import dataclass
 
-from hits.server.protocol.signature import AGAIN, Use
 from hits.server.store.base import MarketFile
 from hits.server.store.records import Invitation, Locale, Message, RefusedError, Worker
 from hits.simulated import SIMULATED_ID, SIMULATED_NAME
@@ -42,8 +42,11 @@ def find_worker(db: sqlite3.Connection, worker: str) -> Worker:
     return read_worker(row)
 
 
-class People(MarketFile):
-    """The part of the store that knows workers."""
+@dataclass(frozen=True, slots=True)
+class PeopleStore:
+    """Workers, their invitations, blocks and messages."""
+
+    file: MarketFile
 
     def invite(
         self,
@@ -61,7 +64,7 @@ class People(MarketFile):
         What is given when a worker is invited again replaces what was said before.
         """
         token = secrets.token_urlsafe(24)
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             worker = self._worker_of(db, "invitation", name, name, now)
             if locale or adult or approved_before or rejected_before:
                 place = (locale.country, locale.subdivision) if locale else (None, None)
@@ -75,7 +78,7 @@ class People(MarketFile):
 
     def enrol(self, source: str, external_id: str, now: int) -> Worker:
         """The worker whom a recruiting service sent under its own id; the same id is the same worker."""
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             return find_worker(db, self._worker_of(db, source, external_id, external_id, now))
 
     @staticmethod
@@ -87,44 +90,38 @@ class People(MarketFile):
             "INSERT OR IGNORE INTO workers (id, name, source, external_id, created) VALUES (?, ?, ?, ?, ?)",
             [made, name, source, external_id, now],
         )
-        found = db.execute("SELECT id FROM workers WHERE source = ? AND external_id = ?", [source, external_id])
-        return str(found.fetchone()[0])
+        row = db.execute("SELECT id FROM workers WHERE source = ? AND external_id = ?", [source, external_id])
+        return str(row.fetchone()[0])
 
-    def worker_by_token(self, token: str) -> Worker | None:
+    def by_token(self, token: str) -> Worker | None:
         """Whose invitation this is; None for a token that was never given or was revoked."""
         digest = token_hash(token)
-        with self.reading(0) as db:
+        with self.file.reading(0) as db:
             row = db.execute("SELECT * FROM invitations WHERE token_hash = ?", [digest]).fetchone()
             if row is None or row["revoked"] is not None or not hmac.compare_digest(row["token_hash"], digest):
                 return None
             return find_worker(db, row["worker"])
 
-    def revoke_invitations(self, worker: str, now: int) -> None:
-        """Make all links of a worker invalid."""
-        with self.writing(now) as db:
-            find_worker(db, worker)
-            db.execute("UPDATE invitations SET revoked = ? WHERE worker = ? AND revoked IS NULL", [now, worker])
-
-    def worker(self, worker: str) -> Worker:
+    def find(self, worker: str) -> Worker:
         """The worker with this id."""
-        with self.reading(0) as db:
+        with self.file.reading(0) as db:
             return find_worker(db, worker)
 
-    def workers(self, *, after: int = 0, limit: int = -1) -> list[Worker]:
+    def all(self, *, after: int = 0, limit: int = -1) -> list[Worker]:
         """All workers in the order in which they came."""
-        with self.reading(0) as db:
+        with self.file.reading(0) as db:
             rows = db.execute(f"{WORKER_ROWS} WHERE workers.number > ? ORDER BY workers.number LIMIT ?", [after, limit])
             return [read_worker(row) for row in rows]
 
     def consent(self, worker: str, now: int) -> None:
         """Note that a worker agreed to take part; the first time stays."""
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             find_worker(db, worker)
             db.execute("UPDATE workers SET consented = coalesce(consented, ?) WHERE id = ?", [now, worker])
 
     def block(self, worker: str, reason: str, now: int) -> None:
         """Give a worker no more hits; a second block only changes the reason."""
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             find_worker(db, worker)
             db.execute(
                 "INSERT INTO blocks (worker, reason, created) VALUES (?, ?, ?)"
@@ -134,13 +131,13 @@ class People(MarketFile):
 
     def unblock(self, worker: str, now: int) -> None:
         """Take a block back; nothing happens when there is none."""
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             find_worker(db, worker)
             db.execute("DELETE FROM blocks WHERE worker = ?", [worker])
 
     def blocks(self, *, after: int = 0, limit: int = -1) -> list[tuple[int, str, str]]:
         """Number, worker and reason of each block."""
-        with self.reading(0) as db:
+        with self.file.reading(0) as db:
             rows = db.execute("SELECT * FROM blocks WHERE number > ? ORDER BY number LIMIT ?", [after, limit])
             return [(row["number"], row["worker"], row["reason"]) for row in rows]
 
@@ -150,7 +147,7 @@ class People(MarketFile):
         As on Mechanical Turk, a requester writes only to workers whose work was reviewed.
         """
         failed = []
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             for worker in dict.fromkeys(workers):
                 known = db.execute("SELECT 1 FROM workers WHERE id = ?", [worker]).fetchone()
                 reviewed = db.execute(
@@ -165,42 +162,14 @@ class People(MarketFile):
     def messages(self, worker: str, *, unseen: bool = False) -> list[Message]:
         """The worker's messages, the newest first."""
         only = "AND seen IS NULL" if unseen else ""
-        with self.reading(0) as db:
+        with self.file.reading(0) as db:
             rows = db.execute(f"SELECT * FROM messages WHERE worker = ? {only} ORDER BY number DESC", [worker])
             return [Message(*row) for row in rows]
 
     def mark_seen(self, worker: str, now: int) -> None:
         """Note that the worker's page has shown all messages."""
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             db.execute("UPDATE messages SET seen = ? WHERE worker = ? AND seen IS NULL", [now, worker])
-
-    def secret(self, name: str, make: Callable[[], str]) -> str:
-        """The market's value under this name, made once and the same ever after: keys and tokens of the server."""
-        with self.writing(0) as db:
-            db.execute("INSERT OR IGNORE INTO settings VALUES (?, ?)", [name, make()])
-            return str(db.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchone()[0])
-
-    def note_use(self, use: Use) -> int | None:
-        """Remember that a signature was used, until it would be too old anyway; when first, if this is a replay.
-
-        Equal calls of one second come with equal signatures. They are none if they come by the connection of the
-        first, at once, and under a name of their own.
-        """
-        with self.noting() as db:
-            db.execute("DELETE FROM signatures WHERE expires < ?", [use.now])
-            row = db.execute(
-                "SELECT connection, seen FROM signatures WHERE signature = ? ORDER BY seen LIMIT 1", [use.signature]
-            ).fetchone()
-            if row is not None:
-                same = use.connection != "" and use.connection == row["connection"]
-                if not (same and row["seen"] <= use.now <= row["seen"] + AGAIN):
-                    return int(row["seen"])
-            added = db.execute(
-                "INSERT OR IGNORE INTO signatures (signature, attempt, seen, expires, connection)"
-                " VALUES (?, ?, ?, ?, ?)",
-                [use.signature, use.attempt, use.now, use.expires, use.connection],
-            )
-            return None if added.rowcount else int(row["seen"])
 
 
 def leave_message(db: sqlite3.Connection, worker: str, subject: str, text: str, now: int) -> None:

@@ -1,6 +1,5 @@
-"""Qualification types, workers' values of them, and a requester's answers to requests for them."""
+"""Qualification types, and workers' values of them."""
 
-import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from hits.server.store.people import find_worker, leave_message, new_id
 from hits.server.store.records import (
     Locale,
     Qualification,
-    QualificationRequest,
     QualificationType,
     RefusedError,
 )
@@ -59,27 +57,10 @@ def find_qualification_type(db: sqlite3.Connection, kind: str) -> QualificationT
 
 def own_type(db: sqlite3.Connection, kind: str) -> QualificationType:
     """A qualification type that the requester made, not one of the system."""
-    found = find_qualification_type(db, kind)
-    if found.system:
-        raise RefusedError("PermissionDeniedException", f"{found.name} is kept by the market and cannot be changed.")
-    return found
-
-
-def read_request(row: sqlite3.Row) -> QualificationRequest:
-    """A row of qualification requests."""
-    answers = None if row["answers"] is None else json.loads(row["answers"])
-    return QualificationRequest(
-        row["number"], row["id"], row["type"], row["worker"], row["status"], row["started"], row["submitted"],
-        row["test"], answers, row["value"], row["reason"],
-    )  # fmt: skip
-
-
-def find_request(db: sqlite3.Connection, request: str) -> QualificationRequest:
-    """The qualification request with this id."""
-    row = db.execute("SELECT * FROM qualification_requests WHERE id = ?", [request]).fetchone()
-    if row is None:
-        raise RefusedError("QualificationRequestDoesNotExist", f"QualificationRequest {request} does not exist.")
-    return read_request(row)
+    record = find_qualification_type(db, kind)
+    if record.system:
+        raise RefusedError("PermissionDeniedException", f"{record.name} is kept by the market and cannot be changed.")
+    return record
 
 
 def give(db: sqlite3.Connection, kind: str, worker: str, value: int | None, now: int) -> None:
@@ -92,13 +73,16 @@ def give(db: sqlite3.Connection, kind: str, worker: str, value: int | None, now:
     )
 
 
-class Qualifications(MarketFile):
-    """The part of the store that a requester uses for qualifications."""
+@dataclass(frozen=True, slots=True)
+class QualificationStore:
+    """Qualification types, and workers' values of them."""
 
-    def create_qualification_type(self, new: NewQualificationType, now: int) -> QualificationType:
+    file: MarketFile
+
+    def create_type(self, new: NewQualificationType, now: int) -> QualificationType:
         """A new type; its name is unique among those that are not deleted."""
         kind = new_id()
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             row = db.execute(
                 "SELECT id FROM qualification_types WHERE name = ? AND deleted IS NULL", [new.name]
             ).fetchone()
@@ -112,11 +96,9 @@ class Qualifications(MarketFile):
             )
             return find_qualification_type(db, kind)
 
-    def update_qualification_type(
-        self, kind: str, changes: Mapping[str, str | int | bool | None], now: int
-    ) -> QualificationType:
+    def update_type(self, kind: str, changes: Mapping[str, str | int | bool | None], now: int) -> QualificationType:
         """Change columns of a type; a type with a test never becomes one that is granted without it."""
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             old = own_type(db, kind)
             if changes.get("auto_granted") and (old.test or changes.get("test")):
                 message = "a QualificationType with a Test cannot be AutoGranted"
@@ -128,9 +110,9 @@ class Qualifications(MarketFile):
                 db.execute(f"UPDATE qualification_types SET {sets} WHERE id = ?", [*changes.values(), kind])
             return find_qualification_type(db, kind)
 
-    def delete_qualification_type(self, kind: str, now: int) -> None:
+    def delete_type(self, kind: str, now: int) -> None:
         """Delete a type and the hit types that need it; values given before stay, hits under way go on."""
-        with self.writing(now) as db:
+        with self.file.writing(now) as db:
             own_type(db, kind)
             db.execute("UPDATE qualification_types SET deleted = ? WHERE id = ?", [now, kind])
             db.execute(
@@ -144,14 +126,14 @@ class Qualifications(MarketFile):
                 [now, kind],
             )
 
-    def qualification_type(self, kind: str) -> QualificationType:
+    def find_type(self, kind: str) -> QualificationType:
         """The type with this id."""
-        with self.reading(0) as db:
+        with self.file.reading(0) as db:
             return find_qualification_type(db, kind)
 
-    def qualification_types(self, query: str = "", *, after: int = 0, limit: int = -1) -> list[QualificationType]:
+    def types(self, query: str = "", *, after: int = 0, limit: int = -1) -> list[QualificationType]:
         """The requester's own types whose name, description or keywords contain the query."""
-        with self.reading(0) as db:
+        with self.file.reading(0) as db:
             rows = db.execute(
                 "SELECT * FROM qualification_types WHERE deleted IS NULL AND number > ?"
                 " AND instr(lower(name || char(10) || description || char(10) || keywords), lower(?))"
@@ -162,17 +144,17 @@ class Qualifications(MarketFile):
 
     def grant(self, kind: str, worker: str, value: int | None, now: int, *, notify: bool = False) -> None:
         """Give a worker a qualification, with a message if wanted."""
-        with self.writing(now) as db:
-            found = own_type(db, kind)
+        with self.file.writing(now) as db:
+            record = own_type(db, kind)
             find_worker(db, worker)
             give(db, kind, worker, value, now)
             if notify:
-                leave_message(db, worker, f"You have a new qualification: {found.name}", found.description, now)
+                leave_message(db, worker, f"You have a new qualification: {record.name}", record.description, now)
 
     def revoke(self, kind: str, worker: str, reason: str | None, now: int) -> None:
         """Take a qualification back; the worker finds the reason among the messages."""
-        with self.writing(now) as db:
-            found = own_type(db, kind)
+        with self.file.writing(now) as db:
+            record = own_type(db, kind)
             find_worker(db, worker)
             changed = db.execute(
                 "UPDATE qualifications SET status = 'Revoked' WHERE type = ? AND worker = ? AND status = 'Granted'",
@@ -182,13 +164,13 @@ class Qualifications(MarketFile):
                 message = f"The worker {worker} does not have the qualification {kind}."
                 raise RefusedError("QualificationDoesNotExist", message)
             if reason:
-                leave_message(db, worker, f"Your qualification {found.name} was revoked", reason, now)
+                leave_message(db, worker, f"Your qualification {record.name} was revoked", reason, now)
 
-    def qualification(self, kind: str, worker: str, now: int) -> Qualification:
+    def find(self, kind: str, worker: str, now: int) -> Qualification:
         """A worker's value, of the system's types too."""
-        with self.reading(now) as db:
-            found, person = find_qualification_type(db, kind), find_worker(db, worker)
-            if found.system:
+        with self.file.reading(now) as db:
+            record, person = find_qualification_type(db, kind), find_worker(db, worker)
+            if record.system:
                 value = worker_value(db, person, kind)
                 if value is not None:
                     place = value if isinstance(value, Locale) else None
@@ -202,48 +184,12 @@ class Qualifications(MarketFile):
                     return Qualification(*row)
         raise RefusedError("QualificationDoesNotExist", f"The worker {worker} does not have the qualification {kind}.")
 
-    def qualifications(
-        self, kind: str, *, status: str = "Granted", after: int = 0, limit: int = -1
-    ) -> list[Qualification]:
+    def all(self, kind: str, *, status: str = "Granted", after: int = 0, limit: int = -1) -> list[Qualification]:
         """All workers' values of a type, granted or revoked."""
-        with self.reading(0) as db:
+        with self.file.reading(0) as db:
             own_type(db, kind)
             rows = db.execute(
                 "SELECT * FROM qualifications WHERE type = ? AND status = ? AND number > ? ORDER BY number LIMIT ?",
                 [kind, status, after, limit],
             )
             return [Qualification(*row) for row in rows]
-
-    def qualification_requests(
-        self, kind: str | None = None, *, after: int = 0, limit: int = -1
-    ) -> list[QualificationRequest]:
-        """Requests that wait for the requester."""
-        with self.reading(0) as db:
-            if kind is not None:
-                own_type(db, kind)
-            rows = db.execute(
-                "SELECT * FROM qualification_requests WHERE status = 'pending' AND type = coalesce(?, type)"
-                " AND number > ? ORDER BY number LIMIT ?",
-                [kind, after, limit],
-            )
-            return [read_request(row) for row in rows]
-
-    def decide_request(
-        self, request: str, now: int, *, grant: bool, value: int | None = None, reason: str = ""
-    ) -> None:
-        """Grant a pending request with a value, or reject it with a reason that the worker reads."""
-        with self.writing(now) as db:
-            found = find_request(db, request)
-            if found.status != "pending":
-                message = f"The QualificationRequest {request} is {found.status}; expected a pending one."
-                raise RefusedError("InvalidQualificationRequestState", message)
-            name = own_type(db, found.type).name
-            db.execute(
-                "UPDATE qualification_requests SET status = ?, value = ?, reason = ? WHERE id = ?",
-                ["granted" if grant else "rejected", value, reason or None, request],
-            )
-            if grant:
-                give(db, found.type, found.worker, value, now)
-                leave_message(db, found.worker, f"You have a new qualification: {name}", "", now)
-            else:
-                leave_message(db, found.worker, f"Your request for {name} was rejected", reason, now)

@@ -142,7 +142,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class AssignmentRecord:
     """One hit done by one worker for the reward promised then; ``answers`` (field → value) is None until submitted."""
 
     number: int
@@ -205,7 +205,7 @@ class Earnings:
 
 
 @dataclass(frozen=True, slots=True)
-class Bonus:
+class BonusRecord:
     """Money beside the reward, for one assignment."""
 
     number: int

@@ -32,11 +32,6 @@ SYSTEM_TYPES = {
 }  # fmt: skip
 
 Value = int | Locale | None
-GUARDS = {
-    "Accept": ("Accept", "PreviewAndAccept", "DiscoverPreviewAndAccept"),
-    "Preview": ("PreviewAndAccept", "DiscoverPreviewAndAccept"),
-    "Discover": ("DiscoverPreviewAndAccept",),
-}
 
 
 def meets(requirement: Requirement, value: Value) -> bool:
@@ -54,12 +49,12 @@ def meets(requirement: Requirement, value: Value) -> bool:
     if value is None:
         return False
     if isinstance(value, Locale):
-        found = any(place.admits(value) for place in requirement.locales)
+        contained = any(place.admits(value) for place in requirement.locales)
     elif comparator in ORDERS:
         return all(ORDERS[comparator](value, bound) for bound in requirement.integers)
     else:
-        found = value in requirement.integers
-    return found == (comparator in ("EqualTo", "In"))
+        contained = value in requirement.integers
+    return contained == (comparator in ("EqualTo", "In"))
 
 
 ORDERS = {
@@ -107,12 +102,6 @@ def reviewed(db: sqlite3.Connection, worker: Worker) -> tuple[int, int]:
     )
 
 
-def unmet(
-    db: sqlite3.Connection, worker: Worker, requirements: Iterable[Requirement], action: str = "Accept"
-) -> list[Requirement]:
-    """The requirements that keep a worker from an action: Accept, Preview or Discover."""
-    return [
-        rule
-        for rule in requirements
-        if rule.guarded in GUARDS[action] and not meets(rule, worker_value(db, worker, rule.qualification))
-    ]
+def unmet(db: sqlite3.Connection, worker: Worker, requirements: Iterable[Requirement]) -> list[Requirement]:
+    """The requirements that keep a worker from accepting a hit: all guard that, whatever else they guard."""
+    return [rule for rule in requirements if not meets(rule, worker_value(db, worker, rule.qualification))]

@@ -1,4 +1,4 @@
-"""What workers do: find hits, accept, submit, return; and what they earned.
+"""What workers do: accept, submit, give back; and what they earned.
 
 Every step is one durable transaction. A worker has at most one assignment of a hit that was not returned or abandoned;
 sending the same answers again gets the same acknowledgement and stores nothing.
@@ -8,18 +8,18 @@ import json
 import re
 import sqlite3
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from hits.server.store.base import MarketFile
-from hits.server.store.hits import FREE, HIT_ROWS, find_hit, read_hit, read_properties
+from hits.server.store.hits import find_hit
 from hits.server.store.people import find_worker, new_id
 from hits.server.store.records import (
-    Assignment,
+    AssignmentRecord,
     AssignmentStatus,
     Earnings,
     Hit,
     HitStatus,
     RefusedError,
-    Worker,
     cents,
     dollars,
 )
@@ -32,26 +32,19 @@ FINISHED = (AssignmentStatus.SUBMITTED, AssignmentStatus.APPROVED, AssignmentSta
 MAX_FIELDS = 1000
 MAX_ANSWER_CHARACTERS = 1_000_000
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-MINE = """
-    SELECT 1 FROM assignments AS a
-    WHERE a.worker = :worker AND a.hit = hits.id AND a.status NOT IN ('returned', 'abandoned')
-"""
-OPEN = f"hits.disposed IS NULL AND {FREE} > 0 AND hits.expiration > :now AND NOT EXISTS ({MINE})"
-TOUCHED = "SELECT 1 FROM assignments AS a WHERE a.worker = :worker AND a.hit = hits.id"
-GIVEN_UP = "SELECT hit FROM assignments WHERE worker = :worker AND status IN ('returned', 'abandoned')"
 
 
-def read_assignment(row: sqlite3.Row) -> Assignment:
+def read_assignment(row: sqlite3.Row) -> AssignmentRecord:
     """A row of `ASSIGNMENT_ROWS`."""
     answers = None if row["fields"] is None else json.loads(row["fields"])
-    return Assignment(
+    return AssignmentRecord(
         row["number"], row["id"], row["hit"], row["worker"], AssignmentStatus(row["status"]), dollars(row["reward"]),
         row["accepted"], row["deadline"], row["submitted"], row["auto_approval"], row["approved"], row["rejected"],
         row["feedback"], answers,
     )  # fmt: skip
 
 
-def find_assignment(db: sqlite3.Connection, assignment: str) -> Assignment:
+def find_assignment(db: sqlite3.Connection, assignment: str) -> AssignmentRecord:
     """The assignment with this id."""
     row = db.execute(f"{ASSIGNMENT_ROWS} WHERE assignments.id = ?", [assignment]).fetchone()
     if row is None:
@@ -59,51 +52,24 @@ def find_assignment(db: sqlite3.Connection, assignment: str) -> Assignment:
     return read_assignment(row)
 
 
-class Work(MarketFile):
-    """The part of the store that workers use."""
+def own_assignment(db: sqlite3.Connection, assignment: str, worker: str) -> AssignmentRecord:
+    """The worker's own assignment; somebody else's looks as if it did not exist."""
+    record = find_assignment(db, assignment)
+    if record.worker != worker:
+        raise RefusedError("AssignmentDoesNotExist", f"Assignment {assignment} does not exist.")
+    return record
 
-    def available_hits(self, worker: str, now: int, *, limit: int = 20) -> list[Hit]:
-        """Hits the worker may accept now, the oldest first; those the worker once gave back come last."""
-        with self.reading(now) as db:
-            where, values = self._open_to(db, find_worker(db, worker))
-            found: list[Hit] = []
-            for mine in (f"NOT EXISTS ({TOUCHED})", f"hits.id IN ({GIVEN_UP})"):
-                numbers = f"SELECT hits.number FROM hits WHERE {where} AND {mine} ORDER BY hits.number LIMIT :limit"
-                sql = f"{HIT_ROWS} WHERE hits.number IN ({numbers}) ORDER BY hits.number"
-                rows = db.execute(sql, values | {"now": now, "limit": limit - len(found)})
-                found += [read_hit(row) for row in rows]
-            return found
 
-    def count_available(self, worker: str, now: int) -> int:
-        """How many hits the worker may accept now."""
-        with self.reading(now) as db:
-            where, values = self._open_to(db, find_worker(db, worker))
-            return int(db.execute(f"SELECT count(*) FROM hits WHERE {where}", values | {"now": now}).fetchone()[0])
+@dataclass(frozen=True, slots=True)
+class WorkStore:
+    """Assignments, as workers take, submit and give them back."""
 
-    @staticmethod
-    def _open_to(db: sqlite3.Connection, worker: Worker) -> tuple[str, dict[str, str | int]]:
-        """The condition that a hit is open to the worker, and its values but ``now``; an index holds the open hits."""
-        types = [
-            row["id"]
-            for row in db.execute("SELECT * FROM hit_types")
-            if not worker.blocked and not unmet(db, worker, read_properties(row).requirements)
-        ]
-        where = f"{OPEN} AND hits.hit_type IN (SELECT value FROM json_each(:types))"
-        return where, {"worker": worker.id, "types": json.dumps(types)}
+    file: MarketFile
 
-    def may_preview(self, worker: str, hit: str, now: int) -> bool:
-        """Whether a worker may look at a hit before accepting it."""
-        with self.reading(now) as db:
-            found, person = find_hit(db, hit, now), find_worker(db, worker)
-            rules = found.type.properties.requirements
-            return (
-                found.status is HitStatus.ASSIGNABLE and not person.blocked and not unmet(db, person, rules, "Preview")
-            )
-
-    def accept(self, worker: str, hit: str, now: int) -> Assignment:
+    def accept(self, worker: str, hit: str, now: int) -> AssignmentRecord:
         """Give a hit to a worker; accepting again what one holds gives the same assignment."""
-        with self.writing(now) as db:
-            person, found = find_worker(db, worker), find_hit(db, hit, now)
+        with self.file.writing(now) as db:
+            person, record = find_worker(db, worker), find_hit(db, hit, now)
             mine = db.execute(
                 f"{ASSIGNMENT_ROWS} WHERE hit = ? AND worker = ? AND status NOT IN ('returned', 'abandoned')",
                 [hit, worker],
@@ -114,31 +80,31 @@ class Work(MarketFile):
                 raise RefusedError("AssignmentAlreadyExists", f"The worker has already done the HIT {hit}.")
             if person.blocked:
                 raise RefusedError("PermissionDeniedException", "The worker is blocked.")
-            if found.status is not HitStatus.ASSIGNABLE:
-                raise RefusedError("InvalidHITState", f"This HIT {hit} has no free place (it is {found.status}).")
-            if missing := unmet(db, person, found.type.properties.requirements):
+            if record.status is not HitStatus.ASSIGNABLE:
+                raise RefusedError("InvalidHITState", f"This HIT {hit} has no free place (it is {record.status}).")
+            if missing := unmet(db, person, record.type.properties.requirements):
                 names = ", ".join(rule.qualification for rule in missing)
                 raise RefusedError("DoesNotMeetRequirements", f"The worker lacks qualifications for the HIT: {names}.")
-            assignment, terms = new_id(), found.type.properties
+            assignment, terms = new_id(), record.type.properties
             db.execute(
                 "INSERT INTO assignments (id, hit, worker, reward, accepted, deadline) VALUES (?, ?, ?, ?, ?, ?)",
                 [assignment, hit, worker, cents(terms.reward), now, now + terms.duration],
             )
             return find_assignment(db, assignment)
 
-    def submit(self, assignment: str, worker: str, answers: Mapping[str, str], now: int) -> Assignment:
+    def submit(self, assignment: str, worker: str, answers: Mapping[str, str], now: int) -> AssignmentRecord:
         """Store a worker's answers (form field → value) once; when this returns they are on the disk."""
         fields = clean_answers(answers)
-        with self.writing(now) as db:
-            found = self._own(db, assignment, worker)
-            if found.status in FINISHED:
-                if found.answers == fields:
-                    return found
+        with self.file.writing(now) as db:
+            record = own_assignment(db, assignment, worker)
+            if record.status in FINISHED:
+                if record.answers == fields:
+                    return record
                 message = "The assignment was submitted before with other answers; these were not stored."
                 raise RefusedError("InvalidAssignmentState", message)
-            if found.status is not AssignmentStatus.ACCEPTED:
-                raise RefusedError("InvalidAssignmentState", f"The assignment was {found.status}: its time is over.")
-            delay = find_hit(db, found.hit, now).type.properties.auto_approval
+            if record.status is not AssignmentStatus.ACCEPTED:
+                raise RefusedError("InvalidAssignmentState", f"The assignment was {record.status}: its time is over.")
+            delay = find_hit(db, record.hit, now).type.properties.auto_approval
             db.execute("INSERT INTO answers VALUES (?, ?)", [assignment, json.dumps(fields, ensure_ascii=False)])
             db.execute(
                 "UPDATE assignments SET status = 'submitted', submitted = ?, auto_approval = ? WHERE id = ?",
@@ -146,30 +112,28 @@ class Work(MarketFile):
             )
             return find_assignment(db, assignment)
 
-    def return_assignment(self, assignment: str, worker: str, now: int) -> None:
+    def give_back(self, assignment: str, worker: str, now: int) -> None:
         """Give a hit back undone: another worker may have its place. Returning twice is returning once."""
-        with self.writing(now) as db:
-            found = self._own(db, assignment, worker)
-            if found.status in (AssignmentStatus.RETURNED, AssignmentStatus.ABANDONED):
+        with self.file.writing(now) as db:
+            record = own_assignment(db, assignment, worker)
+            if record.status in (AssignmentStatus.RETURNED, AssignmentStatus.ABANDONED):
                 return
-            if found.status is not AssignmentStatus.ACCEPTED:
+            if record.status is not AssignmentStatus.ACCEPTED:
                 raise RefusedError("InvalidAssignmentState", "The assignment was submitted and cannot be returned.")
             db.execute("UPDATE assignments SET status = 'returned', ended = ? WHERE id = ?", [now, assignment])
 
-    @staticmethod
-    def _own(db: sqlite3.Connection, assignment: str, worker: str) -> Assignment:
-        """The worker's own assignment; one of somebody else looks as if it were not there."""
-        found = find_assignment(db, assignment)
-        if found.worker != worker:
-            raise RefusedError("AssignmentDoesNotExist", f"Assignment {assignment} does not exist.")
-        return found
+    def own(self, assignment: str, worker: str, now: int) -> tuple[AssignmentRecord, Hit]:
+        """A worker's own assignment and its hit; somebody else's looks as if it did not exist."""
+        with self.file.reading(now) as db:
+            record = own_assignment(db, assignment, worker)
+            return record, find_hit(db, record.hit, now)
 
-    def assignment(self, assignment: str, now: int) -> Assignment:
+    def find(self, assignment: str, now: int) -> AssignmentRecord:
         """The assignment with this id."""
-        with self.reading(now) as db:
+        with self.file.reading(now) as db:
             return find_assignment(db, assignment)
 
-    def assignments(
+    def all(
         self,
         now: int,
         *,
@@ -178,7 +142,7 @@ class Work(MarketFile):
         statuses: Collection[AssignmentStatus] = FINISHED,
         after: int = 0,
         limit: int = -1,
-    ) -> list[Assignment]:
+    ) -> list[AssignmentRecord]:
         """Assignments of a hit, of a worker or all, in the order in which they were accepted."""
         where, values = ["assignments.number > ?", "status IN (SELECT value FROM json_each(?))"], [after, ""]
         values[1] = json.dumps(list(statuses))
@@ -186,17 +150,17 @@ class Work(MarketFile):
             if value is not None:
                 where.append(f"{column} = ?")
                 values.append(value)
-        with self.reading(now) as db:
+        with self.file.reading(now) as db:
             sql = f"{ASSIGNMENT_ROWS} WHERE {' AND '.join(where)} ORDER BY assignments.number LIMIT ?"
             return [read_assignment(row) for row in db.execute(sql, [*values, limit])]
 
-    def current_assignments(self, worker: str, now: int) -> list[Assignment]:
+    def held(self, worker: str, now: int) -> list[AssignmentRecord]:
         """What the worker has accepted and not yet submitted."""
-        return self.assignments(now, worker=worker, statuses=[AssignmentStatus.ACCEPTED])
+        return self.all(now, worker=worker, statuses=[AssignmentStatus.ACCEPTED])
 
     def earnings(self, worker: str, now: int) -> Earnings:
         """What a worker has earned and what waits for review."""
-        with self.reading(now) as db:
+        with self.file.reading(now) as db:
             find_worker(db, worker)
             rows = db.execute(
                 "SELECT status, count(*), sum(reward) FROM assignments"

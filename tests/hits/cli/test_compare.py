@@ -12,7 +12,7 @@ from local_market import local_market, work
 from systems_world import make
 
 from hits.batches.folder import read_batch
-from hits.market.collect import collect
+from hits.market.collect import collect_into
 from hits.market.publish import publish, published
 from hits.records import Answer
 from hits.results.answers import Results
@@ -117,11 +117,11 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
         return answer
 
     with local_market(tmp_path) as (client, store), Campaign.open(campaign).database(readonly=False) as db:
-        publish(made, batch, client)
+        publish(batch, client)
         items.update({hit: item for item, hit in published(made, batch, client).items()})
         for number in range(3):
             assert work(store, f"w{number}", choose(number))[1] == len(made.items)
-        assert collect(made, batch, client, Results(db))[0].comparisons == 3 * len(asked)
+        assert collect_into(Results(db), made, batch, client).comparisons == 3 * len(asked)
     out = compare(capsys, campaign)
     assert re.search(rf"first by rypt +{2 * len(asked)} +66.7\n", out)
     assert re.search(r"first by bleu +0 +0.0\n", out)

@@ -32,10 +32,10 @@ def at(tmp_path):
 
 def done_assignment(at):
     with Store(at / "market.db") as store:
-        hit = store.create_hit(HitProperties("t", "d", Decimal("0.05"), 600), NewHit("<x/>", 3600), 0)
-        worker = store.invite("Ada", 0).worker.id
-        assignment = store.accept(worker, hit.id, 0).id
-        store.submit(assignment, worker, {"label_1": "YES"}, 9)
+        hit = store.hits.create(HitProperties("t", "d", Decimal("0.05"), 600), NewHit("<x/>", 3600), 0)
+        worker = store.people.invite("Ada", 0).worker.id
+        assignment = store.work.accept(worker, hit.id, 0).id
+        store.work.submit(assignment, worker, {"label_1": "YES"}, 9)
     return worker, assignment
 
 
@@ -47,7 +47,7 @@ def test_invitations_name_the_worker(capsys, at, tmp_path):
     assert [row[0] for row in rows] == ["Cem", "Ada", "Bob"]
     with Store(at / "market.db") as store:
         for name, worker, link in rows:
-            found = store.worker_by_token(link.rpartition("/")[2])
+            found = store.people.by_token(link.rpartition("/")[2])
             assert (found.name, found.id, found.locale) == (name, worker, Locale("DE"))
     again = json.loads(run(capsys, "hits", "invite", "Cem", "Cem", "--at", at, "--json")[1])
     assert [(person["name"], person["worker"]) for person in again] == [("Cem", rows[0][1])]
@@ -59,7 +59,7 @@ def test_a_country_has_two_letters(capsys, at):
         assert (code, out) == (2, ""), country
         assert "two letters such as DE" in err
     with Store(at / "market.db") as store:
-        assert store.workers() == []
+        assert store.people.all() == []
 
 
 def test_a_folder_without_a_market_is_not_made_one(capsys, tmp_path):
@@ -81,7 +81,7 @@ def test_a_bonus_is_whole_cents(capsys, at):
         assert out == ""
         assert "amount" in err
     with Store(at / "market.db") as store:
-        assert store.bonuses(10) == []
+        assert store.review.bonuses(10) == []
 
 
 def test_bonus_block_and_unblock_say_what_was_done(capsys, at):
@@ -91,11 +91,11 @@ def test_bonus_block_and_unblock_say_what_was_done(capsys, at):
     assert run(capsys, *pay)[:2] == (0, f"$1.50 was paid before to {worker} for assignment {assignment}\n")
     assert run(capsys, "hits", "block", worker, "--at", at, "--reason", "x")[:2] == (0, f"{worker} is blocked\n")
     with Store(at / "market.db") as store:
-        assert [bonus.amount for bonus in store.bonuses(10)] == [Decimal("1.50")]
-        assert store.worker(worker).blocked == "x"
+        assert [bonus.amount for bonus in store.review.bonuses(10)] == [Decimal("1.50")]
+        assert store.people.find(worker).blocked == "x"
     assert run(capsys, "hits", "unblock", worker, "--at", at)[:2] == (0, f"{worker} is not blocked\n")
     with Store(at / "market.db") as store:
-        assert store.worker(worker).blocked is None
+        assert store.people.find(worker).blocked is None
     code, out, err = run(capsys, "hits", "unblock", "A0", "--at", at)
     assert (code, out) == (1, "")
     assert "there is no worker A0" in err

@@ -6,8 +6,8 @@ import pytest
 
 from hits.batches.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
-from hits.market.client import Work
-from hits.market.collect import collect
+from hits.market.client import SubmittedAssignment
+from hits.market.collect import collect_into
 from hits.records import Kind
 from hits.results.answers import Results
 from rypt.database.judgments import JudgmentDatabase
@@ -24,9 +24,9 @@ def answer(choice: str) -> str:
 class Told:
     """A market that has this work on its only hit."""
 
-    name, key = "local", "told"
+    name, key, folder = "local", "told", None
 
-    def __init__(self, item: str, works: list[Work]) -> None:
+    def __init__(self, item: str, works: list[SubmittedAssignment]) -> None:
         self.item, self.works = item, works
 
     def find(self, batch):
@@ -51,7 +51,7 @@ def batch(tmp_path):
 
 
 def works(*answers):
-    return [Work(f"A{n}", "H1", f"W{n}", "Submitted", text, 100, 110) for n, text in enumerate(answers)]
+    return [SubmittedAssignment(f"A{n}", "H1", f"W{n}", "Submitted", text, 100, 110) for n, text in enumerate(answers)]
 
 
 def test_what_cannot_be_understood_is_told_and_the_rest_is_added(tmp_path, batch):
@@ -59,12 +59,12 @@ def test_what_cannot_be_understood_is_told_and_the_rest_is_added(tmp_path, batch
     db.add_segments([Segment("1", "eins")])
     results = Results(db)
     market = Told(batch.items[0].id, works(answer("A"), "<broken", answer("B")))
-    added, wrong = collect(batch, tmp_path / "b", market, results)
-    assert (added.assignments, added.comparisons, len(wrong)) == (2, 2, 1)
-    assert "assignment A1" in wrong[0]
+    added = collect_into(results, batch, tmp_path / "b", market)
+    assert (added.assignments, added.comparisons, len(added.left_out)) == (2, 2, 1)
+    assert "assignment A1" in added.left_out[0]
     assert {each.answer.assignment for each in results.assignments()} == {"A0", "A2"}
-    added, wrong = collect(batch, tmp_path / "b", market, results)
-    assert (added.assignments, added.already, len(wrong)) == (0, 2, 1)
+    added = collect_into(results, batch, tmp_path / "b", market)
+    assert (added.assignments, added.already, len(added.left_out)) == (0, 2, 1)
 
 
 def test_all_work_on_a_hit_is_one_transaction(tmp_path, batch, monkeypatch):
@@ -74,5 +74,6 @@ def test_all_work_on_a_hit_is_one_transaction(tmp_path, batch, monkeypatch):
     sizes = []
     add = results.add
     monkeypatch.setattr(results, "add", lambda given: sizes.append(len(given)) or add(given))
-    collect(batch, tmp_path / "b", Told(batch.items[0].id, works(answer("A"), answer("B"), answer("A"))), results)
+    market = Told(batch.items[0].id, works(answer("A"), answer("B"), answer("A")))
+    collect_into(results, batch, tmp_path / "b", market)
     assert sizes == [3]

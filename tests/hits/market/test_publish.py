@@ -10,12 +10,13 @@ from decimal import Decimal
 
 import pytest
 from local_market import local_market, work
+from store_lives import available
 
 from hits.batches.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.batches.question_xml import read_answers
 from hits.market.client import BotoMarket, MarketError, connect
-from hits.market.collect import collect
+from hits.market.collect import collect_into
 from hits.market.ledger import Ledger
 from hits.market.publish import ledger_of, publish, published
 from hits.records import Kind
@@ -41,11 +42,15 @@ def batch(tmp_path):
     return made_batch(tmp_path / "batch")
 
 
+def counts(done):
+    return done.made, done.already
+
+
 class DiesAfter:
     """A market whose requester dies right after a hit was made, before it can be written down."""
 
     def __init__(self, market: BotoMarket, hits: int) -> None:
-        self.market, self.left, self.name, self.key = market, hits, market.name, market.key
+        self.market, self.left, self.name, self.key, self.folder = market, hits, market.name, market.key, None
 
     def find(self, batch):
         return self.market.find(batch)
@@ -61,8 +66,8 @@ class DiesAfter:
 def test_publishing_twice_makes_each_hit_once(tmp_path, batch):
     with local_market(tmp_path) as (market, _):
         size = len(batch.items)
-        assert publish(batch, tmp_path / "batch", market) == (size, 0)
-        assert publish(batch, tmp_path / "batch", market) == (0, size)
+        assert counts(publish(batch, market)) == (size, 0)
+        assert counts(publish(batch, market)) == (0, size)
         found = market.find(batch.settings.id)
         assert found == ledger_of(tmp_path / "batch", market).read()
         assert set(found) == {item.id for item in batch.items}
@@ -72,27 +77,27 @@ def test_publishing_twice_makes_each_hit_once(tmp_path, batch):
 def test_a_hit_made_but_not_written_down_is_found_again(tmp_path, batch, after):
     with local_market(tmp_path) as (market, _):
         with pytest.raises(KeyboardInterrupt):
-            publish(batch, tmp_path / "batch", DiesAfter(market, after))
+            publish(batch, DiesAfter(market, after))
         assert len(ledger_of(tmp_path / "batch", market).read()) == after - 1
-        assert publish(batch, tmp_path / "batch", market) == (len(batch.items) - after, after)
+        assert counts(publish(batch, market)) == (len(batch.items) - after, after)
         assert len(market.find(batch.settings.id)) == len(batch.items)
 
 
 def test_a_lost_ledger_is_no_loss(tmp_path, batch):
     with local_market(tmp_path) as (market, _):
-        publish(batch, tmp_path / "batch", market)
+        publish(batch, market)
         ledger_of(tmp_path / "batch", market).path.unlink()
-        assert publish(batch, tmp_path / "batch", market) == (0, len(batch.items))
+        assert counts(publish(batch, market)) == (0, len(batch.items))
 
 
 def test_lines_that_a_power_cut_took_are_found_on_the_market(tmp_path, batch):
     with local_market(tmp_path) as (market, _):
-        publish(batch, tmp_path / "batch", market)
+        publish(batch, market)
         path = ledger_of(tmp_path / "batch", market).path
         whole = published(batch, tmp_path / "batch", market)
         path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:4]))
         assert published(batch, tmp_path / "batch", market) == whole
-        assert publish(batch, tmp_path / "batch", market) == (0, len(batch.items))
+        assert counts(publish(batch, market)) == (0, len(batch.items))
 
 
 def test_killed_while_publishing(tmp_path):
@@ -102,7 +107,6 @@ def test_killed_while_publishing(tmp_path):
         keys = market.client._request_signer._credentials
         code = f"""
 import os, signal
-from hits.batches.folder import read_batch
 from hits.market.client import connect
 from hits.market.publish import publish
 def watch(items):
@@ -110,11 +114,11 @@ def watch(items):
         if i == 20: os.kill(os.getpid(), signal.SIGKILL)
         yield item
 market = connect({market.client.meta.endpoint_url!r}, {keys.access_key!r}, {keys.secret_key!r}, "local")
-publish(read_batch({str(tmp_path / "batch")!r}), __import__("pathlib").Path({str(tmp_path / "batch")!r}), market, watch)
+publish({str(tmp_path / "batch")!r}, market, watch=watch)
 """
         killed = subprocess.run([sys.executable, "-c", code], timeout=180, check=False)
         assert killed.returncode == -9
-        assert publish(batch, tmp_path / "batch", market) == (len(batch.items) - 20, 20)
+        assert counts(publish(batch, market)) == (len(batch.items) - 20, 20)
         assert len(market.find(batch.settings.id)) == len(batch.items)
 
 
@@ -142,13 +146,13 @@ def answers(hit):
 
 def test_collecting_twice_adds_each_answer_once(tmp_path, batch):
     with local_market(tmp_path) as (market, store), JudgmentDatabase(tmp_path / "j.db") as db:
-        publish(batch, tmp_path / "batch", market)
+        publish(batch, market)
         workers = [work(store, f"worker {i}", answers)[0] for i in range(3)]
         results = Results(db)
-        added, wrong = collect(batch, tmp_path / "batch", market, results)
-        assert not wrong
+        added = collect_into(results, batch, tmp_path / "batch", market)
+        assert not added.left_out
         assert added.assignments == 3 * len(batch.items)
-        again, _ = collect(batch, tmp_path / "batch", market, results)
+        again = collect_into(results, batch, tmp_path / "batch", market)
         assert (again.assignments, again.already) == (0, 3 * len(batch.items))
         comparisons = results.comparisons()
         assert {c.worker for c in comparisons} == set(workers)
@@ -160,31 +164,31 @@ def test_collecting_twice_adds_each_answer_once(tmp_path, batch):
 def test_more_assignments_and_more_hits_than_a_page_holds(tmp_path):
     batch = made_batch(tmp_path / "batch", size=110, assignments=103)
     with local_market(tmp_path) as (market, store), JudgmentDatabase(tmp_path / "j.db") as db:
-        publish(batch, tmp_path / "batch", market)
+        publish(batch, market)
         assert len(market.find(batch.settings.id)) == len(batch.items) > 100
         first = ledger_of(tmp_path / "batch", market).read()[batch.items[0].id]
         for i in range(103):
             work(store, f"worker {i}", answers, {first})
-        added, _ = collect(batch, tmp_path / "batch", market, Results(db))
+        added = collect_into(Results(db), batch, tmp_path / "batch", market)
         assert added.assignments == 103
 
 
 def test_review_bonus_block_and_the_end_of_a_hit(tmp_path, batch):
     with local_market(tmp_path) as (market, store), JudgmentDatabase(tmp_path / "j.db") as db:
-        publish(batch, tmp_path / "batch", market)
+        publish(batch, market)
         worker, _ = work(store, "Ada", answers)
         hit = next(iter(market.find(batch.settings.id).values()))
         (done,) = market.work(hit)
         market.reject(done.assignment, "answered A to everything")
-        collect(batch, tmp_path / "batch", market, Results(db))
+        collect_into(Results(db), batch, tmp_path / "batch", market)
         (done,) = market.work(hit)
         assert (done.status, done.feedback) == ("Rejected", "answered A to everything")
         market.approve(done.assignment, overturn=True)
         for _ in range(2):
             market.bonus(worker, done.assignment, Decimal("0.25"), "thank you")
-        assert store.earnings(worker, int(time.time())).bonuses == Decimal("0.25")
+        assert store.work.earnings(worker, int(time.time())).bonuses == Decimal("0.25")
         market.block(worker, "no more")
-        assert not store.available_hits(worker, int(time.time()))
+        assert not available(store, worker, int(time.time()))
         market.expire(hit)
         market.delete(hit)
         assert hit not in market.find(batch.settings.id).values()
@@ -211,12 +215,12 @@ def test_answers_that_are_no_answers(text):
 
 def test_a_batch_that_was_edited_after_publishing_is_refused(tmp_path, batch):
     with local_market(tmp_path) as (market, _), JudgmentDatabase(tmp_path / "j.db") as db:
-        publish(batch, tmp_path / "batch", market)
+        publish(batch, market)
         text = (tmp_path / "batch" / "batch.csv").read_text()
         (tmp_path / "batch" / "batch.csv").write_text(text.replace("sentence 3 by x", "sentence 3 by somebody"))
         edited = read_batch(tmp_path / "batch")
-        for act in (lambda: publish(edited, tmp_path / "batch", market),
-                    lambda: collect(edited, tmp_path / "batch", market, Results(db))):  # fmt: skip
+        for act in (lambda: publish(edited, market),
+                    lambda: collect_into(Results(db), edited, tmp_path / "batch", market)):  # fmt: skip
             with pytest.raises(InputError, match="was changed after it was published"):
                 act()
 
@@ -225,33 +229,33 @@ def test_each_market_has_its_own_hits(tmp_path, batch):
     (tmp_path / "other").mkdir()
     with local_market(tmp_path) as (one, _), local_market(tmp_path / "other") as (two, _):
         size = len(batch.items)
-        assert publish(batch, tmp_path / "batch", one) == (size, 0)
-        assert publish(batch, tmp_path / "batch", two) == (size, 0)
+        assert counts(publish(batch, one)) == (size, 0)
+        assert counts(publish(batch, two)) == (size, 0)
 
 
 def test_collecting_what_is_not_there(tmp_path, batch):
     with local_market(tmp_path) as (market, _), JudgmentDatabase(tmp_path / "j.db") as db:
         with pytest.raises(RyptError, match="nothing of this batch is published on local"):
-            collect(batch, tmp_path / "batch", market, Results(db))
-        publish(batch, tmp_path / "batch", market)
+            collect_into(Results(db), batch, tmp_path / "batch", market)
+        publish(batch, market)
         ledger_of(tmp_path / "batch", market).path.unlink()
-        assert collect(batch, tmp_path / "batch", market, Results(db))[0].assignments == 0
+        assert collect_into(Results(db), batch, tmp_path / "batch", market).assignments == 0
 
 
 def test_a_hit_published_again_within_a_day_of_its_end(tmp_path, batch):
     with local_market(tmp_path) as (market, _):
-        publish(batch, tmp_path / "batch", market)
+        publish(batch, market)
         for hit in market.find(batch.settings.id).values():
             market.expire(hit)
             market.delete(hit)
         ledger_of(tmp_path / "batch", market).path.unlink()
         with pytest.raises(MarketError, match="was published and removed within a day"):
-            publish(batch, tmp_path / "batch", market)
+            publish(batch, market)
 
 
 def test_another_bonus_for_the_same_reason_is_told(tmp_path, batch):
     with local_market(tmp_path) as (market, store):
-        publish(batch, tmp_path / "batch", market)
+        publish(batch, market)
         worker, _ = work(store, "Ada", answers)
         (done,) = market.work(next(iter(market.find(batch.settings.id).values())))
         market.bonus(worker, done.assignment, Decimal("0.25"), "thank you")
@@ -264,9 +268,9 @@ def test_what_the_market_knows_comes_along(tmp_path, batch):
     """Times, hit types, the requester's words and bonuses, also those that come after the first collecting."""
     with local_market(tmp_path) as (market, store), JudgmentDatabase(tmp_path / "j.db") as db:
         results = Results(db)
-        publish(batch, tmp_path / "batch", market)
+        publish(batch, market)
         work(store, "Ada", answers)
-        collect(batch, tmp_path / "batch", market, results)
+        collect_into(results, batch, tmp_path / "batch", market)
         first, second, *_ = results.assignments()
         assert first.facts["HITTypeId"] == second.facts["HITTypeId"] != ""
         assert parse_time(first.facts["Expiration"]) - parse_time(first.facts["CreationTime"]) == 14 * 86400
@@ -275,8 +279,8 @@ def test_what_the_market_knows_comes_along(tmp_path, batch):
         market.approve(first.answer.assignment, "well done")
         market.reject(second.answer.assignment, "=nothing read")
         market.bonus(first.answer.worker, first.answer.assignment, Decimal("0.25"), "thank you")
-        collect(batch, tmp_path / "batch", market, results)
-        collect(batch, tmp_path / "batch", market, results)
+        collect_into(results, batch, tmp_path / "batch", market)
+        collect_into(results, batch, tmp_path / "batch", market)
         first, second, *_ = results.assignments()
         assert (first.status, first.facts["RequesterFeedback"], first.market) == ("Approved", "well done", "local")
         assert parse_time(first.facts["ApprovalTime"]) >= first.answer.accepted
@@ -304,10 +308,10 @@ def test_equal_texts_are_ties_when_answers_come_in(tmp_path):
     assert (len(made.items), len(made.identical)) == (2, 2)
     with local_market(tmp_path) as (market, store), JudgmentDatabase(tmp_path / "j.db") as db:
         results = Results(db)
-        publish(made, tmp_path / "batch", market)
+        publish(made, market)
         work(store, "Ada", answers)
         for _ in range(2):
-            collect(made, tmp_path / "batch", market, results)
+            collect_into(results, made, tmp_path / "batch", market)
         ties = [c for c in results.comparisons() if c.segment in "23"]
         assert {(c.segment, c.worker, str(c.choice)) for c in ties} == {
             (segment, f"identical-{n}", "EQUAL") for segment in "23" for n in (1, 2)

@@ -24,16 +24,17 @@ from botocore.exceptions import ClientError
 from flask.testing import FlaskClient
 
 from hits.batches.page import question_xml
-from hits.server.app import Info, make_app, market_info, serve
-from hits.server.settings import Join, Options, Settings, join_url, open_settings, read_settings
+from hits.market.folder import MarketAccess, open_access, read_access
+from hits.server.app import MarketLinks, make_app, market_links, serve
+from hits.server.settings import ServeOptions, SharedLink
 from rypt.text import InputError, RyptError
 
 SERVE = """
 import json, sys
 from dataclasses import asdict
 from hits.server.app import serve
-from hits.server.settings import Options
-options, port = Options(public_url=sys.argv[2]), int(sys.argv[3])
+from hits.server.settings import ServeOptions
+options, port = ServeOptions(public_url=sys.argv[2]), int(sys.argv[3])
 serve(sys.argv[1], "127.0.0.1", port, lambda info: print(json.dumps(asdict(info)), flush=True), options)
 """
 HIT = {
@@ -47,19 +48,19 @@ HIT = {
 
 
 @contextmanager
-def served(folder: Path, public_url: str = "", port: int = 0) -> Iterator[Info]:
+def served(folder: Path, public_url: str = "", port: int = 0) -> Iterator[MarketLinks]:
     command = [sys.executable, "-c", SERVE, str(folder), public_url, str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield Info(**json.loads(process.stdout.readline()))
+            yield MarketLinks(**json.loads(process.stdout.readline()))
         finally:
             process.send_signal(signal.SIGTERM)
             assert process.wait(180) == 0
             assert process.stdout.read() == ""
 
 
-def client_of(url: str, info: Info, secret: str = "", attempts: int = 1) -> Any:
+def client_of(url: str, info: MarketLinks, secret: str = "", attempts: int = 1) -> Any:
     return boto3.client(
         "mturk", region_name="us-east-1", endpoint_url=url, aws_access_key_id=info.access_key,
         aws_secret_access_key=secret or info.secret_key, config=Config(retries={"total_max_attempts": attempts}),
@@ -72,10 +73,10 @@ def client(tmp_path: Path) -> FlaskClient:
 
 
 def test_settings_are_made_once_and_are_private(tmp_path: Path) -> None:
-    first = open_settings(tmp_path / "new" / "folder")
+    first = open_access(tmp_path / "new" / "folder")
     path = tmp_path / "new" / "folder" / "market.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert open_settings(path.parent) == first == read_settings(path.parent)
+    assert open_access(path.parent) == first == read_access(path.parent)
     assert sorted(p.name for p in path.parent.iterdir()) == ["market.json"]
     assert first.secret_key not in repr(first)
     assert len({first.secret_key, first.dashboard_token, first.session_key, first.join_key}) == 4
@@ -85,27 +86,27 @@ def test_settings_are_made_once_and_are_private(tmp_path: Path) -> None:
 def test_broken_settings_are_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "market.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match=r"market\.json"):
-        open_settings(tmp_path)
+        open_access(tmp_path)
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "example.org", "http://", "https://x/?a=b"])
 def test_a_wrong_public_url_is_refused(url: str) -> None:
     with pytest.raises(RyptError, match="URL"):
-        Options(public_url=url)
+        ServeOptions(public_url=url)
     with pytest.raises(RyptError, match="expected"):
-        Join(parameters=())
+        SharedLink(parameters=())
 
 
 def test_links() -> None:
-    info = market_info("http://h/m/", make_settings())
+    info = market_links(make_access("http://h/m/"), SharedLink())
     assert info.url == "http://h/m/"
     assert info.endpoint_url == info.url
     assert info.dashboard_url == "http://h/m/dashboard?token=T"
-    assert join_url("http://h/", make_settings(), Join()) == "http://h/join/J?PROLIFIC_PID={{%PROLIFIC_PID%}}"
+    assert info.shared_url == "http://h/m/join/J?PROLIFIC_PID={{%PROLIFIC_PID%}}"
 
 
-def make_settings() -> Settings:
-    return Settings("A", "S", "T", "K", "J", "CODE")
+def make_access(url: str) -> MarketAccess:
+    return MarketAccess("A", "S", "T", "K", "J", "CODE", url)
 
 
 def test_boto3_works_through_the_server_and_a_restart_keeps_everything(tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ def test_boto3_works_through_the_server_and_a_restart_keeps_everything(tmp_path:
         made = client_of(info.endpoint_url, info).create_hit(**HIT)["HIT"]
         with pytest.raises(ClientError, match="signature"):
             client_of(info.endpoint_url, info, "wrong").list_hits()
-        assert read_settings(tmp_path / "market").url == info.url
+        assert read_access(tmp_path / "market").url == info.url
     with served(tmp_path / "market") as again:
         assert (again.access_key, again.secret_key) == (info.access_key, info.secret_key)
         assert again.dashboard_url.partition("?")[2] == info.dashboard_url.partition("?")[2]
@@ -165,7 +166,7 @@ def test_boto3_works_under_a_prefix(tmp_path: Path) -> None:
         assert client_of(info.endpoint_url, info).list_hits()["NumResults"] == 0
         with pytest.raises(ClientError, match="signature"):
             client_of(f"http://127.0.0.1:{port}/", info).list_hits()  # signed for another path
-    app = make_app(tmp_path, options=Options(public_url="http://market.example/labels"))
+    app = make_app(tmp_path, options=ServeOptions(public_url="http://market.example/labels"))
     page = app.test_client().get("/labels/").text
     assert 'href="/labels/static/site.css"' in page
     assert app.test_client().get("/labels/static/site.css").status_code == 200
@@ -173,8 +174,8 @@ def test_boto3_works_under_a_prefix(tmp_path: Path) -> None:
 
 
 def test_cookies_are_secure_where_the_market_is(tmp_path: Path) -> None:
-    app = make_app(tmp_path, options=Options(public_url="https://market.example/labels"))
-    token = app.extensions["market"].store.invite("Ada", 0).token
+    app = make_app(tmp_path, options=ServeOptions(public_url="https://market.example/labels"))
+    token = app.extensions["market"].store.people.invite("Ada", 0).token
     response = app.test_client().get(f"/labels/w/{token}")
     assert response.location == "/labels/work"
     assert "Secure; HttpOnly; Path=/labels; SameSite=Lax" in response.headers["Set-Cookie"]
@@ -204,9 +205,9 @@ def test_a_folder_has_one_server_and_a_killed_one_leaves_no_lock(tmp_path: Path)
 def test_forwarded_headers_count_only_when_asked(tmp_path: Path) -> None:
     headers = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "market.example", "X-Forwarded-Prefix": "/m"}
     for proxy, prefix in ((False, ""), (True, "/m")):
-        app = make_app(tmp_path, options=Options(proxy=proxy))
+        app = make_app(tmp_path, options=ServeOptions(proxy=proxy))
         store = app.extensions["market"].store
-        response = app.test_client().get(f"/w/{store.invite('Ada', 0).token}", headers=headers)
+        response = app.test_client().get(f"/w/{store.people.invite('Ada', 0).token}", headers=headers)
         assert response.location == f"{prefix}/work"
         assert ("Secure" in response.headers["Set-Cookie"]) == proxy
 
@@ -269,7 +270,7 @@ def test_unsigned_and_forged_requests_change_nothing(client: FlaskClient) -> Non
     forged = "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/mturk-requester/aws4_request, SignedHeaders=host"
     headers["Authorization"] = f"{forged}, Signature={'0' * 64}"
     assert client.post("/", data=json.dumps(HIT), headers=headers).status_code == 403
-    assert client.application.extensions["market"].store.hits(0) == []
+    assert client.application.extensions["market"].store.hits.all(0) == []
 
 
 def test_an_error_of_ours_tells_nothing(
@@ -280,7 +281,7 @@ def test_an_error_of_ours_tells_nothing(
     def fail(token: str) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(type(store), "worker_by_token", lambda self, token: fail(token))
+    monkeypatch.setattr(type(store.people), "by_token", lambda self, token: fail(token))
     with caplog.at_level(logging.ERROR):
         response = client.get("/w/token")
     assert response.status_code == 500
@@ -290,6 +291,6 @@ def test_an_error_of_ours_tells_nothing(
 
 
 def test_info_has_what_a_script_needs() -> None:
-    assert list(asdict(market_info("http://h", make_settings()))) == [
-        "url", "endpoint_url", "access_key", "secret_key", "dashboard_url",
+    assert list(asdict(market_links(make_access("http://h"), SharedLink()))) == [
+        "url", "endpoint_url", "access_key", "secret_key", "dashboard_url", "shared_url",
     ]  # fmt: skip

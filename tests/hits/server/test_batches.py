@@ -14,14 +14,16 @@ from pathlib import Path
 import pytest
 from commands import run
 from local_market import local_market
+from store_lives import available
 
 from hits.batches.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.batches.page import item_question
+from hits.market.folder import keep_batch, kept_batches
 from hits.market.publish import publish
 from hits.records import Kind
 from hits.server.app import make_app
-from hits.server.batches import keep_batch, kept_batches, market_language, page_in
+from hits.server.batches import market_language, page_in
 from hits.server.pages.texts import consent_paragraphs
 from rypt.records import Segment
 
@@ -105,7 +107,7 @@ def test_the_markets_language_is_that_of_the_last_batch(tmp_path):
 
 def visitor(app, language: str):
     store = app.extensions["market"].store
-    invitation = store.invite(f"asks {language}", int(time.time()))
+    invitation = store.people.invite(f"asks {language}", int(time.time()))
     client = app.test_client()
     client.get(f"/w/{invitation.token}")
     client.environ_base["HTTP_ACCEPT_LANGUAGE"] = language
@@ -120,11 +122,11 @@ def test_consent_and_instructions_are_in_the_workers_language(tmp_path, asked, s
     batch = made_batch(tmp_path / "batch")
     keep_batch(tmp_path, tmp_path / "batch", "b1")
     with local_market(tmp_path) as (market, _):
-        publish(batch, tmp_path / "batch", market)
+        publish(batch, market)
     client = visitor(make_app(tmp_path), asked)
     first = client.get("/work").text
     assert f'<html lang="{shown}"' in first
-    csrf = re.findall(r'name="csrf" value="([0-9a-f]{64})"', first)[0]
+    csrf = re.findall(r'name="csrf" value="([\w-]{43})"', first)[0]
     client.post("/work/consent", data={"csrf": csrf, "agree": "yes"})
     titles = {"en": "Which German–English translation", "de": "besser? (Deutsch", "ar": "أفضل؟ (الألمانية"}
     assert titles[shown] in client.get("/work").text
@@ -164,13 +166,13 @@ def test_the_dashboard_knows_the_controls_of_what_was_published(capsys, tmp_path
     shutil.rmtree(tmp_path / "batch")
     app = make_app(folder)
     market = app.extensions["market"]
-    worker, now = market.store.invite("Ada", 0).worker.id, int(time.time())
+    worker, now = market.store.people.invite("Ada", 0).worker.id, int(time.time())
     right = {batch.annotation(item): item.columns["control"] or "A" for item in batch.items}
-    for hit in market.store.available_hits(worker, now):
-        assignment = market.store.accept(worker, hit.id, now)
-        market.store.submit(assignment.id, worker, {"choice": right[hit.annotation], "comment": ""}, now)
+    for hit in available(market.store, worker, now):
+        assignment = market.store.work.accept(worker, hit.id, now)
+        market.store.work.submit(assignment.id, worker, {"choice": right[hit.annotation], "comment": ""}, now)
     controls = sum(item.columns["control"] != "" for item in batch.items)
     assert controls > 0
     client = app.test_client()
-    client.get(f"/dashboard?token={market.settings.dashboard_token}")
+    client.get(f"/dashboard?token={market.access.dashboard_token}")
     assert f"{controls} of {controls}" in client.get("/dashboard").text

@@ -20,13 +20,14 @@ from hits.batches.folder import new_settings, write_batch
 from hits.batches.labels import LabelOptions, make_label_batch
 from hits.batches.rankings import make_ranking_batch
 from hits.market.client import connect
-from hits.market.collect import collect
+from hits.market.collect import collect_into
+from hits.market.folder import read_access, remember_url
 from hits.market.publish import publish
 from hits.records import Choice, Kind
 from hits.results.answers import Results
 from hits.results.quality import worker_reports
 from hits.server.app import make_app
-from hits.server.settings import Join, join_url, read_settings, remember_url
+from hits.server.settings import SharedLink
 from hits.simulate.crowd import Crew, simulate
 from hits.simulate.truth import Truth, read_truth
 from hits.simulate.worker import AwayError
@@ -57,7 +58,7 @@ def served(folder):
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            kept = remember_url(folder, read_settings(folder), f"http://127.0.0.1:{server.server_port}/")
+            kept = remember_url(folder, read_access(folder), f"http://127.0.0.1:{server.server_port}/")
             yield connect(kept.url, kept.access_key, kept.secret_key, "local")
         finally:
             server.shutdown()
@@ -115,14 +116,14 @@ def judged(tmp_path, batch, market, segments=()):
     db = JudgmentDatabase(tmp_path / "judgments.db")
     db.add_segments(segments)
     results = Results(db)
-    added, wrong = collect(batch, tmp_path / "batch", market, results)
-    assert wrong == []
+    added = collect_into(results, batch, tmp_path / "batch", market)
+    assert added.left_out == ()
     return results, added
 
 
 def published(tmp_path, batch, market):
     write_batch(tmp_path / "batch", batch)
-    publish(batch, tmp_path / "batch", market)
+    publish(tmp_path / "batch", market)
 
 
 def test_accurate_workers_give_the_labels_back(tmp_path, labels, demo_campaign):
@@ -235,8 +236,8 @@ def all_answers(folder):
     from hits.server.store.store import Store
 
     with Store(folder / "market.db") as store:
-        names = {worker.id: worker.name for worker in store.workers()}
-        with store.reading(int(time.time())) as db:
+        names = {worker.id: worker.name for worker in store.people.all()}
+        with store.file.reading(int(time.time())) as db:
             rows = db.execute(
                 "SELECT a.worker, h.annotation, f.fields FROM answers AS f JOIN assignments AS a ON a.id = f.assignment"
                 " JOIN hits AS h ON h.id = a.hit"
@@ -267,7 +268,7 @@ def test_interrupted_and_run_again_the_judgments_are_the_same(tmp_path, few):
                         raise KilledError
 
                 with pytest.raises(KilledError):
-                    simulate(folder / "market", truth, crew, told=told)
+                    simulate(folder / "market", truth, crew, done=told)
             last = simulate(folder / "market", truth, crew)
             assert last.total.hits == 2 * len(batch.items) - sum(deaths)
             assert simulate(folder / "market", truth, crew).total.hits == 0
@@ -293,7 +294,7 @@ def test_by_the_shared_link(tmp_path, few):
     batch, lines = few
     with served(tmp_path / "market") as market:
         published(tmp_path, batch, market)
-        link = join_url(read_settings(tmp_path / "market").url, read_settings(tmp_path / "market"), Join())
+        link = SharedLink().url(read_access(tmp_path / "market").url, read_access(tmp_path / "market"))
         assert simulate(link, truth_of(lines, tmp_path), HONEST).total.hits == 2 * len(batch.items)
         assert all(name.startswith("simulated-") for name, _, _ in all_answers(tmp_path / "market"))
         with pytest.raises(RyptError, match="lets nobody in"):
@@ -316,7 +317,7 @@ def test_watching_takes_what_comes_later_and_ends_with_the_market(tmp_path, few)
     truth = truth_of(lines, tmp_path)
     with served(tmp_path / "market") as market:
         watcher = threading.Thread(
-            target=lambda: found.append(simulate(tmp_path / "market", truth, HONEST, watch=True, told=told))
+            target=lambda: found.append(simulate(tmp_path / "market", truth, HONEST, watch=True, done=told))
         )
         watcher.start()
         published(tmp_path, batch, market)
@@ -354,7 +355,7 @@ def test_a_paced_worker_takes_time_and_can_be_stopped_in_it(tmp_path, few):
 
 @pytest.mark.parametrize("wrong", [{"accuracy": 1.1}, {"spam": -0.1}, {"workers": 0}, {"spam_kind": "x"}, {"pace": -1}])
 def test_impossible_crews(wrong):
-    with pytest.raises(RyptError, match="expected"):
+    with pytest.raises(RyptError, match="must be"):
         Crew(**wrong)
 
 

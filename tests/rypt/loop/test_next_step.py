@@ -1,6 +1,5 @@
 """The decision table, row by row; every command it names exists with these options."""
 
-import json
 import shlex
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -10,6 +9,7 @@ from threading import Thread
 import click
 import pytest
 
+from hits.market.folder import open_access, remember_url
 from rypt.campaign.settings import LoopSettings, MarketSettings
 from rypt.cli import program as cli
 from rypt.loop.next_step import BatchState, Situation, next_step
@@ -83,7 +83,7 @@ def test_a_local_market_must_be_served(tmp_path, batch, command):
     local = replace(NEW, market=MarketSettings(), market_folder=tmp_path, batches=[batch])
     assert next_step(local).command == f"rypt hits serve {tmp_path}"
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
-        (tmp_path / "market.json").write_text(json.dumps({"url": f"http://127.0.0.1:{server.server_port}/"}))
+        remember_url(tmp_path, open_access(tmp_path), f"http://127.0.0.1:{server.server_port}/")
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         found = next_step(local)

@@ -14,6 +14,7 @@ from pathlib import Path
 import loop_decoder
 import pytest
 from loop_world import StopError, StoppedSteps, items, make_campaign, make_loop, served, work
+from store_lives import available
 
 import rypt.loop
 from hits.market.client import BotoMarket
@@ -56,7 +57,7 @@ def questions(campaign):
 
 def hits(campaign):
     with Store(campaign / "market" / "market.db") as store:
-        return store.hits(0, limit=100_000)
+        return store.hits.all(0, limit=100_000)
 
 
 def cost(campaign):
@@ -297,7 +298,7 @@ def test_careless_workers_may_be_blocked(tmp_path):
         )  # fmt: skip
         loop.run()
     with Store(campaign / "market" / "market.db") as store:
-        (eve,) = store.workers()
+        (eve,) = store.people.all()
     assert eve.blocked is not None
     assert rows(loop.journal)[0].excluded == (eve.id,)
 
@@ -312,7 +313,7 @@ def test_answers_that_come_late_are_brought_by_the_next_iteration(tmp_path):
         held.append(accept_one(campaign, "Bob"))  # the page is open when the hits expire
         make_loop(campaign, go_on=True, loop_changes={"max_iterations": 1}).run()
         with Store(campaign / "market" / "market.db") as store:
-            store.submit(held[0].id, held[0].worker, {"label_1": "NO"}, int(time.time()))
+            store.work.submit(held[0].id, held[0].worker, {"label_1": "NO"}, int(time.time()))
         make_loop(campaign, loop_changes={"max_iterations": 2}).run()
     with Campaign.open(campaign).database() as db:
         assert db.db.execute("SELECT count(*) FROM judgments WHERE worker = ?", [held[0].worker]).fetchone()[0] > 0
@@ -327,8 +328,8 @@ def publish_only(campaign):
 def accept_one(campaign, name):
     now = int(time.time())
     with Store(campaign / "market" / "market.db") as store:
-        worker = store.invite(name, now).worker
-        return store.accept(worker.id, store.available_hits(worker.id, now)[0].id, now)
+        worker = store.people.invite(name, now).worker
+        return store.work.accept(worker.id, available(store, worker.id, now)[0].id, now)
 
 
 def test_no_cent_over_the_budget(tmp_path):

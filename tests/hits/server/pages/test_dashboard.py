@@ -13,7 +13,7 @@ from hits.batches.page import question_xml
 from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 from hits.server.app import make_app
 from hits.server.pages.figures import figures, share_of_equal_pairs, sparkline
-from hits.server.settings import Options
+from hits.server.settings import ServeOptions
 from hits.server.store.hits import NewHit
 from hits.server.store.records import HitProperties
 from hits.server.store.store import Store
@@ -29,15 +29,15 @@ class World:
         self.folder = folder
         self.app: Flask = make_app(folder, now=lambda: 5000)
         self.store: Store = self.app.extensions["market"].store
-        self.token = self.app.extensions["market"].settings.dashboard_token
-        self.workers = [self.store.invite(name, 0).worker.id for name in ("Ada", "<i>Bert</i>")]
+        self.token = self.app.extensions["market"].access.dashboard_token
+        self.workers = [self.store.people.invite(name, 0).worker.id for name in ("Ada", "<i>Bert</i>")]
 
     def add_hit(self, item: str, answers: list[dict[str, str]]) -> list[str]:
-        hit = self.store.create_hit(TERMS, NewHit(QUESTION, 86400, 3, f"rypt:b1:{item}"), 0).id
+        hit = self.store.hits.create(TERMS, NewHit(QUESTION, 86400, 3, f"rypt:b1:{item}"), 0).id
         made = []
         for worker, fields in zip(self.workers, answers, strict=False):
-            made.append(self.store.accept(worker, hit, 4000).id)
-            self.store.submit(made[-1], worker, fields, 4020)
+            made.append(self.store.work.accept(worker, hit, 4000).id)
+            self.store.work.submit(made[-1], worker, fields, 4020)
         return made
 
     def write_batch(self, folder: Path, items: int) -> None:
@@ -68,7 +68,7 @@ def world(tmp_path: Path) -> World:
 
 
 def form_token(client: FlaskClient) -> str:
-    return re.findall(r'name="csrf" value="([0-9a-f]{64})"', client.get("/dashboard").text)[0]
+    return re.findall(r'name="csrf" value="([\w-]{43})"', client.get("/dashboard").text)[0]
 
 
 def test_only_the_token_opens_it(world: World) -> None:
@@ -94,7 +94,7 @@ def test_only_the_token_opens_it(world: World) -> None:
 def test_an_empty_market_has_a_dashboard(tmp_path: Path) -> None:
     app = make_app(tmp_path)
     client = app.test_client()
-    client.get(f"/dashboard?token={app.extensions['market'].settings.dashboard_token}")
+    client.get(f"/dashboard?token={app.extensions['market'].access.dashboard_token}")
     assert "No hits yet" in client.get("/dashboard").text
     assert "Nothing waits" in client.get("/dashboard/review").text
 
@@ -135,7 +135,7 @@ def test_controls_come_from_the_batch(world: World, tmp_path: Path) -> None:
     broken = world.requester().get("/dashboard")
     assert broken.status_code == 200
     assert "not used for controls" in broken.text
-    other = make_app(world.folder, options=Options(batches=(tmp_path / "nowhere",)))
+    other = make_app(world.folder, options=ServeOptions(batches=(tmp_path / "nowhere",)))
     client = other.test_client()
     client.get(f"/dashboard?token={world.token}")
     assert "nowhere" in client.get("/dashboard").text
@@ -152,7 +152,7 @@ def test_approve_reject_and_approve_all(world: World) -> None:
     assert client.get(f"/dashboard/review?worker={world.workers[0]}").text.count(">Approve<") == 2
     seen = client.get(re.findall(r'href="(/dashboard/hit/[A-Z0-9]+)"', page)[0]).text
     assert re.search(r"<div[^>]* inert>\s*<form[^>]*><input name=.label_1.>", seen)
-    assert world.app.test_client().get(f"/dashboard/hit/{world.store.assignment(first, 5000).hit}").status_code == 403
+    assert world.app.test_client().get(f"/dashboard/hit/{world.store.work.find(first, 5000).hit}").status_code == 403
     assert client.post("/dashboard/approve", data={"csrf": csrf, "assignment": first}).location == "/dashboard"
     back = {"csrf": csrf, "assignment": second, "back": "review", "of": world.workers[1]}
     assert client.post("/dashboard/reject", data=back).status_code == 422  # no reason
@@ -160,7 +160,7 @@ def test_approve_reject_and_approve_all(world: World) -> None:
     assert response.location == f"/dashboard/review?worker={world.workers[1]}"
     assert client.post("/dashboard/approve", data={"csrf": csrf, "assignment": second}).status_code == 409
     assert client.post("/dashboard/approve_all", data={"csrf": csrf, "worker": world.workers[0]}).status_code == 303
-    found = {a.id: (a.status, a.feedback) for a in world.store.assignments(5000)}
+    found = {a.id: (a.status, a.feedback) for a in world.store.work.all(5000)}
     assert (found[first], found[second], found[third]) == (
         ("approved", None),
         ("rejected", "no label"),
@@ -172,9 +172,9 @@ def test_block_and_unblock(world: World) -> None:
     client = world.requester()
     fields = {"csrf": form_token(client), "worker": world.workers[0]}
     client.post("/dashboard/block", data=fields | {"reason": "too fast"})
-    assert world.store.worker(world.workers[0]).blocked == "too fast"
+    assert world.store.people.find(world.workers[0]).blocked == "too fast"
     client.post("/dashboard/unblock", data=fields)
-    assert world.store.worker(world.workers[0]).blocked is None
+    assert world.store.people.find(world.workers[0]).blocked is None
     assert client.post("/dashboard/block", data=fields | {"worker": "AX", "reason": "x"}).status_code == 404
 
 
@@ -189,8 +189,8 @@ def test_buttons_need_the_cookie_and_the_form(world: World, action: str) -> None
     for token in ("", "0" * 64, worker_csrf):
         assert client.post(f"/dashboard/{action}", data=fields | {"csrf": token}).status_code == 403
     assert client.get(f"/dashboard/{action}").status_code == 405
-    assert world.store.assignment(first, 5000).status == "submitted"
-    assert world.store.blocks() == []
+    assert world.store.work.find(first, 5000).status == "submitted"
+    assert world.store.people.blocks() == []
 
 
 def test_long_reviews_have_pages(world: World) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hits.server.pages.safe_html import KEPT, VOID, Asked, UnansweredError, safe_page
+from hits.server.pages.safe_html import BUTTON, FORM, KEPT, VOID, Asked, UnansweredError, cleaner, safe_page
 from rypt.text import FormatError
 
 PIECES = st.sampled_from([
@@ -60,6 +60,61 @@ def test_nothing_evil_survives(pieces: list[str]) -> None:
     assert "\0" not in body
 
 
+def checked(page: str) -> str:
+    """A page as it is shown, after a look for anything evil."""
+    body = safe_page(page).with_form("/ours", {"csrf": "token"})
+    checker = Checker()
+    checker.feed(body)
+    checker.close()
+    assert (checker.bad, checker.open, body.count('name="csrf"')) == ([], [], 1)
+    return body
+
+
+@pytest.mark.parametrize("page", [
+    '<svg></p><style><a id="</style><img src=1 onerror=x()>">',
+    "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=x()&gt;\">",
+    "<noscript><p title=\"</noscript><img src=x onerror=x()>\">",
+    "<form><math><mtext></form><form><mglyph><style></math><img src onerror=x()>",
+    '<a href="java&#10;script:x()">l</a><a href="\x01javascript:x()">l</a><a href="&#106;avascript:x()">l</a>',
+    '<a href="//evil.example">l</a><a href="/work/consent">l</a><a href="data:text/html,<script>x()</script>">l</a>',
+    '<img src="data:image/svg+xml,<svg onload=x()>"><img src="https://evil.example/x.png" srcset="//evil">',
+    '<input type=image src=//evil><input type=file name=f><button formaction=//evil formmethod=get>x</button>',
+    '<div style="background:url(//evil)" id=x onmouseover=x()><style>@import "//evil"</style></div>',
+    '<base href="//evil"><link rel=stylesheet href="//evil"><meta http-equiv=refresh content="0;url=//evil">',
+    '<object data="//evil"><embed src="//evil"><applet code=x><iframe srcdoc="<script>x()</script>"></iframe>',
+    '<template><script>x()</script></template><textarea></textarea><script>x()</script>',
+    '<textarea><form action="//x"></textarea></form><form action="//evil">',
+    '<xmp><img src=x onerror=x()></xmp><plaintext><img src=x onerror=x()>',
+    '<p data-x"onclick=x() aria-label=\'"><img src=x onerror=x()>\'>',
+    "<!--><img src=x onerror=x()>--><![CDATA[<img src=x onerror=x()>]]><?php x() ?>",
+    "<input name=csrf><button name=csrf value=1>x</button><input form=other name=a>",
+])  # fmt: skip
+def test_hostile_pages(page: str) -> None:
+    body = checked(page)
+    assert "evil" not in body
+    assert "<img src=x" not in body.replace('title="', "").replace("&lt;", "")
+
+
+def test_one_form_holds_all_fields() -> None:
+    table = checked("<table><tr><form action=x><td><input name=a></td></form></tr></table>")
+    assert table.index("<form") < table.index('name="a"') < table.index("</form>")
+    two = safe_page("<form><input name=a></form><form><input name=b required></form>")
+    assert two.asked == Asked({"a": None, "b": None}, {"b"})
+    body = two.with_form("/ours", {})
+    assert (body.count("<form"), body.count("</form>"), body.index("</form>")) == (1, 1, len(body) - len("</form>"))
+    inner = safe_page('<h2 title="<form>">x</h2><form><input name=a></form><p>after</p>').with_form("/ours", {})
+    assert inner.startswith('<h2 title="')
+    assert inner.endswith("</form><p>after</p>")
+
+
+@settings(max_examples=100)
+@given(st.lists(st.one_of(PIECES.filter(lambda piece: "form" not in piece), st.text(max_size=5)), max_size=20))
+def test_nothing_is_written_that_nh3_did_not_write(pieces: list[str]) -> None:
+    page = "".join(pieces)
+    cleaned = cleaner().clean(page.replace("\0", "\ufffd")).strip()
+    assert safe_page(page).body in (f"{FORM}{cleaned}{BUTTON}</form>", f"{FORM}{cleaned}</form>")
+
+
 def test_what_a_page_needs_survives() -> None:
     page = '<html lang="ar" dir="rtl"><head><title>T</title></head><body class="hit"><main>'
     page += '<p lang="en" dir="ltr">a &amp; b &lt;<mark class="reference">c</mark></p>'
@@ -67,8 +122,8 @@ def test_what_a_page_needs_survives() -> None:
     made = safe_page(page + "<select name=s><option value=1 selected>one</select></form></main>")
     assert (made.language, made.direction, made.classes, made.has_main) == ("ar", "rtl", "hit", True)
     assert '<p lang="en" dir="ltr">a &amp; b &lt;<mark class="reference">c</mark></p>' in made.body
-    assert '<input id="x" name="x" type="number" min="1" required>' in made.body
-    assert '<option value="1" selected>one</option>' in made.body
+    assert '<input id="x" name="x" type="number" min="1" required="">' in made.body
+    assert '<option value="1" selected="">one</option>' in made.body
     assert "<title" not in made.body
     assert made.asked == Asked({"x": None, "s": {"1"}}, {"x"})
 

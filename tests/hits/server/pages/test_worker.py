@@ -15,8 +15,8 @@ from werkzeug.test import TestResponse
 
 from hits.batches.page import question_xml
 from hits.server.app import make_app
-from hits.server.pages.texts import Texts, bundled
-from hits.server.settings import Join, Options
+from hits.server.pages.texts import PageTexts, bundled
+from hits.server.settings import ServeOptions, SharedLink
 from hits.server.store.hits import NewHit
 from hits.server.store.qualifications import NewQualificationType
 from hits.server.store.records import HitProperties, Requirement
@@ -49,21 +49,21 @@ KEY = """<AnswerKey><Question><QuestionIdentifier>q1</QuestionIdentifier><Answer
 class World:
     """An application at a time that tests can change."""
 
-    def __init__(self, folder: Path, join: Join | None = None) -> None:
+    def __init__(self, folder: Path, shared: SharedLink | None = None) -> None:
         self.now = 1000
-        self.app: Flask = make_app(folder, now=lambda: self.now, options=Options(join=join or Join()))
+        self.app: Flask = make_app(folder, now=lambda: self.now, options=ServeOptions(shared=shared or SharedLink()))
         self.store: Store = self.app.extensions["market"].store
 
     def publish(self, question: str = "", places: int = 1, **changes: Any) -> str:
         terms = {"title": "Judge", "description": "Judge it", "reward": Decimal("0.05"), "duration": 600} | changes
-        return self.store.create_hit(
+        return self.store.hits.create(
             HitProperties(**terms), NewHit(question or question_xml(PAGE), 86400, places), self.now
         ).id
 
     def person(self, name: str = "Ada", *, consent: bool = True) -> "Person":
-        invitation = self.store.invite(name, self.now)
+        invitation = self.store.people.invite(name, self.now)
         if consent:
-            self.store.consent(invitation.worker.id, self.now)
+            self.store.people.consent(invitation.worker.id, self.now)
         person = Person(self.app.test_client(), invitation.worker.id)
         assert person.client.get(f"/w/{invitation.token}").location == "/work"
         return person
@@ -78,7 +78,7 @@ class Person:
 
     @property
     def csrf(self) -> str:
-        return re.findall(r'name="csrf" value="([0-9a-f]{64})"', self.client.get("/work").text)[0]
+        return re.findall(r'name="csrf" value="([\w-]{43})"', self.client.get("/work").text)[0]
 
     def begin(self) -> str:
         response = self.client.post("/work/next", data={"csrf": self.csrf})
@@ -95,7 +95,7 @@ def world(tmp_path: Path) -> World:
 
 
 def stored(world: World) -> list[Any]:
-    return [a.answers for a in world.store.assignments(world.now)]
+    return [a.answers for a in world.store.work.all(world.now)]
 
 
 def test_from_the_invitation_to_the_next_hit(world: World) -> None:
@@ -104,7 +104,7 @@ def test_from_the_invitation_to_the_next_hit(world: World) -> None:
     assert "Before you start" in ada.client.get("/work").text
     assert ada.client.post("/work/next", data={"csrf": ada.csrf}).status_code == 403  # no consent yet
     assert ada.client.post("/work/consent", data={"csrf": ada.csrf}).location == "/work"
-    assert world.store.worker(ada.worker).consented is None  # the box was not ticked
+    assert world.store.people.find(ada.worker).consented is None  # the box was not ticked
     ada.client.post("/work/consent", data={"csrf": ada.csrf, "agree": "yes"})
     home = ada.client.get("/work").text
     assert "Work for you" in home
@@ -123,7 +123,7 @@ def test_from_the_invitation_to_the_next_hit(world: World) -> None:
     assert ada.submit(second, label_1="NO", comment="a & <b>").location == "/work?said=sent"
     assert "Thank you" in ada.client.get("/work?said=sent").text
     assert stored(world) == [{"label_1": "YES", "comment": ""}, {"label_1": "NO", "comment": "a & <b>"}]
-    assert [world.store.assignments(world.now, hit=hit)[0].submitted for hit in hits] == [1030, 1030]
+    assert [world.store.work.all(world.now, hit=hit)[0].submitted for hit in hits] == [1030, 1030]
 
 
 def test_only_whoever_was_invited_comes_in(world: World) -> None:
@@ -144,7 +144,8 @@ def test_only_whoever_was_invited_comes_in(world: World) -> None:
     ):
         client.set_cookie("rypt_worker", cookie)
         assert client.get("/work").status_code == 401, cookie
-    world.store.revoke_invitations(ada.worker, world.now)
+    with world.store.file.writing(world.now) as db:
+        db.execute("UPDATE invitations SET revoked = 1")
     assert ada.client.get("/work").status_code == 401
 
 
@@ -159,7 +160,7 @@ def test_forms_of_other_sites_do_nothing(world: World) -> None:
         assert ada.client.post("/work/next", data={"csrf": token}).status_code == 403
         assert ada.client.post("/work/consent", data={"csrf": token, "agree": "yes"}).status_code == 403
     assert stored(world) == []
-    assert [a.id for a in world.store.current_assignments(ada.worker, world.now)] == [mine]
+    assert [a.id for a in world.store.work.held(ada.worker, world.now)] == [mine]
 
 
 def test_another_workers_assignment_looks_as_if_it_were_not_there(world: World) -> None:
@@ -274,7 +275,7 @@ def test_two_race_for_the_last_place(world: World) -> None:
             thread.join(180)
         assert sorted(place == "/work" for place in places) == [False, True]
         for person in people:
-            for held in world.store.current_assignments(person.worker, world.now):
+            for held in world.store.work.held(person.worker, world.now):
                 assert person.submit(held.id).status_code == 303
 
 
@@ -295,7 +296,7 @@ def test_the_language_is_the_browsers_or_the_chosen_one(world: World) -> None:
 
 
 def test_all_languages_have_the_same_texts() -> None:
-    def places(texts: Texts) -> dict[str, list[str]]:
+    def places(texts: PageTexts) -> dict[str, list[str]]:
         return {name: sorted(re.findall(r"{[a-z]+}", text)) for name, text in texts.texts.items()}
 
     english, *others = [bundled()["en"], *bundled().values()]
@@ -313,16 +314,16 @@ def test_names_and_messages_are_escaped_and_the_requesters_consent_text_is_shown
     assert "<script>alert" not in page
     mallory.client.post("/work/consent", data={"csrf": mallory.csrf, "agree": "yes"})
     mallory.submit(mallory.begin())
-    world.store.approve(world.store.assignments(world.now)[0].id, None, world.now)
-    world.store.notify([mallory.worker], "<i>Well</i> done", "line\n<script>", world.now)
+    world.store.review.approve(world.store.work.all(world.now)[0].id, None, world.now)
+    world.store.people.notify([mallory.worker], "<i>Well</i> done", "line\n<script>", world.now)
     assert "&lt;i&gt;Well&lt;/i&gt; done" in mallory.client.get("/work").text
-    assert world.store.messages(mallory.worker, unseen=True) == []
+    assert world.store.people.messages(mallory.worker, unseen=True) == []
 
 
 def test_a_blocked_worker_gets_no_more(world: World) -> None:
     world.publish()
     ada = world.person()
-    world.store.block(ada.worker, "too <fast>", world.now)
+    world.store.people.block(ada.worker, "too <fast>", world.now)
     page = ada.client.get("/work").text
     assert "too &lt;fast&gt;" in page
     assert "Begin" not in page
@@ -330,8 +331,8 @@ def test_a_blocked_worker_gets_no_more(world: World) -> None:
 
 
 def test_the_shared_link_makes_or_finds_a_worker_and_ends_with_a_code(tmp_path: Path) -> None:
-    world = World(tmp_path, Join(hits=2, completion_url="https://recruit.example/done?cc={code}"))
-    settings = world.app.extensions["market"].settings
+    world = World(tmp_path, SharedLink(hits=2, completion_url="https://recruit.example/done?cc={code}"))
+    settings = world.app.extensions["market"].access
     for _ in range(3):
         world.publish(places=3)
     link = f"/join/{settings.join_key}?PROLIFIC_PID=5f8a&STUDY_ID=s&SESSION_ID=t"
@@ -348,7 +349,7 @@ def test_the_shared_link_makes_or_finds_a_worker_and_ends_with_a_code(tmp_path: 
     other = Person(world.app.test_client())
     other.client.get(link)
     assert settings.completion_code in other.client.get("/work").text  # the same id is the same worker
-    [worker] = world.store.workers()
+    [worker] = world.store.people.all()
     assert (worker.source, worker.external_id) == ("link", "5f8a")
 
 
@@ -356,16 +357,16 @@ def test_the_shared_link_makes_or_finds_a_worker_and_ends_with_a_code(tmp_path: 
     "query", ["", "?PROLIFIC_PID=", "?OTHER=5f8a", f"?PROLIFIC_PID={'x' * 201}", "?PROLIFIC_PID=a%00b"]
 )
 def test_a_shared_link_needs_its_key_and_an_id(world: World, query: str) -> None:
-    key = world.app.extensions["market"].settings.join_key
+    key = world.app.extensions["market"].access.join_key
     client = world.app.test_client()
     assert client.get(f"/join/{key}{query}").status_code == 400
     assert client.get("/join/wrong?PROLIFIC_PID=5f8a").status_code == 404
-    assert world.store.workers() == []
+    assert world.store.people.all() == []
 
 
 def test_a_qualification_test_has_a_pass_mark_and_two_tries(world: World) -> None:
     new = NewQualificationType("German", "Read German", retry_delay=0, test=TEST, answer_key=KEY, test_duration=600)
-    kind = world.store.create_qualification_type(new, world.now).id
+    kind = world.store.qualifications.create_type(new, world.now).id
     rule = Requirement(kind, "GreaterThanOrEqualTo", (10,))
     world.publish(requirements=(rule,))
     ada, bert = world.person("Ada"), world.person("Bert")
@@ -416,7 +417,7 @@ def test_an_external_page_is_framed_and_its_answers_are_taken(world: World) -> N
     assert stored(world) == [{"q": "1|2"}]
     sandbox = re.findall(r'sandbox="([^"]+)"', response.text)[0].split()
     assert "allow-top-navigation-by-user-activation" in sandbox  # for the way on, which is in the frame
-    [token] = re.findall(r'name="csrf" value="([0-9a-f]{64})"', sent.text)
+    [token] = re.findall(r'name="csrf" value="([\w-]{43})"', sent.text)
     world.publish(EXTERNAL)
     assert outside.post("/work/next", data={"csrf": token}).status_code == 401
     assert bert.client.post("/work/next", data={"csrf": token}).status_code == 403

@@ -23,7 +23,7 @@ FORM = (
 def test_more_than_a_hundred_hits(client: Any, market: LocalMarket) -> None:
     properties = HitProperties("t", "d", Decimal("0.01"), 60)
     made = [
-        market.store.create_hit(properties, NewHit(FORM, 600, annotation=f"a:{n}"), market.now).id for n in range(230)
+        market.store.hits.create(properties, NewHit(FORM, 600, annotation=f"a:{n}"), market.now).id for n in range(230)
     ]
     assert client.list_hits()["NumResults"] == 10
     for size in (100, 7):
@@ -65,7 +65,7 @@ def test_all_paginators(client: Any, market: LocalMarket) -> None:
     for number in range(5):
         worker = market.worker(f"w{number}")
         client.associate_qualification_with_worker(QualificationTypeId=kinds[0], WorkerId=worker)
-        market.store.request_qualification(worker, kinds[1], market.now)
+        market.store.requests.ask(worker, kinds[1], market.now)
         done = market.submit(worker, hits[0])
         client.send_bonus(WorkerId=worker, AssignmentId=done, BonusAmount="1", Reason="r")
         client.create_worker_block(WorkerId=worker, Reason="r")

@@ -11,8 +11,9 @@ from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
-from hits.server.protocol.endpoint import Response, market_keys
+from hits.server.protocol.endpoint import Response
 from hits.server.protocol.signature import SERVICE
+from hits.server.store.hits import HitStore
 
 if TYPE_CHECKING:
     from conftest import LocalMarket
@@ -42,7 +43,7 @@ def error(response: Response) -> str:
 
 def contents(market: LocalMarket) -> str:
     """A digest of all that is stored, but for the signatures seen."""
-    with market.store.reading(market.now) as db:
+    with market.store.file.reading(market.now) as db:
         rows = [line for line in db.iterdump() if not line.startswith('INSERT INTO "signatures"')]
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
@@ -172,24 +173,20 @@ def test_a_failure_of_the_market_is_a_service_fault(market: LocalMarket) -> None
 
 def test_the_clients_own_retry_is_no_replay(market: LocalMarket, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands still, so the second try has the signature of the first, which failed on our side."""
-    whole, fails, heard = market.store.hits, [OSError("busy")], []
+    whole, fails, heard = HitStore.all, [OSError("busy")], []
 
     def hits(*arguments: Any, **named: Any) -> Any:
         if fails:
             raise fails.pop()
         return whole(*arguments, **named)
 
-    monkeypatch.setattr(market.store, "hits", hits)
+    monkeypatch.setattr(HitStore, "all", hits)
     client = market.client(config=Config(retries={"mode": "standard", "total_max_attempts": 2}, proxies={}))
     client.meta.events.register("before-send.mturk", lambda request, **_: heard.append(request.headers))
     assert client.list_hits()["NumResults"] == 0
     assert len(heard) == 2
     assert heard[0]["Authorization"] == heard[1]["Authorization"]
     assert heard[0]["amz-sdk-invocation-id"] == heard[1]["amz-sdk-invocation-id"]
-
-
-def test_keys_stay_the_same(market: LocalMarket) -> None:
-    assert market_keys(market.store) == market.keys
 
 
 def test_many_clients_at_once(market: LocalMarket) -> None:
@@ -209,7 +206,7 @@ def test_many_clients_at_once(market: LocalMarket) -> None:
         made = {hit for hit in pool.map(create, range(40)) if hit}
     assert len(made) == 21
     assert refusals == {"AWS.MechanicalTurk.HitAlreadyExists"}
-    assert {hit.id for hit in market.store.hits(market.now)} == made
+    assert {hit.id for hit in market.store.hits.all(market.now)} == made
 
 
 def test_nothing_secret_is_stored_in_plain_answers(market: LocalMarket) -> None:

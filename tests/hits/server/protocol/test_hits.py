@@ -38,13 +38,13 @@ def test_a_hit_as_it_comes_back(client: Any, market: LocalMarket) -> None:
 
 def test_the_life_of_a_hit(client: Any, market: LocalMarket) -> None:
     hit, ada, bob = create(client, market), market.worker(), market.worker("Bob")
-    held = market.store.accept(ada, hit, market.now)
+    held = market.store.work.accept(ada, hit, market.now)
     assert status(client, hit) == "Assignable"
     other = market.submit(bob, hit, "NO")
     assert status(client, hit) == "Unassignable"
     assert refused(client.get_assignment, AssignmentId=held.id)[0] == "InvalidAssignmentState"
     assert [one["AssignmentId"] for one in client.list_assignments_for_hit(HITId=hit)["Assignments"]] == [other]
-    market.store.submit(held.id, ada, {"label_1": "YES", "comment": "<b> & ü\r\n"}, market.now + 60)
+    market.store.work.submit(held.id, ada, {"label_1": "YES", "comment": "<b> & ü\r\n"}, market.now + 60)
     market.now += 100
     assert status(client, hit) == "Reviewable"
     assert [one["HITId"] for one in client.list_reviewable_hits()["HITs"]] == [hit]
@@ -76,7 +76,7 @@ def test_the_life_of_a_hit(client: Any, market: LocalMarket) -> None:
 
 def test_a_hit_expires(client: Any, market: LocalMarket) -> None:
     hit, worker = create(client, market, LifetimeInSeconds=300), market.worker()
-    held = market.store.accept(worker, hit, market.now)
+    held = market.store.work.accept(worker, hit, market.now)
     market.now += 300
     assert status(client, hit) == "Unassignable"
     assert refused(client.delete_hit, HITId=hit)[0] == "InvalidHITState"

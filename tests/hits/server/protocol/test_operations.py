@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from hits.server.protocol.operations import OPERATIONS
-from hits.server.protocol.wire import Protocol
+from hits.server.protocol.wire import WireProtocol
 
 if TYPE_CHECKING:
     from conftest import LocalMarket
@@ -13,7 +13,7 @@ from requester import create, refused
 
 
 def test_every_operation_of_the_service_has_its_function() -> None:
-    assert set(OPERATIONS) == Protocol().operations
+    assert set(OPERATIONS) == WireProtocol().operations
 
 
 def test_what_the_local_market_does_not_do(client: Any, market: LocalMarket) -> None:

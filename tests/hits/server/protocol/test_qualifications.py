@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 else:
     LocalMarket = Any
 from requester import refused
+from store_lives import available
 
 FORM = (
     "<QuestionForm><Question><QuestionIdentifier>q</QuestionIdentifier><QuestionContent><Text>?</Text></QuestionContent>"
@@ -83,13 +84,13 @@ def test_deleting_a_qualification_type(client: Any, market: LocalMarket) -> None
     ada, bob = market.worker(), market.worker("Bob")
     hit = client.create_hit(**market.request(QualificationRequirements=rule))["HIT"]
     client.associate_qualification_with_worker(QualificationTypeId=kind, WorkerId=ada)
-    market.store.request_qualification(bob, kind, market.now)
+    market.store.requests.ask(bob, kind, market.now)
     client.delete_qualification_type(QualificationTypeId=kind)
     assert refused(client.get_qualification_type, QualificationTypeId=kind)[0] == "QualificationTypeDoesNotExist"
     again = {"HITTypeId": hit["HITTypeId"], "LifetimeInSeconds": 60, "Question": FORM}
     assert refused(client.create_hit_with_hit_type, **again)[0] == "HITTypeDoesNotExist"
     assert client.list_qualification_requests()["NumResults"] == 0
-    assert [found.id for found in market.store.available_hits(ada, market.now)] == [hit["HITId"]]
+    assert [found.id for found in available(market.store, ada, market.now)] == [hit["HITId"]]
     assert client.create_qualification_type(**new)["QualificationType"]["QualificationTypeId"] != kind
 
 
@@ -101,9 +102,9 @@ def test_workers_qualifications(client: Any, market: LocalMarket) -> None:
     both = {"QualificationTypeId": kind, "WorkerId": worker}
     assert refused(client.get_qualification_score, **both)[0] == "QualificationDoesNotExist"
     client.associate_qualification_with_worker(**both, IntegerValue=70)
-    assert len(market.store.messages(worker)) == 1
+    assert len(market.store.people.messages(worker)) == 1
     client.associate_qualification_with_worker(**both, IntegerValue=90, SendNotification=False)
-    assert len(market.store.messages(worker)) == 1
+    assert len(market.store.people.messages(worker)) == 1
     found = client.get_qualification_score(**both)["Qualification"]
     assert (found["IntegerValue"], found["Status"], found["WorkerId"]) == (90, "Granted", worker)
     assert client.list_workers_with_qualification_type(QualificationTypeId=kind)["NumResults"] == 1
@@ -129,8 +130,8 @@ def test_qualification_requests(client: Any, market: LocalMarket) -> None:
     )["QualificationType"]["QualificationTypeId"]
     ada, bob = market.worker(), market.worker("Bob")
     for worker in (ada, bob):
-        request = market.store.request_qualification(worker, kind, market.now)
-        market.store.submit_test(request.id, worker, {"q": "right"}, market.now)
+        request = market.store.requests.ask(worker, kind, market.now)
+        market.store.requests.submit_test(request.id, worker, {"q": "right"}, market.now)
     waiting = client.list_qualification_requests(QualificationTypeId=kind)["QualificationRequests"]
     assert [one["WorkerId"] for one in waiting] == [ada, bob]
     assert read_answers(waiting[0]["Answer"]) == {"q": "right"}
@@ -140,7 +141,7 @@ def test_qualification_requests(client: Any, market: LocalMarket) -> None:
     client.reject_qualification_request(QualificationRequestId=ids[1], Reason="wrong")
     score = client.get_qualification_score(QualificationTypeId=kind, WorkerId=ada)["Qualification"]
     assert score["IntegerValue"] == 88
-    assert market.store.messages(bob)[0].text == "wrong"
+    assert market.store.people.messages(bob)[0].text == "wrong"
     assert client.list_qualification_requests()["NumResults"] == 0
     assert refused(client.accept_qualification_request, QualificationRequestId=ids[0])[0] == (
         "InvalidQualificationRequestState"

@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from botocore.credentials import Credentials
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hits.server.protocol.signature import AGAIN, SERVICE, SKEW, Keys, SignedRequest, Use, new_keys, verify
+from hits.market.folder import Keys, new_keys
+from hits.server.protocol.signature import SERVICE, SKEW, SignedRequest, verify
 from hits.server.protocol.wire import WireError
+from hits.server.store.signatures import AGAIN, SignatureUse
 from hits.server.store.store import Store
 
 NOW = 1_800_000_000
@@ -20,13 +23,13 @@ KEYS = Keys("AKIAEXAMPLE", "the/secret+key")
 Sign = Callable[..., SignedRequest]
 
 
-def always_new(use: Use) -> None:
+def always_new(use: SignatureUse) -> None:
     """No request is a replay."""
 
 
-def accepted(request: SignedRequest, now: int = NOW, keys: Keys = KEYS) -> Use:
+def accepted(request: SignedRequest, now: int = NOW, keys: Keys = KEYS) -> SignatureUse:
     """What is noted of a request that passes: its own signature, until it is too old."""
-    noted: list[Use] = []
+    noted: list[SignatureUse] = []
     verify(request, keys, now, lambda use: noted.append(use))
     [use] = noted
     assert request.headers["authorization"].endswith(f"Signature={use.signature}")
@@ -118,6 +121,31 @@ def test_a_header_that_is_not_signed(sign: Sign, monkeypatch: pytest.MonkeyPatch
         verify(sign(), KEYS, NOW, always_new)
 
 
+def test_the_digest_in_a_header_is_that_of_the_body(sign: Sign) -> None:
+    """botocore signs what the header says; whoever changes the body must not get away by leaving the header."""
+    digest = sha256(b"{}").hexdigest()
+    request = sign(headers={"X-Amz-Content-SHA256": digest})
+    accepted(request)
+    assert refused(replace(request, body=b'{"HITId": "3A"}')) == "InvalidSignatureException"
+    unsigned = sign(headers={"X-Amz-Content-SHA256": "UNSIGNED-PAYLOAD"})
+    assert refused(unsigned) == "InvalidSignatureException"
+    plain = sign()
+    smuggled = replace(plain, body=b"x", headers=dict(plain.headers) | {"x-amz-content-sha256": digest})
+    assert refused(smuggled) == "InvalidSignatureException"
+
+
+@pytest.mark.parametrize("change", [
+    {"path": "/?a=1"}, {"path": "/#a"}, {"query": "#a"}, {"query": "a"}, {"path": "/\ud800"}, {"query": "\ud800"},
+    {"path": "//evil/"}, {"path": ""}, {"method": "\ud800"},
+])  # fmt: skip
+def test_odd_paths_and_queries(sign: Sign, change: dict[str, str]) -> None:
+    request = sign(url="http://127.0.0.1:8000/")
+    if change == {"path": ""}:
+        accepted(replace(request, **change))  # no path is the path /
+    else:
+        assert refused(replace(request, **change)) == "InvalidSignatureException"
+
+
 def test_other_keys(sign: Sign) -> None:
     assert refused(sign(keys=Keys("AKIAEXAMPLE", "another"))) == "InvalidSignatureException"
     assert refused(sign(keys=Keys("AKIAOTHER", KEYS.secret_key))) == "UnrecognizedClientException"
@@ -193,7 +221,7 @@ def sent(request: SignedRequest, connection: str, number: int, attempt: int = 1)
 def answer(request: SignedRequest, store: Store, now: int = NOW) -> str:
     """How a request is answered: taken, or the kind of its refusal."""
     try:
-        verify(request, KEYS, now, store.note_use)
+        verify(request, KEYS, now, store.signatures.note)
     except WireError as error:
         return error.kind if error.status == 403 and "sent before" in error.message else error.message
     return "taken"
@@ -233,18 +261,18 @@ def test_equal_calls_and_tries_of_one_client_are_no_replay(sign: Sign, tmp_path:
 def test_signatures_are_forgotten_when_they_are_too_old_anyway(sign: Sign, tmp_path: Path) -> None:
     with Store(tmp_path / "market.db") as store:
         for step in range(5):
-            verify(sign(at=NOW + step), KEYS, NOW + step, store.note_use)
+            verify(sign(at=NOW + step), KEYS, NOW + step, store.signatures.note)
         late = NOW + SKEW + 100
-        verify(sign(at=late), KEYS, late, store.note_use)
-        with store.reading(0) as db:
+        verify(sign(at=late), KEYS, late, store.signatures.note)
+        with store.file.reading(0) as db:
             assert db.execute("SELECT count(*) FROM signatures").fetchone()[0] == 1
 
 
 def test_a_refused_signature_is_not_noted(sign: Sign, tmp_path: Path) -> None:
     with Store(tmp_path / "market.db") as store:
         with pytest.raises(WireError):
-            verify(replace(sign(), body=b"x"), KEYS, NOW, store.note_use)
-        with store.reading(0) as db:
+            verify(replace(sign(), body=b"x"), KEYS, NOW, store.signatures.note)
+        with store.file.reading(0) as db:
             assert db.execute("SELECT count(*) FROM signatures").fetchone()[0] == 0
 
 

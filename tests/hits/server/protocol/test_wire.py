@@ -8,10 +8,10 @@ from botocore.session import get_session
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.server.protocol.wire import Protocol, WireError, parse_json
+from hits.server.protocol.wire import WireError, WireProtocol, parse_json
 from hits.server.store.records import RefusedError
 
-PROTOCOL = Protocol()
+PROTOCOL = WireProtocol()
 HIT_TYPE: dict[str, Any] = {"Title": "t", "Description": "d", "Reward": "0.05", "AssignmentDurationInSeconds": 60}
 
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 else:
     LocalMarket = Any
 from requester import create, refused
+from store_lives import available
 
 DAY = 86400
 
@@ -65,8 +66,8 @@ def test_bonuses(client: Any, market: LocalMarket) -> None:
         assert [(one["BonusAmount"], one["Reason"], one["WorkerId"]) for one in paid] == [
             ("1.50", "well done", worker)
         ] * 2
-    assert market.store.earnings(worker, market.now).bonuses == Decimal("3.00")
-    assert market.store.messages(worker)[0].text == "well done"
+    assert market.store.work.earnings(worker, market.now).bonuses == Decimal("3.00")
+    assert market.store.people.messages(worker)[0].text == "well done"
     other = market.worker("Bob")
     for changes in (
         {"WorkerId": other},
@@ -76,7 +77,7 @@ def test_bonuses(client: Any, market: LocalMarket) -> None:
         {"Reason": ""},
     ):
         refused(client.send_bonus, **bonus | changes)
-    held = market.store.accept(other, hit, market.now)
+    held = market.store.work.accept(other, hit, market.now)
     assert (
         refused(client.send_bonus, **bonus | {"WorkerId": other, "AssignmentId": held.id})[0]
         == "InvalidAssignmentState"
@@ -92,11 +93,11 @@ def test_blocks(client: Any, market: LocalMarket) -> None:
     client.create_worker_block(WorkerId=worker, Reason="random")
     client.create_worker_block(WorkerId=worker, Reason="random answers")
     assert client.list_worker_blocks()["WorkerBlocks"] == [{"WorkerId": worker, "Reason": "random answers"}]
-    assert market.store.available_hits(worker, market.now) == []
+    assert available(market.store, worker, market.now) == []
     client.delete_worker_block(WorkerId=worker)
     client.delete_worker_block(WorkerId=worker, Reason="was not blocked")
     assert client.list_worker_blocks()["NumResults"] == 0
-    assert len(market.store.available_hits(worker, market.now)) == 1
+    assert len(available(market.store, worker, market.now)) == 1
     assert "invalid" in refused(client.create_worker_block, WorkerId="A0", Reason="x")[1]
     assert "invalid" in refused(client.delete_worker_block, WorkerId="A0")[1]
 
@@ -111,10 +112,10 @@ def test_messages(client: Any, market: LocalMarket) -> None:
         (bob, "HardFailure"),
         ("A0", "HardFailure"),
     ]
-    (found,) = market.store.messages(ada, unseen=True)
+    (found,) = market.store.people.messages(ada, unseen=True)
     assert (found.subject, found.text) == ("More work", "There is more.\nCome back!")
-    market.store.mark_seen(ada, market.now)
-    assert market.store.messages(ada, unseen=True) == []
+    market.store.people.mark_seen(ada, market.now)
+    assert market.store.people.messages(ada, unseen=True) == []
     for changes in (
         {"Subject": "x" * 201},
         {"MessageText": "x" * 4097},

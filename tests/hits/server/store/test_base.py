@@ -12,21 +12,19 @@ from pathlib import Path
 import pytest
 from store_lives import YES, make_hit, make_worker
 
-from hits.server.protocol.signature import Use
 from hits.server.store.base import MarketFileError
 from hits.server.store.schema import APPLICATION_ID, SCHEMA
+from hits.server.store.signatures import SignatureUse
 from hits.server.store.store import Store
 
 
 def test_the_file_is_private_and_survives_reopening(tmp_path: Path) -> None:
     path = tmp_path / "market.db"
     with Store(path) as store:
-        key = store.secret("key", lambda: "first")
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         worker = make_worker(store)
     with Store(path) as store:
-        assert store.secret("key", lambda: "second") == key == "first"
-        assert store.worker(worker).name == "Ada"
+        assert store.people.find(worker).name == "Ada"
 
 
 def test_foreign_files_are_left_alone(tmp_path: Path) -> None:
@@ -51,20 +49,20 @@ def test_a_newer_file_is_refused(tmp_path: Path) -> None:
 
 def test_the_database_itself_refuses_what_must_not_happen(store: Store) -> None:
     hit, ada, bob = make_hit(store), make_worker(store), make_worker(store, "Bob")
-    assignment = store.accept(ada, hit.id, 1)
+    assignment = store.work.accept(ada, hit.id, 1)
     insert = "INSERT INTO assignments (id, hit, worker, reward, accepted, deadline) VALUES (?, ?, ?, 5, 1, 9)"
 
     def attempt(sql: str, *values: str) -> None:
-        with pytest.raises(sqlite3.IntegrityError), store.writing(2) as db:
+        with pytest.raises(sqlite3.IntegrityError), store.file.writing(2) as db:
             db.execute(sql, values)
 
     attempt(insert, "3X", hit.id, bob)  # over the maximum
     roomy = make_hit(store, places=2)
-    store.accept(ada, roomy.id, 1)
+    store.work.accept(ada, roomy.id, 1)
     attempt(insert, "3X", roomy.id, ada)  # the same worker again
     attempt("UPDATE assignments SET status = 'approved', approved = 1 WHERE id = ?", assignment.id)
     attempt("UPDATE assignments SET status = 'submitted', submitted = 1, auto_approval = 1 WHERE id = ?", assignment.id)
-    store.submit(assignment.id, ada, YES, 3)
+    store.work.submit(assignment.id, ada, YES, 3)
     attempt("INSERT INTO answers VALUES (?, '{}')", assignment.id)
     attempt("UPDATE answers SET fields = '{}' WHERE assignment = ?", assignment.id)
     attempt("DELETE FROM answers WHERE assignment = ?", assignment.id)
@@ -72,29 +70,28 @@ def test_the_database_itself_refuses_what_must_not_happen(store: Store) -> None:
         "UPDATE assignments SET status = 'accepted', submitted = NULL, auto_approval = NULL WHERE id = ?", assignment.id
     )
     attempt("UPDATE hits SET max_assignments = 0 WHERE id = ?", hit.id)
-    assert store.assignment(assignment.id, 4).answers == YES
+    assert store.work.find(assignment.id, 4).answers == YES
 
 
 CHILD = """
 import sys, threading
 from decimal import Decimal
-from hits.server.protocol.signature import Use
 from hits.server.store.store import Store
 from hits.server.store.hits import NewHit
 from hits.server.store.records import HitProperties, RefusedError
 
 store = Store(sys.argv[1])
 kind = HitProperties("t", "d", Decimal("0.05"), 600)
-hits = [store.create_hit(kind, NewHit("<q/>", 3600, 3), 0).id for _ in range(400)]
+hits = [store.hits.create(kind, NewHit("<q/>", 3600, 3), 0).id for _ in range(400)]
 
 def work(number):
-    worker = store.invite(f"w{number}", 0).worker.id
+    worker = store.people.invite(f"w{number}", 0).worker.id
     for hit in hits:
         try:
-            assignment = store.accept(worker, hit, 1)
+            assignment = store.work.accept(worker, hit, 1)
         except RefusedError:
             continue
-        store.submit(assignment.id, worker, {"who": worker, "hit": hit}, 2)
+        store.work.submit(assignment.id, worker, {"who": worker, "hit": hit}, 2)
         sys.stdout.write(f"{assignment.id} {worker} {hit}\\n")
         sys.stdout.flush()
 
@@ -121,15 +118,15 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
     acknowledged = [line.split() for line in lines if line.endswith("\n")]
     assert 40 <= len(acknowledged) < 1200, "the child was to be killed in the middle"
     with Store(path) as store:
-        stored = {found.id: found for found in store.assignments(3)}
+        stored = {found.id: found for found in store.work.all(3)}
         for assignment, worker, hit in acknowledged:
             assert stored[assignment].answers == {"who": worker, "hit": hit}
-            assert store.submit(assignment, worker, {"who": worker, "hit": hit}, 4) == stored[assignment]
+            assert store.work.submit(assignment, worker, {"who": worker, "hit": hit}, 4) == stored[assignment]
         assert len(stored) - len(acknowledged) <= 6  # one a thread may have been stored and not yet acknowledged
-        with store.reading(3) as db:
+        with store.file.reading(3) as db:
             assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
             assert db.execute("SELECT count(*) FROM answers").fetchone()[0] == len(stored)
-        for hit in store.hits(3):
+        for hit in store.hits.all(3):
             found = [one for one in stored.values() if one.hit == hit.id]
             assert hit.submitted == len(found) <= 3
 
@@ -143,8 +140,12 @@ def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
         db.execute("INSERT INTO signatures VALUES ('s', '', 100, 1000)")
     db.close()
     with Store(tmp_path / "market.db") as store:
-        assert store.note_use(Use("s", "10.0.0.1:1", "x", 101, 1000)) == 100  # used before, however it came
-        assert store.note_use(Use("t", "10.0.0.1:1", "x", 101, 1000)) is None
+        assert (
+            store.signatures.note(SignatureUse("s", "10.0.0.1:1", "x", 101, 1000)) == 100
+        )  # used before, however it came
+        used, unused = (SignatureUse(name, "10.0.0.1:1", "x", 101, 1000) for name in "st")
+        assert store.signatures.note(used) == 100  # however it came
+        assert store.signatures.note(unused) is None
     with sqlite3.connect(tmp_path / "market.db") as db:
         assert db.execute("PRAGMA user_version").fetchone()[0] == len(SCHEMA.migrations)
     db.close()

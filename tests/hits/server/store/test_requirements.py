@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from store_lives import LABELS, code, make_hit, make_worker
+from store_lives import LABELS, available, code, make_hit, make_worker
 
 from hits.server.store.qualifications import NewQualificationType
 from hits.server.store.records import Locale, RefusedError, Requirement
@@ -51,7 +51,7 @@ def test_locales() -> None:
 
 
 def test_requirements_decide_who_gets_a_hit(store: Store) -> None:
-    kind = store.create_qualification_type(NewQualificationType("German", "reads German"), 0)
+    kind = store.qualifications.create_type(NewQualificationType("German", "reads German"), 0)
     rules = (
         Requirement(kind.id, "GreaterThanOrEqualTo", (80,)),
         Requirement(LOCALE, "EqualTo", locales=(Locale("DE"),)),
@@ -64,35 +64,33 @@ def test_requirements_decide_who_gets_a_hit(store: Store) -> None:
 
     def missing() -> set[str]:
         with pytest.raises(RefusedError) as error:
-            store.accept(worker, hit.id, 1)
+            store.work.accept(worker, hit.id, 1)
         assert code(error) == "DoesNotMeetRequirements"
-        assert store.count_available(worker, 1) == 0
+        assert len(available(store, worker, 1)) == 0
         return {rule.qualification for rule in rules if rule.qualification in error.value.message}
 
     assert missing() == {kind.id, LOCALE, NUMBER_APPROVED, ADULT}  # a beginner's rate is 100
-    store.invite("Ada", 0, locale=Locale("DE"), adult=True, approved_before=90, rejected_before=10)
+    store.people.invite("Ada", 0, locale=Locale("DE"), adult=True, approved_before=90, rejected_before=10)
     assert missing() == {kind.id, PERCENT_APPROVED}
-    store.invite("Ada", 0, locale=Locale("DE"), adult=True, approved_before=91, rejected_before=9)
+    store.people.invite("Ada", 0, locale=Locale("DE"), adult=True, approved_before=91, rejected_before=9)
     assert missing() == {kind.id}
-    store.grant(kind.id, worker, 79, 1)
+    store.qualifications.grant(kind.id, worker, 79, 1)
     assert missing() == {kind.id}
-    store.grant(kind.id, worker, 80, 1)
-    assert [found.id for found in store.available_hits(worker, 1)] == [hit.id]
-    store.revoke(kind.id, worker, "cheated", 1)
+    store.qualifications.grant(kind.id, worker, 80, 1)
+    assert [found.id for found in available(store, worker, 1)] == [hit.id]
+    store.qualifications.revoke(kind.id, worker, "cheated", 1)
     assert missing() == {kind.id}
-    assert store.messages(worker)[0].text == "cheated"
-    store.grant(kind.id, worker, None, 1)  # without a value it counts as 1
+    assert store.people.messages(worker)[0].text == "cheated"
+    store.qualifications.grant(kind.id, worker, None, 1)  # without a value it counts as 1
     assert missing() == {kind.id}
-    store.grant(kind.id, worker, 100, 1)
-    store.accept(worker, hit.id, 1)
+    store.qualifications.grant(kind.id, worker, 100, 1)
+    store.work.accept(worker, hit.id, 1)
 
 
-def test_what_is_guarded(store: Store) -> None:
+def test_all_guards_keep_from_accepting(store: Store) -> None:
     worker = make_worker(store)
-    hits = {
-        guard: make_hit(
-            store, properties=replace(LABELS, requirements=(Requirement(ADULT, "EqualTo", (1,), guarded=guard),))
-        )
-        for guard in ("Accept", "PreviewAndAccept", "DiscoverPreviewAndAccept")
-    }
-    assert [store.may_preview(worker, hit.id, 1) for hit in hits.values()] == [True, False, False]
+    for guard in ("Accept", "PreviewAndAccept", "DiscoverPreviewAndAccept"):
+        rule = Requirement(ADULT, "EqualTo", (1,), guarded=guard)
+        hit = make_hit(store, properties=replace(LABELS, requirements=(rule,)))
+        with pytest.raises(RefusedError, match="lacks qualifications"):
+            store.work.accept(worker, hit.id, 1)

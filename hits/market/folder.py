@@ -1,0 +1,167 @@
+"""The folder of a local market as both sides know it: ``market.json``, and copies of the published batches.
+
+    market.json   keys, tokens, and where the market is reached; made by the server, readable by its owner only
+    market.db     all that the market remembers; only the server opens it (`hits.server.store`)
+    batches/ID    a copy of each published batch: the dashboard knows the controls by it, and a worker gets the
+                  instructions in the worker's language
+
+Links and keys survive a restart of the server: ``market.json`` is made once, and then only its URL changes.
+"""
+
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+
+from hits.batches.reader import BATCH_CSV, BATCH_TOML, TEMPLATE
+from rypt.text import InputError, PathLike, RyptError
+
+ACCESS_NAME = "market.json"
+STORE_NAME = "market.db"
+BATCHES = "batches"
+BATCH_FILES = (TEMPLATE, BATCH_CSV, BATCH_TOML)  # the last makes it a batch
+CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that people confuse
+KEY_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What a requester signs with; the secret key is never sent and never shown."""
+
+    access_key: str
+    secret_key: str = field(repr=False)
+
+
+def new_keys() -> Keys:
+    """Random keys in Amazon's form, as hard to guess as Amazon's."""
+    return Keys("AKIA" + "".join(secrets.choice(KEY_LETTERS) for _ in range(16)), secrets.token_urlsafe(30))
+
+
+@dataclass(frozen=True, slots=True)
+class MarketAccess:
+    """``market.json``: the requester's keys, the dashboard's token, what signs cookies, the shared link, the URL."""
+
+    access_key: str
+    secret_key: str = field(repr=False)
+    dashboard_token: str = field(repr=False)
+    session_key: str = field(repr=False)
+    join_key: str = field(repr=False)
+    completion_code: str
+    url: str = ""
+
+    @property
+    def keys(self) -> Keys:
+        """What requests must be signed with."""
+        return Keys(self.access_key, self.secret_key)
+
+    @property
+    def dashboard_url(self) -> str:
+        """The requester's page, with the token that opens it; empty where the market was never served."""
+        return f"{self.url.rstrip('/')}/dashboard?token={self.dashboard_token}" if self.url else ""
+
+    def invitation_url(self, token: str) -> str:
+        """The link to send to a worker who was invited with this token."""
+        return f"{self.url.rstrip('/')}/w/{token}"
+
+
+def new_access() -> MarketAccess:
+    """Random keys and tokens for a new market."""
+    keys = new_keys()
+    code = "".join(secrets.choice(CODE_LETTERS) for _ in range(8))
+    return MarketAccess(
+        keys.access_key, keys.secret_key, secrets.token_urlsafe(24), secrets.token_hex(32), secrets.token_urlsafe(12),
+        code,
+    )  # fmt: skip
+
+
+def open_access(folder: PathLike) -> MarketAccess:
+    """Read the ``market.json`` of a folder; the folder and the file are made if they do not exist."""
+    path = Path(folder) / ACCESS_NAME
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = _write_new(path, new_access())
+    except OSError as error:
+        raise RyptError(f"{path}: {error.strerror or error}") from None
+    return made or read_access(folder)
+
+
+def read_access(folder: PathLike) -> MarketAccess:
+    """Read the ``market.json`` of a market that was served before."""
+    path = Path(folder) / ACCESS_NAME
+    names = [part.name for part in fields(MarketAccess)]
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(path, None, f"expected the settings of a market: {error}") from None
+    if not isinstance(values, dict) or not all(isinstance(values.get(name), str) for name in names):
+        raise InputError(path, None, f"expected the texts {', '.join(names)}")
+    return MarketAccess(*(values[name] for name in names))
+
+
+def has_market(folder: PathLike) -> bool:
+    """Whether a folder holds a market."""
+    return (Path(folder) / ACCESS_NAME).exists()
+
+
+def served_access(folder: PathLike) -> MarketAccess:
+    """Read the ``market.json`` of a market that was served, so that it is known where it is reached."""
+    start = f"start it first with `rypt hits serve {folder}`"
+    if not has_market(folder):
+        raise RyptError(f"{folder}: there is no market here; {start}")
+    access = read_access(folder)
+    if not access.url:
+        raise RyptError(f"{folder}: this market was never served; {start}")
+    return access
+
+
+def remember_url(folder: PathLike, access: MarketAccess, url: str) -> MarketAccess:
+    """Keep where the market is reached now, for other processes."""
+    path = Path(folder) / ACCESS_NAME
+    changed = replace(access, url=url)
+    if changed != access:
+        fresh = path.with_name(f"{path.name}.{secrets.token_hex(6)}.new")
+        _write_new(fresh, changed)
+        fresh.replace(path)
+    return changed
+
+
+def _write_new(path: Path, access: MarketAccess) -> MarketAccess | None:
+    """Write a whole file, readable by its owner only; None if the file exists already."""
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        json.dump(asdict(access), file, indent=2)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(fresh, path)
+    except FileExistsError:
+        return None
+    finally:
+        fresh.unlink()
+    return access
+
+
+def keep_batch(market: PathLike, batch: PathLike, name: str) -> None:
+    """Copy a batch into a market's folder; files that are there already are replaced, each as a whole."""
+    target = Path(market) / BATCHES / name
+    try:
+        target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for file in BATCH_FILES:
+            content = (Path(batch) / file).read_bytes()
+            if (target / file).is_file() and (target / file).read_bytes() == content:
+                continue
+            fresh = target / f".{file}.{secrets.token_hex(6)}"
+            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            fresh.replace(target / file)
+    except OSError as error:
+        raise RyptError(f"{target}: {error.strerror or error}") from None
+
+
+def kept_batches(market: PathLike) -> list[Path]:
+    """The folders of all batches that were copied into a market's folder."""
+    return sorted(path.parent for path in (Path(market) / BATCHES).glob(f"*/{BATCH_TOML}"))

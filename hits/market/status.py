@@ -1,0 +1,115 @@
+"""How far a collection is: the numbers of what was collected, and what the market of a batch says at this moment.
+
+status = collection_status("campaign", batch="batches/1", market="market")
+status.numbers.labels, status.label_agreement.alpha, status.batch.market.submitted
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hits.market.client import AnyMarket, HitState, MarketAddress, MarketError, market_address, open_market
+from hits.market.folder import has_market
+from hits.market.ledger import Ledger
+from hits.market.publish import AnyBatch, opened_batch
+from hits.records import Batch
+from hits.results.numbers import CampaignNumbers, campaign_numbers, comparison_agreement, label_agreement
+from hits.results.opening import open_results
+from rypt.analysis.agreement import Agreement
+from rypt.campaign.folder import Campaign
+from rypt.text import PathLike
+
+LEDGERS = "published.*.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class MarketProgress:
+    """Of the hits on a market: how many can still be taken, and of all places which are free, taken, done, reviewed."""
+
+    published: int
+    assignable: int
+    places: int
+    open: int
+    pending: int
+    submitted: int
+    reviewed: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStatus:
+    """One batch: its size, how many of its hits are published where (by the market's key), how far the market is.
+
+    ``market`` is None where the market cannot be asked, and ``note`` says why.
+    """
+
+    hits: int
+    assignments: int
+    published: dict[str, int]
+    market: MarketProgress | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionStatus:
+    """The numbers of all that was collected, or of one batch, and how far that batch is."""
+
+    numbers: CampaignNumbers
+    label_agreement: Agreement
+    comparison_agreement: Agreement
+    batch: BatchStatus | None
+
+
+def collection_status(
+    campaign: Campaign | PathLike, batch: AnyBatch | None = None, market: AnyMarket | None = None
+) -> CollectionStatus:
+    """The status of a campaign's collection; with a batch only of it, and its market is asked, too, if it is given."""
+    opened = None if batch is None else opened_batch(batch)
+    name = opened[0].settings.id if opened else None
+    with open_results(campaign) as results:
+        numbers = campaign_numbers(results, batch=name)
+        labels, comparisons = label_agreement(results, name), comparison_agreement(results, name)
+    return CollectionStatus(numbers, labels, comparisons, batch_status(*opened, market) if opened else None)
+
+
+def batch_status(batch: Batch, folder: Path, market: AnyMarket | None) -> BatchStatus:
+    """What was published where, by the ledgers, and how far the market is."""
+    counts = published_hits(folder)
+    progress, note = _ask(market, batch, counts) if counts and market is not None else (None, "")
+    return BatchStatus(len(batch.items), len(batch.items) * batch.settings.assignments, counts, progress, note)
+
+
+def _ask(market: AnyMarket, batch: Batch, counts: dict[str, int]) -> tuple[MarketProgress | None, str]:
+    """How far the market is, or a note why it cannot be asked."""
+    if isinstance(market, str | Path):
+        market = market_address(market)
+    if isinstance(market, MarketAddress) and market.folder is not None and not has_market(market.folder):
+        return None, f"no market in {market.folder}; say --at FOLDER to ask the one it is published on"
+    client = open_market(market)
+    if client.key not in counts:
+        return None, f"the batch is not published on this market but on {', '.join(counts)}"
+    try:
+        return market_progress(client.states(batch.settings.id)), ""
+    except MarketError as error:
+        return None, str(error)
+
+
+def market_progress(states: Iterable[HitState]) -> MarketProgress:
+    """The sums over hits."""
+    hits = list(states)
+    return MarketProgress(
+        published=len(hits),
+        assignable=sum(state.status == "Assignable" for state in hits),
+        places=sum(state.places for state in hits),
+        open=sum(state.open for state in hits),
+        pending=sum(state.pending for state in hits),
+        submitted=sum(state.submitted for state in hits),
+        reviewed=sum(state.reviewed for state in hits),
+    )
+
+
+def published_hits(folder: Path) -> dict[str, int]:
+    """How many hits of a batch were published where, by the market's key; markets need not be running."""
+    return {
+        path.name.removeprefix("published.").removesuffix(".jsonl"): len(Ledger(path).read())
+        for path in sorted(folder.glob(LEDGERS))
+    }

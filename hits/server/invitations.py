@@ -1,0 +1,44 @@
+"""Inviting workers to a local market, and what its workers are called; the server need not be running."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hits.market.folder import STORE_NAME, served_access
+from hits.server.store.records import Locale
+from hits.server.store.store import Store
+from rypt.text import PathLike
+
+
+@dataclass(frozen=True, slots=True)
+class Invited:
+    """A person who was invited, the worker id on the market, and the link to send."""
+
+    name: str
+    worker: str
+    link: str
+
+
+def invite(folder: PathLike, names: Iterable[str], *, country: str | None = None) -> list[Invited]:
+    """Make an invitation link for each name; the same name is the same worker, who then has one more link.
+
+    ``country`` is where they live (ISO 3166, such as DE), for hits that ask for it.
+    """
+    access, place = served_access(folder), Locale(country.upper()) if country else None
+    with Store(Path(folder) / STORE_NAME) as store:
+        now = int(time.time())
+        invitations = [store.people.invite(name, now, locale=place) for name in dict.fromkeys(names)]
+    return [
+        Invited(invitation.worker.name, invitation.worker.id, access.invitation_url(invitation.token))
+        for invitation in invitations
+    ]
+
+
+def worker_names(folder: PathLike) -> dict[str, str]:
+    """The names of a local market's workers by their ids; empty where there is no market."""
+    path = Path(folder) / STORE_NAME
+    if not path.exists():
+        return {}
+    with Store(path) as store:
+        return {worker.id: worker.name for worker in store.people.all() if worker.name}

@@ -1,0 +1,149 @@
+"""Which hits are open to a worker, by type: what the list of hits shows and where the next hit comes from."""
+
+import sqlite3
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hits.server.store.base import MarketFile
+from hits.server.store.hits import FREE, read_properties
+from hits.server.store.people import find_worker
+from hits.server.store.records import RefusedError, Requirement, dollars
+from hits.server.store.requirements import SYSTEM_TYPES, unmet
+from hits.server.store.work import WorkStore
+
+TRIES = 20  # how many hits that others take at the same moment are tried before the worker is asked
+MINE = """
+    SELECT 1 FROM assignments AS a
+    WHERE a.worker = :worker AND a.hit = hits.id AND a.status NOT IN ('returned', 'abandoned')
+"""
+OPEN = f"hits.disposed IS NULL AND {FREE} > 0 AND hits.expiration > :now AND NOT EXISTS ({MINE})"
+UNTOUCHED = "AND NOT EXISTS (SELECT 1 FROM assignments AS a WHERE a.worker = :worker AND a.hit = hits.id)"
+COUNTS = f"""
+    SELECT types.*, open.count, (SELECT annotation FROM hits WHERE number = open.first) AS annotation
+    FROM hit_types AS types
+    JOIN (
+        SELECT hit_type, count(*) AS count, min(number) AS first FROM hits WHERE {OPEN} GROUP BY hit_type
+    ) AS open
+    ON open.hit_type = types.id ORDER BY open.first
+"""
+HELD = "SELECT id FROM assignments WHERE worker = ? AND status = 'accepted' ORDER BY number LIMIT 1"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRequirement:
+    """A requirement and the name of its qualification."""
+
+    rule: Requirement
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenGroup:
+    """Hits of one type with free places; ``annotation`` is that of the first, ``needs`` what they ask of workers."""
+
+    hit_type: str
+    annotation: str | None
+    title: str
+    description: str
+    reward: Decimal
+    duration: int
+    count: int
+    needs: tuple[NamedRequirement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHitStore:
+    """Hits with free places, as one worker sees them."""
+
+    file: MarketFile
+
+    def groups(self, worker: str, now: int) -> list[OpenGroup]:
+        """The types with hits that the worker may accept now, the oldest first."""
+        with self.file.reading(now) as db:
+            return [read_group(db, row, rules_of(row)) for row in acceptable_types(db, worker, now)]
+
+    def closed(self, worker: str, now: int) -> list[OpenGroup]:
+        """Types with free hits that the worker lacks something for that no test gives: a country, an approval rate.
+
+        ``needs`` is only what is lacking.
+        """
+        with self.file.reading(now) as db:
+            person = find_worker(db, worker)
+            groups = []
+            for row in open_types(db, worker, now):
+                rules = tuple(rule for rule in unmet(db, person, rules_of(row)) if rule.qualification in SYSTEM_TYPES)
+                if rules:
+                    groups.append(read_group(db, row, rules))
+            return groups
+
+    def accept_next(self, worker: str, hit_type: str, now: int) -> str | None:
+        """Accept the next hit, of this type if there is one (empty: of any); the assignment, or None if none is left.
+
+        What the worker already holds comes first: nobody loses a hit by going back.
+        """
+        for _ in range(TRIES):
+            with self.file.reading(now) as db:
+                held = db.execute(HELD, [worker]).fetchone()
+                if held is not None:
+                    return str(held["id"])
+                hit = _next_hit(db, worker, hit_type, now)
+            if hit is None:
+                return None
+            try:
+                return WorkStore(self.file).accept(worker, hit, now).id
+            except RefusedError as error:
+                if not error.code.endswith("InvalidHITState"):
+                    raise
+        return None
+
+
+def rules_of(row: sqlite3.Row) -> tuple[Requirement, ...]:
+    """What a row of hit types asks of workers."""
+    return read_properties(row).requirements
+
+
+def read_group(db: sqlite3.Connection, row: sqlite3.Row, rules: tuple[Requirement, ...]) -> OpenGroup:
+    """A row of `COUNTS`."""
+    needs = tuple(NamedRequirement(rule, _qualification_name(db, rule.qualification)) for rule in rules)
+    words = (row["annotation"], row["title"], row["description"])
+    return OpenGroup(row["id"], *words, dollars(row["reward"]), row["duration"], row["count"], needs)
+
+
+def _qualification_name(db: sqlite3.Connection, qualification: str) -> str:
+    """The name of a qualification type, deleted or not; its id if there is none."""
+    if qualification in SYSTEM_TYPES:
+        return SYSTEM_TYPES[qualification].name
+    row = db.execute("SELECT name FROM qualification_types WHERE id = ?", [qualification]).fetchone()
+    return str(row["name"]) if row else qualification
+
+
+def open_types(db: sqlite3.Connection, worker: str, now: int) -> list[sqlite3.Row]:
+    """Types with free hits that the worker has not done, and how many; what they ask of workers is not looked at."""
+    if find_worker(db, worker).blocked is not None:
+        return []
+    return db.execute(COUNTS, {"worker": worker, "now": now}).fetchall()
+
+
+def acceptable_types(db: sqlite3.Connection, worker: str, now: int) -> list[sqlite3.Row]:
+    """Types with hits that the worker may accept, and how many."""
+    person = find_worker(db, worker)
+    return [row for row in open_types(db, worker, now) if not unmet(db, person, rules_of(row))]
+
+
+def _next_hit(db: sqlite3.Connection, worker: str, hit_type: str, now: int) -> str | None:
+    """The oldest open hit of the type or else of another; one that the worker gave back comes after all others."""
+    person = find_worker(db, worker)
+    row = db.execute("SELECT * FROM hit_types WHERE id = ?", [hit_type]).fetchone()
+    if row is not None and person.blocked is None and not unmet(db, person, rules_of(row)):
+        hit = _oldest(db, worker, hit_type, UNTOUCHED, now)
+        if hit is not None:
+            return hit
+    types = [str(row["id"]) for row in acceptable_types(db, worker, now)]
+    hits = (_oldest(db, worker, kind, wish, now) for wish in (UNTOUCHED, "") for kind in types)
+    return next((hit for hit in hits if hit is not None), None)
+
+
+def _oldest(db: sqlite3.Connection, worker: str, hit_type: str, wish: str, now: int) -> str | None:
+    sql = f"SELECT hits.id FROM hits WHERE {OPEN} AND hits.hit_type = :type {wish} ORDER BY hits.number LIMIT 1"
+    row = db.execute(sql, {"worker": worker, "now": now, "type": hit_type}).fetchone()
+    return None if row is None else str(row["id"])
