@@ -18,6 +18,7 @@ ONE_ROOM = (
     "hits.cli",
     "hits.ranking",
     "hits.server",
+    "rypt.texts",
     "rypt.demo",
     "rypt.cli",
 )  # folders in them are no rooms of their own

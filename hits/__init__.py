@@ -1,8 +1,37 @@
-"""Collecting judgments from people: batches of hits, a market of one's own, results, quality control.
+"""Collecting judgments from people: batches of hits, a market of one's own, results, quality control, rankings.
 
-The main path::
+    batch = hits.make_batch("campaign", budget="25.00")     # what to ask, the pages, and what it costs
+    hits.price(batch)
+    hits.publish(batch, "campaign/market")                  # a folder that `rypt hits serve` serves, or a URL
+    hits.collect(batch, "campaign/market", "campaign")      # answers become judgments, each once
+    hits.worker_reports("campaign")                         # who works well
+    hits.rank("wmt13.csv.gz", model="trueskill")            # which system is better, and how sure that is
 
-    make_label_batch → write_batch → publish → (workers answer) → collect → worker_reports
-
-`hits.server` is the local market, `hits.market` the client for it and for anything that speaks the same protocol.
+The rooms: `hits.batches` (what people see), `hits.asking` (making batches from a campaign), `hits.market` (the client),
+`hits.server` (the market), `hits.results`, `hits.compare`, `hits.ranking`, `hits.simulate`, `hits.cli`.
 """
+
+from typing import TYPE_CHECKING
+
+from rypt.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from hits.asking.make import make_batch as make_batch
+    from hits.asking.make import price as price
+    from hits.market.collect import collect as collect
+    from hits.market.publish import publish as publish
+    from hits.ranking.rank import rank as rank
+    from hits.results.quality import worker_reports as worker_reports
+
+    __version__: str
+
+HOMES = {
+    "collect": "hits.market.collect",
+    "make_batch": "hits.asking.make",
+    "price": "hits.asking.make",
+    "publish": "hits.market.publish",
+    "rank": "hits.ranking.rank",
+    "worker_reports": "hits.results.quality",
+}  # public name → the module it lives in
+__all__ = ["__version__", "collect", "make_batch", "price", "publish", "rank", "worker_reports"]
+__getattr__, __dir__ = lazy_names(__name__, HOMES)

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
 from hits.market.folder import read_access
-from rypt.children import child
+from rypt.children import Child, child
 from rypt.text import RyptError
 
 DEFAULT_PORT = 8000
@@ -47,15 +48,27 @@ def is_served(folder: Path) -> bool:
         return False
 
 
-@contextmanager
-def serving(folder: Path, port: int | None = None) -> Iterator[str]:
-    """Serve a market in a process of its own until the block ends; one that is served already is left alone.
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A market that is being served; ``process`` is None where another process had begun before."""
 
-    It ends with this process, however that ends. The port stays the one it had, for invitation links name it. Gives the
-    market's address.
+    url: str
+    process: Child | None = None
+
+    def check(self) -> None:
+        """Raise an error if the process that serves it has ended."""
+        if self.process is not None:
+            self.process.check()
+
+
+@contextmanager
+def serving(folder: Path, port: int | None = None) -> Iterator[Serving]:
+    """Serve a market in a child process until the block ends; one that is served already is left alone.
+
+    The child ends with this process, however that ends. The port stays the one it had, for invitation links name it.
     """
     if is_served(folder):
-        yield market_url(folder)
+        yield Serving(market_url(folder))
         return
     if port is None:
         try:
@@ -69,4 +82,4 @@ def serving(folder: Path, port: int | None = None) -> Iterator[str]:
             url = str(json.loads(server.line())["url"])
         except RyptError as error:
             raise RyptError(f"{error} (--port takes another port)") from None
-        yield url
+        yield Serving(url, server)

@@ -2,8 +2,8 @@
 
     train → init → serve, simulate → loop | tune to BLEU → decode unseen segments → rank by people → facts for a report
 
-All is done by the commands that anybody would type, and by the decoder's scripts. What is there is not done again, so
-a demo that was interrupted goes on.
+All is done by the functions that anybody would call, and the commands that do the same are shown; the decoder and the
+tuning to BLEU run in processes beside this one. What exists is not done again, so an interrupted demo goes on.
 """
 
 import json
@@ -14,18 +14,32 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from hits.market.served import market_url
-from rypt.campaign.folder import Campaign
+from hits.asking.make import make_batch, price
+from hits.asking.questions import BatchOptions, ComparisonQuestions
+from hits.compare.systems import preferences_between
+from hits.market.collect import collect
+from hits.market.publish import publish
+from hits.market.served import Serving, market_url, serving
+from hits.ranking.rank import ComparisonFiles, rank
+from hits.results.quality import worker_reports
+from hits.results.workers import exclude_workers
+from hits.server.invitations import invite, worker_names
+from hits.simulate.crowd import Crew, simulate
+from rypt.campaign.folder import Campaign, create
+from rypt.campaign.scoring import explain_candidate, score
+from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings
 from rypt.children import Child, child, command_line, end
 from rypt.demo.facts import Accepted, Facts, Shown
 from rypt.demo.texts import DECODER, START, TUNE, UNSEEN, Plan, begin, write_texts
 from rypt.loop.best import best_iteration
 from rypt.loop.report import rows, simulated_labels
 from rypt.loop.runner import Loop, Terms, World
-from rypt.loop.steps import read_result, run_step
+from rypt.metric.explain import as_text
 from rypt.text import RyptError, open_output, read_lines
 
 BASELINE, BLEU, RYPT = "baseline", "BLEU-tuned", "RYPT-tuned"
@@ -47,7 +61,7 @@ class Story:
         self.port = port
         self.campaign, self.unseen = folder / "campaign", folder / "unseen"
         self.market = self.campaign / "market"
-        self._served: Child | None = None
+        self._served: Serving | None = None
         self._link = ""  # for the person who judges
         self._stage = self._invited = 0  # where it is, and where the person was last told to judge
 
@@ -76,10 +90,9 @@ class Story:
     def _text(self, name: str) -> str:
         return str((self.folder / "texts" / name).resolve())
 
-    def _json(self, arguments: Sequence[str]) -> Any:
-        """Run a command that prints JSON, and tell it."""
+    def _show(self, *arguments: str) -> None:
+        """Tell the command that does the same by hand."""
         self.tell(f"  $ {command_line(arguments)}")
-        return read_result(arguments, run_step([*arguments, "--json"]))
 
     def _train(self) -> None:
         self._begin("training the example decoder: word alignment, phrase table, language model")
@@ -102,13 +115,13 @@ class Story:
                         encoding="utf-8",
                     )
                 )  # fmt: skip
-            said = []
+            outputs = []
             for (name, *_), process in zip(scripts, running, strict=True):
                 out, wrong = process.communicate()
                 if process.returncode:
                     raise RyptError(f"{name}: ended with exit code {process.returncode}: {wrong.strip()[-300:]}")
-                said.append(out)
-            return said
+                outputs.append(out)
+            return outputs
         finally:
             for process in running:
                 end(process)
@@ -128,41 +141,50 @@ class Story:
         self._begin("making a campaign")
         if (self.campaign / "rypt.toml").exists():
             return
-        arguments = ["init", str(self.campaign), *self._texts(TUNE), "--weights", self._text(START)]
-        arguments += ["--budget", self.plan.budget, "--labels", str(self.plan.labels), "--decoder", self.decoding, "-q"]
-        self.tell(f"  $ {command_line(arguments)}")
-        run_step(arguments)
+        start = self._text(START)
+        self._show(
+            "init", str(self.campaign), *self._text_options(TUNE), "--weights", start, "--budget", self.plan.budget,
+            "--labels", str(self.plan.labels), "--decoder", self.decoding,
+        )  # fmt: skip
+        self._create(
+            self.campaign, TUNE, [], decoder=DecoderSettings.run_from_here(self.campaign, self.decoding, start),
+            loop=LoopSettings(Decimal(self.plan.budget), self.plan.labels),
+        )  # fmt: skip
 
-    def _texts(self, name: str) -> list[str]:
-        own = ["--source", self._text(f"{name}.de"), "--trees", self._text(f"{name}.trees")]
-        return [*own, "--references", self._text(f"{name}.en"), "--languages", "de-en"]
+    def _create(self, folder: Path, name: str, lists: Sequence[Path], **settings: Any) -> Campaign:
+        """A campaign of one part of the texts."""
+        return create(
+            folder, source=self._text(f"{name}.de"), trees=self._text(f"{name}.trees"), nbest=lists,
+            references=[self._text(f"{name}.en")], languages=Languages("de", "en"), **settings,
+        )  # fmt: skip
+
+    def _text_options(self, name: str) -> list[str]:
+        options = ["--source", self._text(f"{name}.de"), "--trees", self._text(f"{name}.trees")]
+        return [*options, "--references", self._text(f"{name}.en"), "--languages", "de-en"]
 
     @contextmanager
     def _market(self) -> Iterator[None]:
         """Serve the market, with a link for the person who judges, told when there is something to judge."""
         self._begin("serving a market" + ("" if self.plan.people else ", with SIMULATED workers who come over HTTP"))
-        port = market_url(self.market).rstrip("/").rpartition(":")[2] if self.plan.people else ""
-        arguments = ["hits", "serve", str(self.market), "--port", str(self.port or port or 0), "--json"]
-        with child(arguments, self.folder / "logs" / "market.log") as served:
-            self._served = served
-            url = json.loads(served.line())["url"]
-            self.tell(f"  $ {command_line(arguments)}\n  the market is at {url}")
+        kept = urlsplit(market_url(self.market)).port if self.plan.people else None  # links name the port
+        with serving(self.market, self.port or kept or 0) as market:
+            self._served = market
+            self._show("hits", "serve", str(self.market))
+            self.tell(f"  the market is at {market.url}")
             if self.plan.people:
-                (you,) = self._json(["hits", "invite", "you", "--at", str(self.market)])
-                self._link = you["link"]
+                self._link = invite(self.market, ["you"])[0].link
             yield
             self._served = None
 
     def _simulate(self, name: str) -> None:
-        """Let simulated workers do all that is on the market; they have a process and an end of their own."""
+        """Let simulated workers do all that is on the market."""
         plan = self.plan
-        arguments = [
-            "simulate", "--at", str(self.market), "--truth", self._text(TRUTH[name]), "--workers",
-            str(plan.workers), "--accuracy", str(plan.accuracy), "--spam", str(plan.spam), "--seed", str(plan.seed),
-        ]  # fmt: skip
-        self.tell(f"  $ {command_line(arguments)}")
-        with child([*arguments, "-q"], self.folder / "logs" / "workers.log") as workers:
-            workers.result()
+        crew = Crew(plan.workers, plan.accuracy, plan.spam, seed=plan.seed)
+        self._show(
+            "simulate", "--at", str(self.market), "--truth", self._text(TRUTH[name]), "--workers", str(plan.workers),
+            "--accuracy", str(plan.accuracy), "--spam", str(plan.spam), "--seed", str(plan.seed),
+        )  # fmt: skip
+        simulate(self.market, self._text(TRUTH[name]), crew)
 
     def _needs_people(self) -> bool:
         return self._new_loop().stopped() is None or not self._done.exists()
@@ -173,12 +195,11 @@ class Story:
         return self.unseen / "collected.json"
 
     def _new_loop(self) -> Loop:
-        own = Campaign.open(self.campaign).settings.loop
-        own = replace(own, max_iterations=self.plan.iterations, patience=self.plan.iterations)
-        own = replace(own, exclude_bad=not self.plan.people)  # whoever looks around quickly is still listened to
-        terms = Terms(own, poll=1.0)
-        world = World(lambda text: self.tell(f"  {text}"), self._pause, lambda: int(time.time()))
-        return Loop(str(self.campaign), terms, world)
+        settings = Campaign.open(self.campaign).settings
+        limits = replace(settings.loop, max_iterations=self.plan.iterations, patience=self.plan.iterations)
+        limits = replace(limits, exclude_bad=not self.plan.people)  # whoever looks around quickly is still listened to
+        world = World(lambda text: self.tell(f"  {text}"), self._pause)
+        return Loop(str(self.campaign), Terms(limits, settings.market, poll=1.0), world)
 
     def _pause(self, seconds: float) -> None:
         """Wait for answers: a person's, or those of simulated workers, who come now and do all there is to do.
@@ -200,7 +221,7 @@ class Story:
         self._begin("the loop: decode, ask, tune to RYPT, again; and tuning to BLEU beside it")
         loop = self._new_loop()
         if loop.stopped() is None:
-            self.tell(f"  $ {command_line(['loop', str(self.campaign), '--yes'])}")
+            self._show("loop", str(self.campaign))
         self.tell(f"  stopped: {loop.run()}")
         return loop
 
@@ -220,10 +241,10 @@ class Story:
     def _finish_bleu(self, running: Child | None) -> None:
         if running is None:
             return
-        self.tell(f"  $ {command_line(running.arguments)}")
-        said = running.result()
+        self._show(*running.arguments)
+        result = running.result()
         with open_output(self.folder / "bleu.json") as stream:
-            stream.write(said)
+            stream.write(result)
 
     def _weights(self, system: str) -> Path:
         if system == RYPT:
@@ -255,8 +276,7 @@ class Story:
             with open_output(self._output(system)) as stream:
                 stream.writelines(f"{line.split(' ||| ')[1]}\n" for _, line in read_lines(self._list(system)))
         if not (self.unseen / "rypt.toml").exists():
-            lists = [part for system in SYSTEMS for part in ("--nbest", str(self._list(system)))]
-            run_step(["init", str(self.unseen), *self._texts(UNSEEN), *lists, "-q"])
+            self._create(self.unseen, UNSEEN, [self._list(system) for system in SYSTEMS])
 
     def _compare(self) -> None:
         """Let workers compare the three systems on unseen segments, on the same market."""
@@ -267,13 +287,18 @@ class Story:
         batches = [self._published(*pair) for pair in asked if self._differ(*pair[:2])]
         if batches and not self.plan.people:
             self._simulate(UNSEEN)
-        there = sum(self._collected(batch) for batch in batches)
-        for row in self._verdicts(self.unseen) if batches else ():
-            if row["verdict"] == "bad" and not row["excluded"] and not self.plan.people:
-                why = ["--exclude", row["worker"], "--reason", "; ".join(row["reasons"])]
-                self._json(["hits", "workers", "-C", str(self.unseen), "--at", str(self.market), *why, "-q"])
+        count = sum(self._collected(batch) for batch in batches)
+        if batches and not self.plan.people:
+            self._exclude_bad()
         with open_output(self._done) as stream:
-            stream.write(json.dumps({"assignments": there}) + "\n")
+            stream.write(json.dumps({"assignments": count}) + "\n")
+
+    def _exclude_bad(self) -> None:
+        """Let comparisons of workers with a bad verdict not count."""
+        with Campaign.open(self.unseen).database(readonly=False) as db:
+            for report in worker_reports(self.unseen):
+                if report.verdict == "bad" and not report.excluded:
+                    exclude_workers(db, [report.worker], "; ".join(report.reasons), int(time.time()))
 
     def _measure(self) -> dict[str, Accepted]:
         """What is truly acceptable of the three outputs; and the same as truth, by which simulated workers compare.
@@ -284,7 +309,7 @@ class Story:
         if not kept.exists():
             truth = ["--trees", self._text(f"{UNSEEN}.trees"), "--truth", self._text(f"{UNSEEN}.truth.jsonl")]
             lists = {name: self._list(name) for name in SYSTEMS}
-            said = self._scripts(
+            printed = self._scripts(
                 [["accept", *truth, "--nbest", path, "--scores", f"{path}.scores"] for path in lists.values()]
             )
             with open_output(self._text(TRUTH[UNSEEN])) as stream:
@@ -294,48 +319,49 @@ class Story:
                     shares = {text: 1 + share for text, share in record["candidates"].items()}
                     stream.write(json.dumps({**record, "candidates": shares}, ensure_ascii=False) + "\n")
             with open_output(kept) as stream:
-                found = {name: line.split()[1:4:2] for name, line in zip(SYSTEMS, said, strict=True)}
-                stream.write(json.dumps(found) + "\n")
+                numbers = {name: line.split()[1:4:2] for name, line in zip(SYSTEMS, printed, strict=True)}
+                stream.write(json.dumps(numbers) + "\n")
         record = json.loads(kept.read_text(encoding="utf-8"))
         return {name: Accepted(*map(float, record[name])) for name in SYSTEMS}
 
     def _differ(self, first: str, second: str) -> bool:
         return self._output(first).read_bytes() != self._output(second).read_bytes()
 
-    def _published(self, first: str, second: str, judges: int) -> str:
+    def _published(self, first: str, second: str, judges: int) -> Path:
         """A batch that asks about two systems, on the market."""
         batch = self.unseen / "batches" / f"{first}-{second}"
         if not batch.exists():
-            make = ["hits", "make", str(self.unseen), "-o", str(batch), "--kind", "comparison"]
-            make += [part for name in (first, second) for part in ("--output-of", f"{name}={self._output(name)}")]
-            make += ["--assignments", str(judges), "--limit", str(self.plan.compared), "--seed", str(self.plan.seed)]
-            self._json([*make, "-q"])
-        self._json(["hits", "publish", str(batch), "--at", str(self.market), "--yes", "-q"])
-        return str(batch)
+            outputs = {name: self._output(name) for name in (first, second)}
+            options = BatchOptions(assignments=judges, limit=self.plan.compared, seed=self.plan.seed)
+            given = [part for name, path in outputs.items() for part in ("--output-of", f"{name}={path}")]
+            self._show("hits", "make", str(self.unseen), "-o", str(batch), "--kind", "comparison", *given)
+            make_batch(self.unseen, batch, ComparisonQuestions(outputs), options=options)
+        self._show("hits", "publish", str(batch), "--at", str(self.market))
+        publish(batch, self.market)
+        return batch
 
-    def _collected(self, batch: str) -> int:
+    def _collected(self, batch: Path) -> int:
         """Bring all answers to a batch, and wait for them where a person gives them."""
-        wanted = int(self._json(["hits", "price", batch])["assignments"])
-        collect = ["hits", "collect", batch, "-C", str(self.unseen), "--at", str(self.market), "-q"]
-        found = self._json(collect)
-        while (there := int(found["assignments"] + found["already"] + found["left_out"])) < wanted:
+        wanted = price(batch).assignments
+        self._show("hits", "collect", str(batch), "-C", str(self.unseen), "--at", str(self.market))
+        while (count := collect(batch, self.market, self.unseen).submitted) < wanted:
             self._pause(1.0)
-            found = read_result(collect, run_step([*collect, "--json"]))
-        return there
+        return count
 
     def _verdicts(self, campaign: Path) -> list[dict[str, Any]]:
-        arguments = ["hits", "workers", "-C", str(campaign), "--at", str(self.market), "--json", "-q"]
-        found: list[dict[str, Any]] = read_result(arguments, run_step(arguments))
-        return found
+        names = worker_names(self.market)
+        return [{"name": names.get(report.worker), **report.as_dict()} for report in worker_reports(campaign)]
 
     def _facts(self, loop: Loop, accepted: Mapping[str, Accepted]) -> Facts:
         """Measure: true acceptability, preferences, the ranking, and one explained tree."""
         self._begin("measuring, and writing the report")
         compared = any(self._differ(BASELINE, name) for name in (BLEU, RYPT))
-        rank, unseen = ["rank", "systems", str(self.unseen), "-q"], str(self.unseen)
-        ranking = self._json(rank) if compared else None
-        between = ["rank", "preferences", unseen, "--systems", f"{RYPT},{BLEU}"]
-        preferences = self._json(between) if self._differ(RYPT, BLEU) else None
+        self._show("rank", "systems", str(self.unseen))
+        ranking = rank(self.unseen, "expected-wins").as_dict() if compared else None
+        preferences = None
+        if self._differ(RYPT, BLEU):
+            self._show("rank", "preferences", str(self.unseen), "--systems", f"{RYPT},{BLEU}")
+            preferences = preferences_between(ComparisonFiles((self.unseen,)).read(), RYPT, BLEU).as_dict()
         scores = loop.scores()
         return Facts(
             simulated=self._simulated(), folder=str(self.folder), plan=self.plan,
@@ -359,11 +385,13 @@ class Story:
 
     def _explained(self) -> Shown:
         """A candidate whose tree has much to show: labels of both kinds, and a short segment."""
-        scored = self._json(["score", str(self.campaign), "--segments", "-q"])["segments"]
-        mixed = [row for row in scored if 0.2 < row["score"] < 0.95] or scored
-        short = [row for row in mixed if len(row["candidate"].split()) <= 10] or mixed
-        best = max(short, key=lambda row: row["before"])
+        campaign = Campaign.open(self.campaign)
+        segments = score(campaign).segments
+        mixed = [segment for segment in segments if 0.2 < segment.score < 0.95] or segments
+        short = [segment for segment in mixed if len(segment.candidate.split()) <= 10] or mixed
+        best = max(short, key=lambda segment: segment.before)
         picture = self.folder / "tree.svg"
-        arguments = ["explain", best["segment"], "-C", str(self.campaign), "-o", str(picture)]
-        self.tell(f"  $ {command_line(arguments)}")
-        return Shown(best["segment"], run_step(arguments), picture.read_text(encoding="utf-8"))
+        self._show("explain", best.segment, "-C", str(self.campaign), "-o", str(picture))
+        explanation = explain_candidate(campaign, best.segment)
+        explanation.write(picture)
+        return Shown(best.segment, as_text(explanation), picture.read_text(encoding="utf-8"))

@@ -202,9 +202,9 @@ class Loop:
         if serve and self.terms.market.endpoint is not None:
             raise RyptError(f"only a local market can be served, and this campaign's is {self.terms.market.endpoint}")
         serves = serve and self.stopped() is None
-        with serving(self.market_folder, port) if serves else nullcontext() as url:
-            if url:
-                self.world.tell(f"market at {url}")
+        with serving(self.market_folder, port) if serves else nullcontext() as market:
+            if market is not None:
+                self.world.tell(f"market at {market.url}")
             return self._run()
 
     def _run(self) -> str:
@@ -447,8 +447,8 @@ class Loop:
         """What the decoder's own choice is worth by the labels there are now, and how many it has."""
         candidates = self.campaign.path(self._list(number))
         self._show(self.commands.score(candidates))
-        score = self.steps.score(candidates)
-        return {"decoded": score.score, "labelled": score.labelled, "coverage": score.coverage}
+        report = self.steps.score(candidates)
+        return {"decoded": report.score, "labelled": report.coverage.before, "coverage": report.coverage.after}
 
     def _tune(self, number: int) -> dict[str, Any]:
         """New weights from all lists so far; weights that were decoded with already are not touched."""
@@ -458,11 +458,11 @@ class Loop:
         self._show(self.commands.tune(weights, output, seed, threads))
         tuned = self.steps.tune(weights, output, seed=seed, threads=threads)
         self.world.tell(
-            f"iteration {number}: RYPT {tuned.before:.4f} → {tuned.after:.4f} (p = {tuned.p:.3f}); "
+            f"iteration {number}: RYPT {tuned.start_score:.4f} → {tuned.score:.4f} (p = {tuned.gain.p:.3f}); "
             f"${self.spent} of ${self.terms.budget} spent"
         )
         return {
-            "before": tuned.before, "after": tuned.after, "gain": tuned.gain, "p": tuned.p,
+            "before": tuned.start_score, "after": tuned.score, "gain": tuned.gain.gain, "p": tuned.gain.p,
             "weights": dict(tuned.weights), "signature": tuned.signature,
         }  # fmt: skip
 

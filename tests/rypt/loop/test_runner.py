@@ -22,11 +22,12 @@ from hits.market.ledger import EXPIRED, Ledger
 from hits.results.answers import Results
 from hits.server.store.store import Store
 from rypt.campaign.folder import Campaign
+from rypt.cli import main
 from rypt.loop.best import best_iteration
 from rypt.loop.journal import Journal
 from rypt.loop.report import rows
 from rypt.loop.runner import known_budget, open_loop
-from rypt.loop.steps import Steps, run_step
+from rypt.loop.steps import Steps
 from rypt.text import InputError, RyptError
 
 OLD = Path(__file__).resolve().parents[2] / "version_0_1_0"
@@ -448,7 +449,7 @@ def test_hits_that_somebody_expired_are_not_waited_for(tmp_path):
         if len(paused) == 1:
             work(campaign, most=3)
         if len(paused) == 2:
-            run_step(["hits", "expire", str(campaign / "batches" / "1"), "--at", str(campaign / "market"), "-q"])
+            main(["hits", "expire", str(campaign / "batches" / "1"), "--at", str(campaign / "market"), "-q"])
 
     with served(campaign / "market"):
         loop = make_loop(campaign, pause=pause, tell=told.append, loop_changes={"max_iterations": 1})
@@ -475,8 +476,8 @@ def test_the_best_weights_are_those_whose_list_is_best_in_the_end(finished):
     assert list(scores) == numbers
     assert loop.weights(numbers[-1] + 1).exists() is False  # all weights were decoded with
     for number, score in scores.items():
-        said = run_step(["score", str(campaign), "--candidates", str(campaign / f"lists/{number}.nbest.gz"), "-b"])
-        assert said.strip() == f"{score.score:.4f}"
+        decoded = campaign / f"lists/{number}.nbest.gz"
+        assert rypt.score(rypt.Campaign.open(campaign), candidates=decoded).score == score.score
     assert best_weights(campaign)[0] == f"{best_iteration(scores)}.weights"
     assert loop.best_weights({1: scores[1]}) == campaign / "weights" / "1.weights"
 
@@ -485,11 +486,11 @@ def test_what_was_published_by_hand_counts(tmp_path):
     campaign = make_campaign(tmp_path / "campaign", labels=30)
     market = ["--at", str(campaign / "market")]
     with served(campaign / "market"):
-        run_step(["decode", str(campaign), "-q"])
+        main(["decode", str(campaign), "-q"])
         for batch in ("7", "1"):
             folder = str(campaign / "batches" / batch)
-            run_step(["hits", "make", str(campaign), "-o", folder, "--labels", "6", "-q"])
-            run_step(["hits", "publish", folder, *market, "--yes", "-q"])
+            main(["hits", "make", str(campaign), "-o", folder, "--labels", "6", "-q"])
+            main(["hits", "publish", folder, *market, "--yes", "-q"])
         paid = cost(campaign)
         assert make_loop(campaign).left == Decimal("5.00") - paid
         loop = make_loop(campaign, loop_changes={"budget": paid})
