@@ -5,13 +5,14 @@
     sign_test(9, 1)            →   0.0215
 
 Plain functions of the standard library, so that they cost nothing to import; numba compiles the two tails as they are
-(``compiled(normal_tail)``) where a loop needs them. The sign test of two numbers is exact, in whole numbers.
+(``compiled(normal_tail)``) where a loop needs them. The sign test is exact, in whole numbers, up to 1,000 judgments.
 """
 
 from fractions import Fraction
 from math import comb, erfc, exp, lgamma, log, sqrt
 
 ROOT_HALF = sqrt(0.5)
+EXACT = 1000  # judgments up to which the sign test is computed in whole numbers, which takes longer and longer
 
 
 def normal_tail(x: float) -> float:
@@ -60,4 +61,6 @@ def sign_test(wins: int, losses: int) -> float:
     (0.0215, 1.0, 1.0)
     """
     total, few = wins + losses, min(wins, losses)
+    if total > EXACT:
+        return min(1.0, 2 * binomial_tail(few, total))
     return min(1.0, float(Fraction(2 * sum(comb(total, k) for k in range(few + 1)), 2**total)))
