@@ -7,7 +7,7 @@ import click
 from rypt.cli.program import rypt
 
 TARGET = Path(__file__).with_name("commands.md")
-HEADER = """# Commands
+HEADER = """# CommandGroup
 
 Results go to stdout, talk and progress to stderr. Exit codes: 0 it worked, 1 it failed (one line on stderr says why),
 2 wrong usage. `-` is standard input or output, `.gz` files are read and written as such.

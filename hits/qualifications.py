@@ -105,24 +105,24 @@ def read_qualifications(values: Mapping[str, Any]) -> Qualifications:
     Qualifications(languages=('de',), countries=(), approval_rate=90, test=None)
     """
     kinds = {"languages": list, "countries": list, "approval_rate": int, "test": dict}
-    found = _checked(values, kinds, "[qualifications]")
+    settings = _checked(values, kinds, "[qualifications]")
     for name in ("languages", "countries"):
-        if name in found:
-            found[name] = _texts(found[name], f"{name} in [qualifications]")
-    if "test" in found:
-        found["test"] = _read_test(found["test"])
-    return Qualifications(**found)
+        if name in settings:
+            settings[name] = _texts(settings[name], f"{name} in [qualifications]")
+    if "test" in settings:
+        settings["test"] = _read_test(settings["test"])
+    return Qualifications(**settings)
 
 
 def _read_test(values: Mapping[str, Any]) -> QualificationTest:
     where = "[qualifications.test]"
     kinds = {"name": str, "questions": list, "description": str, "minutes": int, "pass_mark": int}
-    found = _checked(values, kinds, where, ("name", "questions"))
+    settings = _checked(values, kinds, where, ("name", "questions"))
     questions = []
-    for value in found["questions"]:
+    for value in settings["questions"]:
         asked = _checked(value, {"text": str, "choices": list, "answer": str}, where, ("text", "choices", "answer"))
         questions.append(TestQuestion(asked["text"], _texts(asked["choices"], "choices"), asked["answer"]))
-    return QualificationTest(**{**found, "questions": tuple(questions)})
+    return QualificationTest(**{**settings, "questions": tuple(questions)})
 
 
 def _checked(values: Any, kinds: Mapping[str, type], where: str, needed: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -134,8 +134,8 @@ def _checked(values: Any, kinds: Mapping[str, type], where: str, needed: tuple[s
         raise FormatError(f"expected the setting {missing[0]} in {where}")
     for name, value in values.items():
         if type(value) is not kinds[name]:
-            said = {list: "a list", int: "a whole number", dict: "a section", str: "a text"}[kinds[name]]
-            raise FormatError(f"expected {name} in {where} as {said}, found {value!r}")
+            expected = {list: "a list", int: "a whole number", dict: "a section", str: "a text"}[kinds[name]]
+            raise FormatError(f"expected {name} in {where} as {expected}, found {value!r}")
     return dict(values)
 
 

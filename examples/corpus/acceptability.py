@@ -41,7 +41,7 @@ class Acceptability:
         for link in (candidate.alignment or "").split():
             source, _, target = link.partition("-")
             links.setdefault(int(source), []).append(int(target))
-        line = accept.Line(candidate.text.split(), links)
+        line = accept.AlignedLine(candidate.text.split(), links)
         return round(ONE * accept.share(line, self.spans[int(candidate.segment)], self.truth[candidate.segment]))
 
     def score(self, sums: Ints) -> Floats:

@@ -1,7 +1,7 @@
 """Acting on workers: whose answers count, and who gets a bonus.
 
 exclude_workers(db, ["A1"], "YES to everything", now)   # the answers stay, and do not count
-bonus_payments(results, reports, Decimal("0.2"), market.paid)   →   [Payment("A2", "3X…", Decimal("0.40")), …]
+bonus_payments(results, reports, Decimal("0.2"), market.paid)   →   [BonusPayment("A2", "3X…", Decimal("0.40")), …]
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ from rypt.text import RyptError
 
 
 @dataclass(frozen=True, slots=True)
-class Payment:
+class BonusPayment:
     """A bonus to be paid to a worker, with one of their assignments."""
 
     worker: str
@@ -47,7 +47,7 @@ def exclude_workers(
 
 def bonus_payments(
     results: Results, reports: Iterable[WorkerReport], share: Decimal, paid: Callable[[str, str], Decimal]
-) -> list[Payment]:
+) -> list[BonusPayment]:
     """One payment for each good worker, with the last assignment: a share of all rewards, less what was paid before.
 
     ``paid`` says what a worker got as bonuses with an assignment so far.
@@ -57,7 +57,7 @@ def bonus_payments(
         due = sum((reward for _, reward in work), Decimal(0)) * share
         due -= sum((paid(worker, assignment) for assignment, _ in work), Decimal(0))
         if due.quantize(CENT) > 0:
-            payments.append(Payment(worker, work[-1][0], due.quantize(CENT)))
+            payments.append(BonusPayment(worker, work[-1][0], due.quantize(CENT)))
     return payments
 
 

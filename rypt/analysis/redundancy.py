@@ -124,14 +124,14 @@ def _count_segment(
             places = [mine.everywhere.occurrences, mine.frontier.occurrences]
             for span, phrase in _phrases(tree, candidate, case):
                 reuses = (mine.everywhere, mine.frontier) if span in on_frontier else (mine.everywhere,)
-                there = phrases[span]
+                seen = phrases[span]
                 for reuse in reuses:
                     reuse.occurrences += 1
-                    if phrase not in there:
+                    if phrase not in seen:
                         reuse.unique += 1
-                        reuse.constituents += not there
+                        reuse.constituents += not seen
                         reuse.labelled += (candidate.segment, span, phrase) in judged
-                there.add(phrase)
+                seen.add(phrase)
             known[identity] = mine.everywhere.occurrences - places[0], mine.frontier.occurrences - places[1]
         else:
             mine.everywhere.occurrences += known[identity][0]

@@ -17,7 +17,7 @@ GROUP = "rypt.commands"
 SHELLS = ("bash", "zsh", "fish")
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
     """Subcommands from the entry-point group ``rypt.commands``; one that cannot be loaded does not break the others."""
 
     def _entry_points(self) -> dict[str, EntryPoint]:
@@ -46,7 +46,7 @@ def _broken(entry: EntryPoint, error: Exception) -> Any:
     return complain
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(version("rypt"), prog_name="rypt")
 def rypt() -> None:
     """Tune machine translation against human judgments.

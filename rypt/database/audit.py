@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rypt.database.judgments import JudgmentDatabase
-from rypt.database.schema import ANSWER_TABLES
 from rypt.records import Segment
 from rypt.text import FormatError, tokenize
 from rypt.texts.phrases import phrase_key
@@ -95,25 +94,15 @@ def _contradictions(db: JudgmentDatabase) -> Iterator[DatabaseProblem]:
         yield DatabaseProblem("worker said YES and NO in one place", where, count)
 
 
-def _empty(db: JudgmentDatabase) -> int:
-    """The bytes of the tables of hits in which there is nothing: one page a table, and one an index of it."""
-    pages = 0
-    for table in ANSWER_TABLES:
-        if db.db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is None:
-            trees = "SELECT count(*) FROM sqlite_master WHERE tbl_name = ? AND rootpage > 0"
-            pages += db.db.execute(trees, [table]).fetchone()[0]
-    return int(pages * db.db.execute("PRAGMA page_size").fetchone()[0])
-
-
 def summary(db: JudgmentDatabase) -> dict[str, Any]:
-    """Counts of everything, agreement of workers, and the size of the file (without tables of hits that are empty)."""
+    """Counts of everything, agreement of workers, and the size of the file."""
 
     def one(sql: str) -> Any:
         return db.db.execute(sql).fetchone()[0]
 
     with db.errors():
         judgments = db.count()
-        size = one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") - _empty(db)
+        size = one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
         pairs = one("SELECT count(*) FROM votes WHERE (yes > 0) + (no > 0) + (not_sure > 0) > 0 AND judgments > 1")
         agreed = one("SELECT count(*) FROM votes WHERE (yes > 0) + (no > 0) + (not_sure > 0) = 1 AND judgments > 1")
         return {

@@ -15,7 +15,7 @@ def market_options(market: MarketSettings, folder: Path) -> list[str]:
     return ["--market", "mturk", "--endpoint", market.endpoint, *(["--production"] if market.production else [])]
 
 
-class Commands:
+class HandCommands:
     """The commands of one campaign, each as a person types it."""
 
     def __init__(self, campaign: Campaign, market: MarketSettings | None = None) -> None:

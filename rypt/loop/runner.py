@@ -22,7 +22,7 @@ from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import LoopSettings, MarketSettings
 from rypt.loop.batch import NOTHING, Bought, affordable_batch, lifetime, published_by_hand, published_hits, reuse
 from rypt.loop.best import best_iteration, decoded_scores
-from rypt.loop.commands import Commands
+from rypt.loop.commands import HandCommands
 from rypt.loop.journal import Entry, Journal
 from rypt.loop.report import LoopReport, loop_report
 from rypt.loop.steps import Steps
@@ -164,9 +164,9 @@ class Loop:
         return Campaign.open(self.folder)
 
     @property
-    def commands(self) -> Commands:
+    def commands(self) -> HandCommands:
         """The commands that do the same by hand."""
-        return Commands(self.campaign, self.terms.market)
+        return HandCommands(self.campaign, self.terms.market)
 
     @property
     def market_folder(self) -> Path:

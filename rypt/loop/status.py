@@ -38,7 +38,7 @@ WHO = {"hit": "people", "import": "imported", "simulation": "simulated"}
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class TextCounts:
     """What the campaign was made from; ``decoder`` and ``weights`` (the current ones) are None where it has none."""
 
     segments: int
@@ -93,7 +93,7 @@ class CampaignStatus:
     """One screen about a campaign."""
 
     folder: str
-    texts: Texts
+    texts: TextCounts
     labels: Labels
     people: People
     spent: Spent | None
@@ -137,11 +137,11 @@ def campaign_status(
     return CampaignStatus(str(campaign.folder), texts, labels, people, cost, batches, next_step(situation), notes)
 
 
-def _texts(campaign: Campaign) -> Texts:
+def _texts(campaign: Campaign) -> TextCounts:
     settings = campaign.settings
     numbers = _numbered(campaign.path("weights"), "weights")
     current = f"weights/{max(numbers)}.weights" if numbers else settings.decoder.weights
-    return Texts(
+    return TextCounts(
         segments=len(campaign.segments),
         parsed=sum(tree is not None for tree in campaign.trees.values()),
         lists=len(campaign.files.nbest),

@@ -140,7 +140,7 @@ class Recorder:
 
 
 def plain(text: str, folder: Path) -> str:
-    """Text without what differs from run to run: the folder, ports, ids, times."""
+    """Text without what differs from run to run or with the tables of a file: the folder, ports, ids, times, sizes."""
     text = text.replace(str(folder), "FOLDER")
     text = re.sub(r"http://127\.0\.0\.1:\d+", "URL", text)
     text = re.sub(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?", "TIME", text)
@@ -148,6 +148,7 @@ def plain(text: str, folder: Path) -> str:
         r'("(?:longest_run|[a-z_]*seconds|[a-z_]*hours|[a-z_]+_per_hour|time|wage)": )"?-?[\d.e+-]+"?', r"\1TIME", text
     )
     text = re.sub(r'"seconds": \{[^}]*\}', '"seconds": TIME', text)
+    text = re.sub(r'"(bytes|bytes_per_judgment)": [\d.]+', r'"\1": SIZE', text)
     text = re.sub(r"(\bv|version):\d[\d.]*\d", r"\1:VERSION", text)
     ids: dict[str, str] = {}
     return ID.sub(lambda match: ids.setdefault(match[0], f"ID{len(ids) + 1}"), text)

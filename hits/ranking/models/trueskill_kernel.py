@@ -243,21 +243,21 @@ def play_ranking(means: Floats, variances: Floats, systems: Ids, ranks: Ids, ski
             w = min(max(w, 1e-300), 1.0 - 1e-12)
             extra = variance * (1.0 - w) / w  # the variance of what the outcome alone says of the difference
             gap = (first_m - second_m) + v / (w * by_c)
-            told = 1.0 / (extra + 1.0 / second_p)
-            change = max(change, abs(told - up_precision[k]) / (told + precision[k]))
-            change = max(change, abs(told * (second_m + gap) - up_shift[k]) * by_c / precision[k])
-            up_precision[k], up_shift[k] = told, told * (second_m + gap)
-            told = 1.0 / (extra + 1.0 / first_p)
-            down_precision[k + 1], down_shift[k + 1] = told, told * (first_m - gap)
+            message = 1.0 / (extra + 1.0 / second_p)
+            change = max(change, abs(message - up_precision[k]) / (message + precision[k]))
+            change = max(change, abs(message * (second_m + gap) - up_shift[k]) * by_c / precision[k])
+            up_precision[k], up_shift[k] = message, message * (second_m + gap)
+            message = 1.0 / (extra + 1.0 / first_p)
+            down_precision[k + 1], down_shift[k + 1] = message, message * (first_m - gap)
         if change < SETTLED:
             break
     for i in range(n):
-        told = up_precision[i] + down_precision[i]
-        if told <= 0.0:
+        message = up_precision[i] + down_precision[i]
+        if message <= 0.0:
             continue
-        seen = 1.0 / (1.0 / told + skills.beta2)
+        seen = 1.0 / (1.0 / message + skills.beta2)
         before = 1.0 / variances[systems[i]]
-        value = (up_shift[i] + down_shift[i]) / told
+        value = (up_shift[i] + down_shift[i]) / message
         means[systems[i]] = (means[systems[i]] * before + value * seen) / (before + seen)
         variances[systems[i]] = 1.0 / (before + seen)
 

@@ -53,17 +53,17 @@ def read_csv(path: PathLike, lines: Lines, *, languages: str | None = None, not_
         raise InputError(path, lines[0][0], "expected a column segmentId or srcIndex in the header")
     ids, ranks = itemgetter(*(place[name] for name in names[:size])), itemgetter(*(place[n] for n in names[size:]))
     worker, group = place["judgeid"], place.get("rankingid")
-    found = Rankings()
+    rows = Rankings()
     for number, fields in _rows(path, lines, len(header)):
-        found.lines.append(number)
-        found.systems.extend(ids(fields))
-        found.ranks.extend(ranks(fields))
-        found.segments.append(fields[segment])
-        found.workers.append(fields[worker])
+        rows.lines.append(number)
+        rows.systems.extend(ids(fields))
+        rows.ranks.extend(ranks(fields))
+        rows.segments.append(fields[segment])
+        rows.workers.append(fields[worker])
         if group is not None:
-            found.groups.append(fields[group])
+            rows.groups.append(fields[group])
     kept = _of_languages(path, lines, place, languages)
-    return _comparisons(path, found, size, not_judged, kept)
+    return _comparisons(path, rows, size, not_judged, kept)
 
 
 def _rows(path: PathLike, lines: Lines, size: int) -> Iterator[tuple[int, list[str]]]:
@@ -102,16 +102,16 @@ def _of_languages(
 
 
 def _comparisons(
-    path: PathLike, found: Rankings, size: int, not_judged: str, kept: NDArray[np.bool_] | None = None
+    path: PathLike, rankings: Rankings, size: int, not_judged: str, kept: NDArray[np.bool_] | None = None
 ) -> Comparisons:
     """All pairs inside the rankings, in their order."""
-    if not found.lines:
+    if not rankings.lines:
         raise InputError(path, None, "expected rankings, found only a header")
-    codes = np.array([RANKS.get(text.strip(), 0) for text in found.ranks], np.int32).reshape(-1, size)
-    names, place = _numbered(found.systems)
+    codes = np.array([RANKS.get(text.strip(), 0) for text in rankings.ranks], np.int32).reshape(-1, size)
+    names, place = _numbered(rankings.systems)
     systems = place.reshape(-1, size)
-    lines = np.array(found.lines)
-    _check(path, codes, systems, found, names, size)
+    lines = np.array(rankings.lines)
+    _check(path, codes, systems, rankings, names, size)
     if not_judged == "row":
         codes = np.where((codes == -1).any(axis=1, keepdims=True), -1, codes)
     usable = np.ones(len(lines), np.bool_) if kept is None else kept
@@ -119,9 +119,9 @@ def _comparisons(
     a, b = systems[:, first], systems[:, second]
     judged = (codes[:, first] > 0) & (codes[:, second] > 0) & usable[:, None]
     outcome = np.sign(codes[:, second] - codes[:, first]).astype(np.int8)
-    segments, segment = _numbered(found.segments)
-    workers, worker = _numbered(found.workers)
-    group = _numbered(found.groups)[1] if found.groups else np.arange(len(lines), dtype=np.int32)
+    segments, segment = _numbered(rankings.segments)
+    workers, worker = _numbered(rankings.workers)
+    group = _numbered(rankings.groups)[1] if rankings.groups else np.arange(len(lines), dtype=np.int32)
     times = judged.sum(axis=1)
     order = np.argsort(names)
     renumber = np.empty(len(names), np.int32)
@@ -140,25 +140,25 @@ def _numbered(texts: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]
 
 
 def _check(
-    path: PathLike, codes: NDArray[np.int32], systems: NDArray[np.int32], found: Rankings, names: Sequence[str],
+    path: PathLike, codes: NDArray[np.int32], systems: NDArray[np.int32], rankings: Rankings, names: Sequence[str],
     size: int,
 ) -> None:  # fmt: skip
     """Refuse ranks outside 1 to 5, systems without a name, and systems that are in a ranking twice."""
     bad = np.argwhere(codes == 0)
     if len(bad):
         row, column = bad[0].tolist()
-        text = found.ranks[row * size + column]
-        raise InputError(path, found.lines[row], f"expected a rank 1 to 5, or -1 for not judged, found {text!r}")
+        text = rankings.ranks[row * size + column]
+        raise InputError(path, rankings.lines[row], f"expected a rank 1 to 5, or -1 for not judged, found {text!r}")
     judged = np.where(codes > 0, systems, -1 - np.arange(size, dtype=np.int32))  # a slot left empty may have any name
     if "" in names and (judged == names.index("")).any():
         row = int(np.argwhere(judged == names.index(""))[0][0])
-        raise InputError(path, found.lines[row], "expected the name of a system, found nothing")
+        raise InputError(path, rankings.lines[row], "expected the name of a system, found nothing")
     ordered = np.sort(judged, axis=1)
     twice = np.argwhere(ordered[:, 1:] == ordered[:, :-1])
     if len(twice):
         row, column = twice[0].tolist()
         name = names[ordered[row, column]]
-        raise InputError(path, found.lines[row], f"the system {name} is compared with itself")
+        raise InputError(path, rankings.lines[row], f"the system {name} is compared with itself")
 
 
 def read_xml(path: PathLike, lines: Lines, *, languages: str | None = None, not_judged: str = "item") -> Comparisons:
@@ -184,7 +184,9 @@ def read_xml(path: PathLike, lines: Lines, *, languages: str | None = None, not_
     if not judgments.by_size:
         which = "" if languages is None else f" of {languages}"
         raise InputError(path, None, f"expected rankings{which}, found none")
-    return merge([_comparisons(path, found, size, not_judged) for size, found in sorted(judgments.by_size.items())])
+    return merge(
+        [_comparisons(path, rankings, size, not_judged) for size, rankings in sorted(judgments.by_size.items())]
+    )
 
 
 def _xml_line(lines: Lines, error: ElementTree.ParseError) -> int:
@@ -224,12 +226,12 @@ class _Judgments:
         self.pairs.add(pair)
         if self.languages is not None and pair.lower() != self.languages.lower():
             return
-        found = self.by_size.setdefault(len(self._translations), Rankings())
-        found.lines.append(self.line)
-        found.systems += [name for name, _ in self._translations]
-        found.ranks += [rank for _, rank in self._translations]
-        found.segments.append("/".join(filter(None, (self._attribute("hit-id"), self._attribute("id")))))
-        found.workers.append(self._attribute("user"))
+        rankings = self.by_size.setdefault(len(self._translations), Rankings())
+        rankings.lines.append(self.line)
+        rankings.systems += [name for name, _ in self._translations]
+        rankings.ranks += [rank for _, rank in self._translations]
+        rankings.segments.append("/".join(filter(None, (self._attribute("hit-id"), self._attribute("id")))))
+        rankings.workers.append(self._attribute("user"))
 
     def _attribute(self, name: str) -> str:
         """Of the innermost element that has it."""

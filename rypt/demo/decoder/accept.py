@@ -26,7 +26,7 @@ ATOM = re.compile(r"[()]|[^\s()]+")
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedPhrases:
     """The acceptable phrases of a constituent, and whether English may leave it out."""
 
     phrases: frozenset[str]
@@ -34,7 +34,7 @@ class Accepted:
 
 
 @dataclass(frozen=True)
-class Line:
+class AlignedLine:
     """One candidate: its words, and for each source word the positions linked with it."""
 
     words: list[str]
@@ -61,33 +61,33 @@ def constituents(tree: str) -> list[tuple[int, int]]:
     return sorted(dict.fromkeys(spans), key=lambda span: (span[0], -span[1]))
 
 
-def read_truth(path: Path) -> dict[str, dict[Span, Accepted]]:
+def read_truth(path: Path) -> dict[str, dict[Span, AcceptedPhrases]]:
     """The truth of each segment."""
-    truth: dict[str, dict[Span, Accepted]] = {}
+    truth: dict[str, dict[Span, AcceptedPhrases]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         if "patterns" not in record:
             continue
         phrases = frozenset(phrase for text in record["patterns"] for phrase in expand(text))
         missing = not record["patterns"] or any(map(may_be_missing, record["patterns"]))
-        truth.setdefault(record["segment"], {})[record["start"], record["stop"]] = Accepted(phrases, missing)
+        truth.setdefault(record["segment"], {})[record["start"], record["stop"]] = AcceptedPhrases(phrases, missing)
     return truth
 
 
-def read_nbest(path: Path) -> dict[str, list[Line]]:
+def read_nbest(path: Path) -> dict[str, list[AlignedLine]]:
     """The candidates of each segment, best first."""
-    lists: dict[str, list[Line]] = {}
+    lists: dict[str, list[AlignedLine]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         segment, text, *_, alignment = (part.strip() for part in line.split(" ||| "))
         links: dict[int, list[int]] = {}
         for link in alignment.split():
             source, _, target = link.partition("-")
             links.setdefault(int(source), []).append(int(target))
-        lists.setdefault(segment, []).append(Line(text.split(), links))
+        lists.setdefault(segment, []).append(AlignedLine(text.split(), links))
     return lists
 
 
-def phrase(line: Line, span: Span) -> str:
+def phrase(line: AlignedLine, span: Span) -> str:
     """The words aligned with a constituent, a ``[GAP]`` for whatever stands between; empty when there are none."""
     positions = sorted({target for source in range(*span) for target in line.links.get(source, [])})
     words: list[str] = []
@@ -98,7 +98,7 @@ def phrase(line: Line, span: Span) -> str:
     return " ".join(words)
 
 
-def share(line: Line, spans: Sequence[Span], truth: dict[Span, Accepted]) -> float:
+def share(line: AlignedLine, spans: Sequence[Span], truth: dict[Span, AcceptedPhrases]) -> float:
     """The share of constituents whose phrase is acceptable."""
     right = counted = 0
     for span in spans:
@@ -109,13 +109,17 @@ def share(line: Line, spans: Sequence[Span], truth: dict[Span, Accepted]) -> flo
     return right / counted if counted else 1.0
 
 
-def whole(line: Line, spans: Sequence[Span], truth: dict[Span, Accepted]) -> bool:
+def whole(line: AlignedLine, spans: Sequence[Span], truth: dict[Span, AcceptedPhrases]) -> bool:
     """Whether the text as a whole is an acceptable translation."""
     return " ".join(line.words) in truth[spans[0]].phrases
 
 
 def acceptability(
-    trees: Sequence[str], lists: dict[str, list[Line]], truth: dict[str, dict[Span, Accepted]], *, oracle: bool = False
+    trees: Sequence[str],
+    lists: dict[str, list[AlignedLine]],
+    truth: dict[str, dict[Span, AcceptedPhrases]],
+    *,
+    oracle: bool = False,
 ) -> tuple[float, float]:
     """Mean share of acceptable constituents, and share of segments that are acceptable as a whole.
 
@@ -131,7 +135,7 @@ def acceptability(
 
 
 def score_lines(
-    trees: Sequence[str], lists: dict[str, list[Line]], truth: dict[str, dict[Span, Accepted]]
+    trees: Sequence[str], lists: dict[str, list[AlignedLine]], truth: dict[str, dict[Span, AcceptedPhrases]]
 ) -> Iterator[str]:
     """For each segment a line of truth for `rypt simulate`: the share of each candidate, which says what is better."""
     for number, tree in enumerate(trees):

@@ -19,12 +19,12 @@ from rypt.demo.decoder.model import (
     read_sentences,
     read_weights,
 )
-from rypt.demo.decoder.search import Decoder, Settings, Step, n_best
+from rypt.demo.decoder.search import BeamDecoder, DerivationStep, Settings, n_best
 
 RECURSION = 100_000  # the n best of a segment are found from its last word back to the first
 
 
-def feature_values(steps: Sequence[Step], language_model: LanguageModel) -> list[float]:
+def feature_values(steps: Sequence[DerivationStep], language_model: LanguageModel) -> list[float]:
     """The features of a candidate in the order of the weights, rounded as they are printed."""
     words = [word for step in steps for word in step.phrase.words]
     ends = [0, *(step.end for step in steps)]
@@ -45,8 +45,8 @@ def format_features(values: Sequence[float]) -> str:
     return " ".join(fields)
 
 
-def format_alignments(steps: Sequence[Step]) -> tuple[str, str]:
-    """Phrase alignment ``0-1=0 2=1-2`` and word alignment ``0-0 1-0 2-1``; both count from 0, ends included."""
+def format_alignments(steps: Sequence[DerivationStep]) -> tuple[str, str]:
+    """PhraseOption alignment ``0-1=0 2=1-2`` and word alignment ``0-0 1-0 2-1``; both count from 0, ends included."""
     phrases, links, begin = [], [], 0
     for step in steps:
         end = begin + len(step.phrase.words)
@@ -60,7 +60,7 @@ def _range(start: int, end: int) -> str:
     return str(start) if end == start + 1 else f"{start}-{end - 1}"
 
 
-def candidates(decoder: Decoder, words: Sequence[str], size: int) -> list[tuple[float, str, str]]:
+def candidates(decoder: BeamDecoder, words: Sequence[str], size: int) -> list[tuple[float, str, str]]:
     """Total, words, and the rest of the line of each candidate, the best first."""
     ranked = []
     for steps in n_best(decoder.search(words), size):
@@ -89,7 +89,7 @@ def decode(options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     sentences = list(read_sentences(options.input))
     table = read_phrases(options.model / "phrase-table", source_phrases(sentences))
     settings = Settings(options.beam, options.table_limit, options.distortion_limit)
-    decoder = Decoder(language_model, table, weights, settings)
+    decoder = BeamDecoder(language_model, table, weights, settings)
     for number, words in enumerate(sentences):
         ranked = candidates(decoder, words, options.size if options.nbest else 1)
         yield ranked[0][1], [f"{number} ||| {text} ||| {rest}\n" for _, text, rest in ranked]

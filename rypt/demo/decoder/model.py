@@ -133,7 +133,7 @@ class LanguageModel:
 
 
 @dataclass(eq=False, slots=True)
-class Phrase:
+class PhraseOption:
     """A translation of a source phrase; ``score`` is its weighted score without language model and distortion."""
 
     text: str
@@ -146,9 +146,9 @@ class Phrase:
     after: dict[State, tuple[float, State]] = field(default_factory=dict)
 
 
-def read_phrases(path: Path, wanted: set[str]) -> dict[str, list[Phrase]]:
+def read_phrases(path: Path, wanted: set[str]) -> dict[str, list[PhraseOption]]:
     """The translations of the wanted source phrases; the rest of the table is passed over."""
-    table: dict[str, list[Phrase]] = {}
+    table: dict[str, list[PhraseOption]] = {}
     for number, line in numbered_lines(path):
         fields = line.split(" ||| ")
         if len(fields) != 4:
@@ -158,7 +158,7 @@ def read_phrases(path: Path, wanted: set[str]) -> dict[str, list[Phrase]]:
     return table
 
 
-def _parse_phrase(path: Path, number: int, fields: Sequence[str]) -> Phrase:
+def _parse_phrase(path: Path, number: int, fields: Sequence[str]) -> PhraseOption:
     source, text, values, alignment = fields
     words = tuple(text.split())
     try:
@@ -169,9 +169,9 @@ def _parse_phrase(path: Path, number: int, fields: Sequence[str]) -> Phrase:
     size = len(source.split())
     if len(scores) != 4 or not words or not all(0 <= i < size and 0 <= j < len(words) for i, j in links):
         raise DecoderError(f"{path}:{number}: expected 4 probabilities above 0 and links inside the phrases")
-    return Phrase(text, words, scores, links)
+    return PhraseOption(text, words, scores, links)
 
 
-def unknown_phrase(word: str) -> Phrase:
+def unknown_phrase(word: str) -> PhraseOption:
     """A word that the table does not know is passed through."""
-    return Phrase(word, (word,), (0.0, 0.0, 0.0, 0.0), ((0, 0),), unknown=True)
+    return PhraseOption(word, (word,), (0.0, 0.0, 0.0, 0.0), ((0, 0),), unknown=True)

@@ -47,7 +47,7 @@ def _widen(low: int, high: int, linked: set[int], size: int, longest: int) -> It
             return
 
 
-class Lexicon:
+class WordLexicon:
     """Word translation probabilities both ways, from counts of links; a word without a link goes with NULL."""
 
     def __init__(self, corpus: Sequence[tuple[Words, Words, Links]]) -> None:
@@ -86,7 +86,7 @@ def phrase_table(corpus: Sequence[tuple[Words, Words, Links]], longest: int) -> 
     for (f, e), count in counts.items():
         sources[f] += count
         targets[e] += count
-    lexicon = Lexicon(corpus)
+    lexicon = WordLexicon(corpus)
     for f, e in sorted(counts):
         inside = min(alignments[f, e].items(), key=lambda item: (-item[1], item[0]))[0]
         back, ahead = lexicon.weight(f.split(), e.split(), inside)

@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rypt.demo.decoder.model import UNKNOWN_PENALTY, LanguageModel, Phrase, State, unknown_phrase
+from rypt.demo.decoder.model import UNKNOWN_PENALTY, LanguageModel, PhraseOption, State, unknown_phrase
 
-Spans = dict[tuple[int, int], list[Phrase]]
+Spans = dict[tuple[int, int], list[PhraseOption]]
 
 
-class Step(NamedTuple):
+class DerivationStep(NamedTuple):
     """A phrase and the source words, from start to before end, it translates."""
 
     start: int
     end: int
-    phrase: Phrase
+    phrase: PhraseOption
 
 
 class Derivation(NamedTuple):
@@ -42,7 +42,7 @@ class Node:
         self.end = end
         self.state = state
         self.score = score
-        self.arcs: list[tuple[float, Node, Step | None]] = []
+        self.arcs: list[tuple[float, Node, DerivationStep | None]] = []
         self.derivations: list[Derivation] = []
         self.queue: list[tuple[float, int, int]] | None = None
         self.seen: set[str] = set()
@@ -58,11 +58,11 @@ class Settings:
 
 
 @dataclass
-class Decoder:
+class BeamDecoder:
     """A model with weights."""
 
     language_model: LanguageModel
-    table: dict[str, list[Phrase]]
+    table: dict[str, list[PhraseOption]]
     weights: Sequence[float]
     settings: Settings = field(default_factory=Settings)
     longest: int = 0
@@ -72,7 +72,7 @@ class Decoder:
         for source, phrases in self.table.items():
             self.table[source] = self._best([self._scored(phrase) for phrase in phrases])
 
-    def _scored(self, phrase: Phrase) -> Phrase:
+    def _scored(self, phrase: PhraseOption) -> PhraseOption:
         """Weigh everything that does not depend on the neighbours."""
         _, lm, word, penalty, *translation, unknown = self.weights
         phrase.score = penalty - word * len(phrase.words) + unknown * UNKNOWN_PENALTY * phrase.unknown
@@ -80,7 +80,7 @@ class Decoder:
         phrase.estimate = phrase.score + lm * self.language_model.score((), phrase.words)[0]
         return phrase
 
-    def _best(self, phrases: list[Phrase]) -> list[Phrase]:
+    def _best(self, phrases: list[PhraseOption]) -> list[PhraseOption]:
         ordered = sorted(phrases, key=lambda phrase: (-phrase.estimate, phrase.text))
         return ordered[: self.settings.table_limit] if self.settings.table_limit else ordered
 
@@ -151,7 +151,7 @@ class Decoder:
             if 0 <= limit < end - first_gap(joined):
                 continue
             reached = stacks[covered + end - start].setdefault((joined, end), {})
-            steps = [Step(start, end, phrase) for phrase in phrases]
+            steps = [DerivationStep(start, end, phrase) for phrase in phrases]
             for node in nodes:
                 base, state = node.score, node.state
                 for step in steps:
@@ -212,9 +212,9 @@ class Future:
         return total
 
 
-def n_best(goal: Node, size: int) -> list[list[Step]]:
+def n_best(goal: Node, size: int) -> list[list[DerivationStep]]:
     """The best derivation of each of the best ``size`` distinct candidates, best first."""
-    paths: list[list[Step]] = []
+    paths: list[list[DerivationStep]] = []
     while len(paths) < size and (derivation := _ranked(goal, len(paths))) is not None:
         steps, node = [], goal
         while derivation.arc >= 0:

@@ -8,7 +8,7 @@ from answered import assignment, database
 
 from hits.results.answers import Results
 from hits.results.quality import worker_reports
-from hits.results.workers import Payment, bonus_payments, exclude_workers
+from hits.results.workers import BonusPayment, bonus_payments, exclude_workers
 from rypt.database.answers import REJECTED
 from rypt.text import RyptError
 
@@ -37,6 +37,6 @@ def test_a_bonus_is_a_share_of_all_rewards_less_what_was_paid() -> None:
     reports = [replace(report, reasons=()) for report in worker_reports(results)]
     paid = {("A1", "X1"): Decimal("0.05")}
     payments = bonus_payments(results, reports, Decimal("0.2"), lambda *work: paid.get(work, Decimal(0)))
-    assert payments == [Payment("A1", "X2", Decimal("0.15")), Payment("A2", "X3", Decimal("0.10"))]
+    assert payments == [BonusPayment("A1", "X2", Decimal("0.15")), BonusPayment("A2", "X3", Decimal("0.10"))]
     out = [replace(report, excluded=True) for report in reports]
     assert bonus_payments(results, out, Decimal("0.2"), lambda worker, work: Decimal(0)) == []

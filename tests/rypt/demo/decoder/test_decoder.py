@@ -111,7 +111,7 @@ def read_features(field: str) -> list[float]:
 
 
 def read_ranges(field: str) -> list[tuple[range, range]]:
-    """Phrase alignment: source and target positions of each phrase."""
+    """PhraseOption alignment: source and target positions of each phrase."""
     pairs = []
     for phrase in field.split():
         source, target = ([int(end) for end in side.split("-")] for side in phrase.split("="))
