@@ -10,6 +10,8 @@ from rypt.tails import binomial_tail
 
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 
+CLEAN = "nothing against it"  # the one reason of a good verdict that enough answers support
+
 
 class Verdict(StrEnum):
     """What to do about a worker."""
@@ -155,7 +157,7 @@ def judged(report: WorkerReport, typical: float, limits: Limits) -> WorkerReport
         few.append(f"{report.answers} answers")
     if 0 < report.controls.of < limits.controls and report.controls.hits < report.controls.of:
         few.append(f"{report.controls.of} controls ({report.controls.hits} right)")
-    text = f"nothing against it, but only {' and '.join(few)} so far" if few else "nothing against it"
+    text = f"{CLEAN}, but only {' and '.join(few)} so far" if few else CLEAN
     return replace(report, reasons=(text,))
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 
 from hits.records import CENT
 from hits.results.answers import Results
-from hits.results.verdicts import Verdict, WorkerReport
+from hits.results.verdicts import CLEAN, Verdict, WorkerReport
 from rypt.database.answers import REJECTED, AnswerTables
 from rypt.database.judgments import JudgmentDatabase
 from rypt.text import RyptError
@@ -63,7 +63,7 @@ def bonus_payments(
 
 def _earned(results: Results, reports: Iterable[WorkerReport]) -> dict[str, list[tuple[str, Decimal]]]:
     """The assignments of each good worker and their rewards; few answers make nobody good."""
-    good = {r.worker for r in reports if r.verdict is Verdict.GOOD and not r.excluded and not r.reasons}
+    good = {r.worker for r in reports if r.verdict is Verdict.GOOD and not r.excluded and r.reasons == (CLEAN,)}
     earned: dict[str, list[tuple[str, Decimal]]] = {}
     for assignment in results.assignments():
         answer = assignment.answer

@@ -8,6 +8,7 @@ from answered import assignment, database
 
 from hits.results.answers import Results
 from hits.results.quality import worker_reports
+from hits.results.verdicts import Limits
 from hits.results.workers import BonusPayment, bonus_payments, exclude_workers
 from rypt.database.answers import REJECTED
 from rypt.text import RyptError
@@ -34,7 +35,10 @@ def test_a_bonus_is_a_share_of_all_rewards_less_what_was_paid() -> None:
     facts = {"Reward": "$0.50"}
     results.add([assignment(1, facts=facts), assignment(2, facts=facts), assignment(3, facts=facts, worker="A2")])
     results.add([assignment(4, facts=facts, status=REJECTED)])
-    reports = [replace(report, reasons=()) for report in worker_reports(results)]
+    few = worker_reports(results)
+    assert bonus_payments(results, few, Decimal("0.2"), lambda worker, work: Decimal(0)) == []  # too few answers to say
+    reports = worker_reports(results, Limits(answers=1))
+    assert {report.reasons for report in reports} == {("nothing against it",)}
     paid = {("A1", "X1"): Decimal("0.05")}
     payments = bonus_payments(results, reports, Decimal("0.2"), lambda *work: paid.get(work, Decimal(0)))
     assert payments == [BonusPayment("A1", "X2", Decimal("0.15")), BonusPayment("A2", "X3", Decimal("0.10"))]
