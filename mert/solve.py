@@ -13,6 +13,7 @@ from mert.optimize import Tuned, TuningProblem, Watcher, optimize, unwatched
 from mert.pro import pro
 from mert.search import Window
 from rypt.arrays import Floats
+from rypt.metrics.metric import Metric
 from rypt.text import RyptError
 
 ALGORITHMS = ("mert", "pro", "mira")
@@ -77,6 +78,11 @@ class Solution:
         return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else 0.0
 
 
+def _has_zero_as_worst(metric: Metric) -> bool:
+    """Whether no score is below 0: true of metrics to maximise, but for sums from which something is subtracted."""
+    return metric.maximize and all(part.weight > 0 for part in getattr(metric, "parts", ()))
+
+
 def solve(
     problem: TuningProblem,
     start: Floats,
@@ -94,7 +100,7 @@ def solve(
     weights = best.weights
     if search.average and len(tops) > 1:
         weights = average_weights(problem, [tuned.weights for tuned in tops])
-    if problem.metric.maximize and best.score == 0.0:
+    if best.score == 0.0 and _has_zero_as_worst(problem.metric):
         raise RyptError("the best score found is 0: no candidate is worth anything to this metric")
     gain = bootstrap_gain(problem, start, weights, np.random.default_rng(search.seed))
     return Solution(

@@ -97,6 +97,6 @@ def test_functions_that_the_maps_name_exist() -> None:
 @pytest.mark.parametrize("page", MAPS, ids=lambda page: page.name)
 def test_files_that_the_maps_name_exist(page: Path) -> None:
     names = re.findall(r"`((?:rypt|mert|hits|tests|docs|examples)/[\w./-]+)`", page.read_text(encoding="utf-8"))
-    new = re.compile(r"NAME|wer\.py")  # what a recipe tells to make
+    new = re.compile(r"NAME|cer\.py")  # what a recipe tells to make
     assert [name for name in names if not new.search(name) and not (ROOT / name).exists()] == []
     assert names

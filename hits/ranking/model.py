@@ -63,10 +63,10 @@ class RankingModel(Protocol):
 def read_model(name: str, options: Mapping[str, str] | None = None) -> RankingModel:
     """A model by its name, with options; their defaults are the paper's.
 
-    >>> read_model("elo")
+    >>> read_model("no-such-model")
     Traceback (most recent call last):
         ...
-    rypt.text.RyptError: expected a model expected-wins, bojar, wins-ties, trueskill, hopkins-may, irt-gaussian, irt-categorical, bradley-terry, thurstone, mfas, winning-percentage, testimonial, found 'elo'
+    rypt.text.RyptError: expected a model expected-wins, bojar, wins-ties, trueskill, hopkins-may, irt-gaussian, irt-categorical, bradley-terry, thurstone, mfas, winning-percentage, testimonial, found 'no-such-model'
     """  # noqa: E501
     make = _factory(name)
     given = Options(name, options or {}, kind="model")

@@ -191,3 +191,14 @@ def test_mistakes_are_named(wrong, message):
 def test_a_limit_on_a_weight_that_does_not_exist(folder):
     with pytest.raises(RyptError, match="LM7 is not a feature; expected one of LM0, TM0_0, TM0_1, WordPenalty0"):
         mert.tune([folder / "list"], references=[folder / "ref"], limits=mert.WeightLimits(fixed=("LM7",)))
+
+
+def test_a_perfect_result_of_what_is_better_when_lower(tmp_path):
+    """The sum -ter has 0 as its best score, so it is no reason to refuse the list."""
+    (tmp_path / "list").write_text("0 ||| a red house ||| F= 0 1\n0 ||| a house ||| F= 1 0\n")
+    (tmp_path / "ref").write_text("a red house\n")
+    result = mert.tune([tmp_path / "list"], metric="-1*ter", references=[tmp_path / "ref"], search=QUICK)
+    assert (result.score, result.start_score <= 0) == (0.0, True)
+    (tmp_path / "ref").write_text("x y z\n")
+    with pytest.raises(RyptError, match="no candidate is worth anything"):
+        mert.tune([tmp_path / "list"], metric="bleu", references=[tmp_path / "ref"], search=QUICK)

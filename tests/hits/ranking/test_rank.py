@@ -100,5 +100,5 @@ def test_a_model_of_another_package(counts: Path, monkeypatch: pytest.MonkeyPatc
     assert table.systems[0].system == "uedin"
     with pytest.raises(RyptError, match="the model fewest-losses has no option 'x'"):
         rank(counts, "fewest-losses", options={"x": "1"})
-    with pytest.raises(RyptError, match=r"expected a model expected-wins, .* found 'elo'"):
-        rank(counts, "elo")
+    with pytest.raises(RyptError, match=r"expected a model expected-wins, .* found 'no-such-model'"):
+        rank(counts, "no-such-model")

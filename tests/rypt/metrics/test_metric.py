@@ -62,10 +62,10 @@ def entry_point(folder, package, line):
 
 
 def test_other_packages_add_metrics(wer, monkeypatch):
-    entry_point(wer, "wer", "wer = wer:WordErrorRate")
+    entry_point(wer, "wer", "otherwer = wer:WordErrorRate")
     monkeypatch.syspath_prepend(wer)
-    assert metric_names() == ["bleu", "chrf", "chrf++", "rypt", "ter", "wer"]
-    assert read_metric("wer", Resources(REFERENCES)).signature == "WER|nrefs:2|case:mixed"
+    assert {"bleu", "chrf", "chrf++", "rypt", "ter", "otherwer"} <= set(metric_names())
+    assert read_metric("otherwer", Resources(REFERENCES)).signature == "WER|nrefs:2|case:mixed"
     entry_point(wer, "other", "ter = wer:WordErrorRate")
     with pytest.raises(RyptError, match=r"more than one package offers the metric ter: write .*wer:WordErrorRate"):
         read_metric("ter", Resources(REFERENCES))
@@ -102,7 +102,7 @@ def test_names_with_plus_signs():
         ("0*bleu", "the metric '0*bleu': expected weights other than 0, found 0*bleu"),
         ("bleu+model", "the metric 'bleu+model': model scores no candidate by itself, so nothing can be tuned to it"),
         ("system", "the metric 'system': system scores no candidate by itself, so nothing can be tuned to it"),
-        ("blue", "unknown metric 'blue', expected one of bleu, chrf, chrf++, rypt, ter, or package.module:Class"),
+        ("blue", f"unknown metric 'blue', expected one of {', '.join(metric_names())}, or package.module:Class"),
         ("nosuch.mod:X", "the metric nosuch.mod:X cannot be imported: ModuleNotFoundError: No module named 'nosuch'"),
         ("os:nothing", "the metric os:nothing cannot be imported: AttributeError: module 'os' has no attribute"),
         ("os:path", "the metric os:path: expected something to call with resources and options"),
