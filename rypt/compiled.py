@@ -48,7 +48,7 @@ def token_hash(buffer: Bytes, start: int, stop: int) -> np.uint64:
     """The hash of the bytes of a token."""
     value = FNV
     for i in range(start, stop):
-        value = hash_byte(value, buffer[i])
+        value = (value ^ np.uint64(buffer[i])) * _FNV_PRIME
     return mix(value)
 
 
@@ -67,20 +67,27 @@ def same_bytes(one: Bytes, start: int, stop: int, other: Bytes, other_start: int
 @inlined
 def find_hashed(
     slots: Ids, words: Bytes, starts: Ints, stops: Ints, buffer: Bytes, start: int, stop: int, hashed: np.uint64
-) -> tuple[int, int]:
+) -> tuple[np.int64, np.int64]:
     """The id of a token whose hash is known, or -1, and the slot where it is or belongs."""
     mask = len(slots) - 1
     slot = np.int64(hashed & np.uint64(mask))
-    token = np.int64(slots[slot])
-    while token >= 0 and not same_bytes(words, starts[token], stops[token], buffer, start, stop):
+    while slots[slot] >= 0:
+        token = slots[slot]
+        if stops[token] - starts[token] == stop - start:
+            same = True
+            for i in range(stop - start):
+                if words[starts[token] + i] != buffer[start + i]:
+                    same = False
+                    break
+            if same:
+                return np.int64(token), slot
         slot = (slot + 1) & mask
-        token = np.int64(slots[slot])
-    return int(token), int(slot)
+    return np.int64(-1), slot
 
 
 @inlined
 def find_token(
     slots: Ids, words: Bytes, starts: Ints, stops: Ints, buffer: Bytes, start: int, stop: int
-) -> tuple[int, int]:
+) -> tuple[np.int64, np.int64]:
     """The id of a token, or -1, and the slot where it is or belongs."""
     return find_hashed(slots, words, starts, stops, buffer, start, stop, token_hash(buffer, start, stop))

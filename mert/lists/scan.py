@@ -165,7 +165,8 @@ def _word(buffer: Bytes, place: int, stop: int) -> tuple[int, int, int]:
 @inlined
 def _find_label(buffer: Bytes, start: int, stop: int, labels: Ints, slots: Ids) -> tuple[int, int]:
     """The number of a label, or -1, and the slot where it is or belongs."""
-    return find_token(slots, buffer, labels[:, FIRST], labels[:, STOP], buffer, start, stop)
+    label, slot = find_token(slots, buffer, labels[:, FIRST], labels[:, STOP], buffer, start, stop)
+    return int(label), int(slot)
 
 
 @compiled

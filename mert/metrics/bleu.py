@@ -222,7 +222,7 @@ def intern_tokens(buffer: Bytes, ranges: Ints, starts: Ints, stops: Ints, slots:
             place = end
             token, slot = find_hashed(slots, buffer, starts, stops, buffer, begin, end, hashed)
             if token < 0:
-                token = known
+                token = np.int64(known)
                 slots[slot] = token
                 starts[token], stops[token] = begin, end
                 known += 1

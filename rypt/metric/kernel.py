@@ -97,7 +97,7 @@ def intern_phrases(buffer: Bytes, lines: Ints, slots: Ids) -> tuple[Ints, Ints, 
                 i += 1
             token, slot = find_token(slots, buffer, starts, stops, buffer, start, i)
             if token < 0:
-                token = known
+                token = np.int64(known)
                 starts[known], stops[known] = start, i
                 slots[slot] = known
                 known += 1
