@@ -60,6 +60,17 @@ class Ledger:
                 raise InputError(self.path, number, 'expected {"item": …, "hit": …}') from None
 
 
+def ledger_of(batch: Path, market: str) -> Ledger:
+    """The ledger of a batch folder for the market with this key."""
+    return Ledger(batch / f"published.{market}.jsonl")
+
+
 def ledgers(batch: Path) -> list[Ledger]:
     """The ledgers of a batch folder: one for each market it was published on."""
-    return [Ledger(path) for path in sorted(batch.glob("published*.jsonl"))]
+    return [Ledger(path) for path in sorted(batch.glob("published.*.jsonl"))]
+
+
+def published_hits(batch: Path) -> dict[str, int]:
+    """How many hits of a batch were published where, by the market's key; markets need not be running."""
+    counts = {ledger.path.name: len(ledger.read()) for ledger in ledgers(batch)}
+    return {name.removeprefix("published.").removesuffix(".jsonl"): count for name, count in counts.items()}

@@ -17,7 +17,7 @@ from hits.batches.price import Price, fees_of, price
 from hits.batches.reader import read_batch
 from hits.market.client import AnyMarket, Market, MarketError, open_market
 from hits.market.folder import keep_batch
-from hits.market.ledger import EXPIRED, Ledger
+from hits.market.ledger import EXPIRED, Ledger, ledger_of
 from hits.records import Batch, Item
 from rypt.text import PathLike, RyptError
 
@@ -55,11 +55,6 @@ def opened_batch(batch: AnyBatch) -> tuple[Batch, Path]:
     return batch, batch.folder
 
 
-def ledger_of(folder: Path, market: Market) -> Ledger:
-    """Where the hits of a batch on a market are remembered; each market has its own."""
-    return Ledger(folder / f"published.{market.key}.jsonl")
-
-
 def digest(item: Item) -> str:
     """A digest of an item's columns, by which an edited item is recognized."""
     return sha256(json.dumps(sorted(item.columns.items())).encode()).hexdigest()[:16]
@@ -67,7 +62,7 @@ def digest(item: Item) -> str:
 
 def check_unchanged(batch: Batch, folder: Path, market: Market) -> Ledger:
     """Refuse a batch of which an item was edited after it was published; its ledger, read."""
-    ledger = ledger_of(folder, market)
+    ledger = ledger_of(folder, market.key)
     ledger.read()
     for item in batch.items:
         ledger.check(item.id, digest(item))
@@ -117,7 +112,7 @@ def _publish_missing(
     Three things keep hits single: the ledger, written after each; the annotations of the hits on the market, for a run
     that was killed between making a hit and writing it down; and a request token, for a request that was repeated.
     """
-    with ledger_of(folder, market).opened() as ledger:
+    with ledger_of(folder, market.key).opened() as ledger:
         for item in batch.items:
             ledger.check(item.id, digest(item))
         missing = [item for item in batch.items if item.id not in ledger.hits]

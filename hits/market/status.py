@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hits.market.client import AnyMarket, HitState, MarketAddress, MarketError, market_address, open_market
 from hits.market.folder import has_market
-from hits.market.ledger import Ledger
+from hits.market.ledger import published_hits
 from hits.market.publish import AnyBatch, opened_batch
 from hits.records import Batch
 from hits.results.numbers import CampaignNumbers, campaign_numbers, comparison_agreement, label_agreement
@@ -18,8 +18,6 @@ from hits.results.opening import open_results
 from rypt.analysis.agreement import Agreement
 from rypt.campaign.folder import Campaign
 from rypt.text import PathLike
-
-LEDGERS = "published.*.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +103,3 @@ def market_progress(states: Iterable[HitState]) -> MarketProgress:
         submitted=sum(state.submitted for state in hits),
         reviewed=sum(state.reviewed for state in hits),
     )
-
-
-def published_hits(folder: Path) -> dict[str, int]:
-    """How many hits of a batch were published where, by the market's key; markets need not be running."""
-    return {
-        path.name.removeprefix("published.").removesuffix(".jsonl"): len(Ledger(path).read())
-        for path in sorted(folder.glob(LEDGERS))
-    }

@@ -101,11 +101,6 @@ def _bought(price: BatchPrice) -> Bought:
     return Bought(price.hits, price.assignments, price.answers, price.total, batch=price.batch)
 
 
-def published_hits(batch: Path) -> int:
-    """How many hits of a batch are on a market."""
-    return max((len(ledger.read()) for ledger in ledgers(batch)), default=0)
-
-
 def published_by_hand(campaign: Campaign, known: Collection[int]) -> list[Path]:
     """The published batches in the campaign's folder that are of none of these iterations."""
     names = {str(number) for number in known}

@@ -17,10 +17,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hits.market.ledger import published_hits
 from hits.market.served import dashboard_url, is_served, serving
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import LoopSettings, MarketSettings
-from rypt.loop.batch import NOTHING, Bought, affordable_batch, lifetime, published_by_hand, published_hits, reuse
+from rypt.loop.batch import NOTHING, Bought, affordable_batch, lifetime, published_by_hand, reuse
 from rypt.loop.best import best_iteration, decoded_scores
 from rypt.loop.commands import HandCommands
 from rypt.loop.journal import Entry, Journal
@@ -345,7 +346,8 @@ class Loop:
     def _publish(self, number: int) -> dict[str, Any]:
         batch = self.batch(number)
         cost = self.steps.price(batch).total
-        made, published = self.journal.result(number, "make") or {}, published_hits(batch)
+        made = self.journal.result(number, "make") or {}
+        published = max(published_hits(batch).values(), default=0)
         if cost > self.left and published < made["hits"]:
             done = f"{published} of {made['hits']} hits were" if published else "nothing was"
             raise RyptError(f"{batch} costs ${cost}, and ${self.left} of the budget are left: {done} published")

@@ -17,8 +17,8 @@ from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.batches.question_xml import read_answers
 from hits.market.client import BotoMarket, MarketError, connect
 from hits.market.collect import collect_into
-from hits.market.ledger import Ledger
-from hits.market.publish import ledger_of, publish, published
+from hits.market.ledger import Ledger, ledger_of
+from hits.market.publish import publish, published
 from hits.records import Kind
 from hits.results.answers import Results
 from hits.results.csv_file import export_results, parse_time
@@ -69,7 +69,7 @@ def test_publishing_twice_makes_each_hit_once(tmp_path, batch):
         assert counts(publish(batch, market)) == (size, 0)
         assert counts(publish(batch, market)) == (0, size)
         found = market.find(batch.settings.id)
-        assert found == ledger_of(tmp_path / "batch", market).read()
+        assert found == ledger_of(tmp_path / "batch", market.key).read()
         assert set(found) == {item.id for item in batch.items}
 
 
@@ -78,7 +78,7 @@ def test_a_hit_made_but_not_written_down_is_found_again(tmp_path, batch, after):
     with local_market(tmp_path) as (market, _):
         with pytest.raises(KeyboardInterrupt):
             publish(batch, DiesAfter(market, after))
-        assert len(ledger_of(tmp_path / "batch", market).read()) == after - 1
+        assert len(ledger_of(tmp_path / "batch", market.key).read()) == after - 1
         assert counts(publish(batch, market)) == (len(batch.items) - after, after)
         assert len(market.find(batch.settings.id)) == len(batch.items)
 
@@ -86,14 +86,14 @@ def test_a_hit_made_but_not_written_down_is_found_again(tmp_path, batch, after):
 def test_a_lost_ledger_is_no_loss(tmp_path, batch):
     with local_market(tmp_path) as (market, _):
         publish(batch, market)
-        ledger_of(tmp_path / "batch", market).path.unlink()
+        ledger_of(tmp_path / "batch", market.key).path.unlink()
         assert counts(publish(batch, market)) == (0, len(batch.items))
 
 
 def test_lines_that_a_power_cut_took_are_found_on_the_market(tmp_path, batch):
     with local_market(tmp_path) as (market, _):
         publish(batch, market)
-        path = ledger_of(tmp_path / "batch", market).path
+        path = ledger_of(tmp_path / "batch", market.key).path
         whole = published(batch, tmp_path / "batch", market)
         path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:4]))
         assert published(batch, tmp_path / "batch", market) == whole
@@ -166,7 +166,7 @@ def test_more_assignments_and_more_hits_than_a_page_holds(tmp_path):
     with local_market(tmp_path) as (market, store), JudgmentDatabase(tmp_path / "j.db") as db:
         publish(batch, market)
         assert len(market.find(batch.settings.id)) == len(batch.items) > 100
-        first = ledger_of(tmp_path / "batch", market).read()[batch.items[0].id]
+        first = ledger_of(tmp_path / "batch", market.key).read()[batch.items[0].id]
         for i in range(103):
             work(store, f"worker {i}", answers, {first})
         added = collect_into(Results(db), batch, tmp_path / "batch", market)
@@ -238,7 +238,7 @@ def test_collecting_what_is_not_there(tmp_path, batch):
         with pytest.raises(RyptError, match="nothing of this batch is published on local"):
             collect_into(Results(db), batch, tmp_path / "batch", market)
         publish(batch, market)
-        ledger_of(tmp_path / "batch", market).path.unlink()
+        ledger_of(tmp_path / "batch", market.key).path.unlink()
         assert collect_into(Results(db), batch, tmp_path / "batch", market).assignments == 0
 
 
@@ -248,7 +248,7 @@ def test_a_hit_published_again_within_a_day_of_its_end(tmp_path, batch):
         for hit in market.find(batch.settings.id).values():
             market.expire(hit)
             market.delete(hit)
-        ledger_of(tmp_path / "batch", market).path.unlink()
+        ledger_of(tmp_path / "batch", market.key).path.unlink()
         with pytest.raises(MarketError, match="was published and removed within a day"):
             publish(batch, market)
 
