@@ -102,7 +102,8 @@ class Judgment:
     """One label given by one worker to one (segment, span, phrase).
 
     ``origin`` says where it was given (a hit, a system, a file): the same worker may judge the same phrase in
-    two places. ``source`` is ``hit``, ``import`` or ``simulation``; ``time`` counts seconds since 1970.
+    two places. ``source`` is ``hit``, ``import`` or ``simulation``; ``time`` counts seconds since 1970. ``severity``
+    says how bad a NO is, as a penalty (1 for a minor, 5 for a major error), None where nobody said it.
     """
 
     segment: str
@@ -114,6 +115,7 @@ class Judgment:
     source: str = "import"
     time: int | None = None
     weight: float = 1.0
+    severity: float | None = None
 
 
 SOURCES = ("hit", "import", "simulation")
@@ -121,7 +123,10 @@ SOURCES = ("hit", "import", "simulation")
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """All judgments of one (segment, span, phrase), by label and weight."""
+    """All judgments of one (segment, span, phrase), by label and weight.
+
+    ``graded`` is the part of ``no`` that carries a severity, ``penalty`` the sum of weight times severity over it.
+    """
 
     segment: str
     span: Span
@@ -129,6 +134,8 @@ class Votes:
     yes: float
     no: float
     not_sure: float = 0.0
+    penalty: float = 0.0
+    graded: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
