@@ -24,12 +24,14 @@ from rypt.analysis.curve import percolation_curve
 from rypt.analysis.heldout import DisjointSystems
 from rypt.campaign.folder import Campaign, create
 from rypt.campaign.settings import Scoring
+from rypt.database.vote_table import read_vote_table
 from rypt.metric.frontier import frontier
 from rypt.metrics.references import References
 from rypt.picks.grouped import GroupedVotes
-from rypt.picks.heldout import HeldOutPicks, split_systems
+from rypt.picks.heldout import HeldOutPicks
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import bootstrap_interval, compare_picks
+from rypt.picks.splits import split_systems
 from rypt.ratings.error_spans import Policy
 from rypt.ratings.importing import import_ratings
 from rypt.ratings.mqm import read_mqm
@@ -131,7 +133,7 @@ def load(folder: Path, scratch: Path, name: str, tree_of: Callable[[dict], str],
     metric = Bleu(References([list(references.values())], segments=list(references)), tokenize="13a")
     bleu = metric.sentence_scores(raw)
     db = campaign.database()
-    votes = GroupedVotes(campaign.trees, db.votes_by("origin"), everything, max_len=MAX_LEN)
+    votes = GroupedVotes(campaign.trees, read_vote_table(db), everything, max_len=MAX_LEN)
     held_out = HeldOutPicks(systems, places, votes, {"bleu": bleu}, Scoring(ties="no"))
     disjoint = DisjointSystems(
         campaign.trees, own, lambda names: db.votes(origins=names), judged_only=[REFERENCE]

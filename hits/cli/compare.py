@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rypt.picks.metrics import PickMetric
 
 FILE = click.Path(dir_okay=False)
-OF_SCORES = ("way", "splits", "judging", "max_len", "segments", "better", "with_controls")
+OF_SCORES = ("way", "splits", "judging", "max_len", "segments", "better", "with_controls", "ceiling")
 OF_BATCH = ("no_reference", "assignments", "share", "wage")
 OF_TABLES = ("plot", "latex", "as_json")
 
@@ -43,15 +43,19 @@ OF_TABLES = ("plot", "latex", "as_json")
 @click.option("--hold-out", "way", default="system", show_default=True, metavar="system|rater",
               help="Whose judgments are kept apart from the scores.")  # fmt: skip
 @click.option(
-    "--splits", type=click.IntRange(min=1), default=200, show_default=True, help="Number of random divisions."
-)
-@click.option("--judging", type=click.IntRange(min=1), help="Systems or raters whose judgments are known [half].")
+    "--splits", type=click.IntRange(min=1), default=200, show_default=True,
+    help="Number of random divisions of systems; the most rotations of raters.",
+)  # fmt: skip
+@click.option("--judging", type=click.IntRange(min=1), help="How many judge: of the systems [half], or of each "
+              "segment's raters [1].")  # fmt: skip
 @click.option("--judged-only", multiple=True, metavar="SYSTEM", help="Judged, but never picked: a reference's list.")
 @click.option("--max-len", type=click.IntRange(min=1), help="Take only judgments on this frontier [all].")
 @click.option("--segments", type=FILE, help="Count only these segments: ids, one a line.")
 @click.option("--better", type=click.Choice(["higher", "lower"]), help="Which scores are better, where the file does "
               "not say.")  # fmt: skip
 @click.option("--with-controls", is_flag=True, help="Try the first metric on labels that say nothing, too.")
+@click.option("--ceiling/--no-ceiling", default=None, help="Try the judging raters' own scores, too [with --hold-out "
+              "rater].")  # fmt: skip
 @click.option(
     "--tokenize", default="13a", show_default=True, help="sacrebleu's tokenizer for BLEU, where a metric names none."
 )
@@ -65,8 +69,8 @@ def compare(
     context: click.Context, campaign: str, metrics: str, show: bool, page: str | None, batch: str | None,
     no_reference: bool, assignments: int | None, share: float, limit: int | None, wage: Decimal | None,
     scores: str | None, way: str, splits: int, judging: int | None, judged_only: tuple[str, ...], max_len: int | None,
-    segments: str | None, better: str | None, with_controls: bool, tokenize: str, seed: int, plot: str | None,
-    latex: bool, as_json: bool, quiet: bool,
+    segments: str | None, better: str | None, with_controls: bool, ceiling: bool | None, tokenize: str,
+    seed: int, plot: str | None, latex: bool, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Compare the candidates that metrics pick: RYPT's and BLEU's, say.
 
@@ -84,11 +88,11 @@ def compare(
     if scores is not None:
         held_out = HeldOutScores(
             scores, way=way, splits=splits, judging=judging, judged_only=judged_only, max_len=max_len,
-            segments=segments, better=better, controls=with_controls,
+            segments=segments, better=better, controls=with_controls, ceiling=ceiling,
         )  # fmt: skip
         outcomes = compare_by_scores(
             campaign, held_out, chosen, tokenize=tokenize, seed=seed,
-            watch=lambda every: progress(every, "splits", quiet=quiet, total=splits),
+            watch=lambda every: progress(every, "splits", quiet=quiet, total=len(every)),
         )  # fmt: skip
         return _print_report(outcomes, plot, latex=latex, as_json=as_json)
     compared = compare_metrics(campaign, chosen, tokenize=tokenize, judged_only=judged_only)

@@ -11,19 +11,25 @@ from hits.compare.plot import plot_outcomes
 from hits.compare.tables import beside, outcome_table
 from rypt.campaign.folder import Campaign
 from rypt.picks.evidence import read_evidence
+from rypt.picks.metrics import PickMetric, parse_pick_metric
 from rypt.picks.outcome import PickComparison, SplitWatch, compare_picks
 from rypt.text import InputError, PathLike, read_lines
+
+CEILING = ("human", "human+0.001*chrf")
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOutScores:
     """A file of human scores (JSONL), and how judgments are kept apart from them.
 
-    For each of ``splits`` random divisions the judgments of ``judging`` systems or raters (``way``; by default half of
-    them) are known, and the picks are among the candidates of the others. Systems ``judged_only`` are never picked.
+    ``way`` "system": for each of ``splits`` random divisions the judgments of ``judging`` systems (by default half of
+    them) are known, and the picks are among the candidates of the others. ``way`` "rater": in each segment ``judging``
+    of its raters (by default one) give the judgments and the mean score of the others decides, in all combinations (at
+    most ``splits``). Systems ``judged_only`` are never picked.
     ``max_len`` takes only judgments on that frontier; ``segments`` is a file of the ids that count; ``better`` says
     whether "higher" or "lower" scores are better where the file does not. With ``controls`` the first metric is also
-    tried on labels that say nothing.
+    tried on labels that say nothing; with ``ceiling`` (None: where raters are divided) the judging raters' own scores
+    are compared, too, alone and with chrF where they are equal.
     """
 
     path: PathLike
@@ -35,6 +41,7 @@ class HeldOutScores:
     segments: PathLike | None = None
     better: str | None = None
     controls: bool = False
+    ceiling: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -78,8 +85,15 @@ def compare_by_scores(
     """Compare each metric's picks with those of the metrics after it; lists of the campaign are systems' outputs."""
     chosen = read_metrics(metrics)
     campaign = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
+    ceiling = _ceiling(campaign, scores, chosen)
     evidence = read_evidence(
-        campaign, scores.path, chosen, way=scores.way, max_len=scores.max_len, better=scores.better, tokenize=tokenize
+        campaign,
+        scores.path,
+        [*chosen, *ceiling],
+        way=scores.way,
+        max_len=scores.max_len,
+        better=scores.better,
+        tokenize=tokenize,
     )
     splits = evidence.splits(
         scores.way, scores.splits, seed, judging=scores.judging, judged_only=scores.judged_only
@@ -88,18 +102,28 @@ def compare_by_scores(
     if scores.segments is not None:
         counted = np.isin(evidence.segments, _read_ids(scores.segments, evidence.segments))
     comparison = compare_picks(
-        evidence.data, chosen, splits, segments=counted, controls=scores.controls, seed=seed, watch=watch
+        evidence.data, chosen, splits, segments=counted, controls=scores.controls, ceiling=ceiling, seed=seed,
+        watch=watch,
     )  # fmt: skip
     signature = _signature(campaign, scores, comparison, seed)
-    notes = [*evidence.notes, *filter(None, [evidence.simulated])]
+    notes = [*evidence.notes, *splits.notes, *filter(None, [evidence.simulated])]
     return OutcomeReport(comparison, signature, evidence.signatures, notes, evidence.simulated)
+
+
+def _ceiling(campaign: Campaign, scores: HeldOutScores, metrics: Sequence[PickMetric]) -> list[PickMetric]:
+    """What the judging raters' own scores would pick, where it is asked for and not among the metrics already."""
+    if not (scores.way == "rater" if scores.ceiling is None else scores.ceiling):
+        return []
+    names = CEILING if campaign.references else CEILING[:1]
+    return [parse_pick_metric(name) for name in names if name not in {metric.name for metric in metrics}]
 
 
 def _signature(campaign: Campaign, scores: HeldOutScores, comparison: PickComparison, seed: int) -> str:
     scoring = campaign.scoring
+    judging = scores.judging or (1 if scores.way == "rater" else "half")
     judged_only = [f"judged_only:{','.join(sorted(scores.judged_only))}"] if scores.judged_only else []
     return "|".join([
-        "compare", f"hold-out:{scores.way}", f"splits:{comparison.splits}", f"judging:{scores.judging or 'half'}",
+        "compare", f"hold-out:{scores.way}", f"splits:{comparison.splits}", f"judging:{judging}",
         *judged_only, f"max_len:{scores.max_len or 'all'}", f"segments:{comparison.outcomes[0].segments}",
         f"rypt:{scoring.unknown if scoring.model == 'percolation' else scoring.model}", f"ties:{scoring.ties}",
         f"seed:{seed}", f"v:{version('rypt')}",

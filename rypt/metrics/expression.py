@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from rypt.options import MODELS, UNKNOWN_AS
 from rypt.text import RyptError
 
-PICK_TERMS = ("model", "system")
+PICK_TERMS = ("model", "system", "human")
 
 
 @dataclass(frozen=True, slots=True)

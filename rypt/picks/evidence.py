@@ -6,7 +6,7 @@ A list is of the system that its file is named after: ``out/JHU.jsonl.gz`` is of
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.database.simulation import simulated_note
+from rypt.database.vote_table import read_vote_table
 from rypt.options import check_held_out
 from rypt.picks.grouped import GroupedVotes
-from rypt.picks.heldout import WAYS, HeldOutPicks, PickSplit, mean_scores, split_raters, split_systems
-from rypt.picks.metrics import PickMetric, TermScorer
+from rypt.picks.heldout import WAYS, HeldOutPicks
+from rypt.picks.metrics import HUMAN_ELSEWHERE, PickMetric, TermScorer
+from rypt.picks.splits import PickSplits, mean_scores, rotate_raters, split_systems
 from rypt.records import Candidate
 from rypt.text import InputError, PathLike, RyptError, read_lines
 from rypt.texts.lists import list_name, list_system
@@ -108,10 +110,13 @@ class Evidence:
 
     def splits(
         self, way: str, count: int, seed: int, *, judging: int | None = None, judged_only: Sequence[str] = ()
-    ) -> Iterator[PickSplit]:
-        """Random divisions, by ``system`` or by ``rater``."""
+    ) -> PickSplits:
+        """Random divisions of systems, or rotations of raters within each segment: at most ``count``.
+
+        ``judging`` is how many judge: by default half of the systems, or one rater in each segment.
+        """
         check_held_out(way, WAYS)
-        unknown = [name for name in judged_only if name not in {*self.data.systems, *self.data.votes.groups}]
+        unknown = [name for name in judged_only if name not in {*self.data.systems, *self.data.votes.origins}]
         if unknown:
             raise RyptError(f"no list and no judgment is of the system {unknown[0]!r}, which is to be judged only; "
                             f"the lists are of {', '.join(self.data.systems)}")  # fmt: skip
@@ -121,7 +126,10 @@ class Evidence:
                 self.data.systems, self.scores.mean, count, rng, judging=judging, judged_only=judged_only
             )
         scored = [i for i, system in enumerate(self.data.systems) if system not in judged_only]
-        return split_raters(self.scores.raters, scored, count, rng, judging)
+        return rotate_raters(
+            self.scores.raters, scored, count, rng, judging=1 if judging is None else judging,
+            judges=self.data.votes.groups,
+        )  # fmt: skip
 
 
 def read_evidence(
@@ -133,19 +141,29 @@ def read_evidence(
     ``max_len`` takes only judgments on that frontier; None takes all.
     """
     check_held_out(way, WAYS)
+    _check_human(way, metrics)
     segments = [segment.id for segment in campaign.segments]
     lines = read_score_lines(scores, better)
     with campaign.database() as db:
         origins = set(db.groups("origin"))
         systems, candidates, table = _read_systems(campaign, sorted(origins | {line.system for line in lines}))
         group = "origin" if way == "system" else "worker"
-        votes = GroupedVotes(campaign.trees, db.votes_by(group), candidates, max_len=max_len, case=db.case)
+        votes = GroupedVotes(
+            campaign.trees, read_vote_table(db), candidates, group=group, max_len=max_len, case=db.case
+        )  # fmt: skip
         simulated = simulated_note(db)
     given = place_scores(scores, lines, systems, segments)
     _check_groups(way, systems if way == "system" else sorted(given.raters), votes)
     fixed, signatures = _fixed_terms(TermScorer(campaign, tokenize, held_out=True), metrics, candidates)
-    data = HeldOutPicks(tuple(systems), table, votes, fixed, campaign.scoring, way)
+    data = HeldOutPicks(tuple(systems), table, votes, fixed, campaign.scoring)
     return Evidence(data, given, segments, signatures, _passed_over(given, systems, len(lines)), simulated)
+
+
+def _check_human(way: str, metrics: Sequence[PickMetric]) -> None:
+    """Refuse the judging raters' own scores where it is not raters who judge."""
+    for metric in metrics:
+        if way != "rater" and metric.uses("human"):
+            raise RyptError(f"the metric {metric.name!r}: {HUMAN_ELSEWHERE}")
 
 
 def _passed_over(given: Scores, systems: Sequence[str], lines: int) -> list[str]:
@@ -190,7 +208,7 @@ def _fixed_terms(
     scorer: TermScorer, metrics: Sequence[PickMetric], candidates: Sequence[Candidate]
 ) -> tuple[dict[str, Floats], list[str]]:
     """What each candidate scores by the terms that need no judgments, and the signatures of these scores."""
-    terms = {term.label: term for metric in metrics for term in metric.terms if term.name != "rypt"}
+    terms = {term.label: term for metric in metrics for term in metric.terms if term.name not in ("rypt", "human")}
     fixed: dict[str, Floats] = {}
     signatures = []
     for label, term in sorted(terms.items()):

@@ -1,28 +1,45 @@
 """Votes kept apart by who gave them, so that any set of workers or systems can be the database.
 
-    GroupedVotes(trees, db.votes_by("origin"), candidates)   →   observe({"JHU", "UEDIN"}, …)
+    GroupedVotes(trees, read_vote_table(db), candidates, group="origin")   →   observe(counts({"JHU", "UEDIN"}), …)
 
 Phrases are looked up in the candidates once; each further set of groups costs a few sums.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats
+from rypt.database.vote_table import LABELS, VoteTable
 from rypt.metric.frontier import frontier
 from rypt.metric.kernel import NOVEL, SILENT
 from rypt.metric.model import direct_labels
 from rypt.metric.observations import Forest, JudgedPhrases, Observations, vote_codes
+from rypt.options import HOLD_OUT, check_option
 from rypt.records import Candidate, Span, Votes
 from rypt.texts.trees import SourceTree
 
 Chosen = NDArray[np.int64]  # indices of candidates
 
 
+@dataclass(frozen=True, slots=True)
+class SegmentJudges:
+    """Whose votes are known in each segment, in the order of the trees."""
+
+    names: tuple[frozenset[str], ...]
+
+    def without(self, others: "SegmentJudges") -> "SegmentJudges":
+        """The judges of each segment that are not among the others' there."""
+        return SegmentJudges(tuple(a - b for a, b in zip(self.names, others.names, strict=True)))
+
+
+Judges = Collection[str] | SegmentJudges  # the same groups everywhere, or for each segment its own
+
+
 class GroupedVotes:
-    """The votes of each group on the phrases of these candidates.
+    """The votes of each group (each ``worker`` or each ``origin``) on the phrases of these candidates.
 
     With ``max_len``, only votes on the frontier count. Votes on what is no constituent are left out.
     """
@@ -30,42 +47,54 @@ class GroupedVotes:
     def __init__(
         self,
         trees: Mapping[str, SourceTree | None],
-        votes: Iterable[tuple[str, Votes]],
+        votes: VoteTable,
         candidates: Sequence[Candidate],
         *,
+        group: str = "origin",
         max_len: int | None = None,
         case: str = "lower",
     ) -> None:
+        check_option("group", group, HOLD_OUT)
         self.forest = Forest(trees)
         spans = {segment: _spans(tree, max_len) for segment, tree in trees.items()}
-        self.groups: list[str] = []
-        numbers: dict[str, int] = {}
-        keys: dict[tuple[str, Span, str], int] = {}
-        rows, groups, counts = [], [], []
-        for group, vote in votes:
-            if vote.span not in spans.get(vote.segment, ()):
-                continue
-            rows.append(keys.setdefault((vote.segment, vote.span, vote.phrase), len(keys)))
-            groups.append(numbers.setdefault(group, len(numbers)))
-            counts.append((vote.yes, vote.no, vote.not_sure))
-        self.groups = list(numbers)
-        self._row, self._group = np.array(rows, np.int64), np.array(groups, np.int64)
-        self._counts: Floats = np.array(counts, np.float64).reshape(-1, 3)
-        judged = JudgedPhrases(self.forest, (Votes(*key, 1, 0) for key in keys))
-        self._nodes = np.array([spans[segment][span] for segment, span, _ in keys], np.int64)
-        self._nodes += self.forest.firsts[[self.forest.index[segment] for segment, _, _ in keys]] if keys else 0
-        self._segments = np.array([self.forest.index[segment] for segment, _, _ in keys], np.int64)
+        nodes = np.array([spans.get(name, {}).get(Span(a, b), -1) for name, a, b, _ in votes.keys], np.int64)
+        counted = nodes >= 0
+        keys = [key for key, taken in zip(votes.keys, counted.tolist(), strict=True) if taken]
+        taken = counted[votes.key]
+        self._row = (np.cumsum(counted) - 1)[votes.key[taken]]
+        self._label, self._weight = votes.label[taken], votes.weight[taken]
+        self.origins, self._origin = _used(votes.origins, votes.origin[taken])
+        self.groups, self._group = (
+            (self.origins, self._origin) if group == "origin" else _used(votes.workers, votes.worker[taken])
+        )
+        self._segments = np.array([self.forest.index[segment] for segment, *_ in keys], np.int64)
+        self._nodes = nodes[counted] + self.forest.firsts[self._segments]
+        judged = JudgedPhrases(
+            self.forest, (Votes(segment, Span(start, stop), phrase, 1, 0) for segment, start, stop, phrase in keys)
+        )
         self.places = judged.rows(candidates, case)
 
     def __len__(self) -> int:
         return len(self._nodes)
 
-    def counts(self, groups: Collection[str]) -> Floats:
-        """YES, NO and NOT_SURE of each key by these groups, (keys, 3)."""
-        chosen = np.isin(self._group, [i for i, name in enumerate(self.groups) if name in groups])
-        return np.stack(
-            [np.bincount(self._row[chosen], self._counts[chosen, i], minlength=len(self)) for i in range(3)], axis=1
-        )
+    def counts(self, judges: Judges, origins: Collection[str] | None = None) -> Floats:
+        """YES, NO and NOT_SURE of each key by these groups, (keys, 3); ``origins`` takes only what was given there."""
+        chosen = self._given_by(judges)
+        if origins is not None:
+            chosen &= np.array([name in origins for name in self.origins], np.bool_)[self._origin]
+        cells = self._row[chosen] * len(LABELS) + self._label[chosen]
+        sums = np.bincount(cells, self._weight[chosen], minlength=len(LABELS) * len(self))
+        return np.asarray(sums, np.float64).reshape(-1, len(LABELS))
+
+    def _given_by(self, judges: Judges) -> NDArray[np.bool_]:
+        """Which votes are by these groups."""
+        if not isinstance(judges, SegmentJudges):
+            return np.array([name in judges for name in self.groups], np.bool_)[self._group]
+        known = np.zeros((len(self.groups), len(self.forest.trees)), np.bool_)
+        numbers = {name: i for i, name in enumerate(self.groups)}
+        for segment, names in enumerate(judges.names):
+            known[[numbers[name] for name in names if name in numbers], segment] = True
+        return np.asarray(known[self._group, self._segments[self._row]], np.bool_)
 
     def permuted(self, counts: Floats, rng: np.random.Generator) -> Floats:
         """The same verdicts on other phrases that were judged in the same segment: a control."""
@@ -92,9 +121,17 @@ class GroupedVotes:
         observed = np.where(rows >= 0, codes[np.maximum(rows, 0)], missing) if len(codes) else missing
         return Observations(self.forest, segments, offsets, observed.astype(np.int8))
 
-    def labels(self, groups: Collection[str], candidates: Chosen, ties: str = "unknown") -> Codes:
+    def labels(
+        self, judges: Judges, candidates: Chosen, ties: str = "unknown", *, origins: Collection[str] | None = None
+    ) -> Codes:
         """The labels of these groups on each constituent: 1 YES, 0 NO, -1 nothing."""
-        return direct_labels(self.observe(self.counts(groups), candidates), ties)
+        return direct_labels(self.observe(self.counts(judges, origins), candidates), ties)
+
+
+def _used(names: Sequence[str], numbers: NDArray[np.int32]) -> tuple[list[str], NDArray[np.int64]]:
+    """The names that are used, and for each number its place among them."""
+    used, places = np.unique(numbers, return_inverse=True)
+    return [names[i] for i in used.tolist()], places.reshape(-1).astype(np.int64)
 
 
 def _spans(tree: SourceTree | None, max_len: int | None) -> Mapping[Span, int]:

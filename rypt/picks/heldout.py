@@ -1,13 +1,14 @@
 """Picks of metrics judged by human scores that the metrics have not seen.
 
 For each of many random splits, some systems' judgments are the database and the picks are made among the *other*
-systems' candidates (or some raters give the judgments and the others the scores). Leaving out one candidate's own
-judgments instead is biased: it takes the NOs away from exactly the bad candidates.
+systems' candidates; or, in each segment, some raters give the judgments and the others the scores. How systems and
+raters are divided is in `rypt.picks.splits`. Leaving out one candidate's own judgments instead is biased: it takes the
+NOs away from exactly the bad candidates.
 
     HeldOutPicks(…)   →   picks(metric, split)   →   rypt.picks.outcome
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,8 +22,8 @@ from rypt.metric.observations import Observations
 from rypt.metric.tree_model import TreeModel
 from rypt.metrics.expression import Term
 from rypt.metrics.rypt import read_rypt_options
-from rypt.picks.grouped import Chosen, GroupedVotes
-from rypt.picks.metrics import PickMetric
+from rypt.picks.grouped import Chosen, GroupedVotes, Judges, SegmentJudges
+from rypt.picks.metrics import HUMAN_ELSEWHERE, PickMetric
 from rypt.text import RyptError
 
 CONTROLS = ("coverage", "permuted")
@@ -35,12 +36,14 @@ WAYS = ("system", "rater")
 class PickSplit:
     """Whose judgments are known, which systems' candidates are picked from, and what human scores say of all.
 
-    ``quality`` (systems, segments) is higher when better, nan where there is no score.
+    ``quality`` (systems, segments) is higher when better, nan where there is no score; so is ``human``, the mean score
+    by the judging raters themselves, where raters are divided.
     """
 
-    judges: frozenset[str]
+    judges: frozenset[str] | SegmentJudges
     scored: tuple[int, ...]
     quality: Floats
+    human: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,7 @@ class HeldOutPicks:
 
     ``candidates[s, i]`` is the index, among those of ``votes``, of system s's candidate for segment i, -1 for none.
     ``fixed`` holds for each candidate the terms that need no judgments (bleu, chrf, model …), by their labels.
-    ``scoring`` is how RYPT scores where a term has no options; ``way`` says whether the groups of votes are systems or
-    raters.
+    ``scoring`` is how RYPT scores where a term has no options.
     """
 
     systems: tuple[str, ...]
@@ -58,8 +60,7 @@ class HeldOutPicks:
     votes: GroupedVotes
     fixed: Mapping[str, Floats]
     scoring: Scoring = field(default_factory=Scoring)
-    way: str = "system"
-    _models: dict[tuple[frozenset[str], Scoring], LabelModel] = field(default_factory=dict)
+    _models: dict[tuple[frozenset[str] | SegmentJudges, Scoring], LabelModel] = field(default_factory=dict)
 
     def picks(self, metric: PickMetric, split: PickSplit, control: str | None = None, seed: int = 0) -> Floats:
         """The chance of each candidate to be the metric's pick, (scored systems, segments): ties share it evenly."""
@@ -76,7 +77,12 @@ class HeldOutPicks:
         whose = np.broadcast_to(np.arange(len(part))[:, None], part.shape)[present]
         result = np.full(part.shape, -np.inf)
         result[present] = metric.scores(
-            lambda term: self._term(term, split, part[present], control, seed), whose.tolist()
+            lambda term: (
+                _human_scores(split)[present]
+                if term.name == "human"
+                else self._term(term, split, part[present], control, seed)
+            ),
+            whose.tolist(),
         )
         return result
 
@@ -105,15 +111,15 @@ class HeldOutPicks:
             ties=choices.ties or known.ties,
         )  # fmt: skip
 
-    def model(self, scoring: Scoring, judges: frozenset[str]) -> LabelModel:
-        """A model, fitted to what each of the judging groups says where the others are the database."""
+    def model(self, scoring: Scoring, judges: frozenset[str] | SegmentJudges) -> LabelModel:
+        """A model, fitted to what some of the judging groups say where the others are the database."""
         if any(known != judges for known, _ in self._models):
             self._models.clear()  # a split is done with
         if (judges, scoring) not in self._models:
             self._models[judges, scoring] = self._fitted(scoring, judges)
         return self._models[judges, scoring]
 
-    def _fitted(self, scoring: Scoring, judges: frozenset[str]) -> LabelModel:
+    def _fitted(self, scoring: Scoring, judges: frozenset[str] | SegmentJudges) -> LabelModel:
         ties = scoring.ties
         if scoring.model == "percolation":
             prior = None
@@ -122,25 +128,66 @@ class HeldOutPicks:
                 labels = self.votes.labels(judges, judged, ties)
                 prior = yes_share_by_length(self.votes.observe(self.votes.counts(judges), judged), labels)
             return Percolation(scoring.unknown, ties, prior)
-        observed, labels = self._held_out_labels(sorted(judges), ties)
+        observed, labels = self._held_out_labels(judges, ties)
         if scoring.model == "table":
             return CalibratedTable.fit(observed, labels, ties)
         return TreeModel.fit(observed, labels, ties=ties)
 
-    def _held_out_labels(self, judges: Sequence[str], ties: str) -> tuple[Observations, Codes]:
+    def _held_out_labels(self, judges: frozenset[str] | SegmentJudges, ties: str) -> tuple[Observations, Codes]:
+        """What a part of the judgments says of candidates, and what the rest, which they were held out from, knows."""
         observed, labels = [], []
-        for fold in range(min(FOLDS, len(judges))):
-            out = judges[fold::FOLDS]
-            judged = self._candidates_of(out)
-            observed.append(self.votes.observe(self.votes.counts(set(judges) - set(out)), judged))
-            labels.append(self.votes.labels(out, judged, ties))
+        for fold in self._folds(judges):
+            observed.append(self.votes.observe(self.votes.counts(fold.judges, fold.origins), fold.candidates))
+            labels.append(self.votes.labels(fold.out, fold.candidates, ties, origins=fold.out_origins))
         return concatenate(observed), np.concatenate(labels)
 
-    def _candidates_of(self, groups: Collection[str]) -> Chosen:
+    def _folds(self, judges: frozenset[str] | SegmentJudges) -> Iterator["_Fold"]:
+        """Parts of the judging groups' votes, each held out once.
+
+        Where systems judge, the parts are systems; where several raters judge a segment, one of them in each segment.
+        Of a single rater in each segment nobody else can be held out: there the parts are what the rater said of some
+        of the origins (systems' outputs), and the model learns how far a label holds for the same words elsewhere.
+        The raters who decide are in none of it.
+        """
+        if not isinstance(judges, SegmentJudges):
+            names = sorted(judges)
+            for part in (frozenset(names[i::FOLDS]) for i in range(min(FOLDS, len(names)))):
+                yield _Fold(judges - part, part, self._candidates_of(part))
+        elif (raters := max(map(len, judges.names), default=0)) > 1:
+            for i in range(raters):
+                out = SegmentJudges(tuple(frozenset(sorted(names)[i : i + 1]) for names in judges.names))
+                yield _Fold(judges.without(out), out, self._candidates_of(judges))
+        else:
+            origins = self.votes.origins
+            for held in (frozenset(origins[i::FOLDS]) for i in range(min(FOLDS, len(origins)))):
+                candidates = self._candidates_of(held if held & set(self.systems) else judges)
+                yield _Fold(judges, judges, candidates, frozenset(origins) - held, held)
+
+    def _candidates_of(self, groups: Judges) -> Chosen:
         """The candidates of these systems; all candidates where the groups are raters."""
-        chosen = [i for i, system in enumerate(self.systems) if self.way == "rater" or system in groups]
-        rows = self.candidates[chosen]
+        chosen = self.systems if isinstance(groups, SegmentJudges) else groups
+        rows = self.candidates[[i for i, system in enumerate(self.systems) if system in chosen]]
         return rows[rows >= 0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """Votes that are known, votes that are held out, and the candidates that both are looked up in."""
+
+    judges: frozenset[str] | SegmentJudges
+    out: frozenset[str] | SegmentJudges
+    candidates: Chosen
+    origins: frozenset[str] | None = None
+    out_origins: frozenset[str] | None = None
+
+
+def _human_scores(split: PickSplit) -> Floats:
+    """What the judging raters say, (scored systems, segments); a candidate they did not score is below all others."""
+    if split.human is None:
+        raise RyptError(HUMAN_ELSEWHERE)
+    scores = split.human[list(split.scored)]
+    lowest = np.where(np.isnan(scores), np.inf, scores).min(axis=0)
+    return np.where(np.isnan(scores), np.where(np.isfinite(lowest), lowest - 1, 0.0), scores)
 
 
 def chances(scores: Floats, split: PickSplit) -> Floats:
@@ -148,53 +195,3 @@ def chances(scores: Floats, split: PickSplit) -> Floats:
     scores = np.where(np.isnan(split.quality[list(split.scored)]), -np.inf, scores)
     best = (scores >= scores.max(axis=0) - ALIKE) & np.isfinite(scores)
     return np.asarray(best / np.maximum(1, best.sum(axis=0)), np.float64)
-
-
-def split_systems(
-    systems: Sequence[str], quality: Floats, count: int, rng: np.random.Generator, *,
-    judging: int | None = None, judged_only: Collection[str] = (),
-) -> Iterator[PickSplit]:  # fmt: skip
-    """The judgments of ``judging`` random systems (by default half), and of those only judged, are the database."""
-    free = [i for i, system in enumerate(systems) if system not in judged_only]
-    if len(free) < 3:
-        raise RyptError(f"expected at least 3 systems, one that judges and two to pick from, found {len(free)}")
-    judging = min((len(free) + 1) // 2, len(free) - 2) if judging is None else judging
-    if not 1 <= judging <= len(free) - 2:
-        raise RyptError(f"expected 1 to {len(free) - 2} judging systems, so that two are left to pick from, of "
-                        f"{len(free)}; found {judging}")  # fmt: skip
-    for _ in range(count):
-        order = [free[i] for i in rng.permutation(len(free))]
-        judges = {systems[i] for i in order[:judging]} | set(judged_only)
-        yield PickSplit(frozenset(judges), tuple(order[judging:]), quality)
-
-
-def split_raters(
-    raters: Mapping[str, Floats], systems: Sequence[int], count: int, rng: np.random.Generator,
-    judging: int | None = None,
-) -> Iterator[PickSplit]:  # fmt: skip
-    """The judgments of ``judging`` random raters (by default half) are the database, the others' scores the quality.
-
-    ``raters`` holds each rater's scores, (systems, segments), nan where there is none.
-    """
-    if len(systems) < 2:
-        raise RyptError(f"expected at least 2 systems to pick from, found {len(systems)}")
-    names = sorted(raters)
-    if len(names) < 2:
-        raise RyptError(
-            f"expected scores by at least 2 raters, one that judges and one that scores, found {len(names)}"
-        )
-    judging = len(names) // 2 if judging is None else judging
-    if not 1 <= judging <= len(names) - 1:
-        raise RyptError(f"expected 1 to {len(names) - 1} judging raters, so that one is left, found {judging}")
-    for _ in range(count):
-        order = [names[i] for i in rng.permutation(len(names))]
-        quality = mean_scores([raters[name] for name in order[judging:]])
-        yield PickSplit(frozenset(order[:judging]), tuple(systems), quality)
-
-
-def mean_scores(raters: Collection[Floats]) -> Floats:
-    """The mean over raters, of those who gave a score; nan where nobody did."""
-    scores = np.stack(list(raters))
-    known = ~np.isnan(scores)
-    total = np.where(known, scores, 0.0).sum(axis=0)
-    return np.asarray(np.where(known.any(axis=0), total / np.maximum(1, known.sum(axis=0)), np.nan), np.float64)

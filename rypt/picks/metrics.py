@@ -4,11 +4,13 @@
     rypt:ignore                  percolation, with constituents without a label left out
     rypt:table+0.2*chrf          calibrated RYPT, with chrF as a prior where labels are silent
     rypt:tree+0.2*chrf+2*system  … and twice the mean of the rest over all candidates of the same system
+    human+0.001*chrf             what the judging raters' own scores say, with chrF where they are equal
 
 The language is that of `rypt.metrics.expression`, and any metric can be named. Here it scores single candidates
 (`rypt.metrics.metric.single_scores`): all terms run from 0 to 1, higher is better, but for ``model``, the decoder's own
-score, and ``system``, which is made of the others. A metric that is better when lower is turned round, so its weight
-counts alike whether it is written with a minus, as for tuning, or without.
+score, ``human``, the mean score by the raters who judge (only where other raters are held out), and ``system``, which
+is made of the others. A metric that is better when lower is turned round, so its weight counts alike whether it is
+written with a minus, as for tuning, or without.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,6 +28,8 @@ from rypt.metrics.rypt import read_rypt_options
 from rypt.records import Candidate, RawCandidate
 from rypt.text import RyptError
 
+HUMAN_ELSEWHERE = "the term human is the judging raters' own score: it is for --scores with --hold-out rater"
+
 
 @dataclass(frozen=True, slots=True)
 class PickMetric:
@@ -34,6 +38,10 @@ class PickMetric:
     name: str
     terms: tuple[Term, ...]
     system: float = 0.0
+
+    def uses(self, name: str) -> bool:
+        """Whether a term has this name."""
+        return any(term.name == name for term in self.terms)
 
     def scores(self, score: Callable[[Term], Floats], systems: Sequence[int] | None = None) -> Floats:
         """The sum for each candidate; ``score`` gives one term, ``systems`` says whose each candidate is."""
@@ -106,6 +114,8 @@ class TermScorer:
 
     def scores(self, term: Term, candidates: Sequence[Candidate]) -> tuple[Floats, str]:
         """The score of each candidate, higher is better, and the signature of these scores."""
+        if term.name == "human":
+            raise RyptError(HUMAN_ELSEWHERE)
         if term.name == "model":
             return _model_scores(candidates), "model"
         options = {"tokenize": self.tokenize, **term.options} if term.name == "bleu" else term.options

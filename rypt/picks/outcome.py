@@ -1,7 +1,8 @@
 """Wins, ties and losses of one metric's picks against another's, over many splits, with intervals over segments."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ from rypt.text import RyptError
 
 RESAMPLES = 10_000
 LEVEL = 0.95
-SplitWatch = Callable[[Iterable[PickSplit]], Iterable[PickSplit]]
+BOUNDS = ("random", "best")
+SplitWatch = Callable[[Collection[PickSplit]], Iterable[PickSplit]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,46 +61,73 @@ class _Sums:
         self.known[known] += 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Quality:
+    """The human score of a metric's picks, added up over splits for each segment."""
+
+    total: Floats
+    known: Floats
+
+    def add(self, scores: Floats, known: NDArray[np.bool_]) -> None:
+        self.total[known] += scores[known]
+        self.known[known] += 1
+
+    @property
+    def mean(self) -> float:
+        """The mean over segments of the mean over splits."""
+        known = self.known > 0
+        return float((self.total[known] / self.known[known]).mean())
+
+
 def compare_picks(
     data: HeldOutPicks, metrics: Sequence[PickMetric], splits: Iterable[PickSplit], *,
-    segments: NDArray[np.bool_] | None = None, controls: bool = False, seed: int = 1,
-    watch: SplitWatch = lambda splits: splits,
+    segments: NDArray[np.bool_] | None = None, controls: bool = False, ceiling: Sequence[PickMetric] = (),
+    seed: int = 1, watch: SplitWatch = lambda splits: splits,
 ) -> PickComparison:  # fmt: skip
     """Compare each metric's picks with those of the metrics after it, by the human scores of each split.
 
     A segment counts in a split where at least two candidates have a score: of one there is nothing to pick.
     ``segments`` (a mask) restricts what is counted, not what models learn from. With ``controls``, the first metric is
-    also tried on labels that say nothing.
+    also tried on labels that say nothing. The metrics of ``ceiling``, which know more than any metric could, are
+    compared as controls are, with all metrics but the first.
     """
-    if controls and all(term.name != "rypt" for term in metrics[0].terms):
+    if controls and not metrics[0].uses("rypt"):
         raise RyptError(f"the controls are labels that say nothing, and {metrics[0].name} uses none: put rypt first")
-    rows = _rows(metrics, controls)
+    rows = _rows(metrics, controls, ceiling)
     pairs = [(a.name, b.name) for i, a in enumerate(metrics) for b in metrics[i + 1 :]]
-    pairs += [(name, b.name) for name, _, control in rows if control for b in metrics[1:]]
+    pairs += [(row.name, b.name) for row in rows[len(metrics) :] for b in metrics[1:]]
     count = data.candidates.shape[1]
     counted = np.ones(count, np.bool_) if segments is None else segments
     sums = {pair: _Sums(np.zeros(count), np.zeros(count), np.zeros(count)) for pair in pairs}
-    quality: dict[str, list[float]] = {}
-    number = 0
-    for number, split in enumerate(watch(splits), 1):
+    quality = {name: _Quality(np.zeros(count), np.zeros(count)) for name in (*(row.name for row in rows), *BOUNDS)}
+    divided = list(splits)
+    for number, split in enumerate(watch(divided), 1):
         scored = list(split.scored)
         given = np.where(data.candidates[scored] >= 0, split.quality[scored], np.nan)
-        picks = {name: data.picks(metric, split, control, seed + number) for name, metric, control in rows}
+        picks = {row.name: data.picks(row.metric, split, row.control, seed + number) for row in rows}
         picked = np.logical_and.reduce([chance.sum(axis=0) > 0 for chance in picks.values()])
         known = ((~np.isnan(given)).sum(axis=0) >= 2) & picked & counted
-        for name, chance in {**picks, **_bounds(given)}.items() if known.any() else ():
-            quality.setdefault(name, []).append(float((chance * np.nan_to_num(given)).sum(axis=0)[known].mean()))
+        for name, chance in {**picks, **_bounds(given)}.items():
+            quality[name].add((chance * np.nan_to_num(given)).sum(axis=0), known)
         for (a, b), total in sums.items():
             total.add(*against(picks[a], picks[b], given), known)
     outcomes = [_outcome(pair, total, np.random.default_rng(seed)) for pair, total in sums.items()]
-    return PickComparison(outcomes, {name: float(np.mean(values)) for name, values in quality.items()}, number)
+    return PickComparison(outcomes, {name: total.mean for name, total in quality.items()}, len(divided))
 
 
-def _rows(metrics: Sequence[PickMetric], controls: bool) -> list[tuple[str, PickMetric, str | None]]:
-    rows: list[tuple[str, PickMetric, str | None]] = [(metric.name, metric, None) for metric in metrics]
+class _Row(NamedTuple):
+    """What picks: a metric, or the first metric on labels that say nothing."""
+
+    name: str
+    metric: PickMetric
+    control: str | None = None
+
+
+def _rows(metrics: Sequence[PickMetric], controls: bool, ceiling: Sequence[PickMetric]) -> list[_Row]:
+    rows = [_Row(metric.name, metric) for metric in metrics]
     if controls:
-        rows += [(f"{metrics[0].name}, {control}", metrics[0], control) for control in CONTROLS]
-    return rows
+        rows += [_Row(f"{metrics[0].name}, {control}", metrics[0], control) for control in CONTROLS]
+    return rows + [_Row(metric.name, metric) for metric in ceiling]
 
 
 def _bounds(quality: Floats) -> Mapping[str, Floats]:
@@ -106,7 +135,9 @@ def _bounds(quality: Floats) -> Mapping[str, Floats]:
     known = ~np.isnan(quality)
     filled = np.where(known, quality, -np.inf)
     best = known & (filled >= filled.max(axis=0))
-    return {name: chance / np.maximum(1, chance.sum(axis=0)) for name, chance in (("random", known), ("best", best))}
+    return {
+        name: chance / np.maximum(1, chance.sum(axis=0)) for name, chance in zip(BOUNDS, (known, best), strict=True)
+    }  # fmt: skip
 
 
 def against(a: Floats, b: Floats, quality: Floats) -> tuple[Floats, Floats]:

@@ -40,7 +40,7 @@ def test_half_of_the_labels_are_enough_when_the_valuable_are_bought_first(
 ) -> None:
     replay = bench("replay")
     evidence = replay.read_evidence(replay.Campaign.open(ted), ted / "scores.jsonl", [replay.BLEU], max_len=4)
-    split = next(evidence.splits("system", 1, 1, judging=7, judged_only=["ref"]))
+    split = evidence.splits("system", 1, 1, judging=7, judged_only=["ref"]).splits[0]
     world = replay.World(evidence.data, split)
     curves = {name: replay.replay(world, name, 4, 1).mean(axis=2) for name in ("frontier", "served", "value")}
     full = curves["frontier"][-1]

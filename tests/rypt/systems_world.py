@@ -25,9 +25,13 @@ def texts_of(systems: int, segments: int, seed: int) -> list[list[str]]:
 
 
 def make(
-    folder: Path, *, systems: int = 5, segments: int = 12, seed: int = 1, references: bool = True, judged: bool = True
-) -> Campaign:
-    """The campaign, with ``scores.jsonl`` in its folder: how many bad words each rater counts, lower is better."""
+    folder: Path, *, systems: int = 5, segments: int = 12, seed: int = 1, references: bool = True, judged: bool = True,
+    raters: tuple[str, ...] = RATERS, share: int | None = None,
+) -> Campaign:  # fmt: skip
+    """The campaign, with ``scores.jsonl`` in its folder: how many bad words each rater counts, lower is better.
+
+    With ``share`` so many of the raters, in turn, are in each segment, and each overlooks a bad word of their own.
+    """
     folder.mkdir(parents=True)
     (folder / "source").write_text("".join(f"a{n} b c d\n" for n in range(segments)))
     (folder / "trees").write_text("".join(TREE.format(n=n) + "\n" for n in range(segments)))
@@ -43,27 +47,36 @@ def make(
         references=[folder / "reference"] if references else [],
     )  # fmt: skip
     scores = [
-        {"segment": str(i), "system": f"sys{s}", "rater": rater, "score": text.count("bad"), "better": "lower"}
+        {"segment": str(i), "system": f"sys{s}", "rater": rater, "score": text.count(seen), "better": "lower"}
         for s, own in enumerate(texts)
         for i, text in enumerate(own)
-        for rater in RATERS
+        for rater, seen in raters_of(i, raters, share)
     ]
     (folder / "scores.jsonl").write_text("".join(json.dumps(score) + "\n" for score in scores))
     if judged:
         with campaign.database(readonly=False) as db:
-            db.add(judgments(campaign, texts))
+            db.add(judgments(campaign, texts, raters, share))
     return campaign
 
 
-def judgments(campaign: Campaign, texts: list[list[str]]) -> list[Judgment]:
-    """Every phrase of every candidate by both raters: NO when it has a bad word; the origin is the system."""
+def raters_of(segment: int, raters: tuple[str, ...], share: int | None) -> list[tuple[str, str]]:
+    """The raters of a segment, each with what a bad word begins with for them."""
+    if share is None:
+        return [(rater, "bad") for rater in raters]
+    own = sorted((segment + i) % len(raters) for i in range(share))
+    return [(raters[i], ("bad", "bad0", "bad1")[i % 3]) for i in own]
+
+
+def judgments(
+    campaign: Campaign, texts: list[list[str]], raters: tuple[str, ...] = RATERS, share: int | None = None
+) -> list[Judgment]:
+    """Every phrase of every candidate by its raters: NO when it has a bad word; the origin is the system."""
     found = []
     for s, own in enumerate(texts):
         for i, text in enumerate(own):
             for constituent in campaign.trees[str(i)].constituents:
                 phrase = " ".join(text.split(" ")[slice(*constituent.span)])
-                label = Label.NO if "bad" in phrase else Label.YES
-                found += [
-                    Judgment(str(i), constituent.span, phrase, label, rater, f"sys{s}", "import") for rater in RATERS
-                ]
+                for rater, seen in raters_of(i, raters, share):
+                    label = Label.NO if seen in phrase else Label.YES
+                    found.append(Judgment(str(i), constituent.span, phrase, label, rater, f"sys{s}", "import"))
     return found

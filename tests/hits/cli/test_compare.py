@@ -204,6 +204,21 @@ def test_held_out_raters(capsys, systems):
     assert "hold-out:rater" in found["signature"]
     assert found["quality"]["rypt"] == pytest.approx(found["quality"]["best"])  # both raters see the same bad words
     assert found["outcomes"][0]["losses"] == 0
+    assert found["notes"] == ["20 of 20 segments take part"]
+    assert (found["splits"], "judging:1|" in found["signature"]) == (2, True)
+
+
+def test_the_judging_raters_own_scores_are_a_ceiling(capsys, systems):
+    options = [systems, "--scores", systems / "scores.jsonl", "--hold-out", "rater"]
+    found = json.loads(compare(capsys, *options, "--json", "--metrics", "rypt,human,bleu"))
+    pairs = [(outcome["metric"], outcome["baseline"]) for outcome in found["outcomes"]]
+    assert pairs == [("rypt", "human"), ("rypt", "bleu"), ("human", "bleu"),
+                     ("human+0.001*chrf", "human"), ("human+0.001*chrf", "bleu")]  # fmt: skip
+    assert found["outcomes"][0]["equal"] == 1  # the two see the same bad words
+    assert len(json.loads(compare(capsys, *options, "--json", "--no-ceiling"))["outcomes"]) == 1
+    refused(capsys, 1, "the term human is the judging raters' own score", systems, "--metrics", "human,bleu")
+    refused(capsys, 1, "the term human .* --hold-out rater", *options[:3], "--ceiling")
+    refused(capsys, 1, "only 2 raters scored two of the candidates", *options, "--judging", 2)
 
 
 def test_only_some_segments_count_and_systems_may_be_judged_only(capsys, systems, tmp_path):

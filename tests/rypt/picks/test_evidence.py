@@ -107,9 +107,13 @@ def test_lists_are_systems(folder):
 def test_raters_are_workers(folder):
     evidence = read(folder, way="rater")
     assert set(evidence.data.votes.groups) == {"r1", "r2"}
-    for split in evidence.splits("rater", 4, 1, judged_only=["sys4"]):
+    splits = evidence.splits("rater", 4, 1, judged_only=["sys4"])
+    assert splits.notes == ("12 of 12 segments take part",)
+    assert len(splits) == 2
+    for split in splits:
         assert split.scored == (0, 1, 2, 3)
-        assert len(split.judges) == 1
+        assert {len(names) for names in split.judges.names} == {1}
+    assert {frozenset(split.judges.names[5] for split in splits)} == {frozenset(map(frozenset, (["r1"], ["r2"])))}
 
 
 def test_only_the_frontier_counts(folder):
@@ -161,7 +165,19 @@ def test_no_judgments(tmp_path, way, message):
 def test_excluded_workers_do_not_judge(folder):
     with JudgmentDatabase(folder / "judgments.db") as db:
         db.exclude("r1", "does not read")
-    assert read(folder, way="rater").data.votes.groups == ["r2"]
+    evidence = read(folder, way="rater")
+    assert evidence.data.votes.groups == ["r2"]
+    (split,) = evidence.splits("rater", 9, 1)
+    assert set(split.judges.names) == {frozenset(["r2"])}
+    np.testing.assert_array_equal(split.quality, evidence.scores.raters["r1"])
+
+
+def test_scores_of_judging_raters_need_raters(folder):
+    human = [parse_pick_metric("rypt"), parse_pick_metric("human+0.001*chrf")]
+    with pytest.raises(RyptError, match=r"'human\+0.001\*chrf': the term human is the judging raters' own score"):
+        read_evidence(Campaign.open(folder), folder / "scores.jsonl", human)
+    evidence = read_evidence(Campaign.open(folder), folder / "scores.jsonl", human, way="rater")
+    assert list(evidence.data.fixed) == ["chrf"]
 
 
 def test_a_system_to_be_judged_only_must_be_there(folder):

@@ -8,11 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import corpora
 
+from rypt.database.judgments import JudgmentDatabase
+from rypt.database.vote_table import VoteTable, read_vote_table
 from rypt.metric.frontier import frontier
 from rypt.metric.model import direct_labels
 from rypt.metric.observations import Forest, JudgedPhrases
-from rypt.picks.grouped import GroupedVotes
-from rypt.records import Candidate, Span, Votes
+from rypt.picks.grouped import GroupedVotes, SegmentJudges
+from rypt.records import Candidate, Judgment, Label, Segment, Span, Votes
+from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
 GROUPS = ("x", "y", "z")
@@ -41,7 +44,7 @@ def test_groups_are_as_good_as_a_database_of_their_own(corpus, data):
     ]
     max_len = data.draw(st.sampled_from([None, 1, 2, 4]))
     chosen = data.draw(st.lists(st.integers(0, len(candidates) - 1)) if candidates else st.just([]))
-    ours = GroupedVotes(trees, grouped, candidates, max_len=max_len)
+    ours = GroupedVotes(trees, VoteTable.from_votes(grouped), candidates, max_len=max_len)
     groups = data.draw(st.sets(st.sampled_from(GROUPS)))
     counted = [
         vote
@@ -61,7 +64,7 @@ def test_groups_are_as_good_as_a_database_of_their_own(corpus, data):
 def test_votes_of_no_constituent_and_of_unknown_segments_are_left_out():
     votes = [("x", Votes("1", Span(1, 3), "y z", 1, 0)), ("x", Votes("7", Span(0, 1), "x", 1, 0)),
              ("y", Votes("1", Span(0, 2), "x y", 0, 1))]  # fmt: skip
-    grouped = GroupedVotes(TREES, votes, [Candidate("1", "x y z", "0-0 1-1 2-2")])
+    grouped = GroupedVotes(TREES, VoteTable.from_votes(votes), [Candidate("1", "x y z", "0-0 1-1 2-2")])
     assert (len(grouped), grouped.groups) == (1, ["y"])
     assert grouped.counts({"y"}).tolist() == [[0, 1, 0]]
     assert grouped.counts({"x"}).tolist() == [[0, 0, 0]]
@@ -73,7 +76,8 @@ def test_the_control_keeps_the_verdicts_of_each_segment(judged, seed):
     votes = {(str(i), f"w{word}"): Votes(str(i), Span(0, 1), f"w{word}", *np.eye(3)[label].tolist())
              for i, word, label in judged}  # fmt: skip
     silent = [("b", Votes("0", Span(0, 1), "only others", 1, 0))]
-    grouped = GroupedVotes(trees, [*silent, *(("a", vote) for vote in votes.values())], [])
+    table = VoteTable.from_votes([*silent, *(("a", vote) for vote in votes.values())])
+    grouped = GroupedVotes(trees, table, [])
     counts = grouped.counts({"a"})
     mixed = grouped.permuted(counts, np.random.default_rng(seed))
     segments = np.array(["0", *(segment for segment, _ in votes)])
@@ -86,13 +90,55 @@ def test_the_control_keeps_the_verdicts_of_each_segment(judged, seed):
 def test_the_control_mixes():
     trees = {"1": TREES["1"]}
     votes = [("a", Votes("1", Span(0, 1), f"w{i}", i % 2, 1 - i % 2)) for i in range(40)]
-    grouped = GroupedVotes(trees, votes, [])
+    grouped = GroupedVotes(trees, VoteTable.from_votes(votes), [])
     counts = grouped.counts({"a"})
     assert grouped.permuted(counts, np.random.default_rng(1)).tolist() != counts.tolist()
 
 
 @pytest.mark.parametrize("votes", [[], [("a", Votes("1", Span(0, 1), "q", 1, 0))]])
 def test_no_judgment_says_nothing(votes):
-    grouped = GroupedVotes(TREES, votes, [Candidate("1", "x y z", "0-0 1-1")])
+    grouped = GroupedVotes(TREES, VoteTable.from_votes(votes), [Candidate("1", "x y z", "0-0 1-1")])
     found = grouped.observe(grouped.counts(set()), np.array([0]))
     assert found.codes.tolist() == [1, 1, 1, 1, 0]  # S, NP, A, B silent; C unaligned
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_judges_of_each_segment_count_in_that_segment_only(data):
+    trees = {str(i): TREES["1"] for i in range(3)}
+    rows = st.tuples(st.sampled_from("012"), st.sampled_from("pq"), st.sampled_from(GROUPS), st.sampled_from("mn"),
+                     st.sampled_from(["YES", "NO", "NOT_SURE"]))  # fmt: skip
+    judgments = [
+        Judgment(segment, Span(0, 2), phrase, Label(label), worker, origin)
+        for segment, phrase, worker, origin, label in data.draw(st.sets(rows, max_size=25))
+    ]
+    with JudgmentDatabase(":memory:") as db:
+        db.add_segments([Segment(name, "a b c") for name in trees])
+        db.add(judgments)
+        grouped = GroupedVotes(trees, read_vote_table(db), [], group="worker")
+    names = [data.draw(st.sets(st.sampled_from(GROUPS))) for _ in trees]
+    origins = data.draw(st.none() | st.sets(st.sampled_from("mn")))
+    expected = Counter(
+        (j.segment, j.phrase, str(j.label))
+        for j in judgments
+        if j.worker in names[int(j.segment)] and (origins is None or j.origin in origins)
+    )
+    keys = sorted({(j.segment, j.phrase) for j in judgments})
+    found = grouped.counts(SegmentJudges(tuple(map(frozenset, names))), origins)
+    assert found.tolist() == [[expected[*key, label] for label in ("YES", "NO", "NOT_SURE")] for key in keys]
+
+
+def test_groups_are_workers_or_origins_that_count():
+    judgments = [Judgment("1", Span(0, 2), "x", Label.YES, "anna", "JHU"),
+                 Judgment("1", Span(1, 3), "x", Label.YES, "ben", "UEDIN"),  # no constituent
+                 Judgment("1", Span(0, 2), "x", Label.YES, "carl", "UEDIN")]  # fmt: skip
+    with JudgmentDatabase(":memory:") as db:
+        db.add_segments([Segment("1", "a b c")])
+        db.add(judgments)
+        db.exclude("carl", "answers YES to everything")
+        table = read_vote_table(db)
+    by_worker, by_origin = (GroupedVotes(TREES, table, [], group=group) for group in ("worker", "origin"))
+    assert (by_worker.groups, by_worker.origins) == (["anna"], ["JHU"])
+    assert by_origin.groups == by_origin.origins == ["JHU"]
+    with pytest.raises(RyptError, match="expected group as one of worker, origin"):
+        GroupedVotes(TREES, table, [], group="segment")

@@ -7,11 +7,13 @@ import pytest
 from systems_world import make
 
 from rypt.campaign.settings import Scoring
+from rypt.database.vote_table import VoteTable
 from rypt.metric.model import Percolation
 from rypt.picks.evidence import read_evidence
-from rypt.picks.grouped import GroupedVotes
-from rypt.picks.heldout import HeldOutPicks, PickSplit, chances, mean_scores, split_raters, split_systems
+from rypt.picks.grouped import GroupedVotes, SegmentJudges
+from rypt.picks.heldout import HeldOutPicks, PickSplit, chances
 from rypt.picks.metrics import parse_pick_metric
+from rypt.picks.splits import split_systems
 from rypt.records import Candidate, Votes
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
@@ -27,72 +29,6 @@ RYPT = (
     "rypt:table",
     "rypt:tree",
 )
-
-
-# splits
-
-
-def test_systems_judge_or_are_scored_and_never_both():
-    quality = np.zeros((6, 4))
-    found = list(split_systems(SYSTEMS, quality, 30, np.random.default_rng(1), judging=2, judged_only=["sys5"]))
-    assert len({split.judges for split in found}) > 5
-    for split in found:
-        scored = {SYSTEMS[i] for i in split.scored}
-        assert not scored & split.judges
-        assert scored | split.judges == set(SYSTEMS)
-        assert "sys5" in split.judges
-        assert len(split.judges) == 3
-
-
-@pytest.mark.parametrize(("count", "judging"), [(3, 1), (4, 2), (5, 3), (6, 3), (13, 7)])
-def test_half_of_the_systems_judge_and_two_are_left(count, judging):
-    systems = [str(i) for i in range(count)]
-    (split,) = split_systems(systems, np.zeros((count, 1)), 1, np.random.default_rng(1))
-    assert (len(split.judges), len(split.scored)) == (judging, count - judging)
-
-
-@pytest.mark.parametrize(
-    ("systems", "judging", "message"),
-    [
-        (2, None, "expected at least 3 systems, .* found 2"),
-        (0, None, "expected at least 3 systems, .* found 0"),
-        (5, 4, "expected 1 to 3 judging systems"),
-        (5, 0, "expected 1 to 3 judging systems"),
-    ],
-)
-def test_too_few_systems(systems, judging, message):
-    names = [str(i) for i in range(systems)]
-    with pytest.raises(RyptError, match=message):
-        list(split_systems(names, np.zeros((systems, 1)), 1, np.random.default_rng(1), judging=judging))
-
-
-def test_raters_who_judge_give_no_scores():
-    raters = {name: np.full((2, 3), value) for name, value in (("a", 1.0), ("b", 10.0), ("c", 100.0))}
-    raters["c"][0, 0] = np.nan
-    for split in split_raters(raters, [0, 1], 20, np.random.default_rng(1), judging=2):
-        (scorer,) = set(raters) - split.judges
-        assert split.scored == (0, 1)
-        np.testing.assert_array_equal(split.quality, raters[scorer])
-
-
-@pytest.mark.parametrize(
-    ("raters", "systems", "judging", "message"),
-    [
-        (1, 2, None, "at least 2 raters, .* found 1"),
-        (3, 1, None, "at least 2 systems to pick from, found 1"),
-        (3, 2, 3, "expected 1 to 2 judging raters, so that one is left, found 3"),
-    ],
-)
-def test_too_few_raters(raters, systems, judging, message):
-    given = {str(i): np.zeros((systems, 1)) for i in range(raters)}
-    with pytest.raises(RyptError, match=message):
-        list(split_raters(given, list(range(systems)), 1, np.random.default_rng(1), judging))
-
-
-def test_the_mean_is_of_those_who_scored():
-    nan = np.nan
-    found = mean_scores([np.array([[1, nan, nan]]), np.array([[3, 5, nan]])])
-    np.testing.assert_array_equal(found, [[2, 5, nan]])
 
 
 # picks
@@ -117,15 +53,15 @@ def evidence(tmp_path_factory):
 @pytest.mark.parametrize("name", [*RYPT, "rypt:tree+0.2*chrf+2*system"])
 def test_judgments_of_the_scored_systems_are_never_used(evidence, name):
     """Turn around everything that was said of the candidates that are picked from: no score changes."""
-    split = next(evidence.splits("system", 1, 3))
+    split = evidence.splits("system", 1, 3).splits[0]
     votes = evidence.data.votes
     scored = [votes.groups.index(evidence.data.systems[i]) for i in split.scored]
     turned = object.__new__(GroupedVotes)
     turned.__dict__ = dict(votes.__dict__)
-    turned._counts = votes._counts.copy()
     theirs = np.isin(votes._group, scored)
     assert theirs.any()
-    turned._counts[theirs] = votes._counts[theirs][:, [1, 0, 2]] * 5
+    turned._label = np.where(theirs, 1 - votes._label, votes._label)
+    turned._weight = np.where(theirs, 5 * votes._weight, votes._weight)
     other = replace(evidence.data, votes=turned, _models={})
     metric = parse_pick_metric(name)
     before, after = (data.scores(metric, split) for data in (evidence.data, other))
@@ -141,7 +77,7 @@ def test_judgments_of_the_judging_systems_are_used(evidence):
 
 
 def test_percolation_is_the_campaigns_own_kind(evidence):
-    split = next(evidence.splits("system", 1, 3))
+    split = evidence.splits("system", 1, 3).splits[0]
     plain, half, no = (parse_pick_metric(name) for name in ("rypt:percolation", "rypt:half", "rypt:no"))
     for scoring, expected in (
         (Scoring(unknown="no"), no),
@@ -154,7 +90,7 @@ def test_percolation_is_the_campaigns_own_kind(evidence):
 
 
 def test_options_of_rypt_are_those_of_tuning(evidence):
-    split = next(evidence.splits("system", 1, 3))
+    split = evidence.splits("system", 1, 3).splits[0]
     short, long, ties = (
         evidence.data.scores(parse_pick_metric(name), split).tolist()
         for name in ("rypt:ignore", "rypt(unknown=ignore)", "rypt(unknown=ignore,ties=yes)")
@@ -167,7 +103,7 @@ def test_options_of_rypt_are_those_of_tuning(evidence):
 
 
 def test_a_candidate_that_is_not_there_is_not_picked(evidence):
-    split = next(evidence.splits("system", 1, 3))
+    split = evidence.splits("system", 1, 3).splits[0]
     table = evidence.data.candidates.copy()
     table[split.scored[0], 4] = -1
     table[list(split.scored), 5] = -1
@@ -180,10 +116,84 @@ def test_a_candidate_that_is_not_there_is_not_picked(evidence):
 
 def test_raters_named_like_systems_teach_from_all_candidates(evidence):
     """With raters held out, every rater judges every candidate, whatever their names are."""
-    data = replace(evidence.data, way="rater")
-    assert len(data._candidates_of({"sys1"})) == 6 * 20
+    judges = SegmentJudges((frozenset({"sys1"}),) * 20)
+    assert len(evidence.data._candidates_of(judges)) == 6 * 20
     assert len(evidence.data._candidates_of({"sys1"})) == 20
     assert len(evidence.data._candidates_of({"a reference without a list"})) == 0
+
+
+# raters
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory):
+    """Four raters, three of them in each segment, who do not always agree."""
+    campaign = make(
+        tmp_path_factory.mktemp("rated") / "campaign", systems=5, segments=16, raters=("a", "b", "c", "d"), share=3
+    )
+    metrics = [parse_pick_metric(name) for name in ("rypt", "chrf")]
+    return read_evidence(campaign, campaign.folder / "scores.jsonl", metrics, way="rater")
+
+
+@pytest.mark.parametrize("judging", [1, 2])
+@pytest.mark.parametrize("name", [*RYPT, "rypt:tree+0.2*chrf+2*system"])
+def test_what_the_deciding_raters_said_is_never_used(rated, name, judging):
+    """Turn around, segment by segment, everything that the deciding raters said: no score changes."""
+    votes = rated.data.votes
+    for split in rated.splits("rater", 9, 3, judging=judging):
+        theirs = ~votes._given_by(split.judges)
+        assert theirs.any()
+        turned = object.__new__(GroupedVotes)
+        turned.__dict__ = dict(votes.__dict__)
+        turned._label = np.where(theirs, 1 - votes._label, votes._label)
+        turned._weight = np.where(theirs, 5 * votes._weight, votes._weight)
+        other = replace(rated.data, votes=turned, _models={})
+        before, after = (data.scores(parse_pick_metric(name), split) for data in (rated.data, other))
+        assert before.tolist() == after.tolist()
+        assert len(set(before.ravel().tolist())) > 2
+
+
+def test_what_is_held_out_for_a_model_is_not_what_it_is_shown(rated):
+    """Of one rater in each segment the parts are origins, of several they are raters: each vote is held out once."""
+    votes = rated.data.votes
+    for judging in (1, 2):
+        (split, *_) = rated.splits("rater", 9, 1, judging=judging)
+        folds = list(rated.data._folds(split.judges))
+        held = [votes.counts(fold.out, fold.out_origins) for fold in folds]
+        shown = [votes.counts(fold.judges, fold.origins) for fold in folds]
+        every = votes.counts(split.judges)
+        assert len(folds) == (5 if judging == 1 else 2)
+        np.testing.assert_allclose(sum(held), every)
+        for known, out in zip(shown, held, strict=True):
+            np.testing.assert_allclose(known + out, every)
+            assert known.any()
+            assert out.any()
+
+
+def test_the_judging_raters_own_scores(rated):
+    split = rated.splits("rater", 9, 1).splits[0]
+    (judge,) = split.judges.names[4]
+    scores = rated.data.scores(parse_pick_metric("human"), split)
+    np.testing.assert_array_equal(scores[:, 4], rated.scores.raters[judge][:, 4])
+    chrf = rated.data.fixed["chrf"][rated.data.candidates]
+    mixed = rated.data.scores(parse_pick_metric("human+0.5*chrf"), split)
+    np.testing.assert_allclose(mixed, scores + 0.5 * chrf)
+
+
+def test_a_candidate_that_the_judging_raters_did_not_score_is_below_the_others(rated):
+    split = rated.splits("rater", 9, 1).splits[0]
+    human = split.human.copy()
+    human[2, 0] = np.nan
+    human[:, 1] = np.nan
+    scores = rated.data.scores(parse_pick_metric("human"), replace(split, human=human))
+    assert scores[2, 0] == split.human[[0, 1, 3, 4], 0].min() - 1
+    assert scores[:, 1].tolist() == [0] * 5
+
+
+def test_human_scores_need_raters(evidence):
+    split = evidence.splits("system", 1, 3).splits[0]
+    with pytest.raises(RyptError, match="it is for --scores with --hold-out rater"):
+        evidence.data.scores(parse_pick_metric("human"), split)
 
 
 # the bias
@@ -221,7 +231,7 @@ def test_disjoint_systems_are_unbiased_and_leaving_out_one_candidate_is_not():
     """Labels that carry no information must not pick better or worse than chance; that is why one way is refused."""
     systems, segments = 6, 1500
     trees, votes, candidates, quality = uninformative(segments, systems, 5)
-    grouped = GroupedVotes(trees, votes, candidates)
+    grouped = GroupedVotes(trees, VoteTable.from_votes(votes), candidates)
     table = np.arange(systems * segments).reshape(systems, segments)
     names = tuple(SYSTEMS)
     data = HeldOutPicks(names, table, grouped, {})
