@@ -58,7 +58,13 @@ def open_database(
 @click.argument("label")
 @click.option("--worker", required=True, help="Who gave the label.")
 @click.option("--origin", default="", help="Where it comes from: a hit, a system, a file.")
-def add(database: Path, segment: str, start: int, stop: int, phrase: str, label: str, worker: str, origin: str) -> None:
+@click.option(
+    "--severity", type=click.FloatRange(min=0), help="How bad a NO is, as a penalty: 1 for minor, 5 for major."
+)
+def add(
+    database: Path, segment: str, start: int, stop: int, phrase: str, label: str, worker: str, origin: str,
+    severity: float | None,
+) -> None:  # fmt: skip
     """Add one judgment.
 
     The source tokens START up to, not including, STOP of SEGMENT, translated as PHRASE, are LABEL (YES, NO, NOT_SURE).
@@ -69,8 +75,9 @@ def add(database: Path, segment: str, start: int, stop: int, phrase: str, label:
 
     with open_database(database) as opened:
         judgment = Judgment(
-            segment, Span(start, stop), phrase, Label.parse(label), worker, origin, "import", int(time.time())
-        )
+            segment, Span(start, stop), phrase, Label.parse(label), worker, origin, "import", int(time.time()),
+            severity=severity,
+        )  # fmt: skip
         click.echo("added 1 judgment" if opened.add_one(judgment) else "already there")
 
 
@@ -91,8 +98,8 @@ def import_(
     """Import segments and judgments from JSONL, CSV or TSV FILES ("-" is stdin).
 
     Each file is one transaction, and importing it again adds nothing. Judgments have the fields segment, start and
-    stop (or first and last, included), phrase, label, worker, and origin, source, time, weight if you like. A blank
-    label is a question nobody answered: it is counted and left out.
+    stop (or first and last, included), phrase, label, worker, and origin, source, time, weight, severity (of a NO) if
+    you like. A blank label is a question nobody answered: it is counted and left out.
     """
     from hits.results.content import understand_rows
     from rypt.database.exchange import import_file, new_database

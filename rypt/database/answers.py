@@ -59,7 +59,10 @@ class AssignmentRow:
 
 
 class LabelRow(NamedTuple):
-    """The label given to one alternative, None for none; ``control`` where the answer was known."""
+    """The label given to one alternative, None for none; ``control`` where the answer was known.
+
+    ``severity`` says how bad a NO is, None where that was not asked or not said.
+    """
 
     slot: int
     segment: str
@@ -68,6 +71,7 @@ class LabelRow(NamedTuple):
     phrase: str
     label: str | None
     control: bool
+    severity: float | None = None
 
 
 class ComparisonRow(NamedTuple):
@@ -195,7 +199,7 @@ class AnswerTables:
         self._execute("INSERT INTO assignments VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
         self.db.put(answers.judgments)
         many = self.db.db.executemany
-        many("INSERT INTO label_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", ((a.id, *row) for row in answers.labels))
+        many("INSERT INTO label_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ((a.id, *row) for row in answers.labels))
         compared = ((a.id, number, *row) for number, row in enumerate(answers.comparisons, start=1))
         many("INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?, ?)", compared)
         many("INSERT INTO controls VALUES (?, ?, ?, ?, ?, ?)", ((a.id, *row) for row in answers.controls))
@@ -337,7 +341,9 @@ class AnswerTables:
 
     def answers(self, assignment: str) -> AnswerRows:
         """What one assignment says; its judgments are with the others."""
-        labels = "SELECT slot, segment, start, stop, phrase, label, control FROM label_answers WHERE assignment = ?"
+        labels = """
+            SELECT slot, segment, start, stop, phrase, label, control, severity FROM label_answers WHERE assignment = ?
+        """
         compared = (
             "SELECT segment, system_a, system_b, choice, implied FROM comparisons WHERE assignment = ? ORDER BY number"
         )

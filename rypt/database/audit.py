@@ -52,6 +52,9 @@ def _damage(db: JudgmentDatabase) -> Iterator[DatabaseProblem]:
         foreign = "SELECT label, count(*) FROM judgments WHERE label NOT IN ('YES', 'NO', 'NOT_SURE') GROUP BY label"
         for label, count in db.db.execute(foreign):
             yield DatabaseProblem("label is none of YES, NO, NOT_SURE", repr(label), count)
+        graded = "SELECT label, count(*) FROM judgments WHERE severity IS NOT NULL AND label <> 'NO' GROUP BY label"
+        for label, count in db.db.execute(graded):
+            yield DatabaseProblem("severity of a label that is not NO", repr(label), count)
         missing = "SELECT segment, count(*) FROM judgments WHERE segment NOT IN (SELECT id FROM segments) GROUP BY 1"
         for segment, count in db.db.execute(missing):
             yield DatabaseProblem("judgments without a segment", f"segment {segment}", count)

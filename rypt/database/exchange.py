@@ -175,11 +175,11 @@ def _stage(
         DROP TABLE IF EXISTS temp.incoming_others;
         CREATE TEMP TABLE incoming (
             line INTEGER, segment TEXT, start INTEGER, stop INTEGER, phrase TEXT, worker TEXT, origin TEXT, label TEXT,
-            source TEXT, time INTEGER, weight REAL);
+            source TEXT, time INTEGER, weight REAL, severity REAL);
         CREATE TEMP TABLE incoming_segments (line INTEGER, id TEXT, text TEXT, tree TEXT, language TEXT);
         CREATE TEMP TABLE incoming_others (line INTEGER, field TEXT, record TEXT);
     """)
-    insert = f"INSERT INTO incoming VALUES ({', '.join('?' * 11)})"
+    insert = f"INSERT INTO incoming VALUES ({', '.join('?' * 12)})"
     batch: list[tuple[Any, ...]] = []
     for line, record in records:
         try:
@@ -266,7 +266,8 @@ def _insert_staged(db: JudgmentDatabase, result: Imported) -> None:
     execute(f"""
         INSERT INTO judgments ({COLUMNS})
         SELECT segment, start, stop, phrase, worker, origin, label, row_number() OVER (
-            PARTITION BY segment, start, stop, phrase, worker, origin, label ORDER BY line), source, time, weight
+            PARTITION BY segment, start, stop, phrase, worker, origin, label ORDER BY line),
+            source, time, weight, severity
         FROM incoming WHERE true {KEEP_BOTH}
     """)
     result.added = db.count() - before
@@ -310,13 +311,15 @@ def refuse_itself(db: JudgmentDatabase, path: PathLike) -> None:
 
 
 def export_csv(db: JudgmentDatabase, stream: TextIO, *, segments: bool = False) -> int:
-    """Write the judgments, or the segments, as CSV with a header."""
-    writer = csv.DictWriter(stream, SEGMENT_FIELDS if segments else JUDGMENT_FIELDS, lineterminator="\n")
-    writer.writeheader()
+    """Write the judgments, or the segments, as CSV with a header; a column ``severity`` if some judgment has one."""
     count = 0
-    for record in map(segment_record, db.segments()) if segments else map(judgment_record, db.judgments()):
-        writer.writerow(record)
-        count += 1
+    with db.snapshot():
+        judgment_fields = JUDGMENT_FIELDS if db.has_severities() else JUDGMENT_FIELDS[:-1]
+        writer = csv.DictWriter(stream, SEGMENT_FIELDS if segments else judgment_fields, lineterminator="\n")
+        writer.writeheader()
+        for record in map(segment_record, db.segments()) if segments else map(judgment_record, db.judgments()):
+            writer.writerow(record)
+            count += 1
     return count
 
 

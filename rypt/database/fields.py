@@ -12,7 +12,9 @@ from rypt.options import money
 from rypt.records import SOURCES, Judgment, Label, Record, Segment, Span
 from rypt.text import FormatError, is_one_line, one_line
 
-JUDGMENT_FIELDS = ("segment", "start", "stop", "phrase", "label", "worker", "origin", "source", "time", "weight")
+JUDGMENT_FIELDS = (
+    "segment", "start", "stop", "phrase", "label", "worker", "origin", "source", "time", "weight", "severity",
+)  # fmt: skip
 SEGMENT_FIELDS = ("id", "text", "tree", "language")
 OTHER_FIELDS = ("excluded", "assignment", "identical")  # a record with one of these is no judgment and no segment
 
@@ -31,7 +33,10 @@ def judgment_from_record(record: Record) -> Judgment:
         raise FormatError(f"expected a source hit, import or simulation, found {source!r}")
     label = Label.parse(str(record["label"]))
     origin = _optional_text(record, "origin") or ""
-    return Judgment(segment, span, phrase, label, worker, origin, source, _time(record), _weight(record))
+    weight, severity = _number(record, "weight"), _number(record, "severity")
+    return Judgment(
+        segment, span, phrase, label, worker, origin, source, _time(record), 1.0 if weight is None else weight, severity
+    )
 
 
 def is_unanswered(record: Record) -> bool:
@@ -44,11 +49,12 @@ def is_unanswered(record: Record) -> bool:
 
 
 def judgment_record(judgment: Judgment) -> dict[str, Any]:
-    """A judgment as it is exported; `judgment_from_record` reads it back."""
+    """A judgment as it is exported, ``severity`` only where it has one; `judgment_from_record` reads it back."""
     j = judgment
     time = None if j.time is None else datetime.fromtimestamp(j.time, UTC).isoformat().replace("+00:00", "Z")
     values = (j.segment, *j.span, j.phrase, str(j.label), j.worker, j.origin, j.source, time, j.weight)
-    return dict(zip(JUDGMENT_FIELDS, values, strict=True))
+    record = dict(zip(JUDGMENT_FIELDS[:-1], values, strict=True))
+    return record if j.severity is None else {**record, "severity": j.severity}
 
 
 def segment_from_record(record: Record) -> Segment:
@@ -91,15 +97,18 @@ def _whole(record: Record, name: str) -> int:
     return int(value)
 
 
-def _weight(record: Record) -> float:
-    value = record.get("weight")
+def _number(record: Record, name: str) -> float | None:
+    """A number of at least 0, None where there is none."""
+    value = record.get(name)
+    if value is None or value == "":
+        return None
     try:
-        weight = 1.0 if value in (None, "") else float(str(value))
+        number = float(str(value))
     except ValueError:
-        weight = math.nan
-    if not 0 <= weight < math.inf:
-        raise FormatError(f"expected a weight of at least 0, found {value!r}")
-    return weight
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise FormatError(f"expected a {name} of at least 0, found {value!r}")
+    return number
 
 
 def _time(record: Record) -> int | None:

@@ -2,10 +2,12 @@
 
 A judgment is identified by segment, span, phrase, worker, origin and label; the same worker may give the same label
 to the same key in one origin more than once (``repeat``). Adding a judgment that is there changes nothing but its
-attributes: the earliest time and the smallest weight stay, so the order of additions does not matter.
+attributes: the earliest time, the smallest weight and the largest severity stay, so the order of additions does not
+matter.
 """
 
 import json
+import math
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
-from rypt.database.schema import SCHEMA, VOTE_SUMS
+from rypt.database.schema import SCHEMA, SEVERITY_SUMS, VOTE_SUMS
 from rypt.migrations import SchemaError
 from rypt.options import CASES, HOLD_OUT, check_option
 from rypt.records import Judgment, Label, Segment, Span, Votes
@@ -27,11 +29,12 @@ if TYPE_CHECKING:
 
 BUSY_SECONDS = 120.0
 IDENTITY = "segment, start, stop, phrase, worker, origin, label, repeat"
-COLUMNS = f"{IDENTITY}, source, time, weight"
+COLUMNS = f"{IDENTITY}, source, time, weight, severity"
 KEEP_BOTH = f"""
     ON CONFLICT ({IDENTITY}) DO UPDATE SET
         time = coalesce(min(time, excluded.time), time, excluded.time),
         weight = min(weight, excluded.weight),
+        severity = coalesce(max(severity, excluded.severity), severity, excluded.severity),
         source = min(source, excluded.source)
 """
 
@@ -241,7 +244,7 @@ class JudgmentDatabase:
 
     def put(self, judgments: Iterable[Judgment]) -> None:
         """Inside a transaction: add judgments."""
-        sql = f"INSERT INTO judgments ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?) {KEEP_BOTH}"
+        sql = f"INSERT INTO judgments ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?) {KEEP_BOTH}"
         self.db.executemany(sql, (self.row(judgment) for judgment in judgments))
 
     def row(self, judgment: Judgment) -> tuple[str | int | float | None, ...]:
@@ -251,7 +254,11 @@ class JudgmentDatabase:
         worker, origin = one_line(j.worker), one_line(j.origin)
         if not worker.strip():
             raise FormatError("expected a worker, found nothing")
-        return (j.segment, *j.span, phrase, worker, origin, str(j.label), j.source, j.time, j.weight)
+        if j.severity is not None and j.label != Label.NO:
+            raise FormatError(f"expected a severity with the label NO only, found {j.severity} with {j.label}")
+        if j.severity is not None and not 0 <= j.severity < math.inf:
+            raise FormatError(f"expected a severity of at least 0, found {j.severity}")
+        return (j.segment, *j.span, phrase, worker, origin, str(j.label), j.source, j.time, j.weight, j.severity)
 
     def count(self) -> int:
         """The number of judgments."""
@@ -277,6 +284,12 @@ class JudgmentDatabase:
         """The number of keys with two or more judgments that count."""
         with self.errors():
             return int(self.db.execute("SELECT count(*) FROM votes WHERE judgments > 1").fetchone()[0])
+
+    def has_severities(self) -> bool:
+        """Whether some judgment carries a severity."""
+        with self.errors():
+            sql = "SELECT EXISTS (SELECT 1 FROM judgments WHERE severity IS NOT NULL)"
+            return bool(self.db.execute(sql).fetchone()[0])
 
     def groups(self, column: str) -> list[str]:
         """The workers (``worker``), or the places (``origin``), of the judgments that count, sorted."""
@@ -314,10 +327,10 @@ class JudgmentDatabase:
         where, values = ("WHERE segment = ?", [segment]) if segment is not None else ("", [])
         with self.errors():
             for row in self.db.execute(f"SELECT {COLUMNS} FROM judgments {where} ORDER BY {IDENTITY}", values):
-                name, start, stop, phrase, worker, origin, label, _, source, time, weight = row
+                name, start, stop, phrase, worker, origin, label, _, *more = row
                 if label not in Label.__members__:
                     raise DatabaseError(self.path, f"expected labels YES, NO, NOT_SURE, found {label!r}")
-                yield Judgment(name, Span(start, stop), phrase, Label(label), worker, origin, source, time, weight)
+                yield Judgment(name, Span(start, stop), phrase, Label(label), worker, origin, *more)
 
     def votes(
         self,
@@ -335,7 +348,7 @@ class JudgmentDatabase:
                 where.append(f"{column} IN (SELECT value FROM json_each(?))")
                 values.append(json.dumps(list(allowed)))
         sql = f"""
-            SELECT segment, start, stop, phrase, {VOTE_SUMS} FROM counted
+            SELECT segment, start, stop, phrase, {VOTE_SUMS}, {SEVERITY_SUMS} FROM counted
             WHERE {" AND ".join(where)} GROUP BY segment, start, stop, phrase
         """
         with self.errors():
@@ -345,7 +358,7 @@ class JudgmentDatabase:
         """The judgments that count of each worker (``worker``) or of each place they were given in (``origin``)."""
         check_option("group", group, HOLD_OUT)
         sql = f"""
-            SELECT {group}, segment, start, stop, phrase, {VOTE_SUMS} FROM counted
+            SELECT {group}, segment, start, stop, phrase, {VOTE_SUMS}, {SEVERITY_SUMS} FROM counted
             GROUP BY segment, start, stop, phrase, {group}
         """
         with self.errors():

@@ -24,10 +24,14 @@ VOTE_SUMS = ", ".join(  # rounded, so that 0.1 + 0.2 ties with 0.3
     f"round(sum(weight * (label = '{name.upper()}')), 9) AS {name}" for name in ("yes", "no", "not_sure")
 )
 
-VOTES_VIEW = f"""
+SEVERITY_SUMS = (  # of the NO judgments that carry a severity: weight times severity, and weight
+    "round(total(weight * severity), 9) AS penalty, round(total(weight * (severity IS NOT NULL)), 9) AS graded"
+)
+
+VOTES_VIEW = """
     CREATE VIEW votes AS
-    SELECT segment, start, stop, phrase, {VOTE_SUMS}, count(*) AS judgments
-    FROM {{table}} GROUP BY segment, start, stop, phrase
+    SELECT segment, start, stop, phrase, {sums}, count(*) AS judgments
+    FROM {table} GROUP BY segment, start, stop, phrase
 """
 LABELS_VIEW = """
     CREATE VIEW labels AS
@@ -60,7 +64,7 @@ SEGMENTS_AND_JUDGMENTS = (
         PRIMARY KEY (segment, start, stop, phrase, worker, origin, label, repeat)
     ) WITHOUT ROWID
     """,
-    VOTES_VIEW.format(table="judgments"),
+    VOTES_VIEW.format(sums=VOTE_SUMS, table="judgments"),
     LABELS_VIEW,
 )
 
@@ -88,7 +92,7 @@ JUDGMENTS_THAT_COUNT = (
     """,
     "DROP VIEW labels",
     "DROP VIEW votes",
-    VOTES_VIEW.format(table="counted"),
+    VOTES_VIEW.format(sums=VOTE_SUMS, table="counted"),
     LABELS_VIEW,
 )
 
@@ -220,6 +224,16 @@ MARKETS_BONUSES_TIES = (
     """,
 )
 
+# How bad a NO is, as a penalty: 1 for a minor error, 5 for a major one; NULL where nobody said it.
+SEVERITIES = (
+    "ALTER TABLE judgments ADD COLUMN severity REAL CHECK (severity IS NULL OR (severity >= 0 AND label = 'NO'))",
+    "ALTER TABLE label_answers ADD COLUMN severity REAL CHECK (severity IS NULL OR (severity >= 0 AND label = 'NO'))",
+    "DROP VIEW labels",
+    "DROP VIEW votes",
+    VOTES_VIEW.format(sums=f"{VOTE_SUMS}, {SEVERITY_SUMS}", table="counted"),
+    LABELS_VIEW,
+)
+
 ANSWER_TABLES = ("hits", "assignments", "label_answers", "comparisons", "controls", "bonuses", "identical")
 OF_0_1_0 = ("m001_segments_and_judgments", "m002_judgments_that_count")
 
@@ -238,6 +252,6 @@ def recorded_by_0_1_0(connection: sqlite3.Connection) -> int:
 SCHEMA = Schema(
     "judgment database",
     APPLICATION_ID,
-    (SEGMENTS_AND_JUDGMENTS, JUDGMENTS_THAT_COUNT, HITS, MARKETS_BONUSES_TIES),
+    (SEGMENTS_AND_JUDGMENTS, JUDGMENTS_THAT_COUNT, HITS, MARKETS_BONUSES_TIES, SEVERITIES),
     recorded_by_0_1_0,
 )

@@ -88,13 +88,19 @@ def test_add(run: Run, one: Path) -> None:
     assert run(*arguments) == (0, "already there\n", "")
     (added,) = [j for j in content(one) if j.worker == "v"]
     assert (added.phrase, added.label, added.origin, added.source) == ("the patient", Label.NOT_SURE, "h", "import")
-    assert added.time is not None
+    assert (added.time is not None, added.severity) == (True, None)
+    assert run("add", "j.db", "s", "0", "2", "x", "NO", "--worker", "v", "--severity", "5").code == 0
+    assert [j.severity for j in content(one) if j.phrase == "x"] == [5.0]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["t", "0", "2", "x", "YES"], "segment 't' is not in j.db"),
+        (
+            ["s", "0", "2", "x", "YES", "--severity", "1"],
+            "expected a severity with the label NO only, found 1.0 with YES",
+        ),
         (["s", "0", "5", "x", "YES"], "span 0-5 is outside segment s, which has 4 tokens"),
         (["s", "2", "2", "x", "YES"], "span 2-2 is outside segment s, which has 4 tokens"),
         (["s", "0", "2", "x", "maybe"], "expected a label YES, NO or NOT_SURE, found 'maybe'"),

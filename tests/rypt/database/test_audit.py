@@ -103,6 +103,12 @@ def test_a_worker_who_said_yes_and_no_in_one_place(db: JudgmentDatabase) -> None
     assert problems(db) == [DatabaseProblem("worker said YES and NO in one place", where, 2)]
 
 
+def test_a_severity_of_a_yes(db: JudgmentDatabase) -> None:
+    db.db.execute("PRAGMA ignore_check_constraints = ON")
+    db.db.execute("UPDATE judgments SET severity = 1 WHERE worker = 'w' AND stop = 2")
+    assert problems(db) == [DatabaseProblem("severity of a label that is not NO", "'YES'", 1)]
+
+
 def test_judgments_without_a_segment(db: JudgmentDatabase) -> None:
     db.db.execute("PRAGMA foreign_keys = OFF")
     db.db.execute("DELETE FROM segments WHERE id = 's'")

@@ -87,11 +87,16 @@ def records(without: str = "") -> st.SearchStrategy[list[Record]]:
             "source": st.sampled_from(SOURCES),
             "time": st.none() | st.integers(0, 253402300799),
             "weight": st.floats(0, allow_infinity=False, allow_nan=False),
+            "severity": st.none() | st.floats(0, allow_infinity=False, allow_nan=False),
         }
-    )
+    ).map(severity_of_no_only)
     return st.lists(one, max_size=4).map(
         lambda some: some + [{**again, "time": 7, "weight": 0.5} for again in some[:2]]
     )
+
+
+def severity_of_no_only(one: Record) -> Record:
+    return one if one["label"] == "NO" else {**one, "severity": None}
 
 
 def assert_comes_back(given_records: list[Record], written: Callable[[JudgmentDatabase], list[str]]) -> None:
@@ -154,6 +159,16 @@ def test_a_phrase_of_a_no_break_space_comes_back() -> None:
 def test_the_origin_0_is_an_origin() -> None:
     db = database(records=[record(origin=0), record(origin="")])
     assert [j.origin for j in db.judgments()] == ["", "0"]
+
+
+def test_an_export_has_severities_only_where_there_are_some() -> None:
+    db = database(records=[record(), record(label="NO", worker="v")])
+    assert "severity" not in exported(db) + "".join(as_csv(db))
+    take(db, json.dumps(record(label="NO", worker="v", severity=5)))
+    assert [json.loads(line).get("severity") for line in exported(db).splitlines()] == [None, 5.0, None]
+    header, *rows = as_csv(db)[1].splitlines()
+    assert header.endswith(",weight,severity")
+    assert [row.rsplit(",", 1)[1] for row in rows] == ["5.0", ""]
 
 
 # Good lines
@@ -221,6 +236,11 @@ BAD_RECORDS = [
     ({"weight": -0.5}, "expected a weight of at least 0, found -0.5"),
     ({"weight": "nan"}, "expected a weight of at least 0, found 'nan'"),
     ({"weight": "heavy"}, "expected a weight of at least 0, found 'heavy'"),
+    ({"severity": 5}, "expected a severity with the label NO only, found 5.0 with YES"),
+    ({"severity": 0, "label": "NOT_SURE"}, "expected a severity with the label NO only, found 0.0 with NOT_SURE"),
+    ({"severity": -1, "label": "NO"}, "expected a severity of at least 0, found -1"),
+    ({"severity": "inf", "label": "NO"}, "expected a severity of at least 0, found 'inf'"),
+    ({"severity": "bad", "label": "NO"}, "expected a severity of at least 0, found 'bad'"),
     ({"worker": " "}, "expected a field worker, found ' '"),
     ({"worker": None}, "expected a field worker, found nothing"),
     ({"phrase": ["the"]}, r"expected a field phrase, found \['the'\]"),
@@ -319,8 +339,8 @@ def test_a_damaged_file_changes_nothing(
 
 
 def few(**values: Sequence[Any]) -> st.SearchStrategy[list[Record]]:
-    fixed = {name: st.sampled_from(choices) for name, choices in values.items()}
-    return st.lists(st.fixed_dictionaries(fixed).map(lambda change: record(**change)), max_size=6)
+    fixed = st.fixed_dictionaries({name: st.sampled_from(choices) for name, choices in values.items()})
+    return st.lists(fixed.map(lambda change: severity_of_no_only(record(**change))), max_size=6)
 
 
 OVERLAPPING = few(
@@ -331,6 +351,7 @@ OVERLAPPING = few(
     time=[None, 1, 2],
     weight=[0, 0.5],
     source=SOURCES,
+    severity=[None, 0, 1, 5],
 )
 
 

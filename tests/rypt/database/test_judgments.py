@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import rypt.database.judgments
-from rypt.database.answers import AnswerTables
+from rypt.database.answers import AnswerRows, AnswerTables, AssignmentRow, HitRow, LabelRow
 from rypt.database.exchange import import_file, merge
 from rypt.database.judgments import DatabaseError, JudgmentDatabase
 from rypt.database.schema import APPLICATION_ID, SCHEMA
@@ -167,6 +167,68 @@ def test_the_earliest_time_and_the_smallest_weight_stay_in_any_order() -> None:
         for one in order:
             db.add([one])
         assert list(db.judgments()) == [judgment(time=4, weight=0.5, source="hit")]
+
+
+def test_severities_of_no_are_summed_by_weight() -> None:
+    db = database(
+        ":memory:",
+        judgment(Label.NO, "w1", severity=5.0, weight=0.5),
+        judgment(Label.NO, "w2", severity=0.1, origin="h"),
+        judgment(Label.NO, "w3", severity=0.0),
+        judgment(Label.NO, "w4"),
+        judgment(Label.YES, "w5"),
+        judgment(Label.NO, "w6", severity=25.0, weight=0.0),  # rejected, does not count
+        judgment(phrase="a patient"),
+    )
+    assert db.votes() == [Votes("s", NP, "a patient", 1, 0), Votes("s", NP, "the patient", 1, 3.5, 0, 2.6, 2.5)]
+    assert db.votes(origins=["h"]) == [Votes("s", NP, "the patient", 0, 1, 0, 0.1, 1)]
+    by_worker = {worker: (vote.penalty, vote.graded) for worker, vote in db.votes_by("worker") if vote.no}
+    assert by_worker == {"w1": (2.5, 0.5), "w2": (0.1, 1), "w3": (0, 1), "w4": (0, 0)}
+    assert db.db.execute("SELECT penalty, graded FROM votes WHERE phrase = 'the patient'").fetchall() == [(2.6, 2.5)]
+    assert [j.severity for j in db.judgments("s")] == [None, 5.0, 0.1, 0.0, None, None, 25.0]
+    assert db.has_severities()
+    db.exclude("w1", "does not read")
+    assert db.votes()[1].penalty == 0.1
+
+
+def test_the_largest_severity_stays_in_any_order() -> None:
+    for order in permutations([None, 1.0, 5.0, 0.0]):
+        db = database()
+        for severity in order:
+            db.add([judgment(Label.NO, severity=severity)])
+        assert list(db.judgments()) == [judgment(Label.NO, severity=5.0)]
+
+
+@pytest.mark.parametrize(
+    ("label", "severity", "message"),
+    [
+        (Label.YES, 1.0, "expected a severity with the label NO only, found 1.0 with YES"),
+        (Label.NOT_SURE, 0.0, "expected a severity with the label NO only, found 0.0 with NOT_SURE"),
+        (Label.NO, -1.0, "expected a severity of at least 0, found -1.0"),
+        (Label.NO, float("nan"), "expected a severity of at least 0, found nan"),
+        (Label.NO, float("inf"), "expected a severity of at least 0, found inf"),
+    ],
+)
+def test_a_severity_that_says_nothing_is_refused(label: Label, severity: float, message: str) -> None:
+    db = database()
+    with pytest.raises(FormatError, match=f"^{message}$"):
+        db.add([judgment(worker="v"), judgment(label, severity=severity)])
+    assert (db.count(), db.has_severities()) == (0, False)
+
+
+def test_a_severity_in_a_hit_is_kept_with_the_answer() -> None:
+    db = database()
+    tables = AnswerTables(db)
+    labels = [LabelRow(1, "s", 0, 2, "the patient", "NO", False, 5.0), LabelRow(2, "s", 0, 2, "x", "YES", True)]
+    work = AssignmentRow("X1", "H1", "w", "Submitted", None, 9, None, {}, {})
+    with db.writing():
+        said = judgment(Label.NO, origin="H1", source="hit", severity=5.0)
+        tables.put(HitRow("H1", "b", "7", "label", 2, {}, {}, "local"), work, AnswerRows(labels, (), (), [said]))
+    assert tables.answers("X1").labels == labels
+    tables.set_status("X1", "Rejected", {})
+    assert (db.votes(), next(db.judgments()).severity) == ([], 5.0)
+    tables.set_status("X1", "Approved", {})
+    assert db.votes() == [Votes("s", NP, "the patient", 0, 1, 0, 5.0, 1)]
 
 
 def test_case_is_fixed_when_the_database_is_made(tmp_path: Path) -> None:
