@@ -11,7 +11,7 @@ from rypt.text import RyptError
 Default = TypeVar("Default")
 FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
-MODELS = ("percolation", "table", "tree")
+MODELS = ("percolation", "table", "tree", "severity")
 UNKNOWN_AS = ("half", "ignore", "no", "yes", "prior", "smoothed")
 TIES = ("unknown", "no", "yes")
 HOLD_OUT = ("worker", "origin")

@@ -23,7 +23,10 @@ BLOCK = 50_000
 
 @dataclass(frozen=True, slots=True)
 class VoteTable:
-    """Votes: for each the numbers of its key, worker, origin and label (YES, NO, NOT_SURE), and its weight."""
+    """Votes: for each the numbers of its key, worker, origin and label (YES, NO, NOT_SURE), its weight and severity.
+
+    The severity is nan where nobody said it.
+    """
 
     keys: list[Key]
     workers: list[str]
@@ -33,6 +36,7 @@ class VoteTable:
     origin: Ids
     label: Codes
     weight: Floats
+    severity: Floats
 
     def __len__(self) -> int:
         return len(self.key)
@@ -48,9 +52,14 @@ class VoteTable:
         """
         columns = _Columns()
         for group, vote in votes:
-            for label, weight in zip(LABELS, (vote.yes, vote.no, vote.not_sure), strict=True):
+            severity = vote.penalty / vote.graded if vote.graded else None
+            parts = (
+                ("YES", vote.yes, None), ("NO", vote.graded, severity), ("NO", vote.no - vote.graded, None),
+                ("NOT_SURE", vote.not_sure, None),
+            )  # fmt: skip
+            for label, weight, grade in parts:
                 if weight:
-                    columns.add([(vote.segment, *vote.span, vote.phrase, group, group, label, weight)])
+                    columns.add([(vote.segment, *vote.span, vote.phrase, group, group, label, weight, grade)])
         return columns.table()
 
 
@@ -61,20 +70,21 @@ class _Columns:
     keys: dict[Key, int] = field(default_factory=dict)
     workers: dict[str, int] = field(default_factory=dict)
     origins: dict[str, int] = field(default_factory=dict)
-    blocks: list[tuple[Ids, Ids, Ids, Codes, Floats]] = field(default_factory=list)
+    blocks: list[tuple[Ids, Ids, Ids, Codes, Floats, Floats]] = field(default_factory=list)
 
-    def add(self, rows: list[tuple[str, int, int, str, str, str, str, float]]) -> None:
-        segments, starts, stops, phrases, workers, origins, labels, weights = zip(*rows, strict=True)
+    def add(self, rows: list[tuple[str, int, int, str, str, str, str, float, float | None]]) -> None:
+        segments, starts, stops, phrases, workers, origins, labels, weights, severities = zip(*rows, strict=True)
         self.blocks.append((
             _numbered(self.keys, zip(segments, starts, stops, phrases, strict=True)),
             _numbered(self.workers, workers),
             _numbered(self.origins, origins),
             np.array([LABELS[label] for label in labels], np.int8),
             np.array(weights, np.float64),
+            np.array(severities, np.float64),  # None becomes nan
         ))  # fmt: skip
 
     def table(self) -> VoteTable:
-        kinds = (np.int32, np.int32, np.int32, np.int8, np.float64)
+        kinds = (np.int32, np.int32, np.int32, np.int8, np.float64, np.float64)
         columns = [
             np.concatenate([np.empty(0, kind), *(block[i] for block in self.blocks)]) for i, kind in enumerate(kinds)
         ]
@@ -90,7 +100,7 @@ def read_vote_table(db: JudgmentDatabase) -> VoteTable:
     columns = _Columns()
     with db.errors():
         rows = db.db.execute("""
-            SELECT segment, start, stop, phrase, worker, origin, label, weight FROM counted
+            SELECT segment, start, stop, phrase, worker, origin, label, weight, severity FROM counted
             ORDER BY segment, start, stop, phrase, worker, origin
         """)
         while block := rows.fetchmany(BLOCK):

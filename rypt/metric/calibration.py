@@ -11,8 +11,9 @@ import numpy as np
 from rypt.arrays import Codes
 from rypt.database.judgments import JudgmentDatabase
 from rypt.metric.model import CalibratedTable, Percolation, direct_labels, yes_share_by_length
-from rypt.metric.observations import Forest, JudgedPhrases, Observations
+from rypt.metric.observations import Forest, Grades, JudgedPhrases, Observations
 from rypt.metric.scorer import Scorer
+from rypt.metric.severity_model import SeverityModel
 from rypt.metric.tree_model import TreeModel
 from rypt.options import HOLD_OUT, MODELS, check_option
 from rypt.records import Candidate
@@ -42,6 +43,9 @@ def scorer_from_database(
             observations = scorer.observe(candidates)
             prior = yes_share_by_length(observations, direct_labels(observations, ties))
         scorer.model = Percolation(unknown, ties, prior)
+        return scorer
+    if model == "severity":
+        scorer.model = SeverityModel(ties)
         return scorer
     observations, truth = held_out_labels(scorer.forest, db, candidates, hold_out, ties)
     if model == "table":
@@ -80,4 +84,17 @@ def concatenate(parts: Sequence[Observations]) -> Observations:
     sizes = [np.diff(part.offsets) for part in parts]
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
     codes = np.concatenate([part.codes for part in parts])
-    return Observations(parts[0].forest, np.concatenate([part.segments for part in parts]), offsets, codes)
+    shifts = np.cumsum([0, *(len(part.grades.votes) for part in parts[:-1])])
+    rows = [np.where(part.rows < 0, part.rows, part.rows + n) for part, n in zip(parts, shifts.tolist(), strict=True)]
+    grades = [part.grades for part in parts]
+    return Observations(
+        parts[0].forest,
+        np.concatenate([part.segments for part in parts]),
+        offsets,
+        codes,
+        np.concatenate(rows).astype(np.int32),
+        Grades(
+            np.concatenate([g.votes for g in grades]), np.concatenate([g.penalties for g in grades]),
+            float(np.mean([g.no_penalty for g in grades])),
+        ),
+    )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.arrays import Bytes, Codes, Ids, Ints
+from rypt.arrays import Bytes, Ids, Ints
 from rypt.compiled import HASH_BASE, SPACE, TAB, compiled, find_token, mix
 from rypt.texts.buffers import read_links
 
@@ -37,7 +37,6 @@ class Judged(NamedTuple):
     nodes: Ids  # the constituent of each phrase, within its segment
     regions: Ints  # where each segment's part of the table begins, and one more
     table: Ids  # phrases, -1 where empty
-    codes: Codes  # what the votes on each phrase say
     asked: NDArray[np.bool_]  # whether a constituent has any judged phrase
     gap: int  # the token id of the gap mark
 
@@ -125,7 +124,7 @@ def compact_tokens(buffer: Bytes, starts: Ints, stops: Ints, slots: Ids) -> tupl
 
 @compiled
 def phrase_hash(ids: Ids, start: int, stop: int, node: int) -> np.uint64:
-    """The hash of a judged phrase at a constituent; `observe` computes the same from runs of a candidate."""
+    """The hash of a judged phrase at a constituent; `find_rows` computes the same from runs of a candidate."""
     value = _ZERO
     for i in range(start, stop):
         value = value * HASH_BASE + mix(np.uint64(ids[i] + 1))
@@ -216,8 +215,8 @@ def _room(trees: Trees, texts: Texts) -> tuple[int, int]:
 
 
 @compiled
-def observe(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, codes: Codes) -> tuple[int, int]:
-    """Fill ``codes`` with the votes on each constituent of each candidate.
+def find_rows(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, rows: Ids) -> tuple[int, int]:
+    """Fill ``rows`` with the judged phrase of each constituent of each candidate, ``-1 - code`` where there is none.
 
     Returns the first bad candidate and what is wrong with its links, or (-1, 0).
     """
@@ -260,9 +259,9 @@ def observe(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, codes: Co
                     covered[parent * width + word] |= covered[node * width + word]
             runs = _find_runs(covered, node * width, width, run_starts, run_stops)
             if runs == 0 or not judged.asked[first + node]:
-                codes[at + node] = SILENT if runs else UNALIGNED
+                rows[at + node] = -1 - (SILENT if runs else UNALIGNED)
                 continue
-            codes[at + node] = NOVEL
+            rows[at + node] = -1 - NOVEL
             value = _ZERO
             for run in range(runs):
                 if run:
@@ -275,7 +274,7 @@ def observe(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, codes: Co
                 if nodes[phrase] == node and _same_phrase(
                     ids, phrase_offsets[phrase], phrase_offsets[phrase + 1], gap, tokens, runs, run_starts, run_stops
                 ):
-                    codes[at + node] = judged.codes[phrase]
+                    rows[at + node] = phrase
                     break
                 slot = (slot + 1) & (region_size - 1)
     return -1, 0

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats, Ids, Ints
 from rypt.metric import kernel
-from rypt.metric.kernel import NOVEL, UNALIGNED
+from rypt.metric.kernel import NOVEL, SILENT, UNALIGNED
 from rypt.metric.percolation import NO, UNKNOWN, YES
 from rypt.records import Candidate, Votes
 from rypt.text import FormatError
@@ -23,6 +23,7 @@ CODES = (
 )  # fmt: skip
 NOT_SURE, TIE, YES_ONE, NO_ONE = 3, 4, 5, 9
 TIE_STATES = {"unknown": UNKNOWN, "no": NO, "yes": YES}
+_MISSING = np.array([NOVEL, SILENT, UNALIGNED], np.int8)  # what the rows -3, -2 and -1 stand for
 
 
 def vote_code(yes: float, no: float, not_sure: float) -> int:
@@ -63,6 +64,35 @@ def label_states(ties: str = "unknown") -> Codes:
     return states
 
 
+@dataclass(frozen=True, slots=True)
+class Grades:
+    """How many YES and NO each judged key has, and the penalty that its NOs add up to.
+
+    A NO without a severity counts ``no_penalty``. The last two rows are supposed: a key that one worker says YES to,
+    and one that gets a NO (`rypt.metric.value`).
+    """
+
+    votes: Floats
+    penalties: Floats
+    no_penalty: float
+
+    @classmethod
+    def from_counts(cls, yes: Floats, no: Floats, penalty: Floats, graded: Floats) -> "Grades":
+        """The grades of keys; the mean severity of NOs that have one stands for those of the others, 1 where none has.
+
+        >>> counts = ([1, 0, 0], [0, 2, 1], [0, 6, 0], [0, 2, 0])   # YES; two NOs, of 1 and 5; a NO without a severity
+        >>> Grades.from_counts(*np.array(counts, np.float64)).penalties.tolist()
+        [0.0, 6.0, 3.0, 0.0, 3.0]
+        """
+        known = float(graded.sum())
+        no_penalty = float(penalty.sum()) / known if known else 1.0
+        penalties = np.append(penalty + (no - graded) * no_penalty, [0.0, no_penalty])
+        return cls(np.append(yes + no, [1.0, 1.0]), penalties, no_penalty)
+
+
+YES_ROW, NO_ROW = -2, -1  # where the supposed keys stand in grades, from the end
+
+
 class Forest:
     """The trees of all segments as arrays; a segment without a parse has no constituents."""
 
@@ -95,12 +125,17 @@ class Forest:
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """The code of each constituent of each candidate; those of candidate c stand at ``offsets[c]:offsets[c + 1]``."""
+    """The code of each constituent of each candidate; those of candidate c stand at ``offsets[c]:offsets[c + 1]``.
+
+    ``rows`` says where each phrase stands in ``grades``, below 0 where nobody judged it.
+    """
 
     forest: Forest
     segments: Ids
     offsets: Ints
     codes: Codes
+    rows: Ids
+    grades: Grades
 
     def __len__(self) -> int:
         return len(self.segments)
@@ -123,7 +158,8 @@ class Observations:
         counts = np.diff(self.offsets)[candidates]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         places = np.repeat(self.offsets[candidates] - offsets[:-1], counts) + np.arange(offsets[-1])
-        return Observations(self.forest, self.segments[candidates], offsets, self.codes[places])
+        codes, rows = self.codes[places], self.rows[places]
+        return Observations(self.forest, self.segments[candidates], offsets, codes, rows, self.grades)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +181,7 @@ class JudgedPhrases:
     def __init__(self, forest: Forest, votes: Iterable[Votes]) -> None:
         self.forest = forest
         self.unused = 0
-        segments, nodes, phrases, codes = [], [], [], []
+        segments, nodes, phrases, counts = [], [], [], []
         for vote in votes:
             segment = forest.index.get(vote.segment, -1)
             tree = forest.trees[segment] if segment >= 0 else None
@@ -156,10 +192,13 @@ class JudgedPhrases:
             segments.append(segment)
             nodes.append(node)
             phrases.append(vote.phrase)
-            codes.append(vote_code(vote.yes, vote.no, vote.not_sure))
-        self._build(segments, nodes, [GAP, *phrases], codes)
+            counts.append((vote.yes, vote.no, vote.not_sure, vote.penalty, vote.graded))
+        yes, no, not_sure, penalty, graded = np.array(counts, np.float64).reshape(-1, 5).T
+        self.codes = vote_codes(yes, no, not_sure)
+        self.grades = Grades.from_counts(yes, no, penalty, graded)
+        self._build(segments, nodes, [GAP, *phrases])
 
-    def _build(self, segments: list[int], nodes: list[int], phrases: list[str], codes: list[int]) -> None:
+    def _build(self, segments: list[int], nodes: list[int], phrases: list[str]) -> None:
         buffer, lines = line_buffer(joined_keys(phrases, "keep"), len(phrases))
         room = np.full(_power_of_two(2 * (len(buffer) // 2 + len(phrases))), -1, np.int32)
         starts, stops, ids, offsets = kernel.intern_phrases(buffer, lines, room)
@@ -174,37 +213,31 @@ class JudgedPhrases:
         asked = np.zeros(len(self.forest.parents), np.bool_)
         asked[self.forest.firsts[segment] + node] = True
         self.arrays = kernel.Judged(
-            words, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, np.array(codes, np.int8),
-            asked, gap=0,  # the gap mark was interned first
+            words, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, asked,
+            gap=0,  # the gap mark was interned first
         )  # fmt: skip
 
     def observe(self, candidates: Sequence[Candidate], case: str) -> Observations:
         """Find the phrase of every constituent of every candidate, and the votes on it."""
-        return Observations(self.forest, *self._look_up(candidates, case, self.arrays))
+        places = self.rows(candidates, case)
+        codes = np.append(self.codes, _MISSING)[places.rows]  # a row below 0 counts from the end
+        return Observations(self.forest, places.segments, places.offsets, codes, places.rows, self.grades)
 
     def rows(self, candidates: Sequence[Candidate], case: str) -> "Places":
         """Find for every constituent of every candidate which of the judged phrases it has, whatever the votes say.
 
         Votes can then be counted again and again without looking at the texts.
         """
-        numbers: NDArray[Any] = np.arange(len(self.arrays.nodes), dtype=np.int32) + len(CODES)
-        numbered = self.arrays._replace(codes=numbers)
-        segments, offsets, codes = self._look_up(candidates, case, numbered)
-        return Places(self.forest, segments, offsets, np.where(codes >= len(CODES), codes - len(CODES), -1 - codes))
-
-    def _look_up(
-        self, candidates: Sequence[Candidate], case: str, judged: kernel.Judged
-    ) -> tuple[Ids, Ints, NDArray[Any]]:
         segments = self._segment_indices(candidates)
         text, text_lines = line_buffer(joined_keys((c.text for c in candidates), case), len(candidates))
         links, link_lines = line_buffer("\n".join([c.alignment for c in candidates]).encode(), len(candidates))
         offsets = np.concatenate([[0], np.cumsum(self.forest.counts[segments])]).astype(np.int64)
-        codes = np.full(int(offsets[-1]), UNALIGNED, judged.codes.dtype)
+        rows = np.full(int(offsets[-1]), -1 - UNALIGNED, np.int32)
         texts = kernel.Texts(segments, text, text_lines, links, link_lines)
-        bad, wrong = kernel.observe(self.forest.arrays(), judged, texts, offsets, codes)
+        bad, wrong = kernel.find_rows(self.forest.arrays(), self.arrays, texts, offsets, rows)
         if bad >= 0:
             raise FormatError(link_message(candidates[bad], wrong, int(self.forest.sizes[segments[bad]])))
-        return segments, offsets, codes
+        return Places(self.forest, segments, offsets, rows)
 
     def _segment_indices(self, candidates: Sequence[Candidate]) -> Ids:
         index = self.forest.index

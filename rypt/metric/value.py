@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Floats
 from rypt.metric.model import LabelModel
-from rypt.metric.observations import Forest, JudgedPhrases, Observations, vote_code
+from rypt.metric.observations import NO_ROW, YES_ROW, Forest, JudgedPhrases, Observations, vote_code
 from rypt.records import Candidate, Query, Votes
 from rypt.text import RyptError
 
@@ -58,9 +58,10 @@ def query_values(
         sizes = [len(candidates) for candidates in has]
         nodes = np.repeat([places[i].node for i in some], sizes)
         answered = []
-        for code in (vote_code(votes, 0, 0), vote_code(0, votes, 0)):
+        for code, row in ((vote_code(votes, 0, 0), YES_ROW), (vote_code(0, votes, 0), NO_ROW)):
             asked = observations.take(np.concatenate(has))
             asked.codes[asked.offsets[:-1] + nodes] = code
+            asked.rows[asked.offsets[:-1] + nodes] = len(observations.grades.votes) + row
             answered.append(np.split(model.score(model.stats(asked)), np.cumsum(sizes)[:-1]))
         for i, yes, no in zip(some, *answered, strict=True):
             place = places[i]

@@ -16,12 +16,13 @@ from rypt.database.vote_table import LABELS, VoteTable
 from rypt.metric.frontier import frontier
 from rypt.metric.kernel import NOVEL, SILENT
 from rypt.metric.model import direct_labels
-from rypt.metric.observations import Forest, JudgedPhrases, Observations, vote_codes
+from rypt.metric.observations import Forest, Grades, JudgedPhrases, Observations, vote_codes
 from rypt.options import HOLD_OUT, check_option
 from rypt.records import Candidate, Span, Votes
 from rypt.texts.trees import SourceTree
 
 Chosen = NDArray[np.int64]  # indices of candidates
+YES, NO, NOT_SURE, PENALTY, GRADED = range(5)  # columns of counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class GroupedVotes:
         keys = [key for key, taken in zip(votes.keys, counted.tolist(), strict=True) if taken]
         taken = counted[votes.key]
         self._row = (np.cumsum(counted) - 1)[votes.key[taken]]
-        self._label, self._weight = votes.label[taken], votes.weight[taken]
+        self._label, self._weight, self._severity = votes.label[taken], votes.weight[taken], votes.severity[taken]
         self.origins, self._origin = _used(votes.origins, votes.origin[taken])
         self.groups, self._group = (
             (self.origins, self._origin) if group == "origin" else _used(votes.workers, votes.worker[taken])
@@ -78,13 +79,21 @@ class GroupedVotes:
         return len(self._nodes)
 
     def counts(self, judges: Judges, origins: Collection[str] | None = None) -> Floats:
-        """YES, NO and NOT_SURE of each key by these groups, (keys, 3); ``origins`` takes only what was given there."""
+        """What these groups say of each key, (keys, 5); ``origins`` takes only what was given there.
+
+        The columns are YES, NO and NOT_SURE, the penalty that NOs with a severity add up to, and the number of these.
+        """
         chosen = self._given_by(judges)
         if origins is not None:
             chosen &= np.array([name in origins for name in self.origins], np.bool_)[self._origin]
-        cells = self._row[chosen] * len(LABELS) + self._label[chosen]
-        sums = np.bincount(cells, self._weight[chosen], minlength=len(LABELS) * len(self))
-        return np.asarray(sums, np.float64).reshape(-1, len(LABELS))
+        graded = chosen & ~np.isnan(self._severity)
+        sums = [self._sums(chosen & (self._label == label), self._weight) for label in range(len(LABELS))]
+        sums += [self._sums(graded, self._weight * self._severity), self._sums(graded, self._weight)]
+        return np.stack(sums, axis=1)
+
+    def _sums(self, chosen: NDArray[np.bool_], values: Floats) -> Floats:
+        """The sum of the values of the chosen votes on each key."""
+        return np.asarray(np.bincount(self._row[chosen], values[chosen], minlength=len(self)), np.float64)
 
     def _given_by(self, judges: Judges) -> NDArray[np.bool_]:
         """Which votes are by these groups."""
@@ -98,7 +107,7 @@ class GroupedVotes:
 
     def permuted(self, counts: Floats, rng: np.random.Generator) -> Floats:
         """The same verdicts on other phrases that were judged in the same segment: a control."""
-        judged = np.flatnonzero(counts.sum(axis=1) > 0)
+        judged = np.flatnonzero(_is_judged(counts))
         shuffled = judged[np.lexsort((rng.random(len(judged)), self._segments[judged]))]
         ordered = judged[np.argsort(self._segments[judged], kind="stable")]
         result = counts.copy()
@@ -107,10 +116,12 @@ class GroupedVotes:
 
     def observe(self, counts: Floats, candidates: Chosen) -> Observations:
         """What these counts say of each constituent of some of the candidates."""
-        judged = counts.sum(axis=1) > 0
+        judged = _is_judged(counts)
         asked = np.zeros(len(self.forest.parents), np.bool_)
         asked[self._nodes[judged]] = True
-        codes = np.where(judged, vote_codes(*counts.T), np.where(asked[self._nodes], NOVEL, SILENT)).astype(np.int8)
+        codes = np.where(
+            judged, vote_codes(*counts[:, : len(LABELS)].T), np.where(asked[self._nodes], NOVEL, SILENT)
+        ).astype(np.int8)
         segments = self.places.segments[candidates]
         sizes = np.diff(self.places.offsets)[candidates]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -119,13 +130,18 @@ class GroupedVotes:
         nodes = np.repeat(self.forest.firsts[segments] - offsets[:-1], sizes) + each
         missing = np.where(rows == -1 - NOVEL, np.where(asked[nodes], NOVEL, SILENT), -1 - rows)
         observed = np.where(rows >= 0, codes[np.maximum(rows, 0)], missing) if len(codes) else missing
-        return Observations(self.forest, segments, offsets, observed.astype(np.int8))
+        grades = Grades.from_counts(*counts[:, [YES, NO, PENALTY, GRADED]].T)
+        return Observations(self.forest, segments, offsets, observed.astype(np.int8), rows, grades)
 
     def labels(
         self, judges: Judges, candidates: Chosen, ties: str = "unknown", *, origins: Collection[str] | None = None
     ) -> Codes:
         """The labels of these groups on each constituent: 1 YES, 0 NO, -1 nothing."""
         return direct_labels(self.observe(self.counts(judges, origins), candidates), ties)
+
+
+def _is_judged(counts: Floats) -> NDArray[np.bool_]:
+    return np.asarray(counts[:, : len(LABELS)].sum(axis=1) > 0, np.bool_)
 
 
 def _used(names: Sequence[str], numbers: NDArray[np.int32]) -> tuple[list[str], NDArray[np.int64]]:

@@ -19,6 +19,7 @@ from rypt.campaign.settings import Scoring
 from rypt.metric.calibration import concatenate
 from rypt.metric.model import CalibratedTable, LabelModel, Percolation, yes_share_by_length
 from rypt.metric.observations import Observations
+from rypt.metric.severity_model import SeverityModel
 from rypt.metric.tree_model import TreeModel
 from rypt.metrics.expression import Term
 from rypt.metrics.rypt import read_rypt_options
@@ -128,6 +129,8 @@ class HeldOutPicks:
                 labels = self.votes.labels(judges, judged, ties)
                 prior = yes_share_by_length(self.votes.observe(self.votes.counts(judges), judged), labels)
             return Percolation(scoring.unknown, ties, prior)
+        if scoring.model == "severity":
+            return SeverityModel(ties)
         observed, labels = self._held_out_labels(judges, ties)
         if scoring.model == "table":
             return CalibratedTable.fit(observed, labels, ties)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reference import trees
 
 from rypt.metric.model import LENGTHS, length_class
-from rypt.metric.observations import CODES, Forest, JudgedPhrases, Observations
+from rypt.metric.observations import CODES, Forest, Grades, JudgedPhrases, Observations
 from rypt.metric.tree_model import TreeModel, log_loss
 from rypt.records import Candidate, Span, Votes
 from rypt.texts.trees import SourceTree
@@ -25,7 +25,9 @@ def test_posteriors_equal_enumeration(tree, seed):
     model = TreeModel(rng.random(size), rng.random((size, size, 2)), emission, temper=0.7)
     codes = rng.integers(0, len(CODES), count).astype(np.int8)
     forest = Forest({"1": tree})
-    observations = Observations(forest, np.zeros(1, np.int32), np.array([0, count]), codes)
+    grades = Grades(np.ones(2), np.zeros(2), 1.0)
+    unjudged = np.full(count, -1, np.int32)
+    observations = Observations(forest, np.zeros(1, np.int32), np.array([0, count]), codes, unjudged, grades)
     classes = length_class(observations.lengths)
     total, yes = 0.0, np.zeros(count)
     for labels in product((0, 1), repeat=count):

@@ -66,8 +66,8 @@ def test_votes_of_no_constituent_and_of_unknown_segments_are_left_out():
              ("y", Votes("1", Span(0, 2), "x y", 0, 1))]  # fmt: skip
     grouped = GroupedVotes(TREES, VoteTable.from_votes(votes), [Candidate("1", "x y z", "0-0 1-1 2-2")])
     assert (len(grouped), grouped.groups) == (1, ["y"])
-    assert grouped.counts({"y"}).tolist() == [[0, 1, 0]]
-    assert grouped.counts({"x"}).tolist() == [[0, 0, 0]]
+    assert grouped.counts({"y"}).tolist() == [[0, 1, 0, 0, 0]]
+    assert grouped.counts({"x"}).tolist() == [[0, 0, 0, 0, 0]]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 2)), max_size=60), st.integers(0, 99))
@@ -125,7 +125,7 @@ def test_judges_of_each_segment_count_in_that_segment_only(data):
     )
     keys = sorted({(j.segment, j.phrase) for j in judgments})
     found = grouped.counts(SegmentJudges(tuple(map(frozenset, names))), origins)
-    assert found.tolist() == [[expected[*key, label] for label in ("YES", "NO", "NOT_SURE")] for key in keys]
+    assert found[:, :3].tolist() == [[expected[*key, label] for label in ("YES", "NO", "NOT_SURE")] for key in keys]
 
 
 def test_groups_are_workers_or_origins_that_count():
@@ -142,3 +142,17 @@ def test_groups_are_workers_or_origins_that_count():
     assert by_origin.groups == by_origin.origins == ["JHU"]
     with pytest.raises(RyptError, match="expected group as one of worker, origin"):
         GroupedVotes(TREES, table, [], group="segment")
+
+
+def test_severities_of_the_chosen_groups_add_up():
+    votes = [
+        ("a", Votes("1", Span(0, 1), "x", 0, 2, 0, 6.0, 2.0)),
+        ("b", Votes("1", Span(0, 1), "x", 1, 1, 0)),  # a NO without a severity
+        ("c", Votes("1", Span(0, 1), "x", 0, 1, 0, 0.1, 1.0)),
+    ]
+    candidates = [Candidate("1", "x y z", "0-0 1-1 2-2")]
+    grouped = GroupedVotes(TREES, VoteTable.from_votes(votes), candidates)
+    assert grouped.counts({"a", "b"}).tolist() == [[1, 3, 0, 6, 2]]
+    assert grouped.counts({"c"}).tolist() == [[0, 1, 0, 0.1, 1]]
+    grades = grouped.observe(grouped.counts({"a", "b"}), np.array([0])).grades
+    assert (grades.votes[0], grades.penalties[0], grades.no_penalty) == (4, 9, 3)

@@ -1,0 +1,125 @@
+"""The severity model: the expected penalty of a candidate, from how bad people found its phrases.
+
+A judged phrase has a penalty: the severities of its NOs, 0 for a YES. What is expected of a constituent whose phrase has
+n judgments is
+
+    penalty(constituent) = (sum of the judged penalties + K · sum over its children) / (n + K),
+
+the sum over the children alone where nobody judged the phrase. A single word whose translation nobody judged is
+expected to cost ``UNSEEN``, one that nothing is aligned with costs nothing. So long phrases, which few candidates share,
+lean on the short ones inside them.
+
+The constituents of at most L source words that stand highest cover a segment once (the frontier of maxLen L), and their
+penalties add up to one estimate of the candidate's. Short constituents are judged often and out of context, long ones
+rarely and in context; the penalty of the candidate is the mean of the estimates for L = 1, 2, 4, 8 and the whole
+segment. The score is 1 - penalty / 25: 25 is what MQM takes for a translation that is none (Freitag et al. 2021), so
+scores are penalties of MQM turned round, and a very bad candidate may fall below 0.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rypt.arrays import Floats, Ids, Ints
+from rypt.compiled import compiled
+from rypt.metric.kernel import UNALIGNED
+from rypt.metric.model import SCALE, Stats
+from rypt.metric.observations import Forest, Observations
+
+WORST = 25.0  # the penalty of a candidate that is no translation
+K = 1.0  # how many judgments the children of a constituent are worth
+UNSEEN = 0.1  # the penalty of a word whose translation nobody judged
+LENGTHS = (1, 2, 4, 8, np.inf)  # whose frontiers are averaged
+_UNALIGNED_ROW = -1 - UNALIGNED
+
+
+@compiled
+def expected_penalties(
+    firsts: Ints, parents: Ids, segments: Ids, offsets: Ints, rows: Ids, votes: Floats, penalties: Floats,
+    k: float, unseen: float, out: Floats,
+) -> None:  # fmt: skip
+    """The expected penalty of every constituent of every candidate, children before parents."""
+    for candidate in range(len(segments)):
+        first = firsts[segments[candidate]]
+        count, at = firsts[segments[candidate] + 1] - first, offsets[candidate]
+        for node in range(count):
+            out[at + node] = 0.0
+        for node in range(count - 1, -1, -1):
+            expected = out[at + node]
+            row = rows[at + node]
+            if row != _UNALIGNED_ROW and (node + 1 == count or parents[first + node + 1] != node):
+                expected = unseen
+            if row >= 0 and votes[row] > 0:
+                expected = (penalties[row] + k * expected) / (votes[row] + k)
+            out[at + node] = expected
+            if parents[first + node] >= 0:
+                out[at + parents[first + node]] += expected
+
+
+@compiled
+def weighted_sums(
+    firsts: Ints, segments: Ids, offsets: Ints, weights: Floats, values: Floats, scale: float, out: Ints
+) -> None:
+    """For each candidate the sum of weight times value over its constituents, in units of 1/scale."""
+    for candidate in range(len(segments)):
+        first, at = firsts[segments[candidate]], offsets[candidate]
+        total = 0.0
+        for node in range(offsets[candidate + 1] - at):
+            total += weights[first + node] * values[at + node]
+        out[candidate] = np.int64(np.rint(total * scale))
+
+
+def frontier_weights(forest: Forest) -> Floats:
+    """In which share of the frontiers each constituent stands: those of L with its length <= L < its parent's length."""
+    lengths = (forest.stops - forest.starts).astype(np.float64)
+    starts = np.repeat(forest.firsts[:-1], forest.counts)
+    above = np.where(forest.parents >= 0, lengths[np.minimum(starts + forest.parents, len(lengths) - 1)], np.inf)
+    roots = forest.parents < 0
+    on = [(lengths <= limit) & (roots | (above > limit)) for limit in LENGTHS]
+    return np.asarray(np.mean(on, axis=0), np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class SeverityModel:
+    """The expected penalty of candidates; ``k`` and ``unseen`` as above."""
+
+    ties: str = "unknown"
+    k: float = K
+    unseen: float = UNSEEN
+
+    @property
+    def options(self) -> str:
+        """Its part of the signature."""
+        return f"model:severity|k:{self.k:g}|unseen:{self.unseen:g}"
+
+    def penalties(self, observations: Observations) -> Floats:
+        """The expected penalty of each constituent."""
+        out = np.empty(len(observations.codes))
+        forest, grades = observations.forest, observations.grades
+        expected_penalties(
+            forest.firsts, forest.parents, observations.segments, observations.offsets, observations.rows,
+            grades.votes, grades.penalties, self.k, self.unseen, out,
+        )  # fmt: skip
+        return out
+
+    def stats(self, observations: Observations) -> Stats:
+        """Columns: the expected penalty in units of 1/SCALE, and 1 for a candidate that has constituents."""
+        forest = observations.forest
+        sums = np.zeros(len(observations), np.int64)
+        weighted_sums(
+            forest.firsts, observations.segments, observations.offsets, frontier_weights(forest),
+            self.penalties(observations), float(SCALE), sums,
+        )  # fmt: skip
+        return np.stack([sums, (np.diff(observations.offsets) > 0).astype(np.int64)], axis=1)
+
+    def score(self, sums: Stats) -> Floats:
+        """1 - mean penalty / 25; one half for a row without constituents, of which nothing is known."""
+        penalty, candidates = np.atleast_2d(sums).T.astype(np.float64)
+        scores: Floats = np.full(len(penalty), 0.5)
+        np.divide(penalty, -WORST * SCALE * candidates, out=scores, where=candidates > 0)
+        scores[candidates > 0] += 1
+        return scores
+
+    def p_yes(self, observations: Observations) -> Floats:
+        """The probability under which a NO of mean severity gives the expected penalty."""
+        return np.asarray(np.clip(1 - self.penalties(observations) / observations.grades.no_penalty, 0, 1), np.float64)
