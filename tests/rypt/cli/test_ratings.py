@@ -140,6 +140,12 @@ TSV = (
 )
 
 
+LEFT_OUT = """made: 1 segments, 4 outputs of 4 systems
+  1 segments left out: without Human-A.0
+  human translations, to be judged and never picked: Human-A.0
+"""
+
+
 def test_the_commands_that_texts_names_lead_to_judgments(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +156,7 @@ def test_the_commands_that_texts_names_lead_to_judgments(
     monkeypatch.setattr(parsers, "is_installed", lambda name: name == parsers.FALLBACK)
     Path("my file.tsv").write_text(TSV, encoding="utf-8")
     code, out, err = run(capsys, "import", "mqm", "my file.tsv", "--texts", "made", "--reference", "Human-A.0")
-    assert (code, out) == (0, "made: 1 segments, 4 outputs of 4 systems\n  1 segments left out: without Human-A.0\n")
+    assert (code, out) == (0, LEFT_OUT)
     commands = [shlex.split(line)[1:] for line in err.removeprefix("next: ").splitlines()]
     assert [command[0] for command in commands] == ["parse", "align", "init", "import", "compare"]
     for command in commands[:4]:
@@ -169,7 +175,8 @@ def test_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert code == 0
     assert out.splitlines() == [
         "made: 2 segments, 5 outputs of 4 systems",
-        "  Human-A.0: a human translation? --reference Human-A.0 makes it a reference",
+        "  human translations, to be judged and never picked: Human-A.0",
+        "  no reference for BLEU: --reference Human-A.0 takes one of them, --references a file",
     ]
     before = Path("made/source.jsonl").read_bytes()
     code, out, err = run(capsys, "import", "mqm", "x.tsv", "--texts", "made")

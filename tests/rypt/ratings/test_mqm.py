@@ -7,6 +7,7 @@ import pytest
 
 from rypt.ratings.error_spans import ErrorSpan
 from rypt.ratings.mqm import read_mqm
+from rypt.ratings.repairs import Repairs
 from rypt.text import InputError
 
 OLD = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment"
@@ -115,7 +116,8 @@ def test_quotation_marks_as_they_stand_or_as_csv_has_them(tmp_path: Path) -> Non
         ([OLD, row("A <v>house</v>."), row("A <v>hose</v>.")], "mqm.tsv:3: the target is another one than on line 2"),
     ],
 )
-def test_what_cannot_be_read_is_named(tmp_path: Path, lines: list[str], message: str) -> None:
+def test_strict_names_the_first_slip(tmp_path: Path, lines: list[str], message: str) -> None:
+    path = write(tmp_path, *lines)
     with pytest.raises(InputError) as error:
-        read_mqm(write(tmp_path, *lines))
+        read_mqm(path, repairs=Repairs(path, strict=True))
     assert message in str(error.value)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rypt.campaign.folder import create
 from rypt.ratings.error_spans import ErrorSpan, Policy, Rating
 from rypt.ratings.importing import import_ratings
-from rypt.ratings.texts import collect_texts
+from rypt.ratings.texts import Translators, collect_texts
 from rypt.text import InputError, RyptError
 from rypt.tools.fallback_trees import fallback_tree
 
@@ -26,7 +26,7 @@ def jsonl(path: Path) -> list[dict[str, str]]:
 
 def test_files(tmp_path: Path) -> None:
     ref = replace(TWO, system="ref", target="Yes, good.")
-    texts = collect_texts("x.tsv", [ONE, TWO, replace(ONE, rater="r2"), ref], ["ref"])
+    texts = collect_texts("x.tsv", [ONE, TWO, replace(ONE, rater="r2"), ref], Translators(("ref",)))
     assert (texts.without_reference, texts.other_outputs, texts.renumbered) == (1, 0, False)
     texts.write(tmp_path / "t")
     assert jsonl(tmp_path / "t/source.jsonl") == [{"id": "8", "text": "Ja ! “ Gut ” ."}]
@@ -78,7 +78,7 @@ def test_of_two_outputs_the_first_is_taken() -> None:
 )  # fmt: skip
 def test_refused(ratings: list[Rating], references: list[str], message: str) -> None:
     with pytest.raises(RyptError) as error:
-        collect_texts("x.tsv", ratings, references)
+        collect_texts("x.tsv", ratings, Translators(tuple(references)))
     assert message in str(error.value)
 
 
