@@ -303,13 +303,16 @@ def _score(value: Any) -> float | None:
 
 
 def _spans(spans: Sequence[Record], target: str, line: int, repairs: Repairs) -> tuple[ErrorSpan, ...]:
+    """The error spans of an answer; one whose place cannot be read has none."""
     errors = []
     for span in spans:
         try:
             errors.append(_span(span, target))
         except _WRONG as error:
             problem = f"no field {error}" if isinstance(error, KeyError) else str(error)
-            repairs.add(line, "span-refused", f"expected an error span with start_i, end_i and severity: {problem}")
+            repairs.add(line, "span-refused", f"expected an error span with start_i and end_i: {problem}", "no place")
+            if isinstance(span, Mapping):
+                errors.append(ErrorSpan("nowhere", 0, 0, str(span.get("severity") or "neutral")))
     return tuple(errors)
 
 

@@ -127,24 +127,33 @@ def aligned_constituents(
     tree: SourceTree, linked: Sequence[Sequence[int]], tokens: Sequence[str]
 ) -> AlignedConstituents:
     """The constituents that something is aligned with, each with its phrase as `rypt.texts.phrases` has it."""
-    below = [bits(positions) for positions in linked]
-    aligned = AlignedConstituents([], [], [], [], has_root=any(below))
+    targets = _targets(tree, [bits(positions) for positions in linked])
+    aligned = AlignedConstituents([], [], [], [], has_root=any(targets))
     texts: dict[int, str] = {}
-    for constituent in tree.constituents:
-        start, stop = span = constituent.span
-        target = 0
-        for position in range(start, stop):
-            target |= below[position]
-        if not target:
-            continue
-        phrase = texts.get(target)
-        if phrase is None:
-            phrase = texts[target] = _phrase(target, tokens)
-        aligned.spans.append(span)
-        aligned.phrases.append(phrase)
-        aligned.targets.append(target)
-        aligned.sources.append((1 << stop) - (1 << start))
+    for constituent, target in zip(tree.constituents, targets, strict=True):
+        if target:
+            span = constituent.span
+            phrase = texts.get(target)
+            if phrase is None:
+                phrase = texts[target] = _phrase(target, tokens)
+            aligned.spans.append(span)
+            aligned.phrases.append(phrase)
+            aligned.targets.append(target)
+            aligned.sources.append((1 << span[1]) - (1 << span[0]))
     return aligned
+
+
+def _targets(tree: SourceTree, linked: Sequence[int]) -> list[int]:
+    """The tokens aligned with each constituent: those of its children, which stand behind it; a word has its links."""
+    constituents = tree.constituents
+    targets = [0] * len(constituents)
+    for i in range(len(constituents) - 1, -1, -1):
+        start, stop = constituents[i].span
+        if stop - start == 1:
+            targets[i] |= linked[start]
+        if (parent := constituents[i].parent) >= 0:
+            targets[parent] |= targets[i]
+    return targets
 
 
 def _phrase(positions: int, tokens: Sequence[str]) -> str:

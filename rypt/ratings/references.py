@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from rypt.text import InputError, PathLike, read_lines
 
-_HUMAN = re.compile(r"(?:.*[._-])?(?:ref|reference|human)(?:[._-]?[a-z0-9]{1,2})?(?:\.\d+)?", re.IGNORECASE)
+_HUMAN = re.compile(r"(?:.*[._-])?(?:ref|reference|human)(?:[._-]?[a-z0-9]|[._-][a-z0-9]{2})?(?:\.\d+)?", re.IGNORECASE)
 _TEXTS = ("text", "reference", "candidate", "translation")
 
 

@@ -22,7 +22,7 @@ KINDS = {
     "other-text": "ratings of quite another text, of which the score alone is taken",
     "pairing": "names of pairings, taken as the system before _with_",
     "shared-id": "items with the id of another one, told apart by their batch",
-    "span-refused": "error spans refused",
+    "span-refused": "error spans without a place that can be read, counted against the whole segment",
     "rating-refused": "ratings refused",
     "line-refused": "lines refused",
 }
