@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from shlex import quote
@@ -10,11 +11,13 @@ from typing import Any, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-from rypt.console import JSON, QUIET, progress, talk, watcher
+from rypt.console import FILE, JSON, QUIET, progress, talk, watcher
 from rypt.ratings.error_spans import LABELLINGS, MATCHES, SEVERITIES, Policy, Raters, Rating
-from rypt.text import read_lines
+from rypt.ratings.repairs import Repairs
+from rypt.text import open_output, read_lines
 
 OF_IMPORT = ("campaign", "label", "severity", "match", "omissions", "raters", "excluded", "scores")
+OF_TEXTS = ("references", "reference_files", "people", "machines")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -25,7 +28,8 @@ def import_() -> None:
     An error that a rater marked in a candidate makes the constituents it is aligned with unacceptable (NO), the others
     are acceptable (YES). Each rater is a worker, each system an origin. Ratings are matched with the campaign's
     segments and candidates by their texts. With only the file at hand, begin with --texts: it makes the texts of a
-    campaign and prints the commands that lead there.
+    campaign and prints the commands that lead there. Slips in the file are mended and counted; what cannot be placed
+    is left out and counted, too.
     """
 
 
@@ -39,6 +43,11 @@ class Order:
     scores: str | None
     texts: str | None
     references: tuple[str, ...]
+    reference_files: tuple[str, ...]
+    people: tuple[str, ...]
+    machines: tuple[str, ...]
+    strict: bool
+    repairs_file: str | None
 
 
 def import_options(command: F) -> F:
@@ -48,10 +57,14 @@ def import_options(command: F) -> F:
     def with_order(
         *arguments: Any, campaign: str, label: str, severity: str, match: str, omissions: bool,
         raters: tuple[str, ...], excluded: tuple[str, ...], scores: str | None, texts: str | None,
-        references: tuple[str, ...], **others: Any,
+        references: tuple[str, ...], reference_files: tuple[str, ...], people: tuple[str, ...],
+        machines: tuple[str, ...], strict: bool, repairs_file: str | None, **others: Any,
     ) -> Any:  # fmt: skip
         policy, whose = Policy(label, severity, match, omissions), Raters(frozenset(raters), frozenset(excluded))
-        return command(*arguments, order=Order(campaign, policy, whose, scores, texts, references), **others)
+        order = Order(
+            campaign, policy, whose, scores, texts, references, reference_files, people, machines, strict, repairs_file
+        )
+        return command(*arguments, order=order, **others)
 
     options = [
         click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", show_default=True,
@@ -72,6 +85,16 @@ def import_options(command: F) -> F:
                      "this new folder, to make a campaign of."),
         click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="With --texts: a human "
                      "translation among the systems, to be written as reference, too."),
+        click.option("--references", "reference_files", multiple=True, metavar="FILE", type=FILE, help="With --texts: "
+                     "a reference in a file, a line for each segment in the order of the ids, or TSV or JSONL of ids "
+                     "and texts."),
+        click.option("--human", "people", multiple=True, metavar="SYSTEM", help="With --texts: a human translation "
+                     "whose name does not tell."),
+        click.option("--system", "machines", multiple=True, metavar="SYSTEM", help="With --texts: a system that is "
+                     "named like a human translation (ref, refA, Human-A)."),
+        click.option("--strict", is_flag=True, help="Refuse the file at its first slip, instead of mending it."),
+        click.option("--repairs", "repairs_file", type=FILE, help="List what was mended or left out as JSONL: line, "
+                     "kind, problem, what was done."),
     ]  # fmt: skip
     decorated: Any = with_order
     for option in reversed(options):
@@ -94,8 +117,9 @@ def mqm(context: click.Context, file: str, order: Order, as_json: bool, quiet: b
     from rypt.ratings.mqm import read_mqm
 
     _refuse_idle_options(context)
-    ratings = read_mqm(file, progress(read_lines(file), f"read {file}", quiet=quiet or as_json))
-    _carry_out(order, f"mqm {quote(file)}", file, ratings, "lower", as_json=as_json, quiet=quiet)
+    repairs = Repairs(file, order.strict)
+    ratings = read_mqm(file, progress(read_lines(file), f"read {file}", quiet=quiet or as_json), repairs)
+    _carry_out(order, f"mqm {quote(file)}", ratings, repairs, "lower", as_json=as_json, quiet=quiet)
 
 
 @import_.command()
@@ -118,11 +142,12 @@ def esa(
     from rypt.ratings.esa import of_languages, read_esa
 
     _refuse_idle_options(context)
-    ratings = read_esa(file, batches, progress(read_lines(file), f"read {file}", quiet=quiet or as_json))
+    repairs = Repairs(file, order.strict)
+    ratings = read_esa(file, batches, progress(read_lines(file), f"read {file}", quiet=quiet or as_json), repairs)
     ratings = ratings if languages is None else of_languages(file, ratings, languages)
     options = (("--batches", batches), ("--languages", languages))
     command = " ".join((f"esa {quote(file)}", *(f"{name} {quote(value)}" for name, value in options if value)))
-    _carry_out(order, command, file, ratings, "higher", as_json=as_json, quiet=quiet)
+    _carry_out(order, command, ratings, repairs, "higher", as_json=as_json, quiet=quiet)
 
 
 def _refuse_idle_options(context: click.Context) -> None:
@@ -132,41 +157,49 @@ def _refuse_idle_options(context: click.Context) -> None:
         given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
         if given and only_texts and parameter.name in OF_IMPORT:
             raise click.UsageError(f"{parameter.opts[-1]} is for an import; --texts imports nothing")
-        if given and not only_texts and parameter.name == "references":
-            raise click.UsageError("--reference goes with --texts")
+        if given and not only_texts and parameter.name in OF_TEXTS:
+            raise click.UsageError(f"{parameter.opts[-1]} goes with --texts")
 
 
 def _carry_out(
-    order: Order, command: str, file: str, ratings: list[Rating], better: str, *, as_json: bool, quiet: bool
+    order: Order, command: str, ratings: list[Rating], repairs: Repairs, better: str, *, as_json: bool, quiet: bool
 ) -> None:
     """Write the texts of the ratings, or import them."""
     if order.texts is not None:
-        _write_texts(order.texts, order.references, command, file, ratings, as_json=as_json, quiet=quiet)
+        _write_texts(order, order.texts, command, ratings, repairs, as_json=as_json, quiet=quiet)
         return
     from rypt.campaign.folder import Campaign
     from rypt.ratings.importing import import_ratings_file
 
     campaign = Campaign.open(order.campaign, watcher(quiet=quiet or as_json))
     result = import_ratings_file(
-        campaign, file, ratings, order.policy, order.raters, scores=order.scores, better=better
+        campaign, repairs.path, ratings, order.policy, order.raters, scores=order.scores, better=better,
+        repairs=repairs, repairs_file=order.repairs_file,
     )  # fmt: skip
-    text = json.dumps(result.as_dict(), ensure_ascii=False) if as_json else str(result)
-    click.echo(text, err=order.scores == "-")
+    text = json.dumps(result.as_dict(), ensure_ascii=False)
+    if not as_json:
+        text = "\n".join((str(result), *repairs.summary()))
+    click.echo(text, err="-" in (order.scores, order.repairs_file))
     if order.scores is not None and not as_json:
         talk(f"{result.scores} scores written to {order.scores}", quiet=quiet)
 
 
 def _write_texts(
-    folder: str, references: tuple[str, ...], command: str, file: str, ratings: list[Rating], *, as_json: bool,
-    quiet: bool,
-) -> None:  # fmt: skip
+    order: Order, folder: str, command: str, ratings: list[Rating], repairs: Repairs, *, as_json: bool, quiet: bool
+) -> None:
     """Write the texts of ratings, and print the commands to run next."""
-    from rypt.ratings.texts import collect_texts
+    from rypt.ratings.texts import Translators, collect_texts
 
-    texts = collect_texts(file, ratings, references)
-    texts.write(folder)
+    translators = Translators(order.references, order.reference_files, order.people, order.machines)
+    texts = collect_texts(repairs.path, ratings, translators, repairs)
+    with nullcontext() if order.repairs_file is None else open_output(order.repairs_file) as stream:
+        texts.write(folder)
+        if stream is not None:
+            repairs.write(stream)
+    to_stderr = order.repairs_file == "-"
     if as_json:
-        click.echo(json.dumps({"file": file, "folder": folder, **texts.as_dict()}, ensure_ascii=False))
+        facts = {"file": str(repairs.path), "folder": folder, **texts.as_dict(), "repairs": repairs.counts}
+        click.echo(json.dumps(facts, ensure_ascii=False), err=to_stderr)
         return
-    click.echo(texts.summary(folder))
+    click.echo("\n".join((texts.summary(folder), *repairs.summary())), err=to_stderr)
     talk("next: " + "\n      ".join(texts.next_commands(folder, command)), quiet=quiet)

@@ -1,47 +1,89 @@
-"""Error spans that people marked in candidates, and what they say of constituents.
+"""Error spans that people marked in candidates, how severe they are, and whose ratings are taken.
 
-A `Rating` is one rater's annotation of one candidate: the errors with their places and severities, and a score. An
-error is tied to source constituents through the candidate's alignment: the phrase of a constituent that holds a marked
-token is not acceptable. A mark that touches part of a token counts for the whole token.
+A `Rating` is one rater's annotation of one candidate: the errors with their places and severities, and a score. What
+they say of constituents is in `rypt.ratings.labels`.
 """
 
-from collections.abc import Iterator, Sequence
+import re
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
-from rypt.ratings.surface import CharacterPlaces, token_places
-from rypt.records import Candidate, Judgment, Label, Segment, Span
-from rypt.text import FormatError, OptionError, RyptError
-from rypt.texts.phrases import phrase_of
-from rypt.texts.trees import SourceTree
+from rypt.text import OptionError, RyptError
 
 RANKS = {"no-error": 0, "neutral": 0, "minor": 1, "major": 2, "critical": 3}
 SEVERITIES = ("minor", "major", "critical")
 LABELLINGS = ("any", "major", "dens")
 MATCHES = ("overlap", "containment")
-DENSE = 3  # a phrase is dense with errors when at least one of so many tokens is marked
+
+
+def weight(severity: str, category: str) -> float:
+    """The penalty of an error, as MQM has it (Freitag et al. 2021, "Experts, Errors, and Context"); 0 is none.
+
+    >>> [weight("Minor", ""), weight("Minor", "Fluency/Punctuation"), weight("Major", "Non-translation!")]
+    [1.0, 0.1, 25.0]
+    """
+    return _weight(severity, category)
+
+
+@cache
+def _weight(severity: str, category: str) -> float:
+    kind, plain = letters(severity), letters(category)
+    if "noerror" in (kind, plain) or is_of_the_source(category):
+        return 0.0
+    if plain.startswith("nontranslation"):
+        return 25.0
+    if kind == "minor":
+        return 0.1 if plain.startswith("fluency/punctuation") else 1.0
+    return {"major": 5.0, "critical": 10.0}.get(kind, 0.0)
+
+
+def is_of_the_source(category: str) -> bool:
+    """Whether an error is one of the source text itself, which says nothing of its translation."""
+    return letters(category).split("/")[0] in ("source", "sourceerror", "sourceissue")
+
+
+@cache
+def letters(text: str) -> str:
+    """A category or a severity as it is compared: small letters and slashes."""
+    return re.sub(r"[^a-z/]", "", text.lower())
+
+
+@cache
+def _rank(severity: str) -> int | None:
+    return RANKS.get(severity.strip().lower().replace(" ", "-").replace("_", "-"))
 
 
 class ErrorSpan(NamedTuple):
-    """Characters ``start`` up to ``stop`` of the target or the source, or an error without a place (nowhere)."""
+    """Characters ``start`` up to ``stop`` of the target or the source, or an error without a place (nowhere).
+
+    The spans of one error that was marked in several places share a number ``error`` above 0.
+    """
 
     side: str
     start: int
     stop: int
     severity: str
     category: str = ""
+    error: int = 0
 
     @property
     def rank(self) -> int | None:
         """How severe it is, None for a word that is not known."""
-        return RANKS.get(self.severity.strip().lower().replace(" ", "-").replace("_", "-"))
+        return _rank(self.severity)
+
+    @property
+    def weight(self) -> float:
+        """Its penalty."""
+        return _weight(self.severity, self.category)
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
     """One rater's annotation of one candidate; ``segment`` is the id in the file, ``line`` the line it stands on.
 
-    ``languages`` is the language pair, as files of several of them name it.
+    ``languages`` is the language pair, as files of several of them name it. ``other_text`` says that the rater saw
+    another text than ``target``: the score counts, but nothing is known of the parts.
     """
 
     segment: str
@@ -54,6 +96,8 @@ class Rating:
     time: int | None = None
     line: int = 0
     languages: str = ""
+    document: str = ""
+    other_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,84 +141,3 @@ class Raters:
     def take(self, rater: str) -> bool:
         """Whether this rater's ratings are imported."""
         return rater not in self.excluded and (not self.only or rater in self.only)
-
-
-class MarkedTokens(NamedTuple):
-    """The tokens of each error that counts; ``nowhere`` says whether there is one without a place."""
-
-    target: list[frozenset[int]]
-    source: list[frozenset[int]]
-    nowhere: bool
-
-
-def marked_tokens(rating: Rating, segment: Segment, candidate: Candidate, policy: Policy) -> MarkedTokens:
-    """Bring marked characters to tokens; texts that are not spelled by the tokens are refused."""
-    marked = MarkedTokens([], [], any(e.side == "nowhere" and policy.counts(e) for e in rating.errors))
-    for side, tokens in (("target", candidate.tokens), ("source", segment.tokens)):
-        errors = [error for error in rating.errors if error.side == side and policy.counts(error)]
-        if not errors:
-            continue
-        places = token_places(getattr(rating, side), tokens)
-        if places is None:
-            raise FormatError(f"the tokens of the {'candidate' if side == 'target' else side} do not spell its text")
-        touched = (_touched(places, error) for error in errors)
-        (marked.target if side == "target" else marked.source).extend(tokens for tokens in touched if tokens)
-    return marked
-
-
-def _touched(places: CharacterPlaces, error: ErrorSpan) -> frozenset[int]:
-    return frozenset(i for i, (start, stop) in enumerate(places) if start < error.stop and error.start < stop)
-
-
-def judge(
-    tree: SourceTree, linked: Sequence[Sequence[int]], tokens: Sequence[str], marked: MarkedTokens, policy: Policy
-) -> Iterator[tuple[Span, str, Label | None]]:
-    """Each aligned constituent with its phrase and its label; None where containment leaves it open."""
-    aligned = {position for positions in linked for position in positions}
-    for constituent in tree.constituents:
-        span = constituent.span
-        phrase = phrase_of(span, linked, tokens)
-        if phrase is None:
-            continue
-        is_whole = marked.nowhere and constituent.parent < 0 and policy.label != "dens"
-        inside = frozenset(phrase.positions), frozenset(range(span.start, span.stop))
-        if is_whole:
-            label: Label | None = Label.NO
-        elif policy.label == "dens":
-            label = _dense(inside[0], marked.target) or _dense(inside[1], marked.source) or Label.YES
-        elif policy.match == "overlap":
-            label = Label.NO if _touch(inside[0], marked.target) or _touch(inside[1], marked.source) else Label.YES
-        else:
-            errors = [error & aligned for error in marked.target]
-            label = _contained([(inside[0], error) for error in errors] + [(inside[1], e) for e in marked.source])
-        yield span, phrase.text, label
-
-
-def _dense(inside: frozenset[int], errors: list[frozenset[int]]) -> Label | None:
-    return Label.NO if DENSE * len(inside & frozenset().union(*errors)) >= len(inside) else None
-
-
-def _touch(inside: frozenset[int], errors: list[frozenset[int]]) -> bool:
-    return any(not inside.isdisjoint(error) for error in errors)
-
-
-def _contained(pairs: list[tuple[frozenset[int], frozenset[int]]]) -> Label | None:
-    """NO when an error lies inside, None when one reaches in from outside; its unaligned tokens do not count."""
-    if any(error and error <= inside for inside, error in pairs):
-        return Label.NO
-    return None if any(inside & error for inside, error in pairs) else Label.YES
-
-
-def judgments_of(
-    rating: Rating, segment: Segment, tree: SourceTree, candidate: Candidate, linked: Sequence[Sequence[int]],
-    policy: Policy,
-) -> tuple[list[Judgment], int]:  # fmt: skip
-    """The judgments a rating stands for, and how many constituents containment leaves open."""
-    marked = marked_tokens(rating, segment, candidate, policy)
-    labelled = list(judge(tree, linked, candidate.tokens, marked, policy))
-    judgments = [
-        Judgment(segment.id, span, phrase, label, rating.rater, rating.system, "import", rating.time)
-        for span, phrase, label in labelled
-        if label is not None
-    ]
-    return judgments, len(labelled) - len(judgments)

@@ -4,19 +4,22 @@ Read are Appraise's CSV (which has no texts: the batches that were annotated bri
 annotations (JSONL, or the JSON of its dashboard), and the JSONL of WMT 2024 (one rating a line) and 2025 (all systems
 of a segment a line, each rated in one or two rounds, or by all annotators). Spans are characters of the target from
 ``start_i`` to ``end_i``, which is included; a span ``missing``, or in pearmut one behind the last character, is an
-omission, which has no place. Scores run from 0 to 100. Tutorials and attention checks are left out.
+omission, which has no place. Scores run from 0 to 100. Tutorials and attention checks are left out. What cannot be
+read is refused alone, a span or a rating, and counted.
 """
 
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rypt.csv_rows import csv_rows
 from rypt.ratings.error_spans import ErrorSpan, Rating
+from rypt.ratings.repairs import Repairs
 from rypt.records import Record
-from rypt.text import FormatError, InputError, NumberedLines, PathLike, read_lines
+from rypt.text import InputError, NumberedLines, PathLike, read_lines
 
 RATED = ("TGT", "CHK", "REF")  # Appraise's item types that show a candidate as it is; BAD ones are broken on purpose
 RESET = "__RESET__"  # pearmut: what this user did before does not count
@@ -24,11 +27,18 @@ TUTORIAL = "-tutorial"  # in the name of an Appraise document
 _BREAK = re.compile(r"</?br ?/?>")
 _PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}(_\w+)?(?=_#_)")  # before a WMT 2025 document's name
 _WRONG = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-BatchTexts = Mapping[tuple[str, ...], tuple[str, str]]
+ItemKey = tuple[str, str, str]  # document, item and system
+BatchTexts = Sequence[Mapping[ItemKey, tuple[str, str]]]  # source and target of each item, batch by batch
 
 
-def read_esa(path: PathLike, batches: PathLike | None = None, lines: NumberedLines | None = None) -> list[Rating]:
-    """Read the ratings of any of the forms; ``batches`` brings the texts of Appraise's CSV."""
+def read_esa(
+    path: PathLike, batches: PathLike | None = None, lines: NumberedLines | None = None, repairs: Repairs | None = None
+) -> list[Rating]:
+    """Read the ratings of any of the forms; ``batches`` brings the texts of Appraise's CSV.
+
+    ``lines`` replaces reading ``path``, for a caller who shows progress. ``repairs`` takes what had to be mended.
+    """
+    repairs = repairs or Repairs(path)
     numbered = list(read_lines(path) if lines is None else lines)
     first = next((line for _, line in numbered if line.strip()), None)
     if first is None:
@@ -36,19 +46,22 @@ def read_esa(path: PathLike, batches: PathLike | None = None, lines: NumberedLin
     if not first.lstrip().startswith(("{", "[")):
         if batches is None:
             raise InputError(path, None, "Appraise's CSV has no texts; --batches names the JSON of what was annotated")
-        return list(_appraise_csv(path, numbered, read_batches(batches)))
+        ratings = list(_appraise_csv(path, numbered, read_batches(batches), repairs))
+        repairs.require(len(ratings))
+        return ratings
     if batches is not None:
         raise InputError(path, None, "expected Appraise's CSV, which needs --batches, found JSON, which has the texts")
-    records = list(_records(path, numbered))
+    records = list(_records(numbered, repairs))
     if any("user_id" in record for _, record in records):
         records = _without_resets(records)
-    ratings: list[Rating] = []
+    ratings = []
     for number, record in records:
         try:
-            ratings += _json_ratings(record, number)
+            ratings += list(_json_ratings(record, number, repairs))
         except _WRONG as error:
             problem = f"no field {error}" if isinstance(error, KeyError) else str(error)
-            raise InputError(path, number, f"expected a rating of Appraise, pearmut or WMT: {problem}") from None
+            repairs.add(number, "rating-refused", f"expected a rating of Appraise, pearmut or WMT: {problem}")
+    repairs.require(len(ratings))
     return ratings
 
 
@@ -61,7 +74,7 @@ def of_languages(path: PathLike, ratings: Sequence[Rating], languages: str) -> l
     return kept
 
 
-def _records(path: PathLike, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _records(lines: Sequence[tuple[int, str]], repairs: Repairs) -> Iterator[tuple[int, dict[str, Any]]]:
     """JSONL, or one JSON document: a list, or pearmut's lists by campaign."""
     lines = [(number, line) for number, line in lines if line.strip()]
     try:
@@ -77,21 +90,23 @@ def _records(path: PathLike, lines: Sequence[tuple[int, str]]) -> Iterator[tuple
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(path, number, f"expected a JSON object: {error}") from None
-        if not isinstance(record, dict):
-            raise InputError(path, number, f"expected a JSON object, found {line[:40]!r}")
-        yield number, record
+            repairs.add(number, "line-refused", f"expected a JSON object: {error}")
+            continue
+        if isinstance(record, dict):
+            yield number, record
+        else:
+            repairs.add(number, "line-refused", f"expected a JSON object, found {line[:40]!r}")
 
 
-def _json_ratings(record: Record, line: int) -> Iterator[Rating]:
+def _json_ratings(record: Record, line: int, repairs: Repairs) -> Iterator[Rating]:
     if "annotation" in record and "user_id" in record:
-        yield from _pearmut(record, line)
+        yield from _pearmut(record, line, repairs)
     elif "annotator" in record and ("target_text" in record or "targets" in record):
-        yield from _appraise(record, line)
+        yield from _appraise(record, line, repairs)
     elif "esa_spans" in record:
-        yield _wmt24(record, line)
+        yield _wmt24(record, line, repairs)
     elif "scores" in record and "tgt_text" in record:
-        yield from _wmt25(record, line)
+        yield from _wmt25(record, line, repairs)
     else:
         raise ValueError(f"found the fields {', '.join(list(record)[:8])}")
 
@@ -110,7 +125,7 @@ def _without_resets(records: Sequence[tuple[int, dict[str, Any]]]) -> list[tuple
     return sorted((pair for pairs in kept.values() for pair in pairs), key=lambda pair: pair[0])
 
 
-def _pearmut(record: Record, line: int) -> Iterator[Rating]:
+def _pearmut(record: Record, line: int, repairs: Repairs) -> Iterator[Rating]:
     if not isinstance(record.get("item_i"), int):  # welcome_0, random_3: tutorials and checks
         return
     if "item" not in record:
@@ -123,7 +138,7 @@ def _pearmut(record: Record, line: int) -> Iterator[Rating]:
             if answer.get("score") is None and not answer.get("error_spans"):
                 continue  # skipped
             target = _text(item["tgt"], system)
-            errors = _spans(answer.get("error_spans") or [], target)
+            errors = _spans(answer.get("error_spans") or [], target, line, repairs)
             named = str(item.get("item_id", "")), str(item.get("src", "")), target, system, str(record["user_id"])
             yield Rating(*named, errors, _score(answer.get("score")), time, line)
 
@@ -131,7 +146,7 @@ def _pearmut(record: Record, line: int) -> Iterator[Rating]:
 # Appraise
 
 
-def _appraise(record: Record, line: int) -> Iterator[Rating]:
+def _appraise(record: Record, line: int, repairs: Repairs) -> Iterator[Rating]:
     if record.get("item_type", "TGT") not in RATED:
         return
     for answer in record.get("targets", [record]):
@@ -140,77 +155,120 @@ def _appraise(record: Record, line: int) -> Iterator[Rating]:
         spans = json.loads(spans) if isinstance(spans, str) else spans
         source = _plain(record["source_text"])
         time = answer.get("end_time", record.get("end_time"))
+        errors = _spans(spans, target, line, repairs)
         yield Rating(
             str(record.get("source_id", "")), source, target, str(answer["target_id"]), str(record["annotator"]),
-            _spans(spans, target), _score(answer.get("score")), None if time is None else int(time), line,
+            errors, _score(answer.get("score")), None if time is None else int(time), line,
+            document=str(record.get("document_id", "")).split("#")[0],
         )  # fmt: skip
 
 
 def read_batches(path: PathLike) -> BatchTexts:
-    """Source and target of each item that Appraise showed, by document, item and system."""
+    """Source and target of each item that Appraise showed, batch by batch; ids are those of a batch."""
     try:
         document = json.loads("\n".join(line for _, line in read_lines(path)))
-        items = [item for batch in document for item in batch["items"]]
-        texts: dict[tuple[str, ...], tuple[str, str]] = {}
-        for item in items:
-            key = str(item["documentID"]), str(item["itemID"]), str(item["targetID"])
-            text = _plain(item["sourceText"]), _plain(item["targetText"])
-            if texts.setdefault(key, text) != text:
-                raise FormatError(f"document {key[0]}, item {key[1]} of {key[2]} is there with two texts")
+        batches: list[dict[ItemKey, tuple[str, str]]] = []
+        for batch in document:
+            texts: dict[ItemKey, tuple[str, str]] = {}
+            for item in batch["items"]:
+                key = str(item["documentID"]), str(item["itemID"]), str(item["targetID"])
+                texts.setdefault(key, (_plain(item["sourceText"]), _plain(item["targetText"])))
+            batches.append(texts)
     except (ValueError, RecursionError, TypeError, KeyError) as error:
         raise InputError(path, None, f"expected the JSON of Appraise's batches, with items: {error!r}") from None
-    except FormatError as error:
-        raise InputError(path, None, str(error)) from None
-    return texts
+    return batches
 
 
-def _appraise_csv(path: PathLike, lines: NumberedLines, texts: BatchTexts) -> Iterator[Rating]:
+class _ShownTexts:
+    """What each user was shown; where two batches have an item of one id, the batch that has most of the user's."""
+
+    def __init__(self, batches: BatchTexts, answered: Mapping[str, Sequence[ItemKey]]) -> None:
+        self._batches = batches
+        self._answered = answered
+        self._holding: dict[ItemKey, list[int]] = {}
+        for number, batch in enumerate(batches):
+            for key in batch:
+                self._holding.setdefault(key, []).append(number)
+        self._shares: dict[str, Counter[int]] = {}
+
+    def find(self, user: str, key: ItemKey) -> tuple[list[tuple[str, str]], bool]:
+        """The texts that a user may have seen, one if all is well; and whether the id is that of other texts, too."""
+        holding = self._holding.get(key, [])
+        texts = {self._batches[number][key] for number in holding}
+        if len(texts) < 2:
+            return list(texts), False
+        if user not in self._shares:
+            self._shares[user] = Counter(n for k in self._answered[user] for n in self._holding.get(k, ()))
+        most = max(self._shares[user][number] for number in holding)
+        best = {self._batches[n][key] for n in holding if self._shares[user][n] == most}
+        return sorted(best), True
+
+
+def _appraise_csv(path: PathLike, lines: NumberedLines, batches: BatchTexts, repairs: Repairs) -> Iterator[Rating]:
     """Rows user, system, item, type, languages, score, document, last item?, spans, begin, end.
 
     Of contrastive campaigns, the id of the source stands before the system.
     """
+    rows: list[tuple[int, str, list[str]]] = []  # line, id of the source if there is one, the columns
+    answered: dict[str, list[ItemKey]] = {}
     for number, row in csv_rows(path, lines):
         if not row or "itemType" in row:
             continue
         shift = next((i for i in (0, 1) if len(row) > 9 + i and row[3 + i] in (*RATED, "BAD")), None)
         if shift is None:
-            raise InputError(path, number, "expected a row of Appraise's export: user, system, item, TGT, …")
-        system, item, kind, source, target, score, document, _, spans, *times = row[1 + shift :]
+            repairs.add(number, "line-refused", "expected a row of Appraise's export: user, system, item, TGT, …")
+            continue
+        source_id = row.pop(1) if shift else ""
+        rows.append((number, source_id, row))
+        answered.setdefault(row[0], []).append((row[7], row[2], row[1]))
+    shown = _ShownTexts(batches, answered)
+    for number, source_id, row in rows:
+        user, system, item, kind, source, target, score, document, _, spans, *times = row
         if kind not in RATED or TUTORIAL in document:
             continue
-        source_and_target = texts.get((document, item, system))
-        if source_and_target is None:
-            raise InputError(path, number, f"document {document}, item {item} of {system} is not in the batches")
+        texts, is_shared = shown.find(user, (document, item, system))
+        named = f"document {document}, item {item} of {system}"
+        if len(texts) != 1:
+            problem = "is there with two texts" if texts else "is not in the batches"
+            repairs.add(number, "rating-refused", f"{named} {problem}")
+            continue
+        if is_shared:
+            repairs.add(number, "shared-id", f"{named} is there with two texts", "told apart by the user's batch")
         try:
-            errors = _spans(json.loads(spans or "[]"), source_and_target[1])
+            errors = _spans(json.loads(spans or "[]"), texts[0][1], number, repairs)
             time = int(float(times[1])) if len(times) > 1 else None
             rated = _score(score)
         except _WRONG as error:
-            raise InputError(path, number, f"expected a score, spans as JSON and times: {error}") from None
-        named = row[1] if shift else item, *source_and_target, system, row[0]
-        yield Rating(*named, errors, rated, time, number, f"{source}-{target}")
+            repairs.add(number, "rating-refused", f"expected a score, spans as JSON and times: {error}")
+            continue
+        yield Rating(
+            source_id or item, *texts[0], system, user, errors, rated, time, number, f"{source}-{target}",
+            document.split("#")[0],
+        )  # fmt: skip
 
 
 # WMT
 
 
-def _wmt24(record: Record, line: int) -> Rating:
+def _wmt24(record: Record, line: int, repairs: Repairs) -> Rating:
     target = _text(record, "tgt")
     rater = str(record.get("annotator") or "esa")
-    errors = _spans(record["esa_spans"] or [], target)
+    errors = _spans(record["esa_spans"] or [], target, line, repairs)
     named = str(record.get("line_id", "")), _text(record, "src"), target, str(record["system"]), rater
-    return Rating(*named, errors, _score(record.get("esa_score")), None, line, str(record.get("langs", "")))
+    score, document = _score(record.get("esa_score")), str(record.get("doc_id", ""))
+    return Rating(*named, errors, score, None, line, str(record.get("langs", "")), document)
 
 
-def _wmt25(record: Record, line: int) -> Iterator[Rating]:
+def _wmt25(record: Record, line: int, repairs: Repairs) -> Iterator[Rating]:
     """All systems of a segment; of each the answers of one or two rounds, or of all annotators."""
     segment, source = str(record.get("doc_id", "")), _text(record, "src_text")
     pair = _PAIR.match(segment)
     for system, given in record["scores"].items():
         target = _text(record["tgt_text"], system)
         for rater, score, spans in _wmt25_answers(system, given):
-            errors = _spans(spans, target)
-            yield Rating(segment, source, target, system, rater, errors, score, None, line, pair[0] if pair else "")
+            errors = _spans(spans, target, line, repairs)
+            languages, document = pair[0] if pair else "", segment.rpartition("_#_")[0]
+            yield Rating(segment, source, target, system, rater, errors, score, None, line, languages, document)
 
 
 def _wmt25_answers(system: str, given: Any) -> Iterator[tuple[str, float | None, Sequence[Record]]]:
@@ -244,17 +302,26 @@ def _score(value: Any) -> float | None:
     return score
 
 
-def _spans(spans: Sequence[Record], target: str) -> tuple[ErrorSpan, ...]:
+def _spans(spans: Sequence[Record], target: str, line: int, repairs: Repairs) -> tuple[ErrorSpan, ...]:
+    """The error spans of an answer; one whose place cannot be read has none."""
     errors = []
     for span in spans:
-        severity = str(span.get("severity") or "neutral")
-        start, last = span["start_i"], span["end_i"]
-        if start == "missing" or last == "missing" or int(start) >= len(target):
-            errors.append(ErrorSpan("nowhere", 0, 0, severity, "missing"))
-            continue
-        first, last = sorted((int(start), int(last)))
-        if first < 0:
-            raise ValueError(f"expected characters from 0, found start_i {first}")
-        category = str(span.get("category") or span.get("error_type") or "")
-        errors.append(ErrorSpan("target", first, last + 1, severity, category))
+        try:
+            errors.append(_span(span, target))
+        except _WRONG as error:
+            problem = f"no field {error}" if isinstance(error, KeyError) else str(error)
+            repairs.add(line, "span-refused", f"expected an error span with start_i and end_i: {problem}", "no place")
+            if isinstance(span, Mapping):
+                errors.append(ErrorSpan("nowhere", 0, 0, str(span.get("severity") or "neutral")))
     return tuple(errors)
+
+
+def _span(span: Record, target: str) -> ErrorSpan:
+    severity = str(span.get("severity") or "neutral")
+    start, last = span["start_i"], span["end_i"]
+    if start == "missing" or last == "missing" or int(start) >= len(target):
+        return ErrorSpan("nowhere", 0, 0, severity, "missing")
+    first, last = sorted((int(start), int(last)))
+    if first < 0:
+        raise ValueError(f"expected characters from 0, found start_i {first}")
+    return ErrorSpan("target", first, last + 1, severity, str(span.get("category") or span.get("error_type") or ""))

@@ -3,12 +3,14 @@
 A rating belongs to the segment whose tokens spell its source text (the id decides between equal ones, else the target)
 and to the candidate of that segment whose tokens spell its target text, in the list named after the system if it is in
 several (``Online-W.jsonl``, ``newstest.Online-W.txt``). What belongs nowhere is counted with the reason.
+
+Judgments are made segment by segment while they are added, in one transaction: none is kept in memory.
 """
 
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -17,7 +19,9 @@ from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
 from rypt.metric.queries import candidate_links
-from rypt.ratings.error_spans import Policy, Raters, Rating, judgments_of
+from rypt.ratings.error_spans import Policy, Raters, Rating
+from rypt.ratings.labels import JudgedCandidate
+from rypt.ratings.repairs import Repairs
 from rypt.ratings.surface import spelling, token_spelling
 from rypt.records import Candidate, Judgment, Segment
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output
@@ -58,6 +62,7 @@ class RatingImport:
     left_open: int = 0
     unmatched: dict[str, int] = field(default_factory=dict)
     unknown_severities: dict[str, int] = field(default_factory=dict)
+    repairs: dict[str, int] = field(default_factory=dict)
     scores: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -123,7 +128,10 @@ class Listed(NamedTuple):
 
 
 class CampaignTexts:
-    """Finds the segments and candidates of a campaign by their texts; lists are named after ``systems``."""
+    """Finds the segments and candidates of a campaign by their texts; lists are named after ``systems``.
+
+    What was found for one rating of an output holds for the others.
+    """
 
     def __init__(self, campaign: Campaign, systems: Collection[str]) -> None:
         self.trees = campaign.trees
@@ -135,9 +143,17 @@ class CampaignTexts:
                 listed = Listed(candidate, system)
                 by_segment.setdefault(candidate.segment, []).append((listed, candidate.tokens))
         self._candidates = {segment: _TextIndex(pairs) for segment, pairs in by_segment.items()}
+        self._found: dict[tuple[str, str, str, str], tuple[Segment, Candidate] | str] = {}
 
     def find(self, rating: Rating) -> Matched | str:
         """The segment and candidate of a rating, or why there is none."""
+        output = rating.segment, rating.source, rating.target, rating.system
+        if output not in self._found:
+            self._found[output] = self._find(rating)
+        found = self._found[output]
+        return found if isinstance(found, str) else Matched(rating, *found)
+
+    def _find(self, rating: Rating) -> tuple[Segment, Candidate] | str:
         segments = self._segments.find(rating.source)
         if not segments:
             return NO_SEGMENT
@@ -150,7 +166,7 @@ class CampaignTexts:
         if self.trees[segment.id] is None:
             return NO_PARSE
         chosen = next((item for item in listed if item.system == rating.system), listed[0])
-        return Matched(rating, segment, chosen.candidate)
+        return segment, chosen.candidate
 
     def _listed(self, segment: Segment, target: str) -> list[Listed]:
         return self._candidates[segment.id].find(target) if segment.id in self._candidates else []
@@ -161,7 +177,7 @@ def match_ratings(campaign: Campaign, ratings: Sequence[Rating], raters: Raters,
     texts = CampaignTexts(campaign, {rating.system for rating in ratings})
     reasons: Counter[str] = Counter()
     latest: dict[tuple[str, str, str], Matched] = {}
-    for rating in ratings:
+    for rating in campaign.watch(ratings, "match ratings", len(ratings)):
         result.ratings += 1
         matched = texts.find(rating) if raters.take(rating.rater) else LEFT_OUT
         if isinstance(matched, str):
@@ -186,17 +202,28 @@ def import_ratings_file(
     *,
     scores: PathLike | None = None,
     better: str = "lower",
+    repairs: Repairs | None = None,
+    repairs_file: PathLike | None = None,
 ) -> RatingImport:
     """Import the ratings of a file, and write the raters' scores to the file ``scores``, where one is given.
 
-    That file is opened first: where it cannot be written, nothing is imported. ``better`` says whether lower or higher
-    scores are better.
+    ``repairs`` are those that reading the file made; they are counted, and listed in ``repairs_file``. These files are
+    opened first: where one cannot be written, nothing is imported. ``better`` says whether lower or higher scores are
+    better.
     """
-    with nullcontext() if scores is None else open_output(scores) as stream:
+    repairs = repairs or Repairs(path)
+    with _output(scores) as stream, _output(repairs_file) as list_of_repairs:
         result, matched = import_ratings(campaign, path, ratings, policy, raters)
+        result.repairs = repairs.counts
         if stream is not None:
             result.scores = write_scores(matched, stream, better=better)
+        if list_of_repairs is not None:
+            repairs.write(list_of_repairs)
     return result
+
+
+def _output(path: PathLike | None) -> AbstractContextManager[TextIO | None]:
+    return nullcontext() if path is None else open_output(path)
 
 
 def import_ratings(
@@ -208,57 +235,76 @@ def import_ratings(
     if not matched:
         why = ", ".join(f"{count} {reason}" for reason, count in result.unmatched.items()) or "there are none"
         raise InputError(path, None, f"expected ratings of this campaign's candidates: of {result.ratings}, {why}")
-    matched, judgments = _judged(campaign, matched, policy, result)
-    unknown = Counter(e.severity for m in matched for e in m.rating.errors if e.rank is None)
-    result.unknown_severities = dict(unknown.most_common())
+    unspelled: set[int] = set()
     with campaign.database(readonly=False) as db:
-        result.added = db.add(_of_one_policy(db, judgments))
+        result.added = db.add(_of_one_policy(db, _judged(campaign, matched, policy, result, unspelled)))
     result.already = result.judgments - result.added
-    return result, matched
+    used = [match for match in matched if id(match) not in unspelled]
+    result.matched = len(used)
+    result.raters, result.systems = (len({getattr(m.rating, name) for m in used}) for name in ("rater", "system"))
+    unknown = Counter(e.severity for m in used for e in m.rating.errors if e.rank is None)
+    result.unknown_severities = dict(unknown.most_common())
+    return result, used
 
 
 def _judged(
-    campaign: Campaign, matched: Iterable[Matched], policy: Policy, result: RatingImport
-) -> tuple[list[Matched], list[Judgment]]:
-    """The ratings whose marks have places among the tokens, and the judgments they stand for."""
-    used: list[Matched] = []
-    judgments: list[Judgment] = []
+    campaign: Campaign, matched: Iterable[Matched], policy: Policy, result: RatingImport, unspelled: set[int]
+) -> Iterator[tuple[str, list[Judgment]]]:
+    """The judgments that ratings stand for, segment by segment.
+
+    Ratings with marks that have no place among the tokens are counted, and noted by their `id` as ``unspelled``.
+    """
+    by_segment: dict[str, list[Matched]] = {}
     for match in matched:
-        rating, segment, candidate = match
-        tree = campaign.trees[segment.id]
+        by_segment.setdefault(match.segment.id, []).append(match)
+    for segment, matches in campaign.watch(by_segment.items(), "judge segments", len(by_segment)):
+        tree = campaign.trees[segment]
         assert tree is not None
-        try:
-            labels, left_open = judgments_of(rating, segment, tree, candidate, candidate_links(candidate, tree), policy)
-        except FormatError:
-            result.unmatched[NOT_SPELLED] = result.unmatched.get(NOT_SPELLED, 0) + 1
-            continue
-        used.append(match)
-        judgments += labels
-        result.left_open += left_open
-    result.matched, result.judgments = len(used), len(judgments)
-    result.raters, result.systems = (len({getattr(m.rating, name) for m in used}) for name in ("rater", "system"))
-    return used, judgments
+        judged: dict[int, JudgedCandidate] = {}
+        judgments: list[Judgment] = []
+        for match in matches:
+            rating, _, candidate = match
+            if rating.other_text:
+                continue
+            if id(candidate) not in judged:
+                links = candidate_links(candidate, tree)
+                judged[id(candidate)] = JudgedCandidate(match.segment, tree, candidate, links)
+            one = judged[id(candidate)]
+            try:
+                labels = one.judgments(rating, policy)
+            except FormatError:
+                result.unmatched[NOT_SPELLED] = result.unmatched.get(NOT_SPELLED, 0) + 1
+                unspelled.add(id(match))
+                continue
+            judgments += labels
+            result.left_open += len(one.constituents.spans) - len(labels)
+        result.judgments += len(judgments)
+        yield segment, judgments
 
 
-def _of_one_policy(db: JudgmentDatabase, judgments: Sequence[Judgment]) -> Iterator[Judgment]:
+def _of_one_policy(db: JudgmentDatabase, judged: Iterable[tuple[str, list[Judgment]]]) -> Iterator[Judgment]:
     """Pass judgments on, unless the same ratings were imported with another policy: two labels of one mark.
 
     Both in one database would be votes against each other. It is looked up in the transaction that adds them, so no
-    other process can come between.
+    other process can come between, and an error takes all of them back.
     """
-    known = {
-        (j.segment, *j.span, j.phrase, j.worker, j.origin): j.label for j in db.judgments() if j.source == "import"
-    }
     other = 0
-    for j in judgments if known else ():
-        key = j.segment, *j.span, phrase_key(j.phrase, db.case), j.worker, j.origin
-        other += known.get(key, j.label) != j.label
+    has_imports = bool(db.count_by_source().get("import"))
+    for segment, judgments in judged:
+        known = {
+            (j.span, j.phrase, j.worker, j.origin): j.label
+            for j in (db.judgments(segment) if has_imports else ())
+            if j.source == "import"
+        }
+        for j in judgments if known else ():
+            key = j.span, phrase_key(j.phrase, db.case), j.worker, j.origin
+            other += known.get(key, j.label) != j.label
+        yield from judgments
     if other:
         raise RyptError(
             f"{db.path}: {other} of these constituents were labelled otherwise by the same raters: the ratings were "
             "imported with other options, or changed; to import them with other options, make another campaign"
         )
-    yield from judgments
 
 
 def write_scores(matched: Iterable[Matched], stream: TextIO, *, better: str) -> int:

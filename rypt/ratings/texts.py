@@ -2,7 +2,8 @@
 
     FOLDER/source.jsonl            a segment a line, {"id", "text"}
     FOLDER/systems/SYSTEM.jsonl    a system's outputs, {"id", "candidate"}
-    FOLDER/references/SYSTEM.txt   a human translation among the systems, a line each segment
+    FOLDER/references/NAME.txt     a human translation, among the systems or from a file, a line each segment
+    FOLDER/documents.jsonl         the document of each segment, {"id", "document"}, where ratings name it
 
 Texts are tokenised (`rypt.ratings.tokenizer`); the tokens spell them, so the ratings find their segments and candidates
 again.
@@ -17,25 +18,42 @@ from typing import Any
 
 from rypt.options import PARSERS
 from rypt.ratings.error_spans import Rating
+from rypt.ratings.references import human_systems, read_references
+from rypt.ratings.repairs import Repairs
 from rypt.ratings.surface import spelling
 from rypt.ratings.tokenizer import tokens_of
 from rypt.text import InputError, PathLike, RyptError, is_one_line, new_folder
+from rypt.texts.lists import list_name
 from rypt.tools.parsers import is_installed
 
-SOURCE, SYSTEMS, REFERENCES = "source.jsonl", "systems", "references"
+SOURCE, SYSTEMS, REFERENCES, DOCUMENTS = "source.jsonl", "systems", "references", "documents.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Translators:
+    """Who is a person: systems that are references, and files of references; other people and machines by name."""
+
+    references: tuple[str, ...] = ()
+    files: tuple[PathLike, ...] = ()
+    people: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class RatingTexts:
     """Sources by segment, outputs by system and segment, and what could not be taken.
 
-    ``other_outputs`` counts ratings of a further output of a system for a segment, of which only the first is taken;
-    ``without_reference`` segments that a reference lacks; ``renumbered`` says that the file's ids name no segments.
+    ``references`` are human translations by name and segment; ``human`` are the systems that are people, who are judged
+    and never picked. ``other_outputs`` counts ratings of a further output of a system for a segment, of which only the
+    first is taken; ``without_reference`` segments that a reference lacks; ``renumbered`` says that the file's ids name
+    no segments.
     """
 
     sources: dict[str, str] = field(default_factory=dict)
     systems: dict[str, dict[str, str]] = field(default_factory=dict)
-    references: tuple[str, ...] = ()
+    references: dict[str, dict[str, str]] = field(default_factory=dict)
+    human: tuple[str, ...] = ()
+    documents: dict[str, str] = field(default_factory=dict)
     other_outputs: int = 0
     without_reference: int = 0
     renumbered: bool = False
@@ -44,8 +62,9 @@ class RatingTexts:
         """For JSON."""
         return {
             "segments": len(self.sources), "systems": {name: len(outputs) for name, outputs in self.systems.items()},
-            "references": self.references, "other_outputs": self.other_outputs,
-            "without_reference": self.without_reference, "renumbered": self.renumbered,
+            "references": list(self.references), "other_outputs": self.other_outputs,
+            "without_reference": self.without_reference, "renumbered": self.renumbered, "human": self.human,
+            "documents": len(set(self.documents.values())),
         }  # fmt: skip
 
     def summary(self, folder: PathLike) -> str:
@@ -58,9 +77,10 @@ class RatingTexts:
             lines.append(f"  {self.without_reference} segments left out: without {' or '.join(self.references)}")
         if self.other_outputs:
             lines.append(f"  {self.other_outputs} ratings are of a second output of a system for a segment, left out")
-        human = [name for name in self.systems if name.lower().startswith(("ref", "human"))]
-        if human and not self.references:
-            lines.append(f"  {', '.join(human)}: a human translation? --reference {human[0]} makes it a reference")
+        if self.human:
+            lines.append(f"  human translations, to be judged and never picked: {', '.join(self.human)}")
+        if self.human and not self.references:
+            lines.append(f"  no reference for BLEU: --reference {self.human[0]} takes one of them, --references a file")
         return "\n".join(lines)
 
     def write(self, folder: PathLike) -> None:
@@ -70,11 +90,13 @@ class RatingTexts:
             (building / SYSTEMS).mkdir()
             for name, outputs in self.systems.items():
                 _write(building / SYSTEMS / f"{name}.jsonl", _candidates(outputs))
+            if self.documents:
+                _write(building / DOCUMENTS, ({"id": s, "document": name} for s, name in self.documents.items()))
             if self.references:
                 (building / REFERENCES).mkdir()
-            for name in self.references:
+            for name, reference in self.references.items():
                 with open(building / REFERENCES / f"{name}.txt", "w", encoding="utf-8") as stream:
-                    stream.writelines(f"{_line(text)}\n" for text in self.systems[name].values())
+                    stream.writelines(f"{_line(reference[segment])}\n" for segment in self.sources)
 
     def next_commands(self, folder: PathLike, import_command: str) -> list[str]:
         """The commands that lead from the texts in a folder to a campaign with judgments.
@@ -89,7 +111,7 @@ class RatingTexts:
         source, systems = inside(SOURCE), inside(SYSTEMS)
         trees, links, scores = inside("source.trees"), inside("links"), inside("scores.jsonl")
         references = "".join(f" --references {inside(REFERENCES, f'{name}.txt')}" for name in self.references)
-        judged_only = "".join(f" --judged-only {quote(name)}" for name in self.references)
+        judged_only = "".join(f" --judged-only {quote(name)}" for name in self.human)
         texts = f"--source {source} --trees {trees} --nbest {systems} --alignments {links}{references}"
         commands = [
             f"rypt parse {source} {parser} -o {trees}",
@@ -102,26 +124,36 @@ class RatingTexts:
         return commands
 
 
-def collect_texts(path: PathLike, ratings: Sequence[Rating], references: Sequence[str] = ()) -> RatingTexts:
-    """Gather the texts of ratings; with ``references``, only the segments that those systems translated.
+def collect_texts(
+    path: PathLike, ratings: Sequence[Rating], translators: Translators | None = None, repairs: Repairs | None = None
+) -> RatingTexts:
+    """Gather the texts of ratings; with references, only the segments that these translate.
 
     A segment is what has one id; where an id is missing or has two sources, what has one source, numbered from 0.
+    ``repairs`` takes ratings that no file can hold; without it, the first is refused.
     """
+    translators, repairs = translators or Translators(), repairs or Repairs(path, strict=True)
     if not ratings:
         raise InputError(path, None, "expected ratings, found none")
     pairs = sorted({rating.languages for rating in ratings})
     if len(pairs) > 1:
         raise InputError(path, None, f"expected one language pair, found {', '.join(pairs)}; --languages names one")
-    texts = RatingTexts(references=tuple(dict.fromkeys(references)), renumbered=not _ids_hold(ratings))
+    texts = RatingTexts(renumbered=not _ids_hold(ratings))
     numbers: dict[str, str] = {}
     for rating in ratings:
-        _check(path, rating)
+        if problem := _problem(rating):
+            repairs.add(rating.line, "rating-refused", problem)
+            continue
         segment = rating.segment
         if texts.renumbered:
             segment = numbers.setdefault(spelling(rating.source), str(len(numbers)))
         texts.sources.setdefault(segment, rating.source)
+        if rating.document:
+            texts.documents.setdefault(segment, rating.document)
         first = texts.systems.setdefault(rating.system, {}).setdefault(segment, rating.target)
         texts.other_outputs += first != rating.target and spelling(first) != spelling(rating.target)
+    repairs.require(len(texts.sources))
+    _name_people(texts, translators)
     _keep_translated(texts)
     return texts
 
@@ -135,30 +167,46 @@ def _ids_hold(ratings: Iterable[Rating]) -> bool:
     return True
 
 
-def _check(path: PathLike, rating: Rating) -> None:
-    """Refuse what cannot stand in a file, or be its name."""
+def _problem(rating: Rating) -> str | None:
+    """Why a rating cannot stand in a file, or give it its name."""
     name = rating.system
     if not is_one_line(rating.segment):
-        raise InputError(path, rating.line, f"expected an id of one line, found {rating.segment!r}")
+        return f"expected an id of one line, found {rating.segment!r}"
     if not name or name.startswith((".", "-")) or "/" in name or "\\" in name or not is_one_line(name):
-        raise InputError(path, rating.line, f"expected a system that a file can be named after, found {name!r}")
+        return f"expected a system that a file can be named after, found {name!r}"
     for what, text in (("source", rating.source), ("target", rating.target)):
         if not is_one_line("".join(text.split())):
-            raise InputError(path, rating.line, f"expected text as the {what}, found {text[:40]!r}")
+            return f"expected text as the {what}, found {text[:40]!r}"
+    return None
+
+
+def _name_people(texts: RatingTexts, translators: Translators) -> None:
+    """Say which systems are people, and take the references from them and from files."""
+    for name in (*translators.references, *translators.people, *translators.machines):
+        if name not in texts.systems:
+            raise RyptError(f"no rating is of the system {name!r}; the systems are {', '.join(sorted(texts.systems))}")
+    people = (*translators.references, *translators.people)
+    texts.human = human_systems(sorted(texts.systems), people, translators.machines)
+    for name in translators.references:
+        texts.references[name] = texts.systems[name]
+    for path in translators.files:
+        name = list_name(path)
+        if name in texts.references:
+            raise InputError(path, None, f"expected one reference named {name}, found two")
+        texts.references[name] = read_references(path, list(texts.sources))
 
 
 def _keep_translated(texts: RatingTexts) -> None:
     """Leave out the segments that a reference lacks."""
-    for name in texts.references:
-        if name not in texts.systems:
-            raise RyptError(f"no rating is of the system {name!r}; the systems are {', '.join(sorted(texts.systems))}")
-    kept = [s for s in texts.sources if all(s in texts.systems[name] for name in texts.references)]
+    kept = [s for s in texts.sources if all(s in reference for reference in texts.references.values())]
     if not kept:
         raise RyptError(f"no segment has all of the references {', '.join(texts.references)}")
     texts.without_reference = len(texts.sources) - len(kept)
     texts.sources = {segment: texts.sources[segment] for segment in kept}
+    texts.documents = {segment: texts.documents[segment] for segment in kept if segment in texts.documents}
     systems = {name: {s: outputs[s] for s in kept if s in outputs} for name, outputs in sorted(texts.systems.items())}
     texts.systems = {name: outputs for name, outputs in systems.items() if outputs}
+    texts.human = tuple(name for name in texts.human if name in texts.systems)
 
 
 def _candidates(outputs: Mapping[str, str]) -> Iterator[dict[str, str]]:

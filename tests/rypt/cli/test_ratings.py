@@ -140,6 +140,12 @@ TSV = (
 )
 
 
+LEFT_OUT = """made: 1 segments, 4 outputs of 4 systems
+  1 segments left out: without Human-A.0
+  human translations, to be judged and never picked: Human-A.0
+"""
+
+
 def test_the_commands_that_texts_names_lead_to_judgments(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +156,7 @@ def test_the_commands_that_texts_names_lead_to_judgments(
     monkeypatch.setattr(parsers, "is_installed", lambda name: name == parsers.FALLBACK)
     Path("my file.tsv").write_text(TSV, encoding="utf-8")
     code, out, err = run(capsys, "import", "mqm", "my file.tsv", "--texts", "made", "--reference", "Human-A.0")
-    assert (code, out) == (0, "made: 1 segments, 4 outputs of 4 systems\n  1 segments left out: without Human-A.0\n")
+    assert (code, out) == (0, LEFT_OUT)
     commands = [shlex.split(line)[1:] for line in err.removeprefix("next: ").splitlines()]
     assert [command[0] for command in commands] == ["parse", "align", "init", "import", "compare"]
     for command in commands[:4]:
@@ -169,7 +175,8 @@ def test_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert code == 0
     assert out.splitlines() == [
         "made: 2 segments, 5 outputs of 4 systems",
-        "  Human-A.0: a human translation? --reference Human-A.0 makes it a reference",
+        "  human translations, to be judged and never picked: Human-A.0",
+        "  no reference for BLEU: --reference Human-A.0 takes one of them, --references a file",
     ]
     before = Path("made/source.jsonl").read_bytes()
     code, out, err = run(capsys, "import", "mqm", "x.tsv", "--texts", "made")
@@ -182,7 +189,8 @@ def test_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
         code, _, err = run(capsys, "import", "mqm", "x.tsv", "--texts", "new", *option)
         assert code == 2
         assert "is for an import; --texts imports nothing" in err
-    assert run(capsys, "import", "mqm", "x.tsv", "--reference", "A")[0] == 2
+    for option in (["--reference", "A"], ["--references", "x.tsv"], ["--human", "A"], ["--system", "A"]):
+        assert run(capsys, "import", "mqm", "x.tsv", *option)[0] == 2
     assert not Path("new").exists()
 
 
@@ -219,3 +227,36 @@ def test_a_file_of_another_kind(campaign: Campaign, tmp_path: Path, capsys: pyte
         assert (code, out) == (1, "")
         assert said in err
     assert run(capsys, "import", "mqm", tmp_path / "none", "-C", campaign.folder)[0] == 1
+
+
+def test_slips_are_mended_counted_and_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.tsv").write_text(TSV.replace("<v>god</v>", "<v>god"), encoding="utf-8")
+    code, out, err = run(capsys, "import", "mqm", "x.tsv", "--texts", "made", "--strict", "--repairs", "r.jsonl")
+    assert (code, out, err) == (1, "", "rypt: x.tsv:2: expected </v> after <v>, found the end of the text\n")
+    assert list(Path().iterdir()) == [Path("x.tsv")]
+    code, out, _ = run(capsys, "import", "mqm", "x.tsv", "--texts", "made", "-q", "--repairs", "r.jsonl")
+    assert code == 0
+    assert out.splitlines()[-1] == "  1 marks without an end, closed at the end of the text"
+    (repair,) = (json.loads(line) for line in Path("r.jsonl").read_text(encoding="utf-8").splitlines())
+    assert (repair["line"], repair["kind"]) == (2, "mark-not-closed")
+    code, out, _ = run(capsys, "import", "mqm", "x.tsv", "--texts", "again", "--json")
+    assert json.loads(out)["repairs"] == {"mark-not-closed": 1}
+    assert json.loads(Path("again/documents.jsonl").read_text().splitlines()[0]) == {"id": "7", "document": "d"}
+
+
+def test_repairs_of_an_import(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mqm_file(campaign, tmp_path / "mqm.tsv")
+    path = tmp_path / "mqm.tsv"
+    path.write_text(path.read_text(encoding="utf-8").replace("</v>", "</v></v>", 1), encoding="utf-8")
+    command = ["import", "mqm", path, "-C", campaign.folder]
+    code, out, err = run(capsys, *command, "--strict")
+    assert (code, out) == (1, "")
+    assert f"{path}:2: expected <v>…</v> in pairs, found </v>" in err
+    with campaign.database() as db:
+        assert db.count() == 0
+    code, out, _ = run(capsys, *command)
+    assert (code, out.splitlines()[-1]) == (0, "  1 ends of marks without a beginning, left out")
+    assert json.loads(run(capsys, *command, "--json")[1])["repairs"] == {"mark-not-opened": 1}

@@ -10,6 +10,7 @@ import pytest
 
 from rypt.ratings.error_spans import ErrorSpan
 from rypt.ratings.esa import of_languages, read_esa
+from rypt.ratings.repairs import Repairs
 from rypt.text import InputError
 
 SOURCE, TARGET = "Ein Haus.", "A nice house."
@@ -193,12 +194,48 @@ def test_a_document_over_several_lines(tmp_path: Path) -> None:
     ],
 )
 def test_json_that_cannot_be_read(tmp_path: Path, record: dict[str, Any], message: str) -> None:
+    path = write(tmp_path / "x.jsonl", record)
     with pytest.raises(InputError) as error:
-        read_esa(write(tmp_path / "x.jsonl", record))
-    assert str(error.value).startswith(f"{tmp_path / 'x.jsonl'}:1: expected a rating of Appraise, pearmut or WMT")
+        read_esa(path, repairs=Repairs(path, strict=True))
+    assert str(error.value).startswith(f"{path}:1: expected ")
     assert message in str(error.value)
     (tmp_path / "y.jsonl").write_text('{"a": \n')
     with pytest.raises(InputError, match=r"y\.jsonl:1: expected a JSON object"):
         read_esa(tmp_path / "y.jsonl")
     with pytest.raises(InputError, match="expected Appraise's CSV"):
         read_esa(tmp_path / "x.jsonl", tmp_path / "b.json")
+
+
+def test_what_cannot_be_read_is_refused_alone(tmp_path: Path) -> None:
+    good = {"esa_spans": [], "esa_score": 90, "tgt": "abc", "src": "a", "system": "A", "line_id": 1, "doc_id": "news"}
+    unplaced = good | {"esa_spans": [{"start_i": -1, "end_i": 3, "severity": "major"}, SPANS[0]]}
+    path = write(tmp_path / "x.jsonl", good, {"x": 1}, unplaced, good | {"esa_score": "nan"})
+    repairs = Repairs(path)
+    first, second = read_esa(path, repairs=repairs)
+    assert (first.document, first.errors) == ("news", ())
+    assert [(e.side, e.severity) for e in second.errors] == [("nowhere", "major"), ("target", "minor")]
+    assert repairs.counts == {"span-refused": 1, "rating-refused": 2}
+    assert [repair.line for repair in repairs.items] == [2, 3, 4]
+
+
+def test_items_of_one_id_are_told_apart_by_the_batch_of_the_user(tmp_path: Path) -> None:
+    """Both batches have item 3; w1 and w2 did one batch each, w3 the shared item alone."""
+
+    def item(number: int, text: str) -> dict[str, Any]:
+        names = {"documentID": "doc#A", "targetID": "A", "sourceText": SOURCE, "itemType": "TGT"}
+        return names | {"itemID": number, "targetText": text}
+
+    shown = [{"items": [item(3, "one"), item(4, "four")]}, {"items": [item(3, "two"), item(5, "five")]}]
+    (tmp_path / "batches.json").write_text(json.dumps(shown))
+    rows = [[user, "A", number, *ROW[3:9], "[]", *ROW[10:]] for user, number in
+            (("w1", 3), ("w1", 4), ("w2", 3), ("w2", 5), ("w3", 3), ("w3", 9))]  # fmt: skip
+    path = appraise_csv(tmp_path, *rows)
+    repairs = Repairs(path)
+    found = [(r.rater, r.target) for r in read_esa(path, tmp_path / "batches.json", repairs=repairs)]
+    assert found == [("w1", "one"), ("w1", "four"), ("w2", "two"), ("w2", "five")]
+    assert repairs.counts == {"shared-id": 2, "rating-refused": 2}
+    assert [r.problem.split(" of A ")[1] for r in repairs.items[2:]] == [
+        "is there with two texts", "is not in the batches",
+    ]  # fmt: skip
+    with pytest.raises(InputError, match=r"scores\.csv:1: document doc#A, item 3 of A is there with two texts"):
+        read_esa(path, tmp_path / "batches.json", repairs=Repairs(path, strict=True))

@@ -19,8 +19,10 @@ from rypt.ratings.importing import (
     NOT_SPELLED,
     TWO_SEGMENTS,
     import_ratings,
+    import_ratings_file,
     write_scores,
 )
+from rypt.ratings.repairs import Repairs
 from rypt.records import Judgment
 from rypt.text import InputError, RyptError
 
@@ -195,3 +197,29 @@ def test_scores(campaign: Campaign, tmp_path: Path) -> None:
         assert write_scores(matched, stream, better="lower") == 1
     record = {"segment": "s1", "system": "A", "rater": "r1", "score": 5.0, "better": "lower"}
     assert json.loads((tmp_path / "scores").read_text()) == record
+
+
+def test_a_no_is_stored_with_its_severity_and_other_texts_give_a_score_only(campaign: Campaign, tmp_path: Path) -> None:
+    other = replace(RATING, rater="r2", errors=(ErrorSpan("nowhere", 0, 0, "Minor"),), score=1.0, other_text=True)
+    added: list[Judgment] = []
+    original = JudgmentDatabase.add
+
+    def add(self: JudgmentDatabase, judgments: Iterable[Judgment]) -> int:
+        added.extend(judgments)
+        return original(self, added)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(JudgmentDatabase, "add", add)
+        repairs = Repairs("x.tsv")
+        repairs.add(3, "mark-nested", "found <v>", "joined")
+        result = import_ratings_file(
+            campaign, "x.tsv", [RATING, other], Policy(), scores=tmp_path / "scores", repairs=repairs,
+            repairs_file=tmp_path / "repairs.jsonl",
+        )  # fmt: skip
+    assert (result.matched, result.judgments, result.scores, result.repairs) == (2, 6, 2, {"mark-nested": 1})
+    assert {j.phrase: j.severity for j in added} == {
+        "A house ' .": 5, "A house": 5, "A": None, "house": 5, "'": None, ".": None,
+    }  # fmt: skip
+    assert json.loads((tmp_path / "repairs.jsonl").read_text()) == {
+        "line": 3, "kind": "mark-nested", "problem": "found <v>", "done": "joined",
+    }  # fmt: skip

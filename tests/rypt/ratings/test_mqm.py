@@ -1,12 +1,19 @@
 """MQM files of all years."""
 
 import json
+import random
+import re
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rypt.ratings.error_spans import ErrorSpan
-from rypt.ratings.mqm import read_mqm
+from rypt.ratings.mqm import marks, read_mqm
+from rypt.ratings.repairs import Repairs
 from rypt.text import InputError
 
 OLD = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment"
@@ -65,8 +72,8 @@ def test_marks_in_the_source_and_errors_without_marks(tmp_path: Path) -> None:
     path = write(
         tmp_path, OLD,
         row("A house.", "Accuracy/Omission", "Major", source="Ein <v>schönes</v> Haus."),
-        row("A house.", "Other", "Minor", rater="r2"),
-        row("Xyz.", "Non-translation!", "Major", rater="r3"),
+        row("A house.", "Other", "Minor", rater="r2", seg="13"),
+        row("Xyz.", "Non-translation!", "Major", rater="r3", seg="14"),
     )  # fmt: skip
     omission, other, gibberish = read_mqm(path)
     assert omission.source == "Ein schönes Haus."
@@ -115,7 +122,164 @@ def test_quotation_marks_as_they_stand_or_as_csv_has_them(tmp_path: Path) -> Non
         ([OLD, row("A <v>house</v>."), row("A <v>hose</v>.")], "mqm.tsv:3: the target is another one than on line 2"),
     ],
 )
-def test_what_cannot_be_read_is_named(tmp_path: Path, lines: list[str], message: str) -> None:
+def test_strict_names_the_first_slip(tmp_path: Path, lines: list[str], message: str) -> None:
+    path = write(tmp_path, *lines)
     with pytest.raises(InputError) as error:
-        read_mqm(write(tmp_path, *lines))
+        read_mqm(path, repairs=Repairs(path, strict=True))
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("target", "place", "kind"),
+    [
+        ("A <v>house.", (2, 8), "mark-not-closed"),
+        ("A <v>nice <v>house</v>.", (2, 12), "mark-not-closed"),
+        ("A </v>house.", None, "mark-not-opened"),
+        ("A <v>nice</v></v> house.", (2, 6), "mark-not-opened"),
+        ("A <v>nice <v>house</v></v>.", (2, 12), "mark-nested"),
+    ],
+)
+def test_marks_are_mended(tmp_path: Path, target: str, place: tuple[int, int] | None, kind: str) -> None:
+    path = write(tmp_path, OLD, row(target))
+    repairs = Repairs(path)
+    (rating,) = read_mqm(path, repairs=repairs)
+    assert [(e.start, e.stop) for e in rating.errors if e.side == "target"] == ([place] if place else [])
+    assert "<" not in rating.target + rating.source
+    assert kind in repairs.counts
+    assert {repair.line for repair in repairs.items} == {2}
+
+
+def test_marks_are_moved_to_the_commonest_text_of_the_output(tmp_path: Path) -> None:
+    """One rater's text has an edited word, another's doubled words; a third marks what only his text has."""
+    path = write(
+        tmp_path, OLD,
+        row("A nice old house.", "No-error", "No-error", rater="r1"), row("A nice old <v>house</v>.", rater="r2"),
+        row("A nice old <v>home</v>.", rater="r3"), row("A nice nice old<v> old</v> house.", rater="r4"),
+        row("A nice old house <v>by the sea</v>.", rater="r5"), row("A nice old <v>house</v>.", rater="r5"),
+        row("A nice old house.", "No-error", "No-error", system="B", rater="r1", source="Ein  Haus."),
+    )  # fmt: skip
+    repairs = Repairs(path)
+    ratings = read_mqm(path, repairs=repairs)
+    assert {rating.target for rating in ratings} == {"A nice old house."}
+    assert {rating.source for rating in ratings} == {"Ein Haus."}
+    marked = {r.rater: [r.target[e.start : e.stop] or e.side for e in r.errors] for r in ratings if r.errors}
+    assert marked == {"r2": ["house"], "r3": ["house"], "r4": ["old"], "r5": ["nowhere", "house"]}
+    assert repairs.counts == {"mark-lost": 1, "target-differs": 3, "source-differs": 1}
+    assert [r.score for r in ratings] == [0, 1, 1, 1, 2, 0]
+
+
+def test_of_a_rating_of_quite_another_text_the_score_is_taken(tmp_path: Path) -> None:
+    lines = [row("A nice old house.", "No-error", "No-error", rater=rater) for rater in ("r1", "r2")]
+    path = write(tmp_path, OLD, *lines, row("<v>Xyz</v>", "Accuracy/Addition", "Major", rater="r3"))
+    repairs = Repairs(path)
+    *_, other = read_mqm(path, repairs=repairs)
+    assert (other.target, other.score, other.other_text) == ("A nice old house.", 5, True)
+    assert [e.side for e in other.errors] == ["nowhere"]
+    assert repairs.counts == {"mark-lost": 1, "target-differs": 1, "other-text": 1}
+
+
+def test_an_id_of_two_sources_is_no_repair(tmp_path: Path) -> None:
+    path = write(tmp_path, OLD, row("A house."), row("<v>Yes</v>, of course!", source="Ja, na klar!"))
+    repairs = Repairs(path)
+    assert [(r.source, r.target) for r in read_mqm(path, repairs=repairs)] == [
+        ("Ein Haus.", "A house."), ("Ja, na klar!", "Yes, of course!"),
+    ]  # fmt: skip
+    assert repairs.counts == {}
+
+
+def test_ids_that_are_minus_one_are_none(tmp_path: Path) -> None:
+    (rating,) = read_mqm(write(tmp_path, OLD, row("A house.", seg="-1")))
+    assert (rating.segment, rating.document) == ("doc:1", "doc")
+
+
+def test_one_error_with_several_marks(tmp_path: Path) -> None:
+    (rating,) = read_mqm(write(tmp_path, OLD, row("<v>A</v> nice <v>house</v>."), row("A <v>nice</v> house.")))
+    assert [(e.start, e.stop, e.error > 0) for e in rating.errors] == [(0, 1, True), (7, 12, True), (2, 6, False)]
+    assert rating.errors[0].error == rating.errors[1].error
+    assert rating.score == 2
+
+
+def test_lines_that_cannot_be_read_are_refused_alone(tmp_path: Path) -> None:
+    path = write(tmp_path, OLD, "A\tdoc", row("A <v>house</v>."))
+    repairs = Repairs(path)
+    assert len(read_mqm(path, repairs=repairs)) == 1
+    assert repairs.counts == {"line-refused": 1}
+    assert "expected 10 fields between tabs, found 2" in repairs.summary()[0]
+    with pytest.raises(InputError, match=":2: expected 10 fields"):
+        read_mqm(write(tmp_path, OLD, "A\tdoc"))
+
+
+def test_side_by_side_ratings_are_of_the_system_before_the_pairing(tmp_path: Path) -> None:
+    lines = [
+        row("A <v>house</v>.", system=system, rater=rater)
+        for system in ("GPT_with_ref", "GPT_with_NLLB", "NLLB_with_GPT", "ref_with_GPT")
+        for rater in ("r1", "r2")
+    ]
+    path = write(tmp_path, NEW, *lines)
+    repairs = Repairs(path)
+    ratings = read_mqm(path, repairs=repairs)
+    assert [r.system for r in ratings] == ["GPT"] * 4 + ["NLLB"] * 2 + ["ref"] * 2
+    assert [len(r.errors) for r in ratings] == [1] * 8
+    assert repairs.counts == {"pairing": 4}
+    assert len(read_mqm(path, repairs=Repairs(path, strict=True))) == 8
+    (own,) = {r.system for r in read_mqm(write(tmp_path, NEW, row("A house.", system="T5_with_MBR")))}
+    assert own == "T5_with_MBR"
+
+
+def test_quotation_marks_column_by_column(tmp_path: Path) -> None:
+    """Sources doubled without a pair around them, targets as CSV has them, some as they stand."""
+    path = write(
+        tmp_path, OLD, row('"He said ""<v>no</v>""."', source='Er sagte ""nein"".'),
+        row('"He said ""no""."', "No-error", "No-error", rater="r2", source='Er sagte ""nein"".'),
+        row('He said "<v>no</v>".', rater="r3", source='Er sagte ""nein"".'),
+    )  # fmt: skip
+    assert {(r.source, r.target) for r in read_mqm(path)} == {('Er sagte "nein".', 'He said "no".')}
+
+
+TEXTS = st.text(st.sampled_from('ab "’é我.'), max_size=12).map(lambda text: f"x{text}")
+
+
+@given(st.text(st.sampled_from("ab "), max_size=9), st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=6))
+def test_any_marks_stand_inside_the_text(text: str, cuts: list[tuple[int, bool]]) -> None:
+    marked = text
+    for at, opens in cuts:
+        marked = marked[:at] + ("<v>" if opens else "</v>") + marked[at:]
+    plain = re.sub("</?v>", "", marked)
+    places, slips = marks(marked)
+    assert all(0 <= start <= stop <= len(plain) for start, stop in places)
+    assert all(before[1] <= after[0] for before, after in pairwise(places))
+    tags = "".join(tag.replace("v", "") for tag in re.findall("</?v>", marked))
+    assert (not slips) == (re.fullmatch("(<></>)*", tags) is not None)
+
+
+@given(st.data())
+def test_no_slip_stops_the_import_and_each_is_counted(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    rng = random.Random(data.draw(st.integers(0, 10**6)))
+    source, target = data.draw(TEXTS), data.draw(TEXTS)
+    lines = []
+    for rater in data.draw(st.lists(st.sampled_from(("r1", "r2", "r3")), min_size=1, max_size=6)):
+        texts = []
+        for text in (source, target):
+            for piece in data.draw(st.lists(st.sampled_from(("<v>", "</v>", "b", "")), max_size=3)):
+                at = rng.randint(0, len(text))
+                text = text[:at] + piece + text[at + (piece == "") :]
+            texts.append(text)
+        lines.append(row(texts[1], rater=rater, source=texts[0]))
+    path = write(tmp_path_factory.mktemp("m"), OLD, *lines)
+    repairs = Repairs(path)
+    ratings = read_mqm(path, repairs=repairs)
+    assert sum(r.score or 0 for r in ratings) == len(lines)
+    for rating in ratings:
+        for error in rating.errors:
+            text = {"source": rating.source, "target": rating.target, "nowhere": ""}[error.side]
+            assert 0 <= error.start <= error.stop <= len(text)
+    assert sum(repairs.counts.values()) == len(repairs.items)
+    assert all(repair.line and repair.problem and repair.done for repair in repairs.items)
+    if not repairs.items:
+        strict = read_mqm(path, repairs=Repairs(path, strict=True))
+        assert [replace(rating, line=0) for rating in strict] == [replace(rating, line=0) for rating in ratings]
+    elif not {"target-differs", "source-differs", "mark-lost", "other-text"} & set(repairs.counts):
+        with pytest.raises(InputError, match=r"mqm\.tsv:\d+: "):
+            read_mqm(path, repairs=Repairs(path, strict=True))

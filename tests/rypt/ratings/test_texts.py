@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from rypt.campaign.folder import create
 from rypt.ratings.error_spans import ErrorSpan, Policy, Rating
 from rypt.ratings.importing import import_ratings
-from rypt.ratings.texts import collect_texts
+from rypt.ratings.repairs import Repairs
+from rypt.ratings.texts import Translators, collect_texts
 from rypt.text import InputError, RyptError
 from rypt.tools.fallback_trees import fallback_tree
 
@@ -26,7 +27,7 @@ def jsonl(path: Path) -> list[dict[str, str]]:
 
 def test_files(tmp_path: Path) -> None:
     ref = replace(TWO, system="ref", target="Yes, good.")
-    texts = collect_texts("x.tsv", [ONE, TWO, replace(ONE, rater="r2"), ref], ["ref"])
+    texts = collect_texts("x.tsv", [ONE, TWO, replace(ONE, rater="r2"), ref], Translators(("ref",)))
     assert (texts.without_reference, texts.other_outputs, texts.renumbered) == (1, 0, False)
     texts.write(tmp_path / "t")
     assert jsonl(tmp_path / "t/source.jsonl") == [{"id": "8", "text": "Ja ! “ Gut ” ."}]
@@ -78,7 +79,7 @@ def test_of_two_outputs_the_first_is_taken() -> None:
 )  # fmt: skip
 def test_refused(ratings: list[Rating], references: list[str], message: str) -> None:
     with pytest.raises(RyptError) as error:
-        collect_texts("x.tsv", ratings, references)
+        collect_texts("x.tsv", ratings, Translators(tuple(references)))
     assert message in str(error.value)
 
 
@@ -127,3 +128,40 @@ def test_every_rating_finds_its_texts_again(
     )  # fmt: skip
     result, _ = import_ratings(campaign, "x.tsv", ratings, Policy())
     assert (result.matched, result.unmatched) == (len(ratings), {})
+
+
+def test_documents_and_people(tmp_path: Path) -> None:
+    ratings = [
+        replace(ONE, document="news"), replace(ONE, system="Human-A.0"), replace(ONE, system="Human-P.0"),
+        replace(ONE, system="pro"), replace(TWO, system="refine"), replace(ONE, system="ref.B"),
+    ]  # fmt: skip
+    texts = collect_texts("x.tsv", ratings, Translators(("Human-A.0",), people=("pro",), machines=("ref.B",)))
+    assert texts.human == ("Human-A.0", "Human-P.0", "pro")
+    assert texts.as_dict()["human"] == texts.human
+    texts.write(tmp_path / "t")
+    assert jsonl(tmp_path / "t/documents.jsonl") == [{"id": "7", "document": "news"}]
+    *_, compare = texts.next_commands(tmp_path / "t", "mqm x.tsv")
+    assert compare.endswith("--judged-only Human-A.0 --judged-only Human-P.0 --judged-only pro")
+    assert "never picked: Human-A.0, Human-P.0, pro" in texts.summary("t")
+
+
+def test_ratings_that_no_file_can_hold_are_refused_alone() -> None:
+    repairs = Repairs("x.tsv")
+    texts = collect_texts("x.tsv", [ONE, replace(TWO, system="a/b"), replace(TWO, target="a\0b")], repairs=repairs)
+    assert (list(texts.systems), list(texts.sources)) == (["A"], ["7"])
+    assert repairs.counts == {"rating-refused": 2}
+    with pytest.raises(InputError, match=r"x\.tsv:3: expected a system"):
+        collect_texts("x.tsv", [replace(TWO, system="a/b")], repairs=Repairs("x.tsv"))
+
+
+def test_references_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "newstest.ref.txt").write_text("Yes , good .\n\n", encoding="utf-8")
+    texts = collect_texts(
+        "x.tsv", [TWO, replace(ONE, segment="9")], Translators(files=(tmp_path / "newstest.ref.txt",))
+    )
+    texts.write(tmp_path / "t")
+    assert (tmp_path / "t/references/newstest.ref.txt").read_text() == "Yes , good .\n"
+    assert (list(texts.sources), texts.without_reference, texts.human) == (["8"], 1, ())
+    commands = texts.next_commands(tmp_path / "t", "mqm x.tsv")
+    assert f"--references {tmp_path}/t/references/newstest.ref.txt" in commands[2]
+    assert commands[-1].startswith("rypt compare ")
