@@ -8,23 +8,40 @@ import click
 
 from hits.cli.batches import tell_notes
 from hits.cli.shared import FOLDER, MONEY, tell_price
-from rypt.console import JSON, QUIET, colours_wanted, progress, talk
+from rypt.console import JSON, QUIET, colours_wanted, progress, talk, watcher
 
 if TYPE_CHECKING:
     from hits.asking.make import MadeBatch
     from hits.compare.metrics import Disagreements, PreferenceReport
+    from hits.compare.pool import PoolReport
     from hits.compare.scores import OutcomeReport
+    from rypt.campaign.folder import Campaign
     from rypt.picks.choose import Pick
     from rypt.picks.metrics import PickMetric
+    from rypt.ratings.rated_campaign import RatedCampaign, RatingsFile
 
 FILE = click.Path(dir_okay=False)
-OF_SCORES = ("way", "splits", "judging", "max_len", "segments", "better", "with_controls", "ceiling")
+OF_SCORES = (
+    "way",
+    "splits",
+    "judging",
+    "max_len",
+    "segments",
+    "better",
+    "with_controls",
+    "ceiling",
+    "documents",
+    "half",
+    "output",
+)
 OF_BATCH = ("no_reference", "assignments", "share", "wage")
 OF_TABLES = ("plot", "latex", "as_json")
+OF_FILE = ("references", "folder", "language", "batches", "pair")
+OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 
 
 @click.command()
-@click.argument("campaign", type=FOLDER, default=".")
+@click.argument("paths", nargs=-1, metavar="[CAMPAIGN]", type=click.Path())
 @click.option("--metrics", default="rypt,bleu", show_default=True,
               help="Separated by commas, each as for rypt tune --metric: rypt, bleu, chrf, chrf++, ter, a metric of "
               "your own, also model, or sums such as rypt:table+0.2*chrf.")  # fmt: skip
@@ -40,6 +57,15 @@ OF_TABLES = ("plot", "latex", "as_json")
 )
 @click.option("--wage", type=MONEY, help="In the batch: dollars an hour [12.00].")
 @click.option("--scores", type=FILE, help="Judge by these human scores (JSONL), held out from the judgments.")
+@click.option("--from", "form", type=click.Choice(["mqm", "esa"]), help="CAMPAIGN is a file of ratings: make a "
+              "campaign of it, or go on with one that was begun, and judge by its scores.")  # fmt: skip
+@click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="With --from: the reference, a human "
+              "translation among the systems.")  # fmt: skip
+@click.option("--folder", type=FOLDER, help="With --from: the campaign's folder [named after the file].")
+@click.option("--language", help="With --from: parse the source, which is in this language [trees from punctuation].")
+@click.option("--batches", type=FILE, help="With --from esa: the JSON of the batches, for Appraise's CSV.")
+@click.option("--languages", "pair", metavar="SRC-TGT", help="With --from esa: take this language pair only.")
+@click.option("--pool", is_flag=True, help="Pool the results of several sets, files that -o wrote, in one line.")
 @click.option("--hold-out", "way", default="system", show_default=True, metavar="system|rater",
               help="Whose judgments are kept apart from the scores.")  # fmt: skip
 @click.option(
@@ -51,6 +77,11 @@ OF_TABLES = ("plot", "latex", "as_json")
 @click.option("--judged-only", multiple=True, metavar="SYSTEM", help="Judged, but never picked: a reference's list.")
 @click.option("--max-len", type=click.IntRange(min=1), help="Take only judgments on this frontier [all].")
 @click.option("--segments", type=FILE, help="Count only these segments: ids, one a line.")
+@click.option("--half", type=click.Choice(["first", "second"]), help="Count only this half of the documents.")
+@click.option("--documents", type=FILE, help="The document of each segment (JSONL) [documents.jsonl beside the "
+              "source].")  # fmt: skip
+@click.option("--unit", type=click.Choice(["segment", "document"]), default="segment", show_default=True,
+              help="What intervals and tests are over.")  # fmt: skip
 @click.option("--better", type=click.Choice(["higher", "lower"]), help="Which scores are better, where the file does "
               "not say.")  # fmt: skip
 @click.option("--with-controls", is_flag=True, help="Try the first metric on labels that say nothing, too.")
@@ -61,26 +92,41 @@ OF_TABLES = ("plot", "latex", "as_json")
 )
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 @click.option("--plot", type=FILE, help="Draw it (.svg, .png, .pdf).")
+@click.option("-o", "--output", type=FILE, help="Write the result, with each segment's, as JSON: for --pool.")
 @click.option("--latex", is_flag=True, help="Print tables for a paper.")
 @JSON
 @QUIET
 @click.pass_context
 def compare(
-    context: click.Context, campaign: str, metrics: str, show: bool, page: str | None, batch: str | None,
+    context: click.Context, paths: tuple[str, ...], metrics: str, show: bool, page: str | None, batch: str | None,
     no_reference: bool, assignments: int | None, share: float, limit: int | None, wage: Decimal | None,
-    scores: str | None, way: str, splits: int, judging: int | None, judged_only: tuple[str, ...], max_len: int | None,
-    segments: str | None, better: str | None, with_controls: bool, ceiling: bool | None, tokenize: str,
-    seed: int, plot: str | None, latex: bool, as_json: bool, quiet: bool,
+    scores: str | None, form: str | None, references: tuple[str, ...], folder: str | None, language: str | None,
+    batches: str | None, pair: str | None, pool: bool, way: str, splits: int, judging: int | None,
+    judged_only: tuple[str, ...], max_len: int | None, segments: str | None, half: str | None, documents: str | None,
+    unit: str, better: str | None, with_controls: bool, ceiling: bool | None, tokenize: str, seed: int,
+    plot: str | None, output: str | None, latex: bool, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Compare the candidates that metrics pick: RYPT's and BLEU's, say.
 
     Every segment's candidates are ranked by each metric. Ask people which pick they prefer (--batch), and run the
     command again when their answers are collected; or judge by human scores that are there already (--scores), with
-    judgments of other systems or raters than the scores.
+    judgments of other systems or raters than the scores. A public file of ratings is enough (--from); several results
+    make one line (--pool).
     """
     _refuse_idle_options(context, show, batch, scores)
-    chosen = _metrics(metrics)
+    _check_paths(paths, form, pool)
     _check_files(page, plot)
+    if pool:
+        from hits.compare.pool import pool_outcomes
+
+        return _print_report(pool_outcomes(paths, unit=unit, seed=seed), plot, latex=latex, as_json=as_json)
+    chosen = _metrics(metrics)
+    campaign: str | Campaign = paths[0] if paths else "."
+    if form is not None:
+        ratings = _ratings_file(paths[0], form, references, language, batches, pair)
+        made = _rated_campaign(ratings, folder, quiet=quiet)
+        campaign, scores = made.campaign, str(made.scores)
+        judged_only = tuple(dict.fromkeys((*made.judged_only, *judged_only)))
     from hits.asking.questions import BatchOptions
     from hits.compare.metrics import compare_metrics
     from hits.compare.scores import HeldOutScores, compare_by_scores
@@ -88,12 +134,15 @@ def compare(
     if scores is not None:
         held_out = HeldOutScores(
             scores, way=way, splits=splits, judging=judging, judged_only=judged_only, max_len=max_len,
-            segments=segments, better=better, controls=with_controls, ceiling=ceiling,
+            segments=segments, better=better, controls=with_controls, ceiling=ceiling, documents=documents, half=half,
+            unit=unit,
         )  # fmt: skip
         outcomes = compare_by_scores(
             campaign, held_out, chosen, tokenize=tokenize, seed=seed,
             watch=lambda every: progress(every, "splits", quiet=quiet, total=len(every)),
         )  # fmt: skip
+        if output is not None:
+            outcomes.write(output)
         return _print_report(outcomes, plot, latex=latex, as_json=as_json)
     compared = compare_metrics(campaign, chosen, tokenize=tokenize, judged_only=judged_only)
     if batch:
@@ -104,6 +153,37 @@ def compare(
     if show:
         return _print_disagreements(compared.disagreements(), page, limit, quiet=quiet)
     return _print_report(compared.preferences(seed=seed), plot, latex=latex, as_json=as_json)
+
+
+def _check_paths(paths: tuple[str, ...], form: str | None, pool: bool) -> None:
+    if form is not None and len(paths) != 1:
+        raise click.UsageError(f"expected one file of ratings with --from, found {len(paths)}")
+    if pool and not paths:
+        raise click.UsageError("expected files of results with --pool, found none")
+    if not pool and len(paths) > 1:
+        raise click.UsageError(f"expected one campaign, found {len(paths)} (--pool takes several results)")
+
+
+def _ratings_file(
+    path: str, form: str, references: tuple[str, ...], language: str | None, batches: str | None, pair: str | None
+) -> "RatingsFile":
+    from rypt.ratings.rated_campaign import RatingsFile
+
+    if form != "esa" and (batches or pair):
+        raise click.UsageError(f"{'--batches' if batches else '--languages'} is for --from esa")
+    return RatingsFile(path, form, references, language, batches, pair)
+
+
+def _rated_campaign(ratings: "RatingsFile", folder: str | None, *, quiet: bool) -> "RatedCampaign":
+    """The campaign of a file of ratings, by default in a folder called like the file."""
+    from rypt.ratings.rated_campaign import folder_of, make_rated_campaign
+
+    target = folder_of(ratings.path) if folder is None else folder
+    made = make_rated_campaign(
+        ratings, target, watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet)
+    )  # fmt: skip
+    talk(f"the campaign is in {target}; never picked: {', '.join(made.judged_only)}", quiet=quiet)
+    return made
 
 
 def _metrics(text: str) -> "list[PickMetric]":
@@ -129,13 +209,19 @@ def _check_files(page: str | None, plot: str | None) -> None:
 
 def _refuse_idle_options(context: click.Context, show: bool, batch: str | None, scores: str | None) -> None:
     """Refuse two ways at once, and options that would do nothing."""
-    if sum((show, batch is not None, scores is not None)) > 1:
-        raise click.UsageError("expected one of --show, --batch and --scores")
-    idle = [] if scores is not None else [(name, "--scores") for name in OF_SCORES]
+    pool, form = context.params["pool"], context.params["form"]
+    if sum((show, batch is not None, scores is not None, form is not None, pool)) > 1:
+        raise click.UsageError("expected one of --show, --batch, --scores, --from and --pool")
+    by_scores = scores is not None or form is not None
+    idle = [] if by_scores else [(name, "--scores or --from") for name in OF_SCORES]
+    idle += [] if by_scores or pool else [("unit", "--scores, --from or --pool")]
+    idle += [] if form is not None else [(name, "--from") for name in OF_FILE]
     idle += [] if batch is not None else [(name, "--batch") for name in OF_BATCH]
     idle += [(name, "the tables, not --show or --batch") for name in OF_TABLES] if show or batch is not None else []
     idle += [] if show or batch is not None else [("limit", "--show or --batch")]
     idle += [] if show else [("page", "--show")]
+    if pool:
+        idle += [(name, "a campaign, not --pool") for name in context.params if name not in OF_POOL]
     for name, what in idle:
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
             option = next(parameter.opts[0] for parameter in context.command.params if parameter.name == name)
@@ -145,7 +231,7 @@ def _refuse_idle_options(context: click.Context, show: bool, batch: str | None, 
 
 
 def _print_report(
-    report: "OutcomeReport | PreferenceReport", plot: str | None, *, latex: bool, as_json: bool
+    report: "OutcomeReport | PreferenceReport | PoolReport", plot: str | None, *, latex: bool, as_json: bool
 ) -> None:  # fmt: skip
     if plot:
         report.plot(plot)

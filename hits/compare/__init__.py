@@ -6,7 +6,8 @@
     comparison.preferences().text()                                    # its answers: the paper's Tables 1 and 2
 
     scores = HeldOutScores("scores.jsonl", splits=200)                 # hits.compare.scores
-    compare_by_scores(campaign, scores, "rypt,bleu,rypt:table+0.2*chrf").text()
+    compare_by_scores(campaign, scores, "rypt,bleu,rypt:table+0.2*chrf").write("ted.json")
+    pool_outcomes(["ted.json", "news.json"]).text()                    # hits.compare.pool
 
 `systems` counts preferences between systems instead of metrics; `tables`, `plot` and `page` show all of it.
 """

@@ -1,20 +1,25 @@
 """``compare_by_scores``: metrics' picks judged by human scores that are held out from the judgments."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hits.compare.metrics import DEFAULT_METRICS, AnyMetrics, read_metrics
 from hits.compare.plot import plot_outcomes
 from hits.compare.tables import beside, outcome_table
 from rypt.campaign.folder import Campaign
+from rypt.options import check_option
+from rypt.picks.documents import find_documents, half_of, need_documents
 from rypt.picks.evidence import read_evidence
 from rypt.picks.metrics import PickMetric, parse_pick_metric
 from rypt.picks.outcome import PickComparison, SplitWatch, compare_picks
-from rypt.text import InputError, PathLike, read_lines
+from rypt.text import InputError, PathLike, open_output, read_lines
 
+UNITS = ("segment", "document")
 CEILING = ("human", "human+0.001*chrf")
 
 
@@ -29,7 +34,9 @@ class HeldOutScores:
     ``max_len`` takes only judgments on that frontier; ``segments`` is a file of the ids that count; ``better`` says
     whether "higher" or "lower" scores are better where the file does not. With ``controls`` the first metric is also
     tried on labels that say nothing; with ``ceiling`` (None: where raters are divided) the judging raters' own scores
-    are compared, too, alone and with chrF where they are equal.
+    are compared, too, alone and with chrF where they are equal. ``half`` ("first", "second") counts only that half of
+    the documents, ``unit`` "document" makes intervals over documents; ``documents`` is their file
+    (`rypt.picks.documents`), by default the one beside the campaign's source.
     """
 
     path: PathLike
@@ -42,6 +49,9 @@ class HeldOutScores:
     better: str | None = None
     controls: bool = False
     ceiling: bool | None = None
+    documents: PathLike | None = None
+    half: str | None = None
+    unit: str = "segment"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -53,6 +63,8 @@ class OutcomeReport:
     signatures: list[str]
     notes: list[str]
     simulated: str = ""
+    segments: tuple[str, ...] = ()
+    documents: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         nets = "; ".join(f"{o.metric} - {o.baseline}: {o.net:+.3f}" for o in self.comparison.outcomes)
@@ -60,8 +72,21 @@ class OutcomeReport:
 
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
-        facts = {"signature": self.signature, "metrics": self.signatures, "notes": self.notes}
-        return {**facts, **asdict(self.comparison)}
+        compared = self.comparison
+        return {
+            "signature": self.signature, "metrics": self.signatures, "notes": self.notes,
+            "outcomes": [asdict(outcome) for outcome in compared.outcomes], "quality": compared.quality,
+            "splits": compared.splits,
+        }  # fmt: skip
+
+    def write(self, path: PathLike) -> None:
+        """Write everything as JSON, with what happened in each segment, for `hits.compare.pool`."""
+        by_segment = {
+            "ids": self.segments, "documents": self.documents,
+            "outcomes": [asdict(outcomes) for outcomes in self.comparison.by_segment],
+        }  # fmt: skip
+        with open_output(path) as stream:
+            stream.write(json.dumps({**self.as_dict(), "segments": by_segment}, ensure_ascii=False) + "\n")
 
     def text(self, *, latex: bool = False) -> str:
         """Tables of wins and of the mean human scores, with notes and signatures."""
@@ -84,6 +109,7 @@ def compare_by_scores(
 ) -> OutcomeReport:
     """Compare each metric's picks with those of the metrics after it; lists of the campaign are systems' outputs."""
     chosen = read_metrics(metrics)
+    check_option("unit", scores.unit, UNITS)
     campaign = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
     ceiling = _ceiling(campaign, scores, chosen)
     evidence = read_evidence(
@@ -98,16 +124,32 @@ def compare_by_scores(
     splits = evidence.splits(
         scores.way, scores.splits, seed, judging=scores.judging, judged_only=scores.judged_only
     )  # fmt: skip
-    counted = None
-    if scores.segments is not None:
-        counted = np.isin(evidence.segments, _read_ids(scores.segments, evidence.segments))
+    documents = find_documents(campaign, scores.documents)
     comparison = compare_picks(
-        evidence.data, chosen, splits, segments=counted, controls=scores.controls, ceiling=ceiling, seed=seed,
-        watch=watch,
+        evidence.data, chosen, splits, segments=_counted(evidence.segments, documents, scores),
+        units=need_documents(documents, "--unit document") if scores.unit == "document" else None,
+        controls=scores.controls, ceiling=ceiling, seed=seed, watch=watch,
     )  # fmt: skip
     signature = _signature(campaign, scores, comparison, seed)
     notes = [*evidence.notes, *splits.notes, *filter(None, [evidence.simulated])]
-    return OutcomeReport(comparison, signature, evidence.signatures, notes, evidence.simulated)
+    return OutcomeReport(
+        comparison, signature, evidence.signatures, notes, evidence.simulated, tuple(evidence.segments),
+        None if documents is None else tuple(documents),
+    )  # fmt: skip
+
+
+def _counted(
+    segments: Sequence[str], documents: list[str] | None, scores: HeldOutScores
+) -> NDArray[np.bool_] | None:  # fmt: skip
+    """Which segments count; None for all."""
+    if scores.segments is None and scores.half is None:
+        return None
+    counted = np.ones(len(segments), np.bool_)
+    if scores.segments is not None:
+        counted &= np.isin(segments, _read_ids(scores.segments, segments))
+    if scores.half is not None:
+        counted &= np.array(half_of(need_documents(documents, "--half"), scores.half), np.bool_)
+    return counted
 
 
 def _ceiling(campaign: Campaign, scores: HeldOutScores, metrics: Sequence[PickMetric]) -> list[PickMetric]:
@@ -121,10 +163,12 @@ def _ceiling(campaign: Campaign, scores: HeldOutScores, metrics: Sequence[PickMe
 def _signature(campaign: Campaign, scores: HeldOutScores, comparison: PickComparison, seed: int) -> str:
     scoring = campaign.scoring
     judging = scores.judging or (1 if scores.way == "rater" else "half")
+    part = [f"half:{scores.half}"] if scores.half else []
+    part += [f"unit:{scores.unit}"] if scores.unit != "segment" else []
     judged_only = [f"judged_only:{','.join(sorted(scores.judged_only))}"] if scores.judged_only else []
     return "|".join([
         "compare", f"hold-out:{scores.way}", f"splits:{comparison.splits}", f"judging:{judging}",
-        *judged_only, f"max_len:{scores.max_len or 'all'}", f"segments:{comparison.outcomes[0].segments}",
+        *judged_only, f"max_len:{scores.max_len or 'all'}", *part, f"segments:{comparison.outcomes[0].segments}",
         f"rypt:{scoring.unknown if scoring.model == 'percolation' else scoring.model}", f"ties:{scoring.ties}",
         f"seed:{seed}", f"v:{version('rypt')}",
     ])  # fmt: skip

@@ -1,9 +1,11 @@
 """Comparisons of metrics as tables: text, or LaTeX to paste into a paper."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hits.compare.preferences import Preferences
-from rypt.picks.outcome import PickComparison
+from rypt.picks.outcome import Outcome, PickComparison
+
+OUTCOME_COLUMNS = ("better", "equal", "worse", "net", "95 % interval", "p")
 
 
 def _table(rows: Sequence[Sequence[object]], names: Sequence[str], latex: bool) -> str:
@@ -76,11 +78,24 @@ def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = Fa
 
 def outcome_table(comparison: PickComparison, *, latex: bool = False) -> str:
     """Wins, ties, losses and net with its interval, and the mean human score of each metric's picks."""
-    rows = [
-        [o.metric, o.baseline, f"{o.wins:.3f}", f"{o.equal:.3f}", f"{o.losses:.3f}", f"{o.net:+.3f}",
-         f"[{o.low:+.3f}, {o.high:+.3f}]", f"{o.p:.3f}" if o.p >= 0.001 else "<0.001"]
-        for o in comparison.outcomes
-    ]  # fmt: skip
-    names = ["picks of", "against", "better", "equal", "worse", "net", "95 % interval", "p"]
+    rows = [[o.metric, o.baseline, *_outcome_cells(o)] for o in comparison.outcomes]
+    names = ["picks of", "against", *OUTCOME_COLUMNS]
     quality = [[name, f"{value:.3f}"] for name, value in comparison.quality.items()]
     return f"{_table(rows, names, latex)}\n\n{_table(quality, ['picks of', 'human score, higher is better'], latex)}"
+
+
+def _outcome_cells(o: Outcome) -> list[str]:
+    return [
+        f"{o.wins:.3f}", f"{o.equal:.3f}", f"{o.losses:.3f}", f"{o.net:+.3f}", f"[{o.low:+.3f}, {o.high:+.3f}]",
+        f"{o.p:.3f}" if o.p >= 0.001 else "<0.001",
+    ]  # fmt: skip
+
+
+def pool_table(pairs: Sequence[tuple[Mapping[str, Outcome], Outcome]], *, latex: bool = False) -> str:
+    """For each pair of metrics the outcome on each set, and below on all of them."""
+    rows = [
+        [o.metric, o.baseline, name, o.segments, *_outcome_cells(o)]
+        for sets, pooled in pairs
+        for name, o in [*sets.items(), ("all", pooled)]
+    ]
+    return _table(rows, ["picks of", "against", "set", "segments", *OUTCOME_COLUMNS], latex)

@@ -6,5 +6,6 @@
     evidence = read_evidence(campaign, "scores.jsonl", metrics)                  # rypt.picks.evidence
     compare_picks(evidence.data, metrics, evidence.splits("system", 200, seed=1)).outcomes   # rypt.picks.outcome
 
-Preferences that people give to two picks beside each other are in `hits.compare`.
+`splits` says who judges and who decides, `documents` which segments belong together. Preferences that people give to
+two picks beside each other are in `hits.compare`.
 """

@@ -1,7 +1,7 @@
 """Wins, ties and losses of one metric's picks against another's, over many splits, with intervals over segments."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -39,18 +39,38 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class SegmentOutcomes:
+    """The chance of ``metric``'s pick to be better, and worse, than ``baseline``'s in each segment that counts.
+
+    Both are means over splits; ``segments`` are the places of the segments in the campaign.
+    """
+
+    metric: str
+    baseline: str
+    segments: tuple[int, ...]
+    wins: tuple[float, ...]
+    losses: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PickComparison:
-    """All outcomes, and the mean human score of each metric's picks, of random ones, and of the best there are."""
+    """All outcomes, and the mean human score of each metric's picks, of random ones, and of the best there are.
+
+    ``by_segment`` has for each outcome what it is the mean of.
+    """
 
     outcomes: list[Outcome]
     quality: dict[str, float]
     splits: int
+    by_segment: list[SegmentOutcomes] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """What is added up over splits for each segment."""
+    """What is added up over splits for each segment, of two metrics."""
 
+    metric: str
+    baseline: str
     wins: Floats
     losses: Floats
     known: Floats
@@ -59,6 +79,12 @@ class _Sums:
         self.wins[known] += wins[known]
         self.losses[known] += losses[known]
         self.known[known] += 1
+
+    def by_segment(self) -> SegmentOutcomes:
+        """The means over splits, of the segments that counted in one."""
+        at = np.flatnonzero(self.known > 0)
+        means = ((total[at] / self.known[at]).tolist() for total in (self.wins, self.losses))
+        return SegmentOutcomes(self.metric, self.baseline, tuple(at.tolist()), *map(tuple, means))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +107,14 @@ class _Quality:
 
 def compare_picks(
     data: HeldOutPicks, metrics: Sequence[PickMetric], splits: Iterable[PickSplit], *,
-    segments: NDArray[np.bool_] | None = None, controls: bool = False, ceiling: Sequence[PickMetric] = (),
-    seed: int = 1, watch: SplitWatch = lambda splits: splits,
+    segments: NDArray[np.bool_] | None = None, units: Sequence[str] | None = None, controls: bool = False,
+    ceiling: Sequence[PickMetric] = (), seed: int = 1, watch: SplitWatch = lambda splits: splits,
 ) -> PickComparison:  # fmt: skip
     """Compare each metric's picks with those of the metrics after it, by the human scores of each split.
 
     A segment counts in a split where at least two candidates have a score: of one there is nothing to pick.
-    ``segments`` (a mask) restricts what is counted, not what models learn from. With ``controls``, the first metric is
+    ``segments`` (a mask) restricts what is counted, not what models learn from. ``units`` names the document of each
+    segment: intervals and tests are then over documents, not over segments. With ``controls``, the first metric is
     also tried on labels that say nothing. The metrics of ``ceiling``, which know more than any metric could, are
     compared as controls are, with all metrics but the first.
     """
@@ -98,7 +125,7 @@ def compare_picks(
     pairs += [(row.name, b.name) for row in rows[len(metrics) :] for b in metrics[1:]]
     count = data.candidates.shape[1]
     counted = np.ones(count, np.bool_) if segments is None else segments
-    sums = {pair: _Sums(np.zeros(count), np.zeros(count), np.zeros(count)) for pair in pairs}
+    sums = [_Sums(*pair, np.zeros(count), np.zeros(count), np.zeros(count)) for pair in pairs]
     quality = {name: _Quality(np.zeros(count), np.zeros(count)) for name in (*(row.name for row in rows), *BOUNDS)}
     divided = list(splits)
     for number, split in enumerate(watch(divided), 1):
@@ -109,10 +136,11 @@ def compare_picks(
         known = ((~np.isnan(given)).sum(axis=0) >= 2) & picked & counted
         for name, chance in {**picks, **_bounds(given)}.items():
             quality[name].add((chance * np.nan_to_num(given)).sum(axis=0), known)
-        for (a, b), total in sums.items():
-            total.add(*against(picks[a], picks[b], given), known)
-    outcomes = [_outcome(pair, total, np.random.default_rng(seed)) for pair, total in sums.items()]
-    return PickComparison(outcomes, {name: total.mean for name, total in quality.items()}, len(divided))
+        for pair in sums:
+            pair.add(*against(picks[pair.metric], picks[pair.baseline], given), known)
+    by_segment = [pair.by_segment() for pair in sums]
+    outcomes = [outcome_of([pair], units and [units], seed=seed) for pair in by_segment]
+    return PickComparison(outcomes, {name: total.mean for name, total in quality.items()}, len(divided), by_segment)
 
 
 class _Row(NamedTuple):
@@ -147,27 +175,55 @@ def against(a: Floats, b: Floats, quality: Floats) -> tuple[Floats, Floats]:
     return (chances * (better > 1e-9)).sum(axis=(0, 1)), (chances * (better < -1e-9)).sum(axis=(0, 1))
 
 
-def _outcome(pair: tuple[str, str], sums: _Sums, rng: np.random.Generator) -> Outcome:
-    known = sums.known > 0
-    count = int(known.sum())
-    if not count:
+def outcome_of(
+    sets: Sequence[SegmentOutcomes], units: Sequence[Sequence[str]] | None = None, *, seed: int = 1
+) -> Outcome:
+    """The outcome of one pair of metrics over all segments of one set or of several.
+
+    Resampling is within each set. ``units`` names the document of every segment of each set: documents are then
+    resampled, and change signs, as wholes.
+    """
+    wins, losses = (np.concatenate([getattr(one, name) for one in sets]) for name in ("wins", "losses"))
+    if not len(wins):
         raise RyptError("no segment has human scores of two candidates to pick from")
-    wins, losses = sums.wins[known] / sums.known[known], sums.losses[known] / sums.known[known]
-    net = wins - losses
-    low, high = bootstrap_interval(net, rng)
+    strata = [_units(one, None if units is None else units[i]) for i, one in enumerate(sets)]
+    rng = np.random.default_rng(seed)
+    low, high = _interval(strata, rng, RESAMPLES)
+    p = permutation_test(np.concatenate([means * sizes for means, sizes in strata]), rng)
     won, lost = float(wins.mean()), float(losses.mean())
-    p = permutation_test(net, rng)
-    return Outcome(*pair, won, 1 - won - lost, lost, float(net.mean()), low, high, p, count)
+    net = float((wins - losses).mean())
+    return Outcome(sets[0].metric, sets[0].baseline, won, 1 - won - lost, lost, net, low, high, p, len(wins))
+
+
+Unit = tuple[Floats, Floats]  # of each document or segment the mean net, and how many segments it has
+
+
+def _units(outcomes: SegmentOutcomes, names: Sequence[str] | None) -> Unit:
+    nets = np.array(outcomes.wins, np.float64) - np.array(outcomes.losses, np.float64)
+    if names is None or not len(nets):
+        return nets, np.ones(len(nets))
+    _, numbers = np.unique([names[i] for i in outcomes.segments], return_inverse=True)
+    sizes = np.bincount(numbers).astype(np.float64)
+    return np.bincount(numbers, nets) / sizes, sizes
 
 
 def bootstrap_interval(
     values: Floats, rng: np.random.Generator, resamples: int = RESAMPLES, *, weights: Floats | None = None
 ) -> tuple[float, float]:
     """The 95 % interval of the mean of values, by resampling them, each with its weight."""
-    weights = np.ones(len(values)) if weights is None else weights
-    drawn = (rng.integers(0, len(values), (some, len(values))) for some in _shares(resamples, values))
-    means = np.concatenate([(values * weights)[at].sum(axis=1) / weights[at].sum(axis=1) for at in drawn])
-    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return _interval([(values, np.ones(len(values)) if weights is None else weights)], rng, resamples)
+
+
+def _interval(strata: Sequence[Unit], rng: np.random.Generator, resamples: int) -> tuple[float, float]:
+    """The 95 % interval of the weighted mean of all values, by resampling those of each stratum."""
+    total, weight = np.zeros(resamples), np.zeros(resamples)
+    for values, weights in strata:
+        if len(values):
+            drawn = (rng.integers(0, len(values), (some, len(values))) for some in _shares(resamples, values))
+            sums = [((values * weights)[at].sum(axis=1), weights[at].sum(axis=1)) for at in drawn]
+            total += np.concatenate([part for part, _ in sums])
+            weight += np.concatenate([part for _, part in sums])
+    low, high = np.quantile(total / weight, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 from commands import run
 from local_market import local_market, work
+from rated_file import align_in_order, ratings_file
 from systems_world import make
 
 from hits.batches.folder import read_batch
@@ -221,6 +222,45 @@ def test_the_judging_raters_own_scores_are_a_ceiling(capsys, systems):
     refused(capsys, 1, "only 2 raters scored two of the candidates", *options, "--judging", 2)
 
 
+def test_results_are_written_and_pooled(capsys, systems, tmp_path):
+    documents = "".join(json.dumps({"id": str(i), "document": f"d{i % 4}"}) + "\n" for i in range(20))
+    (tmp_path / "documents").write_text(documents)
+    scores = [systems, "--scores", systems / "scores.jsonl", "--splits", 2, "--documents", tmp_path / "documents"]
+    halves = [tmp_path / "one.json", tmp_path / "two.json"]
+    for half, path in zip(("first", "second"), halves, strict=True):
+        out = compare(capsys, *scores, "--half", half, "--unit", "document", "-o", path)
+        assert f"|half:{half}|unit:document|segments:10|" in out
+    every = json.loads(compare(capsys, *scores, "--json"))
+    assert "segments" not in every
+    plot = tmp_path / "p.png"
+    pooled = json.loads(compare(capsys, "--pool", *halves, "--unit", "document", "--plot", plot, "--json"))
+    assert pooled["pairs"][0]["pooled"]["net"] == pytest.approx(every["outcomes"][0]["net"])
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert r"\begin{tabular}" in compare(capsys, "--pool", *halves, "--latex")
+    refused(capsys, 2, "expected files of results with --pool, found none", "--pool")
+    refused(capsys, 1, "scores.jsonl: expected a result with", "--pool", halves[0], systems / "scores.jsonl")
+    refused(capsys, 1, "--half needs to know the documents", *scores[:3], "--half", "first")
+
+
+def test_a_file_of_ratings_is_enough(capsys, tmp_path, monkeypatch):
+    align_in_order(monkeypatch)
+    path = ratings_file(tmp_path / "mqm_small.tsv")
+    monkeypatch.chdir(tmp_path)
+    options = ["--from", "mqm", path, "--reference", "ref", "--hold-out", "rater"]
+    code, out, err = run(capsys, "compare", *options, "--metrics", "rypt,bleu", "--plot", "p.svg")
+    assert code == 0, err
+    assert err.splitlines()[-1] == "the campaign is in mqm_small-campaign; never picked: Human-A, ref"
+    assert "judged_only:Human-A,ref" in out
+    assert "2 of 2 segments take part" in out
+    again = compare(capsys, *options, "--quiet")
+    assert again == out
+    assert compare(capsys, "mqm_small-campaign", "--scores", "mqm_small-campaign/scores.jsonl", "--hold-out", "rater",
+                   "--judged-only", "ref", "--judged-only", "Human-A") == out  # fmt: skip
+    refused(capsys, 1, r"was made from other ratings \(references\)", "--from", "mqm", path, "--reference", "Human-A")
+    refused(capsys, 1, "No such file", "--from", "mqm", "nothing.tsv", "-q")
+    refused(capsys, 1, "expected the name of the reference", "--from", "mqm", path, "--folder", "other", "-q")
+
+
 def test_only_some_segments_count_and_systems_may_be_judged_only(capsys, systems, tmp_path):
     (tmp_path / "ids").write_text("3\n5\n7\n")
     options = [systems, "--scores", systems / "scores.jsonl", "--splits", 3, "--json", "--judged-only", "sys0"]
@@ -251,8 +291,8 @@ def test_times_that_were_seen_make_the_reward(capsys, campaign, tmp_path, monkey
     [
         (["--metrics", "rypt"], "at least two different metrics"),
         (["--metrics", "rypt,rypt"], "at least two different metrics"),
-        (["--show", "--batch", "b"], "one of --show, --batch and --scores"),
-        (["--scores", "s", "--show"], "one of --show, --batch and --scores"),
+        (["--show", "--batch", "b"], "one of --show, --batch, --scores, --from and --pool"),
+        (["--scores", "s", "--show"], "one of --show, --batch, --scores, --from and --pool"),
         (["--splits", "9"], "--splits is for --scores"),
         (["--hold-out", "candidate"], "--hold-out is for --scores"),
         (["--with-controls"], "--with-controls is for --scores"),
@@ -263,6 +303,17 @@ def test_times_that_were_seen_make_the_reward(capsys, campaign, tmp_path, monkey
         (["--scores", "s", "--limit", "3"], "--limit is for --show or --batch"),
         (["--show", "--json"], "--json is for the tables"),
         (["--batch", "b", "--plot", "x.svg"], "--plot is for the tables"),
+        (["--unit", "document"], "--unit is for --scores, --from or --pool"),
+        (["--half", "first"], "--half is for --scores or --from"),
+        (["--output", "x.json"], "-o is for --scores or --from"),
+        (["--folder", "x"], "--folder is for --from"),
+        (["--reference", "ref"], "--reference is for --from"),
+        (["--scores", "s", "--from", "mqm"], "one of --show, --batch, --scores, --from and --pool"),
+        (["--pool", "--max-len", "4"], "--max-len is for --scores or --from"),
+        (["--pool", "--metrics", "rypt,chrf"], "--metrics is for a campaign, not --pool"),
+        (["--from", "mqm", "--languages", "en-de"], "--languages is for --from esa"),
+        (["--from", "mqm", "x.tsv"], "expected one file of ratings with --from, found 2"),
+        (["another"], "expected one campaign, found 2"),
     ],
 )
 def test_options_that_would_do_nothing(capsys, demo_campaign, options, message):
