@@ -1,4 +1,4 @@
-"""What may be wrong with tuned weights, said so that a user can act on it."""
+"""Warnings about tuned weights that a user can act on."""
 
 import numpy as np
 

@@ -81,7 +81,7 @@ class TuningProblem:
         return total if self.base is None else total + self.base
 
     def chosen(self, weights: Floats) -> Ints:
-        """The candidates these weights choose, one a segment."""
+        """The candidates these weights choose, one per segment."""
         best = np.empty(len(self.offsets) - 1, np.int64)
         winners(self.offsets, self.values(weights), best)
         return best

@@ -1,4 +1,4 @@
-"""The types of arrays, named once for all three packages."""
+"""Type aliases of arrays, shared by all three packages."""
 
 import numpy as np
 from numpy.typing import NDArray

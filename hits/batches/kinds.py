@@ -1,4 +1,4 @@
-"""What sets the kinds of batch apart: the columns of their items, who is asked how often, and how long it takes."""
+"""The rules of each kind of batch: columns of its items, default number of workers, and time per answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

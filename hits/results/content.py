@@ -1,4 +1,4 @@
-"""What an answered assignment says: labels, comparisons and outcomes of controls, read by the item's columns."""
+"""The content of an answered assignment: labels, comparisons and outcomes of controls, by the item's columns."""
 
 import re
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class LabelAnswer:
-    """What a worker said of one alternative, None for nothing; ``control`` where the answer was known."""
+    """A worker's label of one alternative, None if left blank; ``control`` if the answer was known."""
 
     slot: int
     judgment: Judgment
@@ -85,7 +85,7 @@ class ControlAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """An assignment as it was understood.
+    """The parsed content of an assignment.
 
     ``implied`` comparisons are those of systems that the page did not show because their text was another's.
     """
