@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hits.asking.questions import BatchOptions, LabelQuestions, Questions
 from hits.batches.folder import new_settings, read_batch, write_batch
+from hits.batches.kinds import KINDS
 from hits.batches.price import MIN_WAGE, Price, fair_rule, fees_of
 from hits.batches.price import price as batch_price
 from hits.records import Batch, BatchSettings, Kind
@@ -101,7 +102,9 @@ def _settings(
     """The settings of the new batch, from the options and, by default, from the campaign."""
     kind, languages, market = questions.kind, campaign.settings.languages, campaign.settings.market
     wage = next(amount for amount in (options.wage, market.wage, MIN_WAGE) if amount is not None)
-    assignments = market.assignments if options.assignments is None and kind is Kind.LABEL else options.assignments
+    assignments = options.assignments
+    if assignments is None and KINDS[kind].campaign_assignments:
+        assignments = market.assignments
     made: Mapping[str, object] = {
         "campaign": str(campaign.folder),
         "reference": options.reference,

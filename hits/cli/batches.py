@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hits.cli.shared import BATCH, FOLDER, MONEY, tell_price
+from hits.records import Kind
 from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
 @click.command()
 @click.argument("campaign", type=FOLDER)
 @click.option("-o", "--output", "folder", type=FOLDER, required=True, help="New folder for the batch.")
-@click.option("--kind", type=click.Choice(["label", "comparison", "ranking"]), default="label", show_default=True,
+@click.option("--kind", type=click.Choice([str(kind) for kind in Kind]), default="label", show_default=True,
               help="What workers are asked.")  # fmt: skip
 @click.option("--output-of", "systems", multiple=True, metavar="SYSTEM=FILE",
               help="A system's output, one line per segment, for comparisons and rankings.")  # fmt: skip

@@ -108,11 +108,14 @@ def _label_lines(facts: Facts) -> Iterator[str]:
 
 
 def _comparison_lines(facts: Facts) -> Iterator[str]:
+    from hits.batches.kinds import KINDS
+    from hits.records import Kind
+
     yield f"{facts['comparisons']} comparisons; {facts['identical']} pairs tied because their texts are the same"
     yield "preferred: " + (", ".join(f"{name} {count}" for name, count in facts["preferred"].items()) or "-")
-    for kind, unit in (("comparison", "a comparison"), ("ranking", "a candidate ranked")):
-        if kind in facts["seconds"]:
-            yield f"{facts['seconds'][kind]:.1f} seconds {unit}"
+    for kind, rules in KINDS.items():
+        if kind in facts["seconds"] and kind is not Kind.LABEL:
+            yield f"{facts['seconds'][kind]:.1f} seconds per {rules.unit}"
     yield _agreement_line(facts["comparison_agreement"], "pairs of candidates")
 
 

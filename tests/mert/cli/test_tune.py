@@ -388,9 +388,9 @@ def test_a_score_of_0_is_no_success(capsys, small, tmp_path):
     ("options", "message"),
     [
         (["--patience", 2], "--patience needs --decoder, --replay or --zmert"),
-        (["--algorithm", "pro", "--window", "min:2"], "--window goes with --algorithm mert"),
+        (["--algorithm", "pro", "--window", "min:2"], "--window needs --algorithm mert"),
         (["--seed", -5], "-5 is not in the range"),
-        (["-o", "-", "--json"], "-o - and --json both want standard output"),
+        (["-o", "-", "--json"], "-o - and --json both write to standard output"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(capsys, small, options, message):
