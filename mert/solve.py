@@ -8,9 +8,9 @@ import numpy as np
 
 from mert.bootstrap import Gain, bootstrap_gain
 from mert.health import examine
-from mert.mira import mira
+from mert.learners.mira import mira
+from mert.learners.pro import pro
 from mert.optimize import Tuned, TuningProblem, Watcher, optimize, unwatched
-from mert.pro import pro
 from mert.search import Window
 from rypt.arrays import Floats
 from rypt.metrics.metric import Metric
