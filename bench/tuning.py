@@ -247,7 +247,7 @@ def made_problem(segments: int, candidates: int, features: int) -> tuple[TuningP
 
 def growth() -> None:
     print("growth: 100 segments, 3 starts, CPU seconds")
-    for what, sizes in (("candidates a segment", (100, 200, 400, 1000)), ("features", (14, 28, 50))):
+    for what, sizes in (("candidates per segment", (100, 200, 400, 1000)), ("features", (14, 28, 50))):
         first = None
         for size in sizes:
             candidates, features = (size, 14) if what != "features" else (100, size)

@@ -7,10 +7,10 @@ import click
 from rypt.cli.program import rypt
 
 TARGET = Path(__file__).with_name("commands.md")
-HEADER = """# CommandGroup
+HEADER = """# Commands
 
-Results go to stdout, talk and progress to stderr. Exit codes: 0 it worked, 1 it failed (one line on stderr says why),
-2 wrong usage. `-` is standard input or output, `.gz` files are read and written as such.
+Results go to stdout, messages and progress to stderr. Exit codes: 0 success, 1 failure (with one line on stderr that
+says why), 2 wrong usage. `-` stands for standard input or output; files that end in `.gz` are compressed.
 """
 
 

@@ -1,10 +1,10 @@
-"""Collecting judgments from people: batches of hits, a market of one's own, results, quality control, rankings.
+"""Collecting judgments from people: batches of hits, a local market, results, quality control, rankings.
 
     batch = hits.make_batch("campaign", budget="25.00")     # what to ask, the pages, and what it costs
     hits.price(batch)
     hits.publish(batch, "campaign/market")                  # a folder that `rypt hits serve` serves, or a URL
-    hits.collect(batch, "campaign/market", "campaign")      # answers become judgments, each once
-    hits.worker_reports("campaign")                         # who works well
+    hits.collect(batch, "campaign/market", "campaign")      # answers become judgments
+    hits.worker_reports("campaign")                         # each worker's quality
     hits.rank("wmt13.csv.gz", model="trueskill")            # which system is better, and how sure that is
 
 The rooms: `hits.batches` (what people see), `hits.asking` (making batches from a campaign), `hits.market` (the client),

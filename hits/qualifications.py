@@ -1,4 +1,4 @@
-"""Who may work on a batch: the section ``[qualifications]`` of ``batch.toml``, and the test it may hold.
+"""Requirements on workers: the section ``[qualifications]`` of ``batch.toml``, with an optional test.
 
 ::
 
@@ -18,7 +18,7 @@
     choices = ["Yes", "No"]
     answer = "Yes"
 
-Every part may be left out. `hits.market.qualification_types` makes of it what a market asks of workers.
+Every part may be left out. `hits.market.qualification_types` turns it into a market's qualification types.
 """
 
 import re

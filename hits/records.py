@@ -36,7 +36,7 @@ COMMENT = "comment"  # the form field of free text, in all kinds
 
 
 class Kind(StrEnum):
-    """What a batch asks for."""
+    """The kind of a batch."""
 
     LABEL = "label"
     COMPARISON = "comparison"
@@ -44,7 +44,7 @@ class Kind(StrEnum):
 
 
 class Choice(StrEnum):
-    """What a worker says of two candidates."""
+    """A worker's choice between two candidates."""
 
     A = "A"
     B = "B"
@@ -99,7 +99,7 @@ class RewardRule:
 class BatchSettings:
     """``batch.toml``: what is the same for all items of a batch. Times are in seconds.
 
-    ``made`` holds what ``rypt hits make`` was told, so that the same batch can be made again; nothing reads it.
+    ``made`` records the options of ``rypt hits make``, for information only.
     """
 
     id: str
@@ -146,7 +146,7 @@ class BatchSettings:
 
 @dataclass(frozen=True, slots=True)
 class IdenticalPair:
-    """Two systems that gave the same text for a segment: a tie that nobody needs to be asked about.
+    """Two systems with the same text for a segment: a tie that needs no question.
 
     It counts as one when the batch's answers come in (`hits.results.answers.Results.add_identical`).
     """

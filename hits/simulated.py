@@ -1,7 +1,7 @@
-"""How simulated workers are told from people: by the name they come in with, and by the id the market gives them.
+"""How simulated workers are distinguished from people: by their names, and by the ids that the market gives them.
 
-The id stands wherever a worker does (results, exports, reports, the dashboard), so nobody takes them for people. Their
-judgments have the source ``simulation``, and the time they took is nobody's.
+The id is shown wherever a worker is (results, exports, reports, the dashboard), so that they are not taken for people.
+Their judgments have the source ``simulation``, and their times are not measured.
 """
 
 SIMULATED_NAME = "simulated-"

@@ -1,4 +1,4 @@
-"""What weights may do: which move, how far, which together, where restarts begin, and how the result is scaled."""
+"""Constraints on weights: which are tuned, bounds, tied groups, ranges of random starts, and normalization."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -3,7 +3,7 @@
     campaign/weights/N.weights   what list N was decoded with; the last ones are the current weights
     campaign/lists/N.nbest.gz    the list; it is in rypt.toml once it is whole and checked
 
-A step that was done is not done again, so a run that was killed anywhere can be repeated.
+Finished steps are not repeated, so a run that was killed can be run again.
 """
 
 from dataclasses import dataclass
@@ -87,9 +87,9 @@ def _decoder(campaign: Campaign) -> Decoder:
 
 
 def decode_campaign(campaign: Campaign | PathLike, weights: PathLike | None = None) -> Decoded:
-    """Decode with a campaign's current weights, or with others, which then are the current ones.
+    """Decode with a campaign's current weights, or with other weights, which become the current ones.
 
-    Weights that were decoded with before are not decoded with again: calling this twice changes nothing.
+    Weights that were used for decoding before are not used again: calling this twice changes nothing.
     """
     campaign = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
     decoder = _decoder(campaign)

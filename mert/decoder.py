@@ -31,7 +31,7 @@ class Decoder(Protocol):
 
     @property
     def identity(self) -> str:
-        """What tells this decoder from another: a run is not resumed with another one."""
+        """An identifier of the decoder: a run is not resumed with another one."""
 
     def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
         """Decode; ``nbest`` must hold the whole list when this returns."""

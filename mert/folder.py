@@ -1,4 +1,4 @@
-"""The folder of a tuning run: which files an iteration has, and how a decoder's list comes to be one of them.
+"""The folder of a tuning run: the files of each iteration, and how a decoder's list is added.
 
 A run of its own keeps everything in one folder, ``run3.weights``, ``run3.nbest.gz``, ``run3.log``, ``run3.json`` and
 ``plan.json``. A campaign keeps ``weights/3.weights``, ``weights/3.log`` and ``lists/3.nbest.gz``. In both, a list
@@ -48,7 +48,7 @@ class TuningFolder:
 
     @property
     def plan_file(self) -> Path:
-        """What the run was asked to do."""
+        """The plan of the run."""
         return self.lists / "plan.json"
 
     def weights_file(self, number: int) -> Path:
@@ -64,7 +64,7 @@ class TuningFolder:
         return self.weights_file(number).with_suffix(".log")
 
     def record_file(self, number: int) -> Path:
-        """What came of an iteration."""
+        """The result of an iteration."""
         return self.lists / f"{self.prefix}{number}.json"
 
     def weights_files(self) -> dict[int, Path]:

@@ -1,4 +1,4 @@
-"""What may be wrong with tuned weights, said so that a user can act on it."""
+"""Warnings about tuned weights that a user can act on."""
 
 import numpy as np
 
@@ -13,12 +13,17 @@ FEEBLE = 0.01  # of the length of all weights together
 
 def examine(problem: TuningProblem, weights: Floats, start: Floats) -> list[str]:
     """Notes on weights that collapsed, one that drowns the others, and weights on the edge of their bounds."""
+    notes = []
+    if len(problem.features) > len(problem.offsets) - 1 and problem.all_tied(start):
+        notes.append(
+            "the weights to start from give all candidates of a segment the same model score: the score before tuning "
+            "is that of the first candidates of the lists, and the gain says nothing"
+        )
     free = problem.free
     lengths = np.abs(weights * problem.spread) * problem.deciding
     total = float(lengths.sum())
-    notes = []
     if total == 0:
-        return ["all weights that decide are 0: every candidate has the same model score"]
+        return [*notes, "all weights that decide are 0: every candidate has the same model score"]
     if not free.any():
         notes.append("no weight may move")
     tiny = [

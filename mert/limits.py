@@ -1,4 +1,4 @@
-"""What weights may do, by the names that people write: ``TM0`` stands for ``TM0_0``, ``TM0_1`` and so on."""
+"""Constraints on weights as users write them: ``TM0`` stands for ``TM0_0``, ``TM0_1`` and so on."""
 
 import re
 from collections.abc import Mapping, Sequence

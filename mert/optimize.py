@@ -81,7 +81,7 @@ class TuningProblem:
         return total if self.base is None else total + self.base
 
     def chosen(self, weights: Floats) -> Ints:
-        """The candidates these weights choose, one a segment."""
+        """The candidates these weights choose, one per segment."""
         best = np.empty(len(self.offsets) - 1, np.int64)
         winners(self.offsets, self.values(weights), best)
         return best
@@ -89,6 +89,12 @@ class TuningProblem:
     def score(self, weights: Floats) -> float:
         """The score of the candidates these weights choose, higher is better."""
         return float(self.rate(self.stats[self.chosen(weights)].sum(axis=0, keepdims=True))[0])
+
+    def all_tied(self, weights: Floats) -> bool:
+        """Whether all candidates of each segment have the same model score, so that the order of the lists decides."""
+        values = self.values(weights)
+        starts = self.offsets[:-1]
+        return bool((np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)).all())
 
     @property
     def free(self) -> NDArray[np.bool_]:
@@ -195,7 +201,8 @@ class _Climb:
         self.problem = problem
         self.weights = start.copy()
         self.values = problem.values(start)
-        self.score = problem.score(start) if problem.window is None else -np.inf  # before a step nothing is smoothed
+        # before a step nothing is smoothed, and a score that only the order of the lists gives is none to beat
+        self.score = -np.inf if problem.window or problem.all_tied(start) else problem.score(start)
         self.longest = REACH * (problem.length(start) or 1.0)
         self.searches = 0
 
@@ -311,7 +318,8 @@ def optimize(
 ) -> list[Tuned]:
     """Climb from the given weights, ``earlier`` ones and random ones; all results, the best first.
 
-    The best is then joined with the others that are good. Of equal results the earliest start comes first.
+    The best is then joined with the others that are good. Of equal results the earliest start comes first. Weights
+    under which all candidates tie, such as 0, come last, whatever the first candidates of the lists score.
     """
     given = [start, *earlier]
     generators = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(len(given) + restarts + 1)]
@@ -322,7 +330,7 @@ def optimize(
     finally:
         if executor is None:
             pool.shutdown()
-    results.sort(key=lambda tuned: -tuned.score)
+    results.sort(key=lambda tuned: (problem.all_tied(tuned.weights), -tuned.score))
     if len(results) > 1 and len(problem.axes) > 1:
         results[0] = join(problem, results, generators[-1])
     return [_scaled(problem, tuned) for tuned in results]

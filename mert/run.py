@@ -371,7 +371,7 @@ def _read_iteration(path: Path) -> Iteration | None:
 
 
 def _digest(metric: Metric) -> str | None:
-    """What tells one set of references from another, where a metric has any."""
+    """A digest of the references, if the metric uses any."""
     references = references_of(metric)
     return None if references is None else sha256(json.dumps(references.documents).encode()).hexdigest()
 

@@ -6,15 +6,12 @@ intervals on which the summed statistics, and so the metric, are constant (Och 2
 section 2). Every interval is scored, so nothing along the line is missed.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from rypt.arrays import Floats, Ints
+from rypt.arrays import Floats, Ints, Score
 from rypt.compiled import compiled
-
-Score = Callable[[Ints], Floats]  # of rows of summed statistics, higher is better
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import numpy as np
 
 from mert.bootstrap import Gain, bootstrap_gain
 from mert.health import examine
-from mert.mira import mira
+from mert.learners.mira import mira
+from mert.learners.pro import pro
 from mert.optimize import Tuned, TuningProblem, Watcher, optimize, unwatched
-from mert.pro import pro
 from mert.search import Window
 from rypt.arrays import Floats
 from rypt.metrics.metric import Metric
@@ -96,7 +96,7 @@ def solve(
     sign = 1.0 if problem.metric.maximize else -1.0
     runs = [_run(problem, start, search, search.seed + k, earlier, executor, watch) for k in range(search.replicates)]
     tops = [results[0] for results in runs]
-    best = max(tops, key=lambda tuned: tuned.score)
+    best = max(tops, key=lambda tuned: (not problem.all_tied(tuned.weights), tuned.score))
     weights = best.weights
     if search.average and len(tops) > 1:
         weights = average_weights(problem, [tuned.weights for tuned in tops])

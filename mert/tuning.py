@@ -1,6 +1,6 @@
-"""The verbs of tuning: weights for n-best lists or for a campaign (`tune`), and a loop around a decoder.
+"""The functions for tuning: on n-best lists or a campaign (`tune`), or in a loop with a decoder (`tune_decoder`).
 
-Both return a value with the weights, the score before and after, and what is worth knowing about them.
+Both return the weights, the score before and after, and warnings about the weights.
 """
 
 import time

@@ -1,7 +1,7 @@
-"""Files of JSON lines that only grow, so that whatever ends a process, nothing that was written is lost.
+"""Append-only files of JSON lines: nothing that was written is lost, however a process ends.
 
-A line is whole or it is absent: what a crash left of a last line is cut off when the file is next opened for writing.
-While one process has it open for writing, every other one is refused.
+An incomplete last line, left by a crash, is cut off when the file is next opened for writing. Only one process
+at a time can have a file open for writing.
 """
 
 import json
@@ -17,10 +17,10 @@ from rypt.text import InputError, RyptError
 
 
 class AppendOnly:
-    """One such file.
+    """An append-only file of JSON lines.
 
-    ``busy`` is what a second process is told. A line outlives this process when `add` returns; it is forced to the
-    disk, where it outlives a power cut, at most every ``force_seconds`` and at the end.
+    ``busy`` is the error message for a second process. When `add` returns, a line survives a crash of
+    this process; it is forced to disk, and survives a power cut, at most every ``force_seconds`` and at the end.
     """
 
     def __init__(self, path: Path, *, busy: str, force_seconds: float = 0.0) -> None:
@@ -36,7 +36,7 @@ class AppendOnly:
 
     @contextmanager
     def opened(self) -> Iterator[list[bytes]]:
-        """Open for writing, and give the whole lines written before."""
+        """Open for writing, and return the lines written before."""
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:

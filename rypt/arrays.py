@@ -1,4 +1,6 @@
-"""The types of arrays, named once for all three packages."""
+"""Type aliases of arrays, shared by all three packages."""
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,3 +10,4 @@ Codes = NDArray[np.int8]  # what is observed of constituents, or labels
 Ids = NDArray[np.int32]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Score = Callable[[Ints], Floats]  # of rows of summed statistics, higher is better

@@ -1,4 +1,4 @@
-"""Commands of rypt that run beside this process, and end with it, however it ends.
+"""Commands of rypt that run in child processes and end when this process ends.
 
 A child has one end of a pipe as its standard input and ends when the other end is closed: the system closes it when
 the parent is gone, also when that was killed.
@@ -30,7 +30,7 @@ SECONDS = 10.0  # to wait for the end of a process
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """What a person types for a step.
+    """A command line as a person types it.
 
     >>> command_line(["decode", "my campaign"])
     "rypt decode 'my campaign'"
@@ -47,7 +47,7 @@ class Child:
     log: Path
 
     def line(self) -> str:
-        """The next line it prints; that it ends without one is an error."""
+        """The next line that the command prints; raise an error if it ends without one."""
         line = self.process.stdout.readline() if self.process.stdout else ""
         if not line:
             self.process.wait()
@@ -55,19 +55,19 @@ class Child:
         return line
 
     def result(self) -> str:
-        """What it prints until it has ended; that it fails is an error."""
+        """All output until the command ends; raise an error if it fails."""
         output = self.process.stdout.read() if self.process.stdout else ""
         if self.process.wait():
             raise self.failure()
         return output
 
     def check(self) -> None:
-        """Raise an error if it has ended."""
+        """Raise an error if the command has ended."""
         if self.process.poll() is not None:
             raise self.failure()
 
     def failure(self) -> RyptError:
-        """The error that it has ended, with the last line of its log."""
+        """The error for a command that has ended, with the last line of its log."""
         try:
             lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
         except OSError:

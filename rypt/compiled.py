@@ -18,7 +18,7 @@ _SHIFT_29, _SHIFT_32 = np.uint64(29), np.uint64(32)
 
 
 def compiled(function: F) -> F:
-    """Compile with numba and keep the machine code on disk, where there is a place for it."""
+    """Compile with numba and cache the machine code on disk, if there is a place to write it."""
     try:
         return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
@@ -26,7 +26,7 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Compile into every caller: handing arrays to a function costs more than these small ones do."""
+    """Compile inline into every caller: passing arrays to these small functions costs more than running them."""
     return cast(F, numba.njit(inline="always")(function))
 
 

@@ -18,7 +18,7 @@ QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress and no mes
 FILE = click.Path(dir_okay=False)
 CAMPAIGN = click.argument("campaign", type=click.Path(file_okay=False), default=".")
 AMOUNT = click.option("--budget", callback=lambda context, option, value: read_amount(value), metavar="DOLLARS",
-                      help="The most that the loop may spend, such as 25.00.")  # fmt: skip
+                      help="Maximum amount that the loop may spend, such as 25.00.")  # fmt: skip
 
 
 def read_amount(value: str | None) -> Decimal | None:
@@ -30,14 +30,14 @@ def read_amount(value: str | None) -> Decimal | None:
 
 
 def progress(items: Iterable[T], what: str, *, quiet: bool, total: int | None = None) -> Iterator[T]:
-    """Show a bar on stderr while items pass, unless quiet or stderr is not a terminal."""
+    """Show a progress bar on stderr, unless quiet or stderr is not a terminal."""
     from tqdm import tqdm
 
     yield from tqdm(items, desc=what, total=total, disable=True if quiet else None, file=sys.stderr, leave=False)
 
 
 def watcher(*, quiet: bool) -> Watch:
-    """What a library function takes to show its progress."""
+    """The progress callback that library functions accept."""
 
     def watch(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
         return progress(items, what, quiet=quiet, total=total)
@@ -52,12 +52,12 @@ def talk(message: str, *, quiet: bool = False) -> None:
 
 
 def colours_wanted() -> bool:
-    """Whether output goes to a terminal whose user did not turn colours off."""
+    """Whether stdout is a terminal and colours are not turned off."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def painter() -> Callable[[str, int], str]:
-    """What colours a text by the state of its label, where colours are wanted."""
+    """A function that colours text by the state of its label, if colours are on."""
     if not colours_wanted():
         return lambda text, state: text
     return lambda text, state: click.style(text, fg=COLOURS[state])

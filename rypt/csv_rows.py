@@ -1,8 +1,8 @@
 """Rows of CSV files, with cells of any length.
 
 The standard library's reader refuses cells of more than 131,072 characters unless a limit is raised that belongs to
-the whole interpreter, and with it to every other user of ``csv`` in the process. What people wrote must be read back
-however long it is, and a library changes nothing that is not its own; so these rows are split here.
+the whole interpreter, and so to every other user of ``csv`` in the process. Workers' answers can be of any length, and
+a library must not change global state; so rows are split here.
 """
 
 from collections.abc import Iterator

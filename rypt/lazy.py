@@ -6,7 +6,7 @@ from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` of a package whose public names live in the modules that ``homes`` gives."""
+    """The ``__getattr__`` and ``__dir__`` of a package; ``homes`` maps public names to their modules."""
 
     def get(name: str) -> Any:
         if name == "__version__":

@@ -1,4 +1,4 @@
-"""Locks on open files: one process at a time; the system ends a lock when its process is gone, however that ends."""
+"""Locks on open files for one process at a time; the system releases a lock when its process ends."""
 
 from typing import IO
 

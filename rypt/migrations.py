@@ -1,4 +1,4 @@
-"""How the tables of an SQLite file came about: a list of migrations, of which the file says how many it has seen.
+"""Migrations of SQLite files: a list of changes, of which each file records how many were applied.
 
     schema = Schema("judgment database", APPLICATION_ID, ((FIRST_TABLE, FIRST_VIEW), (LATER_TABLE,)))
     schema.check(connection)            # refuse a file of another program, or of a newer rypt

@@ -1,4 +1,4 @@
-"""Figures of matplotlib, made without pyplot, whose backend belongs to the whole process; saved whole or not at all."""
+"""Matplotlib figures, made without pyplot (its backend is process-wide), and written completely or not at all."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ def check_picture(path: PathLike) -> None:
     if not str(path).endswith(FORMATS):
         raise RyptError(f"{path}: expected a name ending in {', '.join(FORMATS)}")
     if not Path(path).resolve().parent.is_dir():
-        raise RyptError(f"{path}: there is no folder to write it to")
+        raise RyptError(f"{path}: its folder does not exist")
 
 
 def new_figure(width: float, height: float) -> Any:

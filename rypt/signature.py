@@ -1,9 +1,9 @@
-"""Signatures: one line that says how a number came about, in the form of sacrebleu's (``name|key:value|…``).
+"""Signatures: one line that describes how a number was computed, in sacrebleu's format (``name|key:value|…``).
 
     signature("RYPT", case="lower", version=rypt_version())   →   'RYPT|case:lower|version:…'
     signature(scorer.signature, pick="best", n=1000)          →   the same, and two facts more
 
-Everything that a score, a run or a ranking depends on besides its data is in there.
+A signature contains everything besides the data that a score, a run or a ranking depends on.
 """
 
 from importlib.metadata import version

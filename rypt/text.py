@@ -35,7 +35,7 @@ def unwatched(items: Iterable[T], what: str, total: int | None = None) -> Iterab
 
 
 class RyptError(Exception):
-    """A mistake outside the program, in one line that a user can act on."""
+    """An error that a user can act on, described in one line."""
 
 
 class OptionError(RyptError):
@@ -43,11 +43,11 @@ class OptionError(RyptError):
 
 
 class FormatError(RyptError):
-    """Text that cannot be read; whoever knows its position turns it into an `InputError`."""
+    """Text that cannot be parsed; callers that know its position turn it into an `InputError`."""
 
 
 class InputError(RyptError):
-    """What is wrong in which line of which file.
+    """An error in a file, with its path and line.
 
     >>> str(InputError("dev.nbest.gz", 812, "expected 4 fields between |||, found 3"))
     'dev.nbest.gz:812: expected 4 fields between |||, found 3'
@@ -140,7 +140,7 @@ def open_output(path: PathLike) -> Iterator[TextIO]:
 
 @contextmanager
 def open_binary_output(path: PathLike) -> Iterator[IO[bytes]]:
-    """Write bytes where `open_output` writes text, and with the same promise."""
+    """Like `open_output`, for bytes."""
     if str(path) == "-":
         sys.stdout.flush()
         yield sys.stdout.buffer
@@ -151,7 +151,7 @@ def open_binary_output(path: PathLike) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _replacement(path: PathLike) -> Iterator[tuple[str, bool]]:
-    """A file to write instead of ``path`` and whether it is zipped; it takes the place of ``path`` in the end."""
+    """A temporary file, which replaces ``path`` at the end, and whether it is compressed."""
     target = Path(path).resolve()
     mode = stat.S_IMODE(target.stat().st_mode) if target.is_file() else None
     try:
@@ -215,7 +215,7 @@ def _unused_name(target: Path) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text without line breaks and NULs, which would break files of one record a line."""
+    """Text without line breaks and NULs, which would break files of one record per line."""
     return text if text.isprintable() else re.sub(r"[\r\n\0]+", " ", text)
 
 

@@ -63,8 +63,8 @@ def write_truth(texts: Iterable[str], known: Reader, trees: Path, truth: Path) -
 def main() -> None:
     """Write trees and truth of a file of segments."""
     parser = argparse.ArgumentParser(description="Write source trees and acceptable phrases of the grammar's German.")
-    parser.add_argument("source", type=Path, help="segments, one a line")
-    parser.add_argument("--trees", type=Path, required=True, help="trees to write, Penn brackets, one a line")
+    parser.add_argument("source", type=Path, help="segments, one per line")
+    parser.add_argument("--trees", type=Path, required=True, help="trees to write, Penn brackets, one per line")
     parser.add_argument("--truth", type=Path, required=True, help="acceptable phrases to write, JSON lines")
     options = parser.parse_args()
     known = reader(Path(__file__).resolve().parent)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hits.asking.questions import BatchOptions, LabelQuestions, Questions
 from hits.batches.folder import new_settings, read_batch, write_batch
+from hits.batches.kinds import KINDS
 from hits.batches.price import MIN_WAGE, Price, fair_rule, fees_of
 from hits.batches.price import price as batch_price
 from hits.records import Batch, BatchSettings, Kind
@@ -24,7 +25,7 @@ DEFAULT_OPTIONS = BatchOptions()
 class MadeBatch(Batch):
     """A batch that was just made and written to its ``folder``, with its price on a market.
 
-    ``notes`` say what could not be done, ``identical`` are pairs of the same text that nobody needs to be asked about.
+    ``notes`` say what could not be done, ``identical`` are pairs with the same text, which are not asked about.
     """
 
     price: Price = field(kw_only=True)
@@ -76,7 +77,7 @@ def price(
 ) -> Price:
     """What a batch, or the one in a folder, costs on a market, how long it takes, and what workers earn.
 
-    Times are those seen in the ``campaign``, or else those of the batch's making, or else the kind's first guess. A
+    Uses the times measured in the ``campaign``, else those recorded in the batch, else the defaults of its kind. A
     wage below ``min_wage`` dollars an hour gives a warning.
     """
     read = batch if isinstance(batch, Batch) else read_batch(batch)
@@ -98,10 +99,12 @@ def _with_budget(questions: Questions, budget: Decimal | str | None) -> Question
 def _settings(
     campaign: Campaign, questions: Questions, options: BatchOptions, seconds: Decimal | None, now: datetime
 ) -> BatchSettings:
-    """The settings of the new batch; what the options leave open is as the campaign says."""
+    """The settings of the new batch, from the options and, by default, from the campaign."""
     kind, languages, market = questions.kind, campaign.settings.languages, campaign.settings.market
     wage = next(amount for amount in (options.wage, market.wage, MIN_WAGE) if amount is not None)
-    assignments = market.assignments if options.assignments is None and kind is Kind.LABEL else options.assignments
+    assignments = options.assignments
+    if assignments is None and KINDS[kind].campaign_assignments:
+        assignments = market.assignments
     made: Mapping[str, object] = {
         "campaign": str(campaign.folder),
         "reference": options.reference,
@@ -120,13 +123,13 @@ def _settings(
 
 
 def _seconds_seen(campaign: Campaign | PathLike, kind: Kind) -> Decimal | None:
-    """The seconds an answer of this kind took so far in a campaign, None where too few were timed."""
+    """The mean seconds per answer of this kind in a campaign, None if too few were timed."""
     with open_results(campaign) as results:
         return seconds_seen(results, kind)
 
 
 def _seconds_of_making(settings: BatchSettings) -> Decimal | None:
-    """The times that were seen when the batch was made."""
+    """The times measured when the batch was made."""
     try:
         seconds = Decimal(str(settings.made["seconds"]))
     except (KeyError, InvalidOperation):

@@ -26,10 +26,10 @@ SELECTIONS = ("all", "trueskill")  # of comparisons
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
-    """What is the same for all kinds of batch.
+    """Options that all kinds of batch share.
 
-    ``reference`` shows it to workers; ``controls`` is the share of items whose answer is known; ``limit`` the most
-    items that ask something new. ``assignments`` (how many workers answer each) and ``wage`` (dollars an hour) are by
+    ``reference`` shows the reference to workers; ``controls`` is the share of items that are controls; ``limit`` the
+    maximum number of other items. ``assignments`` (how many workers answer each) and ``wage`` (dollars an hour) are by
     default the campaign's. ``market`` says whose fees are counted. ``title`` is what workers see in the list of hits,
     ``interface`` the language of the instructions.
     """
@@ -46,15 +46,15 @@ class BatchOptions:
 
 
 class Questions(Protocol):
-    """What one kind of batch asks."""
+    """The questions of one kind of batch."""
 
     kind: ClassVar[Kind]
 
     def record(self, campaign: Campaign) -> Mapping[str, object]:
-        """What ``[made]`` in ``batch.toml`` keeps, so that the same can be asked again; None is left out."""
+        """The options recorded under ``[made]`` in ``batch.toml``; None is left out."""
 
     def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
-        """The batch with all its items and its page; the settings' seed decides every choice."""
+        """Make the batch with its items and its page; all random choices depend on the seed in the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class LabelQuestions:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonQuestions:
-    """Which of two systems' candidates is better; ``outputs`` is a file for each system, a line a segment.
+    """Which of two systems' candidates is better; ``outputs`` is a file for each system, one line per segment.
 
     ``select`` is "all", or "trueskill" for those that TrueSkill learns most from, given the comparisons in the
     campaign's database; their number is the options' limit.
@@ -140,7 +140,7 @@ class ComparisonQuestions:
 
 @dataclass(frozen=True, slots=True)
 class RankingQuestions:
-    """The order of up to five systems' candidates; ``outputs`` is a file for each system, a line a segment."""
+    """The order of up to five systems' candidates; ``outputs`` is a file for each system, one line per segment."""
 
     kind: ClassVar[Kind] = Kind.RANKING
     outputs: Mapping[str, PathLike]

@@ -10,6 +10,6 @@ A batch is a folder: ``batch.toml`` (settings), ``batch.csv`` (a row for each hi
     price(batch, fees=MTURK_FEES).total                                # hits.batches.price
     fill(batch.template, batch.items[0].columns)                       # hits.batches.page: what a worker sees
 
-`kinds` has what sets the kinds apart; `layout` makes the template of a kind from Jinja templates and the texts of one
+`kinds` has the rules of each kind; `layout` makes the template of a kind from Jinja templates and the texts of one
 language. `hits.asking` makes a batch from a campaign in one call, and says how a kind is added.
 """

@@ -1,4 +1,4 @@
-"""What a label item shows: the phrases of one constituent, gathered into pages, and the reference's part."""
+"""The content of label items: the phrases of one constituent, grouped into pages, and the reference's part."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,17 +47,17 @@ class ReferenceParts:
         return reference_positions(span, self.links.get(segment, ()), self.sizes[segment])
 
     def clean(self, segment: str, span: Span) -> list[int]:
-        """The same where it can be trusted."""
+        """The same tokens, if the alignment can be trusted."""
         return clean_part(span, self.links.get(segment, ()), self.sizes[segment])
 
 
 def read_reference_links(path: PathLike, campaign: Campaign) -> list[Links]:
-    """Pharaoh links between source and first reference, a line a segment."""
+    """Pharaoh links between source and first reference, one line per segment."""
     if not campaign.references:
         raise InputError(path, None, "expected a campaign with a reference to go with these links")
     lines = list(read_lines(path))
     if len(lines) != len(campaign.segments):
-        message = f"expected {len(campaign.segments)} lines, one a segment, found {len(lines)}"
+        message = f"expected {len(campaign.segments)} lines, one per segment, found {len(lines)}"
         raise InputError(path, len(lines), message)
     all_links = []
     for (number, line), segment, text in zip(lines, campaign.segments, campaign.references[0], strict=True):
@@ -71,7 +71,7 @@ def read_reference_links(path: PathLike, campaign: Campaign) -> list[Links]:
 
 
 def by_place(queries: Iterable[Query]) -> dict[Place, list[Query]]:
-    """Queries by constituent, those that are worth most first, or else that serve the most candidates."""
+    """Queries by constituent, ordered by value or, without values, by the number of candidates they serve."""
     places: dict[Place, list[Query]] = {}
     for query in queries:
         places.setdefault((query.segment, query.span), []).append(query)
@@ -81,14 +81,14 @@ def by_place(queries: Iterable[Query]) -> dict[Place, list[Query]]:
 
 
 def has_words(query: Query) -> bool:
-    """Whether the constituent has a letter or digit; a full stop translated as a full stop is no question."""
+    """Whether the constituent has a letter or digit; punctuation alone is not worth a question."""
     return any(map(str.isalnum, query.source_phrase))
 
 
 def pages_of(asked: Mapping[Place, list[Query]], alternatives: int, limit: int | None = None) -> list[Page]:
-    """Pages of at most so many alternatives, of even sizes; with a limit, those whose answers are worth most.
+    """Pages of even sizes with a maximum number of alternatives; with a limit, the most valuable ones.
 
-    Where no values are known, those that serve the most candidates; punctuation serves most of them and comes last.
+    Without values, those that serve the most candidates are taken first; punctuation comes last.
     """
     pages: list[tuple[Place, list[Query]]] = []
     for place, group in asked.items():
@@ -102,5 +102,5 @@ def pages_of(asked: Mapping[Place, list[Query]], alternatives: int, limit: int |
 
 
 def _worth(page: Sequence[Query]) -> float:
-    """What a page's answers are worth each, on average; 0 where nobody knows."""
+    """The mean value of a page's answers; 0 if no values are known."""
     return sum(query.value or 0.0 for query in page) / len(page)

@@ -32,7 +32,7 @@ def make_comparison_batch(
     """Compare systems two by two, all pairs or those given, on every segment for which both have a candidate.
 
     ``matches`` (segment, system, system) asks exactly these instead. Pairs with the same text are set aside in
-    ``identical``: they are ties nobody needs to be asked about. ``limit`` is the most comparisons, drawn by the seed.
+    ``identical``: they are ties and need no question. ``limit`` is the maximum number of comparisons, drawn at random.
     """
     check_outputs(segments, outputs)
     check_limit(limit)
@@ -83,9 +83,9 @@ def _questions(segments: Sequence[Segment], outputs: Outputs, pairs: Sequence[tu
 def _drawn(
     questions: Sequence[Question], limit: int | None, rng: np.random.Generator
 ) -> tuple[list[Question], tuple[IdenticalPair, ...]]:
-    """Questions in a random order, up to a limit, and the ties met on the way, which need nobody.
+    """Questions in a random order, up to a limit, and the ties found on the way, which need no question.
 
-    So ties have the share among all comparisons of a batch that they have among the systems' outputs.
+    So the share of ties among a batch's comparisons is their share among the systems' outputs.
     """
     asked: list[Question] = []
     identical = []

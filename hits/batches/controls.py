@@ -1,8 +1,8 @@
-"""Controls: items whose answer is known, mixed in so that careless work shows.
+"""Controls: items whose answer is known, mixed in to detect careless work.
 
 Three kinds. *Repeats* are labels on which workers agreed before. *Identical* texts are equal, and a phrase that
 candidate and reference share is an acceptable translation. *Damaged* candidates have words of another segment put in,
-the way WMT's direct assessments make bad references: nobody who reads takes them for a translation.
+the way WMT's direct assessments make bad references, so that a reader sees that they are no translation.
 """
 
 import json
@@ -21,7 +21,7 @@ TRIES = 50
 
 
 def control_count(asked: int, share: float) -> int:
-    """How many controls among so many questions make up this share of all, at least one if any are wanted.
+    """The number of controls that make up this share of all items; at least one if the share is above 0.
 
     >>> control_count(90, 0.1), control_count(2, 0.1), control_count(90, 0)
     (10, 1, 0)

@@ -1,7 +1,7 @@
 """Batch folders: ``batch.toml``, ``batch.csv`` and ``template.html``, written whole or not at all and read strictly.
 
 ``batch.csv`` and ``template.html`` are what the requester's web site took: UTF-8 with a header, quoted by RFC 4180, and
-an HTML page with ``${column}``. ``identical.csv`` lists the comparisons that need nobody (see `IdenticalPair`).
+an HTML page with ``${column}``. ``identical.csv`` lists the comparisons that need no question (see `IdenticalPair`).
 
 Cells are written as they are, for a changed phrase would no longer be the database's key. Those that hold HTML never
 begin like a formula (`hits.batches.markup.safe_cell`); those that only programs read may, so open the file in a

@@ -1,4 +1,7 @@
-"""What sets the kinds of batch apart: the columns of their items, who is asked how often, and how long it takes."""
+"""The kinds of batch: columns of their items, default number of workers, time per answer, and words.
+
+`KINDS` is the one place that lists them; whatever differs from kind to kind in a few words or numbers is asked there.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,16 +19,21 @@ Row = Mapping[str, str]  # a line of batch.csv
 class KindRules:
     """The rules of one kind.
 
-    ``assignments`` is how many workers answer an item where nobody says otherwise, ``seconds`` what an answer takes
-    until times were seen. ``columns`` are those that programs need; ``check`` raises a `FormatError` for a row that
-    cannot be asked. ``can_be_split`` says whether two halves of an item that is too long make sense.
+    ``unit`` is one answer in words, ``seconds`` its time until times were measured. An item that has all columns of
+    ``known_by``, and a value in at least one of them, is of this kind. ``assignments`` is the default number of workers
+    per item; with ``campaign_assignments`` that of the campaign takes its place. ``columns`` are those that programs
+    need; ``check`` raises a `FormatError` for a row that cannot be asked. ``can_be_split`` says whether an item that is
+    too long may be split in two.
     """
 
+    unit: str
+    known_by: tuple[str, ...]
     assignments: int
     seconds: Decimal
     columns: tuple[str, ...]
     check: Callable[[Row], None]
     can_be_split: Callable[[Item], bool]
+    campaign_assignments: bool = False
 
 
 def _whole(row: Row, name: str, least: int, most: int) -> int:
@@ -68,13 +76,18 @@ def _check_ranking(row: Row) -> None:
 
 KINDS: Mapping[Kind, KindRules] = {
     Kind.LABEL: KindRules(
+        unit="label",
+        known_by=("phrase_1",),
         assignments=1,
+        campaign_assignments=True,
         seconds=Decimal("8.4"),  # the paper's
         columns=("item", "segment", "start", "stop", "size", "phrase_1", "control_1"),
         check=_check_label,
         can_be_split=lambda item: item.size > 1,
     ),
     Kind.COMPARISON: KindRules(
+        unit="comparison",
+        known_by=("system_a", "system_b"),
         assignments=3,
         seconds=Decimal(30),
         columns=("item", "segment", "system_a", "system_b", "candidate_a", "candidate_b", "control"),
@@ -82,6 +95,8 @@ KINDS: Mapping[Kind, KindRules] = {
         can_be_split=lambda item: False,
     ),
     Kind.RANKING: KindRules(
+        unit="ranked candidate",
+        known_by=("system_1", "system_2"),
         assignments=1,
         seconds=Decimal(15),  # a candidate
         columns=("item", "segment", "size", "system_1", "system_2", "control"),
@@ -90,3 +105,16 @@ KINDS: Mapping[Kind, KindRules] = {
         can_be_split=lambda item: item.size >= 4 and not item.columns.get("control"),
     ),
 }
+
+
+def kind_of(columns: Row) -> Kind:
+    """The kind of an item, by its columns.
+
+    >>> kind_of({"system_a": "", "system_b": "online-w"})
+    <Kind.COMPARISON: 'comparison'>
+    """
+    for kind, rules in KINDS.items():
+        if all(name in columns for name in rules.known_by) and any(columns[name] for name in rules.known_by):
+            return kind
+    known = "; ".join(f"{' and '.join(rules.known_by)} for a {kind}" for kind, rules in KINDS.items())
+    raise FormatError(f"expected the columns of an item: {known}")

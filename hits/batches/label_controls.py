@@ -1,4 +1,4 @@
-"""Controls of label batches: as many that expect YES as expect NO, so that neither answer alone gets by."""
+"""Controls of label batches: half expect YES and half NO, so that a constant answer fails."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -47,7 +47,7 @@ class LabelControls:
     def add(self, pages: list[Page], count: int, room: int) -> list[str]:
         """Put ``count`` controls on pages, of at most ``room`` alternatives, or on pages of their own.
 
-        The notes tell what could not be done.
+        The notes say what could not be done.
         """
         wanted = {Label.YES: count // 2, Label.NO: count - count // 2}
         order = [int(i) for i in self.rng.permutation(len(pages))]
@@ -65,7 +65,7 @@ class LabelControls:
         return notes
 
     def _on_pages(self, pages: Sequence[Page], count: int, room: int, labels: Sequence[Label]) -> int:
-        """Add controls that expect one of these labels, one a page in each round; how many were added."""
+        """Add controls that expect one of these labels, one per page in each round; how many were added."""
         added, before = 0, -1
         while added < count and added > before:
             before = added
@@ -77,7 +77,7 @@ class LabelControls:
         return added
 
     def _control(self, place: Place, page: Sequence[Alternative], labels: Sequence[Label]) -> Alternative | None:
-        """A control for a page, of a kind drawn among the possible ones."""
+        """A control for a page, of a random kind among the possible ones."""
         shown = {alternative.phrase for alternative in page}
         reference = self._reference_itself(place)
         possible = [*self._repeats(place), *([reference] if reference else [])]

@@ -33,12 +33,12 @@ SELECTIONS = ("all", "value")
 
 @dataclass(frozen=True, slots=True)
 class LabelOptions:
-    """What is asked, and how it is shown.
+    """Options of a label batch.
 
-    ``limit`` is the most items that ask something new; those whose answers serve the most candidates are taken, or with
-    ``select`` "value" those whose answers are worth most for picking (`rypt.metric.value`); ``labels`` is the most
-    questions. Constituents without a letter or digit serve many and teach little: they come last, and without
-    ``punctuation`` they are not asked at all. A label is repeated as a control when votes of at least the weight
+    ``limit`` is the maximum number of items besides controls; those whose answers serve the most candidates are taken,
+    or with ``select`` "value" the most valuable ones (`rypt.metric.value`); ``labels`` is the maximum number of
+    questions. Constituents without a letter or digit serve many candidates and teach little: they come last, and are
+    not asked about without ``punctuation``. A label is repeated as a control when votes of at least the weight
     ``confident`` agree on it.
     """
 
@@ -72,7 +72,7 @@ def make_label_batch(
     budget: Decimal | None = None,
     fees: Fees = NO_FEES,
 ) -> Batch:
-    """Ask for the labels a campaign lacks, with controls; the settings' seed decides every choice.
+    """Make a batch for the labels that a campaign lacks, with controls; random choices depend on the settings' seed.
 
     ``reference_links`` (see `hits.batches.alternatives.read_reference_links`) let the reference's part be highlighted.
     ``votes`` are the labels that count as given, by default all in the campaign's database. With a ``budget`` in

@@ -2,7 +2,8 @@
 
 Layouts are Jinja templates: ``templates/KIND.html`` extends ``templates/page.html`` with what the kind asks. Jinja puts
 in texts when a batch is made; ``${column}``, which changes from item to item, stays for `hits.batches.page`. Texts come
-from ``templates/instructions.LANGUAGE.toml`` or from a file of the user's own with the same names.
+from ``templates/instructions.LANGUAGE.toml`` or from a user's own file: the sections ``[common]``, ``[languages]`` and
+that of the kind. A kind without a section in a bundled language is shown in English.
 """
 
 import html
@@ -16,6 +17,8 @@ from typing import Any
 from hits.batches.markup import html_templates, text_direction
 from hits.records import Kind
 from rypt.text import InputError, RyptError
+
+Tables = dict[str, dict[str, Any]]  # section → name → text
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,16 @@ def interface_languages() -> list[str]:
 def read_interface(interface: str, kind: Kind, source_language: str = "", target_language: str = "") -> Interface:
     """The texts of a bundled language (``de``; ``de-AT`` finds it too), or of a file that ends in ``.toml``.
 
-    A file of one's own has the names of the bundled ones, all of them and no others; its language is the part of its
-    name before ``.toml`` (``instructions.fr.toml``).
+    A user's own file needs the section ``[common]`` and the section of the kind, with the names of the bundled files.
+    Its language is the part of its name before ``.toml`` (``instructions.fr.toml``).
     """
-    language, tables = _read_tables(interface)
-    names = tables["languages"]
+    if interface.endswith(".toml"):
+        language, tables = _read_file(Path(interface), kind)
+    else:
+        language, tables = _read_bundled(interface)
+        if kind not in tables:
+            language, tables = _read_bundled("en")
+    names = tables.get("languages", {})
     common = {**tables["common"], **tables[kind]}
     source = names.get(_base(source_language)) or source_language or common["unknown_source"]
     target = names.get(_base(target_language)) or target_language or common["unknown_target"]
@@ -74,7 +82,7 @@ def language_name(language: str, interface: str = "en") -> str:
     >>> language_name("pt-BR"), language_name("de", "de"), language_name("xx")
     ('Portuguese', 'Deutsch', 'xx')
     """
-    return str(_read_tables(interface)[1]["languages"].get(_base(language), language))
+    return str(_read_bundled(interface)[1]["languages"].get(_base(language), language))
 
 
 def _bundled(name: str) -> str:
@@ -90,17 +98,19 @@ def _base(language: str) -> str:
     return language.lower().replace("_", "-").split("-")[0]
 
 
-def _read_tables(interface: str) -> tuple[str, dict[str, dict[str, Any]]]:
-    if interface.endswith(".toml"):
-        path = Path(interface)
-        language = path.name.removesuffix(".toml").rpartition(".")[2]
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(path, None, f"expected instructions in UTF-8: {error}") from None
-        tables = _parsed(path, text)
-        _check(path, tables)
-        return language, tables
+def _read_file(path: Path, kind: Kind) -> tuple[str, Tables]:
+    """The language and the texts of a user's own file, which must have those of this kind."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(path, None, f"expected instructions in UTF-8: {error}") from None
+    tables = _parsed(path, text)
+    _check(path, tables, kind)
+    return path.name.removesuffix(".toml").rpartition(".")[2], tables
+
+
+def _read_bundled(interface: str) -> tuple[str, Tables]:
+    """The language and the texts of a bundled file."""
     language = _base(interface)
     if language not in interface_languages():
         known = ", ".join(interface_languages())
@@ -109,25 +119,26 @@ def _read_tables(interface: str) -> tuple[str, dict[str, dict[str, Any]]]:
     return language, _parsed(Path(name), _bundled(name))
 
 
-def _parsed(path: Path, text: str) -> dict[str, dict[str, Any]]:
+def _parsed(path: Path, text: str) -> Tables:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, None, f"expected TOML: {error}") from None
 
 
-def _check(path: Path, tables: Mapping[str, Any]) -> None:
-    """Refuse a file that lacks a text of the English one, or has others."""
-    english = _read_tables("en")[1]
-    for section in sorted(english.keys() | tables.keys()):
+def _check(path: Path, tables: Mapping[str, Any], kind: Kind) -> None:
+    """Refuse missing sections of this kind, unknown sections, and other names than those of the English file."""
+    english = _read_bundled("en")[1]
+    for section in sorted({"common", str(kind)} | tables.keys()):
         texts = tables.get(section)
-        if not isinstance(texts, dict) or section not in english:
-            raise InputError(path, None, f"expected the sections {', '.join(english)}, and [{section}] is wrong")
+        if section not in english:
+            raise InputError(path, None, f"unknown section [{section}], expected one of {', '.join(english)}")
+        if not isinstance(texts, dict):
+            raise InputError(path, None, f"expected a section [{section}]")
         if section != "languages" and texts.keys() != english[section].keys():
             names = ", ".join(sorted(texts.keys() ^ english[section].keys()))
-            raise InputError(
-                path, None, f"expected in [{section}] the names of the English file; these differ: {names}"
-            )
+            message = f"expected in [{section}] the names of the English file; these differ: {names}"
+            raise InputError(path, None, message)
         for name, value in texts.items():
             several = name == "instructions"
             values = value if several and isinstance(value, list) and value else [value]

@@ -14,10 +14,10 @@ _SHORT_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 def read_output(path: PathLike, segments: Sequence[Segment]) -> dict[str, str]:
-    """One candidate a line, as many as there are segments."""
+    """One candidate per line, as many as there are segments."""
     lines = [line for _, line in read_lines(path)]
     if len(lines) != len(segments):
-        raise InputError(path, len(lines), f"expected {len(segments)} lines, one a segment, found {len(lines)}")
+        raise InputError(path, len(lines), f"expected {len(segments)} lines, one per segment, found {len(lines)}")
     return {segment.id: line for segment, line in zip(segments, lines, strict=True)}
 
 
@@ -35,7 +35,7 @@ def check_outputs(segments: Sequence[Segment], outputs: Outputs, least: int = 2)
 
 
 def check_limit(limit: int | None) -> None:
-    """Refuse a limit that lets nothing through."""
+    """Refuse a limit below 1."""
     if limit is not None and limit < 1:
         raise RyptError(f"expected a limit of at least 1, found {limit}")
 
@@ -59,7 +59,7 @@ def short_name(segment: str) -> str:
 
 
 def given_columns(segment: Segment, reference: str | None, settings: BatchSettings) -> dict[str, str]:
-    """What every page of a segment shows: the source, the reference, and how both are read."""
+    """The columns of every page of a segment: source, reference, and their languages and directions."""
     columns = {
         "segment": segment.id,
         **language_columns(segment.language or settings.source_language, settings.target_language),
@@ -72,5 +72,5 @@ def given_columns(segment: Segment, reference: str | None, settings: BatchSettin
 
 
 def shown(text: str, nothing: str) -> str:
-    """A candidate as HTML; an empty one is said to be empty."""
+    """A candidate as HTML; an empty one is marked as empty."""
     return escape(text) if text.strip() else f'<i class="empty">{escape(nothing)}</i>'

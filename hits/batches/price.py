@@ -1,4 +1,4 @@
-"""What a batch costs before anything is sent, how long it takes people, and what they earn an hour.
+"""The price of a batch before it is published, the working time, and what workers earn an hour.
 
 Money is `Decimal` throughout. The paper paid $53.47 of wages for 3873 hits of 3.39 alternatives on average, 1.38 cents
 a hit, which came to $1.95 an hour (section 4.2); its exact rule is not published. `PAPER_RULE`, one cent for every
@@ -18,7 +18,7 @@ PAPER_RULE = RewardRule(each=Decimal("0.0033"))
 
 @dataclass(frozen=True, slots=True)
 class Fees:
-    """What a market takes on top of a reward, for each assignment.
+    """The fees of a market for each assignment.
 
     >>> MTURK_FEES.fee(Decimal("0.05"), 9), MTURK_FEES.fee(Decimal("0.05"), 10), MTURK_FEES.fee(Decimal("0.02"), 3)
     (Decimal('0.0100'), Decimal('0.0200'), Decimal('0.01'))
@@ -44,7 +44,7 @@ NO_FEES = Fees(share=Decimal(0), many_share=Decimal(0), many=10, minimum=Decimal
 
 
 def fees_of(market: str) -> Fees:
-    """What a market takes, by its name: ``local`` takes nothing, anything else what Mechanical Turk took."""
+    """The fees of a market by its name: none for ``local``, else those of Mechanical Turk."""
     return NO_FEES if market == "local" else MTURK_FEES
 
 
@@ -76,7 +76,7 @@ class Price:
 
     @property
     def warning(self) -> str | None:
-        """What is wrong with the wage, if anything."""
+        """A warning if the wage is too low."""
         if self.wage is None or self.wage >= self.min_wage:
             return None
         needed = self.min_wage * self.hours

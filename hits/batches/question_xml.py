@@ -1,4 +1,4 @@
-"""Mechanical Turk's XML: questions in, answers out. Nothing outside the text is ever read.
+"""Mechanical Turk's XML: questions in, answers out. External entities are never read.
 
 A document with a DOCTYPE is refused before its entities exist, so neither external entities nor entities that grow
 exponentially come in.

@@ -7,37 +7,39 @@ from typing import TYPE_CHECKING
 import click
 
 from hits.cli.shared import BATCH, FOLDER, MONEY, tell_price
+from hits.records import Kind
 from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
     from hits.asking.make import MadeBatch
 
 MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True,
-                      help="Whose fees to count: the local market takes none.")  # fmt: skip
+                      help="Market whose fees are included; the local market has none.")  # fmt: skip
 
 
 @click.command()
 @click.argument("campaign", type=FOLDER)
-@click.option("-o", "--output", "folder", type=FOLDER, required=True, help="The new folder of the batch.")
-@click.option("--kind", type=click.Choice(["label", "comparison", "ranking"]), default="label", show_default=True,
-              help="What workers are asked for.")  # fmt: skip
+@click.option("-o", "--output", "folder", type=FOLDER, required=True, help="New folder for the batch.")
+@click.option("--kind", type=click.Choice([str(kind) for kind in Kind]), default="label", show_default=True,
+              help="What workers are asked.")  # fmt: skip
 @click.option("--output-of", "systems", multiple=True, metavar="SYSTEM=FILE",
-              help="A system's output, a line a segment, for comparisons and rankings.")  # fmt: skip
+              help="A system's output, one line per segment, for comparisons and rankings.")  # fmt: skip
 @click.option(
     "--select",
     "selection",
     type=click.Choice(["all", "value", "trueskill"]),
     default="all",
     show_default=True,
-    help='What to ask: all; "value" (labels) those that may change which candidates are best, most valuable first; '
-    '"trueskill" (comparisons) those that TrueSkill learns most from, with --limit.',
+    help='Which questions to ask: "all"; "value" (for labels), those that may change which '
+    'candidates are best, most valuable first; "trueskill" (for comparisons, with --limit), '
+    "those from which TrueSkill learns most.",
 )
-@click.option("--budget", type=MONEY, help="For labels: the most the batch may cost in dollars, fees included.")
+@click.option("--budget", type=MONEY, help="For labels: maximum cost of the batch in dollars, fees included.")
 @click.option("--labels", type=click.IntRange(min=1), help="For labels: maximum number of new questions.")
 @click.option(
     "--max-len",
     type=click.IntRange(min=1),
-    help="For labels: longest constituent of the frontier, in source words [as rypt.toml says: 4].",
+    help="For labels: maximum length of a constituent of the frontier, in source words [from rypt.toml: 4].",
 )
 @click.option(
     "--alternatives",
@@ -47,23 +49,37 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
     help="For labels: maximum number of phrases on a page.",
 )
 @click.option("--no-reference", is_flag=True, help="Hide the reference.")
-@click.option("--reference-alignment", type=click.Path(dir_okay=False), help="Links of source and reference, to "
-              "highlight its part.")  # fmt: skip
-@click.option("--controls", type=click.FloatRange(0, 0.5), default=0.1, show_default=True, help="Share of controls.")
-@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of items that ask something new, the most "
-              "useful first; controls are added to them.")  # fmt: skip
+@click.option("--reference-alignment", type=click.Path(dir_okay=False),
+              help="Word alignment of source and reference, to highlight the matching part of the "
+              "reference.")  # fmt: skip
+@click.option(
+    "--controls",
+    type=click.FloatRange(0, 0.5),
+    default=0.1,
+    show_default=True,
+    help="Share of items that are controls.",
+)
+@click.option("--limit", type=click.IntRange(min=1),
+              help="Maximum number of items without controls; the most useful ones are taken, and controls "
+              "are added.")  # fmt: skip
 @click.option("--no-punctuation", is_flag=True, help="Do not ask about constituents without a letter or digit, which "
               "otherwise come last.")  # fmt: skip
-@click.option("--assignments", type=click.IntRange(1, 1000), help="Number of workers who answer each item "
-              "[as rypt.toml says: 1; comparison 3].")  # fmt: skip
+@click.option("--assignments", type=click.IntRange(1, 1000),
+              help="Number of workers who answer each item [from rypt.toml: 1; comparison 3].")  # fmt: skip
 @click.option(
     "--wage",
     type=MONEY,
-    help="Dollars an hour that rewards are made from, by the times seen so far [as rypt.toml says: 12.00].",
+    help="Wage in dollars an hour, from which rewards are computed by the times measured so far "
+    "[from rypt.toml: 12.00].",
 )
 @MARKET
-@click.option("--title", help="What workers see in the list of hits.")
-@click.option("--interface", default="en", show_default=True, help="The language of the instructions.")
+@click.option("--title", help="Title that workers see in the list of hits.")
+@click.option(
+    "--interface",
+    default="en",
+    show_default=True,
+    help="Language of the instructions, or a .toml file with instructions of your own.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 @JSON
 @QUIET
@@ -76,7 +92,7 @@ def make(
     """Make a batch from a CAMPAIGN: batch.csv, template.html, batch.toml.
 
     A label batch asks about the phrases of the frontier that have no label yet. A comparison shows two systems'
-    candidates, a ranking five. batch.toml keeps the options of this command.
+    candidates, a ranking five. The options of this command are recorded in batch.toml.
     """
     from hits.asking.make import make_batch
     from hits.asking.questions import BatchOptions, ComparisonQuestions, LabelQuestions, Questions, RankingQuestions
@@ -99,12 +115,15 @@ def make(
     batch = make_batch(campaign, folder, questions, options=options)
     tell_notes(batch, quiet=quiet)
     if batch.identical:
-        talk(f"{len(batch.identical)} pairs of the same text need nobody; they will count as ties", quiet=quiet)
+        talk(
+            f"{len(batch.identical)} pairs have identical texts and are not asked about; they count as ties",
+            quiet=quiet,
+        )
     tell_price(batch, batch.price, market, as_json=as_json, what=f"{folder}: ")
 
 
 def tell_notes(batch: "MadeBatch", *, quiet: bool) -> None:
-    """Say what could not be done while a batch was made."""
+    """Report what could not be done while a batch was made."""
     for note in batch.notes:
         talk(f"note: {note}", quiet=quiet)
 
@@ -138,14 +157,14 @@ def _outputs(systems: Sequence[str]) -> dict[str, str]:
 @click.command()
 @BATCH
 @MARKET
-@click.option("--min-wage", type=MONEY, help="Warn below this wage [12.00].")
-@click.option("-C", "--campaign", type=FOLDER, help="Take the times seen in this campaign.")
+@click.option("--min-wage", type=MONEY, help="Warn if workers earn less than this, in dollars an hour [12.00].")
+@click.option("-C", "--campaign", type=FOLDER, help="Use the times measured in this campaign.")
 @JSON
 def price(batch: str, market: str, min_wage: Decimal | None, campaign: str | None, as_json: bool) -> None:
-    """Say what a BATCH costs before anything is sent, how long it takes, and what workers earn.
+    """Estimate what a BATCH costs, how long it takes, and what workers earn; nothing is sent.
 
-    Times are those seen in the campaign, or else those of its making, or else 8.4 seconds a label, 30 a comparison, 15
-    a candidate ranked.
+    Uses the times measured in the campaign, else those recorded when the batch was made, else 8.4 seconds per label, 30
+    per comparison and 15 per ranked candidate.
     """
     from hits.asking.make import price as price_batch
     from hits.batches.folder import read_batch

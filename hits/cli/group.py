@@ -11,7 +11,7 @@ from hits.cli.workers import workers
 
 @click.group()
 def hits() -> None:
-    """Ask people: batches of hits, a market of one's own, results, workers.
+    """Collect judgments from people: batches of hits, your own market, results, workers.
 
     make → price → serve → invite → publish → status → collect → workers → review → aggregate.
     """

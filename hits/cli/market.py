@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @JSON
 @QUIET
 def publish(batch: str, market: "MarketAddress", yes: bool, as_json: bool, quiet: bool) -> None:
-    """Put a BATCH on the market; run again, it only adds what is missing."""
+    """Publish a BATCH on the market; running it again adds only what is missing."""
     from hits.market.publish import publish as publish_batch
 
     def confirm(price: "Price", client: "Market") -> bool:
@@ -48,7 +48,7 @@ def publish(batch: str, market: "MarketAddress", yes: bool, as_json: bool, quiet
 @JSON
 @QUIET
 def collect(batch: str, campaign: str, market: "MarketAddress", as_json: bool, quiet: bool) -> None:
-    """Bring the answers to a BATCH into the campaign's database; run again, it adds nothing twice."""
+    """Add the answers to a BATCH to the campaign's database, each once."""
     from hits.market.collect import collect as collect_batch
 
     done = collect_batch(batch, market, campaign, watch=lambda items: progress(items, "collect", quiet=quiet))
@@ -68,7 +68,7 @@ def collect(batch: str, campaign: str, market: "MarketAddress", as_json: bool, q
 @market_options
 @QUIET
 def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
-    """Approve and reject as a results CSV says in its columns Approve (x) and Reject (the reason)."""
+    """Approve and reject work as the columns Approve (x) and Reject (the reason) of a results CSV say."""
     from hits.market.review import review as review_work
 
     done = review_work(decisions, market, watch=lambda rows: progress(rows, "review", quiet=quiet))
@@ -81,11 +81,11 @@ def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
 @click.argument("worker")
 @click.argument("assignment")
 @click.argument("amount", type=MONEY)
-@click.option("--reason", required=True, help="What the worker is told.")
+@click.option("--reason", required=True, help="Reason shown to the worker.")
 @market_options
 @YES
 def bonus(worker: str, assignment: str, amount: Decimal, reason: str, market: "MarketAddress", yes: bool) -> None:
-    """Pay a WORKER a bonus of AMOUNT dollars for an ASSIGNMENT; asked twice, it is paid once."""
+    """Pay WORKER a bonus of AMOUNT dollars for ASSIGNMENT; repeating the command does not pay twice."""
     from hits.market.client import whole_cents
 
     amount, client = whole_cents(amount), market.open()
@@ -100,7 +100,7 @@ def bonus(worker: str, assignment: str, amount: Decimal, reason: str, market: "M
 @click.option("--reason", required=True)
 @market_options
 def block(worker: str, reason: str, market: "MarketAddress") -> None:
-    """Keep a WORKER from further hits."""
+    """Block a WORKER: the market gives no more hits to this worker."""
     market.open().block(worker, reason)
     click.echo(f"{worker} is blocked")
 
@@ -109,18 +109,18 @@ def block(worker: str, reason: str, market: "MarketAddress") -> None:
 @click.argument("worker")
 @market_options
 def unblock(worker: str, market: "MarketAddress") -> None:
-    """Let a blocked WORKER take hits again."""
+    """Unblock a WORKER."""
     market.open().unblock(worker)
     click.echo(f"{worker} is not blocked")
 
 
 @click.command()
 @BATCH
-@click.option("--delete", is_flag=True, help="Remove the hits, too; all work must have been reviewed.")
+@click.option("--delete", is_flag=True, help="Also delete the hits; all work must have been reviewed.")
 @market_options
 @QUIET
 def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> None:
-    """Let nobody begin a hit of this BATCH any more."""
+    """Expire the hits of a BATCH, so that nobody can begin one."""
     from hits.market.publish import expire as expire_batch
 
     done = expire_batch(batch, market, delete=delete, watch=lambda hits: progress(hits, "expire", quiet=quiet))
@@ -132,19 +132,41 @@ def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> No
 
 @click.command()
 @click.argument("folder", type=FOLDER)
-@click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
-@click.option("--url", default="", help="How others reach it, behind a reverse proxy.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port to listen on; 0 takes a free one.",
+)
+@click.option("--url", default="", help="Public URL, if the market is behind a reverse proxy.")
 @click.option("--proxy", is_flag=True, help="Trust the X-Forwarded headers of one reverse proxy.")
-@click.option("--batch", "batches", multiple=True, type=FOLDER, help="Published from elsewhere: its controls.")
-@click.option("--completion-url", default="", help="Where a recruiting service wants its people back; {code} in it.")
-@click.option("--hits-each", type=click.IntRange(min=0), default=0, help="Hits until the completion code [all].")
+@click.option(
+    "--batch",
+    "batches",
+    multiple=True,
+    type=FOLDER,
+    help="Folder of a batch that was published from elsewhere, so that the dashboard knows its "
+    "controls; may be repeated.",
+)
+@click.option(
+    "--completion-url",
+    default="",
+    help="URL to which participants of a recruiting service return; {code} stands for the completion code.",
+)
+@click.option(
+    "--hits-each",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Number of hits after which a participant gets the completion code [all].",
+)
 @JSON
 def serve(
     folder: str, host: str, port: int, url: str, proxy: bool, batches: tuple[str, ...], completion_url: str,
     hits_each: int, as_json: bool,
 ) -> None:  # fmt: skip
-    """Serve a market of your own from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol."""
+    """Serve your own market from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol."""
     from hits.server.app import serve as serve_market
     from hits.server.settings import ServeOptions, SharedLink
 
@@ -166,11 +188,11 @@ def serve(
 @click.command()
 @click.argument("names", nargs=-1)
 @click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
-@click.option("--bulk", type=click.Path(dir_okay=False), help="A file of names, one a line or the first CSV column.")
-@click.option("--country", help="Where they live, two letters such as DE, for hits that ask for it.")
+@click.option("--bulk", type=click.Path(dir_okay=False), help="A file of names, one per line or the first CSV column.")
+@click.option("--country", help="Country of these workers, two letters such as DE, for hits that require one.")
 @JSON
 def invite(names: tuple[str, ...], at: str, bulk: str | None, country: str | None, as_json: bool) -> None:
-    """Make an invitation link for each of NAMES; their worker ids are told, too."""
+    """Create an invitation link for each of NAMES, and print it with the worker's id."""
     from hits.server.invitations import invite as invite_people
 
     everybody = [*names, *(_read_names(bulk) if bulk else [])]

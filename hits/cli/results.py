@@ -14,20 +14,21 @@ from rypt.text import open_output
 @click.command("import")
 @click.argument("results_file", type=click.Path(), metavar="RESULTS.csv")
 @CAMPAIGN
-@click.option("--rename", multiple=True, metavar="THEIRS=OURS", help="Take a column of the file as one of ours: "
-              "Input.sentence=Input.segment.")  # fmt: skip
-@click.option("--batch", type=FOLDER, help="The batch that was published; it says what the rows mean.")
+@click.option("--rename", multiple=True, metavar="THEIRS=OURS",
+              help="Read the column THEIRS of the file as OURS, such as Input.sentence=Input.segment.")  # fmt: skip
+@click.option("--batch", type=FOLDER, help="Folder of the published batch, which says what the rows mean.")
 @click.option("--market", type=click.Choice(["local", "mturk"]),
-              help="Where the work was done, for its fees [local for hits made by rypt, else mturk].")  # fmt: skip
+              help="Market on which the work was done, for its fees [local for hits made by rypt, else "
+              "mturk].")  # fmt: skip
 @JSON
 def import_(
     results_file: str, campaign: str, rename: tuple[str, ...], batch: str | None, market: str | None, as_json: bool
 ) -> None:
-    """Load a results CSV of the requester web site into a campaign, all of it or nothing.
+    """Import a results CSV of the requester web site into a campaign, all of it or nothing.
 
     A label row needs Input.segment, Input.start and Input.stop (or first and last, included), Input.phrase_1 … and
     Answer.label_1 …; a comparison Input.system_a, Input.system_b and Answer.choice; a ranking Input.system_1 … and
-    Answer.rank_1 …. With --batch the Input columns may be missing but for Input.item.
+    Answer.rank_1 …. With --batch only Input.item is needed of the Input columns.
     """
     from hits.batches.folder import read_batch
     from hits.results.importing import import_results
@@ -52,10 +53,10 @@ def _renamed(text: str) -> tuple[str, str]:
 
 @click.command()
 @CAMPAIGN
-@click.option("--batch", type=FOLDER, help="Only this batch.")
+@click.option("--batch", type=FOLDER, help="Export only this batch.")
 @click.option("-o", "--output", type=click.Path(), default="-", show_default=True)
 def export(campaign: str, batch: str | None, output: str) -> None:
-    """Write a results CSV as the requester web site did, with empty columns Approve and Reject."""
+    """Write a results CSV in the format of the requester web site, with empty columns Approve and Reject."""
     from hits.batches.folder import read_batch
     from hits.results.csv_file import export_results
 
@@ -67,12 +68,12 @@ def export(campaign: str, batch: str | None, output: str) -> None:
 @click.command()
 @click.argument("campaign", type=FOLDER)
 @click.option("--method", type=click.Choice(["majority", "dawid-skene"]), default="majority", show_default=True,
-              help="Every vote the same, or workers weighed by how they err.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "db"]), help="Instead of the file's ending.")
+              help="Count every vote the same (majority), or weigh workers by their errors (dawid-skene).")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "db"]), help="Format of the file [by its ending].")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), default="-", show_default=True,
-              help="A .jsonl or .csv file, or a new .db to score and tune with.")  # fmt: skip
+              help="Write a .jsonl or .csv file, or a new .db file to score and tune with.")  # fmt: skip
 def aggregate(campaign: str, method: str, form: str | None, output: str) -> None:
-    """Make one label of all judgments of a phrase that count, with the probability of each label.
+    """Combine the judgments of each phrase into one label, with the probability of each label.
 
     A tie is NOT_SURE. Excluded workers and rejected work do not count. `rypt score CAMPAIGN --database FILE.db` and
     `rypt tune --metric "rypt(db=FILE.db)"` use the labels of a database written here instead of the single judgments.
@@ -82,7 +83,7 @@ def aggregate(campaign: str, method: str, form: str | None, output: str) -> None
 
     ending = Path(output.removesuffix(".gz")).suffix.removeprefix(".")
     if form is None and output != "-" and ending not in ("", *FORMS):
-        raise click.UsageError(f"expected a file .jsonl, .csv or .db, found {output} (or say --format)")
+        raise click.UsageError(f"expected a .jsonl, .csv or .db file, found {output} (or give --format)")
     form = form or file_form(output)
     if form == "db" and output == "-":
         raise click.UsageError("--format db needs --output FILE.db")

@@ -1,4 +1,4 @@
-"""What the commands of ``rypt hits`` share: options, the campaign's results, which market is meant."""
+"""Options and functions that the commands of ``rypt hits`` share."""
 
 import functools
 import json
@@ -26,7 +26,7 @@ BATCH = click.argument("batch", type=FOLDER)
 YES = click.option("--yes", is_flag=True, help="Do not ask before spending.")
 CLOSED = (
     "Amazon closed Mechanical Turk on 2026-09-30; this talks to an endpoint that speaks its protocol. "
-    "The market of one's own is `rypt hits serve`, and --market local is the default."
+    "`rypt hits serve` runs your own market, which --market local (the default) uses."
 )
 
 
@@ -40,9 +40,9 @@ class Money(click.ParamType[Decimal]):
         try:
             amount = Decimal(str(value))
         except InvalidOperation:
-            self.fail(f"{value!r} is no amount of money", param, context)
+            self.fail(f"expected an amount of money such as 12.00, got {value!r}", param, context)
         if not amount.is_finite() or amount < 0:
-            self.fail(f"{value!r} is no amount of money", param, context)
+            self.fail(f"expected an amount of money such as 12.00, got {value!r}", param, context)
         return amount
 
 
@@ -60,16 +60,22 @@ def market_options(command: F) -> F:
         return command(*args, market=address, **others)
 
     options = [
-        click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True),
+        click.option(
+            "--market",
+            type=click.Choice(["local", "mturk"]),
+            default="local",
+            show_default=True,
+            help="Your own market, or one that speaks Mechanical Turk's protocol.",
+        ),
         click.option(
             "--at",
             type=FOLDER,
             default="market",
             show_default=True,
-            help="The folder that `rypt hits serve` serves, for the local market.",
+            help="Folder of the local market, which `rypt hits serve` serves.",
         ),
-        click.option("--endpoint", help="The URL of a requester endpoint, for mturk."),
-        click.option("--production", is_flag=True, help="Say that the endpoint spends real money."),
+        click.option("--endpoint", help="For mturk: URL of the requester endpoint."),
+        click.option("--production", is_flag=True, help="Confirm that the endpoint may spend real money."),
     ]
     return cast("F", functools.reduce(lambda made, option: option(made), reversed(options), with_address))
 
@@ -102,7 +108,7 @@ def open_results(folder: str, *, readonly: bool = True) -> "AbstractContextManag
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: money as text, what is not known as null."""
+    """A value for JSON: money as text, unknown values as null."""
     if isinstance(value, Decimal):
         return str(value if value == round(value, 2) and value.as_tuple().exponent == -2 else round(value, 4))
     if isinstance(value, float):
@@ -111,7 +117,7 @@ def plain(value: Any) -> Any:
 
 
 def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = False, what: str = "") -> None:
-    """Say what a batch costs, how long it takes, and what workers earn."""
+    """Print what a batch costs, how long it takes, and what workers earn."""
     if as_json:
         wage = None if cost.wage is None else str(round(cost.wage, 2))
         facts = {

@@ -1,4 +1,4 @@
-"""``rypt simulate``: workers that nobody is, for tests and for planning."""
+"""``rypt simulate``: simulated workers, for tests and for planning."""
 
 import json
 import signal
@@ -18,20 +18,38 @@ SHARE = click.FloatRange(0, 1)
 
 
 @click.command()
-@click.option("--at", default="market", show_default=True, help="The market: its folder, or its shared link.")
-@click.option("--truth", required=True, type=click.Path(dir_okay=False), help="JSON lines, or a judgment database.")
-@click.option("-C", "--campaign", type=click.Path(file_okay=False), help="Where the sources are, if not in the truth.")
-@click.option("--workers", type=click.IntRange(min=1), default=5, show_default=True, help="How many come.")
-@click.option("--accuracy", type=SHARE, default=0.9, show_default=True, help="How often honest workers are right.")
-@click.option("--spam", type=SHARE, default=0.2, show_default=True, help="The share of workers who do not read.")
+@click.option("--at", default="market", show_default=True, help="Folder of the market, or its shared link.")
+@click.option(
+    "--truth",
+    required=True,
+    type=click.Path(dir_okay=False),
+    help="What the workers know: a file of JSON lines, or a judgment database.",
+)
+@click.option(
+    "-C",
+    "--campaign",
+    type=click.Path(file_okay=False),
+    help="Campaign with the source segments, if the truth lacks them.",
+)
+@click.option("--workers", type=click.IntRange(min=1), default=5, show_default=True, help="Number of workers.")
+@click.option(
+    "--accuracy", type=SHARE, default=0.9, show_default=True, help="Share of right answers of honest workers."
+)
+@click.option("--spam", type=SHARE, default=0.2, show_default=True, help="Share of workers who answer without reading.")
 @click.option("--spam-kind", type=click.Choice(["yes", "random"]), default="yes", show_default=True,
-              help="What those say: always the first answer, or any.")  # fmt: skip
-@click.option("--not-sure", type=SHARE, default=0.03, show_default=True, help="How often they say NOT SURE.")
+              help="How these answer: always the first answer, or at random.")  # fmt: skip
+@click.option(
+    "--not-sure",
+    type=SHARE,
+    default=0.03,
+    show_default=True,
+    help="Share of honest workers' answers that are NOT SURE.",
+)
 @click.option("--seconds", type=click.FloatRange(min=0), default=8.4, show_default=True,
-              help="How long people would take for an answer.")  # fmt: skip
+              help="Time that people would take for an answer, in seconds.")  # fmt: skip
 @click.option("--pace", type=click.FloatRange(min=0), default=0.0, show_default=True,
-              help="How much of these seconds they really wait: 0 answers at once, 1 as slowly as people.")  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, help="Random seed of their mistakes.")
+              help="Share of this time that is really waited: 0 is none, 1 is as long as people take.")  # fmt: skip
+@click.option("--seed", type=int, default=1, show_default=True, help="Random seed of the workers' mistakes.")
 @click.option("--watch", is_flag=True, help="Wait for the market and for more hits, until stopped or until "
               "the market is closed.")  # fmt: skip
 @JSON
@@ -42,14 +60,14 @@ def simulate(
 ) -> None:  # fmt: skip
     """Let simulated workers do the hits of a local market, from known truth.
 
-    They come in over HTTP, read the pages and send the forms as people do. They are named simulated-1, simulated-2, …;
+    They connect over HTTP, read the pages and send the forms as people do. They are named simulated-1, simulated-2, …;
     their ids begin with ASIMULATED and their judgments have the source simulation.
     """
     from hits.simulate.crowd import Crew
     from hits.simulate.crowd import simulate as run
 
     crew = Crew(workers, accuracy, spam, spam_kind, not_sure, seconds, pace, seed)
-    talk("These workers are SIMULATED: what they say is nobody's judgment.", quiet=quiet)
+    talk("These workers are SIMULATED: their answers are not human judgments.", quiet=quiet)
     with _stopped_by_signals() as stop:
         result = run(
             at, truth, crew, campaign=campaign, watch=watch, stop=stop,

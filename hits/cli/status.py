@@ -1,4 +1,4 @@
-"""``rypt hits status``: how far a collection is, and the numbers the paper reports."""
+"""``rypt hits status``: the progress of a collection, and the numbers that the paper reports."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -21,15 +21,15 @@ Facts = Mapping[str, Any]
 
 @click.command()
 @CAMPAIGN
-@click.option("--batch", type=FOLDER, help="Only this batch; its market is asked, too, where it answers.")
+@click.option("--batch", type=FOLDER, help="Only this batch; its market is asked as well, if it answers.")
 @market_options
 @JSON
 @QUIET
 def status(campaign: str, batch: str | None, market: "MarketAddress", as_json: bool, quiet: bool) -> None:
-    """Say how far the collection is: hits, labels an hour, cost, shares of labels, agreement.
+    """Show the progress of a collection: hits, labels an hour, cost, shares of labels, agreement.
 
-    Numbers are of what `rypt hits collect` and `import` brought into the campaign. With --batch the market of --at (or
-    --endpoint) also says what is published, free, in work and submitted at this moment.
+    The numbers are those of the answers that `rypt hits collect` and `import` added to the campaign. With --batch, the
+    market is also asked how many hits are published, free, in work and submitted at this moment.
     """
     from hits.market.status import collection_status
 
@@ -65,7 +65,7 @@ def _record(record: "DataclassInstance") -> dict[str, Any]:
 
 
 def screen(facts: Facts) -> Iterator[str]:
-    """The numbers as a person reads them; what there is nothing of is left out."""
+    """The numbers as text; empty parts are left out."""
     for title, lines in (
         ("market", _market_lines(facts)),
         ("collected", _work_lines(facts)),
@@ -103,16 +103,19 @@ def _label_lines(facts: Facts) -> Iterator[str]:
         blank = f" (with {facts['unanswered']} left blank)" if facts["unanswered"] else ""
         yield f"YES {facts['yes']:.1%}, NO {facts['no']:.1%}, NOT SURE {facts['not_sure']:.1%}{blank}"
         speed = facts["seconds"].get("label")
-        yield f"{_number(speed, '.1f')} seconds a label, {_number(facts['labels_per_hour'], '.0f')} an hour"
+        yield f"{_number(speed, '.1f')} seconds per label, {_number(facts['labels_per_hour'], '.0f')} an hour"
     yield _agreement_line(facts["agreement"], "phrases")
 
 
 def _comparison_lines(facts: Facts) -> Iterator[str]:
+    from hits.batches.kinds import KINDS
+    from hits.records import Kind
+
     yield f"{facts['comparisons']} comparisons; {facts['identical']} pairs tied because their texts are the same"
     yield "preferred: " + (", ".join(f"{name} {count}" for name, count in facts["preferred"].items()) or "-")
-    for kind, unit in (("comparison", "a comparison"), ("ranking", "a candidate ranked")):
-        if kind in facts["seconds"]:
-            yield f"{facts['seconds'][kind]:.1f} seconds {unit}"
+    for kind, rules in KINDS.items():
+        if kind in facts["seconds"] and kind is not Kind.LABEL:
+            yield f"{facts['seconds'][kind]:.1f} seconds per {rules.unit}"
     yield _agreement_line(facts["comparison_agreement"], "pairs of candidates")
 
 

@@ -1,4 +1,4 @@
-"""``rypt hits workers``: who works well, and what to do about it."""
+"""``rypt hits workers``: the quality of each worker, and actions on workers."""
 
 import json
 import time
@@ -19,11 +19,24 @@ if TYPE_CHECKING:
 
 @click.command()
 @CAMPAIGN
-@click.option("--exclude", multiple=True, metavar="WORKER", help="Let a worker's judgments not count; they stay.")
-@click.option("--include", "included", multiple=True, metavar="WORKER", help="Let them count again.")
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="WORKER",
+    help="Exclude a worker: the judgments stay in the database but do not count.",
+)
+@click.option(
+    "--include",
+    "included",
+    multiple=True,
+    metavar="WORKER",
+    help="Let the judgments of an excluded worker count again.",
+)
 @click.option("--reason", default="excluded by the requester", show_default=True)
-@click.option("--block", "blocked", multiple=True, metavar="WORKER", help="Exclude and keep from further hits.")
-@click.option("--bonus", metavar="SHARE", help="Pay good workers this share of their rewards: 20%.")
+@click.option(
+    "--block", "blocked", multiple=True, metavar="WORKER", help="Exclude a worker, and give this worker no more hits."
+)
+@click.option("--bonus", metavar="SHARE", help="Pay good workers a bonus of this share of their rewards, such as 20%.")
 @market_options
 @YES
 @JSON
@@ -32,9 +45,9 @@ def workers(
     campaign: str, exclude: tuple[str, ...], included: tuple[str, ...], reason: str, blocked: tuple[str, ...],
     bonus: str | None, market: "MarketAddress", yes: bool, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Say how each worker does, with a verdict and its reason; and act on it.
+    """Report on each worker, with a verdict and its reasons, and act on it.
 
-    Names are those of the market in --at, where it is here.
+    Workers' names are shown if the local market in --at is on this machine.
     """
     from hits.results.quality import worker_reports
     from hits.results.workers import bonus_payments, exclude_workers

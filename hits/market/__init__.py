@@ -1,4 +1,4 @@
-"""The requester's side of a market: publish a batch, collect its answers, review, see how far it is.
+"""The requester's side of a market: publish a batch, collect its answers, review work, show progress.
 
     publish(batch, market)                           # hits.market.publish: each hit once, whatever happens in between
     collect(batch, market, campaign)                 # hits.market.collect: each answer once

@@ -1,4 +1,4 @@
-"""Where workers are: one protocol, and the one client that speaks it to our own server and to anything like it.
+"""Clients of markets: one interface, and one client for our own server and compatible ones.
 
 market = open_market("market")                       # the folder of a local market
 market = open_market("http://127.0.0.1:8000/")       # an endpoint, with the keys that boto3 finds
@@ -88,7 +88,7 @@ class Payment:
 
 
 class Market(Protocol):
-    """What every market does."""
+    """The interface of every market."""
 
     name: str
     key: str  # distinguishes markets of the same name
@@ -104,7 +104,7 @@ class Market(Protocol):
         """All bonuses paid for assignments of a hit, the earliest first."""
 
     def create(self, batch: Batch, item: Item) -> str:
-        """Publish one item; asked twice within a day, it makes one hit. Returns the hit."""
+        """Publish one item and return its hit; a repeated call within a day makes no second hit."""
 
     def work(self, hit: str) -> Iterator[SubmittedAssignment]:
         """All assignments of a hit that were submitted."""
@@ -119,19 +119,19 @@ class Market(Protocol):
         """Refuse an assignment, with the reason."""
 
     def bonus(self, worker: str, assignment: str, amount: Decimal, reason: str) -> bool:
-        """Pay more than the reward; asked twice for one assignment, it pays once. Return True if it paid now."""
+        """Pay a bonus, once per assignment and reason; return True if it was paid now."""
 
     def paid(self, worker: str, assignment: str) -> Decimal:
         """All bonuses of a worker for an assignment."""
 
     def block(self, worker: str, reason: str) -> None:
-        """Keep a worker from further hits."""
+        """Block a worker from further hits."""
 
     def unblock(self, worker: str) -> None:
-        """Let a worker take hits again."""
+        """Unblock a worker."""
 
     def expire(self, hit: str) -> None:
-        """Let nobody begin a hit any more."""
+        """Expire a hit, so that nobody can begin it."""
 
     def delete(self, hit: str) -> None:
         """Remove a hit whose work has all been reviewed."""
@@ -152,7 +152,7 @@ class BotoMarket:
         return {state.item: state.hit for state in self.states(batch)}
 
     def states(self, batch: str) -> Iterator[HitState]:
-        """Go through all hits, a hundred a call."""
+        """Go through all hits, a hundred per call."""
         for page in self._pages("list_hits"):
             for hit in page["HITs"]:
                 ours = parse_annotation(hit.get("RequesterAnnotation", ""))
@@ -350,7 +350,7 @@ def whole_cents(amount: Decimal) -> Decimal:
 
 
 def spends_money(endpoint: str) -> bool:
-    """Whether work at an endpoint may cost real money: anywhere but on this machine and in the sandbox.
+    """Whether an endpoint may spend real money: all but those on this machine and the sandbox.
 
     >>> [spends_money(f"{url}/") for url in ("http://localhost:8000", "http://127.0.0.1", f"https://{SANDBOX}")]
     [False, False, False]
@@ -386,7 +386,7 @@ class MarketAddress:
 
     @property
     def name(self) -> str:
-        """``local`` or ``mturk``, as fees and results have it."""
+        """``local`` or ``mturk``, the name for fees and results."""
         return "mturk" if self.folder is None else "local"
 
     def open(self) -> BotoMarket:
@@ -424,7 +424,7 @@ def open_market(market: AnyMarket) -> Market:
 def connect(
     endpoint: str, access_key: str | None, secret_key: str | None, name: str, folder: Path | None = None
 ) -> BotoMarket:
-    """The client for an endpoint with its keys; without them boto3 looks where it always does."""
+    """The client for an endpoint with its keys, or with the keys that boto3 finds."""
     import boto3
     from botocore.config import Config
 
@@ -442,7 +442,7 @@ def connect(
 
 
 def _name_call(request: Any, **_: object) -> None:
-    """Give each try of each call a name that is signed: equal calls of one second then have different signatures."""
+    """Add a signed unique header to each request, so that equal calls in one second have different signatures."""
     request.headers["X-Rypt-Call"] = uuid4().hex
 
 

@@ -1,4 +1,4 @@
-"""Bringing answers from a market into the campaign's database; run again, it adds nothing twice.
+"""Collecting answers from a market into the campaign's database, each once.
 
 collected = collect("batches/1", "market", "campaign")     →  collected.assignments, collected.judgments, …
 """
@@ -23,7 +23,7 @@ WatchItems = Callable[[Iterable[Item]], Iterable[Item]]
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What collecting added, and what is wrong with assignments that were left out because they make no sense.
+    """What collecting added, and errors of assignments that were left out because they cannot be read.
 
     ``already`` counts assignments that were in the database before.
     """
@@ -89,7 +89,7 @@ def collect_into(
 def _added(
     results: Results, works: Sequence[SubmittedAssignment], read: Callable[[SubmittedAssignment], Assignment]
 ) -> Iterator[tuple[Added, str | None]]:
-    """Add the work on one hit in one transaction; where some of it cannot be understood, each by itself."""
+    """Add the work on one hit in one transaction, or one assignment at a time if some cannot be read."""
     try:
         yield results.add([read(work) for work in works]), None
         return

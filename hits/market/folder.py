@@ -1,11 +1,11 @@
 """The folder of a local market as both sides know it: ``market.json``, and copies of the published batches.
 
     market.json   keys, tokens, and where the market is reached; made by the server, readable by its owner only
-    market.db     all that the market remembers; only the server opens it (`hits.server.store`)
+    market.db     the market's data; only the server opens it (`hits.server.store`)
     batches/ID    a copy of each published batch: the dashboard knows the controls by it, and a worker gets the
                   instructions in the worker's language
 
-Links and keys survive a restart of the server: ``market.json`` is made once, and then only its URL changes.
+Links and keys survive a restart of the server: ``market.json`` is written once, then only its URL changes.
 """
 
 import json
@@ -116,7 +116,7 @@ def served_access(folder: PathLike) -> MarketAccess:
 
 
 def remember_url(folder: PathLike, access: MarketAccess, url: str) -> MarketAccess:
-    """Keep where the market is reached now, for other processes."""
+    """Record the market's current URL for other processes."""
     path = Path(folder) / ACCESS_NAME
     changed = replace(access, url=url)
     if changed != access:

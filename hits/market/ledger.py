@@ -1,4 +1,4 @@
-"""What has been published: one line for each hit, appended at once, so that a killed process forgets none.
+"""The record of published hits: one line each, appended at once, so that a killed process loses none.
 
 The lines are forced to disk a few times a second: forcing each would take as long as publishing it. What a power cut
 takes with it is found again on the market, where each hit carries its item's name (`hits.market.publish`).

@@ -1,4 +1,4 @@
-"""Putting a batch on a market, and taking it off: run again, no hit is made twice and none is forgotten.
+"""Publishing a batch on a market and expiring it; both can be repeated safely.
 
     published = publish("batches/1", "market")     →  published.made, published.already, published.cost
     expired = expire("batches/1", "market")        →  expired.hits, expired.failed
@@ -138,7 +138,7 @@ def expire(
     delete: bool = False,
     watch: Callable[[Iterable[str]], Iterable[str]] = lambda hits: hits,
 ) -> Expired:
-    """Let nobody begin a hit of a batch any more; ``delete`` also removes hits whose work has all been reviewed.
+    """Expire the hits of a batch; ``delete`` also removes hits whose work has all been reviewed.
 
     A hit that the market refuses to change (it was removed before, or work waits for a review) does not stop the rest.
     """

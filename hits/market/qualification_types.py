@@ -1,7 +1,7 @@
 """What a market asks of workers, made of a batch's `Qualifications`: qualification types, found again by their names.
 
 A language is a qualification that workers give themselves: whoever asks for it has it. A test is scored by the market
-with its answer key, in percent. Where they live and how much of their work was approved markets know by themselves.
+with its answer key, in percent. Workers' countries and approval rates are known to the market itself.
 """
 
 import re

@@ -35,7 +35,7 @@ def dashboard_url(folder: Path) -> str:
 
 
 def is_served(folder: Path) -> bool:
-    """Whether something answers where the market was last served."""
+    """Whether a server answers at the market's last URL."""
     url = market_url(folder)
     if not url:
         return False

@@ -1,4 +1,4 @@
-"""How far a collection is: the numbers of what was collected, and what the market of a batch says at this moment.
+"""The progress of a collection: numbers of collected answers, and the current state of a batch's market.
 
 status = collection_status("campaign", batch="batches/1", market="market")
 status.numbers.labels, status.label_agreement.alpha, status.batch.market.submitted
@@ -70,14 +70,14 @@ def collection_status(
 
 
 def batch_status(batch: Batch, folder: Path, market: AnyMarket | None) -> BatchStatus:
-    """What was published where, by the ledgers, and how far the market is."""
+    """What was published where, by the ledgers, and the progress on the market."""
     counts = published_hits(folder)
     progress, note = _ask(market, batch, counts) if counts and market is not None else (None, "")
     return BatchStatus(len(batch.items), len(batch.items) * batch.settings.assignments, counts, progress, note)
 
 
 def _ask(market: AnyMarket, batch: Batch, counts: dict[str, int]) -> tuple[MarketProgress | None, str]:
-    """How far the market is, or a note why it cannot be asked."""
+    """The progress on the market, or a note why it cannot be asked."""
     if isinstance(market, str | Path):
         market = market_address(market)
     if isinstance(market, MarketAddress) and market.folder is not None and not has_market(market.folder):

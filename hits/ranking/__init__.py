@@ -1,4 +1,4 @@
-"""Which system is better, how sure we are, and which comparison to ask for next.
+"""Rankings of systems: scores, confidence, and which comparison to ask for next.
 
     table = rank("wmt13.csv.gz", "trueskill")       # hits.ranking.rank; also a campaign's folder or several files
     print(table); table.systems; table.write("ranks.csv")

@@ -42,7 +42,7 @@ class Posterior(Protocol):
     """A model with a posterior of its scores, which says how sure they are without any resample."""
 
     def posterior_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
-        """So many draws of the scores, (samples, systems)."""
+        """Draws of the scores, (samples, systems)."""
         ...
 
 
@@ -176,7 +176,7 @@ def has_posterior(model: RankingModel, unit: str) -> bool:
 
 
 def default_samples(model: RankingModel) -> int:
-    """1,000 where a resample costs nothing, otherwise 100."""
+    """1,000 if a resample is cheap, else 100."""
     return COUNTED_SAMPLES if isinstance(model, ExpectedWins | Bojar | WinsTies) else FITTED_SAMPLES
 
 
@@ -192,8 +192,8 @@ def resampled_scores(
 ) -> Floats:
     """The scores of resamples, (samples, systems).
 
-    Models that must be fitted to each resample are fitted on so many threads, and ``seen`` is called after each; every
-    resample has a generator of its own, so the scores do not depend on the threads.
+    Models that must be fitted to each resample are fitted on several threads, and ``seen`` is called after each. Every
+    resample has its own generator, so the scores do not depend on the number of threads.
     """
     check_option("unit", unit, UNITS)
     count = default_samples(model) if samples is None else samples

@@ -22,7 +22,7 @@ Probabilities = tuple[float, float, float]  # that the first system is worse, eq
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """What a model found: a score for each system, higher is better, and what else it knows.
+    """A fitted model: a score for each system, higher is better, and further results.
 
     ``outcomes[i, j]`` are the probabilities that i is worse than j, equal, better, where the model has them.
     ``variances`` say how unsure it is of the scores, where it says so. ``extra`` are further facts for ``--json``.
@@ -76,7 +76,7 @@ def read_model(name: str, options: Mapping[str, str] | None = None) -> RankingMo
 
 
 def _factory(name: str) -> Callable[[Options], RankingModel]:
-    """What makes a model: by our own list, or of a package that names it in the entry-point group."""
+    """The factory of a model, bundled or from the entry-point group."""
     if name in MODELS:
         file, _, factory = MODELS[name].partition(":")
         return cast(Callable[[Options], RankingModel], getattr(import_module(f"hits.ranking.models.{file}"), factory))

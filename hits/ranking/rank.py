@@ -99,7 +99,7 @@ class SystemTable:
             plot_ranks(path, self.groups)
             return
         if ending not in (".csv", ".json", ".tex"):
-            raise InputError(path, None, "expected a file .csv, .json, .tex, .svg, .png or .pdf")
+            raise InputError(path, None, "expected a .csv, .json, .tex, .svg, .png or .pdf file")
         with open_output(path) as stream:
             if ending == ".csv":
                 records = self.as_dict()["systems"]

@@ -17,7 +17,7 @@ from rypt.signature import signature
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One system of a ranking; range and cluster are None where nobody asked for them."""
+    """One system of a ranking; range and cluster are None if ranges were not computed."""
 
     system: str
     score: float
@@ -43,7 +43,7 @@ class RankedGroup:
 
     @property
     def clusters(self) -> int:
-        """How many clusters there are; 0 where nobody asked."""
+        """The number of clusters; 0 if ranges were not computed."""
         return max((system.cluster or 0 for system in self.systems), default=0)
 
 

@@ -1,4 +1,4 @@
-"""What to ask next: the systems and the segment of the comparison that TrueSkill would like to see.
+"""Which comparison to ask for next: the systems and the segment that TrueSkill selects.
 
 Sakaguchi et al. (2014), section 2.4: take the system of the highest variance, draw the others with the weight
 p̂_draw = exp(−|μ₁ − μ₂|), draw a segment. In a batch a system's variance falls with every match chosen, as if it had

@@ -169,7 +169,7 @@ def sign_limits(most: int, tail: float) -> Ints:
 
 
 def mapped(one: Callable[[int], Any], count: int, threads: int) -> Sequence[Any]:
-    """What a function gives for 0, 1, … in this order, on so many threads."""
+    """The results of a function for 0, 1, … in this order, computed on several threads."""
     if threads == 1:
         return [one(i) for i in range(count)]
     with ThreadPoolExecutor(max_workers=threads) as pool:

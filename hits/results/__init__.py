@@ -1,4 +1,4 @@
-"""What came back: answers become judgments and comparisons in the campaign's database, and workers get a verdict.
+"""Results: answers become judgments and comparisons in the campaign's database, and workers get a verdict.
 
     results = Results(db)                        # hits.results.answers
     results.add(assignments)                     # each assignment once

@@ -3,7 +3,7 @@
     aggregate("campaign", "dawid-skene").write("labels.db")
     aggregated(db, "dawid-skene")   →   [Aggregated("7", Span(0, 2), "the house", Label.YES, {YES: 0.98, …}, 3), …]
 
-A database of aggregated labels has for each key one judgment a label, whose weight is the label's probability. So its
+A database of aggregated labels has for each key one judgment per label, whose weight is the label's probability. So its
 majority is the most probable label, and whatever scores or tunes with a judgment database can use it as it is.
 """
 
@@ -45,7 +45,7 @@ class Aggregated:
 
     @property
     def probability(self) -> float:
-        """Of the label; of a tie, that of the labels that are tied."""
+        """The probability of the label; for a tie, that of the tied labels."""
         return max(self.posterior.values())
 
 
@@ -151,7 +151,7 @@ def file_form(path: PathLike) -> str:
     ending = Path(str(path).removesuffix(".gz")).suffix.removeprefix(".")
     form = ending if str(path) != "-" and ending else "jsonl"
     if form not in FORMS:
-        raise InputError(path, None, "expected a file .jsonl, .csv or .db")
+        raise InputError(path, None, "expected a .jsonl, .csv or .db file")
     return form
 
 

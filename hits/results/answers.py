@@ -30,7 +30,7 @@ class Bonus:
 
 @dataclass(slots=True)
 class Added:
-    """What became of assignments."""
+    """The numbers of added assignments and their answers."""
 
     assignments: int = 0
     already: int = 0
@@ -69,7 +69,7 @@ class Results:
         added.unanswered += content.unanswered
 
     def add_identical(self, batch: str, pairs: Iterable[IdenticalPair], count: int) -> int:
-        """Let systems with the same text be tied, ``count`` times each, as often as others are asked; how many are new.
+        """Add a tie, ``count`` times, for each pair of systems with the same text; return how many are new.
 
         The ties of several batches on one segment are the same ties.
         """

@@ -1,11 +1,12 @@
-"""What an answered assignment says: labels, comparisons and outcomes of controls, read by the item's columns."""
+"""The content of an answered assignment: labels, comparisons and outcomes of controls, by the item's columns."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 
 from hits.batches.controls import parse_ranking_control, same_systems
+from hits.batches.kinds import kind_of
 from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Answer, Choice, Comparison, ControlKind, Kind, Ranking
 from hits.simulated import is_simulated
 from rypt.database.answers import (
@@ -63,7 +64,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class LabelAnswer:
-    """What a worker said of one alternative, None for nothing; ``control`` where the answer was known."""
+    """A worker's label of one alternative, None if left blank; ``control`` if the answer was known."""
 
     slot: int
     judgment: Judgment
@@ -85,7 +86,7 @@ class ControlAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """An assignment as it was understood.
+    """The parsed content of an assignment.
 
     ``implied`` comparisons are those of systems that the page did not show because their text was another's.
     """
@@ -108,17 +109,6 @@ class Content:
         return list(last.values())
 
 
-def kind_of(columns: Mapping[str, str]) -> Kind:
-    """What an item asks for, by its columns."""
-    if columns.get("phrase_1"):
-        return Kind.LABEL
-    if "system_a" in columns and "system_b" in columns and (columns["system_a"] or columns["system_b"]):
-        return Kind.COMPARISON
-    if any(columns.get(f"system_{i}") for i in range(1, MAX_RANKED + 1)):
-        return Kind.RANKING
-    raise FormatError("expected an item with phrase_1, system_a and system_b, or system_1, found none of them")
-
-
 def understand(assignment: Assignment, case: str = "lower") -> Content:
     """Read the form's fields by the item's columns; what cannot be read is a `FormatError`.
 
@@ -127,8 +117,7 @@ def understand(assignment: Assignment, case: str = "lower") -> Content:
     kind = kind_of(assignment.columns)
     if not assignment.columns.get("segment"):
         raise FormatError("expected a column segment, found nothing in it")
-    read = {Kind.LABEL: _read_labels, Kind.COMPARISON: _read_comparison, Kind.RANKING: _read_ranking}[kind]
-    return read(assignment, case)
+    return READERS[kind](assignment, case)
 
 
 def answer_rows(assignment: Assignment, content: Content) -> tuple[HitRow, AssignmentRow, AnswerRows]:
@@ -274,3 +263,10 @@ def _span(columns: Mapping[str, str]) -> Span:
     if span.start >= span.stop:
         raise FormatError(f"expected a span of at least one token, found {span}")
     return span
+
+
+READERS: Mapping[Kind, Callable[[Assignment, str], Content]] = {
+    Kind.LABEL: _read_labels,
+    Kind.COMPARISON: _read_comparison,
+    Kind.RANKING: _read_ranking,
+}

@@ -1,4 +1,4 @@
-"""The requester's results CSV: one row an assignment, read and written as the web site did.
+"""The requester's results CSV: one row per assignment, read and written as the web site did.
 
 Columns: `SITE_COLUMNS`, then ``Input.*`` (the item's), ``Answer.*`` (the form's), ``Approve`` and ``Reject``, which the
 requester fills in. Every cell is in quotation marks. Times are read as the site wrote them (``Mon Sep 21 10:11:12 PDT
@@ -6,8 +6,8 @@ requester fills in. Every cell is in quotation marks. Times are read as the site
 
 Cells are the text of strangers and of decoders, and spreadsheets take a cell that begins with ``= + - @`` or a tab or a
 line break for a formula. Such a cell, in whatever column, is written with an apostrophe before it, and so is one that
-begins with apostrophes and then such a character; reading takes one apostrophe off both. So nothing is lost, and
-nothing is run.
+begins with apostrophes and then such a character; reading removes one apostrophe from both. So nothing is lost, and no
+formula is run.
 """
 
 import csv
@@ -105,7 +105,7 @@ def neutralize(text: str) -> str:
 
 
 def restore(text: str) -> str:
-    """What `neutralize` was given.
+    """The inverse of `neutralize`.
 
     >>> restore("'=1+1"), restore("''=1+1"), restore("'tis fine")
     ('=1+1', "'=1+1", "'tis fine")

@@ -1,4 +1,4 @@
-"""Several answers to a question made one: by majority, or weighing workers by how they err (Dawid and Skene 1979).
+"""Combining several answers to a question: by majority, or weighing workers by their errors (Dawid and Skene 1979).
 
 Answers are triples (question, worker, answer) as in `rypt.analysis.agreement`; where a worker answers a question twice
 the last answer counts.
@@ -87,7 +87,7 @@ def dawid_skene(
     (expected counts plus ``smoothing`` in every cell, so that nothing is impossible after a few answers), and from
     these new posteriors, in logarithms. It ends when no posterior moves by more than ``tolerance``.
 
-    ``trust`` adds so many right answers to each label of each worker's table, which otherwise comes from the questions
+    ``trust`` adds as many right answers to each label of each worker's table, which otherwise comes from the questions
     that somebody else answered, too: on others there is nothing to compare with, and without trust such answers drift
     to whatever label is frequent.
     """

@@ -1,4 +1,4 @@
-"""Loading a results CSV into a campaign: all of it or nothing."""
+"""Importing a results CSV into a campaign: all of it or nothing."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -31,7 +31,7 @@ class Cost:
 
     @property
     def total(self) -> Decimal:
-        """All of it."""
+        """The total."""
         return self.rewards + self.bonuses + self.fees
 
 
@@ -133,7 +133,7 @@ def spent(work: Iterable[WorkRow]) -> Cost:
 
 
 def seconds_seen(results: Results, kind: Kind) -> Decimal | None:
-    """The seconds an answer of a kind took so far; None until enough were timed."""
+    """The mean seconds per answer of a kind; None until enough were timed."""
     counted = [w for w in results.tables.work() if w.counts and w.status != "Rejected"]
     total, count = _seconds(counted).get(str(kind), (0, 0))
     return round(Decimal(total) / count, 3) if count >= FEWEST_TIMED else None
@@ -166,7 +166,7 @@ def asked_comparisons(results: Results, hits: Iterable[str]) -> list[Comparison]
 
 
 def label_agreement(results: Results, batch: str | None = None) -> Agreement:
-    """How far people agree on labels that count, of a batch or all in the database; simulated ones are nobody's."""
+    """How far people agree on labels that count, of a batch or all in the database, without simulated ones."""
     return agreement(results.db.counted_answers(simulated=False, hits_of=batch))
 
 

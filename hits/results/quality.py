@@ -1,8 +1,8 @@
-"""Who works well: for each worker what they answered, how fast, how well, and a verdict with its reason.
+"""The quality of workers: each one's answers, speed and accuracy, and a verdict with its reasons.
 
     worker_reports("campaign")   →   [WorkerReport(worker="A1", verdict=Verdict.BAD, reasons=("YES to 99 %…",)), …]
 
-A verdict is advice: it looks for reasons against a worker and says them in words. All limits are in
+A verdict is advice: it lists the reasons against a worker in words. All limits are in
 `hits.results.verdicts.Limits`.
 """
 
@@ -51,8 +51,7 @@ class Effort:
 def worker_reports(campaign: "Campaign | PathLike | Results", limits: Limits | None = None) -> list[WorkerReport]:
     """How each worker does: all workers of a campaign, those with most answers first.
 
-    ``campaign`` may be its folder, or results that are open; ``limits`` say from where on something speaks against a
-    worker.
+    ``campaign`` may be its folder, or open results; ``limits`` are the thresholds of the verdicts.
     """
     if isinstance(campaign, Results):
         excluded, used = set(campaign.db.excluded()), limits or Limits()
@@ -67,7 +66,7 @@ def worker_reports(campaign: "Campaign | PathLike | Results", limits: Limits | N
 def read_replies(results: Results) -> list[Reply]:
     """All answers in the order in which they came: labels (controls, too), comparisons, and judgments from files.
 
-    Simulated judgments are nobody's, and a comparison that follows from equal texts was not asked.
+    Simulated judgments are left out, and so are comparisons that follow from equal texts.
     """
     labels = [*results.tables.given_labels(), *results.tables.imported_labels()]
     replies = [

@@ -1,4 +1,4 @@
-"""When something speaks against a worker: the limits, and the verdict with its reasons in words."""
+"""Verdicts on workers: the thresholds, and the verdict with its reasons in words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,10 +23,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """From where on something speaks against a worker.
+    """The thresholds of the verdicts.
 
-    The paper's workers took 8.4 seconds a label, and the fastest careful one of its authors' pilot 2.3. Shares are
-    compared by the ends of their 95 % intervals (Wilson), controls by a binomial test: few answers condemn nobody.
+    The paper's workers took 8.4 seconds per label, and the fastest careful one of its authors' pilot 2.3. Shares are
+    compared by the ends of their 95 % intervals (Wilson), controls by a binomial test, so few answers are not enough.
     """
 
     answers: int = 20  # below, shares and agreement are not judged
@@ -85,7 +85,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """What is known of one worker.
+    """The statistics of one worker.
 
     ``seconds`` is the median time of an answer. ``agreement`` is with the majority of the others, on questions where
     they have one; ``chance`` is how often that would happen by chance. ``repeats`` are questions answered again, the
@@ -124,7 +124,7 @@ def _rounded(value: float) -> float | None:
 
 
 def improbability(share: Share, expected: float) -> float:
-    """At most so probable is a share as large as this one where ``expected`` is usual (Chernoff's bound).
+    """An upper bound on the probability of a share this large where ``expected`` is usual (Chernoff).
 
     P(at least k of n) <= exp(-n · KL(k/n || expected)); 1 for a share that is not larger.
 

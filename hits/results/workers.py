@@ -1,4 +1,4 @@
-"""Acting on workers: whose answers count, and who gets a bonus.
+"""Actions on workers: excluding them, and paying bonuses.
 
 exclude_workers(db, ["A1"], "YES to everything", now)   # the answers stay, and do not count
 bonus_payments(results, reports, Decimal("0.2"), market.paid)   →   [BonusPayment("A2", "3X…", Decimal("0.40")), …]
@@ -28,9 +28,9 @@ class BonusPayment:
 def exclude_workers(
     db: JudgmentDatabase, workers: Iterable[str], reason: str, now: int | None = None, *, include: Iterable[str] = ()
 ) -> None:
-    """Let the answers of workers not count, and those of excluded workers to ``include`` count again.
+    """Exclude the answers of workers, and include those of excluded workers in ``include`` again.
 
-    Somebody who never answered anything, or is not excluded, is a typing mistake: it is refused, and nothing is done.
+    An unknown worker, or one in ``include`` who is not excluded, is an error, and nothing is changed.
     """
     out, back, known, excluded = list(workers), list(include), AnswerTables(db).workers(), db.excluded()
     for worker in out:
@@ -62,7 +62,7 @@ def bonus_payments(
 
 
 def _earned(results: Results, reports: Iterable[WorkerReport]) -> dict[str, list[tuple[str, Decimal]]]:
-    """The assignments of each good worker and their rewards; few answers make nobody good."""
+    """The assignments of each good worker and their rewards; workers with few answers are not included."""
     good = {r.worker for r in reports if r.verdict is Verdict.GOOD and not r.excluded and r.reasons == (CLEAN,)}
     earned: dict[str, list[tuple[str, Decimal]]] = {}
     for assignment in results.assignments():

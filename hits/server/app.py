@@ -122,7 +122,7 @@ def _add_own_routes(app: Flask, market: ServedMarket) -> None:
 
 
 def _add_errors(app: Flask) -> None:
-    """Every error is a page in the reader's language, without a word about our insides."""
+    """Every error is a page in the reader's language, without internal details."""
 
     def page(status: int, heading: str, text: str) -> tuple[str, int]:
         return render_template("error.html", t=page_texts(), heading=heading, text=text), status

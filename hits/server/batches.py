@@ -1,7 +1,7 @@
 """What the server reads in its copies of published batches: pages, titles and instructions in the worker's language.
 
-The copies are left in the market's folder by ``rypt hits publish`` (`hits.market.folder`); the batch folder itself may
-move or go.
+``rypt hits publish`` copies batches into the market's folder (`hits.market.folder`), so the batch folder itself may be
+moved or removed.
 """
 
 import tomllib

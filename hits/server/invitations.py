@@ -1,4 +1,4 @@
-"""Inviting workers to a local market, and what its workers are called; the server need not be running."""
+"""Inviting workers to a local market, and the names of its workers; the server need not be running."""
 
 import time
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""One server a folder: the lock vanishes with its process, however that ends, and holds where the server is reached."""
+"""One server per folder: the lock ends with its process and holds the address of the server."""
 
 import os
 from collections.abc import Callable, Iterator

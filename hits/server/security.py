@@ -1,4 +1,4 @@
-"""What keeps strangers out: sealed cookies, tokens in forms, and the headers of every page."""
+"""Security of the pages: signed cookies, tokens in forms, and HTTP headers."""
 
 import hmac
 from hashlib import sha256

@@ -31,7 +31,7 @@ class SharedLink:
         if not self.parameters or not all(self.parameters):
             raise RyptError("expected at least one name of a query parameter for the shared link")
         if self.hits < 0:
-            raise RyptError(f"the number of hits a session must be at least 0, got {self.hits}")
+            raise RyptError(f"the number of hits per session must be at least 0, got {self.hits}")
 
     def url(self, base: str, access: MarketAccess) -> str:
         """The link of a market, with a place for the recruiting service's id as Prolific writes it."""

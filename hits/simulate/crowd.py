@@ -29,7 +29,7 @@ TRIES = 5  # looks at a market that does not answer, before it counts as closed
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """Who is simulated: so many workers, of this accuracy, a share of them spammers.
+    """The simulated workers: their number, accuracy, and the share of spammers.
 
     ``not_sure`` is how often an honest worker says NOT SURE of what is clear. ``seconds`` is the time of an answer, and
     ``pace`` how much of it is really waited for. ``prefix`` stands in the workers' names: other workers, other answers.
@@ -82,7 +82,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What came of it; ``hours`` is the working time of all, had they been people, ``elapsed`` of the busiest one."""
+    """The result of a simulation; ``hours`` is the time that people would need, ``elapsed`` that of the busiest one."""
 
     people: tuple[Person, ...]
     hours: float
@@ -181,7 +181,7 @@ def _wait(person: Person, needed: float, stop: threading.Event) -> bool:
 
 
 def _comes_back(people: list[Person], stop: threading.Event) -> bool:
-    """Look at the market from each worker's list; False when it stays away."""
+    """Open each worker's list of hits; return False if the market does not answer."""
     for attempt in range(TRIES):
         try:
             for person in people:

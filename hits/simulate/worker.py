@@ -37,7 +37,7 @@ class Character:
     seed: int = 1
 
     def chance(self, *question: str) -> random.Random:
-        """The chance of one question, the same whenever it is asked."""
+        """The random numbers of one question, the same whenever it is asked."""
         text = "\0".join((str(self.seed), self.name, *question))
         return random.Random(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]))
 

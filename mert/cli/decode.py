@@ -10,15 +10,16 @@ from rypt.console import CAMPAIGN, FILE, JSON, QUIET, talk, watcher
 
 @click.command()
 @CAMPAIGN
-@click.option("--weights", type=FILE, help="Decode with these weights, which then are the current ones "
-              "[the last of CAMPAIGN/weights, else the start weights].")  # fmt: skip
+@click.option("--weights", type=FILE,
+              help="Decode with these weights, which become the current ones [the last of CAMPAIGN/weights, "
+              "else the start weights].")  # fmt: skip
 @JSON
 @QUIET
 def decode(campaign: str, weights: str | None, as_json: bool, quiet: bool) -> None:
     """Run a campaign's decoder with its current weights and add the n-best list to the campaign.
 
     The list is checked (whole, every segment, the features of the weights, alignments) and kept in CAMPAIGN/lists.
-    Weights that were decoded with before are not decoded with again.
+    Weights that were used for decoding before are not used again.
     """
     from mert.decode import decode_campaign
     from rypt.campaign.folder import Campaign
@@ -29,5 +30,5 @@ def decode(campaign: str, weights: str | None, as_json: bool, quiet: bool) -> No
         click.echo(json.dumps(asdict(decoded)))
         return
     if decoded.already:
-        talk(f"{decoded.weights} was decoded with before", quiet=quiet)
+        talk(f"{decoded.weights} was used for decoding before", quiet=quiet)
     click.echo(f"{opened.path(decoded.list)}: {decoded}")

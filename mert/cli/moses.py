@@ -26,7 +26,7 @@ UNSUPPORTED_VALUES = ("streaming-out", "hgdir", "reference", "hg-prune")  # its 
 
 
 @click.command("moses-tools")
-@click.option("--folder", type=click.Path(file_okay=False), help="Put the programs here.")
+@click.option("--folder", type=click.Path(file_okay=False), help="Folder for the programs.")
 def moses_tools(folder: str | None) -> None:
     """Print a folder with programs for Moses: mert-moses.pl --mertdir "$(rypt moses-tools)".
 
@@ -70,13 +70,13 @@ def _files(text: str | None) -> list[str]:
 
 
 def _add_metric(parser: _Parser) -> None:
-    parser.add_argument("-s", "--sctype", default="BLEU", help="metric, or several with commas between [%(default)s]")
+    parser.add_argument("-s", "--sctype", default="BLEU", help="metric, or several separated by commas [%(default)s]")
     parser.add_argument("-c", "--scconfig", default="", help="settings of the metric, key:value,key:value")
 
 
 def _add_preparation(parser: _Parser) -> None:
     parser.add_argument("-f", "--factors", help="factors of each token that are compared, such as 0|2")
-    parser.add_argument("-l", "--filter", help="command that all texts are sent through")
+    parser.add_argument("-l", "--filter", help="command through which all texts are piped")
 
 
 def _read_metric(sctype: str, scconfig: str, factors: str | None = None, command: str | None = None) -> "FileMetric":
@@ -91,15 +91,15 @@ def run_extractor(program: str, arguments: Sequence[str]) -> None:
     parser = _Parser(program, "Write the features and the statistics of n-best lists.")
     _add_metric(parser)
     _add_preparation(parser)
-    parser.add_argument("-r", "--reference", help="files of references, with commas between")
-    parser.add_argument("-n", "--nbest", help="n-best lists, with commas between")
-    parser.add_argument("-S", "--scfile", default="statscore.data", help="statistics are written here [%(default)s]")
-    parser.add_argument("-F", "--ffile", default="features.data", help="features are written here [%(default)s]")
-    parser.add_argument("-R", "--prev-scfile", help="earlier files of statistics, with commas between")
-    parser.add_argument("-E", "--prev-ffile", help="earlier files of features, with commas between")
+    parser.add_argument("-r", "--reference", help="files of references, separated by commas")
+    parser.add_argument("-n", "--nbest", help="n-best lists, separated by commas")
+    parser.add_argument("-S", "--scfile", default="statscore.data", help="output file for statistics [%(default)s]")
+    parser.add_argument("-F", "--ffile", default="features.data", help="output file for features [%(default)s]")
+    parser.add_argument("-R", "--prev-scfile", help="earlier files of statistics, separated by commas")
+    parser.add_argument("-E", "--prev-ffile", help="earlier files of features, separated by commas")
     parser.add_argument("-b", "--binary", action="store_true", help="write binary files")
     parser.add_argument("-d", "--allow-duplicates", action="store_true", help="keep equal candidates")
-    parser.add_argument("-v", "--verbose", type=_whole(0), default=0, help="1 and more: say what was read")
+    parser.add_argument("-v", "--verbose", type=_whole(0), default=0, help="1 or more: report what was read")
     given = parser.parse_args(arguments)
 
     from mert.moses.extract import Extraction, extract
@@ -125,20 +125,25 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
     parser.add_argument("-n", "--ntry", type=_whole(0), default=1, help="random starts [%(default)s]")
     parser.add_argument("-m", "--nrandom", type=_whole(0), default=0, help="random directions [%(default)s]")
     parser.add_argument("-t", "--type", default="powell", choices=("powell", "random-direction", "random"),
-                        help="what is searched [%(default)s]")  # fmt: skip
+                        help="kind of search [%(default)s]")  # fmt: skip
     parser.add_argument("-r", "--rseed", type=_whole(0), default=DEFAULT_SEED, help="random seed [%(default)s]")
-    parser.add_argument("-o", "--optimize", help="only these features move, with commas between")
-    parser.add_argument("-P", dest="positive", help="these weights stay at 0 or above, with commas between")
+    parser.add_argument("-o", "--optimize", help="tune only these features, separated by commas")
+    parser.add_argument("-P", dest="positive", help="keep these weights at 0 or above, separated by commas")
     parser.add_argument("-S", "--scfile", default="statscore.data", help="files of statistics [%(default)s]")
     parser.add_argument("-F", "--ffile", default="features.data", help="files of features [%(default)s]")
     parser.add_argument("-i", "--ifile", default="init.opt", help="files of starting points [%(default)s]")
     parser.add_argument("-p", "--sparse-weights", help="weights under which sparse features become one dense one")
-    parser.add_argument("-T", "--threads", type=_whole(0), default=1, help="starts at once [%(default)s]")
     parser.add_argument(
-        "--shard-count", type=_whole(0), default=0, help="number of parts to optimise; their mean is taken"
+        "-T", "--threads", type=_whole(0), default=1, help="number of starts searched at once [%(default)s]"
+    )
+    parser.add_argument(
+        "--shard-count",
+        type=_whole(0),
+        default=0,
+        help="number of parts that are optimised separately; the result is their mean",
     )
     parser.add_argument("--shard-size", type=float, help="each part is a sample of this share of the segments")
-    parser.add_argument("-v", "--verbose", type=_whole(0), default=0, help="1 and more: the score of each start")
+    parser.add_argument("-v", "--verbose", type=_whole(0), default=0, help="1 or more: report the score of each start")
     given = parser.parse_args(arguments)
 
     from mert.moses.mert import tune_files
@@ -176,12 +181,12 @@ def _read_search(given: argparse.Namespace) -> "MosesSearch":
 
 
 def _add_learning(parser: _Parser) -> None:
-    parser.add_argument("--sctype", help="metric, or several with commas between [what the files say]")
+    parser.add_argument("--sctype", help="metric, or several separated by commas [the one that the files name]")
     parser.add_argument("--scconfig", default="", help="settings of the metric, key:value,key:value")
     parser.add_argument("-S", "--scfile", action="append", default=[], help="file of statistics; may be repeated")
     parser.add_argument("-F", "--ffile", action="append", default=[], help="file of features; may be repeated")
     parser.add_argument("-r", "--random-seed", type=_whole(0), default=DEFAULT_SEED, help="[%(default)s]")
-    parser.add_argument("-o", "--output-file", default="-", help="the result is written here [standard output]")
+    parser.add_argument("-o", "--output-file", default="-", help="output file [standard output]")
 
 
 def run_pro(program: str, arguments: Sequence[str]) -> None:
@@ -210,13 +215,13 @@ def run_kbmira(program: str, arguments: Sequence[str]) -> None:
     """Weights by batch MIRA."""
     parser = _Parser(program, "Find weights by batch MIRA on n-best lists.")
     _add_learning(parser)
-    parser.add_argument("--type", default="nbest", help="nbest is the only one")
+    parser.add_argument("--type", default="nbest", help="kind of lists; only nbest is supported")
     parser.add_argument("-C", "--cparam", type=float, default=0.01, help="largest step [%(default)s]")
-    parser.add_argument("-D", "--decay", type=float, default=0.999, help="of the background [%(default)s]")
+    parser.add_argument("-D", "--decay", type=float, default=0.999, help="decay of the background [%(default)s]")
     parser.add_argument("-J", "--iters", type=_whole(1), default=60, help="passes over the lists [%(default)s]")
     parser.add_argument("-d", "--dense-init", help="dense weights to start with [all 0]")
     parser.add_argument("-s", "--sparse-init", help="sparse weights to start with [all 0]")
-    parser.add_argument("--verbose", action="store_true", help="say what was read")
+    parser.add_argument("--verbose", action="store_true", help="report what was read")
     for name in (*UNSUPPORTED, *UNSUPPORTED_VALUES):
         parser.add_argument(f"--{name}", nargs=0 if name in UNSUPPORTED else 1, action=_Refused, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
@@ -253,7 +258,9 @@ def run_megam(program: str, arguments: Sequence[str]) -> None:
     parser.add_argument("-nobias", action="store_true", required=True, help="without a bias")
     parser.add_argument("-quiet", action="store_true", help="say nothing")
     parser.add_argument("-maxi", type=_whole(1), help="the optimum is found in few steps: nothing to limit")
-    parser.add_argument("-lambda", dest="precision", type=float, default=1.0, help="of the prior [%(default)s]")
+    parser.add_argument(
+        "-lambda", dest="precision", type=float, default=1.0, help="precision of the Gaussian prior [%(default)s]"
+    )
     parser.add_argument("kind", choices=["binary"])
     parser.add_argument("file")
     given = parser.parse_args(arguments)
@@ -285,14 +292,17 @@ def run_evaluator(program: str, arguments: Sequence[str]) -> None:
     parser = _Parser(program, "Score translations, or the first candidates of n-best lists.")
     for short, name, text in (
         ("-s", "sctype", "metric [BLEU]; may be repeated"), ("-c", "scconfig", "settings of the metric before it"),
-        ("-f", "factors", "factors of each token that are compared"), ("-l", "filter", "command for all texts"),
+        ("-f", "factors", "factors of each token that are compared"),
+        ("-l", "filter", "command through which all texts are piped"),
     ):  # fmt: skip
         parser.add_argument(short, f"--{name}", action=_Metric, default=argparse.SUPPRESS, help=text)
-    parser.add_argument("-R", "--reference", help="files of references, with commas between")
-    parser.add_argument("-C", "--candidate", help="files of translations, with commas between")
-    parser.add_argument("-n", "--nbest", help="n-best lists, with commas between")
+    parser.add_argument("-R", "--reference", help="files of references, separated by commas")
+    parser.add_argument("-C", "--candidate", help="files of translations, separated by commas")
+    parser.add_argument("-n", "--nbest", help="n-best lists, separated by commas")
     parser.add_argument("-b", "--bootstrap", type=_whole(0), default=0, help="resamples for a 95%% interval [none]")
-    parser.add_argument("-r", "--rseed", type=_whole(0), default=DEFAULT_SEED, help="of the resamples [%(default)s]")
+    parser.add_argument(
+        "-r", "--rseed", type=_whole(0), default=DEFAULT_SEED, help="random seed of the resamples [%(default)s]"
+    )
     given = parser.parse_args(arguments)
 
     from mert.moses.evaluate import evaluate_files

@@ -46,8 +46,10 @@ LOOP = _options(
                  help="Number of iterations without a significant gain after which to stop."),
     click.option("--return", "keep", type=click.Choice(["best", "last"]), default="best", show_default=True,
                  help="Return the weights whose own decoding scored best, or the last ones."),
-    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Maximum seconds for one decoding."),
-    click.option("--plot", type=click.Path(), help="Draw scores and weights of a run to this file (.svg, .png, .pdf)."),
+    click.option("--timeout", type=click.FloatRange(min=0, min_open=True),
+              help="Maximum time for one run of the decoder, in seconds."),
+    click.option("--plot", type=click.Path(),
+              help="Plot scores and weights of a run to this file (.svg, .png, .pdf)."),
 )  # fmt: skip
 SEARCH = _options(
     click.option("--algorithm", type=click.Choice(["mert", "pro", "mira"]), default="mert", show_default=True,
@@ -88,13 +90,16 @@ BESIDE_ZMERT = {
 @click.argument("lists", nargs=-1)
 @click.option("--metric", "spec", help="Metric to tune to: bleu, chrf, chrf++, ter, rypt, or a sum such as "
               "0.7*bleu+0.3*rypt [bleu; rypt for a campaign].")  # fmt: skip
-@click.option("--references", multiple=True, type=click.Path(), help="Reference files, or what their names begin with "
-              "[the campaign's].")  # fmt: skip
+@click.option("--references", multiple=True, type=click.Path(),
+              help="Reference file, or the common beginning of the names of numbered reference files; may "
+              "be repeated [the campaign's].")  # fmt: skip
 @click.option("--campaign", type=click.Path(file_okay=False), help="Campaign with the judgments, for the metric rypt.")
 @CONSTRAINTS
 @SEARCH
 @LOOP
-@click.option("-o", "--output", type=click.Path(), help="Write the weights to this file, in the form they were read.")
+@click.option(
+    "-o", "--output", type=click.Path(), help="Write the weights to this file, in the format in which they were read."
+)
 @JSON
 @QUIET
 def tune(
@@ -109,8 +114,8 @@ def tune(
 ) -> None:  # fmt: skip
     """Find weights under which the best candidates of n-best LISTS win, or run a decoder in a loop.
 
-    Och's exact line search from the given weights and random ones. The result depends on the random seed, not on the
-    number of threads. With --decoder the lists of all iterations are merged; a run that was interrupted is resumed.
+    Uses Och's exact line search, from the given weights and from random ones. The result depends on the random seed,
+    not on the number of threads. With --decoder the lists of all iterations are merged; an interrupted run is resumed.
 
     LISTS may be the folder of a campaign: its lists, references and current weights are used, and the metric is rypt
     unless --metric says otherwise.
@@ -162,7 +167,7 @@ def _check_options(context: click.Context) -> None:
     given = context.params
     lists, output, plot = given["lists"], given["output"], given["plot"]
     if len(lists) == 1 and Path(lists[0]).is_dir() and given["campaign"] is not None:
-        raise click.UsageError("--campaign goes with n-best LISTS; here the campaign is given already")
+        raise click.UsageError("--campaign is for n-best LISTS; here LISTS is a campaign itself")
     ways = [bool(lists), given["decoder"] is not None, bool(given["replay"]), given["zmert"] is not None]
     if sum(ways) != 1:
         raise click.UsageError("expected one of: n-best LISTS, --decoder, --replay, --zmert")
@@ -171,18 +176,18 @@ def _check_options(context: click.Context) -> None:
     if plot and lists:
         raise click.UsageError("--plot draws iterations: it needs --decoder, --replay or --zmert")
     if output and not Path(output).resolve().parent.is_dir():
-        raise RyptError(f"{output}: there is no folder to write it to")
+        raise RyptError(f"{output}: its folder does not exist")
     if plot:
         check_picture(plot)
     if output == "-" and given["as_json"]:
-        raise click.UsageError("-o - and --json both want standard output")
+        raise click.UsageError("-o - and --json both write to standard output")
     if lists:
         _refuse(context, LOOP_ONLY, "needs --decoder, --replay or --zmert")
     if given["algorithm"] != "mert":
-        _refuse(context, MERT_ONLY, "goes with --algorithm mert")
+        _refuse(context, MERT_ONLY, "needs --algorithm mert")
     if given["zmert"] is not None:
         names = [option.name or "" for option in context.command.params if option.name not in BESIDE_ZMERT]
-        _refuse(context, names, "cannot be given with --zmert: the configuration decides that")
+        _refuse(context, names, "cannot be combined with --zmert: the configuration file decides that")
 
 
 def _refuse(context: click.Context, names: Sequence[str], why: str) -> None:

@@ -1,4 +1,4 @@
-"""The bundled metrics, one a file: BLEU, chrF, TER (sacrebleu's numbers) and RYPT.
+"""The bundled metrics, one per file: BLEU, chrF, TER (sacrebleu's numbers) and RYPT.
 
     bleu = Bleu(References([["the house"]]), tokenize="13a")             # mert.metrics.bleu
     bleu.score(bleu.stats(candidates).sum(axis=0, keepdims=True))        # corpus BLEU, from 0 to 100

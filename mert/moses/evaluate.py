@@ -32,7 +32,7 @@ class FileEvaluation:
 
 
 def read_plain(path: PathLike, references: References | None) -> list[RawCandidate]:
-    """Translations, one a line; as many as there are references."""
+    """Translations, one per line; as many as there are references."""
     candidates = [RawCandidate(str(i), line.strip(), None, {}, None) for i, (_, line) in enumerate(read_lines(path))]
     _check_count(path, len(candidates), references, "lines")
     return candidates

@@ -1,6 +1,6 @@
 """The files between Moses' ``extractor`` and ``mert``: features and statistics of candidates, segment by segment.
 
-A file is a row of blocks, one a segment. In text (``FEATURES_TXT_BEGIN_0``, ``SCORES_TXT_BEGIN_0``)::
+A file is a row of blocks, one per segment. In text (``FEATURES_TXT_BEGIN_0``, ``SCORES_TXT_BEGIN_0``)::
 
     FEATURES_TXT_BEGIN_0 segment candidates features name_0 name_1 ␠
     -9.125 0.5 sparse_name=0.25 ␠

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mert.mira import mira
+from mert.learners.mira import mira
+from mert.learners.pro import fit_logistic, sample_pairs
 from mert.moses.mert import check_metric
 from mert.moses.metrics import FileMetric
 from mert.moses.pairs import PairFiles, Pairs
 from mert.moses.weights import format_weights, read_dense, read_sparse_weights, read_starts, read_weights_line
-from mert.pro import fit_logistic, sample_pairs
 from rypt.arrays import Floats
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
 from rypt.texts.features import finite

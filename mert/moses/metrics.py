@@ -270,7 +270,7 @@ def _read_mix(text: str | None, count: int) -> list[float]:
     except ValueError:
         weights = []
     if len(weights) != count or not all(0 < weight < math.inf for weight in weights):
-        raise RyptError(f"weights:{text}: expected {count} numbers above 0 with + between, one a metric")
+        raise RyptError(f"weights:{text}: expected {count} numbers above 0 separated by +, one per metric")
     return [weight / sum(weights) for weight in weights]
 
 

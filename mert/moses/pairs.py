@@ -26,12 +26,12 @@ class Pairs:
     sparse: list[dict[str, float]] | None
 
     def feature_blocks(self) -> Iterator[FeatureBlock]:
-        """A block a segment, to be written."""
+        """One block per segment, to be written."""
         for segment, a, b in self._spans():
             yield FeatureBlock(segment, self.names, self.features[a:b], self.sparse[a:b] if self.sparse else None)
 
     def score_blocks(self) -> Iterator[ScoreBlock]:
-        """A block a segment, to be written."""
+        """One block per segment, to be written."""
         for segment, a, b in self._spans():
             yield ScoreBlock(segment, self.metric, self.stats[a:b])
 

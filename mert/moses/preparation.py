@@ -66,13 +66,13 @@ def _split(text: str | None, count: int, option: str) -> list[str]:
         return [""] * count
     parts = text.split(",") if count > 1 else [text]
     if len(parts) != count:
-        raise RyptError(f"{option} {text}: expected {count} values with commas between, one a metric")
+        raise RyptError(f"{option} {text}: expected {count} values separated by commas, one per metric")
     return parts
 
 
 def _read_factors(text: str) -> tuple[int, ...]:
     if text and not re.fullmatch(r"[0-9]{1,3}(\|[0-9]{1,3})*", text):
-        raise RyptError(f"--factors {text}: expected numbers from 0 with | between, such as 0|2")
+        raise RyptError(f"--factors {text}: expected numbers from 0 separated by |, such as 0|2")
     return tuple(map(int, text.split("|"))) if text else ()
 
 

@@ -26,7 +26,7 @@ class Starts:
 
 
 def read_starts(paths: Sequence[PathLike], size: int | None = None) -> Starts:
-    """Starting points, one a file: its first line; the second and third line of the first file say low and high.
+    """Starting points, one per file: its first line; the second and third line of the first file say low and high.
 
     ``mert --ifile a,b`` gets the starting points of earlier iterations so ("historic bests"). Other files may have the
     lines of low and high too, which count nothing. ``size`` is the number of features, as of ``mert -d``.

@@ -52,7 +52,7 @@ def _rejoined(clitic: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ListRules:
-    """What a list must be: the features, at most ``size`` candidates a segment, candidates of all ``segments``.
+    """What a list must be: the features, at most ``size`` candidates per segment, candidates of all ``segments``.
 
     ``segments`` is None where their number is not known. ``extras`` keeps what follows the features.
     """
@@ -112,7 +112,7 @@ class ListRules:
         words = words[: self.features]
         try:
             if len(words) < self.features:
-                raise FormatError(f"expected {self.features} numbers, one a parameter, found {len(words)}")
+                raise FormatError(f"expected {self.features} numbers, one per parameter, found {len(words)}")
             if not all(map(math.isfinite, map(float, words))) or "_" in "".join(words):
                 raise ValueError
         except ValueError:

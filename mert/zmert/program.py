@@ -126,14 +126,14 @@ def _read_stopping(config: Configuration) -> Stopping:
 
 
 def _read_references(config: Configuration, method: int) -> References:
-    """References in one file, ``-rps`` lines a segment, or in numbered ones."""
+    """References in one file, ``-rps`` lines per segment, or in numbered ones."""
     count = config.whole("-rps", 1, 1)
     path = config.file("-r", "reference.txt") if count == 1 else config.place("-r", "reference.txt")
     files = reference_files(path)
     if len(files) == 1:
         lines = [line for _, line in read_lines(files[0])]
         if not lines or len(lines) % count:
-            message = f"expected {count} lines a segment (-rps {count})" if lines else "expected references"
+            message = f"expected {count} lines per segment (-rps {count})" if lines else "expected references"
             raise InputError(files[0], len(lines) or None, f"{message}, found {len(lines)} lines")
         documents = [lines[i::count] for i in range(count)]
     elif len(files) < count:
@@ -145,13 +145,13 @@ def _read_references(config: Configuration, method: int) -> References:
 
 
 def _check_source(config: Configuration, references: References | None) -> None:
-    """Z-MERT needs the source for Joshua inside it; here it is only looked at: one line a segment."""
+    """Z-MERT needs the source for Joshua inside it; here it is only looked at: one line per segment."""
     if "-s" not in config:
         return
     path = config.file("-s", "")
     size = sum(1 for _ in read_lines(path))
     if references is not None and size != len(references):
-        raise InputError(path, size, f"expected {len(references)} lines, one a segment, found {size}")
+        raise InputError(path, size, f"expected {len(references)} lines, one per segment, found {size}")
 
 
 def _read_seed(config: Configuration, folder: Path, now: int) -> int:

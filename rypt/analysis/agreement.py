@@ -108,7 +108,7 @@ def cohen_kappa(pairs: Counter[tuple[Hashable, Hashable]]) -> float:
 
 
 def _common_answers(answers: Iterable[Triple]) -> dict[tuple[Hashable, Hashable], Counter[tuple[Hashable, Hashable]]]:
-    """For each two workers how often they gave which two answers to a question."""
+    """For each pair of workers, how often they gave each pair of answers to the same question."""
     order: dict[Hashable, int] = {}
     pairs: dict[tuple[Hashable, Hashable], Counter[tuple[Hashable, Hashable]]] = defaultdict(Counter)
     for given in by_question(answers).values():
@@ -120,7 +120,7 @@ def _common_answers(answers: Iterable[Triple]) -> dict[tuple[Hashable, Hashable]
 
 
 def share_agreeing(answers: Iterable[Triple], *, at_least: int = 4, of: int = 5) -> float:
-    """The share of the questions with ``of`` answers on which at least so many are the same (the paper's §5.1: 68.9 %).
+    """The share of questions with ``of`` answers on which at least ``at_least`` agree (the paper's §5.1: 68.9 %).
 
     >>> share_agreeing([(q, w, "YES" if w < q else "NO") for q in (2, 4) for w in range(5)])
     0.5

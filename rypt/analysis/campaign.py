@@ -33,7 +33,7 @@ UNCHECKED = (
 
 @dataclass(frozen=True, slots=True)
 class HeldOutGroups:
-    """How judgments were divided: ``judging`` of the systems or workers give judgments, the others the truth."""
+    """How judgments were divided: those of ``judging`` systems or workers are used, the others are the truth."""
 
     way: str
     groups: list[str]
@@ -44,9 +44,9 @@ class HeldOutGroups:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What ``rypt analyze`` says; ``curve`` and ``held_out`` are empty where judgments cannot be divided.
+    """The result of ``rypt analyze``; ``curve`` and ``held_out`` are empty where judgments cannot be divided.
 
-    ``simulated`` is the note that says how many judgments were given by no person, which pictures bear, too.
+    ``simulated`` is a note with the number of simulated judgments, which is also shown in plots.
     """
 
     redundancy: Redundancy
@@ -163,7 +163,7 @@ def _by_system(
 
 
 def systems_of(lists: Lists, origins: Collection[str]) -> dict[str, list[Candidate]]:
-    """The candidates of each origin that a list is named after; of two that fit, the longer name is meant.
+    """The candidates of each origin that a list is named after; if two names fit, the longer one counts.
 
     >>> found = systems_of([("out/JHU.2.jsonl", [Candidate("1", "a", "")]), ("out/dev.nbest", [])], ["JHU", "JHU.2"])
     >>> {system: len(candidates) for system, candidates in found.items()}

@@ -2,7 +2,7 @@
 
 For each maxLen only the judgments on its frontier are kept; percolated labels are compared with what held-out
 systems or workers said of the same constituents. Where most labels are YES, saying YES to everything is right
-often: every accuracy stands beside that baseline.
+often, so every accuracy is reported together with that baseline.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,9 +23,9 @@ DivisionWatch = Callable[[Iterable[list[JudgmentSplit]]], Iterable[list[Judgment
 
 @dataclass(frozen=True, slots=True)
 class Accuracies:
-    """The share of ``checked`` constituents on which each is right; NaN where it was not asked or there is none.
+    """Accuracies on the ``checked`` constituents; NaN where a method was not run or nothing was checked.
 
-    ``percolation`` says YES where it has no label.
+    Constituents without a percolated label count as YES in ``percolation``.
     """
 
     checked: int

@@ -1,10 +1,10 @@
-"""Held-out judgments: what some systems' or workers' judgments say, and what the others said of the same.
+"""Held-out judgments: labels from some systems or workers, checked by the labels of the others.
 
     DisjointSystems(trees, systems, votes_of)   →   splits(…)   →   rypt.analysis.curve, rypt.analysis.models
 
 The judgments of some systems' candidates (or of some workers) are the database; what the others said is the truth.
-Whole systems or workers leave: leaving out one candidate's own judgments, or single judgments of a key, is biased, for
-what remains looks better for exactly the candidates that lost a NO.
+Whole systems or workers are held out. Holding out one candidate's own judgments, or single judgments of a key, would be
+biased: the remaining judgments look better exactly for the candidates that lost a NO.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -27,14 +27,14 @@ VotesOf = Callable[[Collection[str]], Sequence[Votes]]
 
 @dataclass(frozen=True, slots=True)
 class JudgmentSplit:
-    """What the judgments of some say of candidates, and the truth: what the others said (1 YES, 0 NO, -1 nothing)."""
+    """The labels that some judgments give to candidates, and the truth from the others (1 YES, 0 NO, -1 none)."""
 
     observations: Observations
     truth: Codes
 
 
 class Division(Protocol):
-    """A way to divide judgments in two, again and again."""
+    """A way to split judgments in two at random."""
 
     @property
     def forest(self) -> Forest:
@@ -152,7 +152,7 @@ class DisjointWorkers:
 
 
 def _divided(names: Sequence[str], judging: int, rng: np.random.Generator) -> tuple[list[str], list[str]]:
-    """Those who judge and the others, at random."""
+    """A random division into those who judge and the others."""
     if not 0 < judging < len(names):
         raise RyptError(f"expected judgments of at least 1 and of fewer than all {len(names)}, found {judging}")
     order = [names[i] for i in rng.permutation(len(names))]

@@ -17,7 +17,7 @@ BLUE, PALE, GREY, GREEN, LIGHT, RED, ORANGE, VIOLET = (
 
 
 def plot_analysis(path: PathLike, counted: Redundancy, curve: Sequence[CurvePoint], *, note: str = "") -> None:
-    """Redundancy of the lists; where there is a curve, Figure 3 and the models' accuracy; a note stands above."""
+    """Plot the redundancy of the lists and, if there is a curve, Figure 3 and the models' accuracy."""
     figure, panels = _figure(3 if curve else 1)
     if note:
         figure.suptitle(note, color=RED, fontsize="medium")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def analysis_text(analysis: "Analysis") -> str:
-    """Everything, for people."""
+    """The whole analysis as text."""
     parts = [redundancy_table(analysis.redundancy), reuse_text(analysis.redundancy)]
     if analysis.held_out:
         held = analysis.held_out
@@ -75,7 +75,7 @@ def curve_table(curve: Sequence[CurvePoint]) -> str:
 
 
 def models_table(curve: Sequence[CurvePoint]) -> str:
-    """Accuracies of percolation and of the models, where percolation has a label and wherever nobody gave one."""
+    """Accuracies of percolation and of the models, on percolated labels and on all constituents without a judgment."""
     names = ["maxLen", "percolated:", "always YES", "percolation", "table", "tree",
              "unlabelled:", "always YES", "percolation", "table", "tree"]  # fmt: skip
     rows = [

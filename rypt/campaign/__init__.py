@@ -1,4 +1,4 @@
-"""A campaign: a folder with ``rypt.toml``, texts and a judgment database; what to ask about it, and its scores.
+"""Campaigns: a folder with ``rypt.toml``, texts and a judgment database; its open queries and its scores.
 
 >>> import tempfile
 >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""What to ask about a campaign's candidates: all of it, or what is worth most within a budget.
+"""The open queries of a campaign: all of them, or the most valuable ones within a budget.
 
 >>> LabelPrice(wage=Decimal(10), seconds=Decimal(9), assignments=3).each
 Decimal('0.075')
@@ -93,15 +93,15 @@ class Queries(Sequence[Query]):
 
     @property
     def candidates(self) -> int:
-        """In how many places in candidates the answers would be used."""
+        """The number of places in candidates that the answers would serve."""
         return sum(query.candidates for query in self.affordable)
 
     def summary(self) -> str:
-        """The number of queries, what they serve and what they cost, in a few lines."""
+        """A summary in a few lines: the number of queries, the places they serve, their cost."""
         lines = [f"{len(self)} queries; their answers serve {self.candidates} places in candidates"]
         if self.useful < self.open:
             lines.append(f"{self.open - self.useful} more would not change which candidates are best")
-        cost = f"about ${self.cost:.2f} at ${self.price.wage} an hour and {self.price.seconds} seconds a label"
+        cost = f"about ${self.cost:.2f} at ${self.price.wage} an hour and {self.price.seconds} seconds per label"
         total = f"; all would be ${self.useful * self.price.each:.2f}" if len(self) < self.useful else ""
         return "\n".join([*lines, cost + total])
 
@@ -130,8 +130,8 @@ def queries(
     ``select`` takes the constituents of the "frontier", which cover a segment once; those of them whose answers may
     change which candidates are best, the most valuable first ("value"); or "all" constituents of at most ``max_len``
     source words (by default as the settings say). Phrases beyond the ``limits`` are not asked about. With a ``budget``
-    in dollars, as many of the first are taken as can be paid at this ``price``. ``gap="words"`` tells phrases apart by
-    the lengths of their gaps, for the form of the paper's authors.
+    in dollars, only the first queries that it pays for at this ``price`` are returned. ``gap="words"`` distinguishes
+    phrases by the lengths of their gaps, for the file format of the paper's authors.
     """
     check_option("select", select, SELECTIONS)
     if select == "value" and gap == "words":

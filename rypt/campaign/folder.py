@@ -1,11 +1,12 @@
 """A campaign: a folder with ``rypt.toml``, which names the texts, and the judgment database.
 
     campaign/
-        rypt.toml       what is where, and how to score
+        rypt.toml       paths of the texts, and how to score
         judgments.db    segments and judgments
 
-Paths in ``rypt.toml`` are relative to the folder. What another package adds to a campaign, such as a decoder, it checks
-itself: a new campaign is shown to each function of the entry-point group ``rypt.checks``.
+Paths in ``rypt.toml`` are relative to the folder. Other packages check the parts they
+add to a campaign, such as a decoder: each function of the entry-point group ``rypt.checks`` is called with a new
+campaign.
 """
 
 import json
@@ -85,7 +86,7 @@ class Campaign:
 
     @cached_property
     def candidates(self) -> list[Candidate]:
-        """The candidates of all lists in order, each text with its alignment once a segment."""
+        """The candidates of all lists in order, each text with its alignment once per segment."""
         distinct: dict[tuple[str, str, str], Candidate] = {}
         for _, candidates in self.lists():
             for c in candidates:
@@ -116,7 +117,7 @@ class Campaign:
         return [_read_reference(self.path(name), len(self.segments)) for name in self.files.references]
 
     def database(self, path: PathLike | None = None, *, readonly: bool = True) -> JudgmentDatabase:
-        """The judgment database, or another at ``path``; a source that changed since it was judged is refused."""
+        """Open the judgment database, or another at ``path``; refuse a source that changed since it was judged."""
         db = JudgmentDatabase(self.path(self.files.database) if path is None else path, readonly=readonly)
         known = {segment.id: segment for segment in db.segments()}
         for segment in self.segments:
@@ -128,7 +129,7 @@ class Campaign:
         return db
 
     def summary(self) -> str:
-        """The numbers of segments and candidates, and of those that lack something, in a few lines."""
+        """A summary in a few lines: numbers of segments and candidates, and what is missing."""
         unparsed = [segment for segment, tree in self.trees.items() if tree is None]
         lines = [f"{self.folder}: {len(self.segments)} segments, {len(self.candidates)} candidates"]
         if unparsed:
@@ -199,7 +200,7 @@ def create(
 
 
 def _check(campaign: Campaign) -> None:
-    """Read everything a campaign names; the first thing wrong is an error."""
+    """Read all files that a campaign names; the first mistake is an error."""
     _ = campaign.references
     if campaign.files.nbest and not campaign.candidates:
         raise InputError(campaign.path(campaign.files.nbest[0]), None, "expected candidates, found none")
@@ -242,5 +243,5 @@ def _json_segment(line: str, language: str | None) -> Segment:
 def _read_reference(path: PathLike, count: int) -> list[str]:
     lines = [line for _, line in read_lines(path)]
     if len(lines) != count:
-        raise InputError(path, len(lines) or None, f"expected {count} lines, one a segment, found {len(lines)}")
+        raise InputError(path, len(lines) or None, f"expected {count} lines, one per segment, found {len(lines)}")
     return lines

@@ -1,4 +1,4 @@
-"""The RYPT score of a campaign, and why a candidate has its score.
+"""The RYPT score of a campaign, and the explanation of a candidate's score.
 
 >>> ScoringChoices(model="tree", hold_out="origin")
 ScoringChoices(model='tree', unknown=None, ties=None, hold_out='origin', database=None)

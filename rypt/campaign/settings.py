@@ -1,6 +1,6 @@
 """``rypt.toml``: where the texts of a campaign are, how it is scored, and how its loop runs; read strictly.
 
-No typing mistake passes: unknown names and wrong types are errors. Amounts of money may be texts or numbers.
+Unknown names and wrong types are errors. Amounts of money may be texts or numbers.
 """
 
 import os
@@ -40,7 +40,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """How constituents are asked about and scored."""
+    """How constituents are selected for questions, and scored."""
 
     max_len: int = 4
     model: str = "percolation"
@@ -77,7 +77,7 @@ class Languages:
 
 @dataclass(frozen=True, slots=True)
 class DecoderSettings:
-    """What decodes: a shell command with ``{weights}`` and ``{nbest}`` in it, or ``package.module:function``.
+    """The decoder: a shell command with ``{weights}`` and ``{nbest}`` in it, or ``package.module:function``.
 
     It runs in ``folder``, which is relative to the campaign's, as is the file of ``weights`` to start with.
     ``timeout`` is in seconds.
@@ -145,11 +145,11 @@ class MarketSettings:
 
 @dataclass(frozen=True, slots=True)
 class LoopSettings:
-    """How far the loop goes: money in all, questions an iteration, and when it has gained enough.
+    """Limits of the loop: total budget, questions per iteration, and when to stop.
 
-    ``labels`` is the most new questions of an iteration; ``select`` takes those first whose answers may change which
-    candidates are best ("value"), or that serve the most candidates ("all").
-    ``exclude_bad`` lets judgments of workers with a bad verdict not count; ``block_bad`` also keeps those workers from
+    ``labels`` is the maximum number of new questions per iteration; ``select`` takes first those whose answers may
+    change which candidates are best ("value"), or those that serve the most candidates ("all").
+    ``exclude_bad`` excludes the judgments of workers with a bad verdict; ``block_bad`` also gives those workers no
     further hits.
     """
 

@@ -10,28 +10,35 @@ from rypt.options import TIES, check_held_out
 
 @click.command()
 @CAMPAIGN
-@click.option("--max-len", type=click.IntRange(min=1), help="The frontier whose phrases are counted [4].")
+@click.option(
+    "--max-len",
+    type=click.IntRange(min=1),
+    help="Maximum length of the constituents of the frontier whose phrases are counted [4].",
+)
 @click.option("--longest", type=click.IntRange(1, 30), default=7, show_default=True,
-              help="Check percolation for maxLen 1 up to this.")  # fmt: skip
-@click.option("--hold-out", metavar="system|worker", help="Whose judgments check those of the others: systems, where "
-              "origins are systems with a list each (SYSTEM.jsonl), or workers [worker].")  # fmt: skip
-@click.option("--judged-only", multiple=True, metavar="SYSTEM", help="Leave the list of this system out, such as a "
-              "human translation's; its judgments count.")  # fmt: skip
-@click.option("--splits", type=click.IntRange(min=1), default=10, show_default=True, help="Random divisions.")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the divisions.")
+              help="Check percolation for every maxLen from 1 to this number.")  # fmt: skip
+@click.option("--hold-out", metavar="system|worker",
+              help="Hold out the judgments of some workers, or of some systems, where origins are systems "
+              "with a list each (SYSTEM.jsonl) [worker].")  # fmt: skip
+@click.option("--judged-only", multiple=True, metavar="SYSTEM",
+              help="Leave out the list of this system, such as a human translation; its judgments count.")  # fmt: skip
+@click.option("--splits", type=click.IntRange(min=1), default=10, show_default=True, help="Number of random splits.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 @click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as.")
-@click.option("--no-models", is_flag=True, help="Percolation alone, without the models table and tree: much faster.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw it here (.svg, .png, .pdf).")
+@click.option(
+    "--no-models", is_flag=True, help="Check percolation only, without the models table and tree, which is much faster."
+)
+@click.option("--plot", type=click.Path(dir_okay=False), help="Write a plot to this file (.svg, .png, .pdf).")
 @JSON
 @QUIET
 def analyze(
     campaign: str, max_len: int | None, longest: int, hold_out: str | None, judged_only: tuple[str, ...], splits: int,
     seed: int, ties: str | None, no_models: bool, plot: str | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Say how far the labels of a CAMPAIGN go: how much one is reused, and how far percolation can be trusted.
+    """Analyse the labels of a CAMPAIGN: how often each is reused, and how far percolation can be trusted.
 
-    Counts candidates and phrases over the lists in their order; for each maxLen coverage before and after percolation,
-    and how often percolated labels and the models agree with judgments that were held out; and how far workers agree.
+    Counts candidates and phrases list by list. For each maxLen, reports the coverage before and after percolation, and
+    how often percolated labels and the models agree with held-out judgments. Also reports how far workers agree.
     """
     from rypt.analysis.campaign import WAYS
     from rypt.analysis.campaign import analyze as analyse

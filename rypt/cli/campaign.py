@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def scoring_options(command: F) -> F:
-    """Options of everything that scores, as one value ``choices``; without them the campaign's settings hold."""
+    """Options of all commands that score, as one value ``choices``; the defaults are the campaign's settings."""
 
     @wraps(command)
     def with_choices(
@@ -29,11 +29,12 @@ def scoring_options(command: F) -> F:
         return command(choices=ScoringChoices(model, unknown, ties, hold_out, database), **others)
 
     options = [
-        click.option("--model", type=click.Choice(MODELS), help="How labels spread."),
+        click.option("--model", type=click.Choice(MODELS),
+              help="Model by which labels spread to other constituents."),
         click.option("--unknown", type=click.Choice(UNKNOWN_AS), help="What a constituent without a label counts as."),
         click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as."),
         click.option("--hold-out", type=click.Choice(HOLD_OUT), default="worker", show_default=True,
-                     help="Whose judgments teach the models table and tree."),
+                     help="What is held out to train the models table and tree."),
         click.option("--database", type=FILE, help="Judgments to use instead of the campaign's, such as aggregated "
                      "ones (`rypt hits aggregate`)."),
     ]  # fmt: skip
@@ -45,27 +46,38 @@ def scoring_options(command: F) -> F:
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
-@click.option("--source", required=True, type=FILE, help="Source segments: one a line, or JSONL with id and text.")
-@click.option("--trees", type=FILE, help="Their trees: Penn brackets or CoNLL-U; () or an empty line for no parse.")
-@click.option("--nbest", multiple=True, type=click.Path(), help="Candidates: n-best lists, JSONL, plain output; or a "
-              "folder of such files.")  # fmt: skip
-@click.option("--alignments", multiple=True, type=click.Path(), help="Alignments of a list without them: a file for "
-              "each --nbest, for a folder one with a file named like each list.")  # fmt: skip
+@click.option("--source", required=True, type=FILE, help="Source segments: one per line, or JSONL with id and text.")
+@click.option(
+    "--trees",
+    type=FILE,
+    help="Trees of the segments: Penn brackets or CoNLL-U; () or an empty line for a segment without a parse.",
+)
+@click.option("--nbest", multiple=True, type=click.Path(),
+              help="Candidates: an n-best list, JSONL or plain output, or a folder of such files.")  # fmt: skip
+@click.option("--alignments", multiple=True, type=click.Path(),
+              help="Word alignments for lists that lack them: one file for each --nbest; for a folder of "
+              "lists, a folder with a file of the same name for each list.")  # fmt: skip
 @click.option("--references", multiple=True, type=FILE, help="Reference translations, one line for each segment.")
 @click.option("--lexicon", type=FILE, help="Training alignments: source ||| target ||| links, or a phrase table.")
-@click.option("--case", type=click.Choice(CASES), help="How the database compares phrases [lower].")
+@click.option(
+    "--case", type=click.Choice(CASES), help="Whether phrases are compared in lower case or as they are [lower]."
+)
 @click.option("--languages", metavar="SRC-TGT", help="The language pair, such as de-en or en:zh-Hans.")
 @click.option("--decoder", metavar="COMMAND", help="The decoder: a shell command with {weights} and {nbest} in it, "
               "or package.module:function; it runs in the current folder.")  # fmt: skip
-@click.option("--weights", type=FILE, help="The weights to start with.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Maximum seconds of a run of the decoder.")
-@click.option("--market", metavar="FOLDER|URL", help="The folder of your market, or an endpoint [FOLDER/market].")
+@click.option("--weights", type=FILE, help="File of weights to start with.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Maximum time for one run of the decoder, in seconds.",
+)
+@click.option("--market", metavar="FOLDER|URL", help="Folder of a local market, or URL of an endpoint [FOLDER/market].")
 @click.option("--wage", callback=lambda context, option, value: read_amount(value), metavar="DOLLARS",
               help="The wage of workers, in dollars an hour.")  # fmt: skip
 @click.option("--assignments", type=click.IntRange(1, 1000), help="Number of workers who answer each question [1].")
 @AMOUNT
-@click.option("--labels", type=click.IntRange(min=1), help="Maximum number of questions in an iteration of the loop "
-              "[200].")  # fmt: skip
+@click.option("--labels", type=click.IntRange(min=1),
+              help="Maximum number of new questions per iteration of the loop [200].")  # fmt: skip
 @QUIET
 def init(
     folder: str, source: str, trees: str | None, nbest: tuple[str, ...], alignments: tuple[str, ...],
@@ -73,10 +85,10 @@ def init(
     weights: str | None, timeout: float | None, market: str | None, wage: Decimal | None, assignments: int | None,
     budget: Decimal | None, labels: int | None, quiet: bool,
 ) -> None:  # fmt: skip
-    """Check texts and make a campaign of them in FOLDER.
+    """Check texts and create a campaign from them in FOLDER.
 
-    A campaign is a folder with rypt.toml, which names the texts where they are, and the database of judgments. With a
-    decoder no list is needed: `rypt decode` makes the first, and `rypt loop` does all that follows.
+    A campaign is a folder with rypt.toml, which holds the paths of the texts, and the database of judgments. With a
+    decoder no list is needed: `rypt decode` makes the first one, and `rypt loop` runs all further steps.
     """
     from rypt.campaign.folder import create
     from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings, MarketSettings
@@ -97,11 +109,11 @@ def init(
 @click.command()
 @CAMPAIGN
 @click.option("--candidates", "file", type=click.Path(), help="Score these candidates instead of the campaign's lists.")
-@click.option("--alignments", type=click.Path(), help="Alignments of these candidates, line by line.")
+@click.option("--alignments", type=click.Path(), help="Word alignments of these candidates, line by line.")
 @click.option("--pick", type=click.Choice(PICKS), default="first", show_default=True,
               help="Score the first candidate of each segment, or the best by RYPT.")  # fmt: skip
-@click.option("--segments", "with_segments", is_flag=True, help="Print a line for each segment, too.")
-@click.option("-b", "--score-only", is_flag=True, help="Print the number alone.")
+@click.option("--segments", "with_segments", is_flag=True, help="Also print one line for each segment.")
+@click.option("-b", "--score-only", is_flag=True, help="Print only the score.")
 @scoring_options
 @JSON
 @QUIET
@@ -135,7 +147,7 @@ def score(
 def explain(
     segment: str, candidate: int, campaign: str, max_len: int | None, output: str | None, choices: "ScoringChoices"
 ) -> None:
-    """Draw the tree of SEGMENT with the labels and phrases of a CANDIDATE (a number from 0, in the list's order)."""
+    """Draw the tree of SEGMENT with the labels and phrases of CANDIDATE (its number in the list, from 0)."""
     from rypt.campaign.folder import Campaign
     from rypt.campaign.scoring import explain_candidate
     from rypt.metric.explain import as_text

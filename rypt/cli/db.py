@@ -25,7 +25,7 @@ DATABASE = click.argument("database", type=click.Path(path_type=Path))
 def db() -> None:
     """Add, import, export, merge and check judgments.
 
-    DATABASE is a file, or the folder of a campaign, whose database it then is.
+    DATABASE is a database file, or the folder of a campaign, which stands for the campaign's database.
     """
 
 
@@ -39,7 +39,7 @@ def campaign_of(path: Path) -> "Campaign | None":
 def open_database(
     path: Path, *, readonly: bool = False, case: str | None = None, create: bool = False
 ) -> "JudgmentDatabase":
-    """Open a database file or that of a campaign; a new one is made only when asked for."""
+    """Open a database file or a campaign's database; create a new one only when asked to."""
     from rypt.database.judgments import JudgmentDatabase
 
     campaign = campaign_of(path)
@@ -56,8 +56,8 @@ def open_database(
 @click.argument("stop", type=int)
 @click.argument("phrase")
 @click.argument("label")
-@click.option("--worker", required=True, help="Who gave the label.")
-@click.option("--origin", default="", help="Where it comes from: a hit, a system, a file.")
+@click.option("--worker", required=True, help="Id of the worker who gave the label.")
+@click.option("--origin", default="", help="Where the label comes from: a hit, a system, a file.")
 @click.option(
     "--severity", type=click.FloatRange(min=0), help="How bad a NO is, as a penalty: 1 for minor, 5 for major."
 )
@@ -67,7 +67,8 @@ def add(
 ) -> None:  # fmt: skip
     """Add one judgment.
 
-    The source tokens START up to, not including, STOP of SEGMENT, translated as PHRASE, are LABEL (YES, NO, NOT_SURE).
+    LABEL (YES, NO or NOT_SURE) says whether PHRASE is an acceptable translation of the tokens of SEGMENT from START up
+    to, but not including, STOP.
     """
     import time
 
@@ -84,11 +85,17 @@ def add(
 @db.command("import")
 @DATABASE
 @click.argument("files", nargs=-1, required=True)
-@click.option("--rename", multiple=True, metavar="THEIRS=OURS", help="Take a column of the file as one of ours.")
-@click.option("--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="Fill a field the file does not have.")
-@click.option("--skip-refused", is_flag=True, help="Import the other lines when some are refused.")
-@click.option("--replace-trees", is_flag=True, help="Let segments of the file bring new trees.")
-@click.option("--case", type=click.Choice(CASES), help="How a new database compares phrases [lower].")
+@click.option(
+    "--rename", multiple=True, metavar="THEIRS=OURS", help="Read the column THEIRS of the file as the field OURS."
+)
+@click.option(
+    "--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="Set a field that the file does not have."
+)
+@click.option("--skip-refused", is_flag=True, help="Import the valid lines if others are refused.")
+@click.option("--replace-trees", is_flag=True, help="Replace the trees of segments by those in the file.")
+@click.option(
+    "--case", type=click.Choice(CASES), help="For a new database: compare phrases in lower case or as they are [lower]."
+)
 @JSON
 @QUIET
 def import_(
@@ -98,8 +105,8 @@ def import_(
     """Import segments and judgments from JSONL, CSV or TSV FILES ("-" is stdin).
 
     Each file is one transaction, and importing it again adds nothing. Judgments have the fields segment, start and
-    stop (or first and last, included), phrase, label, worker, and origin, source, time, weight, severity (of a NO) if
-    you like. A blank label is a question nobody answered: it is counted and left out.
+    stop (or first and last, included), phrase, label and worker, and optionally origin, source, time, weight and
+    severity (of a NO). A blank label means that the question was not answered: it is counted and not imported.
     """
     from hits.results.content import understand_rows
     from rypt.database.exchange import import_file, new_database
@@ -135,7 +142,7 @@ def import_(
 
 
 def _import_one(importer: Callable[..., "Imported"], file: str, *, quiet: bool) -> dict[str, Any]:
-    """Import one file; what became of its lines."""
+    """Import one file; return what was done with its lines."""
     from rypt.text import read_lines
 
     result = importer(file, lines=progress(read_lines(file), f"import {file}", quiet=quiet))
@@ -155,8 +162,8 @@ def _pairs(items: tuple[str, ...]) -> dict[str, str]:
 @db.command()
 @DATABASE
 @click.argument("file", default="-")
-@click.option("--segments", is_flag=True, help="Write the segments instead of the judgments (CSV has one of them).")
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="Instead of the file's ending.")
+@click.option("--segments", is_flag=True, help="For CSV: write the segments instead of the judgments.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="Format of the file [by its ending].")
 def export(database: Path, file: str, segments: bool, form: str | None) -> None:
     """Write everything as JSONL, or the judgments as CSV, to FILE (stdout by default; .gz is compressed)."""
     from rypt.database.exchange import export_file, refuse_itself
@@ -165,10 +172,10 @@ def export(database: Path, file: str, segments: bool, form: str | None) -> None:
     with open_database(database, readonly=True) as opened:
         refuse_itself(opened, file)
         if form is None and ending not in (".jsonl", ".csv", ""):
-            raise click.UsageError(f"expected a file .jsonl or .csv, found {file} (or say --format)")
+            raise click.UsageError(f"expected a .jsonl or .csv file, found {file} (or give --format)")
         as_csv = form == "csv" or (form is None and ending == ".csv")
         if segments and not as_csv:
-            raise click.UsageError("--segments goes with CSV; JSONL holds both")
+            raise click.UsageError("--segments is for CSV; JSONL holds both")
         count = export_file(opened, file, form="csv" if as_csv else "jsonl", segments=segments)
     talk(f"{count} records written", quiet=file == "-")
 
@@ -176,10 +183,10 @@ def export(database: Path, file: str, segments: bool, form: str | None) -> None:
 @db.command()
 @DATABASE
 @click.argument("others", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--replace-trees", is_flag=True, help="Let the other databases bring new trees.")
+@click.option("--replace-trees", is_flag=True, help="Replace the trees of segments by those of the other databases.")
 @JSON
 def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json: bool) -> None:
-    """Take over all judgments of OTHER databases, each once; conflicts are reported, both sides are kept."""
+    """Add the judgments of OTHERS, each once; conflicts are reported, and both sides are kept."""
     from rypt.database.exchange import merge as merge_into
 
     results = []
@@ -203,7 +210,7 @@ def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json
 
 
 def _and_others(count: int) -> str:
-    """What is neither segment nor judgment: assignments of hits, excluded workers."""
+    """The number of other records: assignments of hits, excluded workers."""
     return f", {count} other records" if count else ""
 
 
@@ -211,7 +218,7 @@ def _and_others(count: int) -> str:
 @DATABASE
 @JSON
 def stats(database: Path, as_json: bool) -> None:
-    """Say what is in the database."""
+    """Show what the database holds."""
     from rypt.database.audit import summary
 
     with open_database(database, readonly=True) as opened:
@@ -231,10 +238,10 @@ def _plain(value: Any) -> str:
 
 @db.command()
 @DATABASE
-@click.option("--source", type=click.Path(), help="The source text as it is now, to compare with what workers saw.")
+@click.option("--source", type=click.Path(), help="Current source text, to compare with the text that workers saw.")
 @JSON
 def check(database: Path, source: str | None, as_json: bool) -> None:
-    """Look for damage, changed texts, spans that are no constituents; exit 1 if there is any."""
+    """Check for damage, changed texts and spans that are not constituents; exit 1 if any is found."""
     from rypt.campaign.folder import read_source
     from rypt.database.audit import check as find_problems
 

@@ -1,4 +1,4 @@
-"""``rypt demo``: the whole story on bundled data, or a small campaign to look at."""
+"""``rypt demo``: a complete example on bundled data, or a small campaign to look at."""
 
 import json
 from dataclasses import replace
@@ -17,11 +17,17 @@ FOLDER = "rypt-demo"
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False), default=FOLDER)
-@click.option("--serve", is_flag=True, help="You judge, in the browser, instead of simulated workers: about 20 pages.")
-@click.option("--port", type=click.IntRange(1, 65535), help="With --serve: of the market [a free one].")
-@click.option("--labels", type=click.IntRange(min=1), help="New questions of an iteration [200; with --serve 20].")
 @click.option(
-    "--iterations", type=click.IntRange(min=1), help="Of the loop, and of tuning to BLEU [3; with --serve 1]."
+    "--serve", is_flag=True, help="Judge about 20 pages yourself, in the browser, instead of simulated workers."
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="With --serve: port of the market [a free one].")
+@click.option(
+    "--labels", type=click.IntRange(min=1), help="Maximum number of new questions per iteration [200; with --serve 20]."
+)
+@click.option(
+    "--iterations",
+    type=click.IntRange(min=1),
+    help="Number of iterations of the loop and of tuning to BLEU [3; with --serve 1].",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 @click.option("--small", is_flag=True, help="Only make a small campaign with simulated judgments, and score it.")
@@ -31,18 +37,19 @@ def demo(
     folder: str, serve: bool, port: int | None, labels: int | None, iterations: int | None, seed: int, small: bool,
     as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Show all of it on bundled German-English texts, in about a minute: FOLDER/report.html tells the story.
+    """Run a complete example on bundled German-English texts, in about a minute, and write FOLDER/report.html.
 
     A small decoder is tuned to BLEU, and to RYPT by `rypt loop`: SIMULATED workers judge phrases on a real local
-    market. They also compare both results and the baseline on segments that no tuning has seen. A demo that was
-    interrupted goes on in its folder. The first run of all compiles the scorer and the tuner, which takes longer.
+    market. They also compare both results and the baseline on segments that were not tuned on. A demo that was
+    interrupted is resumed when run again. The first run after installation compiles the scorer and the tuner, which
+    takes longer.
     """
     if small:
         if serve or port or labels or iterations or as_json:
-            raise click.UsageError("--small goes with no other option")
+            raise click.UsageError("--small cannot be combined with other options")
         return _small(folder, quiet=quiet)
     if port and not serve:
-        raise click.UsageError("--port goes with --serve")
+        raise click.UsageError("--port needs --serve")
     from rypt.demo.report import write_report
     from rypt.demo.story import Story
     from rypt.demo.texts import Plan

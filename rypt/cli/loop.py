@@ -14,18 +14,26 @@ from rypt.text import RyptError
 @click.command()
 @CAMPAIGN
 @AMOUNT
-@click.option("--max-iterations", type=click.IntRange(min=1), help="Iterations in all [10].")
+@click.option("--max-iterations", type=click.IntRange(min=1), help="Maximum number of iterations [10].")
 @click.option("--poll", type=click.FloatRange(min=1), default=60, show_default=True,
-              help="The longest pause, in seconds, between two looks at the market.")  # fmt: skip
-@click.option("--go-on", is_flag=True, help="Do not wait for what is missing of the batch on the market: expire its "
+              help="Maximum time between two checks of the market, in seconds.")  # fmt: skip
+@click.option("--go-on", is_flag=True,
+              help="Do not wait for missing answers to the batch that is on the market now: expire its "
               "hits. Later batches are waited for.")  # fmt: skip
-@click.option("--serve", is_flag=True, help="Serve the campaign's market, too, for as long as this runs.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Of the market served [the one it had, else 8000].")
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="For tuning.")
-@click.option("--dry-run", is_flag=True, help="Say what the next step is and what it would cost, and do nothing.")
-@click.option("-o", "--output", type=click.Path(), help="Write the result here: the last weights that no others are "
-              "clearly better than, by the labels there are at the end.")  # fmt: skip
-@click.option("--plot", type=click.Path(), help="Draw scores and spending over the iterations (.svg, .png, .pdf).")
+@click.option("--serve", is_flag=True, help="Also serve the campaign's market while the loop runs.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="With --serve: port of the market [the last one used, else 8000]."
+)
+@click.option(
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Number of threads for tuning."
+)
+@click.option("--dry-run", is_flag=True, help="Print the next step and its cost, and do nothing.")
+@click.option("-o", "--output", type=click.Path(),
+              help="Write the resulting weights to this file: the last ones within one standard error of "
+              "the best, by all labels collected.")  # fmt: skip
+@click.option(
+    "--plot", type=click.Path(), help="Plot scores and spending over the iterations to this file (.svg, .png, .pdf)."
+)
 @click.option("--yes", is_flag=True, help="Do not ask before spending.")
 @JSON
 @QUIET
@@ -36,20 +44,20 @@ def loop(
 ) -> None:  # fmt: skip
     """Tune a campaign's decoder to people's judgments, in a loop.
 
-    Decode with the current weights, ask workers about what is new, wait for their answers, tune to all labels so far,
-    and begin again: until the budget is spent, no candidate is new, or nothing is gained any more. Every step is a
-    command that is shown and can be run by hand. It may take days; killed anywhere, it goes on when run again.
+    Decode with the current weights, ask workers about new phrases, wait for their answers, tune to all labels so far,
+    and repeat until the budget is spent, no candidate is new, or there is no significant gain. Each step is printed as
+    a command that can also be run by hand. The loop may take days; if it is killed, run it again to resume it.
     """
     from rypt.loop.runner import open_loop
 
     if output == "-":
         raise click.UsageError("expected a file for the weights, not standard output")
     if output and not Path(output).resolve().parent.is_dir():
-        raise RyptError(f"{output}: there is no folder to write it to")
+        raise RyptError(f"{output}: its folder does not exist")
     if plot:
         check_picture(plot)
     if port is not None and not serve:
-        raise click.UsageError("--port goes with --serve")
+        raise click.UsageError("--port needs --serve")
     opened = open_loop(
         campaign, budget=budget, max_iterations=max_iterations, poll=poll, go_on=go_on, threads=threads,
         tell=lambda text: talk(text, quiet=quiet),

@@ -95,10 +95,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 @contextmanager
 def _as_a_program() -> Iterator[None]:
-    """What a program sets up for its process, and only for as long as the command runs.
+    """Process-wide settings of the command line program, in force while a command runs.
 
-    SIGTERM ends it as the keyboard would, so that what was started is ended, too; and a user's own modules (decoders,
-    metrics) are found in the current folder, after installed ones.
+    SIGTERM ends the program like Ctrl-C, so that child processes end, too. A user's own modules (decoders, metrics) are
+    found in the current folder, after installed ones.
     """
     main_thread = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, _terminated) if main_thread else None

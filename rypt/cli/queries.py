@@ -1,4 +1,4 @@
-"""``rypt queries``: the phrases without a label, all of them or those worth most within a budget."""
+"""``rypt queries``: the phrases without a label, or the most valuable ones within a budget."""
 
 from decimal import Decimal, InvalidOperation
 
@@ -11,7 +11,7 @@ SMALLEST, LARGEST = Decimal("0.0001"), Decimal(1_000_000_000)
 
 
 def _amount(context: click.Context, option: click.Parameter, value: str | None) -> Decimal | None:
-    """Read a wage, a time or a budget; what cannot be one is wrong usage."""
+    """Read a wage, a time or a budget; anything else is wrong usage."""
     if value is None:
         return None
     try:
@@ -26,35 +26,39 @@ def _amount(context: click.Context, option: click.Parameter, value: str | None) 
 @click.command()
 @CAMPAIGN
 @click.option("--select", type=click.Choice(SELECTIONS), default="frontier", show_default=True,
-              help="Constituents that cover a segment once; those of them whose answers may change which candidates "
-              "are best, the most valuable first; or every constituent up to --max-len.")  # fmt: skip
-@click.option("--budget", callback=_amount, metavar="DOLLARS", help="Take no more queries than this pays for: a label "
-              "costs --wage for --seconds. Controls and fees are not included: `rypt hits make --budget` counts "
-              "them.")  # fmt: skip
+              help="Ask about the frontier, the constituents that cover each segment once; about those of "
+              "them whose answers may change which candidates are best, most valuable first (value); "
+              "or about all constituents up to --max-len.")  # fmt: skip
+@click.option("--budget", callback=_amount, metavar="DOLLARS",
+              help="Print only as many queries as this amount pays for; a label costs --wage for --seconds. "
+              "Controls and fees are not included (`rypt hits make --budget` includes them).")  # fmt: skip
 @click.option("--wage", callback=_amount, default="12.00", show_default=True, metavar="DOLLARS",
               help="The wage of workers, in dollars an hour.")  # fmt: skip
 @click.option("--seconds", callback=_amount, default="8.4", show_default=True, metavar="NUMBER",
-              help="The seconds that a label takes; the default is that of the paper.")  # fmt: skip
+              help="Time that a label takes, in seconds; the default is the paper's.")  # fmt: skip
 @click.option("--assignments", type=click.IntRange(min=1), default=1, show_default=True,
               help="Number of workers who answer each query.")  # fmt: skip
 @click.option("--max-len", type=click.IntRange(min=1), help="Maximum length of a constituent, in source words [4].")
 @click.option("--max-gaps", type=int, default=1, show_default=True, help="Maximum number of gaps in a phrase.")
-@click.option("--max-gap-words", type=int, default=4, show_default=True, help="Maximum number of words in its gaps.")
+@click.option(
+    "--max-gap-words", type=int, default=4, show_default=True, help="Maximum number of words in the gaps of a phrase."
+)
 @click.option("--max-source-words", type=int, default=6, show_default=True,
               help="Maximum number of source words, whatever --max-len says.")  # fmt: skip
 @click.option("--max-phrase-words", type=int, default=8, show_default=True, help="Maximum number of words in a phrase.")
 @click.option("--max-extent", type=int, default=12, show_default=True,
               help="Maximum number of words from the first to the last of a phrase, gaps included.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(QUERY_FORMS), default="jsonl", show_default=True,
-              help="JSONL, CSV with columns for label and worker, or the form of the paper's authors.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(), default="-", help="A file instead of stdout.")
+              help="JSONL, CSV with columns for label and worker, or the format of the paper's authors "
+              "(pilot).")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(), default="-", help="Write to this file instead of stdout.")
 @QUIET
 def queries(
     campaign: str, select: str, budget: Decimal | None, wage: Decimal, seconds: Decimal, assignments: int,
     max_len: int | None, max_gaps: int, max_gap_words: int, max_source_words: int, max_phrase_words: int,
     max_extent: int, form: str, output: str, quiet: bool,
 ) -> None:  # fmt: skip
-    """Print what is still to ask: (segment, span, phrase), and how many candidates each answer would serve."""
+    """Print the open queries (segment, span, phrase), and how many candidates each answer would serve."""
     from rypt.campaign.asking import LabelPrice
     from rypt.campaign.asking import queries as campaign_queries
     from rypt.campaign.folder import Campaign

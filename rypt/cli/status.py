@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @JSON
 @QUIET
 def status(campaign: str, as_json: bool, quiet: bool) -> None:
-    """Say where a CAMPAIGN stands: what is there, labelled, spent, agreed on, and the one next command to run."""
+    """Show the state of a CAMPAIGN: texts, labels, cost, agreement, and the next command to run."""
     from rypt.campaign.folder import Campaign
     from rypt.loop.status import campaign_status
 
@@ -35,7 +35,7 @@ def status(campaign: str, as_json: bool, quiet: bool) -> None:
 
 
 def status_text(status: "CampaignStatus") -> str:
-    """A status for people."""
+    """The status as text."""
     texts = status.texts
     unparsed = texts.segments - texts.parsed
     without = f" ({unparsed:,} without a parse)" if unparsed else ""

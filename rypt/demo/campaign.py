@@ -13,7 +13,7 @@ TEXTS = ("source.de", "trees.de", "nbest.en", "reference.en", "reference.align",
 
 
 def open_demo(folder: Path) -> Campaign:
-    """Copy the texts into the folder, make the campaign and import the judgments; what is there is used again."""
+    """Copy the texts into the folder, make the campaign and import the judgments; existing parts are kept."""
     if (folder / SETTINGS).exists():
         if not all((folder / name).exists() for name in TEXTS):
             raise InputError(folder, None, "is a campaign, but not the demo's")

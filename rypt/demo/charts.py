@@ -1,4 +1,4 @@
-"""Small charts as SVG that stands inside a page: its colours are the page's, its letters are readable on a phone."""
+"""Small SVG charts for an HTML page: they use the page's colours and are readable on a phone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ def line_chart(title: str, names: Sequence[str], lines: Sequence[Line]) -> str:
 
 
 def _last_values(lines: Sequence[Line], x: Callable[[int], float], y: Callable[[float], float]) -> list[str]:
-    """The last value of each line, right of all lines, moved so far apart that all can be read."""
+    """The last value of each line, to the right of all lines, moved apart so that they do not overlap."""
     known = [[value for value in line.values if value is not None] for line in lines]
     ends = sorted([y(values[-1]) + 4, values[-1]] for values in known if values)
     for above, below in pairwise(ends):

@@ -1,4 +1,4 @@
-"""What a demo found out: all that its report shows."""
+"""The results of a demo, as its report shows them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -28,7 +28,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All numbers of a demo; ``simulated`` says that workers were no people.
+    """All numbers of a demo; ``simulated`` is True if the workers were simulated.
 
     ``rows`` are the loop's iterations, ``best`` the one whose weights are
     the result, ``labels`` those that count in the end. ``workers`` labelled phrases, ``judges``

@@ -1,6 +1,6 @@
-"""The report of a demo: one page that needs nothing else, with its plots and the commands that made each part.
+"""The report of a demo: one self-contained HTML page, with plots and the commands that made each part.
 
-What the page says is in ``templates/report.html``; this has its charts, and the numbers as they are shown.
+The text of the page is in ``templates/report.html``; this module makes its charts and formats its numbers.
 """
 
 import base64
@@ -55,7 +55,7 @@ def _command(facts: Facts) -> str:
 
 
 def _places(facts: Facts) -> dict[str, str]:
-    """Folders of the demo as one types them."""
+    """Folders of the demo, quoted for a shell."""
     folders = {
         "campaign": "campaign", "market": "campaign/market", "unseen": "unseen", "batch": "unseen/batches/…",
     }  # fmt: skip
@@ -89,7 +89,7 @@ def _loop(facts: Facts) -> dict[str, Any]:
 
 
 def _iterations(rows: Sequence[Row]) -> list[str]:
-    """Their names below a chart, short where there are many."""
+    """Labels below a chart, shortened if there are many."""
     return [f"iteration {row.iteration}" if len(rows) <= MOST_NAMES else str(row.iteration) for row in rows]
 
 

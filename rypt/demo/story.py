@@ -1,9 +1,9 @@
-"""The whole story in one run: a decoder, people's judgments, tuning to BLEU and to RYPT, and which is better.
+"""The demo in one run: a decoder, judgments, tuning to BLEU and to RYPT, and which result is better.
 
     train → init → serve, simulate → loop | tune to BLEU → decode unseen segments → rank by people → facts for a report
 
-All is done by the functions that anybody would call, and the commands that do the same are shown; the decoder and the
-tuning to BLEU run in processes beside this one. What exists is not done again, so an interrupted demo goes on.
+Each step calls the public functions, and the equivalent commands are shown; the decoder and the tuning to BLEU run in
+child processes. Steps whose results exist are skipped, so an interrupted demo can be resumed.
 """
 
 import json
@@ -45,14 +45,14 @@ from rypt.text import RyptError, open_output, read_lines
 BASELINE, BLEU, RYPT = "baseline", "BLEU-tuned", "RYPT-tuned"
 SYSTEMS = (BASELINE, BLEU, RYPT)
 TRUTH = {TUNE: f"{TUNE}.truth.jsonl", UNSEEN: f"{UNSEEN}.scores.jsonl"}  # what simulated workers know
-BEAM = "20"  # nodes a stack: less than the decoder's own, for speed
+BEAM = "20"  # nodes per stack: less than the decoder's own, for speed
 STAGES = 7
 PROGRAM = (sys.executable, "-P", "-m")  # the installed package, whatever folder this runs in
 PAUSE = 0.3  # seconds at most between two looks at the market
 
 
 class Story:
-    """A demo in a folder; ``tell`` hears what is going on."""
+    """A demo in a folder; ``tell`` is called with progress messages."""
 
     def __init__(self, folder: Path, plan: Plan, tell: Callable[[str], None], *, port: int = 0) -> None:
         self.folder = folder
@@ -66,7 +66,7 @@ class Story:
         self._stage = self._invited = 0  # where it is, and where the person was last told to judge
 
     def run(self) -> Facts:
-        """Do all that is not done yet."""
+        """Run all steps that are not done yet."""
         if begin(self.folder, self.plan):
             write_texts(self.folder, self.plan)
         (self.folder / "logs").mkdir(exist_ok=True)
@@ -91,7 +91,7 @@ class Story:
         return str((self.folder / "texts" / name).resolve())
 
     def _show(self, *arguments: str) -> None:
-        """Tell the command that does the same by hand."""
+        """Report the equivalent command."""
         self.tell(f"  $ {command_line(arguments)}")
 
     def _train(self) -> None:
@@ -104,7 +104,7 @@ class Story:
             )
 
     def _scripts(self, scripts: Sequence[Sequence[str | Path]]) -> list[str]:
-        """Run scripts of the decoder at once, and return what each prints."""
+        """Run scripts of the decoder in parallel, and return the output of each."""
         running: list[subprocess.Popen[str]] = []
         try:
             for name, *arguments in scripts:
@@ -133,7 +133,7 @@ class Story:
 
     @property
     def decoding(self) -> str:
-        """The decoder as ``rypt`` is told of it."""
+        """The decoder's command as an option for ``rypt``."""
         fixed = shlex.join([sys.executable, *self._decoder(f"{TUNE}.de"), "--size", str(self.plan.size)])
         return f"{fixed} --weights {{weights}} --nbest {{nbest}}"
 
@@ -164,7 +164,7 @@ class Story:
 
     @contextmanager
     def _market(self) -> Iterator[None]:
-        """Serve the market, with a link for the person who judges, told when there is something to judge."""
+        """Serve the market, with a link for the person who judges."""
         self._begin("serving a market" + ("" if self.plan.people else ", with SIMULATED workers who come over HTTP"))
         kept = urlsplit(market_url(self.market)).port if self.plan.people else None  # links name the port
         with serving(self.market, self.port or kept or 0) as market:
@@ -191,7 +191,7 @@ class Story:
 
     @property
     def _done(self) -> Path:
-        """There when all comparisons are collected."""
+        """A file that exists once all comparisons are collected."""
         return self.unseen / "collected.json"
 
     def _new_loop(self) -> Loop:
@@ -227,7 +227,7 @@ class Story:
 
     @contextmanager
     def _tuning_to_bleu(self) -> Iterator[Child | None]:
-        """Tune to BLEU beside all else, unless it is done."""
+        """Tune to BLEU in a child process, unless it is done."""
         if (self.folder / "bleu.json").exists():
             yield None
             return
@@ -294,14 +294,14 @@ class Story:
             stream.write(json.dumps({"assignments": count}) + "\n")
 
     def _exclude_bad(self) -> None:
-        """Let comparisons of workers with a bad verdict not count."""
+        """Exclude the comparisons of workers with a bad verdict."""
         with Campaign.open(self.unseen).database(readonly=False) as db:
             for report in worker_reports(self.unseen):
                 if report.verdict == "bad" and not report.excluded:
                     exclude_workers(db, [report.worker], "; ".join(report.reasons), int(time.time()))
 
     def _measure(self) -> dict[str, Accepted]:
-        """What is truly acceptable of the three outputs; and the same as truth, by which simulated workers compare.
+        """The true acceptability of the three outputs, also written as the truth for simulated workers.
 
         Outputs have 1 more than their share there, so that a damaged one, which only controls have, is always worse.
         """
@@ -341,7 +341,7 @@ class Story:
         return batch
 
     def _collected(self, batch: Path) -> int:
-        """Bring all answers to a batch, and wait for them where a person gives them."""
+        """Collect all answers to a batch; wait for them if a person judges."""
         wanted = price(batch).assignments
         self._show("hits", "collect", str(batch), "-C", str(self.unseen), "--at", str(self.market))
         while (count := collect(batch, self.market, self.unseen).submitted) < wanted:
@@ -380,7 +380,7 @@ class Story:
             return db.count_counted()
 
     def _simulated(self) -> bool:
-        """Whether workers were simulated: here, or by somebody who sent such workers to the market."""
+        """Whether any worker on the market was simulated."""
         return not self.plan.people or simulated_labels(Campaign.open(self.campaign)) > 0
 
     def _explained(self) -> Shown:

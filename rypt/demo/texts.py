@@ -1,4 +1,4 @@
-"""What the demo begins with: the bundled decoder, its corpus divided anew, and how large everything is."""
+"""The data of the demo: the bundled decoder, its corpus split for the demo, and all sizes."""
 
 import json
 import re
@@ -83,7 +83,7 @@ def _write(path: Path, lines: Iterator[str]) -> None:
 
 
 def begin(folder: Path, plan: Plan) -> bool:
-    """Whether the demo begins in this folder, rather than goes on; other things in it are left alone."""
+    """Whether the demo starts in this folder, rather than resumes; refuse a folder with other files."""
     kept = folder / KEPT
     if not kept.exists():
         names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()

@@ -3,7 +3,7 @@
     report = rypt.loop.run("campaign", budget="25.00")   # `runner` goes through the `steps`, `journal` remembers each
     report.write("best.weights")
 
-`status` and `next_step` say where a campaign stands, in a loop or by hand; `commands` are what a person would type.
+`status` and `next_step` report the state of a campaign, in a loop or by hand; `commands` are the equivalent commands.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The label batch of an iteration: what is new and matters, no dearer than what is left."""
+"""The label batch of an iteration: new and valuable questions within the remaining budget."""
 
 import shutil
 from collections.abc import Collection
@@ -34,7 +34,7 @@ class Reuse:
 
 
 def reuse(campaign: Campaign, name: str, select: str) -> Reuse:
-    """How many of the questions that a list raises were answered before it came."""
+    """How many of a list's questions had been answered before."""
     max_len = campaign.scoring.max_len
     with campaign.database() as db:
         judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
@@ -50,7 +50,7 @@ def reuse(campaign: Campaign, name: str, select: str) -> Reuse:
 
 @dataclass(frozen=True, slots=True)
 class Bought:
-    """The batch of an iteration; ``hits`` is 0 where even one question is too dear, and ``needs`` what that costs."""
+    """The batch of an iteration; ``hits`` is 0 if even one question is too expensive, ``needs`` is its cost."""
 
     hits: int
     assignments: int
@@ -70,7 +70,7 @@ NOTHING = Bought(0, 0, 0, Decimal(0))
 
 
 def affordable_batch(steps: Steps, batch: Path, money: Decimal, loop: LoopSettings, seed: int) -> Bought:
-    """Make a batch for no more than this money, or take the one that exists if it costs no more."""
+    """Make a batch that costs at most this much, or take the existing one if it does."""
     if batch.exists():
         price = steps.price(batch)
         if price.total <= money:
@@ -102,14 +102,14 @@ def _bought(price: BatchPrice) -> Bought:
 
 
 def published_by_hand(campaign: Campaign, known: Collection[int]) -> list[Path]:
-    """The published batches in the campaign's folder that are of none of these iterations."""
+    """The published batches in the campaign's folder that belong to none of these iterations."""
     names = {str(number) for number in known}
     others = [batch for batch in sorted(campaign.path("batches").glob("*")) if batch.name not in names]
     return [batch for batch in others if not batch.name.startswith(".") and ledgers(batch)]
 
 
 def discard(batch: Path) -> None:
-    """Remove a batch that nobody has seen; it disappears at once."""
+    """Remove a batch that was not published; it disappears at once."""
     if ledgers(batch):
         raise RyptError(f"{batch} is published and costs more than what is left: raise the budget to go on")
     rubbish = batch.with_name(f".{batch.name}.discarded")
@@ -119,6 +119,6 @@ def discard(batch: Path) -> None:
 
 
 def lifetime(batch: Path) -> int:
-    """Seconds after which no answer to a batch can come any more: nobody may begin a hit, and time is up for all."""
+    """Seconds after which a batch can get no more answers: hits have expired, and so has the time to finish one."""
     settings = read_batch(batch).settings
     return settings.lifetime + settings.duration

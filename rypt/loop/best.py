@@ -1,7 +1,7 @@
-"""Which iteration's weights are best: what each decoded, by the labels there are now.
+"""Which iteration's weights are best, by the current labels of what each decoded.
 
-Each iteration was scored by the labels of its time. Later labels speak of the earlier lists, too, so only scores by the
-same labels can be compared. Tuning follows the lists it has; what the decoder then really says may be worse.
+Each iteration was scored with the labels of its time. Later labels also apply to earlier lists, so only scores with the
+same labels can be compared. Tuning optimises on the lists it has; the decoder's next output may be worse.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from rypt.metric.report import ScoreReport, score_report
 
 
 def decoded_scores(campaign: Campaign, lists: Mapping[int, str]) -> dict[int, ScoreReport]:
-    """RYPT of the first candidates of each iteration's list, as ``rypt score --candidates`` says it."""
+    """RYPT of the first candidates of each iteration's list, as ``rypt score --candidates`` computes it."""
     scorer = campaign_scorer(campaign)
     return {
         number: score_report(scorer, campaign.read_candidates(campaign.path(name)))

@@ -1,4 +1,4 @@
-"""The commands that do by hand what the loop does: shown while it runs, and told as the next step of a campaign."""
+"""The commands equivalent to the loop's steps, shown while it runs and by ``rypt status``."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +16,7 @@ def market_options(market: MarketSettings, folder: Path) -> list[str]:
 
 
 class HandCommands:
-    """The commands of one campaign, each as a person types it."""
+    """The commands of one campaign."""
 
     def __init__(self, campaign: Campaign, market: MarketSettings | None = None) -> None:
         self.campaign = campaign
@@ -46,7 +46,7 @@ class HandCommands:
         return command_line(["hits", "collect", str(batch), "-C", self.folder, *self.at])
 
     def workers(self, *options: str) -> str:
-        """Say how workers do, and act on it."""
+        """Report on workers."""
         return command_line(["hits", "workers", "-C", self.folder, *self.at, *options])
 
     def serve(self) -> str:

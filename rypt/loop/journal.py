@@ -1,4 +1,4 @@
-"""What a loop has done: one line of JSON for each finished step, on the disk before the next one begins."""
+"""The journal of a loop: one line of JSON for each finished step, on disk before the next one begins."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ FIELDS = {"iteration": int, "step": str, "time": int, "result": dict}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A finished step of an iteration, when it ended (seconds since 1970), and what came of it."""
+    """A finished step of an iteration, when it ended (seconds since 1970), and its result."""
 
     iteration: int
     step: str
@@ -39,16 +39,16 @@ class Journal:
             yield self
 
     def add(self, entry: Entry) -> None:
-        """Remember a step; it is on the disk when this returns."""
+        """Record a step; it is on disk when this returns."""
         self._file.add(asdict(entry))
         self.entries.append(entry)
 
     def result(self, iteration: int, step: str) -> Mapping[str, Any] | None:
-        """What came of a step, None while it is not done."""
+        """The result of a step, None while it is not done."""
         return self.results(step).get(iteration)
 
     def results(self, step: str) -> dict[int, Mapping[str, Any]]:
-        """What came of a step in each iteration that has done it."""
+        """The result of a step in each iteration that has finished it."""
         return {entry.iteration: entry.result for entry in self.entries if entry.step == step}
 
     def time(self, iteration: int, step: str) -> int:

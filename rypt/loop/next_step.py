@@ -1,4 +1,4 @@
-"""The one next command for a campaign: the first row of a table that fits."""
+"""The next command for a campaign: the first rule of a table that applies."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class BatchState:
 
     @property
     def state(self) -> str:
-        """In one word."""
+        """The state of the batch in one word."""
         if self.published < self.hits and not self.answered:
             return "made" if not self.published else "partly published"
         if self.answered >= self.assignments:
@@ -38,7 +38,7 @@ class BatchState:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A command to run, empty where there is none that helps, and why."""
+    """A command to run and the reason; the command is empty if there is none."""
 
     command: str
     why: str
@@ -46,7 +46,7 @@ class NextStep:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What the table looks at.
+    """The state of a campaign that the rules look at.
 
     ``decoded`` is the number of the last list the campaign decoded, ``weights`` that of the last weights, 0 for none;
     ``new`` is how many candidates of the last list no earlier one has; ``tuned`` says that weights were found since the
@@ -186,7 +186,7 @@ TABLE: tuple[Row, ...] = (
 
 
 def next_step(situation: Situation) -> NextStep:
-    """What to do now.
+    """The next step.
 
     >>> next_step(Situation("c", MarketSettings(), Path("c/market"), 9, 0, False, True, 0, 0, 0, False, 0, 0, [],
     ...                     LoopSettings()))

@@ -11,7 +11,7 @@ from rypt.text import PathLike
 def plot_loop(path: PathLike, rows: Sequence[Row], *, simulated: bool = False) -> None:
     """Draw RYPT of the decoder's choice and of all lists before and after tuning, coverage, and what was spent.
 
-    ``simulated`` says over the picture that workers were no people.
+    ``simulated`` adds a note that the workers were simulated.
     """
     numbers = [row.iteration for row in rows]
     figure = new_figure(9, 8)

@@ -52,10 +52,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class LoopReport:
-    """What a loop has come to.
+    """The result of a loop.
 
-    ``stopped`` is why nothing is left to do, ``weights`` the file of the last weights that no others are clearly better
-    than, by the labels there are now; ``simulated`` how many judgments are of simulated workers.
+    ``stopped`` is the reason why it stopped, ``weights`` the file of the last weights within one standard error of the
+    best, by the current labels; ``simulated`` the number of judgments of simulated workers.
     """
 
     stopped: str
@@ -67,7 +67,7 @@ class LoopReport:
     iterations: Sequence[Row]
 
     def write(self, path: PathLike) -> None:
-        """Write the best weights to a file; before anything is tuned there are none, and nothing is written."""
+        """Write the best weights to a file; write nothing if nothing was tuned yet."""
         if self.weights is not None:
             text = read_bytes(self.weights).decode()
             with open_output(path) as stream:
@@ -105,7 +105,7 @@ def loop_report(
     spent: Decimal,
     weights: Path | None,
 ) -> LoopReport:
-    """What a loop has come to, by the scores of what each iteration decoded."""
+    """The result of a loop, by the scores of what each iteration decoded."""
     return LoopReport(
         stopped, budget, spent, weights, simulated_labels(campaign), signature(journal), rows(journal, scores)
     )
@@ -130,19 +130,19 @@ def _row(journal: Journal, number: int, decoded: Mapping[str, Any], final: float
 
 
 def simulated_labels(campaign: Campaign) -> int:
-    """How many judgments of a campaign are those of simulated workers."""
+    """The number of a campaign's judgments by simulated workers."""
     with campaign.database() as db:
         return db.count_by_source().get("simulation", 0)
 
 
 def signature(journal: Journal) -> str:
-    """All that the last scores depend on; empty before the first."""
+    """The signature of the last scores; empty before the first."""
     tuned = list(journal.results("tune").values())
     return sign(tuned[-1]["signature"], iterations=len(tuned)) if tuned else ""
 
 
 def table(iterations: Sequence[Row]) -> str:
-    """The iterations for people."""
+    """The iterations as a table of text."""
     from tabulate import tabulate
 
     lines = [

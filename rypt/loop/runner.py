@@ -3,9 +3,9 @@
     decode → make → publish → collect → workers → score → tune → weights of the next iteration
 
 Each step is one call of `rypt.loop.steps.Steps`, and a command does the same by hand. A finished step is written to
-``loop.jsonl``. A step that was done but not written down changes nothing when it is done again, so a run that was
-killed anywhere goes on to the same end. Whether there is a reason to stop is asked after each decoding, so the last
-weights are always decoded with, too, and can be compared with the earlier ones.
+``loop.jsonl``. Repeating a step that was done but not recorded changes nothing, so a run that was killed at
+any point can be resumed and ends the same. The conditions to stop are checked after each decoding, so the last weights
+are always decoded with and can be compared with the earlier ones.
 """
 
 import tempfile
@@ -46,7 +46,7 @@ def _seconds() -> int:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a loop takes from outside: who is told what it does, and how time passes."""
+    """What a loop takes from outside: a callback for messages, and the clock."""
 
     tell: Callable[[str], None] = lambda text: None
     pause: Callable[[float], None] = time.sleep
@@ -55,10 +55,10 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How one run goes: the settings of the campaign's loop and market, as this run changes them.
+    """The settings of one run: those of the campaign's loop and market, with this run's changes.
 
-    ``poll`` is the longest pause between two looks at the market. ``go_on`` does not wait for what is missing of the
-    batch that is on the market when the run begins; batches published later are waited for. ``threads`` are for tuning.
+    ``poll`` is the maximum time between two checks of the market. ``go_on`` does not wait for missing answers to the
+    batch that is on the market when the run begins; later batches are waited for. ``threads`` are for tuning.
     """
 
     loop: LoopSettings
@@ -69,7 +69,7 @@ class Terms:
 
     @property
     def budget(self) -> Decimal:
-        """All that may be spent."""
+        """The total budget."""
         if self.loop.budget is None:
             raise RyptError('expected a budget: budget = "25.00" in [loop] of rypt.toml, or --budget 25.00')
         return self.loop.budget
@@ -90,14 +90,14 @@ def run(
 ) -> LoopReport:
     """Tune a campaign's decoder to people's judgments, in a loop, until there is a reason to stop.
 
-    Decode with the current weights, ask workers about what is new, wait for their answers, tune to all labels so far,
-    and begin again: until the budget is spent, no candidate is new, or nothing is gained any more. It may take days;
-    killed anywhere, it goes on when run again. What is not given is taken from the campaign's ``rypt.toml``.
+    Decode with the current weights, ask workers about new phrases, wait for their answers, tune to all labels so far,
+    and repeat until the budget is spent, no candidate is new, or there is no significant gain. The loop may take days;
+    if it is killed, run it again to resume it. Parameters that are not given come from the campaign's ``rypt.toml``.
 
-    ``market`` is the folder of a local market or the URL of an endpoint, ``budget`` the money in dollars that may be
-    spent in all, ``poll`` the longest pause in seconds between two looks at the market. ``go_on`` does not wait for
-    what is missing of the batch on the market. ``serve`` serves the local market for as long as this runs.
-    ``tell`` hears what is being done.
+    ``market`` is the folder of a local market or the URL of an endpoint, ``budget`` the maximum total cost in dollars,
+    ``poll`` the maximum time in seconds between two checks of the market. ``go_on`` does not wait for missing
+    answers to the batch that is on the market now. ``serve`` serves the local market while the loop runs. ``tell`` is
+    called with progress messages.
 
         report = rypt.loop.run("campaign", budget="25.00", serve=True)
         report.write("best.weights")
@@ -126,7 +126,7 @@ def open_loop(
     threads: int = 1,
     tell: Callable[[str], None] | None = None,
 ) -> "Loop":
-    """The loop of a campaign, where it stands; `run` says what the parameters are."""
+    """Open the loop of a campaign in its current state; `run` describes the parameters."""
     opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
     settings = opened.settings.loop
     limit = known_budget(opened) if budget is None else money(str(budget))
@@ -148,7 +148,7 @@ def _market(campaign: Campaign, market: PathLike | None) -> MarketSettings:
 
 
 class Loop:
-    """The run of one campaign, and where it is."""
+    """The loop of one campaign, and its state."""
 
     def __init__(self, folder: str, terms: Terms, world: World, steps: Steps | None = None) -> None:
         self.folder = folder
@@ -166,7 +166,7 @@ class Loop:
 
     @property
     def commands(self) -> HandCommands:
-        """The commands that do the same by hand."""
+        """The equivalent commands."""
         return HandCommands(self.campaign, self.terms.market)
 
     @property
@@ -199,7 +199,7 @@ class Loop:
         return 0 if self.journal.result(last, "tune") is not None else last
 
     def run(self, *, serve: bool = False, port: int | None = None) -> str:
-        """Go on until there is a reason to stop, and return it; with ``serve`` the local market is served meanwhile."""
+        """Run until there is a reason to stop, and return it; ``serve`` also serves the local market meanwhile."""
         if serve and self.terms.market.endpoint is not None:
             raise RyptError(f"only a local market can be served, and this campaign's is {self.terms.market.endpoint}")
         serves = serve and self.stopped() is None
@@ -224,7 +224,7 @@ class Loop:
             return reason
 
     def stopped(self) -> str | None:
-        """Why nothing is left to do, None where something is."""
+        """The reason to stop, None if there is a next step."""
         number, tuned = self.iteration, self.journal.results("tune")
         if not number or not tuned or self.journal.result(number, "make") is not None:
             return None
@@ -277,7 +277,7 @@ class Loop:
         return f"{step}, which costs nothing; {spent}"
 
     def report(self, stopped: str) -> LoopReport:
-        """What the run has come to."""
+        """The result of the run so far."""
         scores = self.scores()
         return loop_report(
             self.campaign, self.journal, scores, stopped=stopped, budget=self.terms.budget, spent=self.spent,
@@ -297,20 +297,20 @@ class Loop:
         return decoded_scores(self.campaign, {n: self._list(n) for n in self.journal.results("decode")})
 
     def best_weights(self, scores: Mapping[int, ScoreReport]) -> Path | None:
-        """What the run has come to: the weights whose list is best by these scores; None before anything is tuned."""
+        """The weights whose list is best by these scores; None before anything is tuned."""
         return self.weights(best_iteration(scores)) if self.journal.results("tune") and scores else None
 
     def _list(self, number: int) -> str:
         return f"lists/{number}.nbest.gz"
 
     def _remember_budget(self) -> None:
-        """Keep a budget that the settings do not name: who goes on need not give it again."""
+        """Record a budget that the settings do not have, so that it need not be given again to resume."""
         kept = {"budget": str(self.terms.budget)}
         if self.campaign.settings.loop.budget is None and self.journal.results(BUDGET).get(0) != kept:
             self.journal.add(Entry(0, BUDGET, self.world.now(), kept))
 
     def _show(self, command: str) -> None:
-        """Tell the command that does the same by hand."""
+        """Report the equivalent command."""
         self.world.tell(f"$ {command}")
 
     def _decode(self, number: int) -> dict[str, Any]:
@@ -357,7 +357,7 @@ class Loop:
         return {"hits": hits, "cost": str(cost)}
 
     def _collect(self, number: int) -> dict[str, Any]:
-        """Look again and again, more and more rarely, until all answers came or none can come any more."""
+        """Poll at growing intervals until all answers came or no more can come."""
         made = self.journal.result(number, "make") or {}
         batch, wanted, pause = self.batch(number), int(made["assignments"]), FIRST_PAUSE
         ends = self.journal.time(number, "publish") + lifetime(batch)
@@ -382,13 +382,13 @@ class Loop:
         return min(pause * GROWTH, max(self.terms.poll, FIRST_PAUSE))
 
     def _may_come(self, batch: Path, ends: int, *, look: bool) -> bool:
-        """Whether an answer can still come; with ``look`` the market is asked, for hits may have been expired."""
+        """Whether an answer can still come; with ``look`` ask the market, because hits may have been expired."""
         if self.world.now() >= ends or not look:
             return self.world.now() < ends
         return self._at_market(lambda: self.steps.is_open(batch))
 
     def _collected(self, batch: Path) -> int:
-        """Collect, also what came late for earlier batches; how many assignments of this batch there are now."""
+        """Collect answers, also late ones to earlier batches; return the number of assignments of this batch."""
         for number, result in self.journal.results("collect").items():
             if result["missing"]:
                 late = self.batch(number)
@@ -396,7 +396,7 @@ class Loop:
         return self._at_market(lambda: self.steps.collect(batch))
 
     def _at_market(self, step: Callable[[], T]) -> T:
-        """Do a step that needs the market; when that goes away in the middle, wait for it and do the step again."""
+        """Run a step that needs the market; if the market becomes unreachable, wait and repeat the step."""
         while True:
             self._wait_for_market()
             try:
@@ -418,13 +418,13 @@ class Loop:
             pause = self._longer(pause)
 
     def _tell_where(self, missing: int) -> None:
-        """Where workers and the person who watches find the market."""
+        """Report where workers and the requester find the market."""
         if missing > 0 and self.terms.market.endpoint is None:
             url, invite = dashboard_url(self.market_folder), self.commands.invite()
             self.world.tell(f"waiting for workers; dashboard: {url}; invite workers: {invite}")
 
     def _workers(self, number: int) -> dict[str, Any]:
-        """Let workers with a bad verdict not count; one whom a person let count again is left alone."""
+        """Exclude workers with a bad verdict, except those whom a person has included again."""
         self._show(self.commands.workers())
         reports = self._at_market(self.steps.workers)
         before = {worker for result in self.journal.results("workers").values() for worker in result["excluded"]}
@@ -446,7 +446,7 @@ class Loop:
             return {who: why for who, why in db.excluded().items() if why.startswith(_by_loop(number))}
 
     def _score(self, number: int) -> dict[str, Any]:
-        """What the decoder's own choice is worth by the labels there are now, and how many it has."""
+        """Score the decoder's choice by the current labels, and count its labels."""
         candidates = self.campaign.path(self._list(number))
         self._show(self.commands.score(candidates))
         report = self.steps.score(candidates)
@@ -470,7 +470,7 @@ class Loop:
 
 
 def known_budget(campaign: Campaign) -> Decimal | None:
-    """The budget that the settings say, or else the one the loop was last given; None where there was none."""
+    """The budget in the settings, else the one that was last given to the loop; None if there is none."""
     if campaign.settings.loop.budget is not None:
         return campaign.settings.loop.budget
     kept = Journal(campaign.path(JOURNAL)).results(BUDGET).get(0)
@@ -478,5 +478,5 @@ def known_budget(campaign: Campaign) -> Decimal | None:
 
 
 def _by_loop(number: int) -> str:
-    """How the reason begins for which an iteration excludes somebody."""
+    """The beginning of the reason with which an iteration excludes a worker."""
     return f"rypt loop, iteration {number}: "

@@ -1,8 +1,8 @@
-"""Where a campaign stands: what is there, what is labelled, what it cost, what workers agree on, what comes next.
+"""The state of a campaign: texts, labels, cost, agreement of workers, and the next step.
 
     campaign_status(Campaign.open("campaign"), now)   →   CampaignStatus(texts=…, labels=…, next=NextStep(…))
 
-Nothing is changed, and whatever is not there yet (hits, batches, weights, a loop) is left out.
+Nothing is changed. Parts that do not exist yet (hits, batches, weights, a loop) are left out.
 """
 
 from collections.abc import Callable, Iterable
@@ -67,7 +67,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Who judged: ``excluded`` do not count, ``bad`` look bad and do; alpha is Krippendorff's, of people alone."""
+    """Who judged: ``excluded`` workers do not count, ``bad`` ones do; alpha is that of people alone."""
 
     workers: int
     simulated: int
@@ -90,7 +90,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """One screen about a campaign."""
+    """The state of a campaign."""
 
     folder: str
     texts: TextCounts
@@ -105,7 +105,7 @@ class CampaignStatus:
 def campaign_status(
     campaign: Campaign, now: int, watch: CandidateWatch = lambda candidates: candidates
 ) -> CampaignStatus:
-    """Look at everything; ``now`` is in seconds since 1970."""
+    """The state of a campaign; ``now`` is in seconds since 1970."""
     notes: list[str] = []
     texts = _texts(campaign)
     with campaign.database() as db:
@@ -158,19 +158,19 @@ def _numbered(folder: Path, suffix: str) -> list[int]:
 
 
 def _new_in_last_list(campaign: Campaign) -> int:
-    """How many candidates of the last list none before it has."""
+    """The number of candidates of the last list that no earlier list has."""
     lists = [[(c.segment, c.text, c.alignment) for c in candidates] for _, candidates in campaign.lists()]
     *earlier, last = lists or [[]]
     return len(set(last).difference(*earlier))
 
 
 def _is_newer(path: Path, other: Path) -> bool:
-    """Whether a file is there and was written after another."""
+    """Whether a file exists and is newer than another."""
     return path.exists() and other.exists() and path.stat().st_mtime >= other.stat().st_mtime
 
 
 def _to_ask(campaign: Campaign, questions: list[Query]) -> int:
-    """How many questions a batch of the loop's kind would ask: with ``select`` "value" those that may change much."""
+    """How many questions a batch of the loop would ask, given its ``select``."""
     if campaign.settings.loop.select != "value" or not questions:
         return len(questions)
     return int((campaign_values(campaign, questions, votes=campaign.settings.market.assignments) > WORTHLESS).sum())
@@ -255,7 +255,7 @@ def _batch(folder: Path, answered: dict[str, int], now: int) -> BatchState:
 
 
 def _loop(campaign: Campaign) -> tuple[bool, str | None]:
-    """Whether a loop is wanted and not at its end, and why it stopped."""
+    """Whether a loop was started and is not finished, and why it stopped."""
     budget = known_budget(campaign)
     if not campaign.settings.decoder.command or budget is None:
         return False, None

@@ -1,4 +1,4 @@
-"""What a loop does to a campaign, step by step: calls of the functions that the commands call, too."""
+"""The steps of a loop, as calls of the same functions that the commands call."""
 
 import time
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class Steps:
         return decode_campaign(self.campaign)
 
     def make(self, batch: Path, money: Decimal, loop: LoopSettings, seed: int) -> None:
-        """Make a batch of labels for no more than this money; that this buys nothing is an error."""
+        """Make a batch of labels that costs at most this much; raise an error if it buys no question."""
         campaign, market = self.campaign, self.market
         questions = LabelQuestions(
             budget=money, labels=loop.labels, select=loop.select, max_len=campaign.scoring.max_len
@@ -84,15 +84,15 @@ class Steps:
         return BatchPrice(read_batch(batch).settings.id, cost.hits, cost.assignments, cost.answers, cost.total)
 
     def publish(self, batch: Path) -> int:
-        """Put a batch on the market; how many of its hits are there now, also by earlier tries."""
+        """Publish a batch; return how many of its hits are on the market now."""
         return publish(batch, self.address).hits
 
     def collect(self, batch: Path) -> int:
-        """Bring the answers to a batch; how many assignments of it there are now."""
+        """Collect the answers to a batch; return how many assignments of it there are now."""
         return collect(batch, self.address, self.campaign).submitted
 
     def expire(self, batch: Path) -> None:
-        """Let nobody begin a hit of a batch any more."""
+        """Expire the hits of a batch."""
         expire(batch, self.address)
 
     def is_open(self, batch: Path) -> bool:
@@ -111,14 +111,14 @@ class Steps:
         return worker_reports(self.campaign)
 
     def exclude(self, worker: str, reason: str, *, block: bool) -> None:
-        """Let a worker's judgments not count; with ``block`` the worker gets no more hits, either."""
+        """Exclude a worker's judgments; ``block`` also gives the worker no more hits."""
         with self.campaign.database(readonly=False) as db:
             exclude_workers(db, [worker], reason, int(time.time()))
         if block:
             self.address.open().block(worker, reason)
 
     def score(self, candidates: Path) -> ScoreReport:
-        """RYPT of the first candidates of a list, by the labels there are now."""
+        """RYPT of the first candidates of a list, by the current labels."""
         return score(self.campaign, candidates=candidates)
 
     def tune(self, weights: Path, output: Path | None, *, seed: int, threads: int) -> TuningResult:

@@ -6,7 +6,7 @@
     chrf++(beta=1)                with options
     rypt:table, rypt:ignore       short for rypt(model=table) and rypt(unknown=ignore)
     0.7*bleu + 0.3*rypt           a weighted sum
-    0.8*bleu - 0.2*wer:Metric     with a metric of one's own, package.module:Class
+    0.8*bleu - 0.2*wer:Metric     with your own metric, package.module:Class
 
 `PICK_TERMS` stand for no metric: they make sense only where candidates are picked (`rypt.picks`).
 """
@@ -46,7 +46,7 @@ class Term:
 
 
 class _Scanner:
-    """Takes a spec apart from left to right."""
+    """A parser of metric specs, from left to right."""
 
     def __init__(self, spec: str) -> None:
         self.spec = spec
@@ -91,7 +91,7 @@ def split_specs(text: str) -> list[str]:
 
 
 def parse_spec(spec: str) -> list[Term]:
-    """Take a weighted sum of metrics apart.
+    """Parse a weighted sum of metrics.
 
     >>> for term in parse_spec("0.7*chrf++(beta=1) - 0.3*ter + rypt:ignore"):
     ...     print(term.weight, term.name, term.options)

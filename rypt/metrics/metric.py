@@ -1,4 +1,4 @@
-"""What a metric is, what it may ask for, and how it is found by name.
+"""The metric protocol, the resources a metric may use, and how metrics are found by name.
 
     read_metric("0.7*bleu + 0.3*rypt", Resources(references, campaign)) → stats of candidates → score of sums
     make_metric(term, resources) → single_scores of candidates
@@ -53,7 +53,7 @@ class Metric(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a metric may ask for; ``…_from`` says, in messages, how a user provides it."""
+    """Resources that a metric may use; ``…_from`` says in error messages how a user provides them."""
 
     references: References | None = None
     campaign: PathLike | None = None
@@ -76,7 +76,7 @@ class Resources:
 def stats_by_text(
     candidates: Sequence[RawCandidate], rows: Callable[[str, list[str]], Iterable[Sequence[int]]], columns: int
 ) -> Ints:
-    """Statistics that depend on segment and text alone, (candidates, columns); each text is computed once a segment.
+    """Statistics that depend on segment and text alone, (candidates, columns); each text is computed once per segment.
 
     ``rows(segment, texts)`` gives a row for each of the distinct texts of a segment, so that it can prepare the
     segment's references once. Lists repeat themselves: one text has many derivations.
@@ -96,7 +96,7 @@ def stats_by_text(
 
 
 def check_stats(stats: NDArray[np.generic], count: int, metric: str = "a metric") -> Ints:
-    """The statistics of so many candidates as 64-bit integers; anything else is a mistake of the metric's author."""
+    """The statistics of ``count`` candidates as 64-bit integers; other types are an error of the metric."""
     if stats.ndim != 2 or len(stats) != count or not np.issubdtype(stats.dtype, np.integer):
         expected = f"whole numbers in ({count}, columns)"
         raise RyptError(f"the stats of {metric}: expected {expected}, found {stats.dtype} in {stats.shape}")
@@ -111,7 +111,7 @@ def counted(metric: Metric, candidates: Sequence[RawCandidate]) -> Ints:
 
 
 def rated(metric: Metric, sums: Ints) -> Floats:
-    """The scores of sums; a score that is not a number is refused, for nothing can be better than it."""
+    """The scores of sums; NaN is refused, because scores could not be compared with it."""
     with _blamed(metric):
         scores = np.asarray(metric.score(sums), np.float64)
     return _check_scores(metric, scores, len(sums))
@@ -197,7 +197,7 @@ def check_metric_name(name: str, besides: Sequence[str] = ()) -> None:
 
 
 def make_metric(term: Term, resources: Resources) -> Metric:
-    """The metric that one term names; its weight counts nothing here."""
+    """The metric that one term names, without its weight."""
     factory = _imported(term.name) if ":" in term.name else _offered(term.name)
     try:
         inspect.signature(factory).bind(resources, term.options)

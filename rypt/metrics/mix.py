@@ -57,7 +57,7 @@ class Mix:
 
 
 def _check_sign(part: Part) -> None:
-    """Refuse a weight that would reward what is worse."""
+    """Refuse a weight of the wrong sign."""
     if part.metric.maximize and part.weight < 0:
         raise RyptError(f"{part.name} is better when higher: write {-part.weight:g}*{part.name}")
     if not part.metric.maximize and part.weight > 0:

@@ -1,4 +1,4 @@
-"""Reference translations: files of one line a segment, named one by one or by the beginning of their names."""
+"""Reference translations: files of one line per segment, named one by one or by the beginning of their names."""
 
 import os
 import re
@@ -31,7 +31,7 @@ class References:
         self.lines = None if segments is None else {segment: line for line, segment in enumerate(segments)}
         if len({len(document) for document in self.documents}) != 1:
             sizes = ", ".join(str(len(document)) for document in self.documents) or "no document"
-            raise RyptError(f"expected documents with one line a segment, equally many, found {sizes}")
+            raise RyptError(f"expected documents with one line per segment, equally many, found {sizes}")
 
     @property
     def count(self) -> int:

@@ -1,6 +1,6 @@
 """Candidates with their alignments, from a list of any dialect or from plain output.
 
-Which dialects there are, and how to add one, is in `rypt.texts.dialects`. Plain output is one candidate a segment, in
+Which dialects there are, and how to add one, is in `rypt.texts.dialects`. Plain output is one candidate per segment, in
 the order of the segments. Alignments may stand in the list, as links, phrase pairs, a derivation or ``|0-1|`` after
 each phrase, or in a file of their own, line by line.
 """
@@ -88,7 +88,7 @@ def read_raw(
 
 
 def parse_line(line: str, order: Sequence[str] | None = None, index: int = 0) -> RawCandidate:
-    """Read one line of a list: of any dialect with a candidate a line, or else plain output."""
+    """Read one line of a list: of any dialect with one candidate per line, or else plain output."""
     line = line.rstrip("\r")
     if "\0" in line:
         raise FormatError("expected text, found a NUL character")
@@ -98,7 +98,7 @@ def parse_line(line: str, order: Sequence[str] | None = None, index: int = 0) ->
     if order is None:
         raise FormatError(f"expected id ||| candidate ||| features ||| score, found {line[:40]!r}")
     if index >= len(order):
-        raise FormatError(f"expected {len(order)} lines, one a segment, found more")
+        raise FormatError(f"expected {len(order)} lines, one per segment, found more")
     return RawCandidate(order[index], line.strip(" \t"), None, {}, None)
 
 

@@ -1,4 +1,4 @@
-"""Files of source trees: one a line, in blocks, or CoNLL-U; and their segments."""
+"""Files of source trees: one per line, in blocks, or CoNLL-U; and their segments."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ def attach_trees(segments: Sequence[Segment], path: PathLike) -> list[Segment]:
     blocks = list(read_blocks(path))
     if len(blocks) != len(segments):
         line = blocks[-1][0][0] if blocks else 1
-        raise InputError(path, line, f"expected {len(segments)} trees, one a segment, found {len(blocks)}")
+        raise InputError(path, line, f"expected {len(segments)} trees, one per segment, found {len(blocks)}")
     return [_with_tree(segment, block, path) for segment, block in zip(segments, blocks, strict=True)]
 
 
@@ -51,7 +51,7 @@ def _with_tree(segment: Segment, block: Lines, path: PathLike) -> Segment:
 def read_blocks(path: PathLike) -> Iterator[Lines]:
     """The numbered lines of each tree.
 
-    CoNLL-U has a blank line after each tree. Brackets stand one tree a line when every line begins one, otherwise a
+    CoNLL-U has a blank line after each tree. Brackets stand one tree per line when every line begins one, otherwise a
     tree goes on until its brackets are closed.
     """
     lines = list(read_lines(path))

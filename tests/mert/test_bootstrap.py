@@ -30,7 +30,7 @@ class Loss(Ratio):
 
 
 def made_problem(seed, metric=None, shift=0, segments=20):
-    """Two candidates a segment: x prefers the first, y the second, which is better by ``shift`` in most segments."""
+    """Two candidates per segment: x prefers the first, y the second, which is better by ``shift`` in most segments."""
     rng = np.random.default_rng(seed)
     rows = []
     for i in range(segments):

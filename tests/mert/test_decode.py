@@ -40,7 +40,7 @@ def test_lists_are_added_to_the_campaign(capsys, tmp_path):
     texts = [{c.text for c in candidates} for _, candidates in Campaign.open(campaign).lists()]
     assert second["new"] == len(texts[1] - texts[0]) > 0
     assert second["all_candidates"] == len(texts[0] | texts[1]) == len(Campaign.open(campaign).candidates)
-    # what was decoded with before is not decoded with again
+    # what was used for decoding before is not decoded with again
     before = {path: path.read_bytes() for path in campaign.rglob("*") if path.is_file()}
     for options in ([], ["--weights", tmp_path / "other"]):
         assert decoded(capsys, campaign, *options) == {**second, "already": True}
@@ -49,7 +49,7 @@ def test_lists_are_added_to_the_campaign(capsys, tmp_path):
     assert (
         out == f"{campaign}/lists/2.nbest.gz: 30 candidates, {second['new']} new, {second['all_candidates']} in all\n"
     )
-    assert err == "weights/2.weights was decoded with before\n"
+    assert err == "weights/2.weights was used for decoding before\n"
 
 
 def test_a_command_runs_in_the_folder_it_was_given_in(capsys, tmp_path, monkeypatch):

@@ -46,6 +46,15 @@ def test_good_weights_get_no_note_but_on_idle_features():
     assert examine(made_problem(), np.array([1.0, -0.5, 0.25, 1.0]), START) == [IDLE]
 
 
+def test_a_score_before_tuning_that_the_order_of_the_lists_gives_is_told():
+    weights = np.array([1.0, -0.5, 0.25, 1.0])
+    note, *others = examine(made_problem(), weights, np.zeros(4))
+    assert "same model score" in note
+    assert "the gain says nothing" in note
+    assert others == [IDLE]
+    assert len(examine(made_problem(), np.zeros(4), np.zeros(4))) == 2
+
+
 def test_a_collapsed_weight_is_named_unless_it_was_0_before():
     weights = np.array([1.0, 1e-9, 0.0, 1.0])
     assert examine(made_problem(), weights, START)[0] == "collapsed to almost nothing: b, c"

@@ -58,6 +58,33 @@ def made_lists(seed=0, segments=30, candidates=8, scales=(1.0, 1.0, 1.0, 1.0, 1.
     return arrange(rows)
 
 
+def one_feature(segments=6):
+    """Lists whose first candidates are all right, and whose only feature is 1 for these and 2 for the wrong ones."""
+    rows = []
+    for segment in range(segments):
+        rows.append(RawCandidate(str(segment), "right", None, {"f": 1.0}, None))
+        rows.append(RawCandidate(str(segment), "wrong", None, {"f": 2.0}, None))
+    return arrange(rows)
+
+
+def test_candidates_tie_where_no_weight_tells_them_apart():
+    problem = make_problem(one_feature(), Share(), np.array([1.0]))
+    assert problem.all_tied(np.array([0.0]))
+    assert not problem.all_tied(np.array([1e-300]))
+
+
+def test_no_gain_comes_from_the_order_of_the_lists():
+    """A weight of 0 makes all candidates tie, and the first ones, which are right here, would win."""
+    start = np.array([1.0])
+    bounded = make_problem(one_feature(), Share(), start, Constraints(bounds={"f": (0.0, math.inf)}))
+    best = optimize(bounded, start, earlier=[np.array([0.0])], restarts=5)[0]
+    assert best.weights[0] > 0
+    assert best.score == 0.0
+    free = make_problem(one_feature(), Share(), start)
+    assert optimize(free, np.array([0.0]), restarts=0)[0].weights[0] < 0, "a start of 0 is left"
+    assert optimize(free, np.array([0.0]), restarts=0)[0].score == 1.0
+
+
 def test_tuning_finds_what_the_data_hold():
     problem = make_problem(made_lists(), Share(), START)
     best = optimize(problem, START, restarts=5, seed=3)[0]

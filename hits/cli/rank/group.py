@@ -18,7 +18,7 @@ DEFAULT = "systems"
 
 
 class RankGroup(click.Group):
-    """A group whose first argument may be a file: what is no subcommand is for ``systems``."""
+    """A group whose first argument may be a file: without a subcommand, ``systems`` is run."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Put the name of the default command in front where no subcommand is named."""
@@ -36,7 +36,7 @@ def rank() -> None:
     """Rank systems by people's comparisons: `rypt rank FILE…` is short for `rypt rank systems FILE…`.
 
     A FILE is a WMT ranking CSV, Appraise XML, a file of counts, a tournament, judgments, JSONL, a campaign's folder or
-    its database; .gz and - are read as everywhere. A file that is called like a subcommand needs a path: ./next.
+    its database; .gz files and - are read, too. Write a file with the name of a subcommand as a path: ./next.
     """
 
 
@@ -48,13 +48,16 @@ def rank() -> None:
 @click.option("--confidence", type=click.Choice(CONFIDENCES), default="bootstrap", show_default=True,
               help="How rank ranges are made.")  # fmt: skip
 @click.option(
-    "--samples", type=click.IntRange(2, 1_000_000), help="Number of resamples or runs [ratios of wins 1000, else 100]."
+    "--samples",
+    type=click.IntRange(2, 1_000_000),
+    help="Number of resamples or runs [1000 for ratios of wins, else 100].",
 )
-@click.option("--trim", type=click.IntRange(min=0), help="Ranks dropped at either end [2.5 %, rounded down].")
+@click.option("--trim", type=click.IntRange(min=0), help="Number of ranks dropped at either end [2.5 %, rounded down].")
 @click.option("--unit", type=click.Choice(UNITS), default="comparison", show_default=True,
               help="What is resampled: comparisons, as in the papers, or whole rankings.")  # fmt: skip
 @click.option("--range", "shape", type=click.Choice(SHAPES), default="ends", show_default=True,
-              help="Ranks without both ends, or from the most frequent outwards to 95 %: Koehn's program.")  # fmt: skip
+              help="Drop the ranks at both ends, or take the most frequent rank and its neighbours up to 95 "
+              "% (densest), as Koehn's program does.")  # fmt: skip
 @LEVEL
 @THREADS
 @click.option("--latex", is_flag=True, help="Print the table for LaTeX.")
@@ -68,7 +71,7 @@ def systems(
 ) -> None:  # fmt: skip
     """Rank the systems in FILES: scores, rank ranges, clusters.
 
-    Systems that no chain of comparisons connects are ranked apart, with a note.
+    Systems that no comparisons connect are ranked in separate groups, with a note.
     """
     from hits.ranking.rank import rank as rank_files
     from hits.ranking.result import Confidence
@@ -90,12 +93,12 @@ def systems(
 @rank.command()
 @data_options
 @LEVEL
-@click.option("--marks", is_flag=True, help="WMT's marks ⋆ 0.10, † 0.05, ‡ 0.01 instead of one star.")
+@click.option("--marks", is_flag=True, help="Use WMT's marks ⋆ 0.10, † 0.05, ‡ 0.01 instead of one star.")
 @JSON
 def head2head(
     data: "ComparisonFiles", level: float, marks: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Say for each two systems how often the column's was better than the row's, with stars by the sign test."""
+    """Show how often the column's system was better than the row's, with stars by the sign test."""
     from tabulate import tabulate
 
     from hits.ranking.head2head import as_record, as_rows, head_to_head
@@ -112,14 +115,16 @@ def head2head(
 
 @rank.command()
 @data_options
-@click.option("--games", type=click.IntRange(min=1), default=25_000, show_default=True, help="Matches to select.")
+@click.option(
+    "--games", type=click.IntRange(min=1), default=25_000, show_default=True, help="Number of matches to select."
+)
 @click.option("--variant", type=click.Choice(("paper", "program")), default="paper", show_default=True)
 @PLOT
 @JSON
 def heatmap(
     data: "ComparisonFiles", games: int, variant: str, plot: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Show who was compared with whom: all, and the first and last 20 % of the matches that TrueSkill selects."""
+    """Show which systems were compared: in all comparisons, and in the first and last 20 % that TrueSkill selects."""
     from tabulate import tabulate
 
     from hits.ranking.heatmap import as_record, nearness
@@ -151,19 +156,21 @@ def heatmap(
 @rank.command("next")
 @data_options
 @click.option("-n", "--count", type=click.IntRange(min=1), default=1, show_default=True, help="Number of matches.")
-@click.option("--players", type=click.IntRange(2, 5), default=2, show_default=True, help="Systems in a match.")
-@click.option("--segments", "segments_file", type=click.Path(), help="Segments to ask about, an id a line [those in "
-              "the files].")  # fmt: skip
-@click.option("--system", "more", multiple=True, metavar="NAME", help="A system not yet compared. Repeatable.")
+@click.option(
+    "--players", type=click.IntRange(2, 5), default=2, show_default=True, help="Number of systems in a match."
+)
+@click.option("--segments", "segments_file", type=click.Path(),
+              help="File of segments to ask about, one id per line [those in the files].")  # fmt: skip
+@click.option("--system", "more", multiple=True, metavar="NAME", help="A system that was not compared yet. Repeatable.")
 @JSON
 def next_(
     data: "ComparisonFiles", count: int, players: int, segments_file: str | None,
     more: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
-    """Say which systems to compare next, and on which segment.
+    """Suggest which systems to compare next, and on which segment.
 
-    TrueSkill takes the system it is least sure of and draws others that are likely to tie with it. Every line is a
-    segment and the systems, with tabs between.
+    TrueSkill takes the system it is least sure of and draws others that are likely to tie with it. Each line of output
+    has a segment and the systems, separated by tabs.
     """
     from hits.ranking.select import next_matches
     from rypt.text import read_lines

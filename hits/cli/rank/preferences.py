@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @data_options
-@click.option("--systems", "pair", required=True, metavar="FIRST,SECOND", help="Which two.")
+@click.option("--systems", "pair", required=True, metavar="FIRST,SECOND", help="The two systems.")
 @click.option("--latex", is_flag=True, help="Print the tables for LaTeX.")
 @JSON
 def preferences(
     data: "ComparisonFiles", pair: str, latex: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Say which of two systems people preferred: judgments for either, and segments by the difference of their votes.
+    """Show which of two systems people preferred: judgments for each, and segments by their difference of votes.
 
     These are Tables 1 and 2 of the RYPT paper, with sign tests and a bootstrap interval over segments.
     """
@@ -29,7 +29,7 @@ def preferences(
 
     names = pair.split(",")
     if len(names) != 2 or not all(names):
-        raise click.UsageError(f"--systems {pair}: expected two names with a comma between")
+        raise click.UsageError(f"--systems {pair}: expected two names separated by a comma")
     if latex and as_json:
         raise click.UsageError("--latex or --json, not both")
     preferred = preferences_between(data.read(), names[0], names[1])

@@ -1,4 +1,4 @@
-"""What the commands of ``rypt rank`` share: which files, and which of their comparisons."""
+"""Options that the commands of ``rypt rank`` share: which files, and which of their comparisons."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -9,7 +9,7 @@ import click
 from hits.ranking.names import FORMATS, NOT_JUDGED
 from rypt.console import progress
 
-PLOT = click.option("--plot", type=click.Path(dir_okay=False), help="Draw it: a file .svg, .png or .pdf.")
+PLOT = click.option("--plot", type=click.Path(dir_okay=False), help="Write a plot to this file (.svg, .png, .pdf).")
 LEVEL = click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
                      show_default=True, help="Significance level of the two-sided sign tests.")  # fmt: skip
 THREADS = click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
@@ -34,15 +34,21 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(
         [
             click.argument("files", nargs=-1, required=True, type=click.Path()),
-            click.option("--format", type=click.Choice(FORMATS), help="What the files are [seen from their content]."),
-            click.option("--languages", metavar="SOURCE-TARGET", help="Only this pair, as the file spells it."),
-            click.option("--judges", metavar="PATTERN", help="Only judges with such names: 'researcher_*'."),
+            click.option(
+                "--format", type=click.Choice(FORMATS), help="Format of the files [detected from their content]."
+            ),
+            click.option(
+                "--languages", metavar="SOURCE-TARGET", help="Use only this language pair, spelled as in the file."
+            ),
+            click.option(
+                "--judges", metavar="PATTERN", help="Use only judges whose names match, such as 'researcher_*'."
+            ),
             click.option(
                 "--exclude-system",
                 "excluded",
                 multiple=True,
                 metavar="NAME",
-                help="Without this system; WMT10 calls the reference _ref. Repeatable.",
+                help="Leave out this system (the reference is _ref in WMT10). Repeatable.",
             ),
             click.option("--sample", type=click.IntRange(min=1), help="Number of comparisons to draw at random [all]."),
             click.option(
@@ -50,7 +56,7 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
                 type=click.Choice(NOT_JUDGED),
                 default="item",
                 show_default=True,
-                help="What a rank of -1 takes away: its candidate, or the whole ranking.",
+                help="What to leave out where a rank is -1, not judged: the candidate, or the whole ranking.",
             ),
             SEED,
         ]
@@ -71,7 +77,7 @@ def read_options(options: Sequence[str]) -> dict[str, str]:
 
 
 def counter(what: str, *, quiet: bool, total: int | None = None) -> Callable[[], None]:
-    """What to call, from any thread, each time that something is done; a bar shows it."""
+    """A progress callback for any thread; a bar shows it."""
     from itertools import repeat
     from threading import Lock
 

@@ -39,12 +39,12 @@ class ShareType(click.ParamType[float]):
         except ValueError:
             share = -1.0
         if not 0 <= share <= 1:
-            self.fail(f"{value!r} is no share such as 70% or 0.7", param, context)
+            self.fail(f"expected a share such as 0.7 or 70%, got {value!r}", param, context)
         return share
 
 
 class Numbers(click.ParamType[tuple[float, ...]]):
-    """Numbers with commas between: 100,200,400."""
+    """Numbers separated by commas: 100,200,400."""
 
     name = "numbers"
 
@@ -57,12 +57,12 @@ class Numbers(click.ParamType[tuple[float, ...]]):
         except ValueError:
             numbers = (float("nan"),)
         if not all(isfinite(number) for number in numbers):
-            self.fail(f"{value!r} are no numbers with commas between", param, context)
+            self.fail(f"expected numbers separated by commas, got {value!r}", param, context)
         return numbers
 
 
 def world_options(command: F) -> F:
-    """What Koehn's simulation is of."""
+    """Options of Koehn's simulation."""
     for option in reversed(
         [
             click.option("--systems", type=click.IntRange(2, 1000), help="Number of systems [15]."),
@@ -72,22 +72,28 @@ def world_options(command: F) -> F:
                 help="Koehn's σ², 8 to 12 for WMT's data [10].",
             ),
             click.option(
-                "--ways", type=click.IntRange(min=2), default=5, show_default=True, help="Systems in one ranking."
+                "--ways",
+                type=click.IntRange(min=2),
+                default=5,
+                show_default=True,
+                help="Number of systems in one ranking.",
             ),
             click.option(
                 "--noise",
                 type=click.Choice(("table", "text")),
                 default="table",
                 show_default=True,
-                help="σ² as Koehn's tables use it, a standard deviation, or as his text says.",
+                help="Take σ² as a standard deviation, as Koehn's tables do, or as a variance, as his text says.",
             ),
-            click.option("--sides", type=click.IntRange(1, 2), default=1, show_default=True, help="Of the sign test."),
+            click.option(
+                "--sides", type=click.IntRange(1, 2), default=1, show_default=True, help="Sides of the sign test."
+            ),
             click.option(
                 "--level",
                 type=click.FloatRange(0, 1, min_open=True, max_open=True),
                 default=0.05,
                 show_default=True,
-                help="Of the sign test.",
+                help="Significance level of the sign test.",
             ),
         ]
     ):
@@ -98,19 +104,19 @@ def world_options(command: F) -> F:
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path())
 @world_options
-@click.option("--judgments", multiple=True, type=click.IntRange(min=1), help="Comparisons in an experiment, repeatable "
-              "[10000 … 50000].")  # fmt: skip
+@click.option("--judgments", multiple=True, type=click.IntRange(min=1),
+              help="Number of comparisons in an experiment; may be repeated [10000 … 50000].")  # fmt: skip
 @click.option("--method", type=click.Choice(("pairwise", "bootstrap", "both")), default="both", show_default=True,
-              help="Of rank ranges.")  # fmt: skip
-@click.option("--unit", type=click.Choice(UNITS), help="What the bootstrap draws [row, as Koehn's program; his slides "
-              "say comparison].")  # fmt: skip
-@click.option("--range", "shape", type=click.Choice(SHAPES), help="Its ranges [densest, as Koehn's program; his slides "
-              "drop the ends].")  # fmt: skip
-@click.option("--experiments", type=click.IntRange(min=1), help="Repetitions [Koehn 200, Cumings 1000].")
-@click.option("-m", "--model", "models", multiple=True, metavar="MODEL[:NAME=VALUE,…]", help="For Cumings' resampling, "
-              "repeatable.")  # fmt: skip
-@click.option("--format", type=click.Choice(FORMATS), help="What the files are [seen from their content].")
-@click.option("--exclude-system", "excluded", multiple=True, metavar="NAME", help="Without this system. Repeatable.")
+              help="Method for rank ranges.")  # fmt: skip
+@click.option("--unit", type=click.Choice(UNITS),
+              help="Unit that the bootstrap draws [row, as Koehn's program; his slides say comparison].")  # fmt: skip
+@click.option("--range", "shape", type=click.Choice(SHAPES),
+              help="Shape of bootstrap ranges [densest, as in Koehn's program; his slides drop the ends].")  # fmt: skip
+@click.option("--experiments", type=click.IntRange(min=1), help="Number of repetitions [Koehn 200, Cumings 1000].")
+@click.option("-m", "--model", "models", multiple=True, metavar="MODEL[:NAME=VALUE,…]",
+              help="Model for Cumings' resampling; may be repeated.")  # fmt: skip
+@click.option("--format", type=click.Choice(FORMATS), help="Format of the files [detected from their content].")
+@click.option("--exclude-system", "excluded", multiple=True, metavar="NAME", help="Leave out this system. Repeatable.")
 @SEED
 @THREADS
 @JSON
@@ -210,12 +216,24 @@ def _tell_success(
 
 @click.command("plan")
 @world_options
-@click.option("--significant", type=ShareType(), default="70%", show_default=True, help="Share of pairs to tell apart.")
+@click.option(
+    "--significant",
+    type=ShareType(),
+    default="70%",
+    show_default=True,
+    help="Share of pairs that should differ significantly.",
+)
 @click.option(
     "--ties", type=ShareType(), default="0%", show_default=True, help="Share of comparisons that will be ties."
 )
-@click.option("--wage", type=MONEY, help="Dollars an hour [12.00].")
-@click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True, help="Whose fees.")
+@click.option("--wage", type=MONEY, help="Wage of workers, in dollars an hour [12.00].")
+@click.option(
+    "--market",
+    type=click.Choice(["local", "mturk"]),
+    default="local",
+    show_default=True,
+    help="Market whose fees are included.",
+)
 @click.option("--experiments", type=click.IntRange(min=2), default=500, show_default=True)
 @SEED
 @THREADS
@@ -224,7 +242,7 @@ def plan_(
     systems: int | None, variance: float | None, ways: int, noise: str, sides: int, level: float, significant: float,
     ties: float, wage: Decimal | None, market: str, experiments: int, seed: int, threads: int, as_json: bool,
 ) -> None:  # fmt: skip
-    """Say how many judgments tell so many pairs of systems apart, and what they cost."""
+    """Estimate how many judgments make a share of all pairs of systems differ significantly, and what they cost."""
     from hits.batches.price import MIN_WAGE, MTURK_FEES, NO_FEES
     from hits.ranking.plan import plan
 
@@ -256,16 +274,37 @@ def _tell_plan(made: "JudgmentPlan", *, as_json: bool) -> None:
 
 @click.command()
 @data_options
-@click.option("-m", "--model", "models", multiple=True, metavar="MODEL[:NAME=VALUE,…]", help="Repeatable [all].")
+@click.option(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="MODEL[:NAME=VALUE,…]",
+    help="Model to evaluate. Repeatable [all].",
+)
 @click.option("--sizes", type=Numbers(), default="100,200,400,800,1600,3200,6400", show_default=True,
-              help="Comparisons to learn from.")  # fmt: skip
-@click.option("--trials", type=click.IntRange(min=1), default=5, show_default=True, help="Training sets of each size.")
+              help="Numbers of comparisons to train on.")  # fmt: skip
+@click.option(
+    "--trials", type=click.IntRange(min=1), default=5, show_default=True, help="Number of training sets of each size."
+)
 @click.option("--radii", type=Numbers(), default="0.001,0.01,0.1,0.3,0.5", show_default=True,
-              help="Decision radii to choose from on the development set.")  # fmt: skip
+              help="Decision radii, of which the best is chosen on the development set.")  # fmt: skip
 @click.option("--split", "how", type=click.Choice(("segments", "rows")), default="segments", show_default=True,
               help="Test on the least judged segments (Hopkins & May), or on rows drawn at random.")  # fmt: skip
-@click.option("--least", type=click.IntRange(min=1), default=2000, show_default=True, help="Comparisons to test on.")
-@click.option("--test-judges", default="*", show_default=True, metavar="PATTERN", help="Whose rows, with --split rows.")
+@click.option(
+    "--least",
+    type=click.IntRange(min=1),
+    default=2000,
+    show_default=True,
+    help="Minimum number of comparisons to test on.",
+)
+@click.option(
+    "--test-judges",
+    default="*",
+    show_default=True,
+    metavar="PATTERN",
+    help="With --split rows: test on rows of judges whose names match.",
+)
 @THREADS
 @PLOT
 @JSON
@@ -275,7 +314,7 @@ def evaluate(
     radii: tuple[float, ...], how: str, least: int, test_judges: str, threads: int, plot: str | None, as_json: bool,
     quiet: bool,
 ) -> None:  # fmt: skip
-    """Say how well models predict comparisons that they have not seen: perplexity and accuracy."""
+    """Measure how well models predict unseen comparisons: perplexity and accuracy."""
     from hits.ranking.evaluate import ENTRANTS, evaluate_models
 
     if any(size != int(size) or size < 1 for size in sizes):

@@ -1,4 +1,4 @@
-"""The models that rank systems, one a file; `hits.ranking.names` says what each is called.
+"""The models that rank systems, one per file; `hits.ranking.names` says what each is called.
 
 A model is fitted to `hits.ranking.data.Comparisons` and gives each system a score. To add one:
 

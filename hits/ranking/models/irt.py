@@ -107,7 +107,7 @@ class IRTGaussian:
         return kept
 
     def posterior_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
-        """So many draws of μ, (samples, systems), for rank ranges."""
+        """Draws of μ, (samples, systems), for rank ranges."""
         longer = replace(self, iterations=self.burn_in + THIN * samples)
         return longer.samples(comparisons, rng)[THIN - 1 :: THIN]
 
@@ -153,7 +153,7 @@ class IRTCategorical:
         return kept
 
     def posterior_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
-        """So many draws of the mean quality, (samples, systems): θ is drawn given the items' qualities."""
+        """Draws of the mean quality, (samples, systems): θ is drawn given the items' qualities."""
         longer = replace(self, iterations=self.burn_in + THIN * samples)
         counts = longer.samples(comparisons, rng)[THIN - 1 :: THIN]
         weights = rng.standard_gamma(counts + self.strength)

@@ -1,10 +1,10 @@
-"""Comparisons from files: what a file holds is seen from its content, or said by name.
+"""Comparisons from files, whose format is detected from their content or given by name.
 
 csv         WMT's rankings: system1Id … system5Id and system1rank … system5rank, 2 systems or more in a row
 xml         rankings exported by Appraise
-counts      ``sys1 sys2 better equal worse``, the pair again the other way round or not
-tournament  ``count sys1 sys2 >``: so often sys1 was better (``>``) or worse (``<``), again the other way or not
-judgments   ``segment sys1 sys2 >`` with ``<``, ``=`` or ``>``: one judgment a line
+counts      ``sys1 sys2 better equal worse``, each pair once or both ways
+tournament  ``count sys1 sys2 >``: how often sys1 was better (``>``) or worse (``<``), each pair once or both ways
+judgments   ``segment sys1 sys2 >`` with ``<``, ``=`` or ``>``: one judgment per line
 jsonl       ``{"segment": …, "system_a": …, "system_b": …, "choice": "A", "worker": …}``, choice A, B or EQUAL
 database    the comparisons in a campaign's folder, or in its judgment database
 """
@@ -80,7 +80,7 @@ def compared_only(comparisons: Comparisons) -> Comparisons:
 
 
 def sampled(comparisons: Comparisons, size: int, rng: np.random.Generator) -> Comparisons:
-    """So many comparisons drawn without replacement, in their order."""
+    """A sample of comparisons without replacement, in their order."""
     if size > len(comparisons):
         raise RyptError(f"expected a sample of at most {len(comparisons)} comparisons, found {size}")
     return comparisons.take(np.sort(rng.choice(len(comparisons), size, replace=False)))

@@ -1,4 +1,4 @@
-"""The requester's dashboard: how far the work is, who does it how well, and buttons to review it.
+"""The requester's dashboard: progress, the quality of workers, and buttons to review their work.
 
 It opens with the token in its link, once; then a cookie that other sites cannot use keeps it open. Every button is a
 form with a token of its own.

@@ -100,7 +100,7 @@ class Figures:
 
 
 def figures(store: Store, folders: Iterable[Path], now: int) -> Figures:
-    """Everything at this moment."""
+    """All figures at this moment."""
     items, notes = known_items(folders)
     market = store.figures.snapshot(now)
     progress = progress_of(market.hits, now)
@@ -228,14 +228,14 @@ def share_of_equal_pairs(triples: Iterable[tuple[tuple[str, ...], str, str]]) ->
 
 
 def to_look_at(progress: Iterable[Progress], rows: Sequence[WorkerRow], requests: int) -> list[str]:
-    """Sentences about what needs the requester."""
+    """Notes on what needs the requester's attention."""
     notes = [
         f"{part.title}: {part.expired} hits expired before all their places were taken."
         for part in progress
         if part.expired
     ]
     if simulated := sum(is_simulated(row.worker.id) for row in rows):
-        notes.append(f"{simulated} workers are SIMULATED: what they say is nobody's judgment.")
+        notes.append(f"{simulated} workers are SIMULATED: their answers are not human judgments.")
     notes += [
         f"{row.worker.name}: {'; '.join(row.report.reasons)}."
         for row in rows

@@ -1,4 +1,4 @@
-"""Who asks for a page: the worker behind a cookie, their language, and forms that are really theirs."""
+"""A worker's visit: the worker behind a cookie, their language, and the token of their forms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

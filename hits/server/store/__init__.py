@@ -1,4 +1,4 @@
-"""All that the local market remembers, and all of its SQL: one SQLite file for many threads.
+"""The data of the local market, and all of its SQL: one SQLite file for many threads.
 
     with Store(folder / "market.db") as store:
         hit = store.hits.create(properties, NewHit(question, lifetime=3600), now)

@@ -1,8 +1,8 @@
-"""How workers come to qualifications: they ask, they take a test, they may try again.
+"""Requests for qualifications: workers ask, take a test, and may try again.
 
-A test with an answer key is scored at once. Whether the score is enough says the hit that asks for it (the pass mark
-is the requirement's value). A type with a retry delay allows further tries; of a test the local market allows two in
-all, so that nobody learns it by heart.
+A test with an answer key is scored at once. The hit that requires it decides whether the score is enough (the pass
+mark is the requirement's value). A type with a retry delay allows further tries; the local market allows two
+tries of a test, so that nobody learns it by heart.
 """
 
 import json

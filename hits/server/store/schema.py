@@ -273,4 +273,6 @@ QUALIFICATIONS = (
 
 CONNECTIONS = ("ALTER TABLE signatures ADD COLUMN connection TEXT NOT NULL DEFAULT ''",)
 
-SCHEMA = Schema("market file", APPLICATION_ID, ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS))
+UNUSED = ("DROP TABLE settings",)  # nothing was ever kept in it: keys and tokens are in market.json
+
+SCHEMA = Schema("market file", APPLICATION_ID, ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS, UNUSED))

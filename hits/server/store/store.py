@@ -1,4 +1,4 @@
-"""The local market's memory: one SQLite file that the requester endpoint and the worker pages share.
+"""The local market's store: one SQLite file that the requester endpoint and the worker pages share.
 
 Each part of a `Store` is one family of questions and steps:
 

@@ -1,4 +1,4 @@
-"""What workers do: accept, submit, give back; and what they earned.
+"""Assignments: accept, submit, give back; and workers' earnings.
 
 Every step is one durable transaction. A worker has at most one assignment of a hit that was not returned or abandoned;
 sending the same answers again gets the same acknowledgement and stores nothing.

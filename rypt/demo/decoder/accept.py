@@ -147,7 +147,7 @@ def score_lines(
 def main() -> int:
     """Print both numbers."""
     parser = argparse.ArgumentParser(description="True acceptability of candidates, from the grammar's truth.")
-    parser.add_argument("--trees", type=Path, required=True, help="source trees, one a line")
+    parser.add_argument("--trees", type=Path, required=True, help="source trees, one per line")
     parser.add_argument("--truth", type=Path, required=True, help="acceptable phrases, JSON lines")
     parser.add_argument("--nbest", type=Path, required=True, help="n-best list with word alignments")
     parser.add_argument("--oracle", action="store_true", help="take the best candidate of each list")

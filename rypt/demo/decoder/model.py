@@ -21,7 +21,7 @@ LONGEST = 12  # words of a source phrase; longer ones in a table are not used
 
 
 class DecoderError(Exception):
-    """A mistake in what a user gave, said in one line."""
+    """A mistake in the input, described in one line."""
 
 
 def display_name(path: Path) -> str:
@@ -43,7 +43,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_sentences(path: Path) -> Iterator[list[str]]:
-    """The words of each line; the marks of the file formats are no words."""
+    """The words of each line; reserved marks of the file formats are refused."""
     for number, line in numbered_lines(path):
         words = line.split()
         for word in words:

@@ -50,7 +50,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Settings:
-    """How far the search goes: phrases a source phrase, nodes a stack, words a jump (below 0: any)."""
+    """How far the search goes: phrases per source phrase, nodes per stack, words per jump (below 0: any)."""
 
     beam: int = 50
     table_limit: int = 20

@@ -56,7 +56,7 @@ def positive(text: str) -> int:
 def main() -> int:
     """Read the command line; a mistake is one line on standard error and exit code 1."""
     parser = argparse.ArgumentParser(description="Train a phrase table and a trigram language model.")
-    parser.add_argument("--source", type=Path, required=True, help="source sentences, tokenised, one a line")
+    parser.add_argument("--source", type=Path, required=True, help="source sentences, tokenised, one per line")
     parser.add_argument("--target", type=Path, required=True, help="their translations, line by line")
     parser.add_argument("--output", type=Path, required=True, help="model folder to write")
     lengths = range(1, LONGEST + 1)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from hits.batches.kinds import KINDS
+from hits.batches.kinds import KINDS, kind_of
 from hits.batches.layout import batch_template, interface_languages, read_interface
 from hits.batches.page import placeholders
 from hits.records import Item, Kind
-from hits.results.content import kind_of
+from rypt.text import FormatError
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -21,6 +21,14 @@ def test_a_kind_has_rules_a_page_in_every_language_and_columns_by_which_it_is_kn
         assert f'class="hit hit-{kind}"' in template
         assert "source" in placeholders(template)
         assert not set(rules.columns) & set(placeholders(template))
+
+
+def test_an_item_without_all_columns_of_a_kind_is_of_none():
+    assert kind_of({"system_a": "", "system_b": "x"}) is Kind.COMPARISON
+    assert kind_of({"system_1": "", "system_2": "x"}) is Kind.RANKING
+    for columns in ({}, {"system_a": "x"}, {"system_a": "", "system_b": ""}, {"system_1": "x"}, {"phrase_1": ""}):
+        with pytest.raises(FormatError, match="phrase_1 for a label; system_a and system_b for a comparison"):
+            kind_of(columns)
 
 
 @pytest.mark.parametrize(

@@ -296,7 +296,7 @@ def test_a_budget_is_kept_and_used(unjudged: Campaign, select: str, fees: Fees) 
 
 
 def test_nothing_that_matters_is_left(tmp_path: Path) -> None:
-    """One candidate a segment: it is the best, whatever people say of it."""
+    """One candidate per segment: it is the best, whatever people say of it."""
     (tmp_path / "s").write_text("das haus\n")
     (tmp_path / "t").write_text("(S (A das) (N haus))\n")
     (tmp_path / "n").write_text("0 ||| the house ||| f= 1 ||| 1 ||| 0-0 1-1\n")

@@ -140,6 +140,29 @@ def test_instructions_of_ones_own_are_used_and_escaped(tmp_path: Path) -> None:
     assert '<html lang="fr" dir="ltr">' in made
 
 
+def test_instructions_of_ones_own_need_only_the_sections_of_their_kind(tmp_path: Path) -> None:
+    own = tmp_path / "instructions.fr.toml"
+    english = (BUNDLED / "instructions.en.toml").read_text(encoding="utf-8")
+    own.write_text(english[english.index("[common]") : english.index("[comparison]")], encoding="utf-8")
+    assert read_interface(str(own), Kind.LABEL).texts == read_interface("en", Kind.LABEL).texts
+    assert "de" in read_interface(str(own), Kind.LABEL, "de", "en")["task"], "no [languages]: codes instead of names"
+    with pytest.raises(InputError, match=r"instructions.fr.toml: expected a section \[comparison\]"):
+        read_interface(str(own), Kind.COMPARISON)
+    own.write_text("label = 3\n" + english[english.index("[common]") : english.index("[label]")], encoding="utf-8")
+    with pytest.raises(InputError, match=r"expected a section \[label\]"):
+        read_interface(str(own), Kind.LABEL)
+
+
+def test_a_kind_without_texts_in_a_bundled_language_is_shown_in_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_rankings(name: str) -> str:
+        text = (BUNDLED / name).read_text(encoding="utf-8")
+        return text[: text.index("[ranking]")] if name == "instructions.de.toml" else text
+
+    monkeypatch.setattr("hits.batches.layout._bundled", without_rankings)
+    assert read_interface("de", Kind.RANKING, "de", "en") == read_interface("en", Kind.RANKING, "de", "en")
+    assert read_interface("de", Kind.LABEL).language == "de"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -147,7 +170,7 @@ def test_instructions_of_ones_own_are_used_and_escaped(tmp_path: Path) -> None:
         ('submit = "Send"', 'submit = "Send"\nsumbit = "x"', "these differ: sumbit"),
         ('submit = "Send"', "submit = 3", "expected a text as submit"),
         ('submit = "Send"', 'submit = " "', "expected a text as submit"),
-        ("[ranking]", "[rankings]", r"\[ranking\] is wrong"),
+        ("[ranking]", "[rankings]", r"unknown section \[rankings\], expected one of .*ranking"),
         ("[ranking]", "[ranking", "expected TOML"),
     ],
 )

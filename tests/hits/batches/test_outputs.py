@@ -16,7 +16,7 @@ def test_output_is_a_line_a_segment(tmp_path: Path) -> None:
     path.write_text("the house\n\n", encoding="utf-8")
     assert read_output(path, SEGMENTS) == {"0": "the house", "1": ""}
     path.write_text("the house\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"system.en:1: expected 2 lines, one a segment, found 1"):
+    with pytest.raises(InputError, match=r"system.en:1: expected 2 lines, one per segment, found 1"):
         read_output(path, SEGMENTS)
 
 

@@ -53,7 +53,7 @@ def test_the_screen_is_for_people(capsys, campaign):
         "             workers: 2, 0 of them excluded; 0.0 hours of work",
         "labels       4 labels, 2.00 alternatives a hit",
         "             YES 50.0%, NO 50.0%, NOT SURE 0.0%",
-        "             10.0 seconds a label, 360 an hour",
+        "             10.0 seconds per label, 360 an hour",
         "             agreement on 2 phrases (4 answers): alpha 1.000, kappa 1.000",
         "comparisons  1 comparisons; 0 pairs tied because their texts are the same",
         "             preferred: x 1",

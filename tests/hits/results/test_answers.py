@@ -12,9 +12,10 @@ from answered import COMPARISON_ITEM, LABEL_ITEM, RANKING_ITEM, assignment, data
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hits.batches.kinds import kind_of
 from hits.records import Choice, Kind
 from hits.results.answers import Results
-from hits.results.content import Assignment, kind_of, understand
+from hits.results.content import Assignment, understand
 from rypt.database.answers import APPROVED, REJECTED
 from rypt.database.audit import summary
 from rypt.database.exchange import merge

@@ -370,7 +370,7 @@ def test_a_folder_that_is_not_there_is_noticed_before_the_work(capsys, demo, tmp
     decoder = ["--decoder", "touch {weights} {nbest} ran", "--weights", folder / "weights.init"]
     place = tmp_path / "nowhere" / "out.svg"
     code, _, err = run(capsys, "tune", *decoder, "--references", folder / "reference.en", option, place)
-    assert (code, err) == (1, f"rypt: {place}: there is no folder to write it to\n")
+    assert (code, err) == (1, f"rypt: {place}: its folder does not exist\n")
 
 
 def test_a_score_of_0_is_no_success(capsys, small, tmp_path):
@@ -388,9 +388,9 @@ def test_a_score_of_0_is_no_success(capsys, small, tmp_path):
     ("options", "message"),
     [
         (["--patience", 2], "--patience needs --decoder, --replay or --zmert"),
-        (["--algorithm", "pro", "--window", "min:2"], "--window goes with --algorithm mert"),
+        (["--algorithm", "pro", "--window", "min:2"], "--window needs --algorithm mert"),
         (["--seed", -5], "-5 is not in the range"),
-        (["-o", "-", "--json"], "-o - and --json both want standard output"),
+        (["-o", "-", "--json"], "-o - and --json both write to standard output"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(capsys, small, options, message):

@@ -100,7 +100,7 @@ def test_named_features_are_kept(tmp_path):
         ("0 ||| a\n", "out.nbest:1: expected i ||| words ||| numbers, found 2 fields"),
         ("0 ||| a ||| 1 2\nx ||| a ||| 1 2\n", "out.nbest:2: expected one of the segments 0 to 1, found 'x'"),
         ("2 ||| a ||| 1 2\n", "out.nbest:1: expected one of the segments 0 to 1, found '2'"),
-        ("0 ||| a ||| 1\n", "out.nbest:1: expected 2 numbers, one a parameter, found 1"),
+        ("0 ||| a ||| 1\n", "out.nbest:1: expected 2 numbers, one per parameter, found 1"),
         ("0 ||| a ||| 1 nan\n", "out.nbest:1: expected finite numbers, found '1 nan'"),
         ("0 ||| a ||| 1 1_0\n", "out.nbest:1: expected finite numbers"),
         ("0 ||| a ||| 1 x\n", "out.nbest:1: expected finite numbers"),

@@ -406,10 +406,10 @@ def test_settings_that_change_nothing(folder, line):
         ({"dir": "/nowhere/at/all"}, "-cmd decoder.py", "-dir /nowhere/at/all: no such folder"),
         ({"r": "nowhere"}, "-cmd decoder.py", "-r nowhere: no such file"),
         ({"r": "nowhere", "rps": 2}, "-cmd decoder.py", "nowhere: no such file, nor numbered ones"),
-        ({"rps": 3}, "-cmd decoder.py", "ref:8: expected 3 lines a segment (-rps 3), found 8 lines"),
+        ({"rps": 3}, "-cmd decoder.py", "ref:8: expected 3 lines per segment (-rps 3), found 8 lines"),
         ({"r": "two", "rps": 3}, "-cmd decoder.py", "-rps 3: expected 3 files, found 2"),
         ({"seed": "soon"}, "-cmd decoder.py", "-seed soon: expected a whole number or time"),
-        ({}, "-cmd decoder.py\n-s params.txt", "params.txt:4: expected 8 lines, one a segment, found 4"),
+        ({}, "-cmd decoder.py\n-s params.txt", "params.txt:4: expected 8 lines, one per segment, found 4"),
     ],
 )
 def test_hostile_configurations(folder, others, text, message):

@@ -135,9 +135,9 @@ def test_it_asks_before_it_spends(capsys, tmp_path, monkeypatch):
     ("options", "code", "message"),
     [
         (["--budget", "much"], 2, "expected an amount of money such as 25.00, got 'much'"),
-        (["--port", "1"], 2, "--port goes with --serve"),
+        (["--port", "1"], 2, "--port needs --serve"),
         (["--plot", "x.txt"], 1, "expected a name ending in .svg, .png, .pdf"),
-        (["-o", "nowhere/w"], 1, "there is no folder to write it to"),
+        (["-o", "nowhere/w"], 1, "its folder does not exist"),
         (["-o", "-"], 2, "not standard output"),
     ],
 )

@@ -36,7 +36,7 @@ def test_a_budget_takes_the_first(capsys, demo_campaign, select):
     every, _ = asked(capsys, *options)
     few, err = asked(capsys, *options, "--budget", "0.30", "--wage", "10", "--seconds", "9")
     assert few == every[:12]  # 2.5 cents each
-    assert f"about $0.30 at $10 an hour and 9 seconds a label; all would be ${0.025 * len(every):.2f}" in err
+    assert f"about $0.30 at $10 an hour and 9 seconds per label; all would be ${0.025 * len(every):.2f}" in err
     twice, _ = asked(capsys, *options, "--budget", "0.30", "--wage", "10", "--seconds", "9", "--assignments", 2)
     assert len(twice) == 6
 

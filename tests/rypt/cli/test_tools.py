@@ -95,7 +95,7 @@ def test_a_folder_of_lists(
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--references", "rypt: none: expected 4 lines, one a segment, found 0\n"),
+        ("--references", "rypt: none: expected 4 lines, one per segment, found 0\n"),
         ("--alignments", "rypt: none: expected an alignment for each candidate of out, found 0\n"),
     ],
 )

@@ -126,5 +126,5 @@ def test_bad_alignment_files_are_named(tmp_path, alignments, message):
 
 
 def test_more_lines_than_segments(tmp_path):
-    with pytest.raises(InputError, match="list:3: expected 2 lines, one a segment, found more"):
+    with pytest.raises(InputError, match="list:3: expected 2 lines, one per segment, found more"):
         read(tmp_path, "a\nb\nc\n", "\n\n\n")

@@ -68,7 +68,7 @@ def test_conllu(tmp_path):
             ":1: segment a: unbalanced brackets: 1 of 3 not closed",
         ),
         ("(NP (ART das) (NN Haus))\n(X nein)\n()\n", ":2: segment b: token 0 is 'ja' in the source and 'nein'"),
-        ("(NP (ART das) (NN Haus))\n(X ja)\n", ":2: expected 3 trees, one a segment, found 2"),
+        ("(NP (ART das) (NN Haus))\n(X ja)\n", ":2: expected 3 trees, one per segment, found 2"),
         ("(NP\n  (ART das)\n  (NN Haus)\n(X ja)\n()\n", ":1: unbalanced brackets: 1 not closed"),
         ("", ":1: expected 3 trees"),
     ],

@@ -148,4 +148,5 @@ def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
         assert store.signatures.note(unused) is None
     with sqlite3.connect(tmp_path / "market.db") as db:
         assert db.execute("PRAGMA user_version").fetchone()[0] == len(SCHEMA.migrations)
+        assert not db.execute("SELECT * FROM sqlite_master WHERE name = 'settings'").fetchall()
     db.close()

@@ -35,7 +35,7 @@ def read_block(path: PathLike, lines: NumberedLines) -> Iterator[tuple[int, RawC
 
 @pytest.fixture(params=LISTS)
 def new_list(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A list of a dialect that exists only in this test: a candidate a line, or over four lines."""
+    """A list of a dialect that exists only in this test: one candidate per line, or over four lines."""
     monkeypatch.chdir(tmp_path)
     name = str(request.param)
     Path("list").write_text(LISTS[name])

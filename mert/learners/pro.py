@@ -10,8 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mert.search import Score
-from rypt.arrays import Floats, Ints
+from rypt.arrays import Floats, Ints, Score
 from rypt.text import RyptError
 
 MAX_NEWTON_STEPS = 200

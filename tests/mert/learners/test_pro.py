@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mert.pro import fit_logistic, pro
+from mert.learners.pro import fit_logistic, pro
 from rypt.text import RyptError
 
 TRUTH = np.array([1.0, -0.5, 0.25, 0.0])

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mert.search import Score
-from rypt.arrays import Floats, Ints
+from rypt.arrays import Floats, Ints, Score
 from rypt.text import RyptError
 
 SIZE = 10.0  # of a segment whose size is not given: gains as of ten words, the unit for which c = 0.01 does well

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mert.mira import SIZE, Background, mira, step_length
+from mert.learners.mira import SIZE, Background, mira, step_length
 from rypt.text import RyptError
 
 TRUTH = np.array([1.0, -0.5, 0.25, 0.0])
