@@ -36,7 +36,7 @@ OF_SCORES = (
 )
 OF_BATCH = ("no_reference", "assignments", "share", "wage")
 OF_TABLES = ("plot", "latex", "as_json")
-OF_FILE = ("references", "folder", "language", "batches", "pair")
+OF_FILE = ("references", "reference_files", "folder", "language", "batches", "pair")
 OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 
 
@@ -61,6 +61,8 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
               "campaign of it, or go on with one that was begun, and judge by its scores.")  # fmt: skip
 @click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="With --from: the reference, a human "
               "translation among the systems.")  # fmt: skip
+@click.option("--references", "reference_files", multiple=True, type=FILE, help="With --from: a reference in a file, a "
+              "line for each segment, or TSV or JSONL of ids and texts.")  # fmt: skip
 @click.option("--folder", type=FOLDER, help="With --from: the campaign's folder [named after the file].")
 @click.option("--language", help="With --from: parse the source, which is in this language [trees from punctuation].")
 @click.option("--batches", type=FILE, help="With --from esa: the JSON of the batches, for Appraise's CSV.")
@@ -100,7 +102,8 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 def compare(
     context: click.Context, paths: tuple[str, ...], metrics: str, show: bool, page: str | None, batch: str | None,
     no_reference: bool, assignments: int | None, share: float, limit: int | None, wage: Decimal | None,
-    scores: str | None, form: str | None, references: tuple[str, ...], folder: str | None, language: str | None,
+    scores: str | None, form: str | None, references: tuple[str, ...], reference_files: tuple[str, ...],
+    folder: str | None, language: str | None,
     batches: str | None, pair: str | None, pool: bool, way: str, splits: int, judging: int | None,
     judged_only: tuple[str, ...], max_len: int | None, segments: str | None, half: str | None, documents: str | None,
     unit: str, better: str | None, with_controls: bool, ceiling: bool | None, tokenize: str, seed: int,
@@ -123,7 +126,7 @@ def compare(
     chosen = _metrics(metrics)
     campaign: str | Campaign = paths[0] if paths else "."
     if form is not None:
-        ratings = _ratings_file(paths[0], form, references, language, batches, pair)
+        ratings = _ratings_file(paths[0], form, references, reference_files, language, batches, pair)
         made = _rated_campaign(ratings, folder, quiet=quiet)
         campaign, scores = made.campaign, str(made.scores)
         judged_only = tuple(dict.fromkeys((*made.judged_only, *judged_only)))
@@ -165,13 +168,19 @@ def _check_paths(paths: tuple[str, ...], form: str | None, pool: bool) -> None:
 
 
 def _ratings_file(
-    path: str, form: str, references: tuple[str, ...], language: str | None, batches: str | None, pair: str | None
+    path: str,
+    form: str,
+    references: tuple[str, ...],
+    reference_files: tuple[str, ...],
+    language: str | None,
+    batches: str | None,
+    pair: str | None,
 ) -> "RatingsFile":
     from rypt.ratings.rated_campaign import RatingsFile
 
     if form != "esa" and (batches or pair):
         raise click.UsageError(f"{'--batches' if batches else '--languages'} is for --from esa")
-    return RatingsFile(path, form, references, language, batches, pair)
+    return RatingsFile(path, form, references, reference_files, language, batches, pair)
 
 
 def _rated_campaign(ratings: "RatingsFile", folder: str | None, *, quiet: bool) -> "RatedCampaign":

@@ -1,13 +1,13 @@
 """The severity model: the expected penalty of a candidate, from how bad people found its phrases.
 
-A judged phrase has a penalty: the severities of its NOs, 0 for a YES. What is expected of a constituent whose phrase has
-n judgments is
+A judged phrase has a penalty: the severities of its NOs, 0 for a YES. What is expected of a constituent whose phrase
+has n judgments is
 
     penalty(constituent) = (sum of the judged penalties + K · sum over its children) / (n + K),
 
 the sum over the children alone where nobody judged the phrase. A single word whose translation nobody judged is
-expected to cost ``UNSEEN``, one that nothing is aligned with costs nothing. So long phrases, which few candidates share,
-lean on the short ones inside them.
+expected to cost ``UNSEEN``, one that nothing is aligned with costs nothing. So long phrases, which few candidates
+share, lean on the short ones inside them.
 
 The constituents of at most L source words that stand highest cover a segment once (the frontier of maxLen L), and their
 penalties add up to one estimate of the candidate's. Short constituents are judged often and out of context, long ones
@@ -70,7 +70,7 @@ def weighted_sums(
 
 
 def frontier_weights(forest: Forest) -> Floats:
-    """In which share of the frontiers each constituent stands: those of L with its length <= L < its parent's length."""
+    """In which share of the frontiers a constituent stands: those of L with its length <= L < its parent's."""
     lengths = (forest.stops - forest.starts).astype(np.float64)
     starts = np.repeat(forest.firsts[:-1], forest.counts)
     above = np.where(forest.parents >= 0, lengths[np.minimum(starts + forest.parents, len(lengths) - 1)], np.inf)

@@ -26,7 +26,9 @@ from rypt.ratings.error_spans import Policy, Raters, Rating
 from rypt.ratings.esa import of_languages, read_esa
 from rypt.ratings.importing import import_ratings_file
 from rypt.ratings.mqm import read_mqm
-from rypt.ratings.texts import REFERENCES, SOURCE, SYSTEMS, collect_texts
+from rypt.ratings.references import human_systems
+from rypt.ratings.repairs import Repairs
+from rypt.ratings.texts import REFERENCES, SOURCE, SYSTEMS, Translators, collect_texts
 from rypt.text import InputError, PathLike, RyptError, Watch, open_output, read_lines, unwatched
 from rypt.texts.lists import expand_outputs, list_name
 from rypt.tools.aligners import align_lists, choose_aligner
@@ -34,7 +36,6 @@ from rypt.tools.parsers import FALLBACK, parse_source
 
 FORMS = {"mqm": "lower", "esa": "higher"}  # which scores are better
 MADE_FROM, TEXTS, TREES, LINKS, SCORES = "made_from.json", "texts", "source.trees", "links", "scores.jsonl"
-HUMAN = ("ref", "human")  # what the names of human translations begin with
 Tell = Callable[[str], None]
 
 
@@ -43,13 +44,14 @@ class RatingsFile:
     """A file of ratings, and how it becomes a campaign.
 
     ``form`` is ``mqm`` or ``esa``; ``batches`` and the language ``pair`` are for ESA (`rypt.ratings.esa`).
-    ``references`` names human translations among the systems. Without ``language`` trees come from punctuation and
-    length, with it from a parser.
+    ``references`` names human translations among the systems, ``reference_files`` files of others
+    (`rypt.ratings.references`). Without ``language`` trees come from punctuation and length, with it from a parser.
     """
 
     path: PathLike
     form: str = "mqm"
     references: tuple[str, ...] = ()
+    reference_files: tuple[PathLike, ...] = ()
     language: str | None = None
     batches: PathLike | None = None
     pair: str | None = None
@@ -59,18 +61,19 @@ class RatingsFile:
     def record(self) -> dict[str, Any]:
         """What a folder made from it must have been made from, for JSON."""
         files = {name: _digest(path) for name, path in (("file", self.path), ("batches", self.batches)) if path}
+        files |= {f"reference {list_name(path)}": _digest(path) for path in self.reference_files}
         raters = {name: sorted(names) for name, names in asdict(self.raters).items()}
         return {
             "form": self.form, "files": files, "references": list(self.references), "language": self.language,
             "pair": self.pair, "policy": asdict(self.policy), "raters": raters,
         }  # fmt: skip
 
-    def read(self, watch: Watch = unwatched) -> list[Rating]:
-        """All ratings."""
+    def read(self, repairs: Repairs, watch: Watch = unwatched) -> list[Rating]:
+        """All ratings; ``repairs`` takes what had to be mended."""
         lines = watch(read_lines(self.path), f"read {self.path}", None)
         if self.form == "mqm":
-            return read_mqm(self.path, lines)
-        ratings = read_esa(self.path, self.batches, lines)
+            return read_mqm(self.path, lines, repairs)
+        ratings = read_esa(self.path, self.batches, lines, repairs)
         return ratings if self.pair is None else of_languages(self.path, ratings, self.pair)
 
 
@@ -116,7 +119,11 @@ class _Making:
     @cached_property
     def read(self) -> list[Rating]:
         self.tell(f"reading {self.ratings.path}")
-        return self.ratings.read(self.watch)
+        repairs = Repairs(self.ratings.path)
+        ratings = self.ratings.read(repairs, self.watch)
+        if repairs.items:
+            self.tell("\n".join(["mended or left out (rypt import --repairs lists them):", *repairs.summary()]))
+        return ratings
 
     @property
     def texts(self) -> Path:
@@ -130,8 +137,7 @@ class _Making:
         campaign = self._make_campaign()
         self._make_judgments(campaign)
         names = [list_name(path) for path in sorted((self.texts / SYSTEMS).iterdir())]
-        human = [name for name in names if name in self.ratings.references or _is_human(name)]
-        return RatedCampaign(campaign, self.folder / SCORES, tuple(human))
+        return RatedCampaign(campaign, self.folder / SCORES, human_systems(names, self.ratings.references, ()))
 
     def _check_folder(self) -> None:
         """Take a new folder, or one that was made from the same file with the same options."""
@@ -153,16 +159,17 @@ class _Making:
     def _check_references(self) -> None:
         """BLEU needs a reference: one must be named, and rated."""
         systems = sorted({rating.system for rating in self.read})
-        human = [name for name in systems if _is_human(name)] or systems
+        human = human_systems(systems, (), ()) or systems
         wrong = [name for name in self.ratings.references if name not in systems]
-        if wrong or not self.ratings.references:
+        if wrong or not (self.ratings.references or self.ratings.reference_files):
             found = f"; no rating is of {wrong[0]!r}" if wrong else ""
             raise RyptError(f"{self.ratings.path}: expected the name of the reference among the systems (--reference), "
-                            f"such as {' or '.join(human)}{found}")  # fmt: skip
+                            f"such as {' or '.join(human)}, or a file of it (--references){found}")  # fmt: skip
 
     def _make_texts(self) -> None:
         if not self.texts.exists():
-            texts = collect_texts(self.ratings.path, self.read, self.ratings.references)
+            translators = Translators(self.ratings.references, self.ratings.reference_files)
+            texts = collect_texts(self.ratings.path, self.read, translators, Repairs(self.ratings.path))
             texts.write(self.texts)
             self.tell(texts.summary(self.texts))
 
@@ -182,7 +189,8 @@ class _Making:
     def _make_campaign(self) -> Campaign:
         if (self.folder / SETTINGS).exists():
             return Campaign.open(self.folder, self.watch)
-        references = [self.texts / REFERENCES / f"{name}.txt" for name in self.ratings.references]
+        names = [*self.ratings.references, *map(list_name, self.ratings.reference_files)]
+        references = [self.texts / REFERENCES / f"{name}.txt" for name in names]
         return create(
             self.folder, source=self.texts / SOURCE, trees=self.texts / TREES, nbest=[self.texts / SYSTEMS],
             alignments=[self.texts / LINKS], references=references,
@@ -198,10 +206,6 @@ class _Making:
                 better=FORMS[self.ratings.form],
             )  # fmt: skip
             self.tell(str(result))
-
-
-def _is_human(system: str) -> bool:
-    return system.lower().startswith(HUMAN)
 
 
 def _digest(path: PathLike) -> str:
