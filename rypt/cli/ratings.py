@@ -11,10 +11,12 @@ import click
 from click.core import ParameterSource
 
 from rypt.console import JSON, QUIET, progress, talk, watcher
+from rypt.options import SEGMENTERS
 from rypt.ratings.error_spans import LABELLINGS, MATCHES, SEVERITIES, Policy, Raters, Rating
 from rypt.text import read_lines
 
 OF_IMPORT = ("campaign", "label", "severity", "match", "omissions", "raters", "excluded", "scores")
+OF_TEXTS = ("references", "segmenter")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -39,6 +41,7 @@ class Order:
     scores: str | None
     texts: str | None
     references: tuple[str, ...]
+    segmenter: str
 
 
 def import_options(command: F) -> F:
@@ -48,10 +51,10 @@ def import_options(command: F) -> F:
     def with_order(
         *arguments: Any, campaign: str, label: str, severity: str, match: str, omissions: bool,
         raters: tuple[str, ...], excluded: tuple[str, ...], scores: str | None, texts: str | None,
-        references: tuple[str, ...], **others: Any,
+        references: tuple[str, ...], segmenter: str, **others: Any,
     ) -> Any:  # fmt: skip
         policy, whose = Policy(label, severity, match, omissions), Raters(frozenset(raters), frozenset(excluded))
-        return command(*arguments, order=Order(campaign, policy, whose, scores, texts, references), **others)
+        return command(*arguments, order=Order(campaign, policy, whose, scores, texts, references, segmenter), **others)
 
     options = [
         click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", show_default=True,
@@ -72,6 +75,8 @@ def import_options(command: F) -> F:
                      "this new folder, to make a campaign of."),
         click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="With --texts: a human "
                      "translation among the systems, to be written as reference, too."),
+        click.option("--segmenter", type=click.Choice(SEGMENTERS), default="auto", show_default=True, help="With "
+                     "--texts: what finds words of Chinese, Japanese, Thai, Lao, Khmer and Burmese."),
     ]  # fmt: skip
     decorated: Any = with_order
     for option in reversed(options):
@@ -132,8 +137,8 @@ def _refuse_idle_options(context: click.Context) -> None:
         given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
         if given and only_texts and parameter.name in OF_IMPORT:
             raise click.UsageError(f"{parameter.opts[-1]} is for an import; --texts imports nothing")
-        if given and not only_texts and parameter.name == "references":
-            raise click.UsageError("--reference goes with --texts")
+        if given and not only_texts and parameter.name in OF_TEXTS:
+            raise click.UsageError(f"{parameter.opts[-1]} goes with --texts")
 
 
 def _carry_out(
@@ -141,7 +146,7 @@ def _carry_out(
 ) -> None:
     """Write the texts of the ratings, or import them."""
     if order.texts is not None:
-        _write_texts(order.texts, order.references, command, file, ratings, as_json=as_json, quiet=quiet)
+        _write_texts(order.texts, order, command, file, ratings, as_json=as_json, quiet=quiet)
         return
     from rypt.campaign.folder import Campaign
     from rypt.ratings.importing import import_ratings_file
@@ -157,13 +162,13 @@ def _carry_out(
 
 
 def _write_texts(
-    folder: str, references: tuple[str, ...], command: str, file: str, ratings: list[Rating], *, as_json: bool,
-    quiet: bool,
-) -> None:  # fmt: skip
+    folder: str, order: Order, command: str, file: str, ratings: list[Rating], *, as_json: bool, quiet: bool
+) -> None:
     """Write the texts of ratings, and print the commands to run next."""
     from rypt.ratings.texts import collect_texts
+    from rypt.texts.segmenters import choose_segmenter
 
-    texts = collect_texts(file, ratings, references)
+    texts = collect_texts(file, ratings, order.references, choose_segmenter(order.segmenter))
     texts.write(folder)
     if as_json:
         click.echo(json.dumps({"file": file, "folder": folder, **texts.as_dict()}, ensure_ascii=False))
