@@ -21,7 +21,9 @@ PICKS = ("first", "best")
 PARSERS = ("stanza",)
 TREE_TOOLS = (*PARSERS, "fallback")  # what makes trees: parsers, or punctuation and length
 ALIGNERS = ("eflomal",)
+SEGMENTERS = ("auto", "icu", "none")  # what finds words where no space is between them
 HEURISTICS = ("grow-diag-final-and", "intersection", "union")  # how both directions of an alignment are combined
+UNALIGNED = ("attach", "leave")  # what becomes of candidate words that no source word is linked with
 CASES = ("lower", "keep")
 BIASED = ("candidate", "judgment", "key", "label")
 

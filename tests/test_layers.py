@@ -36,8 +36,9 @@ HEAVY = {
     "jinja2": {"hits/batches/markup.py"},
     "matplotlib": {"rypt/picture.py"},
     "distributed": {"mert/cluster.py"},
-    "eflomal": {"rypt/tools/aligners.py"},
+    "eflomal": {"rypt/tools/eflomal_runs.py"},
     "stanza": {"rypt/tools/parsers.py"},
+    "icu4py": {"rypt/texts/segmenters.py"},
 }
 
 

@@ -52,7 +52,7 @@ def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICE
         raise OptionError(f"unknown is an option of the model percolation; the model {model} gives unknown "
                           "constituents a probability")  # fmt: skip
     with campaign.database(choices.database) as db:
-        return scorer_from_database(
+        scorer = scorer_from_database(
             campaign.trees,
             db,
             campaign.candidates,
@@ -61,6 +61,8 @@ def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICE
             ties=choices.ties or settings.ties,
             hold_out=choices.hold_out,
         )
+    scorer.segmenter = campaign.settings.languages.segmenter
+    return scorer
 
 
 def score(

@@ -57,17 +57,25 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True)
 class Languages:
-    """The languages of source and candidates, such as de and en."""
+    """The languages of source and candidates, such as de and en.
+
+    ``segmenter`` names what found the words of scripts without spaces, such as icu-78.3; signatures repeat it.
+    """
 
     source: str | None = None
     target: str | None = None
+    segmenter: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.segmenter is not None and not re.fullmatch(r"[\w.+-]+", self.segmenter):
+            raise RyptError(f"expected a segmenter with its version such as icu-78.3, found {self.segmenter!r}")
 
     @classmethod
     def parse(cls, pair: str) -> "Languages":
         """The languages of a pair such as de-en, or en:zh-Hans where a language has a hyphen itself.
 
         >>> Languages.parse("en:zh-Hans")
-        Languages(source='en', target='zh-Hans')
+        Languages(source='en', target='zh-Hans', segmenter=None)
         """
         languages = pair.split(":" if ":" in pair else "-")
         if len(languages) != 2:

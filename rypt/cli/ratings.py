@@ -12,12 +12,13 @@ import click
 from click.core import ParameterSource
 
 from rypt.console import FILE, JSON, QUIET, progress, talk, watcher
+from rypt.options import SEGMENTERS
 from rypt.ratings.error_spans import LABELLINGS, MATCHES, SEVERITIES, Policy, Raters, Rating
 from rypt.ratings.repairs import Repairs
 from rypt.text import open_output, read_lines
 
 OF_IMPORT = ("campaign", "label", "severity", "match", "omissions", "raters", "excluded", "scores")
-OF_TEXTS = ("references", "reference_files", "people", "machines")
+OF_TEXTS = ("references", "reference_files", "people", "machines", "segmenter")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -46,6 +47,7 @@ class Order:
     reference_files: tuple[str, ...]
     people: tuple[str, ...]
     machines: tuple[str, ...]
+    segmenter: str
     strict: bool
     repairs_file: str | None
 
@@ -58,12 +60,13 @@ def import_options(command: F) -> F:
         *arguments: Any, campaign: str, label: str, severity: str, match: str, omissions: bool,
         raters: tuple[str, ...], excluded: tuple[str, ...], scores: str | None, texts: str | None,
         references: tuple[str, ...], reference_files: tuple[str, ...], people: tuple[str, ...],
-        machines: tuple[str, ...], strict: bool, repairs_file: str | None, **others: Any,
+        machines: tuple[str, ...], segmenter: str, strict: bool, repairs_file: str | None, **others: Any,
     ) -> Any:  # fmt: skip
         policy, whose = Policy(label, severity, match, omissions), Raters(frozenset(raters), frozenset(excluded))
         order = Order(
-            campaign, policy, whose, scores, texts, references, reference_files, people, machines, strict, repairs_file
-        )
+            campaign, policy, whose, scores, texts, references, reference_files, people, machines, segmenter, strict,
+            repairs_file,
+        )  # fmt: skip
         return command(*arguments, order=order, **others)
 
     options = [
@@ -95,6 +98,8 @@ def import_options(command: F) -> F:
         click.option("--strict", is_flag=True, help="Refuse the file at its first slip, instead of mending it."),
         click.option("--repairs", "repairs_file", type=FILE, help="List what was mended or left out as JSONL: line, "
                      "kind, problem, what was done."),
+        click.option("--segmenter", type=click.Choice(SEGMENTERS), default="auto", show_default=True, help="With "
+                     "--texts: what finds words of Chinese, Japanese, Thai, Lao, Khmer and Burmese."),
     ]  # fmt: skip
     decorated: Any = with_order
     for option in reversed(options):
@@ -189,9 +194,10 @@ def _write_texts(
 ) -> None:
     """Write the texts of ratings, and print the commands to run next."""
     from rypt.ratings.texts import Translators, collect_texts
+    from rypt.texts.segmenters import choose_segmenter
 
     translators = Translators(order.references, order.reference_files, order.people, order.machines)
-    texts = collect_texts(repairs.path, ratings, translators, repairs)
+    texts = collect_texts(repairs.path, ratings, translators, repairs, choose_segmenter(order.segmenter))
     with nullcontext() if order.repairs_file is None else open_output(order.repairs_file) as stream:
         texts.write(folder)
         if stream is not None:

@@ -3,7 +3,7 @@
 import click
 
 from rypt.console import QUIET, talk, watcher
-from rypt.options import ALIGNERS, HEURISTICS, TREE_TOOLS
+from rypt.options import ALIGNERS, HEURISTICS, TREE_TOOLS, UNALIGNED
 
 INPUT = click.Path()
 
@@ -43,24 +43,38 @@ def parse(
 @click.option("--tool", type=click.Choice(ALIGNERS), help="The aligner [the first one installed].")
 @click.option("--heuristic", type=click.Choice(HEURISTICS), default=HEURISTICS[0], show_default=True,
               help="How both directions are combined.")  # fmt: skip
+@click.option("--unaligned", type=click.Choice(UNALIGNED), default=UNALIGNED[0], show_default=True,
+              help="Candidate words without a link: attach them to the next word, or leave them in no phrase.")  # fmt: skip
 @click.option("--train", nargs=2, type=INPUT, metavar="SOURCE TARGET",
               help="Further tokenised text, line by line, to learn from.")  # fmt: skip
-@click.option("--priors", type=INPUT, help="Priors made by eflomal-makepriors.")
+@click.option("--priors", type=INPUT, help="Priors made by --save-priors or eflomal-makepriors.")
+@click.option(
+    "--save-priors", type=click.Path(dir_okay=False), help="Write what was learned, as priors of a later run."
+)
+@click.option("--cache", type=click.Path(dir_okay=False), help="Where links are kept for the next run "
+              "[OUTPUT.cache.gz].")  # fmt: skip
+@click.option("--no-cache", is_flag=True, help="Align all pairs, and keep no links for the next run.")
 @QUIET
 def align(
     source: str, nbest: tuple[str, ...], outputs: tuple[str, ...], tool: str | None, heuristic: str,
-    train: tuple[str, str] | None, priors: str | None, quiet: bool,
+    unaligned: str,
+    train: tuple[str, str] | None, priors: str | None, save_priors: str | None, cache: str | None, no_cache: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Align candidates with their segments, word by word, and write links for `rypt init --alignments`.
 
     A line of links "source-candidate" for each line of a list; for a folder of lists in OUTPUT/LIST.links. All lists
     are aligned together, for the aligner learns from all of them; a few thousand pairs, or --train, are needed for
-    good links.
+    good links. In a rerun, pairs aligned before keep their links.
     """
     from rypt.tools.aligners import align_lists
 
+    if cache is not None and no_cache:
+        raise click.UsageError("--cache and --no-cache exclude each other")
     aligned = align_lists(
-        source, nbest, outputs or ("-",), aligner=tool, heuristic=heuristic, training=train, priors=priors,
+        source, nbest, outputs or ("-",), aligner=tool, heuristic=heuristic, unaligned=unaligned, training=train,
+        priors=priors,
+        save_priors=save_priors, cache=cache or not no_cache,
         watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet),
     )  # fmt: skip
     if aligned.without_links:

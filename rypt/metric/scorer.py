@@ -65,6 +65,7 @@ class Scorer:
         self.judged = JudgedPhrases(self.forest, votes)
         self.model: LabelModel = model or Percolation()
         self.case = case
+        self.segmenter: str | None = None  # what found the words of the texts, for the signature
 
     def observe(self, candidates: Sequence[Candidate]) -> Observations:
         """The votes on each constituent of each candidate."""
@@ -81,7 +82,7 @@ class Scorer:
     @property
     def signature(self) -> str:
         """All that a number depends on besides the data."""
-        how = signature("RYPT", nodes="spans", phrase="aligned", gap="mark", case=self.case)
+        how = signature("RYPT", nodes="spans", phrase="aligned", gap="mark", case=self.case, segmenter=self.segmenter)
         return signature(how, self.model.options, version=rypt_version())
 
 

@@ -5,6 +5,7 @@ it is called ``documents.jsonl``.
 """
 
 import json
+import random
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from rypt.options import check_option
 from rypt.text import InputError, PathLike, RyptError, read_lines
 
 DOCUMENTS = "documents.jsonl"
+ORDER = 7  # seed of the order in which documents are dealt to halves
 HALVES = ("first", "second")
 
 
@@ -53,17 +55,20 @@ def read_documents(path: PathLike, segments: Sequence[str]) -> list[str]:
 def half_of(documents: Sequence[str], half: str) -> list[bool]:
     """Which segments are in a half of the documents; both halves have nearly the same number of segments.
 
-    The largest document goes to the first half, and each further one to the half that has fewer segments.
+    The documents come in an order that is shuffled once and for all, each to the half that has fewer segments.
 
     >>> half_of(["a", "a", "b", "c", "c", "c"], "first")
-    [False, False, False, True, True, True]
+    [True, True, True, False, False, False]
     """
     check_option("half", half, HALVES)
+    counts = Counter(documents)
+    order = sorted(counts)
+    random.Random(ORDER).shuffle(order)
     sizes = [0, 0]
     places: dict[str, int] = {}
-    for document, size in sorted(Counter(documents).items(), key=lambda item: (-item[1], item[0])):
+    for document in order:
         places[document] = int(sizes[1] < sizes[0])
-        sizes[places[document]] += size
+        sizes[places[document]] += counts[document]
     if not all(sizes):
         raise RyptError("expected at least two documents to make halves of, found one")
     return [HALVES[places[document]] == half for document in documents]

@@ -31,6 +31,7 @@ from rypt.ratings.repairs import Repairs
 from rypt.ratings.texts import REFERENCES, SOURCE, SYSTEMS, Translators, collect_texts
 from rypt.text import InputError, PathLike, RyptError, Watch, open_output, read_lines, unwatched
 from rypt.texts.lists import expand_outputs, list_name
+from rypt.texts.segmenters import choose_segmenter
 from rypt.tools.aligners import align_lists, choose_aligner
 from rypt.tools.parsers import FALLBACK, parse_source
 
@@ -169,7 +170,8 @@ class _Making:
     def _make_texts(self) -> None:
         if not self.texts.exists():
             translators = Translators(self.ratings.references, self.ratings.reference_files)
-            texts = collect_texts(self.ratings.path, self.read, translators, Repairs(self.ratings.path))
+            repairs = Repairs(self.ratings.path)
+            texts = collect_texts(self.ratings.path, self.read, translators, repairs, choose_segmenter())
             texts.write(self.texts)
             self.tell(texts.summary(self.texts))
 
@@ -184,7 +186,7 @@ class _Making:
     def _make_links(self) -> None:
         lists, links = [self.texts / SYSTEMS], [self.texts / LINKS]
         if not all(Path(output).exists() for _, output in expand_outputs(lists, links)):
-            align_lists(self.texts / SOURCE, lists, links, watch=self.watch, tell=self.tell)
+            align_lists(self.texts / SOURCE, lists, links, cache=True, watch=self.watch, tell=self.tell)
 
     def _make_campaign(self) -> Campaign:
         if (self.folder / SETTINGS).exists():

@@ -12,6 +12,7 @@ again.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -24,6 +25,8 @@ from rypt.ratings.surface import spelling
 from rypt.ratings.tokenizer import tokens_of
 from rypt.text import InputError, PathLike, RyptError, is_one_line, new_folder
 from rypt.texts.lists import list_name
+from rypt.texts.segmenters import HOW_TO_INSTALL, Segmenter, is_unspaced
+from rypt.texts.segmenters import is_installed as is_segmenter_installed
 from rypt.tools.parsers import is_installed
 
 SOURCE, SYSTEMS, REFERENCES, DOCUMENTS = "source.jsonl", "systems", "references", "documents.jsonl"
@@ -46,7 +49,7 @@ class RatingTexts:
     ``references`` are human translations by name and segment; ``human`` are the systems that are people, who are judged
     and never picked. ``other_outputs`` counts ratings of a further output of a system for a segment, of which only the
     first is taken; ``without_reference`` segments that a reference lacks; ``renumbered`` says that the file's ids name
-    no segments.
+    no segments. ``segmenter`` finds words where no space is between them.
     """
 
     sources: dict[str, str] = field(default_factory=dict)
@@ -57,6 +60,13 @@ class RatingTexts:
     other_outputs: int = 0
     without_reference: int = 0
     renumbered: bool = False
+    segmenter: Segmenter | None = None
+
+    @property
+    def unspaced(self) -> bool:
+        """Whether a text has letters of a script without spaces between words."""
+        texts = chain(self.sources.values(), *(outputs.values() for outputs in self.systems.values()))
+        return any(any(map(is_unspaced, text)) for text in texts)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -65,6 +75,7 @@ class RatingTexts:
             "references": list(self.references), "other_outputs": self.other_outputs,
             "without_reference": self.without_reference, "renumbered": self.renumbered, "human": self.human,
             "documents": len(set(self.documents.values())),
+            "segmenter": self.segmenter.signature if self.segmenter and self.unspaced else None,
         }  # fmt: skip
 
     def summary(self, folder: PathLike) -> str:
@@ -77,6 +88,10 @@ class RatingTexts:
             lines.append(f"  {self.without_reference} segments left out: without {' or '.join(self.references)}")
         if self.other_outputs:
             lines.append(f"  {self.other_outputs} ratings are of a second output of a system for a segment, left out")
+        if self.segmenter and self.unspaced:
+            lines.append(f"  words of scripts without spaces are found by {self.segmenter.signature}")
+        elif self.unspaced and not is_segmenter_installed():
+            lines.append(f"  words of scripts without spaces are not found: install a segmenter ({HOW_TO_INSTALL})")
         if self.human:
             lines.append(f"  human translations, to be judged and never picked: {', '.join(self.human)}")
         if self.human and not self.references:
@@ -86,17 +101,24 @@ class RatingTexts:
     def write(self, folder: PathLike) -> None:
         """Write a new folder, which appears whole or not at all."""
         with new_folder(folder) as building:
-            _write(building / SOURCE, ({"id": s, "text": _line(text)} for s, text in self.sources.items()))
+            _write(building / SOURCE, ({"id": s, "text": self._line(text)} for s, text in self.sources.items()))
             (building / SYSTEMS).mkdir()
             for name, outputs in self.systems.items():
-                _write(building / SYSTEMS / f"{name}.jsonl", _candidates(outputs))
+                _write(building / SYSTEMS / f"{name}.jsonl", self._candidates(outputs))
             if self.documents:
                 _write(building / DOCUMENTS, ({"id": s, "document": name} for s, name in self.documents.items()))
             if self.references:
                 (building / REFERENCES).mkdir()
             for name, reference in self.references.items():
                 with open(building / REFERENCES / f"{name}.txt", "w", encoding="utf-8") as stream:
-                    stream.writelines(f"{_line(reference[segment])}\n" for segment in self.sources)
+                    stream.writelines(f"{self._line(reference[segment])}\n" for segment in self.sources)
+
+    def _candidates(self, outputs: Mapping[str, str]) -> Iterator[dict[str, str]]:
+        for segment, text in outputs.items():
+            yield {"id": segment, "candidate": self._line(text)}
+
+    def _line(self, text: str) -> str:
+        return " ".join(tokens_of(text, self.segmenter))
 
     def next_commands(self, folder: PathLike, import_command: str) -> list[str]:
         """The commands that lead from the texts in a folder to a campaign with judgments.
@@ -113,10 +135,12 @@ class RatingTexts:
         references = "".join(f" --references {inside(REFERENCES, f'{name}.txt')}" for name in self.references)
         judged_only = "".join(f" --judged-only {quote(name)}" for name in self.human)
         texts = f"--source {source} --trees {trees} --nbest {systems} --alignments {links}{references}"
+        words = self.segmenter.signature if self.segmenter and self.unspaced else None
+        segmenter = f" --segmenter {quote(words)}" if words else ""
         commands = [
             f"rypt parse {source} {parser} -o {trees}",
             f"rypt align --source {source} --nbest {systems} -o {links}",
-            f"rypt init {inside()} {texts}",
+            f"rypt init {inside()} {texts}{segmenter}",
             f"rypt import {import_command} -C {inside()} --scores {scores}",
         ]
         if self.references:
@@ -125,12 +149,14 @@ class RatingTexts:
 
 
 def collect_texts(
-    path: PathLike, ratings: Sequence[Rating], translators: Translators | None = None, repairs: Repairs | None = None
-) -> RatingTexts:
+    path: PathLike, ratings: Sequence[Rating], translators: Translators | None = None, repairs: Repairs | None = None,
+    segmenter: Segmenter | None = None,
+) -> RatingTexts:  # fmt: skip
     """Gather the texts of ratings; with references, only the segments that these translate.
 
     A segment is what has one id; where an id is missing or has two sources, what has one source, numbered from 0.
-    ``repairs`` takes ratings that no file can hold; without it, the first is refused.
+    ``repairs`` takes ratings that no file can hold; without it, the first is refused. ``segmenter`` finds words
+    where no space is between them.
     """
     translators, repairs = translators or Translators(), repairs or Repairs(path, strict=True)
     if not ratings:
@@ -138,7 +164,7 @@ def collect_texts(
     pairs = sorted({rating.languages for rating in ratings})
     if len(pairs) > 1:
         raise InputError(path, None, f"expected one language pair, found {', '.join(pairs)}; --languages names one")
-    texts = RatingTexts(renumbered=not _ids_hold(ratings))
+    texts = RatingTexts(renumbered=not _ids_hold(ratings), segmenter=segmenter)
     numbers: dict[str, str] = {}
     for rating in ratings:
         if problem := _problem(rating):
@@ -207,15 +233,6 @@ def _keep_translated(texts: RatingTexts) -> None:
     systems = {name: {s: outputs[s] for s in kept if s in outputs} for name, outputs in sorted(texts.systems.items())}
     texts.systems = {name: outputs for name, outputs in systems.items() if outputs}
     texts.human = tuple(name for name in texts.human if name in texts.systems)
-
-
-def _candidates(outputs: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    for segment, text in outputs.items():
-        yield {"id": segment, "candidate": _line(text)}
-
-
-def _line(text: str) -> str:
-    return " ".join(tokens_of(text))
 
 
 def _write(path: Path, records: Iterable[Mapping[str, str]]) -> None:

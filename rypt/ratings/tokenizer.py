@@ -3,13 +3,16 @@
 Texts of evaluation campaigns are raw; trees, alignments and phrases need tokens. Words are runs of letters, marks and
 digits; a hyphen, an apostrophe or an underscore between two letters stays inside, and so do ``3.5``, ``10:30``,
 ``example.com``, ``U.S.`` and ``Mathematik- und``. Clitics of English (``do n't``, ``can not``) and of Romance languages
-(``l' homme``) are cut off as treebanks have them. An ideograph or a kana is a token, for these scripts put no space
-between words. Any other character is a token; ``...``, ``--`` and other punctuation that repeats is one.
+(``l' homme``) are cut off as treebanks have them. Scripts without spaces between words are cut by a segmenter
+(`rypt.texts.segmenters`); without one an ideograph or a kana is a token, and a run of Thai letters is. Any other
+character is a token; ``...``, ``--`` and other punctuation that repeats is one.
 """
 
 import re
 import unicodedata
 from functools import cache
+
+from rypt.texts.segmenters import Segmenter, is_ideograph, is_mark, is_unspaced
 
 ABBREVIATIONS = frozenset(("mr", "mrs", "ms", "dr", "prof", "st", "nr", "bzw", "ca", "usw", "vs"))
 _WORD = "[aA0][aA0m]*"
@@ -22,14 +25,11 @@ _TOKEN = re.compile(
 _ENCLITIC = re.compile(r"(?<=\w)(?:n['’]t|['’](?:s|m|d|re|ve|ll)|(?<=\bcan)not)$", re.IGNORECASE)
 _ELIDED = "[cdjlmnstv]|(?:jus|lors|puis|quoi)?qu|un|gl|(?:de|a|ne|da|su|que)ll|quest|anch|com|dov"
 _PROCLITIC = re.compile(rf"(?:{_ELIDED})['’](?=\w)", re.IGNORECASE)
-_IDEOGRAPHS = (
-    (0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3041, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
-    (0xFF66, 0xFF9F), (0x20000, 0x3FFFF),
-)  # fmt: skip
+_RUN = re.compile(rf"z[zm]*|{_TOKEN.pattern}")  # a run of letters without spaces, or a token
 
 
-def tokens_of(text: str) -> list[str]:
-    """Cut raw text into tokens.
+def tokens_of(text: str, segmenter: Segmenter | None = None) -> list[str]:
+    """Cut raw text into tokens; a ``segmenter`` finds the words of scripts without spaces between them.
 
     >>> " ".join(tokens_of('Dr. Wu said: "I don\\'t pay $3.50 (well-known) in the U.S."...'))
     'Dr. Wu said : " I do n\\'t pay $ 3.50 ( well-known ) in the U.S. " ...'
@@ -37,11 +37,14 @@ def tokens_of(text: str) -> list[str]:
     ['L’', 'homme', '我', '希', '望', '。']
     """
     tokens: list[str] = []
+    pattern, shape = (_TOKEN, _shape) if segmenter is None else (_RUN, _shape_in_runs)
     for word in text.split():
         begin = len(tokens)
-        for match in _TOKEN.finditer("".join(map(_shape, word))):
+        for match in pattern.finditer("".join(map(shape, word))):
             token = word[match.start() : match.end()]
-            if token == "." and len(tokens) > begin and tokens[-1].lower() in ABBREVIATIONS:
+            if segmenter is not None and is_unspaced(token[0]):
+                tokens += segmenter.words(token)
+            elif token == "." and len(tokens) > begin and tokens[-1].lower() in ABBREVIATIONS:
                 tokens[-1] += token
             else:
                 tokens += _without_clitics(token)
@@ -59,13 +62,19 @@ def _without_clitics(token: str) -> list[str]:
 def _shape(character: str) -> str:
     """A small (a) or capital (A) letter, a digit (0), an ideograph (z), a mark (m), known punctuation, or other (s)."""
     category = unicodedata.category(character)
-    if category[0] == "M" or category == "Cf":
+    if is_mark(character):
         return "m"
     if category[0] == "L":
-        if any(first <= ord(character) <= last for first, last in _IDEOGRAPHS):
+        if is_ideograph(character):
             return "z"
         return "A" if category in ("Lu", "Lt") else "a"
     if category[0] == "N":
         return "0"
     known = {"’": "'", "‐": "-", "‑": "-"}.get(character, character)
     return known if known in "'-_.,:!?…–—`" else "s"
+
+
+@cache
+def _shape_in_runs(character: str) -> str:
+    """The same, where all letters of scripts without spaces are (z)."""
+    return "z" if is_unspaced(character) else _shape(character)

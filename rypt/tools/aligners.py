@@ -3,22 +3,19 @@
     align([(("das", "Haus"), ("the", "house"))])                 # links of pairs of tokens
     align_lists("dev.de", ["run7.nbest"], ["run7.links"])        # links of files of candidates
 
-eflomal aligns tokenised pairs in both directions; `rypt.tools.symmetrization` makes one alignment of the two. Equal
-pairs are aligned once, in lower case. It samples, and takes no random seed: two runs differ a little (Östling &
-Tiedemann 2016, "Efficient Word Alignment with Markov Chain Monte Carlo").
+eflomal aligns tokenised pairs in both directions (`rypt.tools.eflomal_runs`); `rypt.tools.symmetrization` makes one
+alignment of the two. Equal pairs are aligned once, in lower case. Two runs differ a little, for there is no random
+seed; a cache (`rypt.tools.link_cache`) keeps the links of the first.
 """
 
 import importlib.util
-import logging
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rypt.campaign.folder import read_source
-from rypt.options import ALIGNERS
+from rypt.options import ALIGNERS, UNALIGNED, check_option
 from rypt.records import Segment
 from rypt.text import (
     FormatError,
@@ -32,14 +29,15 @@ from rypt.text import (
     tokenize,
     unwatched,
 )
-from rypt.texts.alignment import Lexicon, Links, check_links, format_links, parse_links
+from rypt.texts.alignment import Lexicon, Links, check_links, format_links
 from rypt.texts.lists import expand_outputs
 from rypt.texts.nbest import aligned_candidate, read_raw
-from rypt.tools.symmetrization import symmetrize
+from rypt.tools.eflomal_runs import Work, eflomal_links, eflomal_version, learned_priors
+from rypt.tools.link_cache import Known, LinkCache, digest, digest_of_pair
+from rypt.tools.sentence_pairs import Pair
+from rypt.tools.symmetrization import attach_unaligned, symmetrize
 
-LONGEST = 1023  # tokens of a sentence that eflomal reads
-Pair = tuple[tuple[str, ...], tuple[str, ...]]
-Directions = tuple[list[Links], list[Links]]
+WORTH_TELLING = 5.0  # seconds
 
 
 def is_installed(aligner: str) -> bool:
@@ -75,16 +73,20 @@ def align_lists(
     *,
     aligner: str | None = None,
     heuristic: str = "grow-diag-final-and",
+    unaligned: str = "attach",
     training: tuple[PathLike, PathLike] | None = None,
     priors: PathLike | None = None,
+    save_priors: PathLike | None = None,
+    cache: PathLike | bool = False,
     watch: Watch = unwatched,
     tell: Callable[[str], None] = lambda message: None,
 ) -> AlignedLists:
     """Align the candidates of lists with their segments, and write a line of links for each line of a list.
 
     For a folder of lists the output is a folder, with links in ``LIST.links``. All lists are aligned together with the
-    ``training`` text, a file of source and one of target segments, for the aligner learns from all of them. ``tell``
-    is called with a message before the work begins.
+    ``training`` text, a file of source and one of target segments, for the aligner learns from all of them. A ``cache``
+    keeps links for the next run (see `align`), in a file; True takes ``OUTPUT.cache.gz`` beside the first output, where
+    that is a file. ``tell`` is called with messages before the work begins.
     """
     if len(outputs) != len(nbest):
         raise OptionError(f"expected an output for each list, {len(nbest)}, got {len(outputs)}")
@@ -100,11 +102,21 @@ def align_lists(
             if Path(path).is_dir():
                 stack.enter_context(_output_folder(Path(output)))
         streams = [stack.enter_context(open_output(output)) for _, output in files]
-        aligned = align(pairs, aligner=chosen, heuristic=heuristic, training=further, priors=priors)
+        aligned = align(
+            pairs, aligner=chosen, heuristic=heuristic, unaligned=unaligned, training=further, priors=priors,
+            save_priors=save_priors, cache=_cache_file(outputs[0]) if cache is True else cache or None, watch=watch, tell=tell,
+        )  # fmt: skip
         links = iter(aligned)
         for stream, pairs_of_list in zip(streams, lists, strict=True):
             stream.writelines(f"{format_links(next(links))}\n" for _ in pairs_of_list)
     return AlignedLists(chosen, len(pairs), aligned.count(()))
+
+
+def _cache_file(output: PathLike) -> Path | None:
+    """Where links are kept that are written to an output; nowhere where it is no file or folder."""
+    path = Path(output)
+    is_device = str(output) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
+    return None if is_device else path.with_name(f"{path.name}.cache.gz")
 
 
 @contextmanager
@@ -149,71 +161,76 @@ def align(
     *,
     aligner: str | None = None,
     heuristic: str = "grow-diag-final-and",
+    unaligned: str = "attach",
     training: Sequence[Pair] = (),
     priors: PathLike | None = None,
+    save_priors: PathLike | None = None,
+    cache: PathLike | None = None,
+    watch: Watch = unwatched,
+    tell: Callable[[str], None] = lambda message: None,
 ) -> list[Links]:
     """Links of each pair of source and candidate tokens, through both directions.
 
-    ``training`` are further pairs to learn from, ``priors`` a file of ``eflomal-makepriors``. A pair with an empty side
-    has no links.
+    ``unaligned`` says what becomes of candidate words without a link: "attach" (`attach_unaligned`) or "leave".
+    ``training`` are further pairs to learn from, ``priors`` a file of ``eflomal-makepriors`` or of ``save_priors``,
+    which writes what was learned. Pairs that are in the file ``cache`` keep their links, and only new ones are aligned,
+    with what the others teach; where most pairs are new, all are aligned. A pair with an empty side has no links.
     """
     choose_aligner(aligner)
+    check_option("unaligned", unaligned, UNALIGNED)
     distinct = [pair for pair in dict.fromkeys(pairs) if pair[0] and pair[1]]
     if not distinct:
         return [()] * len(pairs)
-    directions = _eflomal(distinct + [pair for pair in training if pair[0] and pair[1]], priors)
-    links = {}
-    for pair, forward, backward in zip(distinct, *directions, strict=False):
-        links[pair] = symmetrize(forward, backward, heuristic)
-        check_links(links[pair], len(pair[0]), len(pair[1]))
+    further = [pair for pair in training if pair[0] and pair[1]]
+    given = None if priors is None else [line for _, line in read_lines(priors)]
+    store = None if cache is None else LinkCache(cache, _made_by(further, given))
+    found = {} if store is None or (save_priors is not None and further) else store.links_of(distinct)
+    if 2 * len(found) < len(distinct):
+        found = {}
+    new = [pair for pair in distinct if pair not in found]
+    if found:
+        tell(f"{len(found)} of {len(distinct)} pairs have links in {cache}")
+    if new:
+        found |= _aligned([*new, *further], found, given, priors, watch, tell)
+    if store is not None and new:
+        store.add({pair: found[pair] for pair in new})
+    if save_priors is not None:
+        with open_output(save_priors) as stream:
+            stream.writelines(f"{line}\n" for line in learned_priors(found))
+    links = {pair: symmetrize(*found[pair], heuristic) for pair in distinct}
+    if unaligned == "attach":
+        links = {pair: attach_unaligned(both, len(pair[1])) for pair, both in links.items()}
     return [links.get(pair, ()) for pair in pairs]
 
 
-def _words(tokens: Sequence[str]) -> str:
-    """Tokens as a line that the aligner splits as we do: in lower case, without white space inside of them."""
-    return " ".join("_".join(token.lower().replace("|||", "|").split()) or "_" for token in tokens)
+def _made_by(training: Sequence[Pair], priors: Sequence[str] | None) -> dict[str, object]:
+    """What links depend on besides their pairs."""
+    return {
+        "aligner": eflomal_version(),
+        "training": digest(map(digest_of_pair, training)) if training else None,
+        "priors": None if priors is None else digest(priors),
+    }
 
 
-def _eflomal(pairs: Sequence[Pair], priors: PathLike | None) -> Directions:
-    from eflomal import Aligner
-
-    with tempfile.TemporaryDirectory(prefix="rypt-align-") as folder, _without_messages_of("eflomal"):
-        lines = [[_words(side) if max(map(len, pair)) <= LONGEST else "" for side in pair] for pair in pairs]
-        forward, backward = str(Path(folder) / "forward"), str(Path(folder) / "backward")
-        given = None if priors is None else [line for _, line in read_lines(priors)]
-        try:
-            Aligner().align(
-                [line[0] for line in lines],
-                [line[1] for line in lines],
-                links_filename_fwd=forward,
-                links_filename_rev=backward,
-                priors_input=given,
-            )
-        except (subprocess.CalledProcessError, OSError) as error:
-            raise RyptError(f"eflomal failed: {error}") from None
-        except (ValueError, TypeError, IndexError) as error:
-            if priors is not None:
-                raise InputError(priors, None, f"expected priors as eflomal-makepriors writes them: {error}") from None
-            raise RyptError(f"eflomal failed: {error}") from None
-        return _read_links(forward, len(pairs)), _read_links(backward, len(pairs))
-
-
-@contextmanager
-def _without_messages_of(name: str) -> Iterator[None]:
-    """Keep a logger's messages from standard error while the block runs: the errors hold the same text."""
-    logger, handler = logging.getLogger(name), logging.NullHandler()
-    logger.addHandler(handler)
+def _aligned(
+    pairs: Sequence[Pair],
+    known: Known,
+    given: Sequence[str] | None,
+    priors: PathLike | None,
+    watch: Watch,
+    tell: Callable[[str], None],
+) -> Known:
+    """Links of pairs in both directions, from given priors or those that known links teach."""
+    work = Work.of(pairs)
+    if work.seconds > WORTH_TELLING:
+        tell(f"about {work.seconds:.0f} seconds of the processor for {len(work.pieces)} pairs of sentences")
     try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-
-
-def _read_links(path: str, count: int) -> list[Links]:
-    try:
-        links = [parse_links(line) for _, line in read_lines(path)]
+        forward, backward = eflomal_links(work, learned_priors(known) if known and given is None else given, watch)
     except FormatError as error:
-        raise RyptError(f"the aligner wrote no alignment: {error}") from None
-    if len(links) != count:
-        raise RyptError(f"the aligner wrote {len(links)} alignments of {count} pairs")
-    return links
+        raise RyptError(str(error)) if priors is None else InputError(priors, None, str(error)) from None
+    directions = zip(work.joined(forward), work.joined(backward), strict=True)
+    found = dict(zip(pairs, directions, strict=True))
+    for pair, both in found.items():
+        for links in both:
+            check_links(links, len(pair[0]), len(pair[1]))
+    return found

@@ -8,17 +8,19 @@
    (the nearest to the middle, if there are several), and so are the parts: short words (articles, prepositions,
    conjunctions, auxiliaries) often begin a constituent. What is left are pairs of words and words.
 
-No language is asked for; where short words follow what they belong to, step 3 does no better than a cut in the middle.
+No language is asked for. Tokens are never cut: a Chinese or Thai word stays whole where it is one token
+(`rypt.texts.segmenters`). Where short words follow what they belong to, step 3 does no better than a cut in the middle.
 What these trees lose against those of a parser is measured by ``bench/fallback.py`` (docs/evidence.md).
 """
 
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from rypt.records import Span
 from rypt.texts.trees import SourceTree
 
-FINAL = frozenset(".!?…。！？．؟۔।॥։።")
+FINAL = frozenset(".!?…。！？．｡؟۔।॥։።។៕။")
 CLOSING_QUOTES = frozenset(("'", '"', "''", "’", "”", "“", "»", "«"))
 
 
@@ -29,7 +31,7 @@ def fallback_tree(tokens: Sequence[str]) -> SourceTree:
     '(ROOT (S (C Well) (X ,) (C (H (X birds) (X sing)) (H (X in) (H (X the) (X morning)))) (X .)) (S (C Go) (X !)))'
     """
     spans: list[tuple[Span, str]] = [(Span(0, len(tokens)), "ROOT")] if tokens else []
-    for sentence in _sentences(tokens):
+    for sentence in sentences(tokens):
         spans.append((sentence, "S"))
         for clause in _clauses(tokens, sentence):
             spans.append((clause, "C"))
@@ -41,15 +43,18 @@ def _is_punctuation(token: str) -> bool:
     return all(unicodedata.category(character).startswith("P") for character in token)
 
 
+@lru_cache(1 << 16)
 def _is_final(token: str) -> bool:
     return _is_punctuation(token) and not FINAL.isdisjoint(token)
 
 
+@lru_cache(1 << 16)
 def _closes(token: str) -> bool:
     return token in CLOSING_QUOTES or all(unicodedata.category(character) in ("Pe", "Pf") for character in token)
 
 
-def _sentences(tokens: Sequence[str]) -> Iterator[Span]:
+def sentences(tokens: Sequence[str]) -> Iterator[Span]:
+    """The spans of the sentences of a segment, which end with final punctuation and what closes after it."""
     start = 0
     for i, token in enumerate(tokens):
         following = tokens[i + 1] if i + 1 < len(tokens) else ""

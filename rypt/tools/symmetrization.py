@@ -2,7 +2,7 @@
 
 ``grow-diag-final-and`` begins with the links both directions have, adds neighbouring links that one of them has while
 they align a word not aligned before (Koehn, Och & Marcu 2003, section 2.2), and then those between two words that are
-both unaligned (Koehn et al. 2005).
+both unaligned (Koehn et al. 2005). `attach_unaligned` leaves no word of the candidate without a link.
 """
 
 from collections.abc import Iterable
@@ -36,6 +36,29 @@ def symmetrize(forward: Iterable[tuple[int, int]], backward: Iterable[tuple[int,
             sources.add(source)
             targets.add(target)
     return tuple(sorted(links))
+
+
+def attach_unaligned(links: Links, candidate_size: int) -> Links:
+    """Link every candidate word that has no link with the source words of the next one that has, else of the last.
+
+    Articles, particles and auxiliaries of the candidate often have no counterpart. Left alone they belong to no phrase:
+    nobody is asked about them, and errors in them count nowhere. Most of them stand before the word they belong to.
+
+    >>> attach_unaligned(((0, 1), (1, 2)), 4)
+    ((0, 0), (0, 1), (1, 2), (1, 3))
+    """
+    sources: list[list[int]] = [[] for _ in range(candidate_size)]
+    for source, target in links:
+        sources[target].append(source)
+    aligned = [target for target in range(candidate_size) if sources[target]]
+    if not aligned:
+        return links
+    attached = set(links)
+    for target in range(candidate_size):
+        if not sources[target]:
+            following = next((other for other in aligned if other > target), aligned[-1])
+            attached.update((source, target) for source in sources[following])
+    return tuple(sorted(attached))
 
 
 def _grown(links: set[tuple[int, int]], union: set[tuple[int, int]]) -> set[tuple[int, int]]:

@@ -7,18 +7,22 @@ from hypothesis import strategies as st
 from rypt.ratings.surface import spelling, token_places, token_spelling
 from rypt.ratings.tokenizer import tokens_of
 from rypt.text import tokenize
+from rypt.texts.segmenters import Segmenter, choose_segmenter
 from rypt.texts.trees import SourceTree
 
-ODD = "aB3 .,:'’\"`-–…!?()@&;_\\/*ßée\u0301\u0300\u200d\u00a0\u2028我カ¡|<>{}lrbn"
+ODD = "aB3 .,:'’\"`-–…!?()@&;_\\/*ßée\u0301\u0300\u200d\u00a0\u2028我宇宙〇カな々กคน้า\u200bະខ្ကာ¡|<>{}lrbn"
 MIXED = st.text(st.sampled_from(ODD)) | st.text()
+LETTERS, WHOLE_RUNS = Segmenter("letters", "1", list), Segmenter("runs", "1", lambda run: [run])
+ANY_SEGMENTER = st.sampled_from([None, LETTERS, WHOLE_RUNS, choose_segmenter("auto")])
 
 
-@given(MIXED)
-@example("'' ''' `` '\u0301 \u0301x a\u0301")
-@example("AT&amp;T @-@ @@@ -LRB- *rrb* \\/ |0-1| (X{0-2}")
-@example("don''t it's'' l''x")
-def test_tokens_spell_the_text(text: str) -> None:
-    tokens = tokens_of(text)
+@given(MIXED, ANY_SEGMENTER)
+@example("'' ''' `` '\u0301 \u0301x a\u0301", LETTERS)
+@example("AT&amp;T @-@ @@@ -LRB- *rrb* \\/ |0-1| (X{0-2}", None)
+@example("don''t it's'' l''x", None)
+@example("𠀀宇宙\u200b宇\ufe00 \u0e49ก", choose_segmenter("auto"))
+def test_tokens_spell_the_text(text: str, segmenter: Segmenter | None) -> None:
+    tokens = tokens_of(text, segmenter)
     assert "".join(tokens) == "".join(text.split())
     assert token_spelling(tokens) == spelling(text)
     places = token_places(text, tokens)
@@ -26,10 +30,10 @@ def test_tokens_spell_the_text(text: str) -> None:
     assert all(text[start:stop] == token for (start, stop), token in zip(places, tokens, strict=True))
 
 
-@given(MIXED)
-def test_a_line_of_tokens_is_read_back(text: str) -> None:
+@given(MIXED, ANY_SEGMENTER)
+def test_a_line_of_tokens_is_read_back(text: str, segmenter: Segmenter | None) -> None:
     """What a campaign reads, and what its trees hold, are the same tokens."""
-    tokens = tokens_of(text)
+    tokens = tokens_of(text, segmenter)
     assert tokenize(" ".join(tokens)) == tokens
     tree = SourceTree.from_spans(tokens, [])
     assert SourceTree.from_brackets(str(tree)).matched(tokens).tokens == tuple(tokens)
@@ -55,3 +59,21 @@ def test_a_line_of_tokens_is_read_back(text: str) -> None:
 )
 def test_where_words_are_cut(text: str, tokens: str) -> None:
     assert " ".join(tokens_of(text)) == tokens
+
+
+@given(st.text(st.sampled_from("ab3 .,'-—é\u0301한")), ANY_SEGMENTER)
+def test_a_segmenter_changes_nothing_in_scripts_with_spaces(text: str, segmenter: Segmenter | None) -> None:
+    assert tokens_of(text, segmenter) == tokens_of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("我们能看到2,000颗星。", "我们能看到 2,000 颗星 。"),
+        ("ปี2020ผมอยาก ๆ", "ปี 2020 ผมอยาก ๆ"),
+        ("二〇二〇年のABC店", "二〇二〇年の ABC 店"),
+        ("\u0e49ก L’homme", "\u0e49 ก L’ homme"),
+    ],
+)
+def test_runs_that_a_segmenter_is_given(text: str, tokens: str) -> None:
+    assert " ".join(tokens_of(text, WHOLE_RUNS)) == tokens

@@ -8,10 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from rypt.text import RyptError
+from rypt.text import RyptError, Watch
 from rypt.texts.alignment import Links
 from rypt.tools import aligners
 from rypt.tools.aligners import Pair, align, choose_aligner
+from rypt.tools.eflomal_runs import Directions, Work, eflomal_links
 
 WORDS = {f"q{i}x": f"{i}w" for i in range(40)}
 needs_eflomal = pytest.mark.skipif(
@@ -72,6 +73,60 @@ def test_eflomal_learns_from_further_pairs_and_priors(tmp_path: Path) -> None:
     (tmp_path / "priors").write_text("LEX\tq1x\t1w\tmuch\n")
     with pytest.raises(RyptError, match="priors: expected priors as eflomal-makepriors writes them"):
         align(few, aligner="eflomal", priors=tmp_path / "priors")
+
+
+@needs_eflomal
+def test_a_rerun_aligns_only_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs, wanted = word_for_word()
+    cache, messages, sizes = tmp_path / "links.cache.gz", [], []
+
+    def counted(work: Work, priors: list[str] | None, watch: Watch) -> Directions:
+        sizes.append((len(work.pieces), priors is not None))
+        return eflomal_links(work, priors, watch)
+
+    monkeypatch.setattr(aligners, "eflomal_links", counted)
+    first = align(pairs[:300], cache=cache)
+    assert align(pairs[:300], cache=cache, tell=messages.append) == first
+    more = align(pairs, cache=cache, tell=messages.append)
+    assert more[:300] == first
+    assert agreement(more[300:], wanted[300:]) > 0.8
+    assert messages == [f"300 of 300 pairs have links in {cache}", f"300 of 400 pairs have links in {cache}"]
+    assert sizes == [(300, False), (100, True)]
+    align(pairs, cache=cache, heuristic="union")
+    assert len(sizes) == 2
+    align(pairs[:300], cache=cache, training=pairs[300:])
+    assert sizes[2:] == [(400, False)]
+
+
+@needs_eflomal
+def test_few_known_pairs_are_aligned_again(tmp_path: Path) -> None:
+    pairs, wanted = word_for_word()
+    cache = tmp_path / "links.cache.gz"
+    align(pairs[:3], cache=cache)
+    assert agreement(align(pairs, cache=cache)[:3], wanted[:3]) > 0.8
+
+
+@needs_eflomal
+def test_priors_that_were_saved_are_taken(tmp_path: Path) -> None:
+    pairs, wanted = word_for_word()
+    priors = tmp_path / "priors.gz"
+    align(pairs[:100], training=pairs[100:350], save_priors=priors, cache=tmp_path / "cache.gz")
+    assert agreement(align(pairs[380:], priors=priors), wanted[380:]) > 0.8
+
+
+@needs_eflomal
+def test_paragraphs_are_aligned_sentence_by_sentence() -> None:
+    pairs, wanted = word_for_word()
+    joined, links = [], []
+    for k in range(0, len(pairs), 2):
+        (a, x), (b, y) = pairs[k], pairs[k + 1]
+        joined.append(((*a, ".", *b, "!"), (*x, ".", *y, "!")))
+        ends = ((len(a), len(x)), (len(a) + 1 + len(b), len(x) + 1 + len(y)))
+        links.append((*wanted[k], *ends, *((i + len(a) + 1, j + len(x) + 1) for i, j in wanted[k + 1])))
+    found = align(joined)
+    assert agreement(found, links) > 0.8
+    for k, of_pair in enumerate(found):
+        assert all((i <= len(pairs[2 * k][0])) == (j <= len(pairs[2 * k][1])) for i, j in of_pair)
 
 
 def eflomal_writing(*lines: str) -> ModuleType:
