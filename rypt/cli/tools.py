@@ -44,7 +44,7 @@ def parse(
 @click.option("--heuristic", type=click.Choice(HEURISTICS), default=HEURISTICS[0], show_default=True,
               help="How both directions are combined.")  # fmt: skip
 @click.option("--unaligned", type=click.Choice(UNALIGNED), default=UNALIGNED[0], show_default=True,
-              help="Candidate words without a link: attach them to the next word, or leave them in no phrase.")  # fmt: skip
+              help="Candidate words without a link: attach them to the next word, or leave them.")  # fmt: skip
 @click.option("--train", nargs=2, type=INPUT, metavar="SOURCE TARGET",
               help="Further tokenised text, line by line, to learn from.")  # fmt: skip
 @click.option("--priors", type=INPUT, help="Priors made by --save-priors or eflomal-makepriors.")

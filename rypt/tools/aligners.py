@@ -104,7 +104,8 @@ def align_lists(
         streams = [stack.enter_context(open_output(output)) for _, output in files]
         aligned = align(
             pairs, aligner=chosen, heuristic=heuristic, unaligned=unaligned, training=further, priors=priors,
-            save_priors=save_priors, cache=_cache_file(outputs[0]) if cache is True else cache or None, watch=watch, tell=tell,
+            save_priors=save_priors, cache=_cache_file(outputs[0]) if cache is True else cache or None, watch=watch,
+            tell=tell,
         )  # fmt: skip
         links = iter(aligned)
         for stream, pairs_of_list in zip(streams, lists, strict=True):
