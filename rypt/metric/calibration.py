@@ -13,7 +13,7 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.metric.model import CalibratedTable, Percolation, direct_labels, yes_share_by_length
 from rypt.metric.observations import Forest, Grades, JudgedPhrases, Observations
 from rypt.metric.scorer import Scorer
-from rypt.metric.severity_model import SeverityModel
+from rypt.metric.severity_model import SeverityModel, unseen_penalty
 from rypt.metric.tree_model import TreeModel
 from rypt.options import HOLD_OUT, MODELS, check_option
 from rypt.records import Candidate
@@ -45,7 +45,8 @@ def scorer_from_database(
         scorer.model = Percolation(unknown, ties, prior)
         return scorer
     if model == "severity":
-        scorer.model = SeverityModel(ties)
+        judged = scorer.judged
+        scorer.model = SeverityModel(unseen_penalty(judged.grades, judged.lengths), ties=ties)
         return scorer
     observations, truth = held_out_labels(scorer.forest, db, candidates, hold_out, ties)
     if model == "table":

@@ -67,8 +67,10 @@ def label_states(ties: str = "unknown") -> Codes:
 class Grades:
     """How many YES and NO each judged key has, and the penalty that its NOs add up to.
 
-    A NO without a severity counts ``no_penalty``. The last two rows are supposed: a key that one worker says YES to,
-    and one that gets a NO (`rypt.metric.value`).
+    The penalty of a NO is the square root of its severity: 1 for a minor error, 2.24 for a major one, 5 for what is no
+    translation. What one rater calls major another calls minor, so a metric that takes severities as they are follows
+    the raters' taste. A NO without a severity counts ``no_penalty``. The last two rows are supposed: a key that one
+    worker says YES to, and one that gets a NO (`rypt.metric.value`).
     """
 
     votes: Floats
@@ -77,15 +79,16 @@ class Grades:
 
     @classmethod
     def from_counts(cls, yes: Floats, no: Floats, penalty: Floats, graded: Floats) -> "Grades":
-        """The grades of keys; the mean severity of NOs that have one stands for those of the others, 1 where none has.
+        """The grades of keys; the mean penalty of NOs that have a severity stands for the others, 1 where none has.
 
-        >>> counts = ([1, 0, 0], [0, 2, 1], [0, 6, 0], [0, 2, 0])   # YES; two NOs, of 1 and 5; a NO without a severity
+        >>> counts = ([1, 0, 0], [0, 2, 1], [0, 18, 0], [0, 2, 0])  # YES; two NOs, 9 on average; a NO without severity
         >>> Grades.from_counts(*np.array(counts, np.float64)).penalties.tolist()
         [0.0, 6.0, 3.0, 0.0, 3.0]
         """
+        rooted = np.sqrt(penalty * graded)  # graded NOs, each of the square root of their mean severity
         known = float(graded.sum())
-        no_penalty = float(penalty.sum()) / known if known else 1.0
-        penalties = np.append(penalty + (no - graded) * no_penalty, [0.0, no_penalty])
+        no_penalty = float(rooted.sum()) / known if known else 1.0
+        penalties = np.append(rooted + (no - graded) * no_penalty, [0.0, no_penalty])
         return cls(np.append(yes + no, [1.0, 1.0]), penalties, no_penalty)
 
 
@@ -210,11 +213,17 @@ class JudgedPhrases:
         table = np.full(int(regions[-1]), -1, np.int32)
         kernel.fill_table(ids, offsets[1:].copy(), segment, node, regions, table)
         asked = np.zeros(len(self.forest.parents), np.bool_)
-        asked[self.forest.firsts[segment] + node] = True
+        self._nodes = self.forest.firsts[segment] + node
+        asked[self._nodes] = True
         self.arrays = kernel.Judged(
             words, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, asked,
             gap=0,  # the gap mark was interned first
         )  # fmt: skip
+
+    @property
+    def lengths(self) -> Ids:
+        """The length of each key's constituent, in source tokens."""
+        return np.asarray(self.forest.stops[self._nodes] - self.forest.starts[self._nodes], np.int32)
 
     def observe(self, candidates: Sequence[Candidate], case: str) -> Observations:
         """Find the phrase of every constituent of every candidate, and the votes on it."""

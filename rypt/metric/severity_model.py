@@ -1,19 +1,18 @@
 """The severity model: the expected penalty of a candidate, from how bad people found its phrases.
 
-A judged phrase has a penalty: the severities of its NOs, 0 for a YES. What is expected of a constituent whose phrase
-has n judgments is
+A judged phrase has a penalty (`rypt.metric.observations.Grades`), 0 for a YES. What is expected of a constituent whose
+phrase has n judgments is
 
     penalty(constituent) = (sum of the judged penalties + K · sum over its children) / (n + K),
 
 the sum over the children alone where nobody judged the phrase. A single word whose translation nobody judged is
-expected to cost ``UNSEEN``, one that nothing is aligned with costs nothing. So long phrases, which few candidates
-share, lean on the short ones inside them.
+expected to cost as much as words that were judged once do on average (``unseen``), one that nothing is aligned with
+costs nothing. So long phrases, which few candidates share, lean on the short ones inside them.
 
 The constituents of at most L source words that stand highest cover a segment once (the frontier of maxLen L), and their
 penalties add up to one estimate of the candidate's. Short constituents are judged often and out of context, long ones
 rarely and in context; the penalty of the candidate is the mean of the estimates for L = 1, 2, 4, 8 and the whole
-segment. The score is 1 - penalty / 25: 25 is what MQM takes for a translation that is none (Freitag et al. 2021), so
-scores are penalties of MQM turned round, and a very bad candidate may fall below 0.
+segment. The score is 1 - penalty / source words, so one minor error in ten words scores 0.9; it may fall below 0.
 """
 
 from dataclasses import dataclass
@@ -24,11 +23,11 @@ from rypt.arrays import Floats, Ids, Ints
 from rypt.compiled import compiled
 from rypt.metric.kernel import UNALIGNED
 from rypt.metric.model import SCALE, Stats
-from rypt.metric.observations import Forest, Observations
+from rypt.metric.observations import Forest, Grades, Observations
 
-WORST = 25.0  # the penalty of a candidate that is no translation
 K = 1.0  # how many judgments the children of a constituent are worth
-UNSEEN = 0.1  # the penalty of a word whose translation nobody judged
+UNSEEN = 0.1  # the penalty of an unjudged word before anything is counted
+PSEUDO_WORDS = 20  # how many words that is worth
 LENGTHS = (1, 2, 4, 8, np.inf)  # whose frontiers are averaged
 _UNALIGNED_ROW = -1 - UNALIGNED
 
@@ -79,18 +78,25 @@ def frontier_weights(forest: Forest) -> Floats:
     return np.asarray(np.mean(on, axis=0), np.float64)
 
 
+def unseen_penalty(grades: Grades, lengths: Ids) -> float:
+    """The mean penalty of words that were judged once; ``lengths`` are those of the keys' constituents."""
+    once = (grades.votes[:-2] == 1) & (lengths == 1)
+    total = float(grades.penalties[:-2][once].sum())
+    return (total + PSEUDO_WORDS * UNSEEN) / (int(once.sum()) + PSEUDO_WORDS)
+
+
 @dataclass(frozen=True, slots=True)
 class SeverityModel:
-    """The expected penalty of candidates; ``k`` and ``unseen`` as above."""
+    """The expected penalty of candidates; ``unseen`` is that of a word whose translation nobody judged."""
 
-    ties: str = "unknown"
-    k: float = K
     unseen: float = UNSEEN
+    k: float = K
+    ties: str = "unknown"
 
     @property
     def options(self) -> str:
         """Its part of the signature."""
-        return f"model:severity|k:{self.k:g}|unseen:{self.unseen:g}"
+        return f"model:severity|k:{self.k:g}|unseen:{self.unseen:.3f}"
 
     def penalties(self, observations: Observations) -> Floats:
         """The expected penalty of each constituent."""
@@ -103,21 +109,20 @@ class SeverityModel:
         return out
 
     def stats(self, observations: Observations) -> Stats:
-        """Columns: the expected penalty in units of 1/SCALE, and 1 for a candidate that has constituents."""
+        """Columns: the expected penalty in units of 1/SCALE, source words (0 where there are no constituents)."""
         forest = observations.forest
         sums = np.zeros(len(observations), np.int64)
         weighted_sums(
             forest.firsts, observations.segments, observations.offsets, frontier_weights(forest),
             self.penalties(observations), float(SCALE), sums,
         )  # fmt: skip
-        return np.stack([sums, (np.diff(observations.offsets) > 0).astype(np.int64)], axis=1)
+        return np.stack([sums, forest.sizes[observations.segments].astype(np.int64)], axis=1)
 
     def score(self, sums: Stats) -> Floats:
-        """1 - mean penalty / 25; one half for a row without constituents, of which nothing is known."""
-        penalty, candidates = np.atleast_2d(sums).T.astype(np.float64)
+        """1 - penalty / words; one half for a row without words, of which nothing is known."""
+        penalty, words = np.atleast_2d(sums).T.astype(np.float64)
         scores: Floats = np.full(len(penalty), 0.5)
-        np.divide(penalty, -WORST * SCALE * candidates, out=scores, where=candidates > 0)
-        scores[candidates > 0] += 1
+        np.divide(words - penalty / SCALE, words, out=scores, where=words > 0)
         return scores
 
     def p_yes(self, observations: Observations) -> Floats:

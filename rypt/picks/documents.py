@@ -58,7 +58,7 @@ def half_of(documents: Sequence[str], half: str) -> list[bool]:
     The documents come in an order that is shuffled once and for all, each to the half that has fewer segments.
 
     >>> half_of(["a", "a", "b", "c", "c", "c"], "first")
-    [True, True, True, False, False, False]
+    [False, False, False, True, True, True]
     """
     check_option("half", half, HALVES)
     counts = Counter(documents)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.arrays import Codes, Floats
+from rypt.arrays import Codes, Floats, Ids
 from rypt.database.vote_table import LABELS, VoteTable
 from rypt.metric.frontier import frontier
 from rypt.metric.kernel import NOVEL, SILENT
@@ -130,8 +130,16 @@ class GroupedVotes:
         nodes = np.repeat(self.forest.firsts[segments] - offsets[:-1], sizes) + each
         missing = np.where(rows == -1 - NOVEL, np.where(asked[nodes], NOVEL, SILENT), -1 - rows)
         observed = np.where(rows >= 0, codes[np.maximum(rows, 0)], missing) if len(codes) else missing
-        grades = Grades.from_counts(*counts[:, [YES, NO, PENALTY, GRADED]].T)
-        return Observations(self.forest, segments, offsets, observed.astype(np.int8), rows, grades)
+        return Observations(self.forest, segments, offsets, observed.astype(np.int8), rows, self.grades(counts))
+
+    def grades(self, counts: Floats) -> Grades:
+        """The votes and penalties of each key."""
+        return Grades.from_counts(*counts[:, [YES, NO, PENALTY, GRADED]].T)
+
+    @property
+    def lengths(self) -> Ids:
+        """The length of each key's constituent, in source tokens."""
+        return np.asarray(self.forest.stops[self._nodes] - self.forest.starts[self._nodes], np.int32)
 
     def labels(
         self, judges: Judges, candidates: Chosen, ties: str = "unknown", *, origins: Collection[str] | None = None

@@ -19,7 +19,7 @@ from rypt.campaign.settings import Scoring
 from rypt.metric.calibration import concatenate
 from rypt.metric.model import CalibratedTable, LabelModel, Percolation, yes_share_by_length
 from rypt.metric.observations import Observations
-from rypt.metric.severity_model import SeverityModel
+from rypt.metric.severity_model import SeverityModel, unseen_penalty
 from rypt.metric.tree_model import TreeModel
 from rypt.metrics.expression import Term
 from rypt.metrics.rypt import read_rypt_options
@@ -130,7 +130,8 @@ class HeldOutPicks:
                 prior = yes_share_by_length(self.votes.observe(self.votes.counts(judges), judged), labels)
             return Percolation(scoring.unknown, ties, prior)
         if scoring.model == "severity":
-            return SeverityModel(ties)
+            counts = self.votes.counts(judges)
+            return SeverityModel(unseen_penalty(self.votes.grades(counts), self.votes.lengths), ties=ties)
         observed, labels = self._held_out_labels(judges, ties)
         if scoring.model == "table":
             return CalibratedTable.fit(observed, labels, ties)

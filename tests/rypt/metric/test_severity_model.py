@@ -11,8 +11,9 @@ from reference import corpora, reference_phrase
 
 from rypt.metric.frontier import frontier
 from rypt.metric.model import SCALE
+from rypt.metric.observations import Forest, JudgedPhrases
 from rypt.metric.scorer import Scorer
-from rypt.metric.severity_model import UNSEEN, SeverityModel
+from rypt.metric.severity_model import UNSEEN, SeverityModel, unseen_penalty
 from rypt.metric.value import places_of, query_values
 from rypt.records import Candidate, Query, Span, Votes
 from rypt.texts.trees import SourceTree
@@ -35,7 +36,8 @@ def reference_penalty(tree, votes, candidate, no_penalty):
         vote = known.get((candidate.segment, constituent.span, phrase)) if phrase is not None else None
         if vote is None or vote.yes + vote.no == 0:
             return inside
-        judged = vote.penalty + (vote.no - vote.graded) * no_penalty
+        graded = vote.graded * math.sqrt(vote.penalty / vote.graded) if vote.graded else 0.0
+        judged = graded + (vote.no - vote.graded) * no_penalty
         return (judged + inside) / (vote.yes + vote.no + 1)
 
     lengths = (1, 2, 4, 8, len(tree.tokens))
@@ -60,22 +62,23 @@ def test_statistics_equal_the_definition(corpus):
     stats = scorer.stats(candidates)
     used = [v for v in votes if trees.get(v.segment) and v.span in trees[v.segment].index]
     graded = sum(v.graded for v in used)
-    no_penalty = sum(v.penalty for v in used) / graded if graded else 1.0
-    for candidate, (penalty, segments) in zip(candidates, stats.tolist(), strict=True):
+    rooted = sum(v.graded * math.sqrt(v.penalty / v.graded) for v in used if v.graded)
+    no_penalty = rooted / graded if graded else 1.0
+    for candidate, (penalty, words) in zip(candidates, stats.tolist(), strict=True):
         tree = trees[candidate.segment]
-        assert segments == (tree is not None)
+        assert words == (len(tree.tokens) if tree else 0)
         expected = 0.0 if tree is None else reference_penalty(tree, votes, candidate, no_penalty)
         assert penalty / SCALE == pytest.approx(expected, abs=2 / SCALE)
 
 
 @settings(max_examples=40, deadline=None)
 @given(graded_corpora())
-def test_scores_of_sums_are_mean_penalties(corpus):
+def test_scores_of_sums_are_penalties_a_word(corpus):
     trees, candidates, votes = corpus
     scorer = Scorer(trees, votes, model=SeverityModel())
     stats = scorer.stats(candidates)
-    total, segments = stats.sum(axis=0)
-    expected = 1 - total / SCALE / segments / 25 if segments else 0.5
+    total, words = stats.sum(axis=0)
+    expected = 1 - total / SCALE / words if words else 0.5
     assert scorer.score(stats.sum(axis=0)) == pytest.approx(expected)
 
 
@@ -98,15 +101,22 @@ def test_a_worse_severity_scores_lower_and_a_yes_higher():
 
 
 def test_a_no_without_a_severity_counts_the_mean_of_the_others():
-    graded = [votes(Span(2, 3), "stands", no=2, penalty=6)]
+    graded = [votes(Span(2, 3), "stands", no=2, penalty=18)]
     plain = [*graded, votes(Span(0, 2), "the house", no=1, graded=0.0)]
-    said = [*graded, votes(Span(0, 2), "the house", no=1, penalty=3)]
+    said = [*graded, votes(Span(0, 2), "the house", no=1, penalty=9)]
     assert score(plain) == pytest.approx(score(said))
 
 
 def test_words_without_a_translation_cost_nothing_and_unseen_ones_a_little():
     assert score([], links="") == 1.0
-    assert score([]) == pytest.approx(1 - 3 * UNSEEN / 25)
+    assert score([]) == pytest.approx(1 - UNSEEN)
+
+
+def test_unseen_words_cost_what_words_judged_once_cost():
+    once = [votes(Span(2, 3), word, no=1, penalty=4) for word in ("stands", "stood", "stand")]
+    often = [votes(Span(0, 1), "the", no=5, penalty=125), votes(Span(0, 2), "the house", no=1, penalty=25)]
+    judged = JudgedPhrases(Forest(HOUSE), [*once, *often])
+    assert unseen_penalty(judged.grades, judged.lengths) == pytest.approx((3 * 2 + 20 * UNSEEN) / 23)
 
 
 def test_p_yes_is_one_minus_the_share_of_a_mean_no():
@@ -133,5 +143,5 @@ def test_values_of_queries_follow_the_penalty_at_stake():
 
 def test_the_signature_names_what_the_score_depends_on():
     signature = Scorer(HOUSE, [], model=SeverityModel()).signature
-    assert "model:severity|k:1|unseen:0.1" in signature
+    assert "model:severity|k:1|unseen:0.100" in signature
     assert np.isfinite(score([]))

@@ -146,13 +146,13 @@ def test_groups_are_workers_or_origins_that_count():
 
 def test_severities_of_the_chosen_groups_add_up():
     votes = [
-        ("a", Votes("1", Span(0, 1), "x", 0, 2, 0, 6.0, 2.0)),
+        ("a", Votes("1", Span(0, 1), "x", 0, 2, 0, 18.0, 2.0)),
         ("b", Votes("1", Span(0, 1), "x", 1, 1, 0)),  # a NO without a severity
         ("c", Votes("1", Span(0, 1), "x", 0, 1, 0, 0.1, 1.0)),
     ]
     candidates = [Candidate("1", "x y z", "0-0 1-1 2-2")]
     grouped = GroupedVotes(TREES, VoteTable.from_votes(votes), candidates)
-    assert grouped.counts({"a", "b"}).tolist() == [[1, 3, 0, 6, 2]]
+    assert grouped.counts({"a", "b"}).tolist() == [[1, 3, 0, 18, 2]]
     assert grouped.counts({"c"}).tolist() == [[0, 1, 0, 0.1, 1]]
     grades = grouped.observe(grouped.counts({"a", "b"}), np.array([0])).grades
     assert (grades.votes[0], grades.penalties[0], grades.no_penalty) == (4, 9, 3)
