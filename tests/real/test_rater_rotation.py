@@ -1,6 +1,6 @@
 """newstest2020 en-de as it is: six raters, three a segment, take turns; their own scores against sentence BLEU.
 
-Other code found a net of +9.1 for picks by the judging rater's own MQM.
+Other code found a net of +9.1 for picks by the judging rater's own MQM, with BLEU of tokens; here it is of raw texts.
 """
 
 import csv
@@ -58,4 +58,4 @@ def test_raters_of_a_segment_take_turns(real_data: Callable[[str], Path]) -> Non
     assert len(splits) == 3
     (human,) = compare_picks(data, metrics, splits).outcomes
     assert human.segments == 1418
-    assert human.net == pytest.approx(0.091, abs=0.005)
+    assert human.net == pytest.approx(0.091, abs=0.01)
