@@ -2,12 +2,15 @@
 
     table = read_vote_table(db)   →   rypt.picks.grouped.GroupedVotes(trees, table, candidates, group="worker")
 
-Millions of judgments are read in seconds; one object each would take minutes.
+Few different votes are given very often (a worker, an origin, a label …), so SQLite writes those of a key in one text,
+and each of them is read once. Millions of judgments take seconds; one object each would take minutes.
 """
 
+import json
+from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +18,12 @@ from rypt.arrays import Codes, Floats, Ids
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Label, Votes
 
-T = TypeVar("T")
 Key = tuple[str, int, int, str]  # segment, start, stop, phrase
 LABELS = {str(label): i for i, label in enumerate((Label.YES, Label.NO, Label.NOT_SURE))}
-BLOCK = 50_000
+VOTES_OF_KEYS = """
+    SELECT segment, start, stop, phrase, group_concat(json_array(worker, origin, label, weight, severity), char(10))
+    FROM counted GROUP BY segment, start, stop, phrase
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,59 +55,50 @@ class VoteTable:
         >>> table.keys, table.origins, table.label.tolist(), table.weight.tolist()
         ([('12', 0, 2, 'the house')], ['JHU'], [0, 1], [2.0, 1.0])
         """
-        columns = _Columns()
+        by_key: dict[Key, list[str]] = {}
         for group, vote in votes:
             severity = vote.penalty / vote.graded if vote.graded else None
             parts = (
                 ("YES", vote.yes, None), ("NO", vote.graded, severity), ("NO", vote.no - vote.graded, None),
                 ("NOT_SURE", vote.not_sure, None),
             )  # fmt: skip
-            for label, weight, grade in parts:
-                if weight:
-                    columns.add([(vote.segment, *vote.span, vote.phrase, group, group, label, weight, grade)])
-        return columns.table()
+            own = by_key.setdefault((vote.segment, *vote.span, vote.phrase), [])
+            own += [json.dumps((group, group, label, weight, grade)) for label, weight, grade in parts if weight]
+        return _table(by_key.items())
 
 
-@dataclass(slots=True)
-class _Columns:
-    """Blocks of rows on their way into columns; names are numbered in the order in which they come."""
+class _Numbers(dict[Any, int]):
+    """Numbers things in the order in which they come."""
 
-    keys: dict[Key, int] = field(default_factory=dict)
-    workers: dict[str, int] = field(default_factory=dict)
-    origins: dict[str, int] = field(default_factory=dict)
-    blocks: list[tuple[Ids, Ids, Ids, Codes, Floats, Floats]] = field(default_factory=list)
-
-    def add(self, rows: list[tuple[str, int, int, str, str, str, str, float, float | None]]) -> None:
-        segments, starts, stops, phrases, workers, origins, labels, weights, severities = zip(*rows, strict=True)
-        self.blocks.append((
-            _numbered(self.keys, zip(segments, starts, stops, phrases, strict=True)),
-            _numbered(self.workers, workers),
-            _numbered(self.origins, origins),
-            np.array([LABELS[label] for label in labels], np.int8),
-            np.array(weights, np.float64),
-            np.array(severities, np.float64),  # None becomes nan
-        ))  # fmt: skip
-
-    def table(self) -> VoteTable:
-        kinds = (np.int32, np.int32, np.int32, np.int8, np.float64, np.float64)
-        columns = [
-            np.concatenate([np.empty(0, kind), *(block[i] for block in self.blocks)]) for i, kind in enumerate(kinds)
-        ]
-        return VoteTable(list(self.keys), list(self.workers), list(self.origins), *columns)
+    def __missing__(self, thing: object) -> int:
+        self[thing] = number = len(self)
+        return number
 
 
-def _numbered(numbers: dict[T, int], values: Iterable[T]) -> Ids:
-    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int32)
+def _table(votes_of_keys: Iterable[tuple[Key, list[str]]]) -> VoteTable:
+    """The table of keys with their votes, each a JSON array of worker, origin, label, weight and severity."""
+    keys: list[Key] = []
+    sizes, given = array("i"), array("i")
+    kinds = _Numbers()  # of votes as they are written
+    for key, votes in votes_of_keys:
+        keys.append(key)
+        sizes.append(len(votes))
+        given.extend(map(kinds.__getitem__, votes))
+    workers, origins = _Numbers(), _Numbers()
+    columns = [(workers[w], origins[o], LABELS[label], *numbers) for w, o, label, *numbers in map(json.loads, kinds)]
+    worker, origin, label, weight, severity = np.array(columns, np.float64).reshape(-1, 5).T  # null becomes nan
+    kind = np.frombuffer(given, np.int32) if given else np.zeros(0, np.int32)
+    return VoteTable(
+        keys, list(workers), list(origins), np.repeat(np.arange(len(keys), dtype=np.int32), sizes),
+        worker.astype(np.int32)[kind], origin.astype(np.int32)[kind], label.astype(np.int8)[kind], weight[kind],
+        severity[kind],
+    )  # fmt: skip
 
 
 def read_vote_table(db: JudgmentDatabase) -> VoteTable:
     """All judgments that count, in the order of their keys."""
-    columns = _Columns()
     with db.errors():
-        rows = db.db.execute("""
-            SELECT segment, start, stop, phrase, worker, origin, label, weight, severity FROM counted
-            ORDER BY segment, start, stop, phrase, worker, origin
-        """)
-        while block := rows.fetchmany(BLOCK):
-            columns.add(block)
-    return columns.table()
+        rows = db.db.execute(VOTES_OF_KEYS)
+        return _table(
+            ((segment, start, stop, phrase), votes.split("\n")) for segment, start, stop, phrase, votes in rows
+        )
