@@ -66,11 +66,10 @@ class RatingImport:
     scores: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        record = asdict(self)
-        if self.scores is None:
-            del record["scores"]
-        return record
+        """For JSON; repairs where there are any."""
+        left_out = {"scores"} if self.scores is None else set()
+        left_out |= set() if self.repairs else {"repairs"}
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     def __str__(self) -> str:
         lines = [

@@ -59,13 +59,16 @@ class RatingTexts:
     renumbered: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
+        """For JSON; people and documents where there are any."""
+        documents = len(set(self.documents.values()))
+        record = {
             "segments": len(self.sources), "systems": {name: len(outputs) for name, outputs in self.systems.items()},
             "references": list(self.references), "other_outputs": self.other_outputs,
-            "without_reference": self.without_reference, "renumbered": self.renumbered, "human": self.human,
-            "documents": len(set(self.documents.values())),
+            "without_reference": self.without_reference, "renumbered": self.renumbered,
         }  # fmt: skip
+        return (
+            record | ({"human": self.human} if self.human else {}) | ({"documents": documents} if documents > 1 else {})
+        )
 
     def summary(self, folder: PathLike) -> str:
         """What was written to a folder, and what was left out, in a few lines."""

@@ -93,7 +93,7 @@ def test_newstest2020(raw: Path) -> None:
     assert repairs.counts["mark-lost"] < 150
     assert repairs.counts["other-text"] == 2
     assert len({(r.system, r.segment, r.target) for r in ratings}) == 14180
-    assert not any('""' in rating.source for rating in ratings)
+    assert len({r.source for r in ratings if '""' in r.source}) == 2  # a quotation inside a quotation ends both
 
 
 def test_a_file_as_it_is_becomes_texts(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
