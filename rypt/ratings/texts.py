@@ -60,15 +60,16 @@ class RatingTexts:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; people and documents where there are any."""
-        documents = len(set(self.documents.values()))
-        record = {
+        record: dict[str, Any] = {
             "segments": len(self.sources), "systems": {name: len(outputs) for name, outputs in self.systems.items()},
             "references": list(self.references), "other_outputs": self.other_outputs,
             "without_reference": self.without_reference, "renumbered": self.renumbered,
         }  # fmt: skip
-        return (
-            record | ({"human": self.human} if self.human else {}) | ({"documents": documents} if documents > 1 else {})
-        )
+        if self.human:
+            record["human"] = self.human
+        if (documents := len(set(self.documents.values()))) > 1:
+            record["documents"] = documents
+        return record
 
     def summary(self, folder: PathLike) -> str:
         """What was written to a folder, and what was left out, in a few lines."""
