@@ -204,7 +204,8 @@ def _write_texts(
             repairs.write(stream)
     to_stderr = order.repairs_file == "-"
     if as_json:
-        facts = {"file": str(repairs.path), "folder": folder, **texts.as_dict(), "repairs": repairs.counts}
+        facts = {"file": str(repairs.path), "folder": folder, **texts.as_dict()}
+        facts |= {"repairs": repairs.counts} if repairs.items else {}
         click.echo(json.dumps(facts, ensure_ascii=False), err=to_stderr)
         return
     click.echo("\n".join((texts.summary(folder), *repairs.summary())), err=to_stderr)

@@ -66,11 +66,10 @@ class RatingImport:
     scores: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        record = asdict(self)
-        if self.scores is None:
-            del record["scores"]
-        return record
+        """For JSON; repairs where there are any."""
+        left_out = {"scores"} if self.scores is None else set()
+        left_out |= set() if self.repairs else {"repairs"}
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     def __str__(self) -> str:
         lines = [
@@ -237,7 +236,7 @@ def import_ratings(
         raise InputError(path, None, f"expected ratings of this campaign's candidates: of {result.ratings}, {why}")
     unspelled: set[int] = set()
     with campaign.database(readonly=False) as db:
-        result.added = db.add(_of_one_policy(db, _judged(campaign, matched, policy, result, unspelled)))
+        result.added = db.add(_of_one_policy(db, judged_segments(campaign, matched, policy, result, unspelled)))
     result.already = result.judgments - result.added
     used = [match for match in matched if id(match) not in unspelled]
     result.matched = len(used)
@@ -247,7 +246,7 @@ def import_ratings(
     return result, used
 
 
-def _judged(
+def judged_segments(
     campaign: Campaign, matched: Iterable[Matched], policy: Policy, result: RatingImport, unspelled: set[int]
 ) -> Iterator[tuple[str, list[Judgment]]]:
     """The judgments that ratings stand for, segment by segment.

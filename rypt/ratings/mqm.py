@@ -184,7 +184,9 @@ class _CommonTexts:
     def source(self, line: _Line) -> str:
         """The commonest source of the line's segment, or its own where that is another one."""
         common = self._sources[line.segment]
-        return common if self.variant(line.source, common).likeness >= ALIKE else line.source
+        if line.source == common or self.variant(line.source, common).likeness >= ALIKE:
+            return common
+        return line.source
 
     def target(self, line: _Line) -> str:
         """The commonest target of the line's output."""
@@ -264,6 +266,9 @@ def _marks(line: _Line, side: str, repairs: Repairs) -> list[tuple[int, int]]:
     text = line.row[side]
     if "v>" not in text:
         return []
+    begin, end = text.find("<v>"), text.find("</v>")
+    if 0 <= begin < end and text.rfind("<v>") == begin and text.rfind("</v>") == end:  # one mark: the common case
+        return [(begin, end - len("<v>"))]
     places, slips = marks(text)
     for kind, problem in slips:
         repairs.add(line.number, kind, problem, DONE[kind])

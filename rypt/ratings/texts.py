@@ -69,14 +69,19 @@ class RatingTexts:
         return any(any(map(is_unspaced, text)) for text in texts)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
+        """For JSON; people, documents and the segmenter where there are any."""
+        record: dict[str, Any] = {
             "segments": len(self.sources), "systems": {name: len(outputs) for name, outputs in self.systems.items()},
             "references": list(self.references), "other_outputs": self.other_outputs,
-            "without_reference": self.without_reference, "renumbered": self.renumbered, "human": self.human,
-            "documents": len(set(self.documents.values())),
-            "segmenter": self.segmenter.signature if self.segmenter and self.unspaced else None,
+            "without_reference": self.without_reference, "renumbered": self.renumbered,
         }  # fmt: skip
+        if self.human:
+            record["human"] = self.human
+        if (documents := len(set(self.documents.values()))) > 1:
+            record["documents"] = documents
+        if self.segmenter and self.unspaced:
+            record["segmenter"] = self.segmenter.signature
+        return record
 
     def summary(self, folder: PathLike) -> str:
         """What was written to a folder, and what was left out, in a few lines."""

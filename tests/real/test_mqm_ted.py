@@ -101,7 +101,8 @@ def test_the_file_alone_leads_to_a_comparison(
     monkeypatch.setattr(aligners, "align", lambda pairs, **options: [links[" ".join(pair[1])] for pair in pairs])
     bench("fallback").write_mqm(small_ted_data, Path("mqm.tsv"))
     code, out, err = run(capsys, "import", "mqm", "mqm.tsv", "--texts", "ted", "--reference", "ref")
-    assert (code, out) == (0, "ted: 60 segments, 840 outputs of 14 systems\n")
+    people = "  human translations, to be judged and never picked: ref\n"
+    assert (code, out) == (0, f"ted: 60 segments, 840 outputs of 14 systems\n{people}")
     for line in err.removeprefix("next: ").splitlines():
         command = shlex.split(line.replace("--language LANGUAGE", "--tool fallback"))[1:]
         code, out, said = run(capsys, *command, *(["--splits", "5", "-q"] if command[0] == "compare" else ["-q"]))

@@ -3,7 +3,6 @@
 import json
 import random
 import re
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -253,9 +252,8 @@ def test_any_marks_stand_inside_the_text(text: str, cuts: list[tuple[int, bool]]
 
 
 @given(st.data())
-def test_no_slip_stops_the_import_and_each_is_counted(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_no_slip_stops_the_import(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """Marks and edits anywhere: each line counts, errors stand inside the texts, and every repair is listed."""
     rng = random.Random(data.draw(st.integers(0, 10**6)))
     source, target = data.draw(TEXTS), data.draw(TEXTS)
     lines = []
@@ -277,9 +275,9 @@ def test_no_slip_stops_the_import_and_each_is_counted(
             assert 0 <= error.start <= error.stop <= len(text)
     assert sum(repairs.counts.values()) == len(repairs.items)
     assert all(repair.line and repair.problem and repair.done for repair in repairs.items)
-    if not repairs.items:
-        strict = read_mqm(path, repairs=Repairs(path, strict=True))
-        assert [replace(rating, line=0) for rating in strict] == [replace(rating, line=0) for rating in ratings]
-    elif not {"target-differs", "source-differs", "mark-lost", "other-text"} & set(repairs.counts):
+    is_split = len(ratings) > len({rating.rater for rating in ratings})  # one id, two sources
+    if {"mark-not-closed", "mark-not-opened", "mark-nested"} & set(repairs.counts):
         with pytest.raises(InputError, match=r"mqm\.tsv:\d+: "):
             read_mqm(path, repairs=Repairs(path, strict=True))
+    elif not repairs.items and not is_split:
+        assert read_mqm(path, repairs=Repairs(path, strict=True)) == ratings
