@@ -11,7 +11,6 @@ again.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -48,8 +47,15 @@ class RatingTexts:
     @property
     def unspaced(self) -> bool:
         """Whether a text has letters of a script without spaces between words."""
-        texts = chain(self.sources.values(), *(outputs.values() for outputs in self.systems.values()))
-        return any(any(map(is_unspaced, text)) for text in texts)
+        characters: set[str] = set().union(
+            *self.sources.values(), *(t for texts in self.systems.values() for t in texts.values())
+        )
+        return any(map(is_unspaced, characters))
+
+    @property
+    def words_by(self) -> str | None:
+        """The segmenter that found words, with its version; None where none did."""
+        return self.segmenter.signature if self.segmenter and self.unspaced else None
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -57,8 +63,7 @@ class RatingTexts:
             "segments": len(self.sources), "systems": {name: len(outputs) for name, outputs in self.systems.items()},
             "references": self.references, "other_outputs": self.other_outputs,
             "without_reference": self.without_reference, "renumbered": self.renumbered,
-            "segmenter": self.segmenter.signature if self.segmenter and self.unspaced else None,
-        }  # fmt: skip
+        } | ({"segmenter": self.words_by} if self.words_by else {})  # fmt: skip
 
     def summary(self, folder: PathLike) -> str:
         """What was written to a folder, and what was left out, in a few lines."""
@@ -70,8 +75,8 @@ class RatingTexts:
             lines.append(f"  {self.without_reference} segments left out: without {' or '.join(self.references)}")
         if self.other_outputs:
             lines.append(f"  {self.other_outputs} ratings are of a second output of a system for a segment, left out")
-        if self.segmenter and self.unspaced:
-            lines.append(f"  words of scripts without spaces are found by {self.segmenter.signature}")
+        if self.words_by:
+            lines.append(f"  words of scripts without spaces are found by {self.words_by}")
         elif self.unspaced and not is_segmenter_installed():
             lines.append(f"  words of scripts without spaces are not found: install a segmenter ({HOW_TO_INSTALL})")
         human = [name for name in self.systems if name.lower().startswith(("ref", "human"))]
@@ -114,8 +119,7 @@ class RatingTexts:
         references = "".join(f" --references {inside(REFERENCES, f'{name}.txt')}" for name in self.references)
         judged_only = "".join(f" --judged-only {quote(name)}" for name in self.references)
         texts = f"--source {source} --trees {trees} --nbest {systems} --alignments {links}{references}"
-        words = self.segmenter.signature if self.segmenter and self.unspaced else None
-        segmenter = f" --segmenter {quote(words)}" if words else ""
+        segmenter = f" --segmenter {quote(self.words_by)}" if self.words_by else ""
         commands = [
             f"rypt parse {source} {parser} -o {trees}",
             f"rypt align --source {source} --nbest {systems} -o {links}",
