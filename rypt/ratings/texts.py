@@ -12,7 +12,6 @@ again.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -65,8 +64,15 @@ class RatingTexts:
     @property
     def unspaced(self) -> bool:
         """Whether a text has letters of a script without spaces between words."""
-        texts = chain(self.sources.values(), *(outputs.values() for outputs in self.systems.values()))
-        return any(any(map(is_unspaced, text)) for text in texts)
+        characters: set[str] = set().union(
+            *self.sources.values(), *(t for texts in self.systems.values() for t in texts.values())
+        )
+        return any(map(is_unspaced, characters))
+
+    @property
+    def words_by(self) -> str | None:
+        """The segmenter that found words, with its version; None where none did."""
+        return self.segmenter.signature if self.segmenter and self.unspaced else None
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; people, documents and the segmenter where there are any."""
@@ -79,8 +85,8 @@ class RatingTexts:
             record["human"] = self.human
         if (documents := len(set(self.documents.values()))) > 1:
             record["documents"] = documents
-        if self.segmenter and self.unspaced:
-            record["segmenter"] = self.segmenter.signature
+        if self.words_by:
+            record["segmenter"] = self.words_by
         return record
 
     def summary(self, folder: PathLike) -> str:
@@ -93,8 +99,8 @@ class RatingTexts:
             lines.append(f"  {self.without_reference} segments left out: without {' or '.join(self.references)}")
         if self.other_outputs:
             lines.append(f"  {self.other_outputs} ratings are of a second output of a system for a segment, left out")
-        if self.segmenter and self.unspaced:
-            lines.append(f"  words of scripts without spaces are found by {self.segmenter.signature}")
+        if self.words_by:
+            lines.append(f"  words of scripts without spaces are found by {self.words_by}")
         elif self.unspaced and not is_segmenter_installed():
             lines.append(f"  words of scripts without spaces are not found: install a segmenter ({HOW_TO_INSTALL})")
         if self.human:
@@ -140,8 +146,7 @@ class RatingTexts:
         references = "".join(f" --references {inside(REFERENCES, f'{name}.txt')}" for name in self.references)
         judged_only = "".join(f" --judged-only {quote(name)}" for name in self.human)
         texts = f"--source {source} --trees {trees} --nbest {systems} --alignments {links}{references}"
-        words = self.segmenter.signature if self.segmenter and self.unspaced else None
-        segmenter = f" --segmenter {quote(words)}" if words else ""
+        segmenter = f" --segmenter {quote(self.words_by)}" if self.words_by else ""
         commands = [
             f"rypt parse {source} {parser} -o {trees}",
             f"rypt align --source {source} --nbest {systems} -o {links}",

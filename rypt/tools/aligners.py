@@ -10,7 +10,7 @@ seed; a cache (`rypt.tools.link_cache`) keeps the links of the first.
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -191,13 +191,16 @@ def align(
     new = [pair for pair in distinct if pair not in found]
     if found:
         tell(f"{len(found)} of {len(distinct)} pairs have links in {cache}")
-    if new:
-        found |= _aligned([*new, *further], found, given, priors, watch, tell)
-    if store is not None and new:
-        store.add({pair: found[pair] for pair in new})
-    if save_priors is not None:
-        with open_output(save_priors) as stream:
+    with nullcontext() if save_priors is None else open_output(save_priors) as stream:
+        if new:
+            found |= _aligned([*new, *further], found, given, priors, watch, tell)
+        if stream is not None:
             stream.writelines(f"{line}\n" for line in learned_priors(found))
+    if store is not None and new:
+        try:
+            store.add({pair: found[pair] for pair in new})
+        except InputError as error:
+            tell(f"links are not kept for the next run: {error}")
     links = {pair: symmetrize(*found[pair], heuristic) for pair in distinct}
     if unaligned == "attach":
         links = {pair: attach_unaligned(both, len(pair[1])) for pair, both in links.items()}
@@ -223,8 +226,8 @@ def _aligned(
 ) -> Known:
     """Links of pairs in both directions, from given priors or those that known links teach."""
     work = Work.of(pairs)
-    if work.seconds > WORTH_TELLING:
-        tell(f"about {work.seconds:.0f} seconds of the processor for {len(work.pieces)} pairs of sentences")
+    if work.seconds() > WORTH_TELLING:
+        tell(f"about {work.seconds():.0f} seconds of the processor for {len(work.pieces)} pairs of sentences")
     try:
         forward, backward = eflomal_links(work, learned_priors(known) if known and given is None else given, watch)
     except FormatError as error:

@@ -1,9 +1,15 @@
 """eflomal's links of pairs in both directions, with progress, and priors learned from links.
 
 eflomal samples the links of all pairs again and again (Östling & Tiedemann 2016, "Efficient Word Alignment with Markov
-Chain Monte Carlo"), about 5000/√pairs times. A round takes time in proportion to the products of the pairs' lengths,
-so paragraphs are cut into pairs of sentences where that is safe (`rypt.tools.sentence_pairs`), and what is equal is
-aligned once. It has no random seed: it takes its state from the system.
+Chain Monte Carlo"), by default 1.5 · 5000/√pairs times. A round takes time in proportion to the products of the pairs'
+lengths. Three things save time without changing links more than another run does (docs/evidence.md, bench/align.py):
+
+1. paragraphs are cut into pairs of sentences where that is safe (`rypt.tools.sentence_pairs`), and equal ones aligned
+   once;
+2. a first run does a quarter of the rounds;
+3. its links, both directions combined, are weak priors of a second run, which does a tenth of the rounds.
+
+With priors at hand there is one run. eflomal has no random seed: it takes its state from the system.
 """
 
 import logging
@@ -21,16 +27,19 @@ from pathlib import Path
 from rypt.text import FormatError, InputError, RyptError, Watch, read_lines, unwatched
 from rypt.texts.alignment import Links, format_links, parse_links
 from rypt.tools.sentence_pairs import Pair, sentence_pairs
+from rypt.tools.symmetrization import symmetrize
 
 LONGEST = 1023  # tokens of a sentence that eflomal reads
 SAMPLERS = 3  # of each direction, eflomal's default
+FIRST, SECOND = 0.25, 0.1  # the share of eflomal's rounds in a run without priors and in the one that follows
+PRIOR_WEIGHT = 0.2  # of a link of the first run in the second
 SECONDS = 1.3e-8  # for two words, one sampler and one round; to say how long it will take
 Directions = tuple[list[Links], list[Links]]
 
 
 def eflomal_version() -> str:
     """Name and version of the aligner and of the way it is called, which the links depend on."""
-    return f"eflomal {version('eflomal')}, sentences"
+    return f"eflomal {version('eflomal')}, sentences, rounds {FIRST} {SECOND}, weight {PRIOR_WEIGHT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +65,9 @@ class Work:
             places.append([(number, *start) for number, start in zip(where, starts, strict=True)])
         return cls(list(numbers), places)
 
-    @property
-    def seconds(self) -> float:
-        """An estimate of the processor's time that eflomal takes."""
-        rounds = 1.5 * max(2, 5000 / math.sqrt(max(1, len(self.pieces)))) + 1
+    def seconds(self, share: float = FIRST + SECOND) -> float:
+        """An estimate of the processor's time that eflomal takes for a share of its rounds."""
+        rounds = share * 1.5 * 5000 / math.sqrt(max(1, len(self.pieces))) + 3
         return SECONDS * 2 * SAMPLERS * rounds * sum(len(source) * len(target) for source, target in self.pieces)
 
     def joined(self, links: Sequence[Links]) -> list[Links]:
@@ -82,11 +90,20 @@ class Work:
 
 def eflomal_links(work: Work, priors: Sequence[str] | None, watch: Watch = unwatched) -> Directions:
     """The links of pieces from source to candidate, and from candidate to source, both as (source, candidate)."""
+    if priors is not None:
+        return _run(work, FIRST, priors, watch)
+    first = _run(work, FIRST, None, watch)
+    links = [symmetrize(one, other, "grow-diag-final-and") for one, other in zip(*first, strict=True)]
+    return _run(work, SECOND, _prior_lines(work.pieces, (links, links), PRIOR_WEIGHT), watch)
+
+
+def _run(work: Work, share: float, priors: Sequence[str] | None, watch: Watch) -> Directions:
+    """One run of eflomal, with a share of the rounds that it does by default."""
     with tempfile.TemporaryDirectory(prefix="rypt-align-") as folder, _without_messages_of("eflomal"):
         forward, backward = str(Path(folder) / "forward"), str(Path(folder) / "backward")
         with ThreadPoolExecutor(max_workers=1) as thread:
-            running = thread.submit(_call, work.pieces, forward, backward, priors)
-            for _ in watch(_seconds(running), "align (seconds)", total=math.ceil(work.seconds / 2)):
+            running = thread.submit(_call, work.pieces, forward, backward, share, priors)
+            for _ in watch(_seconds(running), "align (seconds)", total=math.ceil(work.seconds(share) / 2)):
                 pass  # both directions are aligned at the same time
             running.result()
         return _read_links(forward, len(work.pieces)), _read_links(backward, len(work.pieces))
@@ -100,12 +117,12 @@ def _seconds(running: "Future[None]") -> Iterator[int]:
         second += 1
 
 
-def _call(pairs: Sequence[Pair], forward: str, backward: str, priors: Sequence[str] | None) -> None:
+def _call(pairs: Sequence[Pair], forward: str, backward: str, share: float, priors: Sequence[str] | None) -> None:
     from eflomal import Aligner
 
     lines = [_line(pair) for pair in pairs]
     try:
-        Aligner().align(
+        Aligner(n_samplers=SAMPLERS, rel_iterations=share).align(
             [source for source, _ in lines],
             [target for _, target in lines],
             links_filename_fwd=forward,
@@ -134,13 +151,19 @@ def _words(tokens: Sequence[str]) -> str:
 
 def learned_priors(links: Mapping[Pair, tuple[Links, Links]]) -> list[str]:
     """The lines of a file of priors, from the links of pairs in both directions: how often words were linked."""
+    work = Work.of(links)
+    forward, backward = (work.split([both[way] for both in links.values()]) for way in (0, 1))
+    return _prior_lines(work.pieces, (forward, backward))
+
+
+def _prior_lines(pieces: Sequence[Pair], directions: Directions, weight: float = 1.0) -> list[str]:
+    """How often words, jumps and fertilities occur in links, times a weight, as eflomal reads it."""
     from eflomal import calculate_priors, write_priors
 
-    work = Work.of(links)
-    sources, targets = ([_words(piece[side]) for piece in work.pieces] for side in (0, 1))
-    forward, backward = (map(format_links, work.split([both[way] for both in links.values()])) for way in (0, 1))
+    sources, targets = ([_words(piece[side]) for piece in pieces] for side in (0, 1))
+    counts = calculate_priors(sources, targets, *(map(format_links, links) for links in directions))
     stream = StringIO()
-    write_priors(stream, *calculate_priors(sources, targets, forward, backward))
+    write_priors(stream, *({key: weight * count for key, count in counter.items()} for counter in counts))
     return stream.getvalue().splitlines()
 
 

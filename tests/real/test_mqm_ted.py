@@ -19,9 +19,9 @@ from commands import run
 from rypt.analysis.curve import percolation_curve
 from rypt.campaign.folder import Campaign
 from rypt.ratings.tokenizer import tokens_of
-from rypt.texts.alignment import parse_links
+from rypt.texts.alignment import Links, parse_links
 from rypt.tools import aligners
-from rypt.tools.aligners import align
+from rypt.tools.aligners import Pair, align
 
 pytestmark = pytest.mark.real
 CANDIDATES = "candidates.jsonl.gz"
@@ -125,3 +125,34 @@ def test_our_links_are_like_those_of_the_data(bench: Bench, ted_data: Path) -> N
     both = sum(len(set(ours) & theirs) for ours, theirs in zip(found, wanted, strict=True))
     assert both / sum(map(len, found)) > 0.76
     assert both / sum(map(len, wanted)) > 0.76
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("eflomal") is None, reason="eflomal is not installed (pip install eflomal)"
+)
+def test_a_new_system_is_aligned_with_what_the_others_teach(
+    bench: Bench, small_ted_data: Path, tmp_path: Path
+) -> None:  # fmt: skip
+    """Paragraphs of three segments: the links of 13 systems stay, those of the 14th are as good."""
+    read_jsonl = bench("fallback").read_jsonl
+    sources = {s["seg_id"]: tuple(s["tokens"].split(" ")) for s in read_jsonl(small_ted_data / "sources.jsonl.gz")}
+    systems: dict[str, list[tuple[Pair, Links]]] = {}
+    for c in read_jsonl(small_ted_data / CANDIDATES):
+        pair = (sources[c["seg_id"]], tuple(c["tokens"].split(" ")))
+        systems.setdefault(c["system"], []).append((pair, parse_links(c["align"])))
+    paragraphs = {name: [joined(segments[i : i + 3]) for i in range(0, 60, 3)] for name, segments in systems.items()}
+    new = paragraphs.pop("Online-W")
+    old = [pair for of_system in paragraphs.values() for pair, _ in of_system]
+    first = align(old, cache=tmp_path / "cache.gz")
+    found = align([*old, *(pair for pair, _ in new)], cache=tmp_path / "cache.gz")
+    assert found[: len(old)] == first
+    both = sum(len(set(ours) & set(theirs)) for ours, (_, theirs) in zip(found[len(old) :], new, strict=True))
+    assert 2 * both / (sum(map(len, found[len(old) :])) + sum(len(links) for _, links in new)) > 0.7
+
+
+def joined(segments: list[tuple[Pair, Links]]) -> tuple[Pair, Links]:
+    source, target, links = (), (), ()
+    for (one, other), of_pair in segments:
+        links += tuple((i + len(source), j + len(target)) for i, j in of_pair)
+        source, target = source + one, target + other
+    return (source, target), links

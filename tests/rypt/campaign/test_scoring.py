@@ -1,6 +1,7 @@
 """``rypt.score``, ``ScoringChoices`` and why a candidate has its score, without the command line."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,10 @@ def test_an_explanation_is_drawn(campaign: Campaign, tmp_path: Path) -> None:
         explanation.write("why.png")
     with pytest.raises(RyptError, match="segment 7 has 20 candidates, from 0; there is no candidate -1"):
         explain_candidate(campaign, "7", -1)
+
+
+def test_the_signature_names_the_segmenter(campaign: Campaign) -> None:
+    languages = replace(campaign.settings.languages, segmenter="icu-78.3")
+    segmented = Campaign(campaign.folder, replace(campaign.settings, languages=languages))
+    assert "|case:lower|segmenter:icu-78.3|" in rypt.score(segmented).signature
+    assert "segmenter" not in rypt.score(campaign).signature

@@ -170,3 +170,9 @@ def test_places_are_relative_to_the_campaign(tmp_path, monkeypatch):
     assert MarketSettings.located_at("c", None) == MarketSettings()
     assert MarketSettings.located_at("c", "m", Decimal(9), 3) == MarketSettings("../m", wage=Decimal(9), assignments=3)
     assert MarketSettings.located_at("c", "https://x.org") == MarketSettings(endpoint="https://x.org")
+
+
+def test_a_segmenter_is_one_word():
+    assert Languages(segmenter="icu-78.3").segmenter == "icu-78.3"
+    with pytest.raises(RyptError, match="expected a segmenter with its version such as icu-78.3, found 'a b'"):
+        Languages(segmenter="a b")

@@ -111,6 +111,29 @@ def test_init_names_an_empty_file_without_a_line(
     assert not (texts / "c").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        (["-o", "links"], Path("links.cache.gz")), (["-o", "links", "--no-cache"], None), ([], None),
+        (["-o", "-", "--cache", "mine"], "mine"), (["-o", "/dev/null"], None),
+    ],
+)  # fmt: skip
+def test_where_links_are_kept(
+    texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: list[str],
+    kept: str | Path | None,
+) -> None:  # fmt: skip
+    caches = []
+    monkeypatch.setattr(aligners, "is_installed", lambda name: True)
+    monkeypatch.setattr(aligners, "align", lambda pairs, cache, **others: caches.append(cache) or [()] * len(pairs))
+    code, _, err = run(capsys, "align", "--source", "src", "--nbest", "out", *options)
+    assert (code, caches) == (0, [kept]), err
+
+
+def test_a_cache_and_none_exclude_each_other(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "align", "--source", "src", "--nbest", "out", "--cache", "x", "--no-cache")
+    assert (code, "--cache and --no-cache exclude each other" in err) == (2, True)
+
+
 def test_what_cannot_be_written_is_said_before_the_work(
     texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rypt.campaign.folder import create
+from rypt.ratings import texts as texts_module
 from rypt.ratings.error_spans import ErrorSpan, Policy, Rating
 from rypt.ratings.importing import import_ratings
 from rypt.ratings.repairs import Repairs
 from rypt.ratings.texts import Translators, collect_texts
 from rypt.text import InputError, RyptError
+from rypt.texts.segmenters import Segmenter
 from rypt.tools.fallback_trees import fallback_tree
 
 ONE = Rating("7", "Ein Haus.", "A house.", "A", "r1", (), 0.0, line=2)
@@ -165,3 +167,31 @@ def test_references_in_a_file(tmp_path: Path) -> None:
     commands = texts.next_commands(tmp_path / "t", "mqm x.tsv")
     assert f"--references {tmp_path}/t/references/newstest.ref.txt" in commands[2]
     assert commands[-1].startswith("rypt compare ")
+
+
+CHINESE = replace(ONE, source="宇宙很大。", target="ปี2020")
+RUNS = Segmenter("runs", "1.0", lambda run: [run])
+
+
+def test_words_of_scripts_without_spaces(tmp_path: Path) -> None:
+    texts = collect_texts("x.tsv", [CHINESE], segmenter=RUNS)
+    texts.write(tmp_path / "t")
+    assert jsonl(tmp_path / "t/source.jsonl") == [{"id": "7", "text": "宇宙很大 。"}]
+    assert jsonl(tmp_path / "t/systems/A.jsonl") == [{"id": "7", "candidate": "ปี 2020"}]
+    assert texts.as_dict()["segmenter"] == "runs-1.0"
+    assert "  words of scripts without spaces are found by runs-1.0" in texts.summary("t").splitlines()
+    assert texts.next_commands("t", "mqm x.tsv")[2].endswith(" --segmenter runs-1.0")
+
+
+def test_a_segmenter_that_is_not_needed_is_not_named() -> None:
+    texts = collect_texts("x.tsv", [ONE], segmenter=RUNS)
+    assert "segmenter" not in texts.as_dict()
+    assert "segmenter" not in "".join(texts.next_commands("t", "mqm x.tsv"))
+    assert "words" not in texts.summary("t")
+
+
+def test_a_segmenter_that_is_missing_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts_module, "is_segmenter_installed", lambda: False)
+    advice = "  words of scripts without spaces are not found: install a segmenter (pip install 'rypt[segment]')"
+    assert advice in collect_texts("x.tsv", [CHINESE]).summary("t").splitlines()
+    assert advice not in collect_texts("x.tsv", [ONE]).summary("t").splitlines()

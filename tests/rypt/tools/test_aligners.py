@@ -99,6 +99,15 @@ def test_a_rerun_aligns_only_what_is_new(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @needs_eflomal
+def test_a_cache_that_cannot_be_written_loses_no_links(tmp_path: Path) -> None:
+    messages: list[str] = []
+    assert align([(("a",), ("b",))], cache=tmp_path / "none" / "x.gz", tell=messages.append) == [((0, 0),)]
+    assert messages == [f"links are not kept for the next run: {tmp_path / 'none' / 'x.gz'}: No such file or directory"]
+    with pytest.raises(RyptError, match="No such file or directory"):
+        align([(("a",), ("b",))], save_priors=tmp_path / "none" / "priors")
+
+
+@needs_eflomal
 def test_few_known_pairs_are_aligned_again(tmp_path: Path) -> None:
     pairs, wanted = word_for_word()
     cache = tmp_path / "links.cache.gz"
@@ -133,6 +142,9 @@ def eflomal_writing(*lines: str) -> ModuleType:
     """A stand-in for eflomal that writes these lines as links of both directions."""
 
     class Aligner:
+        def __init__(self, **settings: float) -> None:
+            pass
+
         def align(self, sources: list[str], targets: list[str], **files: str | None) -> None:
             for name in ("links_filename_fwd", "links_filename_rev"):
                 Path(str(files[name])).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
