@@ -49,7 +49,7 @@ def page_in(market: Path, annotation: str | None, question: str, language: str) 
 
 
 def words_in(market: Path, annotation: str | None, words: tuple[str, str], language: str) -> tuple[str, str]:
-    """Title and description of a published batch in another language, where they are rypt's own; else as they are."""
+    """Title and description of a published batch in another language, each as it is unless it is rypt's own."""
     batch_id, _ = parse_annotation(annotation or "") or ("", "")
     try:
         if not (batch_id.isascii() and batch_id.isalnum()):
@@ -58,8 +58,9 @@ def words_in(market: Path, annotation: str | None, words: tuple[str, str], langu
         languages = (settings.source_language, settings.target_language)
         if not {settings.interface, language} <= set(interface_languages()):
             return words
-        is_ours = words == _own_words(settings.interface, settings.kind, languages)
-        return _own_words(language, settings.kind, languages) if is_ours else words
+        ours = _own_words(settings.interface, settings.kind, languages)
+        title, description = _own_words(language, settings.kind, languages)
+        return (title if words[0] == ours[0] else words[0], description if words[1] == ours[1] else words[1])
     except (RyptError, OSError):
         return words
 

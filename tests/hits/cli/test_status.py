@@ -57,7 +57,7 @@ def test_the_screen_is_for_people(capsys, campaign):
         "             agreement on 2 phrases (4 answers): alpha 1.000, kappa 1.000",
         "comparisons  1 comparisons; 0 pairs tied because their texts are the same",
         "             preferred: x 1",
-        "             50.0 seconds a comparison",
+        "             50.0 seconds per comparison",
         "             agreement on 1 pairs of candidates (1 answers): alpha -, kappa -",
         "money        rewards $0.32 + bonuses $0.05 + fees $0.04 = $0.41; workers earn $14.80 an hour",
         "             $0.0425 a label",

@@ -23,7 +23,7 @@ from hits.market.folder import keep_batch, kept_batches
 from hits.market.publish import publish
 from hits.records import Kind
 from hits.server.app import make_app
-from hits.server.batches import market_language, page_in
+from hits.server.batches import market_language, page_in, words_in
 from hits.server.pages.texts import consent_paragraphs
 from rypt.records import Segment
 
@@ -85,6 +85,16 @@ def test_what_is_not_the_batchs_own_page_is_left_alone(tmp_path, batch):
         assert page_in(tmp_path, annotation, item_question(batch, batch.items[0]), "en") is None
     (tmp_path / "batches" / "b1" / "batch.csv").write_text("broken")
     assert page(tmp_path, batch, "en") is None
+
+
+def test_a_title_of_ones_own_stays_beside_a_translated_description(tmp_path, batch):
+    keep_batch(tmp_path, tmp_path / "batch", "b1")
+    annotation, settings = batch.annotation(batch.items[0]), batch.settings
+    english = made_batch(tmp_path / "english", "en").settings
+    own = (settings.title, settings.description)
+    assert words_in(tmp_path, annotation, own, "en") == (english.title, english.description)
+    assert words_in(tmp_path, annotation, ("Mein Titel", own[1]), "en") == ("Mein Titel", english.description)
+    assert words_in(tmp_path, annotation, (own[0], "Mein Text"), "en") == (english.title, "Mein Text")
 
 
 def test_a_template_of_ones_own_stays_as_it_is(tmp_path):
