@@ -15,16 +15,23 @@ from typing import Any
 
 from hits.batches.markup import html_templates, text_direction
 from hits.records import Kind
+from rypt.records import SEVERITIES
 from rypt.text import InputError, RyptError
+
+SEVERITY = "severity"  # the section of texts for label pages that ask how bad a NO is
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """The texts workers read in one language, for one kind of batch between two languages."""
+    """The texts workers read in one language, for one kind of batch between two languages.
+
+    With ``severity`` they are those of label pages that ask how bad a NO is.
+    """
 
     language: str
     texts: Mapping[str, str]
     instructions: tuple[str, ...]
+    severity: bool = False
 
     def __getitem__(self, name: str) -> str:
         return self.texts[name]
@@ -37,15 +44,20 @@ def interface_languages() -> list[str]:
     return sorted(name[1] for name in names)
 
 
-def read_interface(interface: str, kind: Kind, source_language: str = "", target_language: str = "") -> Interface:
+def read_interface(
+    interface: str, kind: Kind, source_language: str = "", target_language: str = "", *, severity: bool = False
+) -> Interface:
     """The texts of a bundled language (``de``; ``de-AT`` finds it too), or of a file that ends in ``.toml``.
 
     A file of one's own has the names of the bundled ones, all of them and no others; its language is the part of its
-    name before ``.toml`` (``instructions.fr.toml``).
+    name before ``.toml`` (``instructions.fr.toml``). Its section ``[severity]``, whose texts take the place of those of
+    the kind with ``severity``, may be missing otherwise.
     """
     language, tables = _read_tables(interface)
+    if severity and SEVERITY not in tables:
+        raise InputError(interface, None, f"expected a section [{SEVERITY}], with texts for a graded NO")
     names = tables["languages"]
-    common = {**tables["common"], **tables[kind]}
+    common = {**tables["common"], **tables[kind], **(tables[SEVERITY] if severity else {})}
     source = names.get(_base(source_language)) or source_language or common["unknown_source"]
     target = names.get(_base(target_language)) or target_language or common["unknown_target"]
 
@@ -53,7 +65,7 @@ def read_interface(interface: str, kind: Kind, source_language: str = "", target
         return text.replace("{source}", source).replace("{target}", target)
 
     texts = {name: with_languages(value) for name, value in common.items() if isinstance(value, str)}
-    return Interface(language, texts, tuple(map(with_languages, common["instructions"])))
+    return Interface(language, texts, tuple(map(with_languages, common["instructions"])), severity)
 
 
 def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: bool) -> str:
@@ -63,9 +75,14 @@ def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: b
     layout = html_templates("hits.batches", _escaped).get_template(f"{kind}.html")
     return layout.render(
         interface.texts, kind=str(kind), lang=interface.language, dir=text_direction(interface.language),
-        instructions=interface.instructions, slots=slots, reference=reference,
+        instructions=interface.instructions, slots=slots, reference=reference, severity=interface.severity,
         style=Markup(_bundled("hit.css")), script=Markup(_bundled("hit.js")),
     )  # fmt: skip
+
+
+def asks_severity(template: str) -> bool:
+    """Whether a template asks how bad a NO is."""
+    return any(f'value="{answer}"' in template for answer in SEVERITIES)
 
 
 def language_name(language: str, interface: str = "en") -> str:
@@ -119,7 +136,7 @@ def _parsed(path: Path, text: str) -> dict[str, dict[str, Any]]:
 def _check(path: Path, tables: Mapping[str, Any]) -> None:
     """Refuse a file that lacks a text of the English one, or has others."""
     english = _read_tables("en")[1]
-    for section in sorted(english.keys() | tables.keys()):
+    for section in sorted(english.keys() - {SEVERITY} | tables.keys()):
         texts = tables.get(section)
         if not isinstance(texts, dict) or section not in english:
             raise InputError(path, None, f"expected the sections {', '.join(english)}, and [{section}] is wrong")
