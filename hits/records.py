@@ -194,8 +194,8 @@ def parse_annotation(annotation: str) -> tuple[str, str] | None:
 class Answer:
     """What one worker sent for one item; times count seconds since 1970.
 
-    ``fields`` are the form's: ``label_1`` … (YES, NO, NOT_SURE), or ``choice`` (A, B, EQUAL), or ``rank_1`` …
-    (1 to 5), and ``comment``.
+    ``fields`` are the form's: ``label_1`` … (YES, NO, NOT_SURE; NO_SLIGHTLY and NO_BADLY where severity is asked), or
+    ``choice`` (A, B, EQUAL), or ``rank_1`` … (1 to 5), and ``comment``.
     """
 
     batch: str

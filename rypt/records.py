@@ -33,6 +33,19 @@ class Label(StrEnum):
             raise FormatError(f"expected a label YES, NO or NOT_SURE, found {text!r}") from None
 
 
+SEVERITIES = {"NO_SLIGHTLY": 1.0, "NO_BADLY": 5.0}  # penalties of a graded NO: MQM's of a minor and a major error
+
+
+def parse_label(text: str) -> tuple[Label, float | None]:
+    """Read a label that may say how bad a NO is: the label and its severity, None where it says nothing.
+
+    >>> parse_label("no, badly"), parse_label("NO_SLIGHTLY"), parse_label("no")
+    ((<Label.NO: 'NO'>, 5.0), (<Label.NO: 'NO'>, 1.0), (<Label.NO: 'NO'>, None))
+    """
+    severity = SEVERITIES.get("_".join(text.upper().replace(",", " ").split()))
+    return (Label.parse(text), None) if severity is None else (Label.NO, severity)
+
+
 class Span(NamedTuple):
     """Source tokens ``start`` up to, not including, ``stop``; positions count from 0.
 

@@ -65,7 +65,8 @@ class LabelQuestions:
     a ``budget`` in dollars the batch is made so small that it costs no more, fees included; ``labels`` is the most new
     questions. ``max_len``, of the frontier's nodes, is by default the campaign's; ``alternatives`` the most on a page;
     without ``punctuation`` only constituents with a letter or digit are asked about. ``reference_alignment`` is a file
-    of links of source and reference, to highlight its part.
+    of links of source and reference, to highlight its part. With ``severity`` workers choose between "NO, slightly" and
+    "NO, badly" instead of NO; by default as the campaign says.
     """
 
     kind: ClassVar[Kind] = Kind.LABEL
@@ -76,6 +77,7 @@ class LabelQuestions:
     alternatives: int = MAX_ALTERNATIVES
     punctuation: bool = True
     reference_alignment: PathLike | None = None
+    severity: bool | None = None
 
     def record(self, campaign: Campaign) -> Mapping[str, object]:
         """All options."""
@@ -87,6 +89,7 @@ class LabelQuestions:
             "select": self.select,
             "labels": self.labels,
             "budget": None if self.budget is None else str(self.budget),
+            "severity": self._severity(campaign) or None,
         }
 
     def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
@@ -94,11 +97,15 @@ class LabelQuestions:
         asked = LabelOptions(
             self.max_len or campaign.scoring.max_len, self.alternatives, options.reference, options.controls,
             limit=options.limit, labels=self.labels, select=self.select, punctuation=self.punctuation,
+            severity=self._severity(campaign),
         )  # fmt: skip
         path = self.reference_alignment
         links = None if path is None else read_reference_links(path, campaign)
         fees = fees_of(options.market)
         return make_label_batch(campaign, settings, asked, reference_links=links, budget=self.budget, fees=fees)
+
+    def _severity(self, campaign: Campaign) -> bool:
+        return campaign.settings.market.severity if self.severity is None else self.severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,18 +16,24 @@ from typing import Any
 
 from hits.batches.markup import html_templates, text_direction
 from hits.records import Kind
+from rypt.records import SEVERITIES
 from rypt.text import InputError, RyptError
 
+SEVERITY = "severity"  # the section of texts for label pages that ask how bad a NO is
 Tables = dict[str, dict[str, Any]]  # section → name → text
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """The texts workers read in one language, for one kind of batch between two languages."""
+    """The texts workers read in one language, for one kind of batch between two languages.
+
+    With ``severity`` they are those of label pages that ask how bad a NO is.
+    """
 
     language: str
     texts: Mapping[str, str]
     instructions: tuple[str, ...]
+    severity: bool = False
 
     def __getitem__(self, name: str) -> str:
         return self.texts[name]
@@ -40,20 +46,25 @@ def interface_languages() -> list[str]:
     return sorted(name[1] for name in names)
 
 
-def read_interface(interface: str, kind: Kind, source_language: str = "", target_language: str = "") -> Interface:
+def read_interface(
+    interface: str, kind: Kind, source_language: str = "", target_language: str = "", *, severity: bool = False
+) -> Interface:
     """The texts of a bundled language (``de``; ``de-AT`` finds it too), or of a file that ends in ``.toml``.
 
-    A user's own file needs the section ``[common]`` and the section of the kind, with the names of the bundled files.
-    Its language is the part of its name before ``.toml`` (``instructions.fr.toml``).
+    A user's own file needs the section ``[common]`` and the section of the kind, with the names of the bundled files,
+    and for ``severity`` the section ``[severity]``, whose texts take the place of those of the kind. Its language is
+    the part of its name before ``.toml`` (``instructions.fr.toml``).
     """
     if interface.endswith(".toml"):
         language, tables = _read_file(Path(interface), kind)
+        if severity and SEVERITY not in tables:
+            raise InputError(interface, None, f"expected a section [{SEVERITY}], with texts for a graded NO")
     else:
         language, tables = _read_bundled(interface)
-        if kind not in tables:
+        if kind not in tables or (severity and SEVERITY not in tables):
             language, tables = _read_bundled("en")
     names = tables.get("languages", {})
-    common = {**tables["common"], **tables[kind]}
+    common = {**tables["common"], **tables[kind], **(tables[SEVERITY] if severity else {})}
     source = names.get(_base(source_language)) or source_language or common["unknown_source"]
     target = names.get(_base(target_language)) or target_language or common["unknown_target"]
 
@@ -61,7 +72,7 @@ def read_interface(interface: str, kind: Kind, source_language: str = "", target
         return text.replace("{source}", source).replace("{target}", target)
 
     texts = {name: with_languages(value) for name, value in common.items() if isinstance(value, str)}
-    return Interface(language, texts, tuple(map(with_languages, common["instructions"])))
+    return Interface(language, texts, tuple(map(with_languages, common["instructions"])), severity)
 
 
 def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: bool) -> str:
@@ -71,9 +82,14 @@ def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: b
     layout = html_templates("hits.batches", _escaped).get_template(f"{kind}.html")
     return layout.render(
         interface.texts, kind=str(kind), lang=interface.language, dir=text_direction(interface.language),
-        instructions=interface.instructions, slots=slots, reference=reference,
+        instructions=interface.instructions, slots=slots, reference=reference, severity=interface.severity,
         style=Markup(_bundled("hit.css")), script=Markup(_bundled("hit.js")),
     )  # fmt: skip
+
+
+def asks_severity(template: str) -> bool:
+    """Whether a template asks how bad a NO is."""
+    return any(f'value="{answer}"' in template for answer in SEVERITIES)
 
 
 def language_name(language: str, interface: str = "en") -> str:

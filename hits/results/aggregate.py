@@ -10,7 +10,7 @@ majority is the most probable label, and whatever scores or tunes with a judgmen
 import csv
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -33,7 +33,8 @@ DIGITS = 6  # of a probability; what rounds to nothing is left out of a database
 class Aggregated:
     """The label of a key, the probability of each label, and how many judgments they come from.
 
-    By majority the probabilities are the shares of the votes; a tie is NOT_SURE.
+    By majority the probabilities are the shares of the votes; a tie is NOT_SURE. ``severity`` is the mean of those that
+    judgments with NO carry, None where none does.
     """
 
     segment: str
@@ -42,6 +43,7 @@ class Aggregated:
     label: Label
     posterior: Mapping[Label, float]
     judgments: int
+    severity: float | None = None
 
     @property
     def probability(self) -> float:
@@ -54,9 +56,11 @@ def aggregated(db: JudgmentDatabase, method: str = "majority") -> list[Aggregate
     check_option("method", method, METHODS)
     answers = db.counted_answers()
     counts = Counter(key for key, _, _ in answers)
+    sums = db.votes()
+    severities = {(v.segment, v.span, v.phrase): v.penalty / v.graded for v in sums if v.graded}
     if method == "majority":
         posteriors = {}
-        for v in db.votes():
+        for v in sums:
             votes = dict(zip(Label, (v.yes, v.no, v.not_sure), strict=True))
             posteriors[v.segment, v.span, v.phrase] = {name: n / sum(votes.values()) for name, n in votes.items()}
     else:
@@ -64,7 +68,7 @@ def aggregated(db: JudgmentDatabase, method: str = "majority") -> list[Aggregate
         rows = dict(zip(consensus.questions, consensus.posterior.tolist(), strict=True))
         posteriors = {key: dict(zip(consensus.labels, rows[key], strict=True)) for key in counts}
     return [
-        Aggregated(*key, _decided(posteriors[key]), posteriors[key], counts[key])
+        Aggregated(*key, _decided(posteriors[key]), posteriors[key], counts[key], severities.get(key))
         for key in sorted(posteriors, key=lambda key: (key[0], key[1], key[2]))
     ]
 
@@ -76,7 +80,11 @@ def _decided(posterior: Mapping[Label, float]) -> Label:
 
 
 def record(key: Aggregated, method: str) -> dict[str, Any]:
-    """A key as it is written; ``rypt db import`` takes it for a judgment of a worker named after the method."""
+    """A key as it is written; ``rypt db import`` takes it for a judgment of a worker named after the method.
+
+    The severity is written where the label is NO and has one.
+    """
+    severity = key.severity if key.label is Label.NO else None
     return {
         "segment": key.segment,
         "start": key.span.start,
@@ -87,14 +95,16 @@ def record(key: Aggregated, method: str) -> dict[str, Any]:
         **{str(label).lower(): round(p, DIGITS) for label, p in key.posterior.items()},
         "judgments": key.judgments,
         "worker": method,
+        **({} if severity is None else {"severity": round(severity, DIGITS)}),
     }
 
 
 def write_aggregated(keys: Sequence[Aggregated], stream: TextIO, form: str, method: str) -> None:
-    """Write JSONL, or CSV with a header."""
+    """Write JSONL, or CSV with a header, with a column ``severity`` if some label has one."""
     records = [record(key, method) for key in keys]
     if form == "csv":
         names = list(record(Aggregated("", Span(0, 1), "", Label.YES, dict.fromkeys(Label, 0.0), 0), method))
+        names += ["severity"] if any("severity" in each for each in records) else []
         writer = csv.DictWriter(stream, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(records)
@@ -134,12 +144,16 @@ class AggregatedLabels:
             raise InputError(path, None, "expected a new file for the aggregated labels, found one that is there")
         with new_database(path, self.case) as made:
             made.add_segments(self.segments)
-            made.add(
-                Judgment(k.segment, k.span, k.phrase, label, self.method, "aggregate", "import", None, round(p, DIGITS))
-                for k in self.labels
-                for label, p in k.posterior.items()
-                if round(p, DIGITS) > 0
-            )
+            made.add(judgment for key in self.labels for judgment in _weighted(key, self.method))
+
+
+def _weighted(key: Aggregated, method: str) -> Iterator[Judgment]:
+    """A judgment for each label that a key may have, whose weight is its probability."""
+    for label, probability in key.posterior.items():
+        if (weight := round(probability, DIGITS)) > 0:
+            severity = key.severity if label is Label.NO else None
+            place = key.segment, key.span, key.phrase
+            yield Judgment(*place, label, method, "aggregate", "import", None, weight, severity)
 
 
 def file_form(path: PathLike) -> str:

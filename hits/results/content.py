@@ -21,7 +21,7 @@ from rypt.database.answers import (
     LabelRow,
     split_facts,
 )
-from rypt.records import Judgment, Label, Span
+from rypt.records import Judgment, Label, Span, parse_label
 from rypt.text import FormatError
 from rypt.texts.phrases import phrase_key
 
@@ -144,7 +144,7 @@ def answer_rows(assignment: Assignment, content: Content) -> tuple[HitRow, Assig
 def _label_row(answer: LabelAnswer) -> LabelRow:
     j = answer.judgment
     label = str(j.label) if answer.answered else None
-    return LabelRow(answer.slot, j.segment, j.span.start, j.span.stop, j.phrase, label, answer.control)
+    return LabelRow(answer.slot, j.segment, *j.span, j.phrase, label, answer.control, j.severity)
 
 
 def understand_rows(hit: HitRow, work: AssignmentRow, case: str) -> tuple[HitRow, AssignmentRow, AnswerRows]:
@@ -164,11 +164,11 @@ def _read_labels(assignment: Assignment, case: str) -> Content:
         phrase, given = columns.get(f"phrase_{slot}", ""), answer.fields.get(f"label_{slot}", "").strip()
         if not phrase:
             continue
-        label = Label.parse(given or "NOT_SURE")
+        label, severity = parse_label(given or "NOT_SURE")
         expected = columns.get(f"control_{slot}", "")
         judgment = Judgment(
             columns["segment"], span, phrase_key(phrase, case), label, answer.worker, answer.hit, source,
-            answer.submitted, float(assignment.status != REJECTED),
+            answer.submitted, float(assignment.status != REJECTED), severity,
         )  # fmt: skip
         labels.append(LabelAnswer(slot, judgment, bool(given), bool(expected)))
         if expected:

@@ -11,33 +11,42 @@ A phrase that is not listed is not acceptable; of a constituent without a line n
 parts between ``{ | }`` is there, and words in ``( )`` may be missing: inside a phrase there is a ``[GAP]`` then, at its
 edges nothing. Or the truth is a judgment database, by the majority of its labels.
 
+A phrase that is not acceptable is slightly wrong if a database says so (its mean severity is nearer to that of a slight
+error), else if it shares at least half of its words with an acceptable one; all others are badly wrong.
+
 A candidate without a number is as good as the share of constituents for which an acceptable phrase stands in it.
 """
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from rypt.records import Label, Span
+from rypt.records import SEVERITIES, Label, Span
 from rypt.text import FormatError, InputError, PathLike, read_lines, tokenize
 from rypt.texts.phrases import GAP, phrase_key
 
 SQLITE = b"SQLite format 3\0"
 MOST = 200_000  # phrases of one pattern: more is a mistake, and memory is finite
+MIDDLE = sum(SEVERITIES.values()) / len(SEVERITIES)  # below, an error is slight
 _TOKEN = re.compile(r"\[GAP\]|[(){}|]|[^\s(){}|]+")
 Words = tuple[str, ...]
 
 
 @dataclass(slots=True)
 class Known:
-    """The acceptable phrases of one constituent; ``bad`` ones matter only where not all good ones are known."""
+    """The acceptable phrases of one constituent; ``bad`` ones matter only where not all good ones are known.
+
+    ``severities`` are those of bad phrases, where they are known.
+    """
 
     good: set[str] = field(default_factory=set)
     bad: set[str] | None = None
+    severities: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -72,6 +81,14 @@ class Truth:
             return Label.YES
         return Label.NO if known.bad is None or key in known.bad else Label.NOT_SURE
 
+    def is_slight(self, segment: str | None, span: Span, phrase: str) -> bool:
+        """Whether a phrase that is not acceptable is only slightly wrong."""
+        known = self.constituents.get(segment or "", {}).get(span, Known())
+        key = phrase_key(phrase, self.case)
+        if key in known.severities:
+            return known.severities[key] < MIDDLE
+        return any(_overlap(key, good) >= 0.5 for good in known.good)
+
     def score(self, segment: str | None, text: str) -> float | None:
         """How good a candidate is, from 0 to 1 unless the truth says otherwise; None where nothing is known."""
         name, shown = segment or "", " ".join(tokenize(text))
@@ -90,6 +107,12 @@ class Truth:
             elif known.bad is None or any(occurs(phrase, text) for phrase in known.bad):
                 shares.append(False)
         return sum(shares) / len(shares) if shares else None
+
+
+def _overlap(phrase: str, other: str) -> float:
+    """The share of words that two phrases have in common (Dice's coefficient); gaps are no words."""
+    first, second = (Counter(word for word in text.split() if word != GAP) for text in (phrase, other))
+    return 2 * (first & second).total() / max(1, first.total() + second.total())
 
 
 def occurs(phrase: str, text: str) -> bool:
@@ -203,6 +226,8 @@ def _from_database(path: PathLike) -> Truth:
                 known.good.add(votes.phrase)
             elif votes.no > max(votes.yes, votes.not_sure):
                 known.bad.add(votes.phrase)
+                if votes.graded:
+                    known.severities[votes.phrase] = votes.penalty / votes.graded
     return truth
 
 

@@ -5,7 +5,7 @@ Every answer follows from (seed, worker, question) alone. When it was given, and
 
 import hashlib
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from http.cookiejar import CookieJar
@@ -16,10 +16,11 @@ from urllib.request import HTTPCookieProcessor, ProxyHandler, Request, build_ope
 from hits.records import MAX_RANKED, Choice, Kind
 from hits.simulate.page import Page, ShownText, read_page
 from hits.simulate.truth import Truth
-from rypt.records import Label, Span
+from rypt.records import SEVERITIES, Label, Span
 from rypt.text import RyptError
 
 TIMEOUT = 60
+SLIGHTLY, BADLY = SEVERITIES
 
 
 class AwayError(RyptError):
@@ -79,7 +80,11 @@ def answer(page: Page, truth: Truth, who: Character, tally: Tally) -> dict[str, 
     segment = truth.segment(page.source.tokens)
     if page.kind is Kind.LABEL:
         span = Span(page.source.marked[0], page.source.marked[-1] + 1) if page.source.marked else Span(0, 0)
-        return {name: _label(segment, span, shown, truth, who, tally) for name, shown in page.texts if name in choices}
+        return {
+            name: _label(segment, span, shown, truth, who, tally, choices[name])
+            for name, shown in page.texts
+            if name in choices
+        }
     texts = [shown.text for _, shown in page.texts]
     scores = [truth.score(segment, text) for text in texts]
     where = segment or page.source.text
@@ -91,7 +96,11 @@ def answer(page: Page, truth: Truth, who: Character, tally: Tally) -> dict[str, 
     }
 
 
-def _label(segment: str | None, span: Span, shown: ShownText, truth: Truth, who: Character, tally: Tally) -> str:
+def _label(
+    segment: str | None, span: Span, shown: ShownText, truth: Truth, who: Character, tally: Tally,
+    choices: Sequence[str],
+) -> str:  # fmt: skip
+    """The answer to one alternative; a NO is slight or bad where the page asks for that, right as often as a label."""
     known = truth.label(segment, span, shown.phrase) if shown.phrase else Label.NOT_SURE
     chance = who.chance("label", segment or "", str(span), shown.phrase)
     luck, doubt = chance.random(), chance.random()
@@ -102,6 +111,10 @@ def _label(segment: str | None, span: Span, shown: ShownText, truth: Truth, who:
     else:
         given = known if luck < who.accuracy else Label.NO if known is Label.YES else Label.YES
     tally.count(str(given), None if known is Label.NOT_SURE else str(known))
+    if given is Label.NO and given not in choices:
+        slight = known is not Label.NO or truth.is_slight(segment, span, shown.phrase)
+        lucky = chance.random() < (0.5 if who.spam else who.accuracy)
+        return SLIGHTLY if slight == lucky else BADLY
     return str(given)
 
 

@@ -125,7 +125,8 @@ class DecoderSettings:
 class MarketSettings:
     """Where the workers are: the folder of a local market, or the endpoint of another; and what they are paid.
 
-    ``production`` says that the endpoint spends real money. ``wage`` is in dollars an hour.
+    ``production`` says that the endpoint spends real money. ``wage`` is in dollars an hour. With ``severity`` label
+    pages ask how bad a NO is.
     """
 
     folder: str = "market"
@@ -133,6 +134,7 @@ class MarketSettings:
     production: bool = False
     wage: Decimal | None = None
     assignments: int = 1
+    severity: bool = False
 
     @classmethod
     def located_at(

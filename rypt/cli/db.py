@@ -67,17 +67,18 @@ def add(
 ) -> None:  # fmt: skip
     """Add one judgment.
 
-    LABEL (YES, NO or NOT_SURE) says whether PHRASE is an acceptable translation of the tokens of SEGMENT from START up
-    to, but not including, STOP.
+    LABEL (YES, NO or NOT_SURE; NO_SLIGHTLY and NO_BADLY are a NO with a severity) says whether PHRASE is an acceptable
+    translation of the tokens of SEGMENT from START up to, but not including, STOP.
     """
     import time
 
-    from rypt.records import Judgment, Label, Span
+    from rypt.records import Judgment, Span, parse_label
 
+    value, graded = parse_label(label)
     with open_database(database) as opened:
         judgment = Judgment(
-            segment, Span(start, stop), phrase, Label.parse(label), worker, origin, "import", int(time.time()),
-            severity=severity,
+            segment, Span(start, stop), phrase, value, worker, origin, "import", int(time.time()),
+            severity=graded if severity is None else severity,
         )  # fmt: skip
         click.echo("added 1 judgment" if opened.add_one(judgment) else "already there")
 

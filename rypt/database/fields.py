@@ -9,7 +9,7 @@ from typing import Any
 
 from rypt.database.answers import AssignmentRow, BonusRow, HitRow, IdenticalRow, split_facts
 from rypt.options import money
-from rypt.records import SOURCES, Judgment, Label, Record, Segment, Span
+from rypt.records import SOURCES, Judgment, Record, Segment, Span, parse_label
 from rypt.text import FormatError, is_one_line, one_line
 
 JUDGMENT_FIELDS = (
@@ -20,7 +20,10 @@ OTHER_FIELDS = ("excluded", "assignment", "identical")  # a record with one of t
 
 
 def judgment_from_record(record: Record) -> Judgment:
-    """Read one judgment; what is missing or wrong is named."""
+    """Read one judgment; what is missing or wrong is named.
+
+    A label such as NO_BADLY stands for NO and a severity; a number in the field severity takes its place.
+    """
     segment, phrase, worker = _text(record, "segment"), _text(record, "phrase"), _text(record, "worker")
     if "start" in record:
         span = Span(_whole(record, "start"), _whole(record, "stop"))
@@ -31,12 +34,13 @@ def judgment_from_record(record: Record) -> Judgment:
     source = str(record.get("source") or "import")
     if source not in SOURCES:
         raise FormatError(f"expected a source hit, import or simulation, found {source!r}")
-    label = Label.parse(str(record["label"]))
+    label, graded = parse_label(str(record["label"]))
     origin = _optional_text(record, "origin") or ""
     weight, severity = _number(record, "weight"), _number(record, "severity")
     return Judgment(
-        segment, span, phrase, label, worker, origin, source, _time(record), 1.0 if weight is None else weight, severity
-    )
+        segment, span, phrase, label, worker, origin, source, _time(record), 1.0 if weight is None else weight,
+        graded if severity is None else severity,
+    )  # fmt: skip
 
 
 def is_unanswered(record: Record) -> bool:

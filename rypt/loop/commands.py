@@ -35,6 +35,8 @@ class HandCommands:
         options += ["--market", "local" if self.market.endpoint is None else "mturk", "--seed", str(seed)]
         if self.market.wage is not None:
             options += ["--wage", str(self.market.wage)]
+        if self.market.severity:
+            options.append("--severity")
         return command_line(["hits", "make", self.folder, "-o", str(batch), *options])
 
     def publish(self, batch: Path) -> str:

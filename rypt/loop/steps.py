@@ -73,7 +73,8 @@ class Steps:
         """Make a batch of labels that costs at most this much; raise an error if it buys no question."""
         campaign, market = self.campaign, self.market
         questions = LabelQuestions(
-            budget=money, labels=loop.labels, select=loop.select, max_len=campaign.scoring.max_len
+            budget=money, labels=loop.labels, select=loop.select, max_len=campaign.scoring.max_len,
+            severity=market.severity,
         )  # fmt: skip
         options = BatchOptions(assignments=market.assignments, wage=market.wage, market=self._fees, seed=seed)
         make_batch(self.folder, batch, questions, options=options)

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from hits.batches.layout import batch_template, interface_languages, read_interface
+from hits.batches.layout import asks_severity, batch_template, interface_languages, read_interface
 from hits.batches.page import check_template, fill, placeholders, without_market_parts
 from hits.records import Kind
+from rypt.records import Label, parse_label
 from rypt.text import InputError, RyptError
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -86,6 +87,25 @@ def test_the_form_has_the_fields_of_its_kind(kind: Kind, answers: dict[str, list
     assert [form["method"] for form in page.all("form")] == ["post"]
     assert len(page.all("label")) == len(page.all("input")) + 1
     assert len(page.all("fieldset")) == len(page.all("legend")) == len(answers)
+
+
+@pytest.mark.parametrize("language", interface_languages())
+def test_a_page_that_asks_for_the_severity_has_two_sorts_of_no(language: str) -> None:
+    interface = read_interface(language, Kind.LABEL, "de", "ar", severity=True)
+    made = batch_template(Kind.LABEL, interface, slots=2, reference=True)
+    columns = {name: "" if name.startswith("hidden") else "x" for name in placeholders(made)}
+    page = Page(fill(made, columns))
+    fields = [(field["name"], field["value"], field["data-key"]) for field in page.all("input")]
+    answers = ["YES", "NO_SLIGHTLY", "NO_BADLY", "NOT_SURE"]
+    assert fields == [(f"label_{n}", answer, str(key)) for n in (1, 2) for key, answer in enumerate(answers, 1)]
+    assert [parse_label(answer) for answer in answers] == [
+        (Label.YES, None), (Label.NO, 1.0), (Label.NO, 5.0), (Label.NOT_SURE, None),
+    ]  # fmt: skip
+    assert all(f"<span>{interface[name]}</span>" in made for name in ("no_slightly", "no_badly"))
+    assert any(interface["no_badly"] in text for text in interface.instructions)
+    assert interface.instructions != read_interface(language, Kind.LABEL, "de", "ar").instructions
+    assert asks_severity(made)
+    assert not asks_severity(template(Kind.LABEL, language))
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -179,6 +199,19 @@ def test_instructions_with_a_mistake_are_refused(tmp_path: Path, old: str, new: 
     english = (BUNDLED / "instructions.en.toml").read_text(encoding="utf-8")
     own.write_text(english.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError, match=f"x.fr.toml: .*{message}"):
+        read_interface(str(own), Kind.LABEL)
+
+
+def test_instructions_without_texts_for_the_severity_serve_all_other_pages(tmp_path: Path) -> None:
+    own = tmp_path / "instructions.fr.toml"
+    english = (BUNDLED / "instructions.en.toml").read_text(encoding="utf-8")
+    own.write_text(re.sub(r"\[severity\].*?(?=\[comparison\])", "", english, flags=re.DOTALL), encoding="utf-8")
+    for kind in Kind:
+        assert read_interface(str(own), kind).texts == read_interface("en", kind).texts
+    with pytest.raises(InputError, match=r"instructions.fr.toml: expected a section \[severity\]"):
+        read_interface(str(own), Kind.LABEL, severity=True)
+    own.write_text(english.replace('no_badly = "NO, badly"', ""), encoding="utf-8")
+    with pytest.raises(InputError, match="these differ: no_badly"):
         read_interface(str(own), Kind.LABEL)
 
 

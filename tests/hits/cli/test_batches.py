@@ -41,6 +41,7 @@ def again(told, seed):
     options = [part for name, option in values.items() if name in told for part in (option, told[name])]
     options += ["--no-reference"] if not told["reference"] else []
     options += ["--no-punctuation"] if not told.get("punctuation", True) else []
+    options += ["--severity"] if told.get("severity") else []
     options += [part for system in told.get("systems", []) for part in ("--output-of", system)]
     return [told["campaign"], *options, "--seed", seed]
 
@@ -49,7 +50,7 @@ def test_a_batch_can_be_made_again_from_what_it_says(capsys, campaign, outputs, 
     links = ["--reference-alignment", campaign / "reference.align"]
     label = ["--max-len", 3, "--alternatives", 4, "--controls", 0.2, "--limit", 9, "--no-punctuation", *links]
     for name, options in {
-        "label": [*label, "--seed", 5, "--wage", "15.5"],
+        "label": [*label, "--seed", 5, "--wage", "15.5", "--severity"],
         "comparison": [*outputs, "--limit", 7, "--no-reference", "--seed", 6],
         "ranking": [*outputs, "--controls", 0.3, "--seed", 7],
     }.items():
@@ -86,6 +87,7 @@ def test_the_most_valuable_labels_for_a_sum(capsys, campaign, tmp_path):
         (["--select", "value", "--kind", "comparison"], "--select value is for labels"),
         (["--budget", "5", "--kind", "ranking"], "--budget and --labels are for --kind label"),
         (["--labels", "5", "--kind", "comparison"], "--budget and --labels are for --kind label"),
+        (["--severity", "--kind", "ranking"], "--severity is for --kind label"),
         (["--budget", "-1"], "'-1' is no amount of money"),
         (["--budget", "NaN"], "'NaN' is no amount of money"),
     ],
@@ -144,11 +146,15 @@ def test_times_seen_are_of_the_kind_that_is_asked(capsys, campaign, outputs, tmp
 
 def test_what_the_campaign_says_holds_where_no_option_does(capsys, campaign, tmp_path):
     text = (campaign / "rypt.toml").read_text().replace("max_len = 4", "max_len = 2")
-    (campaign / "rypt.toml").write_text(f'{text}\n[market]\nwage = "30.00"\nassignments = 2\n')
+    (campaign / "rypt.toml").write_text(f'{text}\n[market]\nwage = "30.00"\nassignments = 2\nseverity = true\n')
     assert run(capsys, "hits", "make", campaign, "-o", tmp_path / "own", "--limit", "3", "-q")[0] == 0
     found = made(tmp_path / "own")
     assert (found["made"]["max_len"], found["made"]["wage"], found["assignments"]) == (2, "30.00", 2)
-    options = ["--max-len", "3", "--wage", "6", "--assignments", "1"]
+    assert found["made"]["severity"]
+    assert "NO_BADLY" in (tmp_path / "own" / "template.html").read_text()
+    options = ["--max-len", "3", "--wage", "6", "--assignments", "1", "--no-severity"]
     assert run(capsys, "hits", "make", campaign, "-o", tmp_path / "told", "--limit", "3", *options, "-q")[0] == 0
     found = made(tmp_path / "told")
     assert (found["made"]["max_len"], found["made"]["wage"], found["assignments"]) == (3, "6", 1)
+    assert "severity" not in found["made"]
+    assert "NO_BADLY" not in (tmp_path / "told" / "template.html").read_text()

@@ -110,3 +110,25 @@ def test_a_worker_who_shares_no_question_is_believed() -> None:
     alone = [(f"q{i}", "z", "Y" if i % 4 else "N") for i in range(16)]
     found = {k.phrase: k.label for k in aggregated(database(*together, *alone), "dawid-skene")}
     assert [found[f"q{i}"] for i in range(16)] == [Label.YES if i % 4 else Label.NO for i in range(16)]
+
+
+def test_the_severity_is_the_mean_of_those_who_said_no(tmp_path: Path) -> None:
+    db = database(("a", "u", "N"), ("b", "u", "N"), ("c", "u", "Y"), ("c", "v", "Y"))
+    graded = [("a", "x", 1), ("a", "y", 5), ("a", "z", 5), ("c", "x", 5)]
+    db.add(Judgment("7", SPAN, phrase, Label.NO, worker, severity=severity) for phrase, worker, severity in graded)
+    for method in ("majority", "dawid-skene"):
+        found = aggregate(db, method)
+        assert {key.phrase: (str(key.label), key.severity) for key in found.labels} == {
+            "a": ("NO", pytest.approx(11 / 3)), "b": ("NO", None), "c": ("YES", 5.0),
+        }  # fmt: skip
+        found.write(tmp_path / f"{method}.csv")
+        with open(tmp_path / f"{method}.csv", encoding="utf-8") as stream:
+            assert [row["severity"] for row in csv.DictReader(stream)] == ["3.666667", "", ""]
+        found.write(tmp_path / f"{method}.db")
+        with JudgmentDatabase(tmp_path / f"{method}.db") as made:
+            again = {key.phrase: (key.label, key.severity) for key in aggregated(made)}
+        assert again == {key.phrase: (key.label, pytest.approx(key.severity)) for key in found.labels}
+    db.add([Judgment("7", SPAN, "d", Label.NO, "x")])
+    plain = io.StringIO()
+    write_aggregated([key for key in aggregated(db) if key.phrase == "d"], plain, "csv", "majority")
+    assert "severity" not in plain.getvalue()

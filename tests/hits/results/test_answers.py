@@ -53,6 +53,23 @@ def test_labels_become_judgments_and_a_control_does_not() -> None:
     )  # fmt: skip
 
 
+def test_a_graded_no_is_a_no_with_a_severity_and_passes_a_control_that_expects_no() -> None:
+    db = database()
+    graded = {"label_1": "NO_BADLY", "label_2": "NO_SLIGHTLY", "label_3": "NO_SLIGHTLY"}
+    Results(db).add([assignment(1, graded), assignment(2, worker="A2")])
+    assert [(j.phrase, j.worker, j.label, j.severity) for j in db.judgments()] == [
+        ("the patient", "A1", Label.NO, 5.0),
+        ("the patient", "A2", Label.YES, None),
+        ("the patients", "A1", Label.NO, 1.0),
+        ("the patients", "A2", Label.NO, None),
+    ]
+    rows = db.db.execute("SELECT slot, label, control, severity FROM label_answers WHERE assignment = 'X1'").fetchall()
+    assert rows == [(1, "NO", 0, 5.0), (2, "NO", 0, 1.0), (3, "NO", 1, 1.0)]
+    assert [(c.worker, c.answer, c.passed) for c in Results(db).controls()] == [("A1", "NO", True), ("A2", "NO", True)]
+    with pytest.raises(FormatError, match="expected a label YES, NO or NOT_SURE, found 'NO_VERY_BADLY'"):
+        understand(assignment(3, {"label_1": "NO_VERY_BADLY"}))
+
+
 def test_what_is_left_blank_is_unanswered() -> None:
     db = database()
     added = Results(db).add([assignment(fields={"label_2": " no ", "label_1": "", "comment": "hm"})])

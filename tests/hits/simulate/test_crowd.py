@@ -25,6 +25,9 @@ from hits.market.folder import read_access, remember_url
 from hits.market.publish import publish
 from hits.records import Choice, Kind
 from hits.results.answers import Results
+from hits.results.content import understand_rows
+from hits.results.csv_file import export_results
+from hits.results.importing import import_results
 from hits.results.quality import worker_reports
 from hits.server.app import make_app
 from hits.server.settings import SharedLink
@@ -33,9 +36,10 @@ from hits.simulate.truth import Truth, read_truth
 from hits.simulate.worker import AwayError
 from hits.simulated import is_simulated
 from rypt.campaign.folder import Campaign
+from rypt.database.exchange import export_file, import_file
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Label, Segment
-from rypt.text import RyptError
+from rypt.text import RyptError, open_output
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HONEST = Crew(workers=2, accuracy=1, spam=0, not_sure=0)
@@ -109,6 +113,33 @@ def truth_of(lines, tmp_path):
     path = tmp_path / "truth.jsonl"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return read_truth(path)
+
+
+def test_how_bad_a_no_is_comes_back_where_the_page_asks_for_it(tmp_path, demo_campaign):
+    campaign = Campaign.open(demo_campaign)
+    options = LabelOptions(limit=9, severity=True)
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), options, votes=())
+    truth = truth_of(even_truth(batch, campaign.segments), tmp_path)
+    with served(tmp_path / "market") as market:
+        published(tmp_path, batch, market)
+        simulate(tmp_path / "market", truth, HONEST)
+        results, _ = judged(tmp_path, batch, market, campaign.segments)
+    judgments = list(results.db.judgments())
+    assert {(j.label, j.severity) for j in judgments} == {(Label.YES, None), (Label.NO, 1.0), (Label.NO, 5.0)}
+    for j in judgments:
+        if j.label is Label.NO:
+            assert (j.severity == 1.0) is truth.is_slight(j.segment, j.span, j.phrase)
+    assert {(c.expected, c.answer) for c in results.controls() if c.kind == "damaged"} == {("NO", "NO")}
+    export_file(results.db, tmp_path / "all.jsonl")
+    with JudgmentDatabase(tmp_path / "again.db") as again:
+        import_file(again, tmp_path / "all.jsonl", understand=understand_rows)
+        assert list(again.judgments()) == judgments
+    with open_output(tmp_path / "results.csv") as stream:
+        export_results(results, stream)
+    with JudgmentDatabase(tmp_path / "from_csv.db") as again:
+        again.add_segments(campaign.segments)
+        import_results(Results(again), tmp_path / "results.csv", batch=batch)
+        assert list(again.judgments()) == judgments
 
 
 def judged(tmp_path, batch, market, segments=()):

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.simulate.truth import Truth, expand, occurs, read_truth
-from rypt.records import Label, Span
+from hits.simulate.truth import Known, Truth, expand, occurs, read_truth
+from rypt.database.judgments import JudgmentDatabase
+from rypt.records import Judgment, Label, Segment, Span
 from rypt.text import InputError
 
 WORD = st.sampled_from(["a", "b", "c", "[GAP]"])
@@ -75,6 +76,25 @@ def test_labels_and_scores(tmp_path):
     scores = {"the old man went": 1.0, "The old man goes": 0.5, "he goes": 0.0, "whatever it is": 7.0, "": 0.0}
     assert {text: truth.score("1", text) for text in scores} == scores
     assert truth.score("2", "the old man went") is None
+
+
+def test_how_bad_a_wrong_phrase_is(tmp_path):
+    truth = Truth()
+    truth.constituents["7"] = {Span(0, 3): Known({"the old man", "old [GAP] man"})}
+    assert truth.is_slight("7", Span(0, 3), "The old mans")
+    assert truth.is_slight("7", Span(0, 3), "old man")
+    assert not truth.is_slight("7", Span(0, 3), "an aged person")
+    assert not truth.is_slight("7", Span(1, 3), "the old man")
+    with JudgmentDatabase(tmp_path / "truth.db") as db:
+        db.add_segments([Segment("7", "der alte mann ging")])
+        graded = [("the old mans", "a", 5), ("the old mans", "b", 5), ("old men", "a", 1), ("old men", "b", 5)]
+        db.add(Judgment("7", Span(0, 3), "the old man", Label.YES, worker) for worker in "ab")
+        db.add(Judgment("7", Span(0, 3), phrase, Label.NO, worker, severity=n) for phrase, worker, n in graded)
+        db.add([Judgment("7", Span(0, 3), "a person", Label.NO, "a", severity=1)])
+    truth = read_truth(tmp_path / "truth.db")
+    assert not truth.is_slight("7", Span(0, 3), "the old mans")
+    assert not truth.is_slight("7", Span(0, 3), "old men")  # as near to one as to the other
+    assert truth.is_slight("7", Span(0, 3), "a person")
 
 
 def test_of_equal_sources_the_one_that_is_known():

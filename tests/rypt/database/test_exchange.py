@@ -174,6 +174,25 @@ def test_an_export_has_severities_only_where_there_are_some() -> None:
 # Good lines
 
 
+def test_a_label_may_say_how_bad_a_no_is() -> None:
+    db = database()
+    rows = [
+        ("a", "NO_BADLY", ""),
+        ("b", "no, slightly", ""),
+        ("c", "No badly", "2.5"),
+        ("d", "no", ""),
+        ("e", "yes", ""),
+    ]
+    text = "segment,start,stop,phrase,worker,label,severity\n"
+    text += "".join(f's,0,2,the patient,{worker},"{label}",{severity}\n' for worker, label, severity in rows)
+    assert take(db, text).added == 5
+    assert [(j.label, j.severity) for j in sorted(db.judgments(), key=lambda j: j.worker)] == [
+        (Label.NO, 5.0), (Label.NO, 1.0), (Label.NO, 2.5), (Label.NO, None), (Label.YES, None),
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="expected a label YES, NO or NOT_SURE, found 'yes, badly'"):
+        take(db, json.dumps(record(label="yes, badly")))
+
+
 def test_columns_are_renamed_and_filled_and_spans_may_include_their_last_token() -> None:
     db = database()
     text = "seg\tfirst\tlast\ttranslation\tlabel\n\n"
