@@ -22,7 +22,7 @@ from mert.run import DecoderTuning, LoopPlan, Stopping, TuningProgress, check_ag
 from mert.solve import SearchSettings, Solution, solve
 from mert.weights import WeightsFile, default_weights, read_weights
 from rypt.campaign.folder import Campaign
-from rypt.metrics.metric import Metric, Resources, read_metric
+from rypt.metrics.metric import Metric, Resources, advice_of, read_metric
 from rypt.metrics.references import References, read_references
 from rypt.text import PathLike, RyptError
 
@@ -160,6 +160,8 @@ def _tune_lists(
         sparse_weights=sparse if lists.sparse else None, window=search.window,
     )  # fmt: skip
     clock.lap("stats")
+    for note in advice_of(metric):
+        progress.note(note)
     solution = solve(
         problem, point, search, executor=executor,
         earlier=[read_weights(path).match(names, sparse_names, open_ended=True)[1] for path in earlier],

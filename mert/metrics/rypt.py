@@ -6,6 +6,7 @@ from dataclasses import replace
 from rypt.arrays import Floats, Ints
 from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import DEFAULT_CHOICES, ScoringChoices, campaign_scorer
+from rypt.metric.report import scoring_advice
 from rypt.metric.scorer import Scorer
 from rypt.metrics.metric import Resources
 from rypt.metrics.rypt import read_rypt_options
@@ -23,6 +24,7 @@ class Rypt:
     def __init__(self, scorer: Scorer, align: Callable[[RawCandidate], Candidate]) -> None:
         self.scorer = scorer
         self.align = align
+        self.advice = ""
 
     @classmethod
     def from_campaign(cls, folder: PathLike, choices: ScoringChoices = DEFAULT_CHOICES) -> "Rypt":
@@ -36,8 +38,10 @@ class Rypt:
         return self.scorer.signature
 
     def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
-        """The model's statistics of each candidate."""
-        return self.scorer.stats([self.align(raw) for raw in candidates])
+        """The model's statistics of each candidate; ``advice`` says afterwards whether another model serves better."""
+        observations = self.scorer.observe([self.align(raw) for raw in candidates])
+        self.advice = scoring_advice(self.scorer.model, observations)
+        return self.scorer.model.stats(observations)
 
     def score(self, sums: Ints) -> Floats:
         """RYPT of each row, from 0 to 1."""

@@ -18,9 +18,11 @@ import numpy as np
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.metric.calibration import held_out_labels
+from rypt.metric.model import LabelModel
 from rypt.metric.queries import QueryLimits, write_queries
 from rypt.metric.queries import queries as find_queries
 from rypt.metric.scorer import Scorer
+from rypt.metric.severity_model import SeverityModel, unseen_penalty
 from rypt.metric.tree_model import TreeModel
 from rypt.metric.value import WORTHLESS, places_of, query_values
 from rypt.options import QUERY_FORMS, SELECTIONS, check_option, money
@@ -162,7 +164,8 @@ def queries(
 def campaign_values(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1) -> Floats:
     """The value of each query for picking among a campaign's candidates, given its judgments so far.
 
-    The tree model learns from them where two workers judged, and otherwise has the parameters that it starts with.
+    Where the campaign is scored by severities, that model says what an answer would change. Otherwise the tree model
+    does: it learns from the judgments where two workers gave some, else it has the parameters that it starts with.
     """
     if not unjudged:
         return np.zeros(0)
@@ -170,7 +173,10 @@ def campaign_values(campaign: Campaign, unjudged: Sequence[Query], *, votes: int
         case = db.case
         scorer = Scorer(campaign.trees, db.votes(), case=case)
         workers = {name for name, _ in db.votes_by("worker")}
-        if len(workers) > 1:
+        model: LabelModel
+        if campaign.scoring.model == "severity":
+            model = SeverityModel(unseen_penalty(scorer.judged.grades, scorer.judged.lengths))
+        elif len(workers) > 1:
             observed, labels = held_out_labels(scorer.forest, db, campaign.candidates, "worker", "unknown")
             model = TreeModel.fit(observed, labels)
         else:

@@ -151,6 +151,7 @@ def create(
     references: Sequence[PathLike] = (),
     lexicon: PathLike | None = None,
     languages: Languages | None = None,
+    scoring: Scoring | None = None,
     decoder: DecoderSettings | None = None,
     market: MarketSettings | None = None,
     loop: LoopSettings | None = None,
@@ -186,7 +187,7 @@ def create(
         relative(lexicon) if lexicon is not None else None,
     )
     settings = CampaignSettings(
-        files, languages=languages or Languages(), decoder=decoder or DecoderSettings(),
+        files, scoring=scoring or Scoring(), languages=languages or Languages(), decoder=decoder or DecoderSettings(),
         market=market or MarketSettings(), loop=loop or LoopSettings(),
     )  # fmt: skip
     campaign = Campaign(target, settings, watch)

@@ -65,6 +65,8 @@ def scoring_options(command: F) -> F:
 @click.option("--languages", metavar="SRC-TGT", help="The language pair, such as de-en or en:zh-Hans.")
 @click.option("--segmenter", metavar="NAME-VERSION", help="What found the words of scripts without spaces, such as "
               "icu-78.3; signatures repeat it.")  # fmt: skip
+@click.option("--model", type=click.Choice(MODELS), help="How candidates are scored: severity is recommended, "
+              "percolation is the paper's way [percolation].")  # fmt: skip
 @click.option("--decoder", metavar="COMMAND", help="The decoder: a shell command with {weights} and {nbest} in it, "
               "or package.module:function; it runs in the current folder.")  # fmt: skip
 @click.option("--weights", type=FILE, help="File of weights to start with.")
@@ -84,8 +86,8 @@ def scoring_options(command: F) -> F:
 def init(
     folder: str, source: str, trees: str | None, nbest: tuple[str, ...], alignments: tuple[str, ...],
     references: tuple[str, ...], lexicon: str | None, languages: str | None, segmenter: str | None, case: str | None,
-    decoder: str | None, weights: str | None, timeout: float | None, market: str | None, wage: Decimal | None,
-    assignments: int | None, budget: Decimal | None, labels: int | None, quiet: bool,
+    model: str | None, decoder: str | None, weights: str | None, timeout: float | None, market: str | None,
+    wage: Decimal | None, assignments: int | None, budget: Decimal | None, labels: int | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Check texts and create a campaign from them in FOLDER.
 
@@ -95,11 +97,12 @@ def init(
     from dataclasses import replace
 
     from rypt.campaign.folder import create
-    from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings, MarketSettings
+    from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings, MarketSettings, Scoring
 
     campaign = create(
         folder, source=source, trees=trees, nbest=nbest, alignments=alignments, references=references, lexicon=lexicon,
         languages=replace(Languages.parse(languages) if languages else Languages(), segmenter=segmenter),
+        scoring=Scoring(model=model) if model else None,
         decoder=DecoderSettings.run_from_here(folder, decoder, weights, timeout),
         market=MarketSettings.located_at(folder, market, wage, assignments or 1),
         loop=LoopSettings(budget, labels) if labels else LoopSettings(budget),

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rypt.metric.model import Stats
+from rypt.metric.model import LabelModel, Percolation, Stats
+from rypt.metric.observations import Observations
 from rypt.metric.scorer import Coverage, Scorer, coverage, picks
 from rypt.options import PICKS, check_option
 from rypt.records import Candidate
@@ -15,6 +16,8 @@ from rypt.signature import signature
 from rypt.text import PathLike, RyptError, open_output
 from rypt.texts.nbest import by_segment
 
+LONG = 40  # mean words of a segment from which it is a paragraph
+FEW = 0.5  # share of labelled constituents below which labels are few
 PICKED = {"first": "first candidates", "best": "candidates best by RYPT"}
 
 
@@ -35,7 +38,8 @@ class ScoreReport:
 
     ``pick`` is "first" or "best", ``coverage`` that of the picked candidates. ``all_candidates`` is the score of all
     candidates, ``best`` that of the best of each segment by RYPT, ``tied`` how many candidates share the highest score
-    of a segment, on average. ``unused_keys`` counts judged keys that are of no constituent.
+    of a segment, on average. ``unused_keys`` counts judged keys that are of no constituent. ``advice`` says where
+    another model would serve better.
     """
 
     score: float
@@ -50,10 +54,13 @@ class ScoreReport:
     tied: float
     unused_keys: int
     signature: str
+    advice: str = ""
 
     def as_dict(self, *, with_segments: bool) -> dict[str, Any]:
-        """For JSON; the rows of segments only when asked for."""
+        """For JSON; the rows of segments only when asked for, the advice where there is one."""
         record = asdict(self)
+        if not self.advice:
+            del record["advice"]
         record["coverage"] |= {"before": self.coverage.before, "after": self.coverage.after}
         record["segments"] = record["segments"] if with_segments else len(self.segments)
         return record
@@ -87,7 +94,7 @@ class ScoreReport:
             lines.append(
                 f"{self.unused_keys} judged keys are of no constituent and were not used (see 'rypt db check')"
             )
-        return "\n".join([*lines, self.signature])
+        return "\n".join([*lines, *([f"note: {self.advice}"] if self.advice else []), self.signature])
 
     def segment_table(self) -> str:
         """A line for each segment: score, coverage before and after percolation, and the candidate."""
@@ -129,6 +136,24 @@ def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str =
         tied=tied,
         unused_keys=scorer.judged.unused,
         signature=signature(scorer.signature, pick=pick, n=len(chosen)),
+        advice=scoring_advice(scorer.model, observations),
+    )
+
+
+def scoring_advice(model: LabelModel, observations: Observations) -> str:
+    """A line where an unknown that counts one half does harm: long segments of which few constituents have a label.
+
+    There most of what a candidate has of its own is unknown, and counts less than what others share.
+    """
+    if not isinstance(model, Percolation) or model.unknown != "half" or not len(observations):
+        return ""
+    words = float(observations.forest.sizes[np.unique(observations.segments)].mean())
+    labelled = coverage(observations, model.ties).before
+    if words < LONG or labelled >= FEW:
+        return ""
+    return (
+        f"segments have {words:.0f} words on average and {labelled:.0%} of their constituents a label; an unknown "
+        "that counts one half punishes what is new there: the model severity does not"
     )
 
 

@@ -163,6 +163,12 @@ def references_of(metric: Metric) -> References | None:
     return next((references for references in every if references), None)
 
 
+def advice_of(metric: Metric) -> list[str]:
+    """What a metric, or the parts of a sum, advise after they counted: that another way to score serves better."""
+    parts = [part.metric for part in getattr(metric, "parts", ())]
+    return [advice for part in (metric, *parts) if (advice := getattr(part, "advice", ""))]
+
+
 def read_metric(spec: str, resources: Resources) -> Metric:
     """The metric that a text names: ``name``, ``name(option=value,…)``, or a weighted sum such as ``0.7*bleu-0.3*ter``.
 

@@ -17,6 +17,8 @@ from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.database.simulation import simulated_note
 from rypt.database.vote_table import read_vote_table
+from rypt.metric.model import Percolation
+from rypt.metric.report import scoring_advice
 from rypt.options import check_held_out
 from rypt.picks.grouped import GroupedVotes
 from rypt.picks.heldout import WAYS, HeldOutPicks
@@ -156,7 +158,8 @@ def read_evidence(
     _check_groups(way, systems if way == "system" else sorted(given.raters), votes)
     fixed, signatures = _fixed_terms(TermScorer(campaign, tokenize, held_out=True), metrics, candidates)
     data = HeldOutPicks(tuple(systems), table, votes, fixed, campaign.scoring)
-    return Evidence(data, given, segments, signatures, _passed_over(given, systems, len(lines)), simulated)
+    notes = [*_passed_over(given, systems, len(lines)), *_advice(data, metrics)]
+    return Evidence(data, given, segments, signatures, notes, simulated)
 
 
 def _check_human(way: str, metrics: Sequence[PickMetric]) -> None:
@@ -171,6 +174,18 @@ def _passed_over(given: Scores, systems: Sequence[str], lines: int) -> list[str]
     unscored = [name for name, row in zip(systems, given.mean, strict=True) if np.isnan(row).all()]
     notes = [f"{given.elsewhere} of {lines} scores are of other systems or segments"] if given.elsewhere else []
     return notes + ([f"without a score, so never picked: {', '.join(unscored)}"] if unscored else [])
+
+
+def _advice(data: HeldOutPicks, metrics: Sequence[PickMetric]) -> list[str]:
+    """Where a metric counts unknowns one half, what that does to segments that half of the groups judged."""
+    for term in (term for metric in metrics for term in metric.terms if term.name == "rypt"):
+        scoring = data.scoring_of(term)
+        if (scoring.model, scoring.unknown) == ("percolation", "half"):
+            known = data.votes.counts(set(data.votes.groups[::2]))
+            observations = data.votes.observe(known, data.candidates[data.candidates >= 0])
+            if advice := scoring_advice(Percolation(), observations):
+                return [f"{term.label}: {advice}"]
+    return []
 
 
 def _check_groups(way: str, names: Sequence[str], votes: GroupedVotes) -> None:

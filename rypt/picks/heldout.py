@@ -90,7 +90,7 @@ class HeldOutPicks:
     def _term(self, term: Term, split: PickSplit, chosen: Chosen, control: str | None, seed: int) -> Floats:
         if term.name != "rypt":
             return self.fixed[term.label][chosen]
-        scoring = self._scoring(term)
+        scoring = self.scoring_of(term)
         counts = self.votes.counts(split.judges)
         if control == "permuted":
             counts = self.votes.permuted(counts, np.random.default_rng(seed))
@@ -101,7 +101,7 @@ class HeldOutPicks:
         model = self.model(scoring, split.judges)
         return model.score(model.stats(observations))
 
-    def _scoring(self, term: Term) -> Scoring:
+    def scoring_of(self, term: Term) -> Scoring:
         """How a term scores; another database than the held-out judgments is refused."""
         choices = read_rypt_options(term.options, self.scoring)
         if choices.database is not None:

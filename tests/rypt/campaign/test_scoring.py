@@ -51,7 +51,7 @@ def test_another_database(campaign: Campaign, tmp_path: Path) -> None:
 
 
 def test_choices_are_checked(campaign: Campaign) -> None:
-    with pytest.raises(RyptError, match="expected model as one of percolation, table, tree, found 'forest'"):
+    with pytest.raises(RyptError, match="expected model as one of percolation, table, tree, severity, found 'forest'"):
         ScoringChoices(model="forest")
     with pytest.raises(RyptError, match="expected hold_out as one of worker, origin, found 'label'"):
         ScoringChoices(hold_out="label")

@@ -53,7 +53,7 @@ def test_specs(spec, terms):
         ("bleu(a=1,)", "expected option=value, then a comma or ), at character 10, found ')'"),
         ("bleu(a=1,a=2)", "the option a is given twice"),
         ("1e999*bleu", "expected a finite weight, found inf"),
-        ("rypt:coin", "expected rypt:percolation, rypt:table, rypt:tree, rypt:half, "),
+        ("rypt:coin", "expected rypt:percolation, rypt:table, rypt:tree, rypt:severity, rypt:half, "),
         ("rypt:table(model=tree)", "the option model is given twice"),
     ],
 )
