@@ -87,22 +87,17 @@ class RatingTexts:
     def write(self, folder: PathLike) -> None:
         """Write a new folder, which appears whole or not at all."""
         with new_folder(folder) as building:
-            _write(building / SOURCE, ({"id": s, "text": self._line(text)} for s, text in self.sources.items()))
+            _write(
+                building / SOURCE, ({"id": s, "text": _line(text, self.segmenter)} for s, text in self.sources.items())
+            )
             (building / SYSTEMS).mkdir()
             for name, outputs in self.systems.items():
-                _write(building / SYSTEMS / f"{name}.jsonl", self._candidates(outputs))
+                _write(building / SYSTEMS / f"{name}.jsonl", _candidates(outputs, self.segmenter))
             if self.references:
                 (building / REFERENCES).mkdir()
             for name in self.references:
                 with open(building / REFERENCES / f"{name}.txt", "w", encoding="utf-8") as stream:
-                    stream.writelines(f"{self._line(text)}\n" for text in self.systems[name].values())
-
-    def _candidates(self, outputs: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        for segment, text in outputs.items():
-            yield {"id": segment, "candidate": self._line(text)}
-
-    def _line(self, text: str) -> str:
-        return " ".join(tokens_of(text, self.segmenter))
+                    stream.writelines(f"{_line(text, self.segmenter)}\n" for text in self.systems[name].values())
 
     def next_commands(self, folder: PathLike, import_command: str) -> list[str]:
         """The commands that lead from the texts in a folder to a campaign with judgments.
@@ -191,6 +186,15 @@ def _keep_translated(texts: RatingTexts) -> None:
     texts.sources = {segment: texts.sources[segment] for segment in kept}
     systems = {name: {s: outputs[s] for s in kept if s in outputs} for name, outputs in sorted(texts.systems.items())}
     texts.systems = {name: outputs for name, outputs in systems.items() if outputs}
+
+
+def _candidates(outputs: Mapping[str, str], segmenter: Segmenter | None) -> Iterator[dict[str, str]]:
+    for segment, text in outputs.items():
+        yield {"id": segment, "candidate": _line(text, segmenter)}
+
+
+def _line(text: str, segmenter: Segmenter | None) -> str:
+    return " ".join(tokens_of(text, segmenter))
 
 
 def _write(path: Path, records: Iterable[Mapping[str, str]]) -> None:
