@@ -32,7 +32,7 @@ from rypt.text import (
 from rypt.texts.alignment import Lexicon, Links, check_links, format_links
 from rypt.texts.lists import expand_outputs
 from rypt.texts.nbest import aligned_candidate, read_raw
-from rypt.tools.eflomal_runs import Work, eflomal_links, eflomal_version, learned_priors
+from rypt.tools.eflomal_runs import PRIOR_WEIGHT, Work, eflomal_links, eflomal_version, learned_priors
 from rypt.tools.link_cache import Known, LinkCache, digest, digest_of_pair
 from rypt.tools.sentence_pairs import Pair
 from rypt.tools.symmetrization import attach_unaligned, symmetrize
@@ -228,8 +228,9 @@ def _aligned(
     work = Work.of(pairs)
     if work.seconds() > WORTH_TELLING:
         tell(f"about {work.seconds():.0f} seconds of the processor for {len(work.pieces)} pairs of sentences")
+    lines = learned_priors(known, PRIOR_WEIGHT) if known and given is None else given
     try:
-        forward, backward = eflomal_links(work, learned_priors(known) if known and given is None else given, watch)
+        forward, backward = eflomal_links(work, lines, watch)
     except FormatError as error:
         raise RyptError(str(error)) if priors is None else InputError(priors, None, str(error)) from None
     directions = zip(work.joined(forward), work.joined(backward), strict=True)

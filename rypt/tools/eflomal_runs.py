@@ -32,7 +32,7 @@ from rypt.tools.symmetrization import symmetrize
 LONGEST = 1023  # tokens of a sentence that eflomal reads
 SAMPLERS = 3  # of each direction, eflomal's default
 FIRST, SECOND = 0.25, 0.1  # the share of eflomal's rounds in a run without priors and in the one that follows
-PRIOR_WEIGHT = 0.2  # of a link of the first run in the second
+PRIOR_WEIGHT = 0.2  # of a link found before in the run that learns from it
 SECONDS = 1.3e-8  # for two words, one sampler and one round; to say how long it will take
 Directions = tuple[list[Links], list[Links]]
 
@@ -149,14 +149,14 @@ def _words(tokens: Sequence[str]) -> str:
     return " ".join("_".join(token.lower().replace("|||", "|").split()) or "_" for token in tokens)
 
 
-def learned_priors(links: Mapping[Pair, tuple[Links, Links]]) -> list[str]:
+def learned_priors(links: Mapping[Pair, tuple[Links, Links]], weight: float = 1.0) -> list[str]:
     """The lines of a file of priors, from the links of pairs in both directions: how often words were linked."""
     work = Work.of(links)
     forward, backward = (work.split([both[way] for both in links.values()]) for way in (0, 1))
-    return _prior_lines(work.pieces, (forward, backward))
+    return _prior_lines(work.pieces, (forward, backward), weight)
 
 
-def _prior_lines(pieces: Sequence[Pair], directions: Directions, weight: float = 1.0) -> list[str]:
+def _prior_lines(pieces: Sequence[Pair], directions: Directions, weight: float) -> list[str]:
     """How often words, jumps and fertilities occur in links, times a weight, as eflomal reads it."""
     from eflomal import calculate_priors, write_priors
 

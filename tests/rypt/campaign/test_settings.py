@@ -174,5 +174,5 @@ def test_places_are_relative_to_the_campaign(tmp_path, monkeypatch):
 
 def test_a_segmenter_is_one_word():
     assert Languages(segmenter="icu-78.3").segmenter == "icu-78.3"
-    with pytest.raises(RyptError, match=r"expected a segmenter with its version such as icu-78.3, found 'a b'"):
+    with pytest.raises(RyptError, match=r"expected a segmenter with its version such as icu-78\.3, found 'a b'"):
         Languages(segmenter="a b")
