@@ -16,6 +16,8 @@ from commands import run
 from local_market import local_market
 from store_lives import available
 
+from hits.asking.make import make_batch
+from hits.asking.questions import BatchOptions, LabelQuestions
 from hits.batches.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.batches.page import item_question
@@ -73,6 +75,17 @@ def test_all_of_a_page_but_the_texts_to_judge_is_translated(tmp_path, interface)
             assert found is not None
             assert item_question(expected, expected.items[n]).find(found) > 0, item.id
     assert page(tmp_path, batch, interface) is None
+
+
+def test_a_page_that_asks_for_the_severity_is_translated_too(tmp_path, demo_campaign):
+    questions = LabelQuestions(severity=True)
+    options = BatchOptions(limit=1, controls=0)
+    batch = make_batch(demo_campaign, tmp_path / "batch", questions, options=options)
+    keep_batch(tmp_path, tmp_path / "batch", batch.settings.id)
+    found = page(tmp_path, batch, "de")
+    assert found is not None
+    assert "NEIN, schwerer Fehler</span>" in found
+    assert 'value="NO_BADLY"' in found
 
 
 def test_what_is_not_the_batchs_own_page_is_left_alone(tmp_path, batch):
