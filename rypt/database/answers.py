@@ -16,11 +16,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from rypt.database.compact import SOURCE_CODES
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Judgment
 from rypt.text import FormatError, is_one_line
 
 SUBMITTED, APPROVED, REJECTED = STATUSES = ("Submitted", "Approved", "Rejected")
+IN_HITS = (SOURCE_CODES["hit"], SOURCE_CODES["simulation"])
 DECISIONS = (SUBMITTED, REJECTED, APPROVED)  # where two databases differ, the later one of these stands
 HIT_FACTS = (
     "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime", "MaxAssignments", "RequesterAnnotation",
@@ -264,8 +266,14 @@ class AnswerTables:
             keys = "SELECT segment, start, stop, phrase FROM label_answers WHERE assignment = ? AND control = 0"
             for key in self.db.db.execute(keys, [assignment]).fetchall():
                 self._execute(
-                    "UPDATE judgments SET weight = ? WHERE segment = ? AND start = ? AND stop = ? AND phrase = ? "
-                    "AND worker = ? AND origin = ? AND source IN ('hit', 'simulation')",
+                    f"""
+                    UPDATE judgment_rows SET weight = ? WHERE source IN {IN_HITS} AND phrase = (
+                        SELECT p.id FROM spans AS s CROSS JOIN phrases AS p ON p.span = s.id
+                        WHERE s.segment = ? AND s.start = ? AND s.stop = ? AND p.phrase = ?
+                    )
+                    AND worker = (SELECT id FROM names WHERE name = ?)
+                    AND origin = (SELECT id FROM names WHERE name = ?)
+                    """,
                     (float(status != REJECTED), *key, worker, hit),
                 )
 
@@ -295,18 +303,17 @@ class AnswerTables:
 
     def settle_weights(self) -> None:
         """Inside a transaction: let judgments of rejected work, and of no other, have weight 0."""
-        self.db.db.execute("""
+        self.db.db.execute(f"""
             WITH given AS (
-                SELECT j.segment, j.start, j.stop, j.phrase, j.worker, j.origin, j.label, j.repeat,
-                    CAST(a.status <> 'Rejected' AS REAL) AS weight
-                FROM judgments AS j JOIN assignments AS a ON a.hit = j.origin AND a.worker = j.worker
-                WHERE j.source IN ('hit', 'simulation') AND j.weight <> (a.status <> 'Rejected')
+                SELECT r.phrase, r.worker, r.origin, r.label, r.repeat, CAST(a.status <> 'Rejected' AS REAL) AS weight
+                FROM judgment_rows AS r CROSS JOIN names AS w ON w.id = r.worker
+                    CROSS JOIN names AS o ON o.id = r.origin
+                    CROSS JOIN assignments AS a ON a.hit = o.name AND a.worker = w.name
+                WHERE r.source IN {IN_HITS} AND r.weight <> (a.status <> 'Rejected')
             )
-            UPDATE judgments SET weight = given.weight FROM given
-            WHERE judgments.segment = given.segment AND judgments.start = given.start AND judgments.stop = given.stop
-                AND judgments.phrase = given.phrase AND judgments.worker = given.worker
-                AND judgments.origin = given.origin AND judgments.label = given.label
-                AND judgments.repeat = given.repeat
+            UPDATE judgment_rows AS r SET weight = given.weight FROM given
+            WHERE r.phrase = given.phrase AND r.worker = given.worker AND r.origin = given.origin
+                AND r.label = given.label AND r.repeat = given.repeat
         """)
 
     def put_identical(self, ties: Iterable[IdenticalRow]) -> int:
@@ -475,7 +482,9 @@ class AnswerTables:
 
     def workers(self) -> set[str]:
         """Everybody who gave a judgment or did an assignment."""
-        sql = "SELECT worker FROM judgments UNION SELECT worker FROM assignments"
+        sql = """
+            SELECT name FROM names WHERE id IN (SELECT worker FROM judgment_rows) UNION SELECT worker FROM assignments
+        """
         return {str(worker) for (worker,) in self._rows(sql)}
 
     def _rows(self, sql: str, *values: str | None) -> list[Any]:

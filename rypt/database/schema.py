@@ -16,6 +16,7 @@ The view ``counted_comparisons`` has the comparisons that count.
 
 import sqlite3
 
+from rypt.database import compact
 from rypt.migrations import Schema, SchemaError
 
 APPLICATION_ID = 0x52595054  # "RYPT", so that other SQLite files are told apart
@@ -234,6 +235,19 @@ SEVERITIES = (
     LABELS_VIEW,
 )
 
+COMPACT_JUDGMENTS = (
+    *("DROP VIEW labels", "DROP VIEW votes", "DROP VIEW counted"),
+    *compact.TABLES,
+    *compact.COPY_JUDGMENTS,
+    "DROP TABLE judgments",
+    compact.COUNTED_ROWS,
+    compact.IN_WORDS.format(view="judgments", rows="judgment_rows"),
+    compact.IN_WORDS.format(view="counted", rows="counted_rows"),
+    compact.VOTES_VIEW,
+    LABELS_VIEW,
+    *compact.WRITING,
+)
+
 ANSWER_TABLES = ("hits", "assignments", "label_answers", "comparisons", "controls", "bonuses", "identical")
 OF_0_1_0 = ("m001_segments_and_judgments", "m002_judgments_that_count")
 
@@ -252,6 +266,6 @@ def recorded_by_0_1_0(connection: sqlite3.Connection) -> int:
 SCHEMA = Schema(
     "judgment database",
     APPLICATION_ID,
-    (SEGMENTS_AND_JUDGMENTS, JUDGMENTS_THAT_COUNT, HITS, MARKETS_BONUSES_TIES, SEVERITIES),
+    (SEGMENTS_AND_JUDGMENTS, JUDGMENTS_THAT_COUNT, HITS, MARKETS_BONUSES_TIES, SEVERITIES, COMPACT_JUDGMENTS),
     recorded_by_0_1_0,
 )
