@@ -16,7 +16,7 @@ segment is one range of each table, and grouping by key needs no sorting.
 
 LABEL_CODES = {"NO": 0, "NOT_SURE": 1, "YES": 2}
 SOURCE_CODES = {"hit": 0, "import": 1, "simulation": 2}
-NO, HIT = LABEL_CODES["NO"], SOURCE_CODES["hit"]
+NO, HIT, IMPORT = LABEL_CODES["NO"], SOURCE_CODES["hit"], SOURCE_CODES["import"]
 
 
 def _word(column: str, codes: dict[str, int]) -> str:
@@ -65,10 +65,10 @@ TABLES = (
         worker INTEGER NOT NULL REFERENCES names (id),
         origin INTEGER NOT NULL REFERENCES names (id),
         label INTEGER NOT NULL CHECK (label BETWEEN 0 AND {len(LABEL_CODES) - 1}),
-        repeat INTEGER NOT NULL,
-        source INTEGER NOT NULL CHECK (source BETWEEN 0 AND {len(SOURCE_CODES) - 1}),
+        repeat INTEGER NOT NULL DEFAULT 1,
+        source INTEGER NOT NULL DEFAULT {IMPORT} CHECK (source BETWEEN 0 AND {len(SOURCE_CODES) - 1}),
         time INTEGER,
-        weight REAL NOT NULL CHECK (weight >= 0),
+        weight REAL NOT NULL DEFAULT 1 CHECK (weight >= 0),
         severity REAL CHECK (severity IS NULL OR (severity >= 0 AND label = {NO})),
         PRIMARY KEY (phrase, worker, origin, label, repeat)
     ) WITHOUT ROWID

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from rypt.csv_rows import csv_rows
-from rypt.database.answers import AnswerRows, AnswerTables, AssignmentRow, HitRow
+from rypt.database.answer_rows import AnswerRows, AssignmentRow, HitRow
+from rypt.database.answers import AnswerTables
 from rypt.database.fields import (
     JUDGMENT_FIELDS,
     OTHER_FIELDS,
@@ -183,18 +184,19 @@ def _stage(
     batch: list[tuple[Any, ...]] = []
     for line, record in records:
         try:
-            if "text" in record and "label" not in record:
+            has_label = "label" in record
+            if "text" in record and not has_label:
                 segment = segment_from_record(record)
                 parsed(segment)
                 values = (line, segment.id, segment.text, segment.tree, segment.language)
                 db.db.execute("INSERT INTO incoming_segments VALUES (?, ?, ?, ?, ?)", values)
-            elif name := next((name for name in record if name in OTHER_FIELDS and "label" not in record), None):
+            elif not has_label and (name := next((name for name in record if name in OTHER_FIELDS), None)):
                 row = (line, name, json.dumps(record))
                 db.db.execute("INSERT INTO incoming_others VALUES (?, ?, ?)", row)
-            elif is_unanswered({**defaults, **record}):
+            elif is_unanswered(complete := {**defaults, **record}):
                 result.unanswered += 1
-            elif "label" in record or "label" in defaults:
-                batch.append((line, *db.row(judgment_from_record({**defaults, **record}))))
+            elif "label" in complete:
+                batch.append((line, *db.row(judgment_from_record(complete))))
             else:
                 raise FormatError("expected a label (a judgment) or a text (a segment)")
         except RyptError as error:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from rypt.database.answers import AssignmentRow, BonusRow, HitRow, IdenticalRow, split_facts
+from rypt.database.answer_rows import AssignmentRow, BonusRow, HitRow, IdenticalRow, split_facts
 from rypt.options import money
 from rypt.records import SOURCES, Judgment, Label, Record, Segment, Span
 from rypt.text import FormatError, is_one_line, one_line
@@ -16,6 +16,7 @@ JUDGMENT_FIELDS = (
     "segment", "start", "stop", "phrase", "label", "worker", "origin", "source", "time", "weight", "severity",
 )  # fmt: skip
 SEGMENT_FIELDS = ("id", "text", "tree", "language")
+TOO_LATE = 253402300800  # seconds from 1970 to the year 10000, which no calendar here knows
 OTHER_FIELDS = ("excluded", "assignment", "identical")  # a record with one of these is no judgment and no segment
 
 
@@ -31,7 +32,7 @@ def judgment_from_record(record: Record) -> Judgment:
     source = str(record.get("source") or "import")
     if source not in SOURCES:
         raise FormatError(f"expected a source hit, import or simulation, found {source!r}")
-    label = Label.parse(str(record["label"]))
+    label = _label(record["label"])
     origin = _optional_text(record, "origin") or ""
     weight, severity = _number(record, "weight"), _number(record, "severity")
     return Judgment(
@@ -68,6 +69,11 @@ def segment_from_record(record: Record) -> Segment:
 def segment_record(segment: Segment) -> dict[str, Any]:
     """A segment as it is exported; `segment_from_record` reads it back."""
     return {name: getattr(segment, name) for name in SEGMENT_FIELDS}
+
+
+def _label(value: Any) -> Label:
+    label = Label.__members__.get(value) if type(value) is str else None
+    return label or Label.parse(str(value))
 
 
 def _text(record: Record, name: str) -> str:
@@ -114,6 +120,8 @@ def _number(record: Record, name: str) -> float | None:
 def _time(record: Record) -> int | None:
     """Seconds since 1970, from them or from ISO 8601 (UTC where no zone is given)."""
     value = record.get("time")
+    if type(value) is int and 0 <= value < TOO_LATE:
+        return value
     if value in (None, ""):
         return None
     text = str(value).strip()

@@ -324,12 +324,14 @@ class JudgmentDatabase:
     def judgments(self, segment: str | None = None) -> Iterator[Judgment]:
         """Judgments in the order of their keys, all or those of one segment."""
         where, values = ("WHERE segment = ?", [segment]) if segment is not None else ("", [])
+        labels = Label.__members__
         with self.errors():
             for row in self.db.execute(f"SELECT {COLUMNS} FROM judgments {where} ORDER BY {IDENTITY}", values):
-                name, start, stop, phrase, worker, origin, label, _, *more = row
-                if label not in Label.__members__:
+                name, start, stop, phrase, worker, origin, label, _, source, time, weight, severity = row
+                if label not in labels:
                     raise DatabaseError(self.path, f"expected labels YES, NO, NOT_SURE, found {label!r}")
-                yield Judgment(name, Span(start, stop), phrase, Label(label), worker, origin, *more)
+                span = Span(start, stop)
+                yield Judgment(name, span, phrase, labels[label], worker, origin, source, time, weight, severity)
 
     def votes(
         self,

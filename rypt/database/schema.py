@@ -1,7 +1,8 @@
 """The tables of a judgment database, by `rypt.migrations`: one migration a change, applied when a file is opened.
 
 ``segments``         source sentences, with their trees
-``judgments``        one label given by one worker to one (segment, span, phrase); the view ``counted`` has what counts
+``judgments``        one label given by one worker to one (segment, span, phrase): a view of the tables of
+                     `rypt.database.compact`; the view ``counted`` has what counts
 ``excluded_workers`` workers whose answers do not count
 ``hits``             one published item: its columns and what the market says of it (title, reward, …)
 ``assignments``      one hit done by one worker, as it came; never changed but for its status

@@ -10,7 +10,7 @@ weight and the largest severity.
 
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -22,14 +22,15 @@ from rypt.texts.phrases import phrase_key
 
 ROWS = 50_000  # inserted at a time
 REMEMBERED = 200_000  # texts whose numbers are kept in memory
-INSERT_ROW = """
-    INSERT INTO judgment_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+KEEP_BOTH = """
     ON CONFLICT (phrase, worker, origin, label, repeat) DO UPDATE SET
         time = coalesce(min(time, excluded.time), time, excluded.time),
         weight = min(weight, excluded.weight),
         severity = coalesce(max(severity, excluded.severity), severity, excluded.severity),
         source = min(source, excluded.source)
 """
+INSERT_ROW = f"INSERT INTO judgment_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {KEEP_BOTH}"
+INSERT_PLAIN = f"INSERT INTO judgment_rows (phrase, worker, origin, label) VALUES (?, ?, ?, ?) {KEEP_BOTH}"
 
 Row = tuple[Any, ...]  # segment, start, stop, phrase, worker, origin, label, repeat, source, time, weight, severity
 Key = tuple[str, tuple[int, int], str]  # segment, span, phrase
@@ -41,57 +42,62 @@ class JudgmentWriter:
     def __init__(self, connection: sqlite3.Connection, case: str) -> None:
         self._db = connection
         self._case = case
-        self._last = int(self._one("SELECT value FROM settings WHERE name = 'phrases'"))
+        self._last_phrase = int(self._one("SELECT value FROM settings WHERE name = 'phrases'"))
+        self._last_span = int(self._one("SELECT max(id) FROM spans") or 0)
         self._forget()
 
     def _forget(self) -> None:
         self._workers: dict[str, int] = {}
         self._origins: dict[str, int] = {}
         self._phrases: dict[Key, int] = {}  # as they are written, and in their normal form
-        self._spans: dict[tuple[str, tuple[int, int]], int] = {}
-        self._new_spans: set[int] = set()  # all phrases of which are remembered
+        self._spans: dict[str, dict[tuple[int, int], int]] = {}  # all that a segment has
+        self._whole_spans: set[int] = set()  # all phrases of which are remembered
+        self._new_spans: list[tuple[int, str, int, int]] = []
         self._new_phrases: list[tuple[int, str, int]] = []
 
     def put(self, judgments: Iterable[Judgment]) -> None:
         """Add judgments."""
         remaining = iter(judgments)
-        while self._insert(list(islice(self._numbered(remaining), ROWS))):
-            pass
+        while batch := list(islice(remaining, ROWS)):
+            self._insert(*self._numbered(batch))
 
     def put_rows(self, rows: Iterable[Row]) -> None:
         """Add judgments given as rows of the view ``judgments``, whose texts are in their normal form."""
         remaining = iter(rows)
-        while self._insert(list(islice(self._numbered_rows(remaining), ROWS))):
-            pass
+        while batch := list(islice(self._numbered_rows(remaining), ROWS)):
+            self._insert([], batch)
 
-    def _insert(self, batch: list[Row]) -> bool:
-        """Insert rows of numbers and the phrases that are new with them; False where there were none."""
+    def _insert(self, plain: list[Row], others: list[Row]) -> None:
+        """Insert the phrases that are new, and rows of numbers; ``plain`` ones have the default attributes."""
+        self._db.executemany("INSERT INTO spans (id, segment, start, stop) VALUES (?, ?, ?, ?)", self._new_spans)
         self._db.executemany("INSERT INTO phrases (span, phrase, id) VALUES (?, ?, ?)", self._new_phrases)
-        self._db.execute("UPDATE settings SET value = ? WHERE name = 'phrases'", [self._last])
+        self._db.execute("UPDATE settings SET value = ? WHERE name = 'phrases'", [self._last_phrase])
+        self._new_spans.clear()
         self._new_phrases.clear()
-        batch.sort(key=itemgetter(0))
-        self._db.executemany(INSERT_ROW, batch)
+        for sql, rows in ((INSERT_PLAIN, plain), (INSERT_ROW, others)):
+            rows.sort(key=itemgetter(0))
+            self._db.executemany(sql, rows)
         if len(self._phrases) + len(self._origins) > REMEMBERED:
             self._forget()
-        return bool(batch)
 
-    def _numbered(self, judgments: Iterator[Judgment]) -> Iterator[Row]:
-        phrases, workers, origins = self._phrases, self._workers, self._origins
+    def _numbered(self, judgments: Sequence[Judgment]) -> tuple[list[Row], list[Row]]:
+        """Judgments as rows of numbers: those with the default attributes, without them, and the others."""
+        phrases, workers, origins, codes = self._phrases, self._workers, self._origins, LABEL_CODES
+        plain: list[Row] = []
+        others: list[Row] = []
         for j in judgments:
             key = (j.segment, j.span, j.phrase)
-            if j.severity is not None:
+            phrase = phrases.get(key) or self._phrase(key)
+            worker = workers.get(j.worker) or self._worker(j.worker)
+            origin = origins.get(j.origin) or self._origin(j.origin)
+            label = codes[j.label._value_]
+            if j.severity is None and j.time is None and j.weight == 1 and j.source == "import":
+                plain.append((phrase, worker, origin, label))
+            else:
                 check_severity(j)
-            yield (
-                phrases.get(key) or self._phrase(key),
-                workers.get(j.worker) or self._worker(j.worker),
-                origins.get(j.origin) or self._origin(j.origin),
-                LABEL_CODES[j.label._value_],
-                1,
-                SOURCE_CODES.get(j.source, j.source),
-                j.time,
-                j.weight,
-                j.severity,
-            )
+                source = SOURCE_CODES.get(j.source, j.source)
+                others.append((phrase, worker, origin, label, 1, source, j.time, j.weight, j.severity))
+        return plain, others
 
     def _numbered_rows(self, rows: Iterator[Row]) -> Iterator[Row]:
         phrases, workers, origins = self._phrases, self._workers, self._origins
@@ -117,23 +123,26 @@ class JudgmentWriter:
     def _normal_phrase(self, key: Key) -> int:
         """The number of a phrase in its normal form, which is not remembered."""
         segment, span, phrase = key
-        of_span = self._spans.get((segment, span)) or self._span(segment, span)
+        of_span = self._span(segment, span)
         number = None
-        if of_span not in self._new_spans:
+        if of_span not in self._whole_spans:
             number = self._one("SELECT id FROM phrases WHERE span = ? AND phrase = ?", of_span, phrase)
         if number is None:
-            self._last = number = self._last + 1
+            self._last_phrase = number = self._last_phrase + 1
             self._new_phrases.append((of_span, phrase, number))
         self._phrases[key] = int(number)
         return self._phrases[key]
 
     def _span(self, segment: str, span: tuple[int, int]) -> int:
-        number = self._one("SELECT id FROM spans WHERE segment = ? AND start = ? AND stop = ?", segment, *span)
-        if number is None:
-            number = self._add("INSERT INTO spans (segment, start, stop) VALUES (?, ?, ?)", segment, *span)
-            self._new_spans.add(number)
-        self._spans[segment, span] = int(number)
-        return self._spans[segment, span]
+        spans = self._spans.get(segment)
+        if spans is None:
+            rows = self._db.execute("SELECT start, stop, id FROM spans WHERE segment = ?", [segment])
+            spans = self._spans[segment] = {(start, stop): number for start, stop, number in rows}
+        if span not in spans:
+            self._last_span = spans[span] = self._last_span + 1
+            self._new_spans.append((spans[span], segment, *span))
+            self._whole_spans.add(spans[span])
+        return spans[span]
 
     def _worker(self, worker: str) -> int:
         if not one_line(worker).strip():
@@ -147,14 +156,13 @@ class JudgmentWriter:
 
     def _name(self, name: str) -> int:
         number = self._one("SELECT id FROM names WHERE name = ?", name)
-        return self._add("INSERT INTO names (name) VALUES (?)", name) if number is None else int(number)
+        if number is None:
+            number = self._db.execute("INSERT INTO names (name) VALUES (?)", [name]).lastrowid
+        return int(number or 0)
 
     def _one(self, sql: str, *values: str | int) -> Any:
         row = self._db.execute(sql, values).fetchone()
         return row and row[0]
-
-    def _add(self, sql: str, *values: str | int) -> int:
-        return int(self._db.execute(sql, values).lastrowid or 0)
 
 
 def check_severity(judgment: Judgment) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hits.records import Choice, Kind
 from hits.results.answers import Results
 from hits.results.content import Assignment, kind_of, understand
-from rypt.database.answers import APPROVED, REJECTED
+from rypt.database.answer_rows import APPROVED, REJECTED
 from rypt.database.audit import summary
 from rypt.database.exchange import merge
 from rypt.database.judgments import DatabaseError, JudgmentDatabase

@@ -18,7 +18,8 @@ import pytest
 
 import rypt.database.judgments
 import rypt.database.writing
-from rypt.database.answers import AnswerRows, AnswerTables, AssignmentRow, HitRow, LabelRow
+from rypt.database.answer_rows import AnswerRows, AssignmentRow, HitRow, LabelRow
+from rypt.database.answers import AnswerTables
 from rypt.database.exchange import import_file, merge
 from rypt.database.judgments import DatabaseError, JudgmentDatabase
 from rypt.database.schema import APPLICATION_ID, SCHEMA
@@ -224,8 +225,8 @@ def test_a_severity_in_a_hit_is_kept_with_the_answer() -> None:
     labels = [LabelRow(1, "s", 0, 2, "the patient", "NO", False, 5.0), LabelRow(2, "s", 0, 2, "x", "YES", True)]
     work = AssignmentRow("X1", "H1", "w", "Submitted", None, 9, None, {}, {})
     with db.writing():
-        said = judgment(Label.NO, origin="H1", source="hit", severity=5.0)
-        tables.put(HitRow("H1", "b", "7", "label", 2, {}, {}, "local"), work, AnswerRows(labels, (), (), [said]))
+        answer = judgment(Label.NO, origin="H1", source="hit", severity=5.0)
+        tables.put(HitRow("H1", "b", "7", "label", 2, {}, {}, "local"), work, AnswerRows(labels, (), (), [answer]))
     assert tables.answers("X1").labels == labels
     tables.set_status("X1", "Rejected", {})
     assert (db.votes(), next(db.judgments()).severity) == ([], 5.0)
@@ -568,7 +569,7 @@ def test_a_database_of_an_older_rypt_is_read_as_it_is_and_brought_up_to_date_whe
 
 def test_a_database_with_severities_of_the_table_before_is_brought_up_to_date(tmp_path: Path) -> None:
     older(tmp_path / "j.db", 5, [FIRST, SECOND], "3")
-    told = [
+    added = [
         judgment(Label.NO, "w1", origin="é", severity=5.0, weight=0.5, time=9, source="hit"),
         judgment(Label.NOT_SURE, "w2", phrase="Zwei", source="simulation"),
         judgment(worker="w1", phrase="the"),
@@ -576,10 +577,10 @@ def test_a_database_with_severities_of_the_table_before_is_brought_up_to_date(tm
     with sqlite3.connect(tmp_path / "j.db") as connection:
         connection.execute("PRAGMA user_version = 5")
         rows = [(j.segment, *j.span, j.phrase, j.worker, j.origin, j.label, n, j.source, j.time, j.weight, j.severity)
-                for n, j in enumerate(told, start=1)]  # fmt: skip
+                for n, j in enumerate(added, start=1)]  # fmt: skip
         connection.executemany("INSERT INTO judgments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     connection.close()
-    expected = [told[1], told[2], told[0], judgment(worker="w1")]
+    expected = [added[1], added[2], judgment(worker="w1"), added[0]]
     for readonly in (True, False, True):
         with JudgmentDatabase(tmp_path / "j.db", readonly=readonly) as db:
             assert list(db.judgments()) == expected
@@ -655,13 +656,13 @@ def test_the_view_of_judgments_is_written_like_a_table() -> None:
 def test_numbers_that_memory_forgets_are_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rypt.database.writing, "ROWS", 3)
     monkeypatch.setattr(rypt.database.writing, "REMEMBERED", 2)
-    told = [
+    added = [
         Judgment("s", Span(i % 3, 4), f"{'P' if i % 2 else 'p'}{i % 4}", Label.YES, f"w{i % 5}", f"o{i % 7}")
         for i in range(200)
     ]
-    db = database(":memory:", *told, *told)
+    db = database(":memory:", *added, *added)
     assert list(db.judgments()) == sorted(
-        {replace(j, phrase=j.phrase.lower()) for j in told}, key=lambda j: (*j.span, j.phrase, j.worker, j.origin)
+        {replace(j, phrase=j.phrase.lower()) for j in added}, key=lambda j: (*j.span, j.phrase, j.worker, j.origin)
     )
 
 
