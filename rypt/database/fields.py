@@ -32,7 +32,7 @@ def judgment_from_record(record: Record) -> Judgment:
     source = str(record.get("source") or "import")
     if source not in SOURCES:
         raise FormatError(f"expected a source hit, import or simulation, found {source!r}")
-    label = _label(record["label"])
+    label = Label.parse(str(record["label"]))
     origin = _optional_text(record, "origin") or ""
     weight, severity = _number(record, "weight"), _number(record, "severity")
     return Judgment(
@@ -69,11 +69,6 @@ def segment_from_record(record: Record) -> Segment:
 def segment_record(segment: Segment) -> dict[str, Any]:
     """A segment as it is exported; `segment_from_record` reads it back."""
     return {name: getattr(segment, name) for name in SEGMENT_FIELDS}
-
-
-def _label(value: Any) -> Label:
-    label = Label.__members__.get(value) if type(value) is str else None
-    return label or Label.parse(str(value))
 
 
 def _text(record: Record, name: str) -> str:
