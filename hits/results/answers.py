@@ -13,7 +13,8 @@ from decimal import Decimal
 
 from hits.records import Answer, Choice, Comparison, IdenticalPair
 from hits.results.content import Assignment, ControlAnswer, answer_rows, understand
-from rypt.database.answers import STATUSES, AnswerTables, BonusRow, IdenticalRow
+from rypt.database.answer_rows import STATUSES, BonusRow, IdenticalRow
+from rypt.database.answers import AnswerTables
 from rypt.database.judgments import JudgmentDatabase
 from rypt.text import FormatError
 

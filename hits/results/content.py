@@ -9,7 +9,7 @@ from hits.batches.controls import parse_ranking_control, same_systems
 from hits.batches.kinds import kind_of
 from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Answer, Choice, Comparison, ControlKind, Kind, Ranking
 from hits.simulated import is_simulated
-from rypt.database.answers import (
+from rypt.database.answer_rows import (
     REJECTED,
     STATUSES,
     SUBMITTED,

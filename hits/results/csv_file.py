@@ -21,7 +21,7 @@ from hits.records import Answer, Batch, Item, parse_annotation
 from hits.results.answers import Results
 from hits.results.content import Assignment
 from rypt.csv_rows import csv_rows
-from rypt.database.answers import SUBMITTED
+from rypt.database.answer_rows import SUBMITTED
 from rypt.text import FormatError, InputError, PathLike, open_binary_input
 
 SITE_COLUMNS = (

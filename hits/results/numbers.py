@@ -16,7 +16,7 @@ from hits.batches.price import fees_of
 from hits.records import CENT, Choice, Comparison, Kind
 from hits.results.answers import Results
 from rypt.analysis.agreement import Agreement, agreement
-from rypt.database.answers import WorkRow
+from rypt.database.answer_rows import WorkRow
 
 FEWEST_TIMED = 20  # answers, before their time replaces the first guess
 

@@ -11,7 +11,8 @@ from decimal import Decimal, InvalidOperation
 from hits.records import CENT
 from hits.results.answers import Results
 from hits.results.verdicts import CLEAN, Verdict, WorkerReport
-from rypt.database.answers import REJECTED, AnswerTables
+from rypt.database.answer_rows import REJECTED
+from rypt.database.answers import AnswerTables
 from rypt.database.judgments import JudgmentDatabase
 from rypt.text import RyptError
 

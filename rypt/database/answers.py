@@ -12,172 +12,34 @@ asked for. Everything stays: a later answer of the same worker to the same quest
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
+from rypt.database.answer_rows import (
+    APPROVED,
+    REJECTED,
+    SUBMITTED,
+    AnswerRows,
+    AssignmentRow,
+    BonusRow,
+    ComparisonRow,
+    ControlRow,
+    CountedComparison,
+    GivenComparison,
+    GivenLabel,
+    HitRow,
+    IdenticalRow,
+    LabelRow,
+    WorkRow,
+    filled,
+)
+from rypt.database.compact import SOURCE_CODES
 from rypt.database.judgments import JudgmentDatabase
-from rypt.records import Judgment
 from rypt.text import FormatError, is_one_line
 
-SUBMITTED, APPROVED, REJECTED = STATUSES = ("Submitted", "Approved", "Rejected")
+IN_HITS = (SOURCE_CODES["hit"], SOURCE_CODES["simulation"])
 DECISIONS = (SUBMITTED, REJECTED, APPROVED)  # where two databases differ, the later one of these stands
-HIT_FACTS = (
-    "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime", "MaxAssignments", "RequesterAnnotation",
-    "AssignmentDurationInSeconds", "AutoApprovalDelayInSeconds", "Expiration", "NumberOfSimilarHITs",
-    "LifetimeInSeconds",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class HitRow:
-    """One published item: its columns, what the market says of it, and how many answers it asks for."""
-
-    id: str
-    batch: str
-    item: str
-    kind: str
-    size: int
-    columns: Mapping[str, str]
-    facts: Mapping[str, str]
-    market: str
-
-
-@dataclass(frozen=True, slots=True)
-class AssignmentRow:
-    """One hit done by one worker: the form's fields as they came, and what the market says of it."""
-
-    id: str
-    hit: str
-    worker: str
-    status: str
-    accepted: int | None
-    submitted: int | None
-    seconds: int | None
-    fields: Mapping[str, str]
-    facts: Mapping[str, str]
-
-
-class LabelRow(NamedTuple):
-    """The label given to one alternative, None for none; ``control`` where the answer was known.
-
-    ``severity`` says how bad a NO is, None where that was not asked or not said.
-    """
-
-    slot: int
-    segment: str
-    start: int
-    stop: int
-    phrase: str
-    label: str | None
-    control: bool
-    severity: float | None = None
-
-
-class ComparisonRow(NamedTuple):
-    """Two systems compared; ``implied`` where a text was not shown because it was another's."""
-
-    segment: str
-    system_a: str
-    system_b: str
-    choice: str
-    implied: bool
-
-
-class ControlRow(NamedTuple):
-    """The outcome of a control."""
-
-    slot: int
-    kind: str
-    expected: str
-    answer: str
-    passed: bool
-
-
-class BonusRow(NamedTuple):
-    """One payment besides the reward of an assignment."""
-
-    amount: Decimal
-    reason: str
-    time: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerRows:
-    """What an assignment says, as rows; ``judgments`` are the labels that are no controls."""
-
-    labels: Sequence[LabelRow] = ()
-    comparisons: Sequence[ComparisonRow] = ()
-    controls: Sequence[ControlRow] = ()
-    judgments: Sequence[Judgment] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class IdenticalRow:
-    """Two systems with the same text for a segment: a tie, ``count`` times."""
-
-    batch: str
-    segment: str
-    system_a: str
-    system_b: str
-    count: int
-
-
-class WorkRow(NamedTuple):
-    """One assignment in numbers: ``given`` labels, ``counts`` where its worker is not excluded."""
-
-    worker: str
-    hit: str
-    kind: str
-    size: int
-    seconds: int | None
-    given: int
-    reward: str | None
-    places: str | None
-    market: str
-    bonuses: str | None
-    counts: int
-    status: str
-
-    @property
-    def answers(self) -> int:
-        """Labels given, candidates ranked, or one comparison."""
-        return self.given if self.kind == "label" else self.size
-
-
-class CountedComparison(NamedTuple):
-    """A comparison that counts, and which assignment it was made in; a tie of equal texts has none."""
-
-    segment: str
-    system_a: str
-    system_b: str
-    choice: str
-    worker: str
-    time: int | None
-    hit: str
-    assignment: str
-
-
-class GivenLabel(NamedTuple):
-    """A label as a worker gave it, in a hit or from a file."""
-
-    worker: str
-    segment: str
-    start: int
-    stop: int
-    phrase: str
-    label: str
-    control: int = 0
-
-
-class GivenComparison(NamedTuple):
-    """A comparison as a worker made it."""
-
-    worker: str
-    segment: str
-    system_a: str
-    system_b: str
-    choice: str
 
 
 class AnswerTables:
@@ -194,7 +56,7 @@ class AnswerTables:
         self._check_place(answers)
         self._put_hit(hit)
         a = assignment
-        texts = (_json(a.fields), _json(_filled(a.facts)))
+        texts = (_json(a.fields), _json(filled(a.facts)))
         values = (a.id, a.hit, a.worker, a.status, a.accepted, a.submitted, a.seconds, *texts)
         self._execute("INSERT INTO assignments VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
         self.db.put(answers.judgments)
@@ -214,7 +76,7 @@ class AnswerTables:
                 raise FormatError(f"worker {a.worker} did hit {a.hit} before, in assignment {other[0]}")
             return False
         known_hit, worker, fields = row
-        if (known_hit, worker, _filled(json.loads(fields))) != (a.hit, a.worker, _filled(a.fields)):
+        if (known_hit, worker, filled(json.loads(fields))) != (a.hit, a.worker, filled(a.fields)):
             raise FormatError(f"assignment {a.id} is there with another hit, worker or answer")
         self._update_hit(a.hit, hit.facts)
         self._update(a.id, a.status, a.facts)
@@ -232,18 +94,18 @@ class AnswerTables:
     def _put_hit(self, hit: HitRow) -> None:
         row = self._one("SELECT columns FROM hits WHERE id = ?", hit.id)
         if row is not None:
-            if _filled(json.loads(row[0])) != _filled(hit.columns):
+            if filled(json.loads(row[0])) != filled(hit.columns):
                 raise FormatError(f"hit {hit.id} is there with another item")
             self._update_hit(hit.id, hit.facts)
             return
-        texts = (_json(hit.columns), _json(_filled(hit.facts)), hit.market)
+        texts = (_json(hit.columns), _json(filled(hit.facts)), hit.market)
         values = (hit.id, hit.batch, hit.item, hit.kind, hit.size, *texts)
         self._execute("INSERT INTO hits VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def _update_hit(self, hit: str, facts: Mapping[str, str]) -> None:
         """What the market says of a hit may change: it expires, or more assignments are asked for."""
         (known,) = self._one("SELECT facts FROM hits WHERE id = ?", hit)
-        if (merged := _json({**json.loads(known), **_filled(facts)})) != known:
+        if (merged := _json({**json.loads(known), **filled(facts)})) != known:
             self._execute("UPDATE hits SET facts = ? WHERE id = ?", (merged, hit))
 
     def set_status(self, assignment: str, status: str, facts: Mapping[str, str]) -> None:
@@ -257,15 +119,21 @@ class AnswerTables:
         row = self._one("SELECT hit, worker, status, facts FROM assignments WHERE id = ?", assignment)
         hit, worker, before, known = row
         status = before if status == SUBMITTED else status  # a file from before the decision does not undo it
-        merged = _json({**json.loads(known), **_filled(facts)})
+        merged = _json({**json.loads(known), **filled(facts)})
         if (status, merged) != (before, known):
             self._execute("UPDATE assignments SET status = ?, facts = ? WHERE id = ?", (status, merged, assignment))
         if (status == REJECTED) != (before == REJECTED):
             keys = "SELECT segment, start, stop, phrase FROM label_answers WHERE assignment = ? AND control = 0"
             for key in self.db.db.execute(keys, [assignment]).fetchall():
                 self._execute(
-                    "UPDATE judgments SET weight = ? WHERE segment = ? AND start = ? AND stop = ? AND phrase = ? "
-                    "AND worker = ? AND origin = ? AND source IN ('hit', 'simulation')",
+                    f"""
+                    UPDATE judgment_rows SET weight = ? WHERE source IN {IN_HITS} AND phrase = (
+                        SELECT p.id FROM spans AS s CROSS JOIN phrases AS p ON p.span = s.id
+                        WHERE s.segment = ? AND s.start = ? AND s.stop = ? AND p.phrase = ?
+                    )
+                    AND worker = (SELECT id FROM names WHERE name = ?)
+                    AND origin = (SELECT id FROM names WHERE name = ?)
+                    """,
                     (float(status != REJECTED), *key, worker, hit),
                 )
 
@@ -295,18 +163,17 @@ class AnswerTables:
 
     def settle_weights(self) -> None:
         """Inside a transaction: let judgments of rejected work, and of no other, have weight 0."""
-        self.db.db.execute("""
+        self.db.db.execute(f"""
             WITH given AS (
-                SELECT j.segment, j.start, j.stop, j.phrase, j.worker, j.origin, j.label, j.repeat,
-                    CAST(a.status <> 'Rejected' AS REAL) AS weight
-                FROM judgments AS j JOIN assignments AS a ON a.hit = j.origin AND a.worker = j.worker
-                WHERE j.source IN ('hit', 'simulation') AND j.weight <> (a.status <> 'Rejected')
+                SELECT r.phrase, r.worker, r.origin, r.label, r.repeat, CAST(a.status <> 'Rejected' AS REAL) AS weight
+                FROM judgment_rows AS r CROSS JOIN names AS w ON w.id = r.worker
+                    CROSS JOIN names AS o ON o.id = r.origin
+                    CROSS JOIN assignments AS a ON a.hit = o.name AND a.worker = w.name
+                WHERE r.source IN {IN_HITS} AND r.weight <> (a.status <> 'Rejected')
             )
-            UPDATE judgments SET weight = given.weight FROM given
-            WHERE judgments.segment = given.segment AND judgments.start = given.start AND judgments.stop = given.stop
-                AND judgments.phrase = given.phrase AND judgments.worker = given.worker
-                AND judgments.origin = given.origin AND judgments.label = given.label
-                AND judgments.repeat = given.repeat
+            UPDATE judgment_rows AS r SET weight = given.weight FROM given
+            WHERE r.phrase = given.phrase AND r.worker = given.worker AND r.origin = given.origin
+                AND r.label = given.label AND r.repeat = given.repeat
         """)
 
     def put_identical(self, ties: Iterable[IdenticalRow]) -> int:
@@ -475,7 +342,9 @@ class AnswerTables:
 
     def workers(self) -> set[str]:
         """Everybody who gave a judgment or did an assignment."""
-        sql = "SELECT worker FROM judgments UNION SELECT worker FROM assignments"
+        sql = """
+            SELECT name FROM names WHERE id IN (SELECT worker FROM judgment_rows) UNION SELECT worker FROM assignments
+        """
         return {str(worker) for (worker,) in self._rows(sql)}
 
     def _rows(self, sql: str, *values: str | None) -> list[Any]:
@@ -489,23 +358,9 @@ class AnswerTables:
         self.db.db.execute(sql, values)
 
 
-def split_facts(facts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """What a market says of a hit, and what it says of the assignment; empty texts left out."""
-    filled = _filled(facts)
-    return (
-        {name: filled[name] for name in HIT_FACTS if name in filled},
-        {name: text for name, text in filled.items() if name not in HIT_FACTS},
-    )
-
-
 def _last_texts(facts: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
     """The facts of both; of two texts the one that sorts last."""
     return {**facts, **{name: max(text, facts.get(name, "")) for name, text in known.items()}}
-
-
-def _filled(texts: Mapping[str, str]) -> dict[str, str]:
-    """Without empty ones: a CSV has a cell for every column, a form sends only what was filled in."""
-    return {name: text for name, text in texts.items() if text}
 
 
 def _json(texts: Mapping[str, str]) -> str:

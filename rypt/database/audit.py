@@ -55,6 +55,9 @@ def _damage(db: JudgmentDatabase) -> Iterator[DatabaseProblem]:
         graded = "SELECT label, count(*) FROM judgments WHERE severity IS NOT NULL AND label <> 'NO' GROUP BY label"
         for label, count in db.db.execute(graded):
             yield DatabaseProblem("severity of a label that is not NO", repr(label), count)
+        rows = "SELECT count(*) FROM judgment_rows WHERE phrase NOT IN (SELECT id FROM phrases)"
+        if count := db.db.execute(rows).fetchone()[0]:
+            yield DatabaseProblem("judgments without a phrase", "table judgment_rows", count)
         missing = "SELECT segment, count(*) FROM judgments WHERE segment NOT IN (SELECT id FROM segments) GROUP BY 1"
         for segment, count in db.db.execute(missing):
             yield DatabaseProblem("judgments without a segment", f"segment {segment}", count)

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from rypt.csv_rows import csv_rows
-from rypt.database.answers import AnswerRows, AnswerTables, AssignmentRow, HitRow
+from rypt.database.answer_rows import AnswerRows, AssignmentRow, HitRow
+from rypt.database.answers import AnswerTables
 from rypt.database.fields import (
     JUDGMENT_FIELDS,
     OTHER_FIELDS,
@@ -34,7 +35,7 @@ from rypt.database.fields import (
     segment_from_record,
     segment_record,
 )
-from rypt.database.judgments import COLUMNS, IDENTITY, KEEP_BOTH, DatabaseError, JudgmentDatabase
+from rypt.database.judgments import COLUMNS, IDENTITY, DatabaseError, JudgmentDatabase
 from rypt.options import check_option
 from rypt.records import Record, Segment
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
@@ -175,26 +176,27 @@ def _stage(
         DROP TABLE IF EXISTS temp.incoming_others;
         CREATE TEMP TABLE incoming (
             line INTEGER, segment TEXT, start INTEGER, stop INTEGER, phrase TEXT, worker TEXT, origin TEXT, label TEXT,
-            source TEXT, time INTEGER, weight REAL, severity REAL);
+            repeat INTEGER, source TEXT, time INTEGER, weight REAL, severity REAL);
         CREATE TEMP TABLE incoming_segments (line INTEGER, id TEXT, text TEXT, tree TEXT, language TEXT);
         CREATE TEMP TABLE incoming_others (line INTEGER, field TEXT, record TEXT);
     """)
-    insert = f"INSERT INTO incoming VALUES ({', '.join('?' * 12)})"
+    insert = f"INSERT INTO incoming VALUES ({', '.join('?' * 13)})"
     batch: list[tuple[Any, ...]] = []
     for line, record in records:
         try:
-            if "text" in record and "label" not in record:
+            has_label = "label" in record
+            if "text" in record and not has_label:
                 segment = segment_from_record(record)
                 parsed(segment)
                 values = (line, segment.id, segment.text, segment.tree, segment.language)
                 db.db.execute("INSERT INTO incoming_segments VALUES (?, ?, ?, ?, ?)", values)
-            elif name := next((name for name in record if name in OTHER_FIELDS and "label" not in record), None):
+            elif not has_label and (name := next((name for name in record if name in OTHER_FIELDS), None)):
                 row = (line, name, json.dumps(record))
                 db.db.execute("INSERT INTO incoming_others VALUES (?, ?, ?)", row)
-            elif is_unanswered({**defaults, **record}):
+            elif is_unanswered(complete := {**defaults, **record}):
                 result.unanswered += 1
-            elif "label" in record or "label" in defaults:
-                batch.append((line, *db.row(judgment_from_record({**defaults, **record}))))
+            elif "label" in complete:
+                batch.append((line, *db.row(judgment_from_record(complete))))
             else:
                 raise FormatError("expected a label (a judgment) or a text (a segment)")
         except RyptError as error:
@@ -259,17 +261,18 @@ def _refuse_misplaced(db: JudgmentDatabase, result: Imported) -> None:
 
 
 def _insert_staged(db: JudgmentDatabase, result: Imported) -> None:
-    """Move staged judgments over; the window sorts them in the order of the table, so that its pages fill up."""
+    """Move staged judgments over; the window sorts them, so that each segment comes once."""
     execute = db.db.execute
     staged = execute("SELECT count(*) FROM incoming").fetchone()[0]
     before = db.count()
-    execute(f"""
-        INSERT INTO judgments ({COLUMNS})
-        SELECT segment, start, stop, phrase, worker, origin, label, row_number() OVER (
-            PARTITION BY segment, start, stop, phrase, worker, origin, label ORDER BY line),
-            source, time, weight, severity
-        FROM incoming WHERE true {KEEP_BOTH}
-    """)
+    db.put_rows(
+        execute("""
+            SELECT segment, start, stop, phrase, worker, origin, label, row_number() OVER (
+                PARTITION BY segment, start, stop, phrase, worker, origin, label ORDER BY line),
+                source, time, weight, severity
+            FROM incoming
+        """)
+    )
     result.added = db.count() - before
     result.already = staged - result.added
     for table in ("incoming", "incoming_segments", "incoming_others", "sizes"):
@@ -377,8 +380,7 @@ def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False)
             before, total = db.count(), second.count()
             conflicts = _conflicts(db, second)
             rows = second.db.execute(f"SELECT {COLUMNS} FROM judgments ORDER BY {IDENTITY}")
-            values = ", ".join("?" * len(COLUMNS.split(",")))
-            db.db.executemany(f"INSERT INTO judgments ({COLUMNS}) VALUES ({values}) {KEEP_BOTH}", rows)
+            db.put_rows(rows)
             added = db.count() - before
             others = _merge_others(db, second)
     return Merged(added, total - added, new_segments, conflicts, others)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from rypt.database.answers import AssignmentRow, BonusRow, HitRow, IdenticalRow, split_facts
+from rypt.database.answer_rows import AssignmentRow, BonusRow, HitRow, IdenticalRow, split_facts
 from rypt.options import money
 from rypt.records import SOURCES, Judgment, Record, Segment, Span, parse_label
 from rypt.text import FormatError, is_one_line, one_line
@@ -16,6 +16,7 @@ JUDGMENT_FIELDS = (
     "segment", "start", "stop", "phrase", "label", "worker", "origin", "source", "time", "weight", "severity",
 )  # fmt: skip
 SEGMENT_FIELDS = ("id", "text", "tree", "language")
+TOO_LATE = 253402300800  # seconds from 1970 to the year 10000, which no calendar here knows
 OTHER_FIELDS = ("excluded", "assignment", "identical")  # a record with one of these is no judgment and no segment
 
 
@@ -118,6 +119,8 @@ def _number(record: Record, name: str) -> float | None:
 def _time(record: Record) -> int | None:
     """Seconds since 1970, from them or from ISO 8601 (UTC where no zone is given)."""
     value = record.get("time")
+    if type(value) is int and 0 <= value < TOO_LATE:
+        return value
     if value in (None, ""):
         return None
     text = str(value).strip()

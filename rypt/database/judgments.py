@@ -7,17 +7,20 @@ matter.
 """
 
 import json
-import math
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
-from rypt.database.schema import SCHEMA, SEVERITY_SUMS, VOTE_SUMS
+from rypt.database.compact import KEY, VOTE_SUMS, VOTE_TABLES
+from rypt.database.schema import SCHEMA
+from rypt.database.writing import JudgmentWriter, Row, check_severity
 from rypt.migrations import SchemaError
 from rypt.options import CASES, HOLD_OUT, check_option
 from rypt.records import Judgment, Label, Segment, Span, Votes
@@ -30,13 +33,6 @@ if TYPE_CHECKING:
 BUSY_SECONDS = 120.0
 IDENTITY = "segment, start, stop, phrase, worker, origin, label, repeat"
 COLUMNS = f"{IDENTITY}, source, time, weight, severity"
-KEEP_BOTH = f"""
-    ON CONFLICT ({IDENTITY}) DO UPDATE SET
-        time = coalesce(min(time, excluded.time), time, excluded.time),
-        weight = min(weight, excluded.weight),
-        severity = coalesce(max(severity, excluded.severity), severity, excluded.severity),
-        source = min(source, excluded.source)
-"""
 
 CountedAnswer = tuple[tuple[str, Span, str], str, Label]  # ((segment, span, phrase), worker, label)
 
@@ -131,9 +127,11 @@ class JudgmentDatabase:
             original.close()
         elif str(self.path) != ":memory:":
             self.db.execute("PRAGMA journal_mode = WAL")
+        self.db.execute("PRAGMA foreign_keys = OFF")  # what is wrong in an old file stays, for `rypt db check` to find
         with self.writing():
             SCHEMA.apply(self.db)
             self.db.execute("INSERT OR IGNORE INTO settings VALUES ('case', ?)", [case])
+        self.db.execute("PRAGMA foreign_keys = ON")
         if self.readonly:
             self.db.execute("PRAGMA query_only = ON")
 
@@ -244,30 +242,30 @@ class JudgmentDatabase:
 
     def put(self, judgments: Iterable[Judgment]) -> None:
         """Inside a transaction: add judgments."""
-        sql = f"INSERT INTO judgments ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?) {KEEP_BOTH}"
-        self.db.executemany(sql, (self.row(judgment) for judgment in judgments))
+        JudgmentWriter(self.db, self.case).put(judgments)
 
-    def row(self, judgment: Judgment) -> tuple[str | int | float | None, ...]:
-        """The columns of a judgment, its phrase as a key, without ``repeat``."""
+    def put_rows(self, rows: Iterable[Row]) -> None:
+        """Inside a transaction: add judgments whose columns are those of `row`."""
+        JudgmentWriter(self.db, self.case).put_rows(rows)
+
+    def row(self, judgment: Judgment) -> Row:
+        """The columns of a judgment in the order of ``COLUMNS``, its phrase as a key."""
         j = judgment
         phrase = phrase_key(j.phrase, self.case)
         worker, origin = one_line(j.worker), one_line(j.origin)
         if not worker.strip():
             raise FormatError("expected a worker, found nothing")
-        if j.severity is not None and j.label != Label.NO:
-            raise FormatError(f"expected a severity with the label NO only, found {j.severity} with {j.label}")
-        if j.severity is not None and not 0 <= j.severity < math.inf:
-            raise FormatError(f"expected a severity of at least 0, found {j.severity}")
-        return (j.segment, *j.span, phrase, worker, origin, str(j.label), j.source, j.time, j.weight, j.severity)
+        check_severity(j)
+        return (j.segment, *j.span, phrase, worker, origin, str(j.label), 1, j.source, j.time, j.weight, j.severity)
 
     def count(self) -> int:
         """The number of judgments."""
-        return int(self.db.execute("SELECT count(*) FROM judgments").fetchone()[0])
+        return int(self.db.execute("SELECT count(*) FROM judgment_rows").fetchone()[0])
 
     def count_counted(self) -> int:
         """The number of judgments that count."""
         with self.errors():
-            return int(self.db.execute("SELECT count(*) FROM counted").fetchone()[0])
+            return int(self.db.execute("SELECT count(*) FROM counted_rows").fetchone()[0])
 
     def count_by_source(self) -> dict[str, int]:
         """The number of judgments of each source: hit, import, simulation."""
@@ -288,14 +286,15 @@ class JudgmentDatabase:
     def has_severities(self) -> bool:
         """Whether some judgment carries a severity."""
         with self.errors():
-            sql = "SELECT EXISTS (SELECT 1 FROM judgments WHERE severity IS NOT NULL)"
+            sql = "SELECT EXISTS (SELECT 1 FROM judgment_rows WHERE severity IS NOT NULL)"
             return bool(self.db.execute(sql).fetchone()[0])
 
     def groups(self, column: str) -> list[str]:
         """The workers (``worker``), or the places (``origin``), of the judgments that count, sorted."""
         check_option("group", column, HOLD_OUT)
         with self.errors():
-            return [str(row[0]) for row in self.db.execute(f"SELECT DISTINCT {column} FROM counted ORDER BY 1")]
+            sql = f"SELECT name FROM names WHERE id IN (SELECT {column} FROM counted_rows) ORDER BY 1"
+            return [str(row[0]) for row in self.db.execute(sql)]
 
     def counted_answers(self, *, simulated: bool = True, hits_of: str | None = None) -> list[CountedAnswer]:
         """The judgments that count as triples (key, worker, label), the earliest first.
@@ -325,12 +324,14 @@ class JudgmentDatabase:
     def judgments(self, segment: str | None = None) -> Iterator[Judgment]:
         """Judgments in the order of their keys, all or those of one segment."""
         where, values = ("WHERE segment = ?", [segment]) if segment is not None else ("", [])
+        labels = Label.__members__
         with self.errors():
             for row in self.db.execute(f"SELECT {COLUMNS} FROM judgments {where} ORDER BY {IDENTITY}", values):
-                name, start, stop, phrase, worker, origin, label, _, *more = row
-                if label not in Label.__members__:
+                name, start, stop, phrase, worker, origin, label, _, source, time, weight, severity = row
+                if label not in labels:
                     raise DatabaseError(self.path, f"expected labels YES, NO, NOT_SURE, found {label!r}")
-                yield Judgment(name, Span(start, stop), phrase, Label(label), worker, origin, *more)
+                span = Span(start, stop)
+                yield Judgment(name, span, phrase, labels[label], worker, origin, source, time, weight, severity)
 
     def votes(
         self,
@@ -340,30 +341,24 @@ class JudgmentDatabase:
         origins: Collection[str] | None = None,
     ) -> list[Votes]:
         """The judgments of each key that count, summed; of one segment, of these workers, of these origins, or all."""
-        conditions = {"segment": None if segment is None else [segment], "worker": workers, "origin": origins}
-        where: list[str] = ["1"]
-        values: list[str] = []
-        for column, allowed in conditions.items():
+        where, values = ("s.segment = ?", [segment]) if segment is not None else ("1", [])
+        for column, allowed in (("worker", workers), ("origin", origins)):
             if allowed is not None:
-                where.append(f"{column} IN (SELECT value FROM json_each(?))")
+                where += f" AND r.{column} IN (SELECT id FROM names WHERE name IN (SELECT value FROM json_each(?)))"
                 values.append(json.dumps(list(allowed)))
-        sql = f"""
-            SELECT segment, start, stop, phrase, {VOTE_SUMS}, {SEVERITY_SUMS} FROM counted
-            WHERE {" AND ".join(where)} GROUP BY segment, start, stop, phrase
-        """
+        sql = f"SELECT {KEY}, {VOTE_SUMS} FROM {VOTE_TABLES} WHERE {where} GROUP BY {KEY}"
         with self.errors():
             return [Votes(row[0], Span(row[1], row[2]), *row[3:]) for row in self.db.execute(sql, values)]
 
     def votes_by(self, group: str) -> Iterator[tuple[str, Votes]]:
         """The judgments that count of each worker (``worker``) or of each place they were given in (``origin``)."""
         check_option("group", group, HOLD_OUT)
-        sql = f"""
-            SELECT {group}, segment, start, stop, phrase, {VOTE_SUMS}, {SEVERITY_SUMS} FROM counted
-            GROUP BY segment, start, stop, phrase, {group}
-        """
+        sql = f"SELECT r.{group}, {KEY}, {VOTE_SUMS} FROM {VOTE_TABLES} GROUP BY {KEY}, r.{group}"
         with self.errors():
-            for name, segment, start, stop, *rest in self.db.execute(sql):
-                yield name, Votes(segment, Span(start, stop), *rest)
+            names = dict(self.db.execute("SELECT id, name FROM names").fetchall())
+            for _, rows in groupby(self.db.execute(sql), itemgetter(1, 2, 3, 4)):
+                for name, row in sorted((names[row[0]], row) for row in rows):
+                    yield name, Votes(row[1], Span(row[2], row[3]), *row[4:])
 
     def label(self, segment: str, span: Span, phrase: str) -> Label | None:
         """The majority label of a key, NOT_SURE for a tie, None when nobody judged it."""

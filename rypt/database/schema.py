@@ -1,7 +1,8 @@
 """The tables of a judgment database, by `rypt.migrations`: one migration a change, applied when a file is opened.
 
 ``segments``         source sentences, with their trees
-``judgments``        one label given by one worker to one (segment, span, phrase); the view ``counted`` has what counts
+``judgments``        one label given by one worker to one (segment, span, phrase): a view of the tables of
+                     `rypt.database.compact`; the view ``counted`` has what counts
 ``excluded_workers`` workers whose answers do not count
 ``hits``             one published item: its columns and what the market says of it (title, reward, …)
 ``assignments``      one hit done by one worker, as it came; never changed but for its status
@@ -16,6 +17,7 @@ The view ``counted_comparisons`` has the comparisons that count.
 
 import sqlite3
 
+from rypt.database import compact
 from rypt.migrations import Schema, SchemaError
 
 APPLICATION_ID = 0x52595054  # "RYPT", so that other SQLite files are told apart
@@ -234,6 +236,19 @@ SEVERITIES = (
     LABELS_VIEW,
 )
 
+COMPACT_JUDGMENTS = (
+    *("DROP VIEW labels", "DROP VIEW votes", "DROP VIEW counted"),
+    *compact.TABLES,
+    *compact.COPY_JUDGMENTS,
+    "DROP TABLE judgments",
+    compact.COUNTED_ROWS,
+    compact.IN_WORDS.format(view="judgments", rows="judgment_rows"),
+    compact.IN_WORDS.format(view="counted", rows="counted_rows"),
+    compact.VOTES_VIEW,
+    LABELS_VIEW,
+    *compact.WRITING,
+)
+
 ANSWER_TABLES = ("hits", "assignments", "label_answers", "comparisons", "controls", "bonuses", "identical")
 OF_0_1_0 = ("m001_segments_and_judgments", "m002_judgments_that_count")
 
@@ -252,6 +267,6 @@ def recorded_by_0_1_0(connection: sqlite3.Connection) -> int:
 SCHEMA = Schema(
     "judgment database",
     APPLICATION_ID,
-    (SEGMENTS_AND_JUDGMENTS, JUDGMENTS_THAT_COUNT, HITS, MARKETS_BONUSES_TIES, SEVERITIES),
+    (SEGMENTS_AND_JUDGMENTS, JUDGMENTS_THAT_COUNT, HITS, MARKETS_BONUSES_TIES, SEVERITIES, COMPACT_JUDGMENTS),
     recorded_by_0_1_0,
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hits.records import Answer
 from hits.results.content import Assignment
-from rypt.database.answers import SUBMITTED
+from rypt.database.answer_rows import SUBMITTED
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 

@@ -16,7 +16,7 @@ from hits.batches.kinds import kind_of
 from hits.records import Choice, Kind
 from hits.results.answers import Results
 from hits.results.content import Assignment, understand
-from rypt.database.answers import APPROVED, REJECTED
+from rypt.database.answer_rows import APPROVED, REJECTED
 from rypt.database.audit import summary
 from rypt.database.exchange import merge
 from rypt.database.judgments import DatabaseError, JudgmentDatabase

@@ -11,7 +11,7 @@ import pytest
 from hits.records import Answer, IdenticalPair
 from hits.results.answers import Bonus, Results
 from hits.results.content import Assignment, understand_rows
-from rypt.database.answers import APPROVED, REJECTED
+from rypt.database.answer_rows import APPROVED, REJECTED
 from rypt.database.exchange import export_jsonl, import_file, merge
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Label, Segment, Span

@@ -10,7 +10,7 @@ from hits.results.answers import Results
 from hits.results.quality import worker_reports
 from hits.results.verdicts import Limits
 from hits.results.workers import BonusPayment, bonus_payments, exclude_workers
-from rypt.database.answers import REJECTED
+from rypt.database.answer_rows import REJECTED
 from rypt.text import RyptError
 
 

@@ -115,6 +115,11 @@ def test_judgments_without_a_segment(db: JudgmentDatabase) -> None:
     assert DatabaseProblem("judgments without a segment", "segment s", 4) in problems(db)
 
 
+def test_judgments_without_a_phrase(db: JudgmentDatabase) -> None:
+    db.db.execute("DELETE FROM phrases WHERE id = (SELECT max(id) FROM phrases)")
+    assert problems(db) == [DatabaseProblem("judgments without a phrase", "table judgment_rows", 1)]
+
+
 def test_a_problem_says_how_many_judgments_it_touches() -> None:
     assert str(DatabaseProblem("kind", "where", 2)) == "kind: where (2 judgments)"
     assert str(DatabaseProblem("kind", "where", 0)) == "kind: where"
@@ -131,7 +136,7 @@ def overwrite(path: Path, table: str) -> None:
 
 
 @pytest.mark.parametrize("look", [problems, summary], ids=["check", "summary"])
-@pytest.mark.parametrize("table", ["segments", "judgments", "settings"])
+@pytest.mark.parametrize("table", ["segments", "spans", "phrases", "judgment_rows", "settings"])
 def test_a_damaged_file_is_an_error_that_names_it(
     tmp_path: Path, look: Callable[[JudgmentDatabase], object], table: str
 ) -> None:

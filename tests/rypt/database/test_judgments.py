@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain, permutations
 from pathlib import Path
@@ -16,7 +17,9 @@ from typing import Any
 import pytest
 
 import rypt.database.judgments
-from rypt.database.answers import AnswerRows, AnswerTables, AssignmentRow, HitRow, LabelRow
+import rypt.database.writing
+from rypt.database.answer_rows import AnswerRows, AssignmentRow, HitRow, LabelRow
+from rypt.database.answers import AnswerTables
 from rypt.database.exchange import import_file, merge
 from rypt.database.judgments import DatabaseError, JudgmentDatabase
 from rypt.database.schema import APPLICATION_ID, SCHEMA
@@ -222,8 +225,8 @@ def test_a_severity_in_a_hit_is_kept_with_the_answer() -> None:
     labels = [LabelRow(1, "s", 0, 2, "the patient", "NO", False, 5.0), LabelRow(2, "s", 0, 2, "x", "YES", True)]
     work = AssignmentRow("X1", "H1", "w", "Submitted", None, 9, None, {}, {})
     with db.writing():
-        said = judgment(Label.NO, origin="H1", source="hit", severity=5.0)
-        tables.put(HitRow("H1", "b", "7", "label", 2, {}, {}, "local"), work, AnswerRows(labels, (), (), [said]))
+        answer = judgment(Label.NO, origin="H1", source="hit", severity=5.0)
+        tables.put(HitRow("H1", "b", "7", "label", 2, {}, {}, "local"), work, AnswerRows(labels, (), (), [answer]))
     assert tables.answers("X1").labels == labels
     tables.set_status("X1", "Rejected", {})
     assert (db.votes(), next(db.judgments()).severity) == ([], 5.0)
@@ -526,8 +529,9 @@ def older(path: Path, seen: int, names: Sequence[str] = (), hits: str | None = N
         if hits is not None:
             connection.execute("INSERT INTO settings VALUES ('hits', ?)", [hits])
         connection.execute("INSERT INTO segments (id, text) VALUES ('s', 'der Patient wurde isoliert .')")
+        columns = "segment, start, stop, phrase, worker, label, source"
         connection.execute(
-            "INSERT INTO judgments VALUES ('s', 0, 2, 'the patient', 'w1', '', 'YES', 1, 'import', NULL, 1)"
+            f"INSERT INTO judgments ({columns}) VALUES ('s', 0, 2, 'the patient', 'w1', 'YES', 'import')"
         )
         if seen > 2:
             market = ", 'local'" if seen > 3 else ""
@@ -561,6 +565,105 @@ def test_a_database_of_an_older_rypt_is_read_as_it_is_and_brought_up_to_date_whe
         assert [hit.market for hit, _ in AnswerTables(db).assignments()] == (["local"] if hits else [])
         assert db.exclude("w1", "spam")
         assert db.votes() == []
+
+
+def test_a_database_with_severities_of_the_table_before_is_brought_up_to_date(tmp_path: Path) -> None:
+    older(tmp_path / "j.db", 5, [FIRST, SECOND], "3")
+    added = [
+        judgment(Label.NO, "w1", origin="é", severity=5.0, weight=0.5, time=9, source="hit"),
+        judgment(Label.NOT_SURE, "w2", phrase="Zwei", source="simulation"),
+        judgment(worker="w1", phrase="the"),
+    ]
+    with sqlite3.connect(tmp_path / "j.db") as connection:
+        connection.execute("PRAGMA user_version = 5")
+        rows = [(j.segment, *j.span, j.phrase, j.worker, j.origin, j.label, n, j.source, j.time, j.weight, j.severity)
+                for n, j in enumerate(added, start=1)]  # fmt: skip
+        connection.executemany("INSERT INTO judgments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.close()
+    expected = [added[1], added[2], judgment(worker="w1"), added[0]]
+    for readonly in (True, False, True):
+        with JudgmentDatabase(tmp_path / "j.db", readonly=readonly) as db:
+            assert list(db.judgments()) == expected
+            assert [j[7] for j in db.db.execute("SELECT * FROM judgments")] == [2, 3, 1, 1]
+    with JudgmentDatabase(tmp_path / "j.db") as db:
+        assert db.add([*expected, judgment(worker="new"), judgment(phrase="new")]) == 2 + 2  # their repeat was another
+
+
+KILLED_IN_MIGRATION = """
+import os, signal, sqlite3, sys
+from rypt.database.judgments import JudgmentDatabase
+class Dying(sqlite3.Connection):
+    def execute(self, sql, parameters=()):
+        if "DROP TABLE judgments" in sql:
+            super().execute(sql)
+            super().execute("PRAGMA cache_spill = ON")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().execute(sql, parameters)
+connect = sqlite3.connect
+sqlite3.connect = lambda *args, **options: connect(*args, factory=Dying, **options)
+JudgmentDatabase(sys.argv[1])
+"""
+
+
+def test_a_migration_that_is_killed_leaves_the_old_state(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    older(path, 4, [FIRST, SECOND], "2")
+    with sqlite3.connect(path) as connection:
+        row = "'s', 0, 2, 'p' || value, 'w1', '', 'YES', 1, 'import', NULL, 1"
+        connection.execute(
+            f"WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n LIMIT 20000)"
+            f" INSERT INTO judgments SELECT {row} FROM n"
+        )
+    connection.close()
+    died = subprocess.run([sys.executable, "-c", KILLED_IN_MIGRATION, str(path)], capture_output=True, timeout=120)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    with sqlite3.connect(path) as connection:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        assert "judgment_rows" not in tables
+        assert connection.execute("SELECT count(*) FROM judgments").fetchone() == (20_001,)
+    connection.close()
+    with JudgmentDatabase(path) as db:
+        assert (db.count(), len(db.votes()), SCHEMA.is_current(db.db)) == (20_001, 20_001, True)
+
+
+# SQL of users
+
+
+def test_the_view_of_judgments_is_written_like_a_table() -> None:
+    db = database(":memory:", judgment(Label.NO, "v", severity=1.0, origin="h"), judgment(worker="w"))
+    columns = "segment, start, stop, phrase, worker, label, source"
+    db.db.execute(f"INSERT INTO judgments ({columns}) VALUES ('s', 2, 3, 'was', 'new', 'YES', 'import')")
+    was = Judgment("s", Span(2, 3), "was", Label.YES, "new")
+    assert list(db.judgments()) == [judgment(Label.NO, "v", severity=1.0, origin="h"), judgment(worker="w"), was]
+    db.db.execute("UPDATE judgments SET origin = 'of ' || worker, weight = 0.5 WHERE start = 0")
+    db.db.execute("UPDATE judgments SET phrase = 'is', segment = 's' WHERE worker = 'new'")
+    assert list(db.judgments()) == [
+        judgment(Label.NO, "v", severity=1.0, origin="of v", weight=0.5),
+        judgment(worker="w", origin="of w", weight=0.5),
+        Judgment("s", Span(2, 3), "is", Label.YES, "new"),
+    ]
+    db.db.execute("DELETE FROM judgments WHERE label = 'NO'")
+    assert [j.worker for j in db.judgments()] == ["w", "new"]
+    for values in (("t", 0, 1, "x", "w", "YES", "hit"), ("s", 0, 1, "x", "w", "MAYBE", "hit"),
+                   ("s", 0, 1, "", "w", "YES", "hit"), ("s", 0, 1, "x", "w", "YES", "rumour")):  # fmt: skip
+        with pytest.raises(sqlite3.IntegrityError):
+            db.db.execute(f"INSERT INTO judgments ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    db.db.commit()
+    assert db.add([judgment(phrase="is"), judgment(phrase="another")]) == 2
+    assert len({number for (number,) in db.db.execute("SELECT id FROM phrases")}) == 5
+
+
+def test_numbers_that_memory_forgets_are_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rypt.database.writing, "ROWS", 3)
+    monkeypatch.setattr(rypt.database.writing, "REMEMBERED", 2)
+    added = [
+        Judgment("s", Span(i % 3, 4), f"{'P' if i % 2 else 'p'}{i % 4}", Label.YES, f"w{i % 5}", f"o{i % 7}")
+        for i in range(200)
+    ]
+    db = database(":memory:", *added, *added)
+    assert list(db.judgments()) == sorted(
+        {replace(j, phrase=j.phrase.lower()) for j in added}, key=lambda j: (*j.span, j.phrase, j.worker, j.origin)
+    )
 
 
 @pytest.mark.parametrize(("names", "hits"), [([FIRST, SECOND, "m999_telepathy"], None), ([FIRST, SECOND], "99")])
