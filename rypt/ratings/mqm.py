@@ -127,14 +127,15 @@ def _unquoted(text: str) -> str | None:
 def _systems(lines: Mapping[str, int], repairs: Repairs) -> dict[str, str]:
     """The system of each name, which stands first on these lines.
 
-    The part from ``_with_`` on is a pairing where it names another system, or where the part before it is there more
-    than once; else it belongs to the name.
+    The part from ``_with_`` on is a pairing where at least half of the names have one, and some names another system
+    or comes with the same system again; else it belongs to the name.
     """
     plain = {name: name.strip() for name in lines}
     halves = {name: name.strip().partition(PAIRED) for name in lines}
-    begins = [begin for begin, _, _ in halves.values()]
-    paired = any(end and (end in begins or begins.count(begin) > 1) for begin, _, end in halves.values())
-    if not paired:
+    systems = {begin for begin, _, _ in halves.values()}
+    paired = [begin for begin, _, end in halves.values() if begin and end]
+    names_others = any(end in systems for _, _, end in halves.values() if end)
+    if 2 * len(paired) < len(lines) or not (names_others or len(set(paired)) < len(paired)):
         return plain
     for name, line in sorted(lines.items(), key=lambda item: item[1]):
         begin, _, end = halves[name]
