@@ -34,6 +34,8 @@ OF_SCORES = (
     "half",
     "output",
 )
+BY_PEOPLE = "rypt,bleu"
+BY_SCORES = "rypt:severity+0.05*chrf,rypt:severity,rypt:half,bleu,chrf"  # what generalises first, then the paper's own
 OF_BATCH = ("no_reference", "assignments", "share", "wage")
 OF_TABLES = ("plot", "latex", "as_json")
 OF_FILE = ("references", "reference_files", "folder", "language", "batches", "pair")
@@ -42,9 +44,9 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[CAMPAIGN]", type=click.Path())
-@click.option("--metrics", default="rypt,bleu", show_default=True,
-              help="Separated by commas, each as for rypt tune --metric: rypt, bleu, chrf, chrf++, ter, a metric of "
-              "your own, also model, or sums such as rypt:table+0.2*chrf.")  # fmt: skip
+@click.option("--metrics", help="Separated by commas, each as for rypt tune --metric: rypt, bleu, chrf, chrf++, ter, a "
+              "metric of your own, also model, or sums such as rypt:table+0.2*chrf [rypt,bleu; by scores also "
+              "rypt:severity].")  # fmt: skip
 @click.option("--show", is_flag=True, help="List where the first two disagree, with rejected words marked.")
 @click.option("--page", type=FILE, help="With --show: write a page (.html) with both picks side by side.")
 @click.option("--batch", type=FOLDER, help="Make a batch of comparisons of the picks in this new folder.")
@@ -100,7 +102,7 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 @QUIET
 @click.pass_context
 def compare(
-    context: click.Context, paths: tuple[str, ...], metrics: str, show: bool, page: str | None, batch: str | None,
+    context: click.Context, paths: tuple[str, ...], metrics: str | None, show: bool, page: str | None, batch: str | None,
     no_reference: bool, assignments: int | None, share: float, limit: int | None, wage: Decimal | None,
     scores: str | None, form: str | None, references: tuple[str, ...], reference_files: tuple[str, ...],
     folder: str | None, language: str | None,
@@ -123,7 +125,7 @@ def compare(
         from hits.compare.pool import pool_outcomes
 
         return _print_report(pool_outcomes(paths, unit=unit, seed=seed), plot, latex=latex, as_json=as_json)
-    chosen = _metrics(metrics)
+    chosen = _metrics(metrics or (BY_PEOPLE if scores is None and form is None else BY_SCORES))
     campaign: str | Campaign = paths[0] if paths else "."
     if form is not None:
         ratings = _ratings_file(paths[0], form, references, reference_files, language, batches, pair)

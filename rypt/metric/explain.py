@@ -34,11 +34,14 @@ class ExplainedNode:
 
     @property
     def tally(self) -> str:
-        """The votes in words, such as ``2 YES, 1 NO``."""
+        """The votes in words, such as ``2 YES, 1 NO (severity 5)``; the severity is the mean of those given."""
         if self.votes is None:
             return ""
         counts = {"YES": self.votes.yes, "NO": self.votes.no, "NOT_SURE": self.votes.not_sure}
-        return ", ".join(f"{weight:g} {label}" for label, weight in counts.items() if weight)
+        tally = ", ".join(f"{weight:g} {label}" for label, weight in counts.items() if weight)
+        if self.votes.graded:
+            tally = tally.replace("NO", f"NO (severity {self.votes.penalty / self.votes.graded:.3g})", 1)
+        return tally
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from rypt.metric.drawing import as_html, as_svg
-from rypt.metric.explain import as_text, explain
+from rypt.metric.explain import ExplainedNode, as_text, explain
 from rypt.metric.scorer import Scorer
 from rypt.records import Candidate, Span, Votes
 from rypt.text import RyptError
@@ -74,3 +74,16 @@ def test_deep_and_wide_trees_are_drawn():
     explanation = explain(Scorer({"1": deep}, []), candidate, [])
     ElementTree.fromstring(as_svg(explanation))
     assert len(as_text(explanation).splitlines()) == 4 + 121
+
+
+@pytest.mark.parametrize(
+    ("votes", "tally"),
+    [
+        (Votes("1", Span(0, 1), "x", 2, 1, 0, 5.0, 1.0), "2 YES, 1 NO (severity 5)"),
+        (Votes("1", Span(0, 1), "x", 0, 3, 1, 6.0, 2.0), "3 NO (severity 3), 1 NOT_SURE"),
+        (Votes("1", Span(0, 1), "x", 0, 1, 1), "1 NO, 1 NOT_SURE"),
+    ],
+)
+def test_votes_are_told_with_the_mean_of_their_severities(votes, tally):
+    constituent = SourceTree.from_brackets("(S (A a))").constituents[0]
+    assert ExplainedNode(constituent, None, votes, 0, 0.5, False).tally == tally
