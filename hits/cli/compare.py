@@ -102,8 +102,8 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 @QUIET
 @click.pass_context
 def compare(
-    context: click.Context, paths: tuple[str, ...], metrics: str | None, show: bool, page: str | None, batch: str | None,
-    no_reference: bool, assignments: int | None, share: float, limit: int | None, wage: Decimal | None,
+    context: click.Context, paths: tuple[str, ...], metrics: str | None, show: bool, page: str | None,
+    batch: str | None, no_reference: bool, assignments: int | None, share: float, limit: int | None, wage: Decimal | None,
     scores: str | None, form: str | None, references: tuple[str, ...], reference_files: tuple[str, ...],
     folder: str | None, language: str | None,
     batches: str | None, pair: str | None, pool: bool, way: str, splits: int, judging: int | None,
