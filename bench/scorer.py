@@ -17,6 +17,7 @@ import numpy as np
 
 from rypt.metric.queries import queries
 from rypt.metric.scorer import Scorer
+from rypt.metric.severity_model import SeverityModel
 from rypt.records import Candidate, Votes
 from rypt.texts.trees import SourceTree
 
@@ -74,6 +75,16 @@ def make(
     return trees, made, votes
 
 
+def stats_seconds(scorer: Scorer, candidates: list[Candidate]) -> float:
+    """The statistics of all candidates, the best of three."""
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        scorer.stats(candidates)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
 def bleu_seconds(candidates: list[Candidate], segments: int, per_segment: int) -> float:
     """sacrebleu's own statistics with tokenize=none, the reference side cached beforehand, as a tuner would."""
     from sacrebleu.metrics.bleu import BLEU
@@ -115,18 +126,20 @@ def main() -> None:
     scorer = Scorer(trees, votes)
     built = time.perf_counter() - start
     scorer.stats(candidates[:1])
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        stats = scorer.stats(candidates)
-        seconds.append(time.perf_counter() - start)
-    ours = min(seconds)
+    stats = scorer.stats(candidates)
+    ours = stats_seconds(scorer, candidates)
+    severity = Scorer(trees, votes, model=SeverityModel())
+    severity.stats(candidates[:1])
+    graded = stats_seconds(severity, candidates)
     print(f"{len(votes)} judged keys; table built in {built:.2f} s")
     print(f"a new process, imports and first call: {cold_seconds():.1f} s when nothing is compiled yet")
     print(f"RYPT of all candidates {scorer.score(stats.sum(axis=0))[0]:.4f}  {scorer.signature}")
     theirs = min(bleu_seconds(candidates, options.segments, options.candidates) for _ in range(2))
     each = 1e6 / len(candidates)
     print(f"RYPT statistics  {ours:7.3f} s  {ours * each:7.2f} us a candidate (best of 3)")
+    print(
+        f"  model severity {graded:7.3f} s  {graded * each:7.2f} us a candidate, {graded / ours:.2f} times percolation"
+    )
     print(
         f"BLEU statistics  {theirs:7.3f} s  {theirs * each:7.2f} us a candidate (sacrebleu, tokenize=none, best of 2)"
     )

@@ -103,13 +103,13 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 @click.pass_context
 def compare(
     context: click.Context, paths: tuple[str, ...], metrics: str | None, show: bool, page: str | None,
-    batch: str | None, no_reference: bool, assignments: int | None, share: float, limit: int | None, wage: Decimal | None,
-    scores: str | None, form: str | None, references: tuple[str, ...], reference_files: tuple[str, ...],
-    folder: str | None, language: str | None,
-    batches: str | None, pair: str | None, pool: bool, way: str, splits: int, judging: int | None,
-    judged_only: tuple[str, ...], max_len: int | None, segments: str | None, half: str | None, documents: str | None,
-    unit: str, better: str | None, with_controls: bool, ceiling: bool | None, tokenize: str, seed: int,
-    plot: str | None, output: str | None, latex: bool, as_json: bool, quiet: bool,
+    batch: str | None, no_reference: bool, assignments: int | None, share: float, limit: int | None,
+    wage: Decimal | None, scores: str | None, form: str | None, references: tuple[str, ...],
+    reference_files: tuple[str, ...], folder: str | None, language: str | None, batches: str | None, pair: str | None,
+    pool: bool, way: str, splits: int, judging: int | None, judged_only: tuple[str, ...], max_len: int | None,
+    segments: str | None, half: str | None, documents: str | None, unit: str, better: str | None, with_controls: bool,
+    ceiling: bool | None, tokenize: str, seed: int, plot: str | None, output: str | None, latex: bool, as_json: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Compare the candidates that metrics pick: RYPT's and BLEU's, say.
 
