@@ -2,14 +2,14 @@
 
 eflomal samples the links of all pairs again and again (Östling & Tiedemann 2016, "Efficient Word Alignment with Markov
 Chain Monte Carlo"), by default 1.5 · 5000/√pairs times. A round takes time in proportion to the products of the pairs'
-lengths. Three things save time without changing links more than another run does (docs/evidence.md, bench/align.py):
+lengths. Three things save time (docs/texts.md has what they change, bench/align.py measures it):
 
 1. paragraphs are cut into pairs of sentences where that is safe (`rypt.tools.sentence_pairs`), and equal ones aligned
    once;
-2. a first run does a quarter of the rounds;
+2. a first run does half of the rounds;
 3. its links, both directions combined, are weak priors of a second run, which does a tenth of the rounds.
 
-With priors at hand there is one run. eflomal has no random seed: it takes its state from the system.
+With priors at hand one run does a quarter of the rounds. eflomal has no random seed: it takes its state from the system.
 """
 
 import logging
@@ -31,7 +31,8 @@ from rypt.tools.symmetrization import symmetrize
 
 LONGEST = 1023  # tokens of a sentence that eflomal reads
 SAMPLERS = 3  # of each direction, eflomal's default
-FIRST, SECOND = 0.25, 0.1  # the share of eflomal's rounds in a run without priors and in the one that follows
+FIRST, SECOND = 0.5, 0.1  # the share of eflomal's rounds in a run without priors, and in the one that follows
+WITH_PRIORS = 0.25  # the share where priors are given
 PRIOR_WEIGHT = 0.2  # of a link found before in the run that learns from it
 SECONDS = 1.3e-8  # for two words, one sampler and one round; to say how long it will take
 Directions = tuple[list[Links], list[Links]]
@@ -39,7 +40,7 @@ Directions = tuple[list[Links], list[Links]]
 
 def eflomal_version() -> str:
     """Name and version of the aligner and of the way it is called, which the links depend on."""
-    return f"eflomal {version('eflomal')}, sentences, rounds {FIRST} {SECOND}, weight {PRIOR_WEIGHT}"
+    return f"eflomal {version('eflomal')}, sentences, rounds {FIRST} {SECOND} {WITH_PRIORS}, weight {PRIOR_WEIGHT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Work:
 def eflomal_links(work: Work, priors: Sequence[str] | None, watch: Watch = unwatched) -> Directions:
     """The links of pieces from source to candidate, and from candidate to source, both as (source, candidate)."""
     if priors is not None:
-        return _run(work, FIRST, priors, watch)
+        return _run(work, WITH_PRIORS, priors, watch)
     first = _run(work, FIRST, None, watch)
     links = [symmetrize(one, other, "grow-diag-final-and") for one, other in zip(*first, strict=True)]
     return _run(work, SECOND, _prior_lines(work.pieces, (links, links), PRIOR_WEIGHT), watch)
