@@ -9,7 +9,8 @@ lengths. Three things save time (docs/texts.md has what they change, bench/align
 2. a first run does half of the rounds;
 3. its links, both directions combined, are weak priors of a second run, which does a tenth of the rounds.
 
-With priors at hand one run does a quarter of the rounds. eflomal has no random seed: it takes its state from the system.
+With priors at hand one run does a quarter of the rounds. eflomal has no random seed; it takes its state from the
+system.
 """
 
 import logging
