@@ -201,7 +201,7 @@ def test_tuning_a_campaign_is_tuning_its_lists(capsys, tmp_path, demo_campaign):
     own = tuned(campaign, *weights, "--metric", "bleu")
     assert own == tuned(*lists, "--references", campaign / "reference.en")
     code, _, err = run(capsys, "tune", campaign, "--campaign", campaign)
-    assert (code, "here the campaign is given already" in err) == (2, True)
+    assert (code, "here LISTS is a campaign itself" in err) == (2, True)
 
 
 def test_tuning_a_campaign_goes_on_from_its_last_weights(capsys, tmp_path):

@@ -18,7 +18,7 @@ def test_formats(tmp_path, name, begins):
 def test_files_that_cannot_be_drawn_to(tmp_path):
     with pytest.raises(RyptError, match=r"expected a name ending in \.svg, \.png, \.pdf"):
         check_picture(tmp_path / "a.gif")
-    with pytest.raises(RyptError, match="there is no folder"):
+    with pytest.raises(RyptError, match="its folder does not exist"):
         check_picture(tmp_path / "none" / "a.svg")
 
 

@@ -327,7 +327,7 @@ def test_options_that_would_do_nothing(capsys, demo_campaign, options, message):
         (["--metrics", "rypt+system,bleu"], "candidates here have no systems"),
         (["--metrics", "rypt,"], "expected a metric such as bleu"),
         (["--plot", "x.txt"], r"expected a name ending in .svg, .png, .pdf"),
-        (["--plot", "/nowhere/x.svg"], "there is no folder"),
+        (["--plot", "/nowhere/x.svg"], "its folder does not exist"),
         (["--tokenize", "words"], "the metric bleu: expected tokenize as one of 13a"),
         (["--scores", "nowhere.jsonl"], "nowhere.jsonl: No such file"),
         (["--scores", "/dev/null"], "nbest.en: expected one candidate a segment, found a second of 0"),

@@ -83,6 +83,6 @@ def test_what_cannot_be_drawn_is_said(tmp_path: Path) -> None:
         plot.plot_ranks(tmp_path / "ranks.gif", ranked())
     with pytest.raises(RyptError, match="needs rank ranges"):
         plot.plot_ranks(tmp_path / "ranks.svg", ranked(method="none"))
-    with pytest.raises(RyptError, match="there is no folder"):
+    with pytest.raises(RyptError, match="its folder does not exist"):
         plot.plot_ranks(tmp_path / "nowhere" / "ranks.svg", ranked())
     assert plot.cluster_edges(RankedGroup("m", "", (Ranked("a", 1.0, 1, None, None, None),))) == []

@@ -72,7 +72,7 @@ def test_a_table_is_written_by_the_ending_of_the_file(counts: Path, tmp_path: Pa
     assert json.loads((tmp_path / "ranks.json").read_text(encoding="utf-8")) == table.as_dict()
     assert (tmp_path / "ranks.tex").read_text(encoding="utf-8").startswith(r"\begin{tabular}")
     assert (tmp_path / "ranks.svg").stat().st_size > 1000
-    with pytest.raises(InputError, match=r"ranks\.doc: expected a file \.csv, \.json"):
+    with pytest.raises(InputError, match=r"ranks\.doc: expected a \.csv, \.json"):
         table.write(tmp_path / "ranks.doc")
 
 

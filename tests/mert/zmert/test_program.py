@@ -346,7 +346,7 @@ def test_the_command_line(folder, capsys):
     for option in (["--restarts", "3"], ["--metric", "ter"], ["--fix", "tm"], ["--max-iterations", "9"]):
         code, out, err = run_command(capsys, "tune", "--zmert", path, *option)
         assert (code, out) == (2, "")
-        assert f"{option[0]} cannot be given with --zmert" in err
+        assert f"{option[0]} cannot be combined with --zmert" in err
 
 
 REFUSED = [
