@@ -35,7 +35,7 @@ def align_in_order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Put the aligner in place; the list gets the source of each call."""
     calls = []
 
-    def align_lists(source, nbest, outputs, *, watch, tell):
+    def align_lists(source, nbest, outputs, *, cache, watch, tell):
         calls.append(str(source))
         for path, output in expand_outputs(nbest, outputs):
             output.parent.mkdir(exist_ok=True)

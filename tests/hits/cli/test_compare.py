@@ -190,7 +190,7 @@ def test_held_out_systems(capsys, systems, tmp_path):
     signature = "compare|hold-out:system|splits:5|judging:half|max_len:all|segments:20|rypt:half|ties:unknown|seed:1|v:"
     assert signature in out
     assert (tmp_path / "o.png").read_bytes().startswith(b"\x89PNG")
-    found = json.loads(compare(capsys, *options, "--json", "--max-len", 2, "--judging", 2))
+    found = json.loads(compare(capsys, *options, "--metrics", "rypt,bleu", "--json", "--max-len", 2, "--judging", 2))
     (outcome,) = found["outcomes"]
     assert outcome["low"] <= outcome["net"] <= outcome["high"]
     assert 0 < outcome["p"] <= 1
@@ -216,7 +216,8 @@ def test_the_judging_raters_own_scores_are_a_ceiling(capsys, systems):
     assert pairs == [("rypt", "human"), ("rypt", "bleu"), ("human", "bleu"),
                      ("human+0.001*chrf", "human"), ("human+0.001*chrf", "bleu")]  # fmt: skip
     assert found["outcomes"][0]["equal"] == 1  # the two see the same bad words
-    assert len(json.loads(compare(capsys, *options, "--json", "--no-ceiling"))["outcomes"]) == 1
+    two = ["--json", "--no-ceiling", "--metrics", "rypt,bleu"]
+    assert len(json.loads(compare(capsys, *options, *two))["outcomes"]) == 1
     refused(capsys, 1, "the term human is the judging raters' own score", systems, "--metrics", "human,bleu")
     refused(capsys, 1, "the term human .* --hold-out rater", *options[:3], "--ceiling")
     refused(capsys, 1, "only 2 raters scored two of the candidates", *options, "--judging", 2)
