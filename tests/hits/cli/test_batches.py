@@ -88,8 +88,8 @@ def test_the_most_valuable_labels_for_a_sum(capsys, campaign, tmp_path):
         (["--budget", "5", "--kind", "ranking"], "--budget and --labels are for --kind label"),
         (["--labels", "5", "--kind", "comparison"], "--budget and --labels are for --kind label"),
         (["--severity", "--kind", "ranking"], "--severity is for --kind label"),
-        (["--budget", "-1"], "'-1' is no amount of money"),
-        (["--budget", "NaN"], "'NaN' is no amount of money"),
+        (["--budget", "-1"], "expected an amount of money such as 12.00, got '-1'"),
+        (["--budget", "NaN"], "expected an amount of money such as 12.00, got 'NaN'"),
     ],
 )
 def test_options_of_another_kind_are_refused(capsys, campaign, outputs, tmp_path, options, message):

@@ -247,8 +247,8 @@ def test_a_file_of_ratings_is_enough(capsys, tmp_path, monkeypatch):
     align_in_order(monkeypatch)
     path = ratings_file(tmp_path / "mqm_small.tsv")
     monkeypatch.chdir(tmp_path)
-    options = ["--from", "mqm", path, "--reference", "ref", "--hold-out", "rater"]
-    code, out, err = run(capsys, "compare", *options, "--metrics", "rypt,bleu", "--plot", "p.svg")
+    options = ["--from", "mqm", path, "--reference", "ref", "--hold-out", "rater", "--metrics", "rypt,bleu"]
+    code, out, err = run(capsys, "compare", *options, "--plot", "p.svg")
     assert code == 0, err
     assert err.splitlines()[-1] == "the campaign is in mqm_small-campaign; never picked: Human-A, ref"
     assert "judged_only:Human-A,ref" in out
@@ -256,7 +256,7 @@ def test_a_file_of_ratings_is_enough(capsys, tmp_path, monkeypatch):
     again = compare(capsys, *options, "--quiet")
     assert again == out
     assert compare(capsys, "mqm_small-campaign", "--scores", "mqm_small-campaign/scores.jsonl", "--hold-out", "rater",
-                   "--judged-only", "ref", "--judged-only", "Human-A") == out  # fmt: skip
+                   "--judged-only", "ref", "--judged-only", "Human-A", "--metrics", "rypt,bleu") == out  # fmt: skip
     refused(capsys, 1, r"was made from other ratings \(references\)", "--from", "mqm", path, "--reference", "Human-A")
     refused(capsys, 1, "No such file", "--from", "mqm", "nothing.tsv", "-q")
     refused(capsys, 1, "expected the name of the reference", "--from", "mqm", path, "--folder", "other", "-q")

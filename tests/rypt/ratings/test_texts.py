@@ -93,7 +93,7 @@ def test_the_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
         texts.write(tmp_path / "full")
     with pytest.raises(InputError, match="expected a new or empty folder, found a file"):
         texts.write(tmp_path / "full" / "mine")
-    monkeypatch.setattr("rypt.ratings.texts._candidates", lambda *own: 1 / 0)
+    monkeypatch.setattr("rypt.ratings.texts.RatingTexts._candidates", lambda *own: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         texts.write(tmp_path / "new")
     assert os.listdir(tmp_path) == ["full"]
