@@ -1,10 +1,10 @@
 """Does tuning to people's judgments pay? Outputs of real systems reranked by weights tuned to several metrics.
 
-    python bench/rerank.py FOLDER [--campaigns FOLDER] [--sets ted,enru,ende] [--replicates 5]
+    python bench/rerank.py FOLDER [--campaigns FOLDER] [--sets ted,enru,ende] [--replicates 3]
 
 FOLDER has the public files mqm_ted_ende.tsv.gz, mqm_newstest2021_enru.tsv.gz and mqm_newstest2020_ende.tsv.gz. A list
 has the outputs of all systems for a segment; human translations judge and are references, and are never candidates.
-Weights are tuned on one half of the documents to an objective (BLEU, chrF, RYPT `half`, RYPT `severity`, MQM itself) and
+Weights are tuned on one half of the documents to an objective (BLEU, chrF, RYPT `half` and `severity`, MQM itself) and
 pick on the other half, both ways round, so every segment is tested once. People's mean MQM says which pick is better:
 net is the share of segments with a better pick than that of BLEU-tuned weights, minus the share with a worse one.
 
@@ -21,10 +21,11 @@ itself, which says what the features could do at all.
 """
 
 import argparse
-import time
-from collections.abc import Callable, Iterator
+import resource
+from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -33,19 +34,21 @@ import rerank_features as features_of
 from tabulate import tabulate
 from tqdm import tqdm
 
+from mert.constraints import Constraints
 from mert.learners.mira import mira
 from mert.learners.pro import pro
 from mert.lists.arrays import NBest
-from mert.optimize import TuningProblem, make_problem, optimize
+from mert.metrics.rypt import Rypt
+from mert.optimize import make_problem, optimize
 from mert.search import Window
 from rypt.campaign.folder import Campaign
-from rypt.metrics.metric import Metric, Resources, counted, read_metric
+from rypt.metrics.metric import Resources, counted, read_metric
 from rypt.metrics.references import References
 from rypt.picks.documents import HALVES, find_documents, half_of, need_documents
 from rypt.picks.evidence import place_scores, read_score_lines
 from rypt.picks.outcome import against
 from rypt.ratings.rated_campaign import RatingsFile, make_rated_campaign
-from rypt.records import RawCandidate
+from rypt.records import Candidate, RawCandidate
 from rypt.texts.lists import list_name
 
 SETS = {
@@ -53,72 +56,97 @@ SETS = {
     "enru": ("mqm_newstest2021_enru.tsv.gz", "ref.A"),
     "ende": ("mqm_newstest2020_ende.tsv.gz", "Human-A.0"),
 }  # file and reference
-OBJECTIVES = {
+METRICS = {
     "bleu": "bleu",
     "chrf": "chrf",
     "half": "rypt(model=percolation,unknown=half)",
     "severity": "rypt(model=severity)",
-    "severity+chrf": "rypt(model=severity)+0.2*chrf",
-}
-BASELINE, MAIN, CEILING = "bleu", ("all", "pro", "severity"), "mqm"
-FEATURES = ("text", "all", "systems")
+}  # what is tuned to, besides severity+0.2*chrf and MQM
+Key = tuple[str, str, str]  # features, optimiser, objective
+BASELINE, CEILING = "bleu", "mqm"
+MAIN: Key = ("all", "pro", "severity")
+TRIED = {
+    "pro": ("all", "text", "systems"),
+    "mira": ("all", "text"),
+    "mert": ("all", "text"),
+    "mert, bounds": ("all",),
+    "mert, window": ("all",),
+    "pro, l2 1000": ("all",),
+    "pro, usual pairs": ("all",),
+}  # optimisers, and the features that each is tried with
+PAIRS = {"samples": 100, "kept": 50, "threshold": 0.0}
+WORST = 25.0  # MQM penalty of a segment that is no translation
+RESTARTS = 2  # of MERT, besides the start
 RESAMPLES = 2000
-START = "characters as others"  # its weight is 1 at the start, that of the other features 0; first of systems' alone
+START = "characters as others"  # its weight is 1 at the start, that of other features 0
 
 
-class Mqm:
-    """MQM as a metric to tune to: the mean penalty of a segment."""
+@dataclass(frozen=True)
+class Objective:
+    """A metric whose statistics are counted: (segments, systems, columns), and the score of sums of them."""
 
-    maximize = False
-    scale = 25.0
-    signature = "MQM"
+    stats: np.ndarray
+    score: Callable[[np.ndarray], np.ndarray]  # higher is better
+    scale: float
 
-    def __init__(self, penalties: dict[tuple[str, str], float]) -> None:
-        self.penalties = penalties
+    maximize, signature = True, "counted"
 
-    def stats(self, candidates: list[RawCandidate]) -> np.ndarray:
-        """Thousandths of the penalty, and 1 for the segment; the system's name is where an alignment would be."""
-        return np.array([[round(1000 * self.penalties[c.segment, c.alignment or ""]), 1] for c in candidates])
-
-    def score(self, sums: np.ndarray) -> np.ndarray:
-        """The mean penalty."""
-        return np.asarray(sums[:, 0] / np.maximum(1, sums[:, 1]) / 1000)
+    def rows(self, chosen: np.ndarray) -> np.ndarray:
+        """The statistics of all candidates of some segments, one after the other."""
+        return self.stats[chosen].reshape(-1, self.stats.shape[2])
 
 
-@dataclass
+def minus_mean_penalty(sums: np.ndarray) -> np.ndarray:
+    """MQM to tune to; rows are thousandths of the penalty, and segments."""
+    return np.asarray(-sums[:, 0] / np.maximum(1, sums[:, 1]) / 1000)
+
+
+@dataclass(frozen=True)
+class WeightedSum:
+    """Two scores, each of the columns that are its own."""
+
+    one: Objective
+    other: Objective
+    weight: float
+
+    def __call__(self, sums: np.ndarray) -> np.ndarray:
+        width = self.one.stats.shape[2]
+        one, other = self.one.score(sums[:, :width]), self.other.score(sums[:, width:])
+        return one / self.one.scale + self.weight * other / self.other.scale
+
+
+@dataclass(frozen=True)
 class RatedSet:
     """Segments of which every system has an output and a score; arrays are (segments, systems, …)."""
 
     name: str
     systems: list[str]
     documents: list[str]
-    texts: features_of.Texts
     mqm: np.ndarray
-    metrics: dict[str, Metric]
-    stats: dict[str, np.ndarray]
+    objectives: dict[str, Objective]
+    fixed: features_of.Features
+    by_half: list[features_of.Features]  # models of the references of each half
+    indicators: features_of.Features
 
-    @cached_property
-    def fixed(self) -> features_of.Features:
-        """The features that depend on no half."""
-        return features_of.text_features(self.texts)
+    def features(self, kind: str, half: int) -> tuple[tuple[str, ...], np.ndarray]:
+        """Names and standardised features, with models of references of the tuning half."""
+        texts = {} if kind == "systems" else self.fixed | self.by_half[half]
+        found = texts if kind == "text" else texts | self.indicators
+        return tuple(found), features_of.standardised(found)
 
-    def features(self, kind: str, tuning: np.ndarray) -> np.ndarray:
-        """Standardised features, with models of references of the tuning half."""
-        found: features_of.Features = {}
-        if kind != "systems":
-            found = self.fixed | features_of.reference_features(self.texts, tuning)
-        if kind != "text":
-            found = found | features_of.system_features(self.texts)
-        self.names = tuple(found)
-        return features_of.standardised(found)
-
+    @property
     def halves(self) -> list[np.ndarray]:
         """Which segments are in each half of the documents."""
-        return [np.array(half_of(self.documents, half)) for half in HALVES]
+        return halves_of(self.documents)
+
+
+def halves_of(documents: list[str]) -> list[np.ndarray]:
+    """Which segments are in the first and in the second half of the documents."""
+    return [np.array(half_of(documents, half)) for half in HALVES]
 
 
 def read_set(name: str, folder: Path, campaigns: Path) -> RatedSet:
-    """Make the campaign of a file, and count the statistics of its candidates for all objectives."""
+    """Make the campaign of a file, and count features and statistics of its candidates."""
     file, reference = SETS[name]
     rated = make_rated_campaign(RatingsFile(folder / file, references=(reference,)), campaigns / name, tell=print)
     campaign = rated.campaign
@@ -128,7 +156,6 @@ def read_set(name: str, folder: Path, campaigns: Path) -> RatedSet:
     mqm = -place_scores(rated.scores, read_score_lines(rated.scores), systems, ids).mean.T
     complete = [all(segment in outputs[system] for system in systems) for segment in ids]
     kept = np.flatnonzero(~np.isnan(mqm).any(axis=1) & complete)
-    documents = need_documents(find_documents(campaign), "this benchmark")
     candidates = [[outputs[system][ids[i]] for system in systems] for i in kept]
     texts = features_of.Texts(
         [campaign.segments[i].tokens for i in kept],
@@ -136,86 +163,95 @@ def read_set(name: str, folder: Path, campaigns: Path) -> RatedSet:
         [[_links(c.alignment) for c in row] for row in candidates],
         [campaign.references[0][i].split() for i in kept],
     )
-    mqm = mqm[kept]
-    raw = [RawCandidate(c.segment, c.text, c.alignment, {}, None) for row in candidates for c in row]
-    metrics = objectives(campaign, ids)
-    stats = {objective: counted(metric, raw) for objective, metric in metrics.items()}
-    named = [RawCandidate(ids[i], "", system, {}, None) for i in kept for system in systems]
-    metrics[CEILING] = Mqm({(c.segment, c.alignment or ""): v for c, v in zip(named, mqm.ravel(), strict=True)})
-    stats[CEILING] = counted(metrics[CEILING], named)
-    shaped = {objective: rows.reshape(len(kept), len(systems), -1) for objective, rows in stats.items()}
-    return RatedSet(name, systems, [documents[i] for i in kept], texts, mqm, metrics, shaped)
+    every = need_documents(find_documents(campaign), "this benchmark")
+    documents = [every[i] for i in kept]
+    return RatedSet(
+        name, systems, documents, mqm[kept], count_objectives(campaign, candidates, mqm[kept]),
+        features_of.text_features(texts),
+        [features_of.reference_features(texts, half) for half in halves_of(documents)],
+        features_of.system_features(texts),
+    )  # fmt: skip
 
 
 def _links(text: str) -> list[features_of.Link]:
     return [(int(a), int(b)) for a, b in (link.split("-") for link in text.split())]
 
 
-def objectives(campaign: Campaign, ids: list[str]) -> dict[str, Metric]:
-    """The metrics to tune to, with all judgments of the campaign; those of a segment speak of no other segment."""
-    references = References(campaign.references, segments=ids)
+def count_objectives(campaign: Campaign, candidates: list[list[Candidate]], mqm: np.ndarray) -> dict[str, Objective]:
+    """What can be tuned to, with all judgments of the campaign; those of a segment speak of no other segment."""
+    references = References(campaign.references, segments=[segment.id for segment in campaign.segments])
     resources = Resources(references, campaign.folder)
-    return {name: read_metric(spec, resources) for name, spec in OBJECTIVES.items()}
+    raw = [RawCandidate(c.segment, c.text, c.alignment, {}, None) for row in candidates for c in row]
+    found = {}
+    for name, spec in METRICS.items():
+        metric = read_metric(spec, resources)
+        score = metric.scorer.model.score if isinstance(metric, Rypt) else metric.score
+        found[name] = Objective(counted(metric, raw).reshape(*mqm.shape, -1), score, metric.scale)
+    both = np.concatenate([found["severity"].stats, found["chrf"].stats], axis=2)
+    found["severity+chrf"] = Objective(both, WeightedSum(found["severity"], found["chrf"], 0.2), 1.0)
+    penalties = np.stack([np.rint(1000 * mqm), np.ones(mqm.shape)], axis=2).astype(np.int64)
+    return found | {CEILING: Objective(penalties, minus_mean_penalty, WORST)}
 
 
 @dataclass(frozen=True)
-class Half:
-    """What is tuned: features and statistics of the candidates of some segments."""
+class Tuning:
+    """What is tuned: features of the candidates of some segments, and their statistics in rows."""
 
     names: tuple[str, ...]
     features: np.ndarray
-    stats: np.ndarray
-    metric: Metric
+    rows: np.ndarray
+    objective: Objective
 
-    @cached_property
+    @property
     def start(self) -> np.ndarray:
-        place = self.names.index(START) if START in self.names else 0
-        return np.eye(len(self.names))[place]
-
-    def problem(self, window: Window | None = None) -> TuningProblem:
-        """The same for MERT."""
-        rows = self.stats.reshape(-1, self.stats.shape[2])
-        lists = NBest(
-            [str(i) for i in range(len(self.stats))], self.offsets, [None] * len(rows), self.names,  # type: ignore
-            np.asfortranarray(self.flat), None, lambda i: ("", i),
-        )  # fmt: skip
-        score, metric = self.metric.score, self.metric
-        counted_before = SimpleNamespace(
-            stats=lambda candidates: rows, score=score, maximize=metric.maximize, scale=metric.scale,
-            signature=metric.signature,
-        )  # fmt: skip
-        return make_problem(lists, counted_before, self.start, window=window)
+        """Where the search begins."""
+        return np.eye(len(self.names))[self.names.index(START) if START in self.names else 0]
 
     @property
     def offsets(self) -> np.ndarray:
-        return np.arange(len(self.stats) + 1, dtype=np.int64) * self.stats.shape[1]
+        """Where the candidates of each segment begin, and one more."""
+        segments, systems, _ = self.features.shape
+        return np.arange(segments + 1, dtype=np.int64) * systems
 
-    @property
-    def flat(self) -> np.ndarray:
-        return self.features.reshape(-1, len(self.names))
+    def mert(self, seed: int, *, window: Window | None = None, bounded: bool = False) -> np.ndarray:
+        """The weights of MERT."""
+        flat = np.asfortranarray(self.features.reshape(len(self.rows), -1))
+        ids = [str(i) for i in range(len(self.features))]
+        nothing: list[RawCandidate] = [RawCandidate("", "", None, {}, None)] * len(self.rows)
+        lists = NBest(ids, self.offsets, nothing, self.names, flat, None, lambda i: ("", i))  # type: ignore[arg-type]
+        metric = SimpleNamespace(
+            stats=lambda candidates: self.rows, score=self.objective.score, maximize=True, signature="counted",
+            scale=self.objective.scale,
+        )  # fmt: skip
+        limits = Constraints(bounds=dict.fromkeys(self.names, (-1.0, 1.0))) if bounded else None
+        problem = make_problem(lists, metric, self.start, limits, window=window)
+        return optimize(problem, self.start, restarts=RESTARTS, seed=seed)[0].weights
 
     def learn(self, learner: Callable[..., np.ndarray], seed: int, **options: float) -> np.ndarray:
         """The weights of PRO or MIRA."""
-        sign = 1 if self.metric.maximize else -1
-        free = np.ones(len(self.names), np.bool_)
         return learner(
-            self.offsets, self.flat, self.stats.reshape(-1, self.stats.shape[2]),
-            lambda sums: sign * np.asarray(self.metric.score(sums), np.float64), self.start, free,
-            np.random.default_rng(seed), scale=self.metric.scale, **options,
+            self.offsets, self.features.reshape(len(self.rows), -1), self.rows, self.objective.score, self.start,
+            np.ones(len(self.names), np.bool_), np.random.default_rng(seed), scale=self.objective.scale, **options,
         )  # fmt: skip
 
 
-OPTIMISERS: dict[str, Callable[[Half, int], np.ndarray]] = {
-    "pro": lambda half, seed: half.learn(pro, seed, samples=100, kept=50, threshold=0.0),
-    "mert": lambda half, seed: optimize(half.problem(), half.start, restarts=3, seed=seed)[0].weights,
-    "mira": lambda half, seed: half.learn(mira, seed, passes=10),
-    "pro, usual pairs": lambda half, seed: half.learn(pro, seed),
-    "pro, l2 1000": lambda half, seed: half.learn(pro, seed, samples=100, kept=50, threshold=0.0, l2=1000.0),
-    "mert, window": lambda half, seed: optimize(
-        half.problem(Window("average", 3)), half.start, restarts=3, seed=seed
-    )[0].weights,
-}
-MANY = ("pro", "mert", "mira")  # tried with all features; the others with MAIN's alone
+def tune(tuning: Tuning, optimiser: str, seed: int) -> np.ndarray:
+    """The weights of one replicate."""
+    match optimiser:
+        case "pro":
+            return tuning.learn(pro, seed, **PAIRS)
+        case "pro, l2 1000":
+            return tuning.learn(pro, seed, **PAIRS, l2=1000.0)
+        case "pro, usual pairs":
+            return tuning.learn(pro, seed)
+        case "mira":
+            return tuning.learn(mira, seed, passes=10)
+        case "mert, window":
+            return tuning.mert(seed, window=Window("average", 3))
+        case "mert, bounds":
+            return tuning.mert(seed, bounded=True)
+        case _:
+            return tuning.mert(seed)
 
 
 def averaged(weights: np.ndarray) -> np.ndarray:
@@ -244,33 +280,28 @@ class Cell:
     seen: np.ndarray  # of averaged weights, on the half they were tuned on
 
 
-def run(data: RatedSet, kind: str, optimiser: str, objective: str, seeds: int, cache: dict) -> Cell:
+def run(data: RatedSet, kind: str, optimiser: str, objective: str, replicates: int) -> Cell:
     """Tune on each half, pick on the other."""
     shape = data.mqm.shape
-    cell = Cell(np.zeros(shape), [np.zeros(shape) for _ in range(seeds)], np.zeros(shape))
-    for number, tuning in enumerate(data.halves()):
-        if (kind, number) not in cache:
-            cache[kind, number] = (data.features(kind, tuning), data.names)
-        features, names = cache[kind, number]
-        half = Half(names, features[tuning], data.stats[objective][tuning], data.metrics[objective])
-        weights = np.array([OPTIMISERS[optimiser](half, seed) for seed in range(1, seeds + 1)])
+    cell = Cell(np.zeros(shape), [np.zeros(shape) for _ in range(replicates)], np.zeros(shape))
+    for number, half in enumerate(data.halves):
+        names, features = data.features(kind, number)
+        aim = data.objectives[objective]
+        tuning = Tuning(names, features[half], aim.rows(half), aim)
+        weights = np.array([tune(tuning, optimiser, seed) for seed in range(1, replicates + 1)])
         values = features @ averaged(weights)
-        cell.picks[~tuning], cell.seen[tuning] = chances(values[~tuning]), chances(values[tuning])
+        cell.picks[~half], cell.seen[half] = chances(values[~half]), chances(values[half])
         for single, own in zip(cell.single, weights, strict=True):
-            single[~tuning] = chances(features[~tuning] @ own)
+            single[~half] = chances(features[~half] @ own)
     return cell
 
 
-def cells(sets: list[RatedSet], seeds: int) -> Iterator[tuple[tuple[str, str, str], list[Cell]]]:
+def run_all(sets: list[RatedSet], replicates: int, pool: Executor) -> dict[Key, list[Cell]]:
     """Each kind of features, optimiser and objective, on all sets."""
-    wanted = [
-        (kind, optimiser, objective)
-        for kind in FEATURES for optimiser in OPTIMISERS for objective in (*OBJECTIVES, CEILING)
-        if optimiser in MANY or kind == MAIN[0]
-    ]  # fmt: skip
-    caches: list[dict] = [{} for _ in sets]
-    for key in tqdm(wanted, "tuned"):
-        yield key, [run(data, *key, seeds, cache) for data, cache in zip(sets, caches, strict=True)]
+    keys = [(kind, optimiser, objective) for optimiser, kinds in TRIED.items() for kind in kinds
+            for objective in (*METRICS, "severity+chrf", CEILING)]  # fmt: skip
+    jobs = {key: [pool.submit(run, data, *key, replicates) for data in sets] for key in keys}
+    return {key: [job.result() for job in jobs[key]] for key in tqdm(keys, "tuned")}
 
 
 def interval(values: np.ndarray, units: list[str] | None = None) -> str:
@@ -286,11 +317,11 @@ def mean_mqm(picks: np.ndarray, data: RatedSet) -> float:
     return float((picks * data.mqm).sum(axis=1).mean())
 
 
-def report(sets: list[RatedSet], found: dict[tuple[str, str, str], list[Cell]]) -> None:
+def report(sets: list[RatedSet], found: dict[Key, list[Cell]]) -> None:
     """The comparison that was decided on, then everything."""
     names = [data.name for data in sets]
 
-    def nets(key: tuple[str, str, str], part: str = "picks") -> list[np.ndarray]:
+    def nets(key: Key, part: str = "picks") -> list[np.ndarray]:
         baseline = found[key[0], key[1], BASELINE]
         return [
             net(getattr(mine, part), getattr(theirs, part), data.mqm)
@@ -325,11 +356,11 @@ def bounds(sets: list[RatedSet]) -> dict[str, list[float]]:
     """The MQM of picks that need no weights."""
     rows: dict[str, list[float]] = {}
     for data in sets:
-        first, _ = data.halves()
+        first, _ = data.halves
         best = np.where(first, data.mqm[~first].mean(axis=0).argmin(), data.mqm[first].mean(axis=0).argmin())
         sentence = {
-            f"best {name} of the candidate itself": metric.score(data.stats[name].reshape(data.mqm.size, -1))
-            for name, metric in data.metrics.items() if name != CEILING
+            f"best {name} of the candidate itself": aim.score(aim.stats.reshape(data.mqm.size, -1))
+            for name, aim in data.objectives.items() if name != CEILING
         }  # fmt: skip
         picks = {
             "random": np.ones(data.mqm.shape) / len(data.systems),
@@ -348,16 +379,17 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--campaigns", type=Path, default=Path("rerank-campaigns"), help="made here, and kept")
     parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--replicates", type=int, default=5)
+    parser.add_argument("--replicates", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    sets = []
-    for name in options.sets.split(","):
-        sets.append(read_set(name, options.folder, options.campaigns))
-        segments, systems = sets[-1].mqm.shape
-        print(f"{name}: {segments} segments, {systems} systems; {time.process_time():.0f} CPU s")
-    found = dict(cells(sets, options.replicates))
-    report(sets, found)
-    print(f"{time.process_time():.0f} CPU s")
+    names = options.sets.split(",")
+    with ProcessPoolExecutor(options.jobs) as pool:
+        sets = list(pool.map(read_set, names, repeat(options.folder), repeat(options.campaigns)))
+        for data in sets:
+            print(f"{data.name}: {data.mqm.shape[0]} segments, {data.mqm.shape[1]} systems")
+        report(sets, run_all(sets, options.replicates, pool))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{used.ru_utime + used.ru_stime:.0f} CPU s")
 
 
 if __name__ == "__main__":

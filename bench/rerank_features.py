@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def _surface(source: list[str], words: list[str], links: list[Link]) -> dict[str
     """Lengths, links, copies, punctuation, numbers and repetitions of one output."""
     size = max(1, len(words))
     crossing = sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for i, a in enumerate(links) for b in links[:i])
-    pairs = list(zip(words, words[1:], strict=False))
+    pairs = list(pairwise(words))
     letters = [word for word in words if word.isalpha() and len(word) > 3]
     return {
         "words": len(words) / max(1, len(source)),
