@@ -135,7 +135,7 @@ def test_agreement_is_of_people_and_of_the_batch() -> None:
     assert (found.questions, found.answers, found.alpha) == (3, 6, 1.0)
     results.db.add([Judgment("7", Span(0, 1), "ah1", Label.NO, "F1", "file")])
     assert label_agreement(results).answers == 7
-    assert label_agreement(results, "b1") == found
+    assert repr(label_agreement(results, "b1")) == repr(found)  # by repr: from Python 3.13 on NaN makes records unequal
     assert label_agreement(results, "b2").answers == 0
     results.db.exclude("A2", "-")
     assert label_agreement(results, "b1").answers == 3
