@@ -80,7 +80,7 @@ def _rank(
     fitted = model.fit(comparisons, rng)
     ranges = _ranges(comparisons, model, rng, confidence)
     order = fitted.order()
-    first, _ = rank_bounds(fitted.scores)
+    first, _ = rank_bounds(np.round(fitted.scores, 12))  # what is equal but for rounding shares a rank
     numbers = None if ranges is None else ranges.clusters()
     errors = fitted.extra.get("standard_errors")
     systems = tuple(
