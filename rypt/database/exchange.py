@@ -36,6 +36,7 @@ from rypt.database.fields import (
     segment_record,
 )
 from rypt.database.judgments import COLUMNS, IDENTITY, DatabaseError, JudgmentDatabase
+from rypt.database.writing import insert_many
 from rypt.options import check_option
 from rypt.records import Record, Segment
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
@@ -180,7 +181,6 @@ def _stage(
         CREATE TEMP TABLE incoming_segments (line INTEGER, id TEXT, text TEXT, tree TEXT, language TEXT);
         CREATE TEMP TABLE incoming_others (line INTEGER, field TEXT, record TEXT);
     """)
-    insert = f"INSERT INTO incoming VALUES ({', '.join('?' * 13)})"
     batch: list[tuple[Any, ...]] = []
     for line, record in records:
         try:
@@ -202,9 +202,9 @@ def _stage(
         except RyptError as error:
             result.refuse(line, str(error))
         if len(batch) >= BATCH:
-            db.db.executemany(insert, batch)
+            insert_many(db.db, "incoming", batch)
             batch.clear()
-    db.db.executemany(insert, batch)
+    insert_many(db.db, "incoming", batch)
     db.db.commit()
 
 

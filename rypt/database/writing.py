@@ -11,7 +11,7 @@ weight and the largest severity.
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
 
@@ -20,7 +20,8 @@ from rypt.records import Judgment, Label
 from rypt.text import FormatError, one_line
 from rypt.texts.phrases import phrase_key
 
-ROWS = 50_000  # inserted at a time
+ROWS = 50_000  # turned into numbers and sorted at a time
+TOGETHER = 50  # rows of one statement: half the time of a statement each
 REMEMBERED = 200_000  # texts whose numbers are kept in memory
 KEEP_BOTH = """
     ON CONFLICT (phrase, worker, origin, label, repeat) DO UPDATE SET
@@ -29,8 +30,6 @@ KEEP_BOTH = """
         severity = coalesce(max(severity, excluded.severity), severity, excluded.severity),
         source = min(source, excluded.source)
 """
-INSERT_ROW = f"INSERT INTO judgment_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {KEEP_BOTH}"
-INSERT_PLAIN = f"INSERT INTO judgment_rows (phrase, worker, origin, label) VALUES (?, ?, ?, ?) {KEEP_BOTH}"
 
 Row = tuple[Any, ...]  # segment, start, stop, phrase, worker, origin, label, repeat, source, time, weight, severity
 Key = tuple[str, tuple[int, int], str]  # segment, span, phrase
@@ -69,14 +68,14 @@ class JudgmentWriter:
 
     def _insert(self, plain: list[Row], others: list[Row]) -> None:
         """Insert the phrases that are new, and rows of numbers; ``plain`` ones have the default attributes."""
-        self._db.executemany("INSERT INTO spans (id, segment, start, stop) VALUES (?, ?, ?, ?)", self._new_spans)
-        self._db.executemany("INSERT INTO phrases (span, phrase, id) VALUES (?, ?, ?)", self._new_phrases)
+        insert_many(self._db, "spans (id, segment, start, stop)", self._new_spans)
+        insert_many(self._db, "phrases (span, phrase, id)", self._new_phrases)
         self._db.execute("UPDATE settings SET value = ? WHERE name = 'phrases'", [self._last_phrase])
         self._new_spans.clear()
         self._new_phrases.clear()
-        for sql, rows in ((INSERT_PLAIN, plain), (INSERT_ROW, others)):
+        for rows, table in ((plain, "judgment_rows (phrase, worker, origin, label)"), (others, "judgment_rows")):
             rows.sort(key=itemgetter(0))
-            self._db.executemany(sql, rows)
+            insert_many(self._db, table, rows, KEEP_BOTH)
         if len(self._phrases) + len(self._origins) > REMEMBERED:
             self._forget()
 
@@ -163,6 +162,16 @@ class JudgmentWriter:
     def _one(self, sql: str, *values: str | int) -> Any:
         row = self._db.execute(sql, values).fetchone()
         return row and row[0]
+
+
+def insert_many(connection: sqlite3.Connection, table: str, rows: Sequence[Row], conflict: str = "") -> None:
+    """Insert rows of one width; ``table`` may name columns, ``conflict`` says what becomes of what is there."""
+    if rows:
+        row = f"({', '.join('?' * len(rows[0]))})"
+        whole = len(rows) - len(rows) % TOGETHER
+        groups = (tuple(chain.from_iterable(rows[i : i + TOGETHER])) for i in range(0, whole, TOGETHER))
+        connection.executemany(f"INSERT INTO {table} VALUES {', '.join([row] * TOGETHER)} {conflict}", groups)
+        connection.executemany(f"INSERT INTO {table} VALUES {row} {conflict}", rows[whole:])
 
 
 def check_severity(judgment: Judgment) -> None:
