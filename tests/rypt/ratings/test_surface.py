@@ -18,7 +18,8 @@ def test_places_give_the_tokens_back(tokens: list[str], spaces: list[int]) -> No
         assert "''" in text.replace(" ", "") or "``" in text
         return
     assert [text[start:stop] for start, stop in places] == tokens
-    assert spelling(text) == token_spelling(tokens)
+    if "''" not in text:  # as letters these are one mark, as tokens two
+        assert spelling(text) == token_spelling(tokens)
 
 
 @pytest.mark.parametrize(
