@@ -101,10 +101,12 @@ def test_a_rerun_aligns_only_what_is_new(tmp_path: Path, monkeypatch: pytest.Mon
 @needs_eflomal
 def test_a_cache_that_cannot_be_written_loses_no_links(tmp_path: Path) -> None:
     messages: list[str] = []
-    assert align([(("a",), ("b",))], cache=tmp_path / "none" / "x.gz", tell=messages.append) == [((0, 0),)]
+    pairs, wanted = word_for_word(100)
+    found = align(pairs, cache=tmp_path / "none" / "x.gz", tell=messages.append)
+    assert agreement(found, wanted) > 0.5
     assert messages == [f"links are not kept for the next run: {tmp_path / 'none' / 'x.gz'}: No such file or directory"]
     with pytest.raises(RyptError, match="No such file or directory"):
-        align([(("a",), ("b",))], save_priors=tmp_path / "none" / "priors")
+        align(pairs, save_priors=tmp_path / "none" / "priors")
 
 
 @needs_eflomal
