@@ -31,7 +31,9 @@ def test_links_made_in_another_way_are_not_taken(tmp_path: Path) -> None:
     assert cache(tmp_path).links_of([A, B]) == {}
 
 
-@pytest.mark.parametrize("broken", [b"", b"no gzip file", gzip.compress(b"\xff\n", mtime=0), gzip.compress(b"{}\n", mtime=0)])
+@pytest.mark.parametrize(
+    "broken", [b"", b"no gzip file", gzip.compress(b"\xff\n", mtime=0), gzip.compress(b"{}\n", mtime=0)]
+)
 def test_a_broken_file_counts_as_empty(tmp_path: Path, broken: bytes) -> None:
     one = cache(tmp_path)
     Path(one.path).write_bytes(broken)
