@@ -8,6 +8,7 @@ Imports inside functions count like all others.
 
 import ast
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,6 +55,7 @@ def room_of(module: str, path: Path) -> str:
     return next((one for one in ONE_ROOM if room.startswith(one + ".")), room)
 
 
+@cache
 def arrows(root: Path = ROOT) -> dict[str, set[str]]:
     """For each room the other rooms that it imports."""
     names = modules(root)

@@ -3,7 +3,6 @@
 import ast
 import importlib.util
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -16,11 +15,10 @@ from typing import Any
 import pytest
 from local_market import work
 from loop_world import served
+from source_files import ROOT, calls, files, imported_modules, nodes
 
 from hits.server.store.store import Store
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("rypt", "mert", "hits")
 HEAVY = {
     "numba": {"rypt/compiled.py"},
     "nltk": {"rypt/texts/trees.py"},
@@ -43,24 +41,6 @@ HEAVY = {
 
 
 @cache
-def imports(path: Path) -> set[str]:
-    """Top-level names of all modules that a file imports anywhere."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module.split(".")[0])
-    return names
-
-
-@cache
-def calls(path: Path) -> set[str]:
-    """What a file calls, as it is written there."""
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    return {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
-
-
 def rooms() -> ModuleType:
     """The script that draws the rooms."""
     spec = importlib.util.spec_from_file_location("draw_rooms", ROOT / "docs" / "draw_rooms.py")
@@ -134,17 +114,6 @@ def test_the_client_of_a_market_does_not_know_the_server(tmp_path: Path, demo_ca
     assert (collected["assignments"], collected["loaded"]) == (size, "[]")
 
 
-def imported_modules(path: Path) -> set[str]:
-    """The full names of all modules that a file imports anywhere."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return names
-
-
 @pytest.mark.parametrize(
     ("room", "above"),
     [
@@ -155,43 +124,20 @@ def imported_modules(path: Path) -> set[str]:
 )
 def test_the_rooms_of_the_server(room: str, above: tuple[str, ...]) -> None:
     """The store knows nobody, the protocol only the store, and the pages do not know the protocol."""
-    files = list((ROOT / "hits" / "server" / room).glob("*.py"))
-    assert len(files) > 3
-    for path in files:
+    modules = list((ROOT / "hits" / "server" / room).glob("*.py"))
+    assert len(modules) > 3
+    for path in modules:
         assert not [name for name in imported_modules(path) if name.startswith(above)], path
-
-
-SQL = re.compile(r"\b(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|PRAGMA)\b", re.S)
-
-
-def sql_in(path: Path) -> list[str]:
-    """Texts of a file that are SQL, and what it calls or imports to run it."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.search(node.value):
-            found.append(node.value)
-        if isinstance(node, ast.Attribute) and node.attr in ("execute", "executemany", "executescript"):
-            found.append(ast.unparse(node))
-    return found + [name for name in imported_modules(path) if name.split(".")[0] in ("sqlite3", "sqlite_utils")]
-
-
-def test_all_sql_of_the_market_is_in_its_store() -> None:
-    server = ROOT / "hits" / "server"
-    store = {path for path in server.rglob("*.py") if path.parent.name == "store"}
-    assert sum(bool(sql_in(path)) for path in store) > 8
-    for path in {*server.rglob("*.py"), *(ROOT / "hits" / "market").rglob("*.py")} - store:
-        assert sql_in(path) == [], path
 
 
 @pytest.mark.parametrize("module", HEAVY)
 def test_each_heavy_package_is_imported_where_it_is_needed_only(module: str) -> None:
-    found = {
-        str(path.relative_to(ROOT))
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*.py")
-        if module in imports(path)
+    importing = {
+        path.relative_to(ROOT).as_posix()
+        for path in files()
+        if module in {name.partition(".")[0] for name in imported_modules(path)}
     }
-    assert found == HEAVY[module]
+    assert importing == HEAVY[module]
 
 
 def test_the_command_line_loads_nothing_heavy() -> None:
@@ -207,16 +153,15 @@ def test_the_command_line_loads_nothing_heavy() -> None:
 
 
 def test_only_the_command_line_prints_and_exits() -> None:
-    for package in PACKAGES:
-        for path in (ROOT / package).rglob("*.py"):
-            if "cli" in path.parts or "decoder" in path.parts or path.name == "console.py":  # programs
-                continue
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                    assert node.func.id not in {"print", "input"}, f"{path}:{node.lineno}"
-                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                    assert (node.value.id, node.attr) != ("sys", "exit"), f"{path}:{node.lineno}"
-                    assert (node.value.id, node.attr) != ("os", "environ"), f"{path}:{node.lineno}"
+    for path in files():
+        if "cli" in path.parts or "decoder" in path.parts or path.name == "console.py":  # programs
+            continue
+        for node in nodes(path):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in {"print", "input"}, f"{path}:{node.lineno}"
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                assert (node.value.id, node.attr) != ("sys", "exit"), f"{path}:{node.lineno}"
+                assert (node.value.id, node.attr) != ("os", "environ"), f"{path}:{node.lineno}"
 
 
 SHARED_STATE = {  # what belongs to the whole process, and who may change it: programs, and blocks that change it back
@@ -245,10 +190,5 @@ SHARED_STATE = {  # what belongs to the whole process, and who may change it: pr
 
 @pytest.mark.parametrize("name", SHARED_STATE)
 def test_no_library_code_changes_what_belongs_to_the_whole_process(name: str) -> None:
-    found = {
-        str(path.relative_to(ROOT))
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*.py")
-        if name in calls(path)
-    }
-    assert found == SHARED_STATE[name]
+    changing = {path.relative_to(ROOT).as_posix() for path in files() if name in calls(path)}
+    assert changing == SHARED_STATE[name]
