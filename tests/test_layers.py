@@ -192,3 +192,14 @@ SHARED_STATE = {  # what belongs to the whole process, and who may change it: pr
 def test_no_library_code_changes_what_belongs_to_the_whole_process(name: str) -> None:
     changing = {path.relative_to(ROOT).as_posix() for path in files() if name in calls(path)}
     assert changing == SHARED_STATE[name]
+
+
+VAGUE = {"found", "own", "there", "told", "said"}
+
+
+def test_no_variable_has_a_name_that_says_nothing() -> None:
+    for path in files():
+        for node in nodes(path):
+            name = node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else None
+            name = node.arg if isinstance(node, ast.arg) else name
+            assert name not in VAGUE, f"{path}:{node.lineno}: {name}"  # type: ignore[attr-defined]

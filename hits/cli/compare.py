@@ -44,14 +44,14 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[CAMPAIGN]", type=click.Path())
-@click.option("--metrics", help="Separated by commas, each as for rypt tune --metric: rypt, bleu, chrf, chrf++, ter, a "
-              "metric of your own, also model, or sums such as rypt:table+0.2*chrf [rypt,bleu; by scores also "
-              "rypt:severity].")  # fmt: skip
+@click.option("--metrics", help="Metrics separated by commas, each as in rypt tune --metric: rypt, bleu, chrf, chrf++, "
+              "ter, model, a metric of your own, or a sum such as rypt:table+0.2*chrf [rypt,bleu; with --scores and "
+              "--from also severity and chrf].")  # fmt: skip
 @click.option("--show", is_flag=True, help="List where the first two disagree, with rejected words marked.")
 @click.option("--page", type=FILE, help="With --show: write a page (.html) with both picks side by side.")
 @click.option("--batch", type=FOLDER, help="Make a batch of comparisons of the picks in this new folder.")
 @click.option("--no-reference", is_flag=True, help="In the batch: hide the reference.")
-@click.option("--assignments", type=click.IntRange(1, 1000), help="In the batch: number of judgments of each pair [3].")
+@click.option("--assignments", type=click.IntRange(1, 1000), help="In the batch: number of judgments per pair [3].")
 @click.option("--controls", "share", type=click.FloatRange(0, 0.5), default=0.1, show_default=True,
               help="In the batch: share of controls.")  # fmt: skip
 @click.option(
@@ -63,8 +63,8 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
               "campaign of it, or go on with one that was begun, and judge by its scores.")  # fmt: skip
 @click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="With --from: the reference, a human "
               "translation among the systems.")  # fmt: skip
-@click.option("--references", "reference_files", multiple=True, type=FILE, help="With --from: a reference in a file, a "
-              "line for each segment, or TSV or JSONL of ids and texts.")  # fmt: skip
+@click.option("--references", "reference_files", multiple=True, type=FILE, help="With --from: a file with the "
+              "reference, one line per segment, or TSV or JSONL of ids and texts.")  # fmt: skip
 @click.option("--folder", type=FOLDER, help="With --from: the campaign's folder [named after the file].")
 @click.option("--language", help="With --from: parse the source, which is in this language [trees from punctuation].")
 @click.option("--batches", type=FILE, help="With --from esa: the JSON of the batches, for Appraise's CSV.")
@@ -76,27 +76,34 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
     "--splits", type=click.IntRange(min=1), default=200, show_default=True,
     help="Number of random divisions of systems; the most rotations of raters.",
 )  # fmt: skip
-@click.option("--judging", type=click.IntRange(min=1), help="How many judge: of the systems [half], or of each "
-              "segment's raters [1].")  # fmt: skip
-@click.option("--judged-only", multiple=True, metavar="SYSTEM", help="Judged, but never picked: a reference's list.")
+@click.option("--judging", type=click.IntRange(min=1), help="Number of judging systems [half of them], or, with "
+              "--hold-out rater, of judging raters per segment [1].")  # fmt: skip
+@click.option(
+    "--judged-only",
+    multiple=True,
+    metavar="SYSTEM",
+    help="A list whose candidates are judged but never picked, such as a reference.",
+)
 @click.option("--max-len", type=click.IntRange(min=1), help="Take only judgments on this frontier [all].")
-@click.option("--segments", type=FILE, help="Count only these segments: ids, one a line.")
+@click.option("--segments", type=FILE, help="Count only these segments: a file of ids, one per line.")
 @click.option("--half", type=click.Choice(["first", "second"]), help="Count only this half of the documents.")
 @click.option("--documents", type=FILE, help="The document of each segment (JSONL) [documents.jsonl beside the "
               "source].")  # fmt: skip
 @click.option("--unit", type=click.Choice(["segment", "document"]), default="segment", show_default=True,
-              help="What intervals and tests are over.")  # fmt: skip
-@click.option("--better", type=click.Choice(["higher", "lower"]), help="Which scores are better, where the file does "
-              "not say.")  # fmt: skip
-@click.option("--with-controls", is_flag=True, help="Try the first metric on labels that say nothing, too.")
-@click.option("--ceiling/--no-ceiling", default=None, help="Try the judging raters' own scores, too [with --hold-out "
-              "rater].")  # fmt: skip
+              help="What is resampled for intervals and tests.")  # fmt: skip
+@click.option("--better", type=click.Choice(["higher", "lower"]), help="Whether higher or lower scores are better, if "
+              "the file does not say.")  # fmt: skip
+@click.option(
+    "--with-controls", is_flag=True, help="Also evaluate the first metric with permuted labels and with coverage alone."
+)
+@click.option("--ceiling/--no-ceiling", default=None, help="Also pick by the judging raters' own scores [with "
+              "--hold-out rater].")  # fmt: skip
 @click.option(
     "--tokenize", default="13a", show_default=True, help="sacrebleu's tokenizer for BLEU, where a metric names none."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
-@click.option("--plot", type=FILE, help="Draw it (.svg, .png, .pdf).")
-@click.option("-o", "--output", type=FILE, help="Write the result, with each segment's, as JSON: for --pool.")
+@click.option("--plot", type=FILE, help="Draw the result (.svg, .png, .pdf).")
+@click.option("-o", "--output", type=FILE, help="Write the result as JSON, with every segment, for --pool.")
 @click.option("--latex", is_flag=True, help="Print tables for a paper.")
 @JSON
 @QUIET

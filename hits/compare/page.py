@@ -31,7 +31,7 @@ def check_page(path: PathLike) -> None:
     if not str(path).endswith((".html", ".htm")):
         raise RyptError(f"{path}: expected a name ending in .html")
     if not Path(path).resolve().parent.is_dir():
-        raise RyptError(f"{path}: there is no folder to write it to")
+        raise RyptError(f"{path}: its folder does not exist")
 
 
 def write_picks_page(path: PathLike, facts: PageFacts, picks: Sequence[Disagreement], scorer: Scorer) -> None:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from rypt.console import FILE, JSON, QUIET, progress, talk, watcher
 from rypt.options import SEGMENTERS
-from rypt.ratings.error_spans import LABELLINGS, MATCHES, SEVERITIES, Policy, Raters, Rating
+from rypt.ratings.error_spans import LABELLINGS, LEVELS, MATCHES, Policy, Raters, Rating
 from rypt.ratings.repairs import Repairs
 from rypt.text import open_output, read_lines
 
@@ -75,12 +75,12 @@ def import_options(command: F) -> F:
         click.option("--label", type=click.Choice(LABELLINGS), default="any", show_default=True,
                      help="NO when an error touches the phrase, when a major one does, or when a third of it is "
                      "marked."),
-        click.option("--severity", type=click.Choice(SEVERITIES), default="minor", show_default=True,
-                     help="The least severity that counts."),
+        click.option("--severity", type=click.Choice(LEVELS), default="minor", show_default=True,
+                     help="The minimum severity that counts."),
         click.option("--match", type=click.Choice(MATCHES), default="overlap", show_default=True,
                      help="Whether an error must touch the phrase or lie wholly inside it."),
         click.option("--omissions/--no-omissions", default=True, show_default=True,
-                     help="Count what is missing: marks in the source, and errors without a place."),
+                     help="Count what is missing: marks in the source, and errors without a position."),
         click.option("--rater", "raters", multiple=True, help="Take this rater's ratings only; may be repeated."),
         click.option("--exclude-rater", "excluded", multiple=True, help="Leave a rater out; may be repeated."),
         click.option("--scores", type=click.Path(dir_okay=False), help="Write the raters' scores as JSONL."),
@@ -89,10 +89,10 @@ def import_options(command: F) -> F:
         click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="With --texts: a human "
                      "translation among the systems, to be written as reference, too."),
         click.option("--references", "reference_files", multiple=True, metavar="FILE", type=FILE, help="With --texts: "
-                     "a reference in a file, a line for each segment in the order of the ids, or TSV or JSONL of ids "
+                     "a file with a reference, one line per segment in the order of the ids, or TSV or JSONL of ids "
                      "and texts."),
         click.option("--human", "people", multiple=True, metavar="SYSTEM", help="With --texts: a human translation "
-                     "whose name does not tell."),
+                     "that is not named like one."),
         click.option("--system", "machines", multiple=True, metavar="SYSTEM", help="With --texts: a system that is "
                      "named like a human translation (ref, refA, Human-A)."),
         click.option("--strict", is_flag=True, help="Refuse the file at its first slip, instead of mending it."),

@@ -12,7 +12,7 @@ INPUT = click.Path()
 @click.argument("source", type=INPUT)
 @click.option("--tool", type=click.Choice(TREE_TOOLS), help="The parser [the first one installed].")
 @click.option("--language", help="The language of the source, such as de.")
-@click.option("--model", help="The package of stanza [by the language].")
+@click.option("--model", help="The package of stanza [the default of the language].")
 @click.option("--dependencies", is_flag=True, help="Take stanza's dependencies, where it has no constituents.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, allow_dash=True), default="-",
               help="A file instead of stdout.")  # fmt: skip
@@ -20,9 +20,9 @@ INPUT = click.Path()
 def parse(
     source: str, tool: str | None, language: str | None, model: str | None, dependencies: bool, output: str, quiet: bool
 ) -> None:
-    """Parse the segments of SOURCE and write Penn brackets, a line each, for `rypt init --trees`.
+    """Parse the segments of SOURCE and write Penn brackets, one tree per line, for `rypt init --trees`.
 
-    SOURCE has tokens separated by spaces, a line each segment, or JSONL with id and text; tokens stay as they are. The
+    SOURCE has tokens separated by spaces, one segment per line, or JSONL with id and text; tokens stay as they are. The
     tool "fallback" needs no parser: it makes trees from punctuation and length, for languages without one.
     """
     from rypt.tools.parsers import parse_source
@@ -35,7 +35,7 @@ def parse(
 
 
 @click.command()
-@click.option("--source", required=True, type=INPUT, help="Source segments: one a line, or JSONL with id and text.")
+@click.option("--source", required=True, type=INPUT, help="Source segments: one per line, or JSONL with id and text.")
 @click.option("--nbest", required=True, multiple=True, type=INPUT, help="Candidates: any list that init reads, or a "
               "folder of lists.")  # fmt: skip
 @click.option("-o", "--output", "outputs", multiple=True, type=click.Path(allow_dash=True), help="Where to write: one "
@@ -49,7 +49,7 @@ def parse(
               help="Further tokenised text, line by line, to learn from.")  # fmt: skip
 @click.option("--priors", type=INPUT, help="Priors made by --save-priors or eflomal-makepriors.")
 @click.option(
-    "--save-priors", type=click.Path(dir_okay=False), help="Write what was learned, as priors of a later run."
+    "--save-priors", type=click.Path(dir_okay=False), help="Write the learned parameters, as priors of a later run."
 )
 @click.option("--cache", type=click.Path(dir_okay=False), help="Where links are kept for the next run "
               "[OUTPUT.cache.gz].")  # fmt: skip
@@ -63,9 +63,9 @@ def align(
 ) -> None:  # fmt: skip
     """Align candidates with their segments, word by word, and write links for `rypt init --alignments`.
 
-    A line of links "source-candidate" for each line of a list; for a folder of lists in OUTPUT/LIST.links. All lists
-    are aligned together, for the aligner learns from all of them; a few thousand pairs, or --train, are needed for
-    good links. In a rerun, pairs aligned before keep their links.
+    Each line of a list gets a line of links "source-candidate"; the links of a folder of lists are written to
+    OUTPUT/LIST.links. All lists are aligned together, because the aligner learns from all of them; good links need a
+    few thousand pairs, or --train. In a rerun, pairs that were aligned before keep their links.
     """
     from rypt.tools.aligners import align_lists
 

@@ -1,7 +1,7 @@
-"""The answers that hits brought back: hits, assignments, comparisons, controls, bonuses and ties, each exactly once.
+"""The answers collected from hits: hits, assignments, comparisons, controls, bonuses and ties, each exactly once.
 
     tables = AnswerTables(db)
-    tables.put(hit, assignment, answers)      # inside db.writing(); what is there already is brought up to date
+    tables.put(hit, assignment, answers)      # inside db.writing(); adds or updates
     tables.comparisons(); tables.controls(); tables.work("b1")
 
 What a form's fields mean (labels, comparisons, outcomes of controls) is read by `hits.results`; here it is kept and
@@ -177,14 +177,14 @@ class AnswerTables:
         """)
 
     def put_identical(self, ties: Iterable[IdenticalRow]) -> int:
-        """Let systems with the same text be tied; returns how many ties are new."""
+        """Record ties of systems with the same text; return the number of new ones."""
         before = self._one("SELECT count(*) FROM identical")[0]
         rows = ((t.batch, t.segment, *sorted((t.system_a, t.system_b)), t.count) for t in ties)
         self.db.db.executemany("INSERT OR IGNORE INTO identical VALUES (?, ?, ?, ?, ?)", rows)
         return int(self._one("SELECT count(*) FROM identical")[0] - before)
 
     def put_bonuses(self, assignment: str, paid: Sequence[BonusRow]) -> None:
-        """Replace the payments for an assignment; one that is not here has none."""
+        """Replace the payments for an assignment; an unknown assignment is ignored."""
         if self._one("SELECT 1 FROM assignments WHERE id = ?", assignment) is None:
             return
         self._execute("DELETE FROM bonuses WHERE assignment = ?", (assignment,))

@@ -198,7 +198,7 @@ class JudgmentDatabase:
         return str(row[0])
 
     def add_segments(self, segments: Iterable[Segment], *, replace_trees: bool = False) -> None:
-        """Add segments; one that is there must have the same text and, unless replaced, the same tree."""
+        """Add segments; one that exists must have the same text and, unless ``replace_trees``, the same tree."""
         with self.writing():
             for segment in segments:
                 self.add_segment(segment, replace_trees)

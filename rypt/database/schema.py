@@ -227,7 +227,7 @@ MARKETS_BONUSES_TIES = (
 )
 
 # How bad a NO is, as a penalty: 1 for a minor error, 5 for a major one; NULL where nobody said it.
-SEVERITIES = (
+SEVERITY = (
     "ALTER TABLE judgments ADD COLUMN severity REAL CHECK (severity IS NULL OR (severity >= 0 AND label = 'NO'))",
     "ALTER TABLE label_answers ADD COLUMN severity REAL CHECK (severity IS NULL OR (severity >= 0 AND label = 'NO'))",
     "DROP VIEW labels",
@@ -267,6 +267,13 @@ def recorded_by_0_1_0(connection: sqlite3.Connection) -> int:
 SCHEMA = Schema(
     "judgment database",
     APPLICATION_ID,
-    (SEGMENTS_AND_JUDGMENTS, JUDGMENTS_THAT_COUNT, HITS, MARKETS_BONUSES_TIES, SEVERITIES, COMPACT_JUDGMENTS),
+    (
+        SEGMENTS_AND_JUDGMENTS,
+        JUDGMENTS_THAT_COUNT,
+        HITS,
+        MARKETS_BONUSES_TIES,
+        SEVERITY,
+        COMPACT_JUDGMENTS,
+    ),
     recorded_by_0_1_0,
 )

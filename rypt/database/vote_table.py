@@ -62,8 +62,8 @@ class VoteTable:
                 ("YES", vote.yes, None), ("NO", vote.graded, severity), ("NO", vote.no - vote.graded, None),
                 ("NOT_SURE", vote.not_sure, None),
             )  # fmt: skip
-            own = by_key.setdefault((vote.segment, *vote.span, vote.phrase), [])
-            own += [json.dumps((group, group, label, weight, grade)) for label, weight, grade in parts if weight]
+            answers = by_key.setdefault((vote.segment, *vote.span, vote.phrase), [])
+            answers += [json.dumps((group, group, label, weight, grade)) for label, weight, grade in parts if weight]
         return _table(by_key.items())
 
 

@@ -138,7 +138,7 @@ def read_evidence(
     campaign: Campaign, scores: PathLike, metrics: Sequence[PickMetric], *, way: str = "system",
     max_len: int | None = None, better: str | None = None, tokenize: str = "13a",
 ) -> Evidence:  # fmt: skip
-    """Read a campaign's lists as systems, one candidate a segment, its judgments, and the scores.
+    """Read a campaign's lists as systems, one candidate per segment, its judgments, and the scores.
 
     ``max_len`` takes only judgments on that frontier; None takes all.
     """
@@ -213,7 +213,9 @@ def _read_systems(campaign: Campaign, known: Collection[str]) -> tuple[list[str]
         systems.append(system)
         for candidate in outputs:
             if table[row, places[candidate.segment]] >= 0:
-                raise InputError(path, None, f"expected one candidate a segment, found a second of {candidate.segment}")
+                raise InputError(
+                    path, None, f"expected one candidate per segment, found a second of {candidate.segment}"
+                )
             table[row, places[candidate.segment]] = len(candidates)
             candidates.append(candidate)
     return systems, candidates, table

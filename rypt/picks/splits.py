@@ -79,11 +79,11 @@ def rotate_raters(
     left_out: Counter[str] = Counter()
     for column in seen.T:
         order = rng.permutation(len(names))
-        own = [int(i) for i in order if column[i] >= 2]
-        reason = _why_not([names[i] for i in own], sum(bool(able[i]) for i in own), judging)
+        scoring = [int(i) for i in order if column[i] >= 2]
+        reason = _why_not([names[i] for i in scoring], sum(bool(able[i]) for i in scoring), judging)
         if reason:
             left_out[reason] += 1
-        choices.append([] if reason else _choices([i for i in own if able[i]], judging, count, rng))
+        choices.append([] if reason else _choices([i for i in scoring if able[i]], judging, count, rng))
     if not any(choices):
         why = "; ".join(f"{number} segments: {reason}" for reason, number in left_out.items())
         raise RyptError(f"no segment has {judging} judging and 1 deciding raters: {why or 'there are no segments'}")
@@ -91,12 +91,14 @@ def rotate_raters(
     return PickSplits(splits, _notes(choices, left_out))
 
 
-def _why_not(own: Sequence[str], able: int, judging: int) -> str:
+def _why_not(raters: Sequence[str], able: int, judging: int) -> str:
     """Why a segment with these raters, some of whom can judge, does not take part; empty if it does."""
-    if not own:
+    if not raters:
         return NO_SCORES
-    if len(own) <= judging:
-        return f"only {len(own)} {'rater' if len(own) == 1 else 'raters'} scored two of the candidates to pick from"
+    if len(raters) <= judging:
+        return (
+            f"only {len(raters)} {'rater' if len(raters) == 1 else 'raters'} scored two of the candidates to pick from"
+        )
     if able < judging:
         return f"only {able} of the raters gave judgments"
     return ""

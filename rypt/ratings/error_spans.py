@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rypt.text import OptionError, RyptError
 
 RANKS = {"no-error": 0, "neutral": 0, "minor": 1, "major": 2, "critical": 3}
-SEVERITIES = ("minor", "major", "critical")
+LEVELS = ("minor", "major", "critical")
 LABELLINGS = ("any", "major", "dens")
 MATCHES = ("overlap", "containment")
 
@@ -116,7 +116,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
-            ("label", self.label, LABELLINGS), ("severity", self.severity, SEVERITIES), ("match", self.match, MATCHES)
+            ("label", self.label, LABELLINGS), ("severity", self.severity, LEVELS), ("match", self.match, MATCHES)
         ):  # fmt: skip
             if value not in allowed:
                 raise RyptError(f"expected {name} as one of {', '.join(allowed)}, found {value!r}")

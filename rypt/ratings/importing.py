@@ -48,7 +48,7 @@ class Matched(NamedTuple):
 
 @dataclass(slots=True)
 class RatingImport:
-    """What became of the ratings of a file; ``scores`` counts those written to a file, where one was asked for."""
+    """Counts of what was imported from a file; ``scores`` is the number of scores written, if a file was given."""
 
     file: str = ""
 
@@ -149,8 +149,8 @@ class CampaignTexts:
         output = rating.segment, rating.source, rating.target, rating.system
         if output not in self._found:
             self._found[output] = self._find(rating)
-        found = self._found[output]
-        return found if isinstance(found, str) else Matched(rating, *found)
+        match = self._found[output]
+        return match if isinstance(match, str) else Matched(rating, *match)
 
     def _find(self, rating: Rating) -> tuple[Segment, Candidate] | str:
         segments = self._segments.find(rating.source)

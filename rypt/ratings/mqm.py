@@ -216,10 +216,10 @@ def _rating(group: Sequence[_Line], texts: _CommonTexts, repairs: Repairs) -> Ra
     errors: list[ErrorSpan] = []
     unlike = 0
     for line in group:
-        for side, own, common in (("source", line.source, source), ("target", line.target, target)):
-            if own != common:
+        for side, text, common in (("source", line.source, source), ("target", line.target, target)):
+            if text != common:
                 problem = f"the {side} is another one than on line {first.number}, of the same rating"
-                if not repairs.strict and own == getattr(first, side):
+                if not repairs.strict and text == getattr(first, side):
                     problem = f"the {side} is another one than most lines have"
                 repairs.add(line.number, f"{side}-differs", problem, "taken as the commonest one")
         is_unlike = line.target != target and texts.variant(line.target, target).likeness < ALIKE
@@ -249,10 +249,10 @@ def _errors(
         return []
     spans = []
     for side, place in places:
-        own, to = getattr(line, side), common[side]
-        moved = place if own == to else texts.variant(own, to).moved(*place)
-        if moved is None or (own != to and texts.variant(own, to).likeness < ALIKE):
-            words = own[slice(*place)]
+        text, to = getattr(line, side), common[side]
+        moved = place if text == to else texts.variant(text, to).moved(*place)
+        if moved is None or (text != to and texts.variant(text, to).likeness < ALIKE):
+            words = text[slice(*place)]
             repairs.add(line.number, "mark-lost", f"{words[:40]!r} is not in the commonest {side}", "no place")
             continue
         spans.append(ErrorSpan(side, *moved, kind, category))

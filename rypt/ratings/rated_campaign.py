@@ -163,9 +163,9 @@ class _Making:
         human = human_systems(systems, (), ()) or systems
         wrong = [name for name in self.ratings.references if name not in systems]
         if wrong or not (self.ratings.references or self.ratings.reference_files):
-            found = f"; no rating is of {wrong[0]!r}" if wrong else ""
+            unknown = f"; no rating is of {wrong[0]!r}" if wrong else ""
             raise RyptError(f"{self.ratings.path}: expected the name of the reference among the systems (--reference), "
-                            f"such as {' or '.join(human)}, or a file of it (--references){found}")  # fmt: skip
+                            f"such as {' or '.join(human)}, or a file of it (--references){unknown}")  # fmt: skip
 
     def _make_texts(self) -> None:
         if not self.texts.exists():

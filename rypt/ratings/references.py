@@ -42,10 +42,10 @@ def read_references(path: PathLike, segments: Sequence[str]) -> dict[str, str]:
         pairs = {line.split("\t")[0]: line.split("\t")[1] for _, line in rows}
     else:
         pairs = _by_order(path, [line for _, line in lines], segments)
-    found = {segment: text for segment, text in pairs.items() if segment in known and text.strip()}
-    if not found:
+    references = {segment: text for segment, text in pairs.items() if segment in known and text.strip()}
+    if not references:
         raise InputError(path, None, f"expected references of the rated segments, such as {segments[0]}, found none")
-    return found
+    return references
 
 
 def _record(path: PathLike, number: int, line: str) -> tuple[str, str]:

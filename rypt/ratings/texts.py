@@ -1,12 +1,12 @@
 """The texts that ratings are about: source segments and systems' outputs, as files that a campaign can be made of.
 
-    FOLDER/source.jsonl            a segment a line, {"id", "text"}
+    FOLDER/source.jsonl            one segment per line, {"id", "text"}
     FOLDER/systems/SYSTEM.jsonl    a system's outputs, {"id", "candidate"}
-    FOLDER/references/NAME.txt     a human translation, among the systems or from a file, a line each segment
+    FOLDER/references/NAME.txt     a human translation, among the systems or from a file, one line per segment
     FOLDER/documents.jsonl         the document of each segment, {"id", "document"}, where ratings name it
 
-Texts are tokenised (`rypt.ratings.tokenizer`); the tokens spell them, so the ratings find their segments and candidates
-again.
+Texts are tokenised (`rypt.ratings.tokenizer`) without changing a letter, so that ratings can be matched with their
+segments and candidates by text.
 """
 
 import json

@@ -185,23 +185,23 @@ def align(
     further = [pair for pair in training if pair[0] and pair[1]]
     given = None if priors is None else [line for _, line in read_lines(priors)]
     store = None if cache is None else LinkCache(cache, _made_by(further, given))
-    found = {} if store is None or (save_priors is not None and further) else store.links_of(distinct)
-    if 2 * len(found) < len(distinct):
-        found = {}
-    new = [pair for pair in distinct if pair not in found]
-    if found:
-        tell(f"{len(found)} of {len(distinct)} pairs have links in {cache}")
+    linked = {} if store is None or (save_priors is not None and further) else store.links_of(distinct)
+    if 2 * len(linked) < len(distinct):
+        linked = {}
+    new = [pair for pair in distinct if pair not in linked]
+    if linked:
+        tell(f"{len(linked)} of {len(distinct)} pairs have links in {cache}")
     with nullcontext() if save_priors is None else open_output(save_priors) as stream:
         if new:
-            found |= _aligned([*new, *further], found, given, priors, watch, tell)
+            linked |= _aligned([*new, *further], linked, given, priors, watch, tell)
         if stream is not None:
-            stream.writelines(f"{line}\n" for line in learned_priors(found))
+            stream.writelines(f"{line}\n" for line in learned_priors(linked))
     if store is not None and new:
         try:
-            store.add({pair: found[pair] for pair in new})
+            store.add({pair: linked[pair] for pair in new})
         except InputError as error:
             tell(f"links are not kept for the next run: {error}")
-    links = {pair: symmetrize(*found[pair], heuristic) for pair in distinct}
+    links = {pair: symmetrize(*linked[pair], heuristic) for pair in distinct}
     if unaligned == "attach":
         links = {pair: attach_unaligned(both, len(pair[1])) for pair, both in links.items()}
     return [links.get(pair, ()) for pair in pairs]
@@ -234,8 +234,8 @@ def _aligned(
     except FormatError as error:
         raise RyptError(str(error)) if priors is None else InputError(priors, None, str(error)) from None
     directions = zip(work.joined(forward), work.joined(backward), strict=True)
-    found = dict(zip(pairs, directions, strict=True))
-    for pair, both in found.items():
+    linked = dict(zip(pairs, directions, strict=True))
+    for pair, both in linked.items():
         for links in both:
             check_links(links, len(pair[0]), len(pair[1]))
-    return found
+    return linked

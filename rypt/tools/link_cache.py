@@ -49,10 +49,10 @@ class LinkCache:
                 known[pair] = both
         return known
 
-    def add(self, found: Known) -> None:
+    def add(self, links: Known) -> None:
         """Keep links beside those in the file."""
         lines = self._lines()
-        for pair, (forward, backward) in found.items():
+        for pair, (forward, backward) in links.items():
             lines[digest_of_pair(pair)] = f"{format_links(forward)}\t{format_links(backward)}"
         with open_output(self.path) as stream:
             stream.write(f"{self.made_by}\n")

@@ -72,7 +72,7 @@ def test_disagreements_on_a_page(capsys, campaign, tmp_path):
     assert "SIMULATED" in text
     assert "RYPT|nodes:spans" in text
     refused(capsys, 1, "expected a name ending in .html", campaign, "--show", "--page", tmp_path / "x.txt")
-    refused(capsys, 1, "there is no folder", campaign, "--show", "--page", tmp_path / "no" / "x.html")
+    refused(capsys, 1, "its folder does not exist", campaign, "--show", "--page", tmp_path / "no" / "x.html")
 
 
 def test_a_reference_among_the_lists_is_not_picked(capsys, systems, tmp_path):
@@ -331,7 +331,7 @@ def test_options_that_would_do_nothing(capsys, demo_campaign, options, message):
         (["--plot", "/nowhere/x.svg"], "its folder does not exist"),
         (["--tokenize", "words"], "the metric bleu: expected tokenize as one of 13a"),
         (["--scores", "nowhere.jsonl"], "nowhere.jsonl: No such file"),
-        (["--scores", "/dev/null"], "nbest.en: expected one candidate a segment, found a second of 0"),
+        (["--scores", "/dev/null"], "nbest.en: expected one candidate per segment, found a second of 0"),
     ],
 )
 def test_what_cannot_be_compared(capsys, demo_campaign, options, message):

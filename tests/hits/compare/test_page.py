@@ -59,6 +59,6 @@ def test_a_page_of_some(tmp_path):
 def test_pages_that_cannot_be_written(tmp_path):
     with pytest.raises(RyptError, match=r"expected a name ending in \.html"):
         check_page(tmp_path / "p.svg")
-    with pytest.raises(RyptError, match="there is no folder"):
+    with pytest.raises(RyptError, match="its folder does not exist"):
         check_page(tmp_path / "none" / "p.html")
     check_page(tmp_path / "p.html")

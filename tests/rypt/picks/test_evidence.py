@@ -133,7 +133,7 @@ def test_a_list_may_lack_segments(folder):
 def test_an_n_best_list_is_no_system(folder):
     lines = (folder / "sys2.jsonl").read_text().splitlines(keepends=True)
     (folder / "sys2.jsonl").write_text("".join([*lines, lines[4]]))
-    with pytest.raises(InputError, match=r"sys2.jsonl: expected one candidate a segment, found a second of 4"):
+    with pytest.raises(InputError, match=r"sys2.jsonl: expected one candidate per segment, found a second of 4"):
         read(folder)
 
 
