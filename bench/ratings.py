@@ -92,12 +92,13 @@ def main() -> None:
         matched = match_ratings(campaign, ratings, Raters(), result)
         print(f"match: {len(matched)} ratings, {clock() - begin:.1f} s")
         begin = clock()
-        count = sum(len(judgments) for _, judgments in judged_segments(campaign, matched, Policy(), result, set()))
+        count = sum(sum(map(len, groups)) for _, groups in judged_segments(campaign, matched, Policy(), result, set()))
         print(f"judge: {count} judgments, {clock() - begin:.1f} s")
         names = {segment.id for segment in campaign.segments[: options.segments]}
         some = [match for match in matched if match.segment.id in names]
         begin = clock()
-        ours = [j for _, judgments in judged_segments(campaign, some, Policy(), result, set()) for j in judgments]
+        judged = judged_segments(campaign, some, Policy(), result, set())
+        ours = [judgment for _, groups in judged for group in groups for judgment in group]
         seconds = clock() - begin
         begin = clock()
         theirs = list(plain(campaign, some))

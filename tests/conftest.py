@@ -1,6 +1,7 @@
 """Where the real data is, and settings for all tests."""
 
 import csv
+import gc
 import locale
 import os
 import signal
@@ -90,6 +91,7 @@ def _process_state() -> dict[str, object]:
         "signals": [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)],
         "locale": locale.setlocale(locale.LC_ALL),
         "floating point": np.geterr(),
+        "garbage": gc.get_threshold(),
     }
 
 

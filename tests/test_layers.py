@@ -185,6 +185,9 @@ SHARED_STATE = {  # what belongs to the whole process, and who may change it: pr
     "sys.path.append": {"rypt/cli/program.py", "mert/decoder.py"},
     "signal.signal": {"rypt/cli/program.py", "hits/server/app.py", "hits/cli/simulate.py"},
     "redirect_stdout": set(),
+    "gc.set_threshold": {"rypt/cli/program.py"},
+    "gc.disable": set(),
+    "gc.freeze": set(),
 }
 
 

@@ -37,7 +37,7 @@ from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, read_
 from rypt.texts.alignment import Lexicon
 from rypt.texts.lists import expand_lists
 from rypt.texts.nbest import read_candidates
-from rypt.texts.treebank import attach_trees, parsed
+from rypt.texts.treebank import parsed, segments_with_trees
 from rypt.texts.trees import SourceTree
 
 CHECKS = "rypt.checks"
@@ -74,15 +74,21 @@ class Campaign:
         return Path(os.path.normpath(self.folder / name))
 
     @cached_property
+    def _parsed_segments(self) -> list[tuple[Segment, SourceTree | None]]:
+        segments = read_source(self.path(self.files.source), self.settings.languages.source)
+        if self.files.trees:
+            return segments_with_trees(segments, self.path(self.files.trees))
+        return [(segment, parsed(segment)) for segment in segments]
+
+    @cached_property
     def segments(self) -> list[Segment]:
         """The source segments with their trees, checked against each other."""
-        segments = read_source(self.path(self.files.source), self.settings.languages.source)
-        return attach_trees(segments, self.path(self.files.trees)) if self.files.trees else segments
+        return [segment for segment, _ in self._parsed_segments]
 
     @cached_property
     def trees(self) -> Mapping[str, SourceTree | None]:
         """The tree of each segment, None where there is no parse."""
-        return {segment.id: parsed(segment) for segment in self.segments}
+        return {segment.id: tree for segment, tree in self._parsed_segments}
 
     @cached_property
     def candidates(self) -> list[Candidate]:

@@ -1,5 +1,6 @@
 """The command ``rypt``: finds its subcommands by entry point and turns errors into one line."""
 
+import gc
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ from rypt.text import OptionError, RyptError
 
 GROUP = "rypt.commands"
 SHELLS = ("bash", "zsh", "fish")
+RARELY = (1_000_000, 100, 100)  # thresholds of the garbage collector
 
 
 class CommandGroup(click.Group):
@@ -98,17 +100,20 @@ def _as_a_program() -> Iterator[None]:
     """Process-wide settings of the command line program, in force while a command runs.
 
     SIGTERM ends the program like Ctrl-C, so that child processes end, too. A user's own modules (decoders, metrics) are
-    found in the current folder, after installed ones.
+    found in the current folder, after installed ones. Garbage is collected rarely: commands hold millions of small
+    objects, which the collector would go through again and again.
     """
     main_thread = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, _terminated) if main_thread else None
-    path = list(sys.path)
+    path, thresholds = list(sys.path), gc.get_threshold()
+    gc.set_threshold(*RARELY)
     with suppress(OSError):  # a current folder that was removed
         sys.path.append(os.getcwd())
     try:
         yield
     finally:
         sys.path[:] = path
+        gc.set_threshold(*thresholds)
         if before is not None:
             signal.signal(signal.SIGTERM, before)
 

@@ -23,7 +23,7 @@ from rypt.database.schema import SCHEMA
 from rypt.database.writing import JudgmentWriter, Row, check_severity
 from rypt.migrations import SchemaError
 from rypt.options import CASES, HOLD_OUT, check_option
-from rypt.records import Judgment, Label, Segment, Span, Votes
+from rypt.records import CandidateJudgments, Judgment, Label, Segment, Span, Votes
 from rypt.text import FormatError, PathLike, RyptError, one_line
 from rypt.texts.phrases import phrase_key
 
@@ -230,6 +230,13 @@ class JudgmentDatabase:
             self.put(judgments)
             return self.count() - before
 
+    def add_candidates(self, judged: Iterable[CandidateJudgments]) -> int:
+        """Add the judgments of whole candidates in one transaction, and return how many were not in the database."""
+        with self.writing():
+            before = self.count()
+            JudgmentWriter(self.db, self.case).put_candidates(judged)
+            return self.count() - before
+
     def add_one(self, judgment: Judgment) -> bool:
         """Add one judgment, on a span of a segment that is here; return True if it was not in the database."""
         tokens = {segment.id: len(segment.tokens) for segment in self.segments()}
@@ -255,7 +262,7 @@ class JudgmentDatabase:
         worker, origin = one_line(j.worker), one_line(j.origin)
         if not worker.strip():
             raise FormatError("expected a worker, found nothing")
-        check_severity(j)
+        check_severity(j.label, j.severity)
         return (j.segment, *j.span, phrase, worker, origin, str(j.label), 1, j.source, j.time, j.weight, j.severity)
 
     def count(self) -> int:

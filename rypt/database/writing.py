@@ -11,12 +11,12 @@ weight and the largest severity.
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from operator import itemgetter
 from typing import Any
 
 from rypt.database.compact import LABEL_CODES, SOURCE_CODES
-from rypt.records import Judgment, Label
+from rypt.records import CandidateJudgments, CandidatePhrases, Judgment, Label
 from rypt.text import FormatError, one_line
 from rypt.texts.phrases import phrase_key
 
@@ -60,6 +60,44 @@ class JudgmentWriter:
         while batch := list(islice(remaining, ROWS)):
             self._insert(*self._numbered(batch))
 
+    def put_candidates(self, judged: Iterable[CandidateJudgments]) -> None:
+        """Add the judgments of whole candidates; the phrases of one are looked up once for all its workers."""
+        plain: list[Row] = []
+        others: list[Row] = []
+        numbers: dict[int, tuple[CandidatePhrases, list[int]]] = {}
+        for group in judged:
+            if id(group.keys) not in numbers:
+                numbers[id(group.keys)] = group.keys, self._numbers_of(group)
+            self._number_candidate(group, numbers[id(group.keys)][1], plain, others)
+            if len(plain) + len(others) >= ROWS:
+                self._insert(plain, others)
+                plain, others, numbers = [], [], {}
+        self._insert(plain, others)
+
+    def _numbers_of(self, group: CandidateJudgments) -> list[int]:
+        segment, phrases = group.segment, self._phrases
+        keys = [(segment, span, phrase) for span, phrase in zip(*group.keys, strict=True)]
+        return [phrases.get(key) or self._phrase(key) for key in keys]
+
+    def _number_candidate(
+        self, group: CandidateJudgments, phrases: list[int], plain: list[Row], others: list[Row]
+    ) -> None:
+        worker = self._workers.get(group.worker) or self._worker(group.worker)
+        origin = self._origins.get(group.origin) or self._origin(group.origin)
+        source, time = SOURCE_CODES.get(group.source, group.source), group.time
+        is_plain = time is None and group.source == "import"
+        if is_plain and all(severity is None for severity in group.severities):
+            codes = [LABEL_CODES[label._value_] for label in group.labels]
+            plain.extend(zip(phrases, repeat(worker), repeat(origin), codes))
+            return
+        for phrase, label, severity in zip(phrases, group.labels, group.severities, strict=True):
+            code = LABEL_CODES[label._value_]
+            if severity is None and is_plain:
+                plain.append((phrase, worker, origin, code))
+            else:
+                check_severity(label, severity)
+                others.append((phrase, worker, origin, code, 1, source, time, 1.0, severity))
+
     def put_rows(self, rows: Iterable[Row]) -> None:
         """Add judgments given as rows of the view ``judgments``, whose texts are in their normal form."""
         remaining = iter(rows)
@@ -93,21 +131,21 @@ class JudgmentWriter:
             if j.severity is None and j.time is None and j.weight == 1 and j.source == "import":
                 plain.append((phrase, worker, origin, label))
             else:
-                check_severity(j)
+                check_severity(j.label, j.severity)
                 source = SOURCE_CODES.get(j.source, j.source)
                 others.append((phrase, worker, origin, label, 1, source, j.time, j.weight, j.severity))
         return plain, others
 
     def _numbered_rows(self, rows: Iterator[Row]) -> Iterator[Row]:
         phrases, workers, origins = self._phrases, self._workers, self._origins
-        for segment, start, stop, phrase, worker, origin, label, repeat, source, *more in rows:
+        for segment, start, stop, phrase, worker, origin, label, number, source, *more in rows:
             key = (segment, (start, stop), phrase)
             yield (
                 phrases.get(key) or self._normal_phrase(key),
                 workers.get(worker) or self._worker(worker),
                 origins.get(origin) or self._origin(origin),
                 LABEL_CODES.get(label, label),
-                repeat,
+                number,
                 SOURCE_CODES.get(source, source),
                 *more,
             )
@@ -174,9 +212,8 @@ def insert_many(connection: sqlite3.Connection, table: str, rows: Sequence[Row],
         connection.executemany(f"INSERT INTO {table} VALUES {row} {conflict}", rows[whole:])
 
 
-def check_severity(judgment: Judgment) -> None:
+def check_severity(label: Label, severity: float | None) -> None:
     """Refuse a severity that is not of a NO, or that is no penalty."""
-    severity, label = judgment.severity, judgment.label
     if severity is not None and label != Label.NO:
         raise FormatError(f"expected a severity with the label NO only, found {severity} with {label}")
     if severity is not None and not 0 <= severity < math.inf:

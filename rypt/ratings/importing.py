@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 
 from rypt.campaign.folder import Campaign
@@ -23,7 +23,7 @@ from rypt.ratings.error_spans import Policy, Raters, Rating
 from rypt.ratings.labels import JudgedCandidate
 from rypt.ratings.repairs import Repairs
 from rypt.ratings.surface import spelling, token_spelling
-from rypt.records import Candidate, Judgment, Segment
+from rypt.records import Candidate, CandidateJudgments, Segment
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output
 from rypt.texts.lists import list_system
 from rypt.texts.phrases import phrase_key
@@ -236,7 +236,9 @@ def import_ratings(
         raise InputError(path, None, f"expected ratings of this campaign's candidates: of {result.ratings}, {why}")
     unspelled: set[int] = set()
     with campaign.database(readonly=False) as db:
-        result.added = db.add(_of_one_policy(db, judged_segments(campaign, matched, policy, result, unspelled)))
+        result.added = db.add_candidates(
+            _of_one_policy(db, judged_segments(campaign, matched, policy, result, unspelled))
+        )
     result.already = result.judgments - result.added
     used = [match for match in matched if id(match) not in unspelled]
     result.matched = len(used)
@@ -248,7 +250,7 @@ def import_ratings(
 
 def judged_segments(
     campaign: Campaign, matched: Iterable[Matched], policy: Policy, result: RatingImport, unspelled: set[int]
-) -> Iterator[tuple[str, list[Judgment]]]:
+) -> Iterator[tuple[str, list[CandidateJudgments]]]:
     """The judgments that ratings stand for, segment by segment.
 
     Ratings with marks that have no place among the tokens are counted, and noted by their `id` as ``unspelled``.
@@ -260,7 +262,7 @@ def judged_segments(
         tree = campaign.trees[segment]
         assert tree is not None
         judged: dict[int, JudgedCandidate] = {}
-        judgments: list[Judgment] = []
+        judgments: list[CandidateJudgments] = []
         for match in matches:
             rating, _, candidate = match
             if rating.other_text:
@@ -275,13 +277,15 @@ def judged_segments(
                 result.unmatched[NOT_SPELLED] = result.unmatched.get(NOT_SPELLED, 0) + 1
                 unspelled.add(id(match))
                 continue
-            judgments += labels
+            judgments.append(labels)
             result.left_open += len(one.constituents.spans) - len(labels)
-        result.judgments += len(judgments)
+        result.judgments += sum(map(len, judgments))
         yield segment, judgments
 
 
-def _of_one_policy(db: JudgmentDatabase, judged: Iterable[tuple[str, list[Judgment]]]) -> Iterator[Judgment]:
+def _of_one_policy(
+    db: JudgmentDatabase, judged: Iterable[tuple[str, list[CandidateJudgments]]]
+) -> Iterator[CandidateJudgments]:
     """Pass judgments on, unless the same ratings were imported with another policy: two labels of one mark.
 
     Both in one database would be votes against each other. It is looked up in the transaction that adds them, so no
@@ -295,7 +299,7 @@ def _of_one_policy(db: JudgmentDatabase, judged: Iterable[tuple[str, list[Judgme
             for j in (db.judgments(segment) if has_imports else ())
             if j.source == "import"
         }
-        for j in judgments if known else ():
+        for j in chain.from_iterable(judgments) if known else ():
             key = j.span, phrase_key(j.phrase, db.case), j.worker, j.origin
             other += known.get(key, j.label) != j.label
         yield from judgments

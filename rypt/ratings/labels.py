@@ -8,22 +8,18 @@ A set of tokens is an integer with a bit for each, so that many raters of many c
 to a candidate alone, its phrases and where its tokens stand, is made once for all its raters (`JudgedCandidate`).
 """
 
-from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
-from itertools import repeat
 from typing import Any, NamedTuple
 
 from rypt.ratings.error_spans import ErrorSpan, Policy, Rating
 from rypt.ratings.surface import CharacterPlaces, token_places
-from rypt.records import Candidate, Judgment, Label, Segment, Span
+from rypt.records import Candidate, CandidateJudgments, CandidatePhrases, Label, Segment, Span
 from rypt.text import FormatError
 from rypt.texts.phrases import GAP
 from rypt.texts.trees import SourceTree
 
 Verdicts = list[tuple[Label | None, float | None]]  # a label, None where it is left open, and the severity of a NO
 YES: tuple[Label | None, float | None] = (Label.YES, None)
-_SETTERS = [(vars(Judgment)[field.name].__set__, field.name) for field in fields(Judgment)]  # of its slots
 DENSE = 3  # a phrase is dense with errors when at least one of so many tokens is marked
 
 
@@ -70,6 +66,9 @@ class JudgedCandidate:
         self.tokens = candidate.tokens
         self.constituents = aligned_constituents(tree, linked, self.tokens)
         self.aligned = bits(position for positions in linked for position in positions)
+        self.keys = CandidatePhrases(self.constituents.spans, self.constituents.phrases)
+        self._all_yes = [Label.YES] * len(self.keys.spans)
+        self._no_severities = [None] * len(self.keys.spans)
         self._places: dict[tuple[str, str], CharacterPlaces | None] = {}
 
     def marked(self, rating: Rating, policy: Policy) -> MarkedTokens:
@@ -108,39 +107,22 @@ class JudgedCandidate:
             raise FormatError(f"the tokens of the {'candidate' if side == 'target' else side} do not spell its text")
         return bits(i for i, (start, stop) in enumerate(places) if start < error.stop and error.start < stop)
 
-    def judgments(self, rating: Rating, policy: Policy) -> list[Judgment]:
+    def judgments(self, rating: Rating, policy: Policy) -> CandidateJudgments:
         """The judgments that a rating stands for; where containment leaves a constituent open, there is none."""
-        spans, phrases = self.constituents.spans, self.constituents.phrases
+        keys = self.keys
         marked = self.marked(rating, policy)
-        if not (marked.errors or marked.nowhere):
-            return _made(self.segment.id, rating, spans, phrases, repeat(Label.YES), repeat(None))
-        verdicts = judge(self.constituents, marked, policy, self.aligned)
-        if policy.match == "containment":
-            kept = [i for i, (label, _) in enumerate(verdicts) if label is not None]
-            spans, phrases = [spans[i] for i in kept], [phrases[i] for i in kept]
-            verdicts = [verdicts[i] for i in kept]
-        labels, severities = zip(*verdicts, strict=True) if verdicts else ((), ())
-        return _made(self.segment.id, rating, spans, phrases, labels, severities)
-
-
-def _made(
-    segment: str,
-    rating: Rating,
-    spans: Sequence[Span],
-    phrases: Sequence[str],
-    labels: Iterable[Label | None],
-    severities: Iterable[float | None],
-) -> list[Judgment]:
-    """Judgments field by field: four times faster than one by one, which counts when there are millions."""
-    judgments = list(map(object.__new__, repeat(Judgment, len(spans))))
-    values: dict[str, Iterable[Any]] = {
-        "segment": repeat(segment), "span": spans, "phrase": phrases, "label": labels, "worker": repeat(rating.rater),
-        "origin": repeat(rating.system), "source": repeat("import"), "time": repeat(rating.time), "weight": repeat(1.0),
-        "severity": severities,
-    }  # fmt: skip
-    for setter, name in _SETTERS:
-        deque(map(setter, judgments, values[name]), maxlen=0)
-    return judgments
+        labels: Sequence[Any] = self._all_yes
+        severities: Sequence[float | None] = self._no_severities
+        if marked.errors or marked.nowhere:
+            verdicts = judge(self.constituents, marked, policy, self.aligned)
+            if policy.match == "containment":
+                kept = [i for i, (label, _) in enumerate(verdicts) if label is not None]
+                keys = CandidatePhrases([keys.spans[i] for i in kept], [keys.phrases[i] for i in kept])
+                verdicts = [verdicts[i] for i in kept]
+            labels, severities = zip(*verdicts, strict=True) if verdicts else ((), ())
+        return CandidateJudgments(
+            self.segment.id, keys, labels, severities, rating.rater, rating.system, time=rating.time
+        )  # fmt: skip
 
 
 def aligned_constituents(

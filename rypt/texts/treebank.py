@@ -22,7 +22,12 @@ def parsed(segment: Segment) -> SourceTree | None:
 
 
 def attach_trees(segments: Sequence[Segment], path: PathLike) -> list[Segment]:
-    """Give each segment the tree that stands at its place in the file, in any of the forms `read_blocks` knows.
+    """Give each segment the tree that stands at its place in the file (see `segments_with_trees`)."""
+    return [segment for segment, _ in segments_with_trees(segments, path)]
+
+
+def segments_with_trees(segments: Sequence[Segment], path: PathLike) -> list[tuple[Segment, SourceTree | None]]:
+    """Each segment with the tree that stands at its place in the file, in any of the forms `read_blocks` knows.
 
     ``()`` or an empty line is a segment without a parse. Tokens must match; a mismatch names segment and token.
     """
@@ -33,7 +38,7 @@ def attach_trees(segments: Sequence[Segment], path: PathLike) -> list[Segment]:
     return [_with_tree(segment, block, path) for segment, block in zip(segments, blocks, strict=True)]
 
 
-def _with_tree(segment: Segment, block: Lines, path: PathLike) -> Segment:
+def _with_tree(segment: Segment, block: Lines, path: PathLike) -> tuple[Segment, SourceTree | None]:
     text = " ".join(line.strip() for _, line in block)
     try:
         if _is_conllu(block):
@@ -41,11 +46,10 @@ def _with_tree(segment: Segment, block: Lines, path: PathLike) -> Segment:
             text = str(tree)
         else:
             tree = SourceTree.from_brackets(text)
-        if tree.tokens:
-            tree.matched(segment.tokens)
+        matched = tree.matched(segment.tokens) if tree.tokens else None
     except FormatError as error:
         raise InputError(path, block[0][0], f"segment {segment.id}: {error}") from None
-    return Segment(segment.id, segment.text, text if tree.tokens else None, segment.language)
+    return Segment(segment.id, segment.text, text if tree.tokens else None, segment.language), matched
 
 
 def read_blocks(path: PathLike) -> Iterator[Lines]:

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rypt.database.judgments
 import rypt.database.writing
@@ -23,7 +25,7 @@ from rypt.database.answers import AnswerTables
 from rypt.database.exchange import import_file, merge
 from rypt.database.judgments import DatabaseError, JudgmentDatabase
 from rypt.database.schema import APPLICATION_ID, SCHEMA
-from rypt.records import Judgment, Label, Segment, Span, Votes
+from rypt.records import CandidateJudgments, CandidatePhrases, Judgment, Label, Segment, Span, Votes
 from rypt.text import FormatError, RyptError
 
 RYPT = [sys.executable, "-c", "from rypt.cli import main; main()"]
@@ -54,6 +56,33 @@ def start_import(path: Path, file: str | Path, *options: str) -> subprocess.Pope
 
 
 # What is kept
+
+
+@given(st.data())
+def test_judgments_of_whole_candidates_are_those_of_their_phrases(data: st.DataObject) -> None:
+    spans = st.sampled_from([Span(0, 1), NP, Span(2, 3), Span(0, 5)])
+    keys = data.draw(st.lists(
+        st.dictionaries(spans, st.sampled_from(["The patient", "the patient", "a [SKIP] [SKIP] b"]), max_size=4).map(
+            lambda phrases: CandidatePhrases(list(phrases), list(phrases.values()))
+        ),
+        min_size=1, max_size=3,
+    ))  # fmt: skip
+    verdicts = st.sampled_from([(Label.YES, None), (Label.NO, None), (Label.NO, 0.0), (Label.NO, 5.0)])
+    groups = []
+    for _ in range(data.draw(st.integers(0, 6))):
+        phrases = data.draw(st.sampled_from(keys))
+        given_labels = [data.draw(verdicts) for _ in phrases.spans]
+        groups.append(CandidateJudgments(
+            "s", phrases, [label for label, _ in given_labels], [severity for _, severity in given_labels],
+            data.draw(st.sampled_from(["Ada", "Bob"])), data.draw(st.sampled_from(["x", "y"])),
+            data.draw(st.sampled_from(["import", "simulation"])), data.draw(st.sampled_from([None, 7, 9])),
+        ))  # fmt: skip
+    rows = data.draw(st.integers(1, 5))
+    with pytest.MonkeyPatch.context() as patch, database() as together, database() as one_by_one:
+        patch.setattr(rypt.database.writing, "ROWS", rows)
+        added = together.add_candidates(groups)
+        assert added == one_by_one.add(chain.from_iterable(groups)) == together.count()
+        assert list(together.judgments()) == list(one_by_one.judgments())
 
 
 def test_a_new_database_is_a_wal_database_with_foreign_keys_that_carries_our_mark(tmp_path: Path) -> None:

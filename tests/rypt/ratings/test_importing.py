@@ -23,7 +23,7 @@ from rypt.ratings.importing import (
     write_scores,
 )
 from rypt.ratings.repairs import Repairs
-from rypt.records import Judgment
+from rypt.records import CandidateJudgments
 from rypt.text import InputError, RyptError
 
 SEGMENTS = [
@@ -170,14 +170,14 @@ def test_another_policy_is_refused_even_if_it_comes_at_the_same_time(
 ) -> None:
     """The other import is done after ours has read its ratings, before ours writes."""
     minor = replace(RATING, errors=(ErrorSpan("target", 2, 7, "Minor"),))
-    add = JudgmentDatabase.add
+    add = JudgmentDatabase.add_candidates
 
-    def add_after_another(self: JudgmentDatabase, judgments: Iterable[Judgment]) -> int:
+    def add_after_another(self: JudgmentDatabase, judgments: Iterable[CandidateJudgments]) -> int:
         monkeypatch.undo()
         import_ratings(campaign, "x.tsv", [minor], Policy("major"))
         return add(self, judgments)
 
-    monkeypatch.setattr(JudgmentDatabase, "add", add_after_another)
+    monkeypatch.setattr(JudgmentDatabase, "add_candidates", add_after_another)
     with pytest.raises(RyptError, match="imported with other options"):
         import_ratings(campaign, "x.tsv", [minor], Policy())
     assert set(labels(campaign).values()) == {"YES"}
@@ -201,25 +201,17 @@ def test_scores(campaign: Campaign, tmp_path: Path) -> None:
 
 def test_a_no_is_stored_with_its_severity_and_other_texts_give_a_score_only(campaign: Campaign, tmp_path: Path) -> None:
     other = replace(RATING, rater="r2", errors=(ErrorSpan("nowhere", 0, 0, "Minor"),), score=1.0, other_text=True)
-    added: list[Judgment] = []
-    original = JudgmentDatabase.add
-
-    def add(self: JudgmentDatabase, judgments: Iterable[Judgment]) -> int:
-        added.extend(judgments)
-        return original(self, added)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(JudgmentDatabase, "add", add)
-        repairs = Repairs("x.tsv")
-        repairs.add(3, "mark-nested", "found <v>", "joined")
-        result = import_ratings_file(
-            campaign, "x.tsv", [RATING, other], Policy(), scores=tmp_path / "scores", repairs=repairs,
-            repairs_file=tmp_path / "repairs.jsonl",
-        )  # fmt: skip
+    repairs = Repairs("x.tsv")
+    repairs.add(3, "mark-nested", "found <v>", "joined")
+    result = import_ratings_file(
+        campaign, "x.tsv", [RATING, other], Policy(), scores=tmp_path / "scores", repairs=repairs,
+        repairs_file=tmp_path / "repairs.jsonl",
+    )  # fmt: skip
     assert (result.matched, result.judgments, result.scores, result.repairs) == (2, 6, 2, {"mark-nested": 1})
-    assert {j.phrase: j.severity for j in added} == {
-        "A house ' .": 5, "A house": 5, "A": None, "house": 5, "'": None, ".": None,
-    }  # fmt: skip
+    with campaign.database() as db:
+        assert {j.phrase: j.severity for j in db.judgments()} == {
+            "a house ' .": 5, "a house": 5, "a": None, "house": 5, "'": None, ".": None,
+        }  # fmt: skip
     assert json.loads((tmp_path / "repairs.jsonl").read_text()) == {
         "line": 3, "kind": "mark-nested", "problem": "found <v>", "done": "joined",
     }  # fmt: skip

@@ -23,7 +23,7 @@ def rating(*errors: ErrorSpan) -> Rating:
 
 
 def judgments(policy: Policy, *errors: ErrorSpan) -> list[Judgment]:
-    return JudgedCandidate(SEGMENT, TREE, CANDIDATE, LINKED).judgments(rating(*errors), policy)
+    return list(JudgedCandidate(SEGMENT, TREE, CANDIDATE, LINKED).judgments(rating(*errors), policy))
 
 
 def labels(policy: Policy, *errors: ErrorSpan) -> dict[str, str]:
