@@ -7,7 +7,8 @@ phrase has n judgments is
 
 the sum over the children alone where nobody judged the phrase. A single word whose translation nobody judged is
 expected to cost as much as words that were judged once do on average (``unseen``), one that nothing is aligned with
-costs nothing. So long phrases, which few candidates share, lean on the short ones inside them.
+half of that: some words need no translation, others were left out. So long phrases, which few candidates share, lean on
+the short ones inside them.
 
 The constituents of at most L source words that stand highest cover a segment once (the frontier of maxLen L), and their
 penalties add up to one estimate of the candidate's. Short constituents are judged often and out of context, long ones
@@ -26,6 +27,7 @@ from rypt.metric.model import SCALE, Stats
 from rypt.metric.observations import Forest, Grades, Observations
 
 K = 1.0  # how many judgments the children of a constituent are worth
+UNALIGNED_SHARE = 0.5  # of what an unjudged word costs: what a word costs that nothing is aligned with
 UNSEEN = 0.1  # the penalty of an unjudged word before anything is counted
 PSEUDO_WORDS = 20  # how many words that is worth
 LENGTHS = (1, 2, 4, 8, np.inf)  # whose frontiers are averaged
@@ -35,7 +37,7 @@ _UNALIGNED_ROW = -1 - UNALIGNED
 @compiled
 def expected_penalties(
     firsts: Ints, parents: Ids, segments: Ids, offsets: Ints, rows: Ids, votes: Floats, penalties: Floats,
-    k: float, unseen: float, out: Floats,
+    k: float, unseen: float, unaligned: float, out: Floats,
 ) -> None:  # fmt: skip
     """The expected penalty of every constituent of every candidate, children before parents."""
     for candidate in range(len(segments)):
@@ -46,8 +48,8 @@ def expected_penalties(
         for node in range(count - 1, -1, -1):
             expected = out[at + node]
             row = rows[at + node]
-            if row != _UNALIGNED_ROW and (node + 1 == count or parents[first + node + 1] != node):
-                expected = unseen
+            if node + 1 == count or parents[first + node + 1] != node:
+                expected = unaligned if row == _UNALIGNED_ROW else unseen
             if row >= 0 and votes[row] > 0:
                 expected = (penalties[row] + k * expected) / (votes[row] + k)
             out[at + node] = expected
@@ -87,16 +89,20 @@ def unseen_penalty(grades: Grades, lengths: Ids) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SeverityModel:
-    """The expected penalty of candidates; ``unseen`` is that of a word whose translation nobody judged."""
+    """The expected penalty of candidates; ``unseen`` is that of a word whose translation nobody judged.
+
+    A word that nothing is aligned with costs the share ``unaligned`` of it.
+    """
 
     unseen: float = UNSEEN
+    unaligned: float = UNALIGNED_SHARE
     k: float = K
     ties: str = "unknown"
 
     @property
     def options(self) -> str:
         """Its part of the signature."""
-        return f"model:severity|k:{self.k:g}|unseen:{self.unseen:.3f}"
+        return f"model:severity|k:{self.k:g}|unseen:{self.unseen:.3f}|unaligned:{self.unaligned:g}"
 
     def penalties(self, observations: Observations) -> Floats:
         """The expected penalty of each constituent."""
@@ -104,7 +110,7 @@ class SeverityModel:
         forest, grades = observations.forest, observations.grades
         expected_penalties(
             forest.firsts, forest.parents, observations.segments, observations.offsets, observations.rows,
-            grades.votes, grades.penalties, self.k, self.unseen, out,
+            grades.votes, grades.penalties, self.k, self.unseen, self.unaligned * self.unseen, out,
         )  # fmt: skip
         return out
 

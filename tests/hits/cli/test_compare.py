@@ -262,6 +262,40 @@ def test_a_file_of_ratings_is_enough(capsys, tmp_path, monkeypatch):
     refused(capsys, 1, "expected the name of the reference", "--from", "mqm", path, "--folder", "other", "-q")
 
 
+def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
+    """Scores, marks and batches of an ESA campaign, of which one language pair is taken."""
+    align_in_order(monkeypatch)
+    sources = ["Das Haus brennt heute.", "Die Katze schläft jetzt."]
+    outputs = {
+        "refA": ["The house burns today.", "The cat sleeps now."],
+        "A": ["The house burn today.", "The cat sleeps now."],
+        "B": ["A house burns today.", "The cat sleep now."],
+        "C": ["The house is today.", "A cat sleeps now."],
+    }
+    items, rows = [], []
+    for system, texts in outputs.items():
+        for i, (source, text) in enumerate(zip(sources, texts, strict=True)):
+            document = f"doc#{system}"
+            items.append({"itemID": i, "itemType": "TGT", "documentID": document, "targetID": system,
+                          "sourceID": "src", "sourceText": source, "targetText": text})  # fmt: skip
+            marks = [] if system == "refA" else [{"start_i": 4, "end_i": 8, "severity": "major", "error_type": None}]
+            score = 90 - 10 * len(marks) - i
+            rows.append(["w1", system, i, "TGT", "deu", "eng", score, document, "False", json.dumps(marks), 1.0, 9.0])
+    rows.append(["w1", "A", 0, "TGT", "deu", "fra", 5, "doc#A", "False", "[]", 1.0, 9.0])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "batches.json").write_text(json.dumps([{"items": items, "task": {"batchNo": 1}}]))
+    with open("scores.csv", "w", newline="") as stream:
+        csv.writer(stream).writerows(rows)
+    options = ["--from", "esa", "scores.csv", "--batches", "batches.json", "--languages", "deu-eng"]
+    code, out, err = run(capsys, "compare", *options, "--reference", "refA", "--splits", 2)
+    assert code == 0, err
+    assert "from 8 of 8 ratings (1 raters, 4 systems)" in err
+    assert err.splitlines()[-1] == "the campaign is in scores-campaign; never picked: refA"
+    assert [line.split()[0] for line in out.splitlines()[2:4]] == ["rypt:severity+0.2*chrf"] * 2
+    assert "human score, higher is better" in out
+    refused(capsys, 2, "--batches is for --from esa", "--from", "mqm", "scores.csv", "--batches", "batches.json")
+
+
 def test_only_some_segments_count_and_systems_may_be_judged_only(capsys, systems, tmp_path):
     (tmp_path / "ids").write_text("3\n5\n7\n")
     options = [systems, "--scores", systems / "scores.jsonl", "--splits", 3, "--json", "--judged-only", "sys0"]
