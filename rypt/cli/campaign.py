@@ -50,13 +50,14 @@ def scoring_options(command: F) -> F:
 @click.option(
     "--trees",
     type=FILE,
-    help="Trees of the segments: Penn brackets or CoNLL-U; () or an empty line for a segment without a parse.",
+    help="Trees of the segments: Penn brackets or CoNLL-U; () or an empty line for a segment without a parse "
+    "[made by the parser that is installed, or from punctuation and length].",
 )
 @click.option("--nbest", multiple=True, type=click.Path(),
               help="Candidates: an n-best list, JSONL or plain output, or a folder of such files.")  # fmt: skip
 @click.option("--alignments", multiple=True, type=click.Path(),
               help="Word alignments for lists that lack them: one file for each --nbest; for a folder of "
-              "lists, a folder with a file of the same name for each list.")  # fmt: skip
+              "lists, a folder with a file of the same name for each list [made by rypt align].")  # fmt: skip
 @click.option("--references", multiple=True, type=FILE, help="Reference translations, one line for each segment.")
 @click.option("--lexicon", type=FILE, help="Training alignments: source ||| target ||| links, or a phrase table.")
 @click.option(
@@ -65,8 +66,8 @@ def scoring_options(command: F) -> F:
 @click.option("--languages", metavar="SRC-TGT", help="The language pair, such as de-en or en:zh-Hans.")
 @click.option("--segmenter", metavar="NAME-VERSION", help="What found the words of scripts without spaces, such as "
               "icu-78.3; signatures repeat it.")  # fmt: skip
-@click.option("--model", type=click.Choice(MODELS), help="How candidates are scored: severity is recommended, "
-              "percolation is the paper's way [percolation].")  # fmt: skip
+@click.option("--model", type=click.Choice(MODELS), help="How candidates are scored: severity picks best where "
+              "judgments carry severities, percolation is the paper's way [percolation].")  # fmt: skip
 @click.option("--decoder", metavar="COMMAND", help="The decoder: a shell command with {weights} and {nbest} in it, "
               "or package.module:function; it runs in the current folder.")  # fmt: skip
 @click.option("--weights", type=FILE, help="File of weights to start with.")
@@ -92,21 +93,22 @@ def init(
     """Check texts and create a campaign from them in FOLDER.
 
     A campaign is a folder with rypt.toml, which holds the paths of the texts, and the database of judgments. With a
-    decoder no list is needed: `rypt decode` makes the first one, and `rypt loop` runs all further steps.
+    decoder no list is needed: `rypt decode` makes the first one, and `rypt loop` runs all further steps. Trees, and
+    alignments of lists without links, are made in FOLDER/prepared if they are not given.
     """
     from dataclasses import replace
 
-    from rypt.campaign.folder import create
     from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings, MarketSettings, Scoring
+    from rypt.tools.create_campaign import create_campaign
 
-    campaign = create(
+    campaign = create_campaign(
         folder, source=source, trees=trees, nbest=nbest, alignments=alignments, references=references, lexicon=lexicon,
         languages=replace(Languages.parse(languages) if languages else Languages(), segmenter=segmenter),
         scoring=Scoring(model=model) if model else None,
         decoder=DecoderSettings.run_from_here(folder, decoder, weights, timeout),
         market=MarketSettings.located_at(folder, market, wage, assignments or 1),
         loop=LoopSettings(budget, labels) if labels else LoopSettings(budget),
-        case=case, watch=watcher(quiet=quiet),
+        case=case, watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet),
     )  # fmt: skip
     talk(campaign.summary(), quiet=quiet)
     if decoder:

@@ -1,11 +1,13 @@
-"""Word alignment by eflomal, where it is installed; links of any other aligner are read from files (docs/texts.md).
+"""Word alignment by eflomal, where it is installed, or by an aligner of our own (`rypt.tools.diagonal_aligner`).
+
+Links of any other aligner are read from files (docs/texts.md).
 
     align([(("das", "Haus"), ("the", "house"))])                 # links of pairs of tokens
     align_lists("dev.de", ["run7.nbest"], ["run7.links"])        # links of files of candidates
 
-eflomal aligns tokenised pairs in both directions (`rypt.tools.eflomal_runs`); `rypt.tools.symmetrization` makes one
-alignment of the two. Equal pairs are aligned once, in lower case. Two runs differ a little, for there is no random
-seed; a cache (`rypt.tools.link_cache`) keeps the links of the first.
+An aligner aligns tokenised pairs in both directions; `rypt.tools.symmetrization` makes one alignment of the two. Equal
+pairs are aligned once, in lower case. Two runs of eflomal (`rypt.tools.eflomal_runs`) differ a little, because it has
+no random seed; a cache (`rypt.tools.link_cache`) keeps the links of the first.
 """
 
 import importlib.util
@@ -32,29 +34,28 @@ from rypt.text import (
 from rypt.texts.alignment import Lexicon, Links, check_links, format_links
 from rypt.texts.lists import expand_outputs
 from rypt.texts.nbest import aligned_candidate, read_raw
+from rypt.tools.diagonal_aligner import VERSION, diagonal_links
 from rypt.tools.eflomal_runs import PRIOR_WEIGHT, Work, eflomal_links, eflomal_version, learned_priors
 from rypt.tools.link_cache import Known, LinkCache, digest, digest_of_pair
 from rypt.tools.sentence_pairs import Pair
 from rypt.tools.symmetrization import attach_unaligned, symmetrize
 
+DIAGONAL = "diagonal"
 WORTH_TELLING = 5.0  # seconds
 
 
 def is_installed(aligner: str) -> bool:
     """Whether an aligner can be called here."""
-    return importlib.util.find_spec(aligner) is not None
+    return aligner == DIAGONAL or importlib.util.find_spec(aligner) is not None
 
 
 def choose_aligner(name: str | None = None) -> str:
-    """The aligner asked for, or the first one installed; when there is none, the error says what to install."""
+    """The aligner asked for, or the first one installed; the last one always is."""
     if name is not None and name not in ALIGNERS:
         raise RyptError(f"expected an aligner {', '.join(ALIGNERS)}, found {name!r}")
-    for aligner in ALIGNERS if name is None else (name,):
-        if is_installed(aligner):
-            return aligner
-    if name is not None:
+    if name is not None and not is_installed(name):
         raise RyptError(f"{name} is not installed: pip install {name}")
-    raise RyptError("no aligner is installed: pip install eflomal; --alignments of rypt init reads any aligner's links")
+    return name or next(filter(is_installed, ALIGNERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +178,16 @@ def align(
     which writes what was learned. Pairs that are in the file ``cache`` keep their links, and only new ones are aligned,
     with what the others teach; where most pairs are new, all are aligned. A pair with an empty side has no links.
     """
-    choose_aligner(aligner)
+    chosen = choose_aligner(aligner)
+    if chosen == DIAGONAL and (priors is not None or save_priors is not None):
+        raise OptionError("priors are for eflomal, not for the aligner diagonal")
     check_option("unaligned", unaligned, UNALIGNED)
     distinct = [pair for pair in dict.fromkeys(pairs) if pair[0] and pair[1]]
     if not distinct:
         return [()] * len(pairs)
     further = [pair for pair in training if pair[0] and pair[1]]
     given = None if priors is None else [line for _, line in read_lines(priors)]
-    store = None if cache is None else LinkCache(cache, _made_by(further, given))
+    store = None if cache is None else LinkCache(cache, _made_by(chosen, further, given))
     linked = {} if store is None or (save_priors is not None and further) else store.links_of(distinct)
     if 2 * len(linked) < len(distinct):
         linked = {}
@@ -193,7 +196,10 @@ def align(
         tell(f"{len(linked)} of {len(distinct)} pairs have links in {cache}")
     with nullcontext() if save_priors is None else open_output(save_priors) as stream:
         if new:
-            linked |= _aligned([*new, *further], linked, given, priors, watch, tell)
+            if chosen == DIAGONAL:
+                linked |= _aligned_by_us([*new, *further], list(linked), watch)
+            else:
+                linked |= _aligned([*new, *further], linked, given, priors, watch, tell)
         if stream is not None:
             stream.writelines(f"{line}\n" for line in learned_priors(linked))
     if store is not None and new:
@@ -207,13 +213,21 @@ def align(
     return [links.get(pair, ()) for pair in pairs]
 
 
-def _made_by(training: Sequence[Pair], priors: Sequence[str] | None) -> dict[str, object]:
+def _made_by(aligner: str, training: Sequence[Pair], priors: Sequence[str] | None) -> dict[str, object]:
     """What links depend on besides their pairs."""
     return {
-        "aligner": eflomal_version(),
+        "aligner": VERSION if aligner == DIAGONAL else eflomal_version(),
         "training": digest(map(digest_of_pair, training)) if training else None,
         "priors": None if priors is None else digest(priors),
     }
+
+
+def _aligned_by_us(pairs: Sequence[Pair], known: Sequence[Pair], watch: Watch) -> Known:
+    """Links of pairs in both directions by our own aligner, which learns from known pairs, too."""
+    work = Work.of([*pairs, *known])
+    forward, backward = diagonal_links(work.pieces, watch)
+    directions = zip(work.joined(forward), work.joined(backward), strict=True)
+    return dict(zip(pairs, directions, strict=False))
 
 
 def _aligned(

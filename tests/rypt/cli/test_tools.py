@@ -166,11 +166,14 @@ def test_align_refuses(
 
 
 def test_without_tools(texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aligners, "is_installed", lambda name: False)
+    monkeypatch.setattr(aligners, "is_installed", lambda name: name == "diagonal")
     monkeypatch.setattr(parsers, "is_installed", lambda name: False)
     code, out, err = run(capsys, "align", "--source", "src", "--nbest", "out")
-    assert (code, out) == (1, "")
-    assert err.startswith("rypt: no aligner is installed: pip install eflomal; ")
+    assert code == 0
+    assert "with diagonal" in err
+    assert "0-0" in out
+    code, out, err = run(capsys, "align", "--source", "src", "--nbest", "out", "--save-priors", "priors", "-q")
+    assert (code, out, err) == (2, "", "rypt: priors are for eflomal, not for the aligner diagonal\n")
     code, out, err = run(capsys, "parse", "src", "-o", "trees")
     assert (code, out) == (1, "")
     assert err.startswith("rypt: no parser is installed: pip install stanza")
