@@ -21,12 +21,11 @@ class Label(StrEnum):
     def parse(cls, text: str) -> "Label":
         """Read a label as people and old files write it; BLANK, an answer left out, is NOT_SURE, as in the paper.
 
-        >>> Label.parse("not sure"), Label.parse("yes")
-        (<Label.NOT_SURE: 'NOT_SURE'>, <Label.YES: 'YES'>)
+        >>> Label.parse("not sure"), Label.parse("yes"), Label.parse("n")
+        (<Label.NOT_SURE: 'NOT_SURE'>, <Label.YES: 'YES'>, <Label.NO: 'NO'>)
         """
         name = text.strip().upper().replace(" ", "_")
-        if name in {"NOTSURE", "BLANK"}:
-            return cls.NOT_SURE
+        name = {"NOTSURE": "NOT_SURE", "BLANK": "NOT_SURE", "?": "NOT_SURE", "Y": "YES", "N": "NO"}.get(name, name)
         try:
             return cls(name)
         except ValueError:

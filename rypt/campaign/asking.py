@@ -123,6 +123,7 @@ def queries(
     max_len: int | None = None,
     limits: QueryLimits = DEFAULT_LIMITS,
     budget: Decimal | str | None = None,
+    limit: int | None = None,
     price: LabelPrice = DEFAULT_PRICE,
     gap: str = "mark",
     watch: Watch = unwatched,
@@ -132,17 +133,19 @@ def queries(
     ``select`` takes the constituents of the "frontier", which cover a segment once; those of them whose answers may
     change which candidates are best, the most valuable first ("value"); or "all" constituents of at most ``max_len``
     source words (by default as the settings say). Phrases beyond the ``limits`` are not asked about. With a ``budget``
-    in dollars, only the first queries that it pays for at this ``price`` are returned. ``gap="words"`` distinguishes
-    phrases by the lengths of their gaps, for the file format of the paper's authors.
+    in dollars, only the first queries that it pays for at this ``price`` are returned; ``limit`` is the largest number.
+    ``gap="words"`` distinguishes phrases by the lengths of their gaps, for the file format of the paper's authors.
     """
     check_option("select", select, SELECTIONS)
+    if limit is not None and limit < 1:
+        raise OptionError(f"limit must be at least 1, got {limit}")
     if select == "value" and gap == "words":
         raise OptionError("select value has no pilot form: its phrases are keys")
     amount = None if budget is None else money(str(budget))
     if budget is not None and amount is None:
         raise OptionError(f"expected a budget in dollars such as 25.00, got {budget!r}")
-    limit = None if amount is None else int(amount / price.each)
-    if limit == 0:
+    paid = None if amount is None else int(amount / price.each)
+    if paid == 0:
         raise RyptError(f"a label costs ${price.each:.4f}, more than the budget of ${budget}")
     with campaign.database() as db:
         judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
@@ -158,7 +161,7 @@ def queries(
         gap=gap,
     )
     useful = worthwhile(campaign, unjudged, votes=price.assignments) if select == "value" else unjudged
-    return Queries(tuple(useful[:limit]), len(useful), len(unjudged), price, gap)
+    return Queries(tuple(useful[:paid][:limit]), len(useful), len(unjudged), price, gap)
 
 
 def campaign_values(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1) -> Floats:

@@ -32,6 +32,7 @@ def _amount(context: click.Context, option: click.Parameter, value: str | None) 
 @click.option("--budget", callback=_amount, metavar="DOLLARS",
               help="Print only as many queries as this amount pays for; a label costs --wage for --seconds. "
               "Controls and fees are not included (`rypt hits make --budget` includes them).")  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of queries.")
 @click.option("--wage", callback=_amount, default="12.00", show_default=True, metavar="DOLLARS",
               help="The wage of workers, in dollars an hour.")  # fmt: skip
 @click.option("--seconds", callback=_amount, default="8.4", show_default=True, metavar="NUMBER",
@@ -54,9 +55,9 @@ def _amount(context: click.Context, option: click.Parameter, value: str | None) 
 @click.option("-o", "--output", type=click.Path(), default="-", help="Write to this file instead of stdout.")
 @QUIET
 def queries(
-    campaign: str, select: str, budget: Decimal | None, wage: Decimal, seconds: Decimal, assignments: int,
-    max_len: int | None, max_gaps: int, max_gap_words: int, max_source_words: int, max_phrase_words: int,
-    max_extent: int, form: str, output: str, quiet: bool,
+    campaign: str, select: str, budget: Decimal | None, limit: int | None, wage: Decimal, seconds: Decimal,
+    assignments: int, max_len: int | None, max_gaps: int, max_gap_words: int, max_source_words: int,
+    max_phrase_words: int, max_extent: int, form: str, output: str, quiet: bool,
 ) -> None:  # fmt: skip
     """Print the open queries (segment, span, phrase), and how many candidates each answer would serve."""
     from rypt.campaign.asking import LabelPrice
@@ -67,7 +68,7 @@ def queries(
     limits = QueryLimits(max_source_words, max_gaps, max_gap_words, max_phrase_words, max_extent)
     asked = campaign_queries(
         Campaign.open(campaign), select=select, max_len=max_len, limits=limits, budget=budget,
-        price=LabelPrice(wage, seconds, assignments), gap="words" if form == "pilot" else "mark",
+        limit=limit, price=LabelPrice(wage, seconds, assignments), gap="words" if form == "pilot" else "mark",
         watch=watcher(quiet=quiet),
     )  # fmt: skip
     asked.write(output, form)

@@ -80,3 +80,12 @@ def test_values_come_with_the_queries(campaign: Campaign, tmp_path: Path) -> Non
     queries.write(tmp_path / "asked.jsonl")
     first = json.loads((tmp_path / "asked.jsonl").read_text(encoding="utf-8").splitlines()[0])
     assert first["value"] == values[0]
+
+
+def test_a_limit_takes_the_first_queries(campaign: Campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    every = rypt.queries(campaign, select="all")
+    assert list(rypt.queries(campaign, select="all", limit=3)) == list(every)[:3]
+    assert len(rypt.queries(campaign, select="all", limit=3, budget="0.06")) == 2
+    with pytest.raises(OptionError, match="limit must be at least 1, got 0"):
+        rypt.queries(campaign, limit=0)
+    assert len(run(capsys, "queries", campaign.folder, "--limit", 4, "-q")[1].splitlines()) == 4
