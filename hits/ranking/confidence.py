@@ -54,6 +54,7 @@ class Ranges:
     high: Ints
     samples: Floats | None = None  # (samples, systems); systems that share ranks have the mean of them
     source: str = "samples"  # or posterior
+    scores: Floats | None = None  # (samples, systems): the scores that the ranks come from
 
     def clusters(self) -> Ints:
         """The number of each system's cluster, 1 is best: transitively overlapping ranges are one cluster."""
@@ -110,7 +111,7 @@ def ranges_of(scores: Floats, trim: int | None = None, shape: str = "ends") -> R
     first, last = rank_bounds(scores)
     low = np.sort(first, axis=0)[dropped]
     high = np.sort(last, axis=0)[samples - 1 - dropped]
-    return Ranges(low, high, (first + last) / 2)
+    return Ranges(low, high, (first + last) / 2, scores=scores)
 
 
 def _densest_ranges(scores: Floats) -> Ranges:
@@ -121,7 +122,7 @@ def _densest_ranges(scores: Floats) -> Ranges:
     shared = (first[..., None] <= each) & (each <= last[..., None])
     tally = (shared / shared.sum(axis=2, keepdims=True)).sum(axis=0)
     ranges = np.array([densest(tally[i], HELD * len(scores)) for i in range(n)], np.int64)
-    return Ranges(ranges[:, 0], ranges[:, 1], (first + last) / 2)
+    return Ranges(ranges[:, 0], ranges[:, 1], (first + last) / 2, scores=scores)
 
 
 @compiled

@@ -30,6 +30,7 @@ RANKING_MODELS = tuple(name for name in MODELS if name not in BASELINES)
 GROUP = "rypt.ranking_models"  # entry points of other packages: a name and a factory that takes `Options`
 FORMATS = ("csv", "xml", "counts", "tournament", "judgments", "jsonl", "database")
 NOT_JUDGED = ("item", "row")  # what a rank of -1 takes away with it
+TABLES = ("text", "markdown", "latex", "html")
 CONFIDENCES = ("bootstrap", "sign-test", "none")
 UNITS = ("comparison", "row")  # what a bootstrap draws
 SHAPES = ("ends", "densest")  # of a range: ranks without both ends, or the most frequent ones

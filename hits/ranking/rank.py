@@ -8,7 +8,7 @@
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,17 @@ import numpy as np
 from hits.ranking.confidence import has_posterior
 from hits.ranking.data import Comparisons
 from hits.ranking.model import RankingModel, read_model
+from hits.ranking.names import TABLES
 from hits.ranking.readers.files import Filters, read_comparisons
 from hits.ranking.result import Confidence, Ranked, RankedGroup, rank_systems
-from hits.ranking.table import as_json, as_latex, as_text
+from hits.ranking.table import as_html, as_json, as_latex, as_markdown, as_text, html_page
+from rypt.options import check_option
+from rypt.picture import FORMATS as PICTURES
+from rypt.picture import check_picture
 from rypt.signature import signature
 from rypt.text import InputError, PathLike, open_output
 
+ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".html": "html"}  # of files of tables
 SHOWN = ("cost", "nodes", "optimal_rankings", "message")  # facts of a model that are printed below its table
 
 
@@ -75,9 +80,16 @@ class SystemTable:
         """What ``--json`` prints."""
         return as_json(self.groups) | {"seed": self.seed}
 
-    def as_latex(self) -> str:
-        """A tabular for each group."""
-        return "\n\n".join(map(as_latex, self.groups))
+    def as_table(self, style: str = "text") -> str:
+        """A table for each group: ``text``, as it is printed, ``markdown``, ``latex`` or ``html``."""
+        check_option("table", style, TABLES)
+        if style == "text":
+            return repr(self)
+        make = {"markdown": as_markdown, "latex": as_latex, "html": as_html}[style]
+        return "\n\n".join(make(replace(group, signature=self._sign(group))) for group in self.groups)
+
+    def _sign(self, group: RankedGroup) -> str:
+        return signature(group.signature, seed=self.seed)
 
     def __repr__(self) -> str:
         return "\n\n".join(self._text(group) for group in self.groups)
@@ -88,27 +100,40 @@ class SystemTable:
             if name in SHOWN:
                 lines.append(f"{name.replace('_', ' ')}: {'too many to count' if value is None else value}")
         lines += [" > ".join(listed) for listed in group.extra.get("rankings", ())]
-        return "\n".join([*lines, signature(group.signature, seed=self.seed)])
+        return "\n".join([*lines, self._sign(group)])
 
     def write(self, path: PathLike) -> None:
-        """Write a CSV (.csv), JSON (.json), LaTeX (.tex) or, for .svg, .png and .pdf, a picture of the ranks."""
+        """Write a table or, for .svg, .png and .pdf, a picture of the ranks; the ending of the name says what.
+
+        Tables are CSV (.csv), JSON (.json), LaTeX (.tex), Markdown (.md), HTML (.html) or text (.txt).
+        """
+        check_output(path)
         ending = Path(str(path).removesuffix(".gz")).suffix
-        if ending in (".svg", ".png", ".pdf"):
+        if ending in PICTURES:
             from hits.ranking.plot import plot_ranks
 
             plot_ranks(path, self.groups)
             return
-        if ending not in (".csv", ".json", ".tex"):
-            raise InputError(path, None, "expected a .csv, .json, .tex, .svg, .png or .pdf file")
         with open_output(path) as stream:
             if ending == ".csv":
                 records = self.as_dict()["systems"]
                 writer = csv.DictWriter(stream, list(dict.fromkeys(name for r in records for name in r)))
                 writer.writeheader()
                 writer.writerows(records)
+            elif ending == ".json":
+                stream.write(json.dumps(self.as_dict(), ensure_ascii=False) + "\n")
             else:
-                stream.write(self.as_latex() if ending == ".tex" else json.dumps(self.as_dict(), ensure_ascii=False))
-                stream.write("\n")
+                text = self.as_table(ENDINGS[ending])
+                stream.write((html_page([text]) if ending == ".html" else text) + "\n")
+
+
+def check_output(path: PathLike) -> None:
+    """Refuse a file that `SystemTable.write` cannot write, before anything is computed."""
+    ending = Path(str(path).removesuffix(".gz")).suffix
+    if ending not in (".csv", ".json", *ENDINGS, *PICTURES):
+        raise InputError(path, None, f"expected a {', '.join(('.csv', '.json', *ENDINGS, *PICTURES))} file")
+    if ending in PICTURES:
+        check_picture(path)
 
 
 def rank(

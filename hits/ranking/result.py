@@ -32,7 +32,8 @@ class Ranked:
 class RankedGroup:
     """The systems from best to worst.
 
-    ``rank_samples`` are the ranks on resamples, (samples, systems), with the systems in the order of ``systems``.
+    ``rank_samples`` and ``score_samples`` are ranks and scores on resamples, (samples, systems), with the systems in
+    the order of ``systems``. ``title`` says which part of the data it is, where there are several parts.
     """
 
     model: str
@@ -40,6 +41,11 @@ class RankedGroup:
     systems: tuple[Ranked, ...]
     rank_samples: Floats | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    score_samples: Floats | None = None
+    title: str = ""
+    score: str = "score"  # what the column of scores is called
+    digits: int = 3  # of a score, after the point
+    descending: bool = True  # whether a higher score is better
 
     @property
     def clusters(self) -> int:
@@ -92,8 +98,9 @@ def _rank(
         for i in order
     )  # fmt: skip
     samples = None if ranges is None or ranges.samples is None else ranges.samples[:, order]
+    scores = None if ranges is None or ranges.scores is None else ranges.scores[:, order]
     how = None if ranges is None else _how(ranges, confidence)
-    return RankedGroup(model.name, signature(fitted.signature, ranges=how), systems, samples, _extra(fitted))
+    return RankedGroup(model.name, signature(fitted.signature, ranges=how), systems, samples, _extra(fitted), scores)
 
 
 def _extra(fitted: Fitted) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import click
 from hits.cli.rank.preferences import preferences
 from hits.cli.rank.shared import LEVEL, PLOT, THREADS, counter, data_options, read_options
 from hits.cli.rank.study import evaluate, plan_, simulate
-from hits.ranking.names import CONFIDENCES, SHAPES, UNITS, ranking_models
+from hits.ranking.names import CONFIDENCES, SHAPES, TABLES, UNITS, ranking_models
 from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
@@ -60,34 +60,45 @@ def rank() -> None:
               "% (densest), as Koehn's program does.")  # fmt: skip
 @LEVEL
 @THREADS
-@click.option("--latex", is_flag=True, help="Print the table for LaTeX.")
+@click.option("--table", "style", type=click.Choice(TABLES), help="How the table is printed [text].")
+@click.option("--latex", is_flag=True, help="Short for --table latex.")
+@click.option("-o", "--output", "outputs", multiple=True, type=click.Path(dir_okay=False),
+              help="Also write a table (.csv, .json, .txt, .md, .tex, .html) or a plot (.svg, .png, .pdf) to this "
+              "file. Repeatable.")  # fmt: skip
 @PLOT
 @JSON
 @QUIET
 def systems(
     data: "ComparisonFiles", model: str, options: tuple[str, ...], confidence: str,
-    samples: int | None, trim: int | None, unit: str, shape: str, level: float, threads: int, latex: bool,
-    plot: str | None, as_json: bool, quiet: bool,
+    samples: int | None, trim: int | None, unit: str, shape: str, level: float, threads: int, style: str | None,
+    latex: bool, outputs: tuple[str, ...], plot: str | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Rank the systems in FILES: scores, rank ranges, clusters.
 
     Systems that no comparisons connect are ranked in separate groups, with a note.
     """
+    from hits.ranking.rank import check_output
     from hits.ranking.rank import rank as rank_files
     from hits.ranking.result import Confidence
 
-    if latex and as_json:
-        raise click.UsageError("--latex or --json, not both")
+    if latex and style not in (None, "latex"):
+        raise click.UsageError(f"--latex or --table {style}, not both")
+    style = "latex" if latex else style
+    if style and as_json:
+        raise click.UsageError(f"{'--latex' if latex else '--table'} or --json, not both")
+    files = [*outputs, *([plot] if plot else [])]
+    for file in files:
+        check_output(file)
     how = Confidence(confidence, samples, trim, unit, shape, level, threads, counter("resamples", quiet=quiet))
     table = rank_files(data, model, options=read_options(options), confidence=how)
     for note in table.notes:
         talk(f"note: {note}", quiet=quiet)
-    if plot:
-        table.write(plot)
+    for file in files:
+        table.write(file)
     if as_json:
         click.echo(json.dumps(table.as_dict(), ensure_ascii=False))
     else:
-        click.echo(table.as_latex() if latex else repr(table))
+        click.echo(table.as_table(style or "text"))
 
 
 @rank.command()
