@@ -55,10 +55,11 @@ class Ranges:
     samples: Floats | None = None  # (samples, systems); systems that share ranks have the mean of them
     source: str = "samples"  # or posterior
     scores: Floats | None = None  # (samples, systems): the scores that the ranks come from
+    groups: Ints | None = None  # clusters, where they are not those of overlapping ranges
 
     def clusters(self) -> Ints:
         """The number of each system's cluster, 1 is best: transitively overlapping ranges are one cluster."""
-        return clusters(self.low, self.high)
+        return clusters(self.low, self.high) if self.groups is None else self.groups
 
 
 def clusters(low: Ints, high: Ints) -> Ints:
@@ -228,7 +229,10 @@ def _resample(comparisons: Comparisons, rng: np.random.Generator, unit: str) -> 
         return comparisons.take(rng.integers(0, n, n))
     order, offsets = _by_row(comparisons)
     drawn = rng.integers(0, len(offsets) - 1, len(offsets) - 1)
-    return comparisons.take(np.concatenate([order[offsets[i] : offsets[i + 1]] for i in drawn]))
+    sizes = np.diff(offsets)[drawn]
+    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    again = comparisons.take(order[np.repeat(offsets[drawn], sizes) + within])
+    return replace(again, row=np.repeat(np.arange(len(drawn), dtype=np.int32), sizes))  # one drawn twice is two rows
 
 
 def _draw_counts(comparisons: Comparisons, rng: np.random.Generator, samples: int) -> tuple[Counts, Counts]:

@@ -64,8 +64,8 @@ def _draw_ranks(panel: Any, ranking: RankedGroup, labels: Sequence[str]) -> None
         panel.plot(ends, above, linestyle="none", marker="|", markersize=7, markeredgewidth=1.4, color=RANKS, zorder=3)
     halves = _middle_halves(ranking)
     if halves is not None:
-        starts, ends = halves
-        panel.barh(above, ends - starts, left=starts, height=0.36, color=RANKS, alpha=0.55, linewidth=0, zorder=4,
+        start, end = halves
+        panel.barh(above, end - start, left=start, height=0.36, color=RANKS, alpha=0.55, linewidth=0, zorder=4,
                    label="middle half")  # fmt: skip
     panel.set_yticks(list(places), list(labels))
     panel.set_ylim(n + 0.5, 0.5)

@@ -8,7 +8,16 @@ import click
 from hits.cli.rank.preferences import preferences
 from hits.cli.rank.shared import LEVEL, PLOT, THREADS, counter, data_options, read_options
 from hits.cli.rank.study import evaluate, plan_, simulate
-from hits.ranking.names import CONFIDENCES, SHAPES, TABLES, UNITS, ranking_models
+from hits.ranking.names import (
+    CONFIDENCES,
+    MEAN,
+    SCORE_CONFIDENCES,
+    SCORE_UNITS,
+    SHAPES,
+    TABLES,
+    UNITS,
+    ranking_models,
+)  # fmt: skip
 from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
@@ -33,31 +42,35 @@ class RankGroup(click.Group):
 
 @click.group(cls=RankGroup)
 def rank() -> None:
-    """Rank systems by people's comparisons: `rypt rank FILE…` is short for `rypt rank systems FILE…`.
+    """Rank systems by people's comparisons or scores: `rypt rank FILE…` is short for `rypt rank systems FILE…`.
 
-    A FILE is a WMT ranking CSV, Appraise XML, a file of counts, a tournament, judgments, JSONL, a campaign's folder or
-    its database; .gz files and - are read, too. Write a file with the name of a subcommand as a path: ./next.
+    A FILE has comparisons (a table with two systems and a winner, a WMT ranking CSV, Appraise XML, counts, a
+    tournament, judgments, JSONL, a campaign's folder or its database) or segment scores (a table with systems and
+    scores, Appraise's export of direct assessment or ESA, MQM, pearmut, JSONL); .gz files and - are read, too. Write a
+    file with the name of a subcommand as a path: ./next.
     """
 
 
 @rank.command()
 @data_options
-@click.option("-m", "--model", type=click.Choice(ranking_models()), default="expected-wins", show_default=True)
+@click.option("-m", "--model", type=click.Choice((MEAN, *ranking_models())),
+              help="How systems are ranked [mean for segment scores, expected-wins for comparisons].")  # fmt: skip
 @click.option("-O", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the model: "
               "docs/ranking.md lists them. Repeatable.")  # fmt: skip
-@click.option("--confidence", type=click.Choice(CONFIDENCES), default="bootstrap", show_default=True,
-              help="How rank ranges are made.")  # fmt: skip
+@click.option("--confidence", type=click.Choice(tuple(dict.fromkeys((*CONFIDENCES, *SCORE_CONFIDENCES)))),
+              help="How rank ranges are made [wilcoxon for mean, as in WMT's findings, else bootstrap].")  # fmt: skip
 @click.option(
     "--samples",
     type=click.IntRange(2, 1_000_000),
-    help="Number of resamples or runs [1000 for ratios of wins, else 100].",
+    help="Number of resamples or runs [1000 for ratios of wins and means, 10000 permutations, else 100].",
 )
 @click.option("--trim", type=click.IntRange(min=0), help="Number of ranks dropped at either end [2.5 %, rounded down].")
-@click.option("--unit", type=click.Choice(UNITS), default="comparison", show_default=True,
-              help="What is resampled: comparisons, as in the papers, or whole rankings.")  # fmt: skip
-@click.option("--range", "shape", type=click.Choice(SHAPES), default="ends", show_default=True,
+@click.option("--unit", type=click.Choice((*UNITS, *SCORE_UNITS)),
+              help="What is resampled [whole rankings (row) where the file has them, else single comparisons; of "
+              "scores documents].")  # fmt: skip
+@click.option("--range", "shape", type=click.Choice(SHAPES),
               help="Drop the ranks at both ends, or take the most frequent rank and its neighbours up to 95 "
-              "% (densest), as Koehn's program does.")  # fmt: skip
+              "% (densest) [densest where rows or documents are drawn, as in WMT13's table, else ends].")  # fmt: skip
 @LEVEL
 @THREADS
 @click.option("--table", "style", type=click.Choice(TABLES), help="How the table is printed [text].")
@@ -69,16 +82,16 @@ def rank() -> None:
 @JSON
 @QUIET
 def systems(
-    data: "ComparisonFiles", model: str, options: tuple[str, ...], confidence: str,
-    samples: int | None, trim: int | None, unit: str, shape: str, level: float, threads: int, style: str | None,
-    latex: bool, outputs: tuple[str, ...], plot: str | None, as_json: bool, quiet: bool,
+    data: "ComparisonFiles", model: str | None, options: tuple[str, ...], confidence: str | None,
+    samples: int | None, trim: int | None, unit: str | None, shape: str | None, level: float, threads: int,
+    style: str | None, latex: bool, outputs: tuple[str, ...], plot: str | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Rank the systems in FILES: scores, rank ranges, clusters.
 
-    Systems that no comparisons connect are ranked in separate groups, with a note.
+    Systems that no comparisons connect are ranked in separate groups, with a note; so are language pairs.
     """
-    from hits.ranking.rank import check_output
-    from hits.ranking.rank import rank as rank_files
+    from hits.ranking.data import Comparisons
+    from hits.ranking.rank import check_output, rank_parts
     from hits.ranking.result import Confidence
 
     if latex and style not in (None, "latex"):
@@ -90,7 +103,10 @@ def systems(
     for file in files:
         check_output(file)
     how = Confidence(confidence, samples, trim, unit, shape, level, threads, counter("resamples", quiet=quiet))
-    table = rank_files(data, model, options=read_options(options), confidence=how)
+    parts = data.parts()
+    if model is None and all(isinstance(part.data, Comparisons) for part in parts):
+        model = "expected-wins"
+    table = rank_parts(data, parts, model, options=read_options(options), confidence=how)
     for note in table.notes:
         talk(f"note: {note}", quiet=quiet)
     for file in files:

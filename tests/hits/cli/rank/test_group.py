@@ -99,7 +99,7 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path.write_text("a b 1 2 3\na a 1 2 3\n", encoding="utf-8")
     assert failed(capsys, path) == f"rypt: {path}:2: the system a is compared with itself\n"
     path.write_text("", encoding="utf-8")
-    assert failed(capsys, path) == f"rypt: {path}: expected comparisons, found an empty file\n"
+    assert failed(capsys, path) == f"rypt: {path}: expected comparisons or scores, found an empty file\n"
     path.write_text("a b 0 0 0\n", encoding="utf-8")
     assert failed(capsys, path).startswith(f"rypt: {path}: expected two systems that were compared, found none")
     path.write_text("a b 1 2 3\n", encoding="utf-8")
