@@ -129,6 +129,16 @@ def read_entrant(text: str) -> Entrant:
     >>> read_entrant("bradley-terry:ties=rao-kupper,prior=1").model
     BradleyTerry(ties='rao-kupper', prior=1.0, name='bradley-terry')
     """
+    name, options = model_and_options(text)
+    return Entrant(text, read_model(name, options))
+
+
+def model_and_options(text: str) -> tuple[str, dict[str, str]]:
+    """What ``MODEL:NAME=VALUE,…`` says.
+
+    >>> model_and_options("trueskill:order=select,runs=1")
+    ('trueskill', {'order': 'select', 'runs': '1'})
+    """
     name, _, rest = text.partition(":")
     options = {}
     for part in filter(None, rest.split(",")):
@@ -136,7 +146,7 @@ def read_entrant(text: str) -> Entrant:
         if not equals:
             raise RyptError(f"expected MODEL:NAME=VALUE,…, found {text!r}")
         options[key] = value
-    return Entrant(text, read_model(name, options))
+    return name, options
 
 
 def split_by_segment(comparisons: Comparisons, least: int = LEAST) -> ComparisonSplit:

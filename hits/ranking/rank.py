@@ -5,8 +5,6 @@
 `ComparisonFiles` says which files and which of their comparisons; the other studies of `hits.ranking` read them, too.
 """
 
-import csv
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,18 +16,16 @@ from hits.ranking.confidence import has_posterior
 from hits.ranking.data import Comparisons
 from hits.ranking.model import RankingModel, read_model
 from hits.ranking.names import MEAN, TABLES
+from hits.ranking.output import write_output
 from hits.ranking.readers.files import DataPart, Filters, only_part, read_parts
 from hits.ranking.result import Confidence, Ranked, RankedGroup, choose_ranges, rank_systems
 from hits.ranking.scores.data import SegmentScores
 from hits.ranking.scores.mean import rank_by_mean
-from hits.ranking.table import as_html, as_json, as_latex, as_markdown, as_text, html_page
+from hits.ranking.table import as_html, as_json, as_latex, as_markdown, as_text
 from rypt.options import check_option
-from rypt.picture import FORMATS as PICTURES
-from rypt.picture import check_picture
 from rypt.signature import signature
-from rypt.text import InputError, PathLike, RyptError, open_output
+from rypt.text import PathLike, RyptError
 
-ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".html": "html"}  # of files of tables
 SHOWN = ("cost", "nodes", "optimal_rankings", "message")  # facts of a model that are printed below its table
 
 
@@ -143,38 +139,16 @@ class SystemTable:
         lines += [" > ".join(listed) for listed in group.extra.get("rankings", ())]
         return "\n".join([*lines, self._sign(group)])
 
+    def records(self) -> list[dict[str, Any]]:
+        """The lines of a CSV."""
+        return list(self.as_dict()["systems"])
+
     def write(self, path: PathLike) -> None:
         """Write a table or, for .svg, .png and .pdf, a picture of the ranks; the ending of the name says what.
 
         Tables are CSV (.csv), JSON (.json), LaTeX (.tex), Markdown (.md), HTML (.html) or text (.txt).
         """
-        check_output(path)
-        ending = Path(str(path).removesuffix(".gz")).suffix
-        if ending in PICTURES:
-            from hits.ranking.plot import plot_ranks
-
-            plot_ranks(path, self.groups)
-            return
-        with open_output(path) as stream:
-            if ending == ".csv":
-                records = self.as_dict()["systems"]
-                writer = csv.DictWriter(stream, list(dict.fromkeys(name for r in records for name in r)))
-                writer.writeheader()
-                writer.writerows(records)
-            elif ending == ".json":
-                stream.write(json.dumps(self.as_dict(), ensure_ascii=False) + "\n")
-            else:
-                text = self.as_table(ENDINGS[ending])
-                stream.write((html_page([text]) if ending == ".html" else text) + "\n")
-
-
-def check_output(path: PathLike) -> None:
-    """Refuse a file that `SystemTable.write` cannot write, before anything is computed."""
-    ending = Path(str(path).removesuffix(".gz")).suffix
-    if ending not in (".csv", ".json", *ENDINGS, *PICTURES):
-        raise InputError(path, None, f"expected a {', '.join(('.csv', '.json', *ENDINGS, *PICTURES))} file")
-    if ending in PICTURES:
-        check_picture(path)
+        write_output(path, self)
 
 
 def rank(

@@ -48,6 +48,7 @@ class RankedGroup:
     score: str = "score"  # what the column of scores is called
     digits: int = 3  # of a score, after the point
     descending: bool = True  # whether a higher score is better
+    gap_errors: Floats | None = None  # (systems, systems): standard errors of differences, where the model has them
 
     @property
     def clusters(self) -> int:

@@ -21,7 +21,9 @@ from hits.ranking.names import (
 from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
-    from hits.ranking.rank import ComparisonFiles
+    from hits.ranking.rank import ComparisonFiles, SystemTable
+    from hits.ranking.result import Confidence
+    from hits.ranking.side_by_side import SideBySide
 
 DEFAULT = "systems"
 
@@ -53,10 +55,11 @@ def rank() -> None:
 
 @rank.command()
 @data_options
-@click.option("-m", "--model", type=click.Choice((MEAN, *ranking_models())),
-              help="How systems are ranked [mean for segment scores, expected-wins for comparisons].")  # fmt: skip
-@click.option("-O", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the model: "
-              "docs/ranking.md lists them. Repeatable.")  # fmt: skip
+@click.option("-m", "--model", "models", multiple=True, metavar="MODEL[:NAME=VALUE,…]",
+              help=f"How systems are ranked: {', '.join((MEAN, *ranking_models()))} [mean for segment scores, "
+              "expected-wins for comparisons]. Repeatable: models stand side by side.")  # fmt: skip
+@click.option("-O", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the only "
+              "model: docs/ranking.md lists them. Repeatable.")  # fmt: skip
 @click.option("--confidence", type=click.Choice(tuple(dict.fromkeys((*CONFIDENCES, *SCORE_CONFIDENCES)))),
               help="How rank ranges are made [wilcoxon for mean, as in WMT's findings, else bootstrap].")  # fmt: skip
 @click.option(
@@ -82,7 +85,7 @@ def rank() -> None:
 @JSON
 @QUIET
 def systems(
-    data: "ComparisonFiles", model: str | None, options: tuple[str, ...], confidence: str | None,
+    data: "ComparisonFiles", models: tuple[str, ...], options: tuple[str, ...], confidence: str | None,
     samples: int | None, trim: int | None, unit: str | None, shape: str | None, level: float, threads: int,
     style: str | None, latex: bool, outputs: tuple[str, ...], plot: str | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
@@ -90,9 +93,9 @@ def systems(
 
     Systems that no comparisons connect are ranked in separate groups, with a note; so are language pairs.
     """
-    from hits.ranking.data import Comparisons
-    from hits.ranking.rank import check_output, rank_parts
+    from hits.ranking.output import check_output
     from hits.ranking.result import Confidence
+    from hits.ranking.side_by_side import rank_side_by_side
 
     if latex and style not in (None, "latex"):
         raise click.UsageError(f"--latex or --table {style}, not both")
@@ -103,10 +106,12 @@ def systems(
     for file in files:
         check_output(file)
     how = Confidence(confidence, samples, trim, unit, shape, level, threads, counter("resamples", quiet=quiet))
-    parts = data.parts()
-    if model is None and all(isinstance(part.data, Comparisons) for part in parts):
-        model = "expected-wins"
-    table = rank_parts(data, parts, model, options=read_options(options), confidence=how)
+    if len(models) > 1 and options:
+        raise click.UsageError("-O is for one model: write options of several as -m MODEL:NAME=VALUE,…")
+    if len(models) > 1:
+        table: SideBySide | SystemTable = rank_side_by_side(data, models, confidence=how)
+    else:
+        table = _rank_by_one(data, models[0] if models else None, read_options(options), how)
     for note in table.notes:
         talk(f"note: {note}", quiet=quiet)
     for file in files:
@@ -115,6 +120,23 @@ def systems(
         click.echo(json.dumps(table.as_dict(), ensure_ascii=False))
     else:
         click.echo(table.as_table(style or "text"))
+
+
+def _rank_by_one(
+    data: "ComparisonFiles", model: str | None, options: dict[str, str], how: "Confidence"
+) -> "SystemTable":
+    from hits.ranking.data import Comparisons
+    from hits.ranking.evaluate import model_and_options
+    from hits.ranking.model import read_model
+    from hits.ranking.rank import rank_parts
+
+    name, given = model_and_options(model) if model else (None, {})
+    if name not in (None, MEAN):
+        read_model(name, given | options)  # a wrong name or option is said before anything is read
+    parts = data.parts()
+    if name is None and all(isinstance(part.data, Comparisons) for part in parts):
+        name = "expected-wins"
+    return rank_parts(data, parts, name, options=given | options, confidence=how)
 
 
 @rank.command()

@@ -56,7 +56,20 @@ def rank_by_mean(
         "mean", signed, systems, None if drawn is None else drawn[:, order],
         score_samples=None if resampled is None else resampled[:, order], title=title,
         score=name if scores.higher else f"{name} ↓", digits=DIGITS, descending=scores.higher,
+        gap_errors=_gap_errors(table)[np.ix_(order, order)],
     )  # fmt: skip
+
+
+def _gap_errors(table: Floats) -> Floats:
+    """The standard error of the mean difference of each two systems on the segments that both have."""
+    n = len(table)
+    errors = np.full((n, n), np.nan)
+    for i in range(n):
+        for j in range(i):
+            gaps = (table[i] - table[j])[~np.isnan(table[i] - table[j])]
+            if len(gaps) > 1:
+                errors[i, j] = errors[j, i] = gaps.std(ddof=1) / np.sqrt(len(gaps))
+    return errors
 
 
 def score_ranges(
