@@ -262,12 +262,25 @@ def evaluate_models(
     """Split comparisons by ``segments`` or ``rows`` and evaluate models, each ``NAME`` or ``NAME:OPTION=VALUE,…``."""
     check_option("split", split, ("segments", "rows"))
     entrants = [read_entrant(text) for text in models]
+    _check_enough(len(comparisons), least, max(sizes, default=0))
     if split == "segments":
         divided = split_by_segment(comparisons, least)
     else:
         divided = split_by_rows(comparisons, rng, least, test_judges)
     return evaluate(
         divided, entrants, rng, sizes=sizes, trials=trials, radii=radii, threads=threads, after_trial=after_trial
+    )
+
+
+def _check_enough(count: int, least: int, most: int) -> None:
+    """Say how many comparisons an evaluation needs, and what would fit those that there are."""
+    if count >= 2 * least + most:
+        return
+    part = max(1, count // 4)
+    sizes = ",".join(str(size) for size in SIZES if size <= part) or str(max(1, part))
+    raise RyptError(
+        f"expected {2 * least + most:,} comparisons or more: {least:,} to test on and {least:,} to choose radii by "
+        f"(--least), and up to {most:,} to learn from (--sizes), found {count:,}; try --least {part} --sizes {sizes}"
     )
 
 

@@ -21,6 +21,7 @@ from hits.ranking.names import CONFIDENCES, MEAN, SCORE_CONFIDENCES, SCORE_UNITS
 from hits.ranking.output import write_output
 from hits.ranking.rank import ComparisonFiles, SystemTable, rank_parts
 from hits.ranking.result import Confidence, Ranked, RankedGroup
+from hits.ranking.scores.agree import Agreement, OrderEvidence, agreement
 from hits.ranking.table import short_names, span, table_order
 from rypt.arrays import Floats
 from rypt.options import check_option
@@ -80,10 +81,19 @@ class SideBySide:
         ]
         return sorted(found, key=lambda item: (-item.strength, item.models, item.better, item.worse))
 
+    def agreements(self) -> list[Agreement]:
+        """How the orders of each two models agree: pairwise accuracy and Kendall's tau."""
+        return [
+            agreement(_order(first), _order(second), f"{one} and {two}", first.title)
+            for groups in zip(*(table.groups for table in self.tables), strict=True)
+            for (one, first), (two, second) in combinations(zip(self.labels, groups, strict=True), 2)
+        ]
+
     def as_table(self, style: str = "text") -> str:
         """A table for each group of systems, with three columns for each model, and what they disagree on."""
         check_option("table", style, TABLES)
         parts = [self._group(groups, style) for groups in zip(*(table.groups for table in self.tables), strict=True)]
+        parts.append("\n".join(self._agreement_line(made) for made in self.agreements()))
         parts.append(self._disagreement_table(style))
         signed = [signature(table.groups[0].signature, seed=table.seed) for table in self.tables]
         marks = {"text": "{}", "markdown": "{}  ", "latex": "% {}", "html": "<p>{}</p>"}[style]
@@ -104,6 +114,13 @@ class SideBySide:
         title = groups[0].title or "rank (range) cluster of each model"
         return f"{title}\n\n{table}"
 
+    def _agreement_line(self, made: Agreement) -> str:
+        where = f"{made.languages}: " if made.languages else ""
+        return (
+            f"{where}{made.name} order {made.accuracy:.1%} of {made.pairs} pairs of systems alike, Kendall's tau "
+            f"{made.tau:.3f}"
+        )
+
     def _disagreement_table(self, style: str) -> str:
         from tabulate import tabulate
 
@@ -111,7 +128,7 @@ class SideBySide:
         pairs = sum(len(group.systems) * (len(group.systems) - 1) // 2 for group in self.tables[0].groups)
         times = len(self.labels) * (len(self.labels) - 1) // 2
         if not found:
-            return f"the models agree on the order of all {pairs} pairs of systems"
+            return ""
         some = f", of which the surest {SHOWN}" if len(found) > SHOWN else ""
         line = f"{len(found)} disagreements on {pairs * times} pairs of systems{some}, by so many standard errors:"
         names = sorted({name for item in found for name in (item.better, item.worse)})
@@ -129,6 +146,11 @@ class SideBySide:
         models = [{"label": label} | table.as_dict() for label, table in zip(self.labels, self.tables, strict=True)]
         return {
             "models": models,
+            "agreements": [
+                {"models": made.name, "pairs": made.pairs, "accuracy": made.accuracy, "tau": made.tau}
+                | ({"languages": made.languages} if made.languages else {})
+                for made in self.agreements()
+            ],
             "disagreements": [
                 {"models": list(item.models), "better": item.better, "worse": item.worse, "errors": list(item.errors)}
                 for item in self.disagreements()
@@ -149,6 +171,14 @@ class SideBySide:
     def write(self, path: PathLike) -> None:
         """Write a table or a picture, by the ending of the name, as `SystemTable.write` does."""
         write_output(path, self)
+
+
+def _order(group: RankedGroup) -> OrderEvidence:
+    """The order alone: how sure it is does not enter accuracy and tau."""
+    ranks = np.array([-system.rank for system in group.systems], np.float64)
+    return OrderEvidence(
+        tuple(system.system for system in group.systems), ranks, np.full((len(ranks), len(ranks)), 0.5)
+    )
 
 
 def _cell(system: Ranked) -> str:

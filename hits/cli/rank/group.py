@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hits.cli.rank.agree import agree
 from hits.cli.rank.preferences import preferences
 from hits.cli.rank.shared import LEVEL, PLOT, THREADS, counter, data_options, read_options
 from hits.cli.rank.study import evaluate, plan_, simulate
@@ -148,8 +149,7 @@ def head2head(
     data: "ComparisonFiles", level: float, marks: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Show how often the column's system was better than the row's, with stars by the sign test."""
-    from tabulate import tabulate
-
+    from hits.cli.rank.matrix import matrix
     from hits.ranking.head2head import as_record, as_rows, head_to_head
     from hits.ranking.table import short_names
 
@@ -157,8 +157,7 @@ def head2head(
     if as_json:
         click.echo(json.dumps(as_record(table, level), ensure_ascii=False))
         return
-    head = ["", *short_names(table.systems)]
-    click.echo(tabulate(as_rows(table, marks=marks, level=level), head, disable_numparse=True))
+    click.echo(matrix(short_names(table.systems), as_rows(table, marks=marks, level=level)))
     click.echo(f"{table.significant(level):.1%} of all pairs differ significantly (sign test, p ≤ {level:g})")
 
 
@@ -174,8 +173,7 @@ def heatmap(
     data: "ComparisonFiles", games: int, variant: str, plot: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show which systems were compared: in all comparisons, and in the first and last 20 % that TrueSkill selects."""
-    from tabulate import tabulate
-
+    from hits.cli.rank.matrix import matrix
     from hits.ranking.heatmap import as_record, nearness
     from hits.ranking.heatmap import heatmap as make_heatmap
     from hits.ranking.models.trueskill import TrueSkill
@@ -199,7 +197,7 @@ def heatmap(
         click.echo(f"{title}: % of comparisons, {nearness(shares):.2f} ranks apart on average")
         names = short_names(table.systems)
         rows = [[name, *(f"{100 * s:.1f}" for s in line)] for name, line in zip(names, shares, strict=True)]
-        click.echo(tabulate(rows, ["", *range(1, len(table.systems) + 1)], disable_numparse=True))
+        click.echo(matrix(names, rows))
 
 
 @rank.command("next")
@@ -233,5 +231,5 @@ def next_(
             click.echo("\t".join((match.segment, *match.systems)))
 
 
-for command in (evaluate, plan_, preferences, simulate):
+for command in (agree, evaluate, plan_, preferences, simulate):
     rank.add_command(command)

@@ -14,6 +14,7 @@ from hits.ranking.evaluate import (
     Entrant,
     accuracy_of,
     evaluate,
+    evaluate_models,
     oracle,
     perplexity_of,
     read_entrant,
@@ -218,3 +219,11 @@ def test_a_model_that_fails_says_where() -> None:
         evaluate(split, [read_entrant("uniform")] * 2, np.random.default_rng(0), sizes=(3,))
     with pytest.raises(RyptError, match="MODEL:NAME=VALUE"):
         read_entrant("trueskill:select")
+
+
+def test_few_comparisons_say_what_is_needed() -> None:
+    few = comparisons_of([("s", "a", "b", 1, "")] * 120)
+    with pytest.raises(RyptError, match=r"expected 10,400 comparisons or more: 2,000 to test on and 2,000 to choose"):
+        evaluate_models(few, ["bojar"], np.random.default_rng(1))
+    with pytest.raises(RyptError, match=r"found 120; try --least 30 --sizes 30"):
+        evaluate_models(few, ["bojar"], np.random.default_rng(1))

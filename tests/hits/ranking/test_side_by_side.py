@@ -31,6 +31,7 @@ def test_ranks_of_each_model_and_where_they_disagree(files: ComparisonFiles) -> 
     text = both.as_table()
     assert text.splitlines()[2].split() == ["system", "bojar", "mfas", "expected-wins"]
     assert "2 disagreements on 9 pairs of systems" in text
+    assert "bojar and mfas order 66.7% of 3 pairs of systems alike, Kendall's tau 0.333" in text
     assert text.splitlines()[-3].startswith("bojar|")
     record = json.loads(json.dumps(both.as_dict()))
     assert [model["label"] for model in record["models"]] == ["bojar", "mfas", "expected-wins"]
@@ -44,7 +45,7 @@ def test_standard_errors_are_those_of_the_differences(files: ComparisonFiles) ->
     errors = gap_errors(group)
     samples = group.score_samples
     assert errors[0, 1] == pytest.approx(np.std(samples[:, 0] - samples[:, 1], ddof=1))
-    assert "the models agree on the order of all 3 pairs" in both.as_table()
+    assert "bojar and expected-wins order 100.0% of 3 pairs of systems alike, Kendall's tau 1.000" in both.as_table()
 
 
 def test_standard_errors_of_a_model_do_where_nothing_was_resampled() -> None:
