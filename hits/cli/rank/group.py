@@ -24,6 +24,7 @@ from rypt.console import JSON, QUIET, talk
 if TYPE_CHECKING:
     from hits.ranking.rank import ComparisonFiles, SystemTable
     from hits.ranking.result import Confidence
+    from hits.ranking.scores.data import SegmentScores
     from hits.ranking.side_by_side import SideBySide
 
 DEFAULT = "systems"
@@ -202,7 +203,9 @@ def heatmap(
 
 @rank.command("next")
 @data_options
-@click.option("-n", "--count", type=click.IntRange(min=1), default=1, show_default=True, help="Number of matches.")
+@click.option(
+    "-n", "--count", type=click.IntRange(min=1), default=1, show_default=True, help="Number of matches, or of ratings."
+)
 @click.option(
     "--players", type=click.IntRange(2, 5), default=2, show_default=True, help="Number of systems in a match."
 )
@@ -214,21 +217,48 @@ def next_(
     data: "ComparisonFiles", count: int, players: int, segments_file: str | None,
     more: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
-    """Suggest which systems to compare next, and on which segment.
+    """Suggest which systems to compare or to rate next, and on which segment.
 
-    TrueSkill takes the system it is least sure of and draws others that are likely to tie with it. Each line of output
-    has a segment and the systems, separated by tabs.
+    Of comparisons TrueSkill takes the system it is least sure of and draws others that are likely to tie with it. Each
+    line of output has a segment and the systems, separated by tabs. Of segment scores those are chosen that are likely
+    to split a cluster soonest; each line has a document, a segment and the systems to rate on it.
     """
+    from hits.ranking.readers.files import only_part
+    from hits.ranking.scores.data import SegmentScores
     from hits.ranking.select import next_matches
     from rypt.text import read_lines
 
     segments = [line for _, line in read_lines(segments_file) if line] if segments_file else None
-    for match in next_matches(data.read(), count, data.rng(), players=players, segments=segments, more=more):
+    part = only_part(data.parts())
+    if isinstance(part.data, SegmentScores):
+        if players != 2:
+            raise click.UsageError("--players is for comparisons; these files have segment scores")
+        _tell_ratings(data, part.data, count, segments, more, as_json=as_json)
+        return
+    comparisons = data.comparisons(part)
+    for match in next_matches(comparisons, count, data.rng(), players=players, segments=segments, more=more):
         if as_json:
             record = {"segment": match.segment, "systems": list(match.systems)}
             click.echo(json.dumps(record, ensure_ascii=False))
         else:
             click.echo("\t".join((match.segment, *match.systems)))
+
+
+def _tell_ratings(
+    data: "ComparisonFiles", scores: "SegmentScores", count: int, segments: list[str] | None, more: tuple[str, ...], *,
+    as_json: bool,
+) -> None:  # fmt: skip
+    from hits.ranking.scores.next import next_ratings
+
+    requests = next_ratings(scores, count, data.rng(), segments=segments, more=more)
+    if not requests:
+        talk("note: no further rating is likely to split a cluster", quiet=False)
+    for request in requests:
+        if as_json:
+            record = {"document": request.document, "segment": request.segment, "systems": list(request.systems)}
+            click.echo(json.dumps(record, ensure_ascii=False))
+        else:
+            click.echo("\t".join((request.document, request.segment, *request.systems)))
 
 
 for command in (agree, evaluate, plan_, preferences, simulate):
