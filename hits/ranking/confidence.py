@@ -46,6 +46,15 @@ class Posterior(Protocol):
         ...
 
 
+@runtime_checkable
+class OnlyScores(Protocol):
+    """A model whose scores alone are cheaper than a whole fit."""
+
+    def only_scores(self, comparisons: Comparisons) -> Floats:
+        """The scores of all systems."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
     """The best and the worst rank of each system, from 1; ``samples`` are the ranks they come from, where there are."""
@@ -211,7 +220,8 @@ def resampled_scores(
     once = replace(model, runs=1, threads=1) if isinstance(model, TrueSkill) else model
 
     def refit(each: np.random.Generator) -> Floats:
-        scores = once.fit(_resample(comparisons, each, unit), each).scores
+        drawn = _resample(comparisons, each, unit)
+        scores = once.only_scores(drawn) if isinstance(once, OnlyScores) else once.fit(drawn, each).scores
         if seen is not None:
             seen()
         return scores
