@@ -8,7 +8,7 @@ import click
 from hits.cli.rank.agree import agree
 from hits.cli.rank.preferences import preferences
 from hits.cli.rank.shared import LEVEL, PLOT, THREADS, counter, data_options, read_options
-from hits.cli.rank.study import evaluate, plan_, simulate
+from hits.cli.rank.study import curve, evaluate, plan_, simulate
 from hits.ranking.names import (
     CONFIDENCES,
     MEAN,
@@ -261,5 +261,5 @@ def _tell_ratings(
             click.echo("\t".join((request.document, request.segment, *request.systems)))
 
 
-for command in (agree, evaluate, plan_, preferences, simulate):
+for command in (agree, curve, evaluate, plan_, preferences, simulate):
     rank.add_command(command)
