@@ -163,9 +163,9 @@ def split_by_segment(comparisons: Comparisons, least: int = LEAST, *, developmen
     if test_bound and not development:
         train = np.flatnonzero(often > test_bound)
         if len(train):
-            test = comparisons.take(np.flatnonzero(often <= test_bound))
-            nothing = comparisons.take(np.zeros(0, np.intp))
-            return ComparisonSplit(comparisons.take(train), nothing, test, f"segments:{least}|k:{test_bound}")
+            rare, nothing = np.flatnonzero(often <= test_bound), np.zeros(0, np.intp)
+            learnt, none, tested = (comparisons.take(chosen) for chosen in (train, nothing, rare))
+            return ComparisonSplit(learnt, none, tested, f"segments:{least}|k:{test_bound}")
         test_bound = 0
     if test_bound:
         development_bound = _smallest_bound(often[often > test_bound], least)

@@ -28,7 +28,7 @@ def matrix(names: Sequence[str], rows: Sequence[Sequence[str]], width: int | Non
     from hits.ranking.table import LONGEST, short_names
 
     limit = shutil.get_terminal_size().columns if width is None else width
-    whole = tabulate(rows, ["", *names], disable_numparse=True)
+    whole = str(tabulate(rows, ["", *names], disable_numparse=True))
     if _widest(whole) <= limit:
         return whole
     longest = LONGEST if limit >= 80 else max(NAME, limit // 3)

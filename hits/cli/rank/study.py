@@ -17,9 +17,9 @@ from rypt.signature import signature
 if TYPE_CHECKING:
     from hits.ranking.data import Comparisons
     from hits.ranking.evaluate import ModelEvaluation
-    from hits.ranking.plan import JudgmentPlan
     from hits.ranking.rank import ComparisonFiles
-    from hits.ranking.simulate import Simulated, SimulatedWorld
+    from hits.ranking.simulation.plan import JudgmentPlan
+    from hits.ranking.simulation.simulate import Simulated, SimulatedWorld
 
 F = TypeVar("F", bound=Callable[..., Any])
 JUDGMENTS = (10_000, 20_000, 30_000, 40_000, 50_000)
@@ -147,8 +147,8 @@ def simulate(
         return
     if format or excluded:
         raise click.UsageError("--format and --exclude-system are for a simulation of FILES")
-    from hits.ranking.simulate import SimulatedWorld
-    from hits.ranking.simulate import simulate as run
+    from hits.ranking.simulation.simulate import SimulatedWorld
+    from hits.ranking.simulation.simulate import simulate as run
 
     world = SimulatedWorld(systems or 15, variance or 10.0, ways, noise, level, sides)
     if models:
@@ -176,7 +176,7 @@ def _tell_errors(
     from tabulate import tabulate
 
     from hits.ranking.evaluate import read_entrant
-    from hits.ranking.simulate import ranking_errors
+    from hits.ranking.simulation.simulate import ranking_errors
 
     fitted = [read_entrant(text).model for text in models]
     tables = [
@@ -234,7 +234,7 @@ def _tell_success(
     from tabulate import tabulate
 
     from hits.ranking.evaluate import read_entrant
-    from hits.ranking.likeness import likeness, success
+    from hits.ranking.simulation.likeness import likeness, success
 
     like = likeness(comparisons.counts()[0])
     rates = success(
@@ -273,7 +273,7 @@ def curve(
     """Show how many pairs of systems more and more comparisons tell apart, beside Koehn's simulation."""
     from tabulate import tabulate
 
-    from hits.ranking.distinguish import default_sizes, told_apart_curve
+    from hits.ranking.simulation.distinguish import default_sizes, told_apart_curve
 
     if sizes and any(size != int(size) for size in sizes):
         raise click.UsageError("--sizes: expected whole numbers from 1")
@@ -335,7 +335,7 @@ def plan_(
 ) -> None:  # fmt: skip
     """Estimate how many judgments make a share of all pairs of systems differ significantly, and what they cost."""
     from hits.batches.price import MIN_WAGE, MTURK_FEES, NO_FEES
-    from hits.ranking.plan import plan
+    from hits.ranking.simulation.plan import plan
 
     made = plan(
         systems or 15, variance or 10.0, significant, ways=ways, noise=noise, level=level, sides=sides, ties=ties,

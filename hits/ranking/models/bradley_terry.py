@@ -17,7 +17,7 @@ N(0, prior²) and the estimate is the mode of the posterior, which always exists
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, log, log1p, sqrt
+from math import exp, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -155,14 +155,19 @@ def _all_won(wins: Counts) -> bool:
     return bool((wins + np.eye(len(wins), dtype=np.int64) > 0).all())
 
 
+@compiled
 def _counted_pairs(wins: Counts, ties: Counts) -> tuple[Ints, Ints]:
-    lost = np.ascontiguousarray(wins.T)
-    cells = np.flatnonzero(np.triu(wins + lost + ties, 1))
-    pairs, counts = np.empty((len(cells), 2), np.int64), np.empty((len(cells), 3), np.int64)
-    pairs[:, 0], pairs[:, 1] = np.divmod(cells, len(wins))
-    for k, table in enumerate((lost, ties, wins)):
-        counts[:, k] = table.ravel()[cells]
-    return pairs, counts
+    """The pairs i < j that were compared, and how often i was worse, equal, better."""
+    n = len(wins)
+    pairs, counts = np.empty((n * (n - 1) // 2, 2), np.int64), np.empty((n * (n - 1) // 2, 3), np.int64)
+    k = 0
+    for i in range(n):
+        for j in range(i + 1, n):
+            if wins[i, j] + wins[j, i] + ties[i, j] > 0:
+                pairs[k, 0], pairs[k, 1] = i, j
+                counts[k, 0], counts[k, 1], counts[k, 2] = wins[j, i], ties[i, j], wins[i, j]
+                k += 1
+    return pairs[:k], counts[:k]
 
 
 def pair_counts(comparisons: Comparisons) -> tuple[Ints, Ints]:
@@ -233,11 +238,15 @@ def _is_flatter(optimum: tuple[float, Floats, Floats], objective: float, slope: 
     return bool(optimum[0] >= objective - rounding and np.abs(optimum[1]).max() < np.abs(slope).max() / 2)
 
 
+@compiled
 def _mean_odds(pairs: Ints, counts: Ints, n: int) -> Floats:
     """A start for the logistic model: the mean over opponents of the logarithm of wins by losses."""
-    i, j = pairs.T
-    odds = np.log((counts[:, 2] + 0.5) / (counts[:, 0] + 0.5))
-    return _by_system(odds, i, j, n) / n
+    scores = np.zeros(n)
+    for k in range(len(pairs)):
+        odds = log((counts[k, 2] + 0.5) / (counts[k, 0] + 0.5)) / n
+        scores[pairs[k, 0]] += odds
+        scores[pairs[k, 1]] -= odds
+    return scores
 
 
 def _solve(matrix: Floats, right: Floats) -> Floats:
@@ -346,35 +355,42 @@ def _davidson_pass(
     value = 0.0
     for k in range(len(pairs)):
         i, j = pairs[k, 0], pairs[k, 1]
-        small = exp(-abs(place[i] - place[j]))
-        high, low = 1.0 / (1.0 + small), small / (1.0 + small)
-        better, worse = (high, low) if place[i] >= place[j] else (low, high)
+        few, ties, many = counts[k, 0], counts[k, 1], counts[k, 2]
+        gap = place[i] - place[j]
+        small = exp(-abs(gap))
+        high = 1.0 / (1.0 + small)
+        better = high if gap >= 0.0 else small * high
+        worse = 1.0 - better if gap < 0.0 else small * high
+        value -= (few + many) * log(1.0 + small) + (few * gap if gap >= 0.0 else -many * gap)
+        if weight == 0.0:
+            step = many * worse - few * better
+            known = (few + many) * better * worse
+            slope[i] += step
+            slope[j] -= step
+            information[i, j] = -known
+            information[i, i] += known
+            information[j, j] += known
+            continue
         equal = weight * sqrt(better * worse)
         total = 1.0 + equal
         share = equal / total
         half = (worse - better) / 2.0  # the slope of log √(F(g) F(−g)) by g
         change = share * half
         below, above = -better - change, worse - change
-        few, ties, many = counts[k, 0], counts[k, 1], counts[k, 2]
-        value -= (few + many) * log1p(small) + abs(place[i] - place[j]) * (few if place[i] >= place[j] else many)
-        step = few * below + many * above
-        both = few + ties + many
-        known = worse / total * below**2 + better / total * above**2
-        if weight > 0.0:
-            beside = half - change
-            value += ties * log(max(equal, TINY)) - both * log(total)
-            step += ties * beside
-            known += share * beside**2
-            mixed = both * (-share * (worse / total * below + better / total * above) + share * (1.0 - share) * beside)
-            slope[n] += ties - both * share
-            information[i, n] += mixed
-            information[j, n] -= mixed
-            information[n, n] += both * share * (1.0 - share)
+        beside, both = half - change, few + ties + many
+        value += ties * log(max(equal, TINY)) - both * log(total)
+        step = few * below + ties * beside + many * above
+        known = both * (worse / total * below**2 + share * beside**2 + better / total * above**2)
+        mixed = both * (-share * (worse / total * below + better / total * above) + share * (1.0 - share) * beside)
         slope[i] += step
         slope[j] -= step
-        information[i, j] = -both * known
-        information[i, i] += both * known
-        information[j, j] += both * known
+        slope[n] += ties - both * share
+        information[i, j] = -known
+        information[i, i] += known
+        information[j, j] += known
+        information[i, n] += mixed
+        information[j, n] -= mixed
+        information[n, n] += both * share * (1.0 - share)
     return value
 
 

@@ -334,6 +334,8 @@ def _is_database(path: PathLike) -> bool:
         return False
     if Path(path).is_dir():
         return True
+    if not Path(path).is_file():
+        return False  # a pipe, whose first bytes can be read only once
     try:
         with open(path, "rb") as stream:
             return stream.read(len(SQLITE)) == SQLITE

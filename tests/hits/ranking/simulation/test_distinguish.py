@@ -5,7 +5,7 @@ import pytest
 
 from hits.ranking.confidence import sign_tests
 from hits.ranking.data import from_counts
-from hits.ranking.distinguish import default_sizes, told_apart_curve
+from hits.ranking.simulation.distinguish import default_sizes, told_apart_curve
 from rypt.text import RyptError
 
 WINS = np.array([[0, 90, 95, 99], [30, 0, 61, 80], [25, 60, 0, 82], [5, 15, 11, 0]])

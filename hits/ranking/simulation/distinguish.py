@@ -11,7 +11,7 @@ import numpy as np
 from hits.ranking.confidence import sign_tests
 from hits.ranking.data import Comparisons
 from hits.ranking.model import check_fit
-from hits.ranking.simulate import SimulatedWorld, simulate
+from hits.ranking.simulation.simulate import SimulatedWorld, simulate
 from rypt.text import RyptError
 
 STEPS = 8  # sizes by default, each twice the one before

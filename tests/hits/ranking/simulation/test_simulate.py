@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hits.ranking.confidence import clusters
 from hits.ranking.model import read_model
-from hits.ranking.simulate import (
+from hits.ranking.simulation.simulate import (
     Resampling,
     SimulatedWorld,
     _bootstrap,
