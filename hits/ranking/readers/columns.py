@@ -26,7 +26,7 @@ ALIASES = {
     "winner": "winner choice preference preferred preferredsystem better bettersystem outcome result verdict judgment "
     "judgement answer vote label decision winnersystem",
     "system": "system systemid sysid sys systemname mtsystem model engine modelid mt",
-    "score": "score overall rating da esa mqm esascore mqmscore dascore rawscore humanscore human segscore value "
+    "score": "score overall rating da esa mqm scr rawscr esascore mqmscore dascore rawscore humanscore human segscore value "
     "directassessment sqm xsts penalty",
     "segment": "segment segmentid segid seg globalsegid globalsegmentid item itemid lineid line srcindex sentence "
     "sentenceid sourceid sid srcid id index i example exampleid",
@@ -41,6 +41,7 @@ ALIASES = {
     "direction": "direction higherisbetter scoredirection",
 }  # fmt: skip
 ROLE_OF = {alias: role for role, aliases in ALIASES.items() for alias in aliases.split()}
+DELIMITERS = "\t,;| "  # WMT's files of direct assessment have spaces
 PENALTIES = ("mqm", "mqmscore", "penalty")  # columns whose numbers from 0 up are penalties
 SCALES = {"da": "DA", "dascore": "DA", "directassessment": "DA", "esa": "ESA", "esascore": "ESA", "mqm": "MQM",
           "mqmscore": "MQM", "sqm": "SQM", "xsts": "XSTS"}  # fmt: skip
@@ -104,7 +105,7 @@ def kind_of(places: Mapping[str, int]) -> str | None:
 
 def table_kind(header: str, columns: Mapping[str, str] | None = None) -> tuple[str, str] | None:
     """The kind of table that this first line begins, and its delimiter; None where it is no header."""
-    for delimiter in "\t,;|":
+    for delimiter in DELIMITERS:
         if delimiter in header:
             names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
             given = {role: name for role, name in (columns or {}).items() if name in names}
@@ -118,7 +119,7 @@ def read_table(path: PathLike, lines: Lines, columns: Mapping[str, str] | None =
     """The comparisons or scores of a table, those of each language pair apart."""
     header = lines[0][1]
     found = table_kind(header, columns)
-    delimiter = found[1] if found else max("\t,;|", key=header.count)
+    delimiter = found[1] if found else next((mark for mark in DELIMITERS if mark in header), ",")
     names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
     try:
         places = guess(names, columns)

@@ -12,7 +12,7 @@ tournament  ``count sys1 sys2 >``: how often sys1 was better (``>``) or worse (`
 judgments   ``segment sys1 sys2 >`` with ``<``, ``=`` or ``>``: one judgment per line
 jsonl       ``{"segment": …, "system_a": …, "system_b": …, "choice": "A", "worker": …}``, choice A, B or EQUAL; or the
             columns of a table as keys
-database    the comparisons in a campaign's folder, or in its judgment database
+database    the comparisons in a campaign's folder, or in its judgment database; without any, the folder's scores.jsonl
 """
 
 import json
@@ -45,6 +45,7 @@ from rypt.text import InputError, PathLike, RyptError, read_lines
 
 Lines = Sequence[tuple[int, str]]
 SQLITE = b"SQLite format 3\0"
+SCORES = "scores.jsonl"  # of a campaign that was made from ratings (`rypt.ratings.rated_campaign`)
 OUTCOMES = {">": 1, "=": 0, "<": -1}
 CHOICES = {"A": 1, "EQUAL": 0, "B": -1}
 
@@ -203,7 +204,12 @@ def _by_judge(names: Sequence[str], numbers: NDArray[np.int32], pattern: str) ->
 
 def _read(path: PathLike, format: str | None, columns: Mapping[str, str] | None, filters: Filters) -> list[Part]:
     if format == "database" or (format is None and _is_database(path)):
-        return [("", _read_database(path))]
+        compared = _read_database(path)
+        if compared is not None:
+            return [("", compared)]
+        if (Path(path) / SCORES).is_file():
+            return _read(Path(path) / SCORES, "jsonl", columns, filters)
+        raise InputError(path, None, "expected comparisons, found none in this database")
     lines = [line for line in read_lines(path) if line[1].strip()]
     if not lines:
         raise InputError(path, None, "expected comparisons or scores, found an empty file")
@@ -343,8 +349,8 @@ def _is_database(path: PathLike) -> bool:
         return False  # whoever reads it says what is wrong
 
 
-def _read_database(path: PathLike) -> Comparisons:
-    """What counts in a campaign's database; comparisons of one assignment are one row."""
+def _read_database(path: PathLike) -> Comparisons | None:
+    """What counts in a campaign's database, None without comparisons; those of one assignment are one row."""
     from hits.results.answers import Results
     from rypt.campaign.folder import Campaign
     from rypt.database.judgments import JudgmentDatabase
@@ -353,7 +359,7 @@ def _read_database(path: PathLike) -> Comparisons:
     with opened as db:
         given = Results(db).comparisons()
     if not given:
-        raise InputError(path, None, "expected comparisons, found none in this database")
+        return None
     numbers: dict[str, int] = {}
     rows = [numbers.setdefault(c.assignment or f" {i}", len(numbers)) for i, c in enumerate(given)]
     made = comparisons_of((c.segment, c.system_a, c.system_b, CHOICES[c.choice], c.worker) for c in given)

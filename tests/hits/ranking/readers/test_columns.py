@@ -90,6 +90,11 @@ def test_a_bad_table_is_refused_with_its_line(make, lines: list[str], said: str)
     assert said in str(error.value)
 
 
+def test_wmts_direct_assessment_is_separated_by_spaces(make) -> None:
+    (part,) = read_parts([make("SYS SID RAW.SCR Z.SCR N", "x 1 90 0.1 2", "y 1 80 0.2 1")])
+    assert part.data.table()[:, 0].tolist() == [90, 80]
+
+
 def test_scores_of_a_table(make) -> None:
     path = make("system,segment,document,score,rater", "x,1,d,90,r", "y,1,d,80,r", "x,2,d,,r", "x,1,d,70,s")
     (part,) = read_parts([path])

@@ -323,6 +323,9 @@ def test_a_campaigns_database(demo_campaign: Path, tmp_path: Path) -> None:
     shutil.copytree(demo_campaign, folder)
     with pytest.raises(InputError, match="expected comparisons, found none in this database"):
         read_comparisons([folder])
+    lines = [f'{{"segment": "1", "system": "{s}", "score": {i}, "better": "lower"}}\n' for i, s in enumerate("xy")]
+    (folder / "scores.jsonl").write_text("".join(lines), encoding="utf-8")
+    assert told(read_comparisons([folder])) == {("x", "y", 1)}  # made from ratings: scores instead of comparisons
     campaign = Campaign.open(folder)
     segment = campaign.segments[0].id
     columns = {"item": "r-1", "segment": segment, "size": "3", "control": ""}
