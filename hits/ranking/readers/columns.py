@@ -26,8 +26,8 @@ ALIASES = {
     "winner": "winner choice preference preferred preferredsystem better bettersystem outcome result verdict judgment "
     "judgement answer vote label decision winnersystem",
     "system": "system systemid sysid sys systemname mtsystem model engine modelid mt",
-    "score": "score overall rating da esa mqm scr rawscr esascore mqmscore dascore rawscore humanscore human segscore value "
-    "directassessment sqm xsts penalty",
+    "score": "score overall rating da esa mqm scr rawscr esascore mqmscore dascore rawscore humanscore human segscore "
+    "value directassessment sqm xsts penalty",
     "segment": "segment segmentid segid seg globalsegid globalsegmentid item itemid lineid line srcindex sentence "
     "sentenceid sourceid sid srcid id index i example exampleid",
     "document": "document documentid docid doc documentname docname",
