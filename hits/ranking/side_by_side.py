@@ -9,6 +9,7 @@ has itself, or that of paired segments for means).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import combinations
 from math import sqrt
 from typing import Any
@@ -22,7 +23,7 @@ from hits.ranking.output import write_output
 from hits.ranking.rank import ComparisonFiles, SystemTable, rank_parts
 from hits.ranking.result import Confidence, Ranked, RankedGroup
 from hits.ranking.scores.agree import Agreement, OrderEvidence, agreement
-from hits.ranking.table import short_names, span, table_order
+from hits.ranking.table import escape_latex, short_names, span, table_order
 from rypt.arrays import Floats
 from rypt.options import check_option
 from rypt.signature import signature
@@ -93,11 +94,12 @@ class SideBySide:
         """A table for each group of systems, with three columns for each model, and what they disagree on."""
         check_option("table", style, TABLES)
         parts = [self._group(groups, style) for groups in zip(*(table.groups for table in self.tables), strict=True)]
-        parts.append("\n".join(self._agreement_line(made) for made in self.agreements()))
+        parts.append("\n".join(_prose(self._agreement_line(made), style) for made in self.agreements()))
         parts.append(self._disagreement_table(style))
         signed = [signature(table.groups[0].signature, seed=table.seed) for table in self.tables]
-        marks = {"text": "{}", "markdown": "{}  ", "latex": "% {}", "html": "<p>{}</p>"}[style]
-        return "\n\n".join([*filter(None, parts), "\n".join(marks.format(line) for line in signed)])
+        mark = {"markdown": "{}  ", "latex": "% {}"}.get(style)
+        lines = [mark.format(line) if mark else _prose(line, style) for line in signed]
+        return "\n\n".join([*filter(None, parts), "\n".join(lines)])
 
     def _group(self, groups: Sequence[RankedGroup], style: str) -> str:
         from tabulate import tabulate
@@ -112,7 +114,7 @@ class SideBySide:
         head = ["system", *self.labels]
         table = tabulate(rows, head, tablefmt=FORMATS[style], disable_numparse=True, colalign=sides)
         title = groups[0].title or "rank (range) cluster of each model"
-        return f"{title}\n\n{table}"
+        return f"{_prose(title, style)}\n\n{table}"
 
     def _agreement_line(self, made: Agreement) -> str:
         where = f"{made.languages}: " if made.languages else ""
@@ -139,7 +141,7 @@ class SideBySide:
             for item in found[:SHOWN]
         ]  # fmt: skip
         head = ["model", "says", "errors", "model", "says", "errors"]
-        return f"{line}\n\n{tabulate(rows, head, tablefmt=FORMATS[style], disable_numparse=True)}"
+        return f"{_prose(line, style)}\n\n{tabulate(rows, head, tablefmt=FORMATS[style], disable_numparse=True)}"
 
     def as_dict(self) -> dict[str, Any]:
         """What ``--json`` prints: each model's ranking, and all disagreements."""
@@ -171,6 +173,13 @@ class SideBySide:
     def write(self, path: PathLike) -> None:
         """Write a table or a picture, by the ending of the name, as `SystemTable.write` does."""
         write_output(path, self)
+
+
+def _prose(text: str, style: str) -> str:
+    """A line between tables."""
+    if style == "html":
+        return f"<p>{escape(text)}</p>"
+    return f"{escape_latex(text)}\n" if style == "latex" else text
 
 
 def _order(group: RankedGroup) -> OrderEvidence:

@@ -37,6 +37,8 @@ def test_ranks_of_each_model_and_where_they_disagree(files: ComparisonFiles) -> 
     assert [model["label"] for model in record["models"]] == ["bojar", "mfas", "expected-wins"]
     assert len(record["disagreements"]) == 2
     assert len(both.records()) == 9
+    assert r"order 66.7\% of 3 pairs" in both.as_table("latex")
+    assert "<p>bojar and mfas order" in both.as_table("html")
 
 
 def test_standard_errors_are_those_of_the_differences(files: ComparisonFiles) -> None:
