@@ -1,6 +1,6 @@
 """What a batch asks, a class for each kind: its options, what ``batch.toml`` keeps of them, and how items are made."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, Protocol
@@ -14,6 +14,8 @@ from hits.batches.outputs import read_output, same_text
 from hits.batches.price import fees_of
 from hits.batches.rankings import make_ranking_batch
 from hits.ranking.data import comparisons_of
+from hits.ranking.readers.files import only_part, read_parts
+from hits.ranking.scores.data import SegmentScores
 from hits.ranking.select import select_matches
 from hits.records import MAX_ALTERNATIVES, Batch, BatchSettings, Kind
 from hits.results.opening import open_results
@@ -22,6 +24,7 @@ from rypt.options import check_option
 from rypt.text import PathLike, RyptError
 
 SELECTIONS = ("all", "trueskill")  # of comparisons
+Compared = tuple[str, str, str, int, str]  # segment, two systems, outcome, worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +116,22 @@ class ComparisonQuestions:
     """Which of two systems' candidates is better; ``outputs`` is a file for each system, one line per segment.
 
     ``select`` is "all", or "trueskill" for those that TrueSkill learns most from, given the comparisons in the
-    campaign's database; their number is the options' limit.
+    campaign's database, and those that the segment scores in the files ``scores`` make; their number is the options'
+    limit.
     """
 
     kind: ClassVar[Kind] = Kind.COMPARISON
     outputs: Mapping[str, PathLike]
     select: str = "all"
+    scores: tuple[PathLike, ...] = ()
 
     def __post_init__(self) -> None:
         check_option("select", self.select, SELECTIONS)
 
     def record(self, campaign: Campaign) -> Mapping[str, object]:
         """All options."""
-        return {"systems": _systems(self.outputs), "select": self.select}
+        scores = {"scores": [str(path) for path in self.scores]} if self.scores else {}
+        return {"systems": _systems(self.outputs), "select": self.select} | scores
 
     def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
         """The batch of comparisons; pairs of the same text are set aside."""
@@ -134,7 +140,8 @@ class ComparisonQuestions:
         if self.select == "trueskill":
             if options.limit is None:
                 raise RyptError("expected a limit: trueskill selects that many comparisons")
-            matches = _most_informative(campaign, outputs, options.limit, settings.seed)
+            known = _compared_by_scores(self.scores, {segment.id for segment in campaign.segments})
+            matches = _most_informative(campaign, outputs, options.limit, settings.seed, known)
             return make_comparison_batch(
                 campaign.segments, outputs, settings, matches=matches, references=references,
                 control_share=options.controls,
@@ -180,14 +187,27 @@ def _read_outputs(outputs: Mapping[str, PathLike], campaign: Campaign) -> dict[s
     return {system: read_output(path, campaign.segments) for system, path in outputs.items()}
 
 
+def _compared_by_scores(paths: Sequence[PathLike], segments: Collection[str]) -> list[Compared]:
+    """The comparisons that files of segment scores make; segments have the campaign's names where it has them."""
+    if not paths:
+        return []
+    part = only_part(read_parts(paths))
+    if not isinstance(part.data, SegmentScores):
+        raise RyptError(f"{', '.join(part.paths)}: expected segment scores, found comparisons")
+    made = part.data.comparisons()
+    names = [name if name in segments else f"{document} {name}" for document, name in part.data.segments]
+    rows = zip(made.segment, made.a, made.b, made.outcome, strict=True)
+    return [(names[s], made.systems[a], made.systems[b], int(outcome), "") for s, a, b, outcome in rows]
+
+
 def _most_informative(
-    campaign: Campaign, outputs: Mapping[str, Mapping[str, str]], count: int, seed: int
+    campaign: Campaign, outputs: Mapping[str, Mapping[str, str]], count: int, seed: int, scored: Sequence[Compared]
 ) -> Sequence[tuple[str, str, str]]:
-    """The comparisons that TrueSkill learns most from, given those in the campaign's database."""
+    """The comparisons that TrueSkill learns most from, given those in the campaign's database and those by scores."""
     better = {"A": 1, "EQUAL": 0, "B": -1}
     with open_results(campaign) as results:
         known = [(c.segment, c.system_a, c.system_b, better[c.choice], c.worker) for c in results.comparisons()]
-    known = [row for row in known if row[1] in outputs and row[2] in outputs]
+    known = [row for row in [*known, *scored] if row[1] in outputs and row[2] in outputs]
     matches = select_matches(
         comparisons_of(known) if known else None,
         {system: list(texts) for system, texts in outputs.items()},

@@ -34,6 +34,9 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
     'candidates are best, most valuable first; "trueskill" (for comparisons, with --limit), '
     "those from which TrueSkill learns most.",
 )
+@click.option("--scores", multiple=True, type=click.Path(),
+              help="With --select trueskill: a file of segment scores (ESA, MQM, …), which say how the systems compare "
+              "so far. Repeatable.")  # fmt: skip
 @click.option("--budget", type=MONEY, help="For labels: maximum cost of the batch in dollars, fees included.")
 @click.option("--labels", type=click.IntRange(min=1), help="For labels: maximum number of new questions.")
 @click.option(
@@ -86,10 +89,11 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
 @JSON
 @QUIET
 def make(
-    campaign: str, folder: str, kind: str, systems: tuple[str, ...], selection: str, budget: Decimal | None,
-    labels: int | None, max_len: int | None, alternatives: int, no_reference: bool, reference_alignment: str | None,
-    controls: float, limit: int | None, no_punctuation: bool, severity: bool | None, assignments: int | None,
-    wage: Decimal | None, market: str, title: str | None, interface: str, seed: int, as_json: bool, quiet: bool,
+    campaign: str, folder: str, kind: str, systems: tuple[str, ...], selection: str, scores: tuple[str, ...],
+    budget: Decimal | None, labels: int | None, max_len: int | None, alternatives: int, no_reference: bool,
+    reference_alignment: str | None, controls: float, limit: int | None, no_punctuation: bool, severity: bool | None,
+    assignments: int | None, wage: Decimal | None, market: str, title: str | None, interface: str, seed: int,
+    as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Make a batch from a CAMPAIGN: batch.csv, template.html, batch.toml.
 
@@ -100,6 +104,8 @@ def make(
     from hits.asking.questions import BatchOptions, ComparisonQuestions, LabelQuestions, Questions, RankingQuestions
 
     _refuse_options_of_other_kinds(kind, systems, selection, limit, budget, labels)
+    if scores and selection != "trueskill":
+        raise click.UsageError("--scores is for --select trueskill")
     if severity and kind != "label":
         raise click.UsageError("--severity is for --kind label")
     questions: Questions
@@ -109,7 +115,7 @@ def make(
             punctuation=not no_punctuation, reference_alignment=reference_alignment, severity=severity,
         )  # fmt: skip
     elif kind == "comparison":
-        questions = ComparisonQuestions(_outputs(systems), selection)
+        questions = ComparisonQuestions(_outputs(systems), selection, scores)
     else:
         questions = RankingQuestions(_outputs(systems))
     options = BatchOptions(

@@ -4,8 +4,9 @@
     print(table); table.systems; table.write("ranks.csv")
 
 In steps: `readers.files.read_comparisons` → `model.read_model` → `RankingModel.fit` → `result.rank_systems` (with
-ranges of `confidence`) → `table`. `head2head`, `heatmap`, `select` (what to ask next), `evaluate`, `simulate`,
-`likeness` and `plan` are studies of the same comparisons; `plot` draws them.
+ranges of `confidence`) → `table`; `side_by_side` has several models. Segment scores (direct assessment, ESA, MQM) are
+ranked in `scores`. `head2head`, `heatmap`, `select` (what to ask next) and `evaluate` are studies of the same
+comparisons, `simulation` of simulated ones; `plot` draws them, `output` writes them.
 
 To add a model, write one file in `hits.ranking.models` and one line in `hits.ranking.names`; the docstring of `models`
 shows both. Another package names its models in the entry-point group ``rypt.ranking_models``. To add a file format, see

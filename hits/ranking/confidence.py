@@ -46,6 +46,15 @@ class Posterior(Protocol):
         ...
 
 
+@runtime_checkable
+class OnlyScores(Protocol):
+    """A model whose scores alone are cheaper than a whole fit."""
+
+    def only_scores(self, comparisons: Comparisons) -> Floats:
+        """The scores of all systems."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
     """The best and the worst rank of each system, from 1; ``samples`` are the ranks they come from, where there are."""
@@ -54,10 +63,12 @@ class Ranges:
     high: Ints
     samples: Floats | None = None  # (samples, systems); systems that share ranks have the mean of them
     source: str = "samples"  # or posterior
+    scores: Floats | None = None  # (samples, systems): the scores that the ranks come from
+    groups: Ints | None = None  # clusters, where they are not those of overlapping ranges
 
     def clusters(self) -> Ints:
         """The number of each system's cluster, 1 is best: transitively overlapping ranges are one cluster."""
-        return clusters(self.low, self.high)
+        return clusters(self.low, self.high) if self.groups is None else self.groups
 
 
 def clusters(low: Ints, high: Ints) -> Ints:
@@ -110,7 +121,7 @@ def ranges_of(scores: Floats, trim: int | None = None, shape: str = "ends") -> R
     first, last = rank_bounds(scores)
     low = np.sort(first, axis=0)[dropped]
     high = np.sort(last, axis=0)[samples - 1 - dropped]
-    return Ranges(low, high, (first + last) / 2)
+    return Ranges(low, high, (first + last) / 2, scores=scores)
 
 
 def _densest_ranges(scores: Floats) -> Ranges:
@@ -121,7 +132,7 @@ def _densest_ranges(scores: Floats) -> Ranges:
     shared = (first[..., None] <= each) & (each <= last[..., None])
     tally = (shared / shared.sum(axis=2, keepdims=True)).sum(axis=0)
     ranges = np.array([densest(tally[i], HELD * len(scores)) for i in range(n)], np.int64)
-    return Ranges(ranges[:, 0], ranges[:, 1], (first + last) / 2)
+    return Ranges(ranges[:, 0], ranges[:, 1], (first + last) / 2, scores=scores)
 
 
 @compiled
@@ -209,7 +220,8 @@ def resampled_scores(
     once = replace(model, runs=1, threads=1) if isinstance(model, TrueSkill) else model
 
     def refit(each: np.random.Generator) -> Floats:
-        scores = once.fit(_resample(comparisons, each, unit), each).scores
+        drawn = _resample(comparisons, each, unit)
+        scores = once.only_scores(drawn) if isinstance(once, OnlyScores) else once.fit(drawn, each).scores
         if seen is not None:
             seen()
         return scores
@@ -227,7 +239,10 @@ def _resample(comparisons: Comparisons, rng: np.random.Generator, unit: str) -> 
         return comparisons.take(rng.integers(0, n, n))
     order, offsets = _by_row(comparisons)
     drawn = rng.integers(0, len(offsets) - 1, len(offsets) - 1)
-    return comparisons.take(np.concatenate([order[offsets[i] : offsets[i + 1]] for i in drawn]))
+    sizes = np.diff(offsets)[drawn]
+    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    again = comparisons.take(order[np.repeat(offsets[drawn], sizes) + within])
+    return replace(again, row=np.repeat(np.arange(len(drawn), dtype=np.int32), sizes))  # one drawn twice is two rows
 
 
 def _draw_counts(comparisons: Comparisons, rng: np.random.Generator, samples: int) -> tuple[Counts, Counts]:

@@ -46,6 +46,10 @@ class Comparisons:
     def __len__(self) -> int:
         return len(self.a)
 
+    def has_rows(self) -> bool:
+        """Whether some comparisons come from one judgment of several systems."""
+        return len(np.unique(self.row)) < len(self)
+
     def counts(self) -> tuple[Counts, Counts]:
         """``wins[i, j]``: how often i was better than j; ``ties[i, j]``: how often they were equal, symmetric."""
         n = len(self.systems)
@@ -98,6 +102,12 @@ class Comparisons:
         for i in range(n):
             groups.setdefault(root(i), []).append(i)
         return sorted((tuple(group) for group in groups.values()), key=lambda group: (-len(group), group))
+
+
+def compared_only(comparisons: Comparisons) -> Comparisons:
+    """Only the systems that are in a comparison."""
+    used = np.unique(np.concatenate([comparisons.a, comparisons.b])).tolist()
+    return comparisons if len(used) == len(comparisons.systems) else comparisons.among(used)
 
 
 class Names:

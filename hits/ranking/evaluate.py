@@ -40,8 +40,8 @@ CARVED = (*RATIOS, "trueskill", "hopkins-may")
 RATIO_VARIANCE = 0.001
 ENTRANTS = (
     "uniform", "adjusted-uniform", "independent-pairs", "students-asymmetric", "students-arithmetic",
-    "students-geometric", "expected-wins", "trueskill:order=select,runs=1", "trueskill", "hopkins-may", "irt-gaussian",
-    "irt-categorical", "bradley-terry:prior=1", "thurstone:prior=1",
+    "students-geometric", "expected-wins", "trueskill:order=select,runs=1", "trueskill", "hopkins-may",
+    "irt-gaussian:iterations=200", "irt-categorical:iterations=200", "bradley-terry:prior=1", "thurstone:prior=1",
 )  # fmt: skip
 
 
@@ -129,6 +129,16 @@ def read_entrant(text: str) -> Entrant:
     >>> read_entrant("bradley-terry:ties=rao-kupper,prior=1").model
     BradleyTerry(ties='rao-kupper', prior=1.0, name='bradley-terry')
     """
+    name, options = model_and_options(text)
+    return Entrant(text, read_model(name, options))
+
+
+def model_and_options(text: str) -> tuple[str, dict[str, str]]:
+    """What ``MODEL:NAME=VALUE,…`` says.
+
+    >>> model_and_options("trueskill:order=select,runs=1")
+    ('trueskill', {'order': 'select', 'runs': '1'})
+    """
     name, _, rest = text.partition(":")
     options = {}
     for part in filter(None, rest.split(",")):
@@ -136,19 +146,27 @@ def read_entrant(text: str) -> Entrant:
         if not equals:
             raise RyptError(f"expected MODEL:NAME=VALUE,…, found {text!r}")
         options[key] = value
-    return Entrant(text, read_model(name, options))
+    return name, options
 
 
-def split_by_segment(comparisons: Comparisons, least: int = LEAST) -> ComparisonSplit:
+def split_by_segment(comparisons: Comparisons, least: int = LEAST, *, development: bool = True) -> ComparisonSplit:
     """The test set of Hopkins and May: the comparisons of all segments that appear in at most k of them.
 
     k is the smallest number that gives ``least`` comparisons or more: a test set in which few share a segment. The
-    development set is made in the same way from what remains, and the rest is for training.
+    development set is made in the same way from what remains, and the rest is for training. Hopkins and May have none:
+    without ``development`` all that remains is for training.
     """
     place = segments_or_rows(comparisons)
     appear = np.unique(place, return_inverse=True, return_counts=True)
     often = appear[2][appear[1]]
     test_bound, development_bound = _smallest_bound(often, least), 0
+    if test_bound and not development:
+        train = np.flatnonzero(often > test_bound)
+        if len(train):
+            rare, nothing = np.flatnonzero(often <= test_bound), np.zeros(0, np.intp)
+            learnt, none, tested = (comparisons.take(chosen) for chosen in (train, nothing, rare))
+            return ComparisonSplit(learnt, none, tested, f"segments:{least}|k:{test_bound}")
+        test_bound = 0
     if test_bound:
         development_bound = _smallest_bound(often[often > test_bound], least)
     train = np.flatnonzero(often > development_bound)
@@ -159,9 +177,9 @@ def split_by_segment(comparisons: Comparisons, least: int = LEAST) -> Comparison
             "split by rows"
         )
     test = np.flatnonzero(often <= test_bound)
-    development = np.flatnonzero((often > test_bound) & (often <= development_bound))
+    tuned = np.flatnonzero((often > test_bound) & (often <= development_bound))
     how = f"segments:{least}|k:{test_bound}|development:{development_bound}"
-    return ComparisonSplit(comparisons.take(train), comparisons.take(development), comparisons.take(test), how)
+    return ComparisonSplit(comparisons.take(train), comparisons.take(tuned), comparisons.take(test), how)
 
 
 def _smallest_bound(often: NDArray[np.int64], least: int) -> int:
@@ -215,7 +233,8 @@ def evaluate(
     """
     _check(split, entrants, sizes, trials, radii)
     seed = int(rng.integers(2**63))
-    sets = [_counts(split.development), _counts(split.test)]
+    test = _counts(split.test)
+    sets = [_counts(split.development) if len(split.development) else test, test]
 
     def run(task: tuple[int, int]) -> list[Floats]:
         scores = [_scores(entrant, split.train, task, seed, radii, sets) for entrant in entrants]
@@ -242,6 +261,7 @@ def evaluate_models(
     *,
     split: str = "segments",
     least: int = LEAST,
+    development: bool = True,
     test_judges: str = "*",
     sizes: Sequence[int] = SIZES,
     trials: int = 5,
@@ -249,15 +269,34 @@ def evaluate_models(
     threads: int = 1,
     after_trial: Callable[[], None] | None = None,
 ) -> ModelEvaluation:
-    """Split comparisons by ``segments`` or ``rows`` and evaluate models, each ``NAME`` or ``NAME:OPTION=VALUE,…``."""
+    """Split comparisons by ``segments`` or ``rows`` and evaluate models, each ``NAME`` or ``NAME:OPTION=VALUE,…``.
+
+    Without ``development``, as in Hopkins and May, the only one of ``radii`` is taken.
+    """
     check_option("split", split, ("segments", "rows"))
     entrants = [read_entrant(text) for text in models]
+    if not development and (split != "segments" or len(radii) != 1):
+        raise RyptError("expected a split by segments and one radius where there is no development set to choose it by")
+    _check_enough(len(comparisons), least, max(sizes, default=0), 2 if development else 1)
     if split == "segments":
-        divided = split_by_segment(comparisons, least)
+        divided = split_by_segment(comparisons, least, development=development)
     else:
         divided = split_by_rows(comparisons, rng, least, test_judges)
     return evaluate(
         divided, entrants, rng, sizes=sizes, trials=trials, radii=radii, threads=threads, after_trial=after_trial
+    )
+
+
+def _check_enough(count: int, least: int, most: int, parts: int) -> None:
+    """Say how many comparisons an evaluation needs, and what would fit those that there are."""
+    if count >= parts * least + most:
+        return
+    part = max(1, count // 4)
+    sizes = ",".join(str(size) for size in SIZES if size <= part) or str(max(1, part))
+    raise RyptError(
+        f"expected {parts * least + most:,} comparisons or more: {least:,} to test on"
+        f"{f' and {least:,} to choose radii by' if parts > 1 else ''} (--least), and up to {most:,} to learn from "
+        f"(--sizes), found {count:,}; try --least {part} --sizes {sizes}"
     )
 
 
@@ -360,5 +399,5 @@ def _check(
     for size in sizes:
         if not 1 <= size <= len(split.train):
             raise RyptError(f"expected training sizes from 1 to {len(split.train)}, the training data, found {size}")
-    if not len(split.test) or not len(split.development):
-        raise RyptError("expected comparisons to test on, found none")
+    if not len(split.test) or (not len(split.development) and len(radii) > 1):
+        raise RyptError("expected comparisons to test on, and to choose a radius by, found none")

@@ -27,11 +27,19 @@ BASELINES = (
     "students-geometric",
 )  # fmt: skip
 RANKING_MODELS = tuple(name for name in MODELS if name not in BASELINES)
+MEAN = "mean"  # ranks segment scores, not comparisons
 GROUP = "rypt.ranking_models"  # entry points of other packages: a name and a factory that takes `Options`
-FORMATS = ("csv", "xml", "counts", "tournament", "judgments", "jsonl", "database")
+FORMATS = (
+    "pairs", "scores", "appraise", "mqm", "pearmut", "csv", "xml", "counts", "tournament", "judgments", "jsonl",
+    "database",
+)  # fmt: skip
 NOT_JUDGED = ("item", "row")  # what a rank of -1 takes away with it
-CONFIDENCES = ("bootstrap", "sign-test", "none")
-UNITS = ("comparison", "row")  # what a bootstrap draws
+TABLES = ("text", "markdown", "latex", "html")
+CONFIDENCES = ("bootstrap", "koehn-slides", "sign-test", "none")  # how ranges are made from comparisons
+SCORE_CONFIDENCES = ("wilcoxon", "permutation", "bootstrap", "none")  # and from segment scores
+UNITS = ("comparison", "row")  # what a bootstrap draws of comparisons
+SCORE_UNITS = ("segment", "document")  # and of segment scores
+WITHIN = ("segment", "rater")  # what scores are compared within
 SHAPES = ("ends", "densest")  # of a range: ranks without both ends, or the most frequent ones
 
 

@@ -5,10 +5,8 @@
 `ComparisonFiles` says which files and which of their comparisons; the other studies of `hits.ranking` read them, too.
 """
 
-import csv
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +15,72 @@ import numpy as np
 from hits.ranking.confidence import has_posterior
 from hits.ranking.data import Comparisons
 from hits.ranking.model import RankingModel, read_model
-from hits.ranking.readers.files import Filters, read_comparisons
-from hits.ranking.result import Confidence, Ranked, RankedGroup, rank_systems
-from hits.ranking.table import as_json, as_latex, as_text
+from hits.ranking.names import MEAN, TABLES
+from hits.ranking.output import write_output
+from hits.ranking.readers.files import DataPart, Filters, only_part, read_parts
+from hits.ranking.result import Confidence, Ranked, RankedGroup, choose_ranges, rank_systems
+from hits.ranking.scores.data import SegmentScores
+from hits.ranking.scores.mean import rank_by_mean
+from hits.ranking.table import as_html, as_json, as_latex, as_markdown, as_text
+from rypt.options import check_option
 from rypt.signature import signature
-from rypt.text import InputError, PathLike, open_output
+from rypt.text import PathLike, RyptError
 
 SHOWN = ("cost", "nodes", "optimal_rankings", "message")  # facts of a model that are printed below its table
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreUse:
+    """How segment scores are used: as they are, or standardised by rater; and how they become comparisons.
+
+    ``better`` says whether higher or lower scores are better where a file does not. Scores that differ by at most
+    ``tie`` are equal; they are compared within a segment, or only within what one rater scored of it.
+    """
+
+    standardize: bool = False
+    better: str | None = None
+    tie: float = 0.0
+    within: str = "segment"
+
+
+@dataclass(frozen=True, slots=True)
 class ComparisonFiles:
-    """Files, campaigns or databases with comparisons, and which of the comparisons to take."""
+    """Files, campaigns or databases with comparisons or segment scores, and what of them to take.
+
+    ``columns`` says which columns of a table are which (`hits.ranking.readers.columns`); ``merge`` joins what is of
+    different language pairs.
+    """
 
     paths: tuple[PathLike, ...]
     format: str | None = None
     filters: Filters = field(default_factory=Filters)
     seed: int = 1
+    columns: Mapping[str, str] = field(default_factory=dict)
+    merge: bool = False
+    scores: ScoreUse = field(default_factory=ScoreUse)
+
+    def parts(self) -> list[DataPart]:
+        """Comparisons or scores, those of each language pair apart; a sample depends on the random seed."""
+        parts = read_parts(
+            self.paths, format=self.format, columns=self.columns, together=self.merge, better=self.scores.better,
+            filters=self.filters, rng=np.random.default_rng([self.seed, 0]),
+        )  # fmt: skip
+        return [self._standardized(part) for part in parts] if self.scores.standardize else parts
+
+    def _standardized(self, part: DataPart) -> DataPart:
+        if not isinstance(part.data, SegmentScores):
+            raise RyptError(f"{', '.join(part.paths)}: expected segment scores to standardise, found comparisons")
+        return replace(part, data=part.data.standardize())
+
+    def comparisons(self, part: DataPart) -> Comparisons:
+        """The comparisons of a part, made of its scores where it has scores."""
+        if isinstance(part.data, SegmentScores):
+            return part.data.comparisons(self.scores.tie, self.scores.within)
+        return part.data
 
     def read(self) -> Comparisons:
-        """The comparisons; a sample depends on the random seed."""
-        rng = np.random.default_rng([self.seed, 0])
-        return read_comparisons(self.paths, format=self.format, filters=self.filters, rng=rng)
+        """The comparisons, all of one language pair."""
+        return self.comparisons(only_part(self.parts()))
 
     def rng(self) -> np.random.Generator:
         """The random numbers of whatever is done with the comparisons."""
@@ -75,9 +117,16 @@ class SystemTable:
         """What ``--json`` prints."""
         return as_json(self.groups) | {"seed": self.seed}
 
-    def as_latex(self) -> str:
-        """A tabular for each group."""
-        return "\n\n".join(map(as_latex, self.groups))
+    def as_table(self, style: str = "text") -> str:
+        """A table for each group: ``text``, as it is printed, ``markdown``, ``latex`` or ``html``."""
+        check_option("table", style, TABLES)
+        if style == "text":
+            return repr(self)
+        make = {"markdown": as_markdown, "latex": as_latex, "html": as_html}[style]
+        return "\n\n".join(make(replace(group, signature=self._sign(group))) for group in self.groups)
+
+    def _sign(self, group: RankedGroup) -> str:
+        return signature(group.signature, seed=self.seed)
 
     def __repr__(self) -> str:
         return "\n\n".join(self._text(group) for group in self.groups)
@@ -88,42 +137,34 @@ class SystemTable:
             if name in SHOWN:
                 lines.append(f"{name.replace('_', ' ')}: {'too many to count' if value is None else value}")
         lines += [" > ".join(listed) for listed in group.extra.get("rankings", ())]
-        return "\n".join([*lines, signature(group.signature, seed=self.seed)])
+        return "\n".join([*lines, self._sign(group)])
+
+    def records(self) -> list[dict[str, Any]]:
+        """The lines of a CSV."""
+        return list(self.as_dict()["systems"])
 
     def write(self, path: PathLike) -> None:
-        """Write a CSV (.csv), JSON (.json), LaTeX (.tex) or, for .svg, .png and .pdf, a picture of the ranks."""
-        ending = Path(str(path).removesuffix(".gz")).suffix
-        if ending in (".svg", ".png", ".pdf"):
-            from hits.ranking.plot import plot_ranks
+        """Write a table or, for .svg, .png and .pdf, a picture of the ranks; the ending of the name says what.
 
-            plot_ranks(path, self.groups)
-            return
-        if ending not in (".csv", ".json", ".tex"):
-            raise InputError(path, None, "expected a .csv, .json, .tex, .svg, .png or .pdf file")
-        with open_output(path) as stream:
-            if ending == ".csv":
-                records = self.as_dict()["systems"]
-                writer = csv.DictWriter(stream, list(dict.fromkeys(name for r in records for name in r)))
-                writer.writeheader()
-                writer.writerows(records)
-            else:
-                stream.write(self.as_latex() if ending == ".tex" else json.dumps(self.as_dict(), ensure_ascii=False))
-                stream.write("\n")
+        Tables are CSV (.csv), JSON (.json), LaTeX (.tex), Markdown (.md), HTML (.html) or text (.txt).
+        """
+        write_output(path, self)
 
 
 def rank(
     paths: PathLike | Sequence[PathLike] | ComparisonFiles,
-    model: str = "trueskill",
+    model: str | None = None,
     *,
     options: Mapping[str, str] | None = None,
     confidence: Confidence | None = None,
     seed: int = 1,
 ) -> SystemTable:
-    """Rank the systems in files of comparisons, in a campaign's folder or in its database.
+    """Rank the systems in files of comparisons or segment scores, in a campaign's folder or in its database.
 
-    ``model`` is a name of `hits.ranking.names` with its ``options``; ``confidence`` says how rank ranges are made
-    (bootstrap by default). `ComparisonFiles` instead of paths chooses a format or some of the comparisons, and has a
-    random seed of its own.
+    ``model`` is a name of `hits.ranking.names` with its ``options``; by default comparisons are ranked by TrueSkill and
+    scores by their ``mean``. Other models rank the comparisons that scores make. ``confidence`` says how rank ranges
+    are made. Language pairs are groups of their own. `ComparisonFiles` instead of paths chooses a format or a part of
+    the data, and has a random seed of its own.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
@@ -133,16 +174,60 @@ def rank(
     >>> [(system.system, round(system.score, 2), system.rank) for system in table.systems]
     [('uedin', 0.82, 1), ('cu', 0.18, 2)]
     """
-    how = confidence or Confidence()
     if isinstance(paths, ComparisonFiles):
         files = paths
     else:
         files = ComparisonFiles((paths,) if isinstance(paths, str | Path) else tuple(paths), seed=seed)
-    threads = {"threads": str(how.threads)} if model == "trueskill" else {}
-    made = read_model(model, threads | dict(options or {}))
-    comparisons = files.read()
-    groups = rank_systems(comparisons, made, files.rng(), how)
-    return SystemTable(tuple(groups), files.seed, tuple(_notes(comparisons, made, how)))
+    return rank_parts(files, files.parts(), model, options=options, confidence=confidence)
+
+
+def rank_parts(
+    files: ComparisonFiles,
+    parts: Sequence[DataPart],
+    model: str | None = None,
+    *,
+    options: Mapping[str, str] | None = None,
+    confidence: Confidence | None = None,
+) -> SystemTable:
+    """Rank what was read from files, each language pair apart."""
+    how = confidence or Confidence()
+    groups: list[RankedGroup] = []
+    notes = _notes_of_parts(parts)
+    for part in parts:
+        title = part.languages if len(parts) > 1 else ""
+        name = model or (MEAN if isinstance(part.data, SegmentScores) else "trueskill")
+        if name == MEAN:
+            if isinstance(part.data, Comparisons):
+                raise RyptError(f"{', '.join(part.paths)}: the model mean ranks segment scores, found comparisons")
+            if options:
+                raise RyptError(f"the model mean has no options, found {', '.join(options)}")
+            groups.append(rank_by_mean(part.data, how, files.rng(), title))
+            notes += _notes_of_scores(part.data)
+            continue
+        threads = {"threads": str(how.threads)} if name == "trueskill" else {}
+        made = read_model(name, threads | dict(options or {}))
+        comparisons = files.comparisons(part)
+        ranked = rank_systems(comparisons, made, files.rng(), how)
+        groups += [replace(group, title=title) for group in ranked]
+        notes += _notes(comparisons, made, how)
+    return SystemTable(tuple(groups), files.seed, tuple(dict.fromkeys(notes)))
+
+
+def _notes_of_parts(parts: Sequence[DataPart]) -> list[str]:
+    if len(parts) < 2:
+        return []
+    pairs = ", ".join(part.languages or "unknown languages" for part in parts)
+    return [f"{len(parts)} language pairs ({pairs}) are ranked apart; --languages chooses one, --merge joins them"]
+
+
+def _notes_of_scores(scores: SegmentScores) -> list[str]:
+    """What paired tests lack."""
+    table = ~np.isnan(scores.table())
+    shared = table.astype(np.int64) @ table.T
+    apart = int((shared[np.triu_indices(len(shared), 1)] == 0).sum())
+    if not apart:
+        return []
+    return [f"{apart} pairs of systems have no segment in common: paired tests cannot tell them apart"]
 
 
 def _notes(comparisons: Comparisons, model: RankingModel, how: Confidence) -> list[str]:
@@ -157,7 +242,13 @@ def _notes(comparisons: Comparisons, model: RankingModel, how: Confidence) -> li
         )
     if len(comparisons) and not comparisons.outcome.any():
         notes.append(f"all {len(comparisons)} comparisons are ties; nothing tells the systems apart")
-    alone = how.method == "bootstrap" and how.unit == "comparison" and not has_posterior(model, how.unit)
-    if alone and len(set(comparisons.row.tolist())) < len(comparisons):
+    chosen = choose_ranges(how, comparisons, model)
+    alone = chosen.method == "bootstrap" and chosen.unit == "comparison" and not has_posterior(model, chosen.unit)
+    if alone and comparisons.has_rows():
         notes.append("ranges take the comparisons of one ranking as independent, as the papers do; --unit row does not")
+    elif alone and comparisons.segments == ("",):
+        notes.append(
+            "these are counts, without the rankings that they come from: single comparisons are resampled as if they "
+            "were independent, so ranges may be too narrow"
+        )
     return notes

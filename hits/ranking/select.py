@@ -13,10 +13,9 @@ from math import exp, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from hits.ranking.data import Comparisons
+from hits.ranking.data import Comparisons, compared_only
 from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.models.trueskill_kernel import Skills, drawn, won
-from hits.ranking.readers.files import compared_only
 from rypt.tails import normal_tail
 from rypt.text import RyptError
 

@@ -1,20 +1,28 @@
-"""A ranking as WMT prints it: #, score, range, system, with a rule between clusters; also as JSON and LaTeX."""
+"""A ranking as WMT prints it: #, score, range, system, with a rule between clusters.
+
+`as_text`, `as_markdown`, `as_latex` and `as_html` print the same cells; `as_json` has the numbers.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from itertools import groupby
+from html import escape
+from itertools import chain, groupby
 from typing import Any
 
 from hits.ranking.result import Ranked, RankedGroup
 
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "↓": r"$\downarrow$", "–": "--", "…": r"\dots{}",
 }  # fmt: skip
 LONGEST = 28  # of a system's name
-HEAD = ("#", "score", "±", "range", "system")
-Line = tuple[str, str, str, str, str]
+LEFT = ("range", "system")  # columns that are not aligned to the right
+HTML_STYLE = (
+    "border-collapse:collapse;font-variant-numeric:tabular-nums",  # of the table
+    "border-top:1px solid currentColor",  # of a cluster
+    "padding:.15em .7em;text-align:",  # of a cell, and its side
+)
 
 
 def as_text(ranking: RankedGroup) -> str:
@@ -29,50 +37,54 @@ def as_text(ranking: RankedGroup) -> str:
      2  0.500  2-3    cu
         0.400  2-3    jhu
     """
-    groups, columns = _lines(ranking), _columns(ranking)
-    everything = [HEAD, *(line for group in groups for line in group)]
-    widths = [max(len(line[column]) for line in everything) for column in range(len(HEAD))]
+    head, clusters = cells(ranking)
+    lines = [head, *chain.from_iterable(clusters)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     widths[0] = max(widths[0], 2)
-    rule = _row(["-" * width for width in widths], widths, columns)
-    parts = [_row(HEAD, widths, columns)]
-    for group in groups:
-        parts += [rule, *(_row(line, widths, columns) for line in group)]
+
+    def row(line: Sequence[str]) -> str:
+        padded = [
+            text.ljust(width) if name in LEFT else text.rjust(width)
+            for text, width, name in zip(line, widths, head, strict=True)
+        ]
+        return "  ".join(padded).rstrip()
+
+    rule = row(["-" * width for width in widths])
+    parts = [*([ranking.title] if ranking.title else []), row(head)]
+    for cluster in clusters:
+        parts += [rule, *map(row, cluster)]
     return "\n".join(parts)
 
 
-def _columns(ranking: RankedGroup) -> list[int]:
-    """Which columns have something in them."""
-    errors = any(system.error is not None for system in ranking.systems)
-    ranged = any(system.low is not None for system in ranking.systems)
-    return [0, 1, *([2] if errors else []), *([3] if ranged else []), 4]
+def cells(ranking: RankedGroup) -> tuple[list[str], list[list[list[str]]]]:
+    """The head of the table, and for each cluster its lines; columns without content are left out.
 
-
-def _row(line: Sequence[str], widths: Sequence[int], columns: Sequence[int]) -> str:
-    number, score, error, ranks, system = line
-    cells = [
-        number.rjust(widths[0]), score.rjust(widths[1]), error.rjust(widths[2]), ranks.ljust(widths[3]), system
-    ]  # fmt: skip
-    return "  ".join(cells[column] for column in columns)
-
-
-def _lines(ranking: RankedGroup) -> list[list[Line]]:
-    """The lines of each cluster; without clusters all systems are one group, with a rank each."""
-    ranked = sorted(ranking.systems, key=lambda s: (s.cluster or 0, s.rank, s.system))
-    return [
-        _cluster(list(members), numbered=cluster is None)
-        for cluster, members in groupby(ranked, key=lambda system: system.cluster)
-    ]
-
-
-def _cluster(members: Sequence[Ranked], *, numbered: bool) -> list[Line]:
-    first = min(system.rank for system in members)
-    return [
-        (
-            str(system.rank) if numbered else str(first) if i == 0 else "",
-            f"{system.score:.3f}", "" if system.error is None else f"{system.error:.3f}", span(system), system.system,
+    Clusters come from the best to the worst; without clusters all systems are one group, with a rank each.
+    """
+    systems = table_order(ranking)
+    names = dict(zip((s.system for s in systems), short_names([s.system for s in systems]), strict=True))
+    columns: dict[str, Callable[[Ranked], str]] = {ranking.score: lambda s: f"{s.score:.{ranking.digits}f}"}
+    if any(system.error is not None for system in systems):
+        columns["±"] = lambda s: "" if s.error is None else f"{s.error:.{ranking.digits}f}"
+    if any(system.low is not None for system in systems):
+        columns["range"] = span
+    columns["system"] = lambda s: names[s.system]
+    clusters = []
+    for cluster, members in groupby(systems, key=lambda system: system.cluster):
+        group = list(members)
+        first = min(system.rank for system in group)
+        clusters.append(
+            [
+                [str(s.rank) if cluster is None else "" if i else str(first), *(cell(s) for cell in columns.values())]
+                for i, s in enumerate(group)
+            ]
         )
-        for i, system in enumerate(members)
-    ]  # fmt: skip
+    return ["#", *columns], clusters
+
+
+def table_order(ranking: RankedGroup) -> list[Ranked]:
+    """The systems in the order of tables and plots: by cluster, then by rank, then by name."""
+    return sorted(ranking.systems, key=lambda s: (s.cluster or 0, s.rank, s.system))
 
 
 def span(system: Ranked) -> str:
@@ -86,22 +98,45 @@ def span(system: Ranked) -> str:
     return str(system.low) if system.low == system.high else f"{system.low}-{system.high}"
 
 
+def as_markdown(ranking: RankedGroup) -> str:
+    """A pipe table. Markdown has no rules inside a table: a number under # begins a cluster.
+
+    >>> print(as_markdown(RankedGroup("bojar", "bojar|n:9", (Ranked("a|b", 0.6, 1, 1, 1, 1),))))
+    | # | score | range | system |
+    | ---: | ---: | :--- | :--- |
+    | 1 | 0.600 | 1 | a\\|b |
+    <BLANKLINE>
+    bojar\\|n:9
+    """
+    head, clusters = cells(ranking)
+
+    def row(line: Sequence[str]) -> str:
+        return f"| {' | '.join(text.replace('|', chr(92) + '|') for text in line)} |"
+
+    sides = [":---" if name in LEFT else "---:" for name in head]
+    title = [f"**{ranking.title}**", ""] if ranking.title else []
+    lines = [row(head), row(sides)]
+    lines += [row(line) for cluster in clusters for line in cluster]
+    return "\n".join([*title, *lines, "", ranking.signature.replace("|", "\\|")])
+
+
 def as_latex(ranking: RankedGroup) -> str:
     """A tabular with a rule between clusters, as in WMT's papers."""
-    columns = _columns(ranking)
-    head = (r"\#", "score", r"$\pm$", "range", "system")
-    shape = "".join("rrrll"[column] for column in columns)
-    lines = [r"\begin{tabular}{" + shape + "}", r"\hline", _latex(head, columns)]
-    for group in _lines(ranking):
-        lines.append(r"\hline")
-        for number, score, error, ranks, system in group:
-            cells = (number, score, error, ranks.replace("-", "--"), escape_latex(system))
-            lines.append(_latex(cells, columns))
+    head, clusters = cells(ranking)
+
+    def row(line: Sequence[str]) -> str:
+        escaped = [
+            text.replace("-", "--") if name == "range" else escape_latex(text)
+            for text, name in zip(line, head, strict=True)
+        ]
+        return " & ".join(escaped) + r" \\"
+
+    shape = "".join("l" if name in LEFT else "r" for name in head)
+    title = [rf"\textbf{{{escape_latex(ranking.title)}}}\\"] if ranking.title else []
+    lines = [*title, rf"\begin{{tabular}}{{{shape}}}", r"\hline", row(head).replace("±", r"$\pm$")]
+    for cluster in clusters:
+        lines += [r"\hline", *map(row, cluster)]
     return "\n".join([*lines, r"\hline", r"\end{tabular}", f"% {ranking.signature}"])
-
-
-def _latex(cells: Sequence[str], columns: Sequence[int]) -> str:
-    return " & ".join(cells[column] for column in columns) + r" \\"
 
 
 def escape_latex(text: str) -> str:
@@ -110,14 +145,47 @@ def escape_latex(text: str) -> str:
     >>> escape_latex("DCU__primary 5%")
     'DCU\\\\_\\\\_primary 5\\\\%'
     """
-    return re.sub(r"[\\&%$#_{}~^]", lambda match: LATEX[match[0]], text)
+    return re.sub(r"[\\&%$#_{}~^↓–…]", lambda match: LATEX[match[0]], text)
+
+
+def as_html(ranking: RankedGroup) -> str:
+    """A table with a body for each cluster, and rules between them; full names are shown on hovering."""
+    head, clusters = cells(ranking)
+    full = iter(system.system for system in table_order(ranking))
+    table, rule, cell = HTML_STYLE
+
+    def row(line: Sequence[str], tag: str = "td", title: str = "") -> str:
+        parts = []
+        for text, name in zip(line, head, strict=True):
+            hint = f' title="{escape(title)}"' if name == "system" and title not in ("", text) else ""
+            side = "left" if name in LEFT else "right"
+            shown = text.replace("-", "–") if name == "range" and tag == "td" else text
+            parts.append(f'<{tag}{hint} style="{cell}{side}">{escape(shown)}</{tag}>')
+        return f"<tr>{''.join(parts)}</tr>"
+
+    title = f"<strong>{escape(ranking.title)}</strong> " if ranking.title else ""
+    lines = [f'<table style="{table}">', f"<caption>{title}{escape(ranking.signature)}</caption>"]
+    lines.append(f"<thead>{row(head, 'th')}</thead>")
+    for cluster in clusters:
+        body = "\n".join(row(line, title=next(full)) for line in cluster)
+        lines.append(f'<tbody style="{rule}">\n{body}\n</tbody>')
+    return "\n".join([*lines, "</table>"])
+
+
+def html_page(tables: Sequence[str]) -> str:
+    """A page with tables on it, for a file of its own."""
+    head = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Ranking</title>'
+    style = "<style>body{font-family:sans-serif}caption{text-align:left;font-size:small;caption-side:bottom}</style>"
+    return "\n".join([head, style, "<body>", *tables, "</body>\n</html>"])
 
 
 def as_json(rankings: Sequence[RankedGroup]) -> dict[str, Any]:
     """One object; groups of systems that were never compared have a number each, ``component``, from 1."""
     first = rankings[0]
     systems = [
-        _record(system) | ({"component": number} if len(rankings) > 1 else {})
+        _record(system)
+        | ({"languages": ranking.title} if ranking.title else {})
+        | ({"component": number} if len(rankings) > 1 else {})
         for number, ranking in enumerate(rankings, start=1)
         for system in ranking.systems
     ]
@@ -125,7 +193,9 @@ def as_json(rankings: Sequence[RankedGroup]) -> dict[str, Any]:
     if len(rankings) == 1:
         return made | {"clusters": first.clusters or None} | dict(first.extra)
     parts = [
-        {"signature": ranking.signature, "clusters": ranking.clusters or None} | dict(ranking.extra)
+        {"signature": ranking.signature, "clusters": ranking.clusters or None}
+        | ({"languages": ranking.title} if ranking.title else {})
+        | dict(ranking.extra)
         for ranking in rankings
     ]
     return made | {"components": parts}
@@ -139,16 +209,23 @@ def _record(system: Ranked) -> dict[str, Any]:
     return record
 
 
-def short_names(names: Sequence[str]) -> list[str]:
+def short_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:
     """Names that fit beside an axis or above a column: without what all begin with up to a dot, long ones shortened.
 
-    What is left out of a long name is in its middle: the team is in front, and a number tells its systems apart.
+    What is left out of a long name is in its middle: the team is in front, and a number tells its systems apart. Names
+    that would become equal stay whole.
 
     >>> short_names(["newstest2013.fr-en.JHU.2684", "newstest2013.fr-en.online-A"])
     ['JHU.2684', 'online-A']
     """
     rest = list(names)
-    while len({name.partition(".")[0] for name in rest}) == 1 and all("." in name for name in rest):
-        rest = [name.partition(".")[2] for name in rest]
-    short = [name if len(name) <= LONGEST else f"{name[: LONGEST - 10]}…{name[-9:]}" for name in rest]
+    while len(rest) > 1 and len({name.partition(".")[0] for name in rest}) == 1:
+        after = [name.partition(".")[2] for name in rest]
+        if not all(any(letter.isalpha() for letter in name) for name in after):
+            break  # numbers alone would not be names
+        rest = after
+    tail = max(1, min(9, (longest - 1) // 3))
+    short = [
+        name if len(name) <= longest else f"{name[: longest - 1 - tail]}…{name[len(name) - tail :]}" for name in rest
+    ]
     return short if len(set(short)) == len(set(rest)) else rest

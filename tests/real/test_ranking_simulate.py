@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hits.ranking.likeness import likeness, success
 from hits.ranking.model import read_model
 from hits.ranking.readers.files import read_comparisons
+from hits.ranking.simulation.likeness import likeness, success
 
 pytestmark = pytest.mark.real
 

@@ -5,14 +5,27 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hits.cli.rank.agree import agree
 from hits.cli.rank.preferences import preferences
 from hits.cli.rank.shared import LEVEL, PLOT, THREADS, counter, data_options, read_options
-from hits.cli.rank.study import evaluate, plan_, simulate
-from hits.ranking.names import CONFIDENCES, SHAPES, UNITS, ranking_models
+from hits.cli.rank.study import curve, evaluate, plan_, simulate
+from hits.ranking.names import (
+    CONFIDENCES,
+    MEAN,
+    SCORE_CONFIDENCES,
+    SCORE_UNITS,
+    SHAPES,
+    TABLES,
+    UNITS,
+    ranking_models,
+)  # fmt: skip
 from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
-    from hits.ranking.rank import ComparisonFiles
+    from hits.ranking.rank import ComparisonFiles, SystemTable
+    from hits.ranking.result import Confidence
+    from hits.ranking.scores.data import SegmentScores
+    from hits.ranking.side_by_side import SideBySide
 
 DEFAULT = "systems"
 
@@ -33,61 +46,99 @@ class RankGroup(click.Group):
 
 @click.group(cls=RankGroup)
 def rank() -> None:
-    """Rank systems by people's comparisons: `rypt rank FILE…` is short for `rypt rank systems FILE…`.
+    """Rank systems by people's comparisons or scores: `rypt rank FILE…` is short for `rypt rank systems FILE…`.
 
-    A FILE is a WMT ranking CSV, Appraise XML, a file of counts, a tournament, judgments, JSONL, a campaign's folder or
-    its database; .gz files and - are read, too. Write a file with the name of a subcommand as a path: ./next.
+    A FILE has comparisons (a table with two systems and a winner, a WMT ranking CSV, Appraise XML, counts, a
+    tournament, judgments, JSONL, a campaign's folder or its database) or segment scores (a table with systems and
+    scores, Appraise's export of direct assessment or ESA, MQM, pearmut, JSONL); .gz files and - are read, too. Write a
+    file with the name of a subcommand as a path: ./next.
     """
 
 
 @rank.command()
 @data_options
-@click.option("-m", "--model", type=click.Choice(ranking_models()), default="expected-wins", show_default=True)
-@click.option("-O", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the model: "
-              "docs/ranking.md lists them. Repeatable.")  # fmt: skip
-@click.option("--confidence", type=click.Choice(CONFIDENCES), default="bootstrap", show_default=True,
-              help="How rank ranges are made.")  # fmt: skip
+@click.option("-m", "--model", "models", multiple=True, metavar="MODEL[:NAME=VALUE,…]",
+              help=f"How systems are ranked: {', '.join((MEAN, *ranking_models()))} [mean for segment scores, "
+              "expected-wins for comparisons]. Repeatable: models stand side by side.")  # fmt: skip
+@click.option("-O", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the only "
+              "model: docs/ranking.md lists them. Repeatable.")  # fmt: skip
+@click.option("--confidence", type=click.Choice(tuple(dict.fromkeys((*CONFIDENCES, *SCORE_CONFIDENCES)))),
+              help="How rank ranges are made [wilcoxon for mean, as in WMT's findings, else bootstrap].")  # fmt: skip
 @click.option(
     "--samples",
     type=click.IntRange(2, 1_000_000),
-    help="Number of resamples or runs [1000 for ratios of wins, else 100].",
+    help="Number of resamples or runs [1000 for ratios of wins and means, 10000 permutations, else 100].",
 )
 @click.option("--trim", type=click.IntRange(min=0), help="Number of ranks dropped at either end [2.5 %, rounded down].")
-@click.option("--unit", type=click.Choice(UNITS), default="comparison", show_default=True,
-              help="What is resampled: comparisons, as in the papers, or whole rankings.")  # fmt: skip
-@click.option("--range", "shape", type=click.Choice(SHAPES), default="ends", show_default=True,
+@click.option("--unit", type=click.Choice((*UNITS, *SCORE_UNITS)),
+              help="What is resampled [whole rankings (row) where the file has them, else single comparisons; of "
+              "scores documents].")  # fmt: skip
+@click.option("--range", "shape", type=click.Choice(SHAPES),
               help="Drop the ranks at both ends, or take the most frequent rank and its neighbours up to 95 "
-              "% (densest), as Koehn's program does.")  # fmt: skip
+              "% (densest) [densest where rows or documents are drawn, as in WMT13's table, else ends].")  # fmt: skip
 @LEVEL
 @THREADS
-@click.option("--latex", is_flag=True, help="Print the table for LaTeX.")
+@click.option("--table", "style", type=click.Choice(TABLES), help="How the table is printed [text].")
+@click.option("--latex", is_flag=True, help="Short for --table latex.")
+@click.option("-o", "--output", "outputs", multiple=True, type=click.Path(dir_okay=False),
+              help="Also write a table (.csv, .json, .txt, .md, .tex, .html) or a plot (.svg, .png, .pdf) to this "
+              "file. Repeatable.")  # fmt: skip
 @PLOT
 @JSON
 @QUIET
 def systems(
-    data: "ComparisonFiles", model: str, options: tuple[str, ...], confidence: str,
-    samples: int | None, trim: int | None, unit: str, shape: str, level: float, threads: int, latex: bool,
-    plot: str | None, as_json: bool, quiet: bool,
+    data: "ComparisonFiles", models: tuple[str, ...], options: tuple[str, ...], confidence: str | None,
+    samples: int | None, trim: int | None, unit: str | None, shape: str | None, level: float, threads: int,
+    style: str | None, latex: bool, outputs: tuple[str, ...], plot: str | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Rank the systems in FILES: scores, rank ranges, clusters.
 
-    Systems that no comparisons connect are ranked in separate groups, with a note.
+    Systems that no comparisons connect are ranked in separate groups, with a note; so are language pairs.
     """
-    from hits.ranking.rank import rank as rank_files
+    from hits.ranking.output import check_output
     from hits.ranking.result import Confidence
+    from hits.ranking.side_by_side import rank_side_by_side
 
-    if latex and as_json:
-        raise click.UsageError("--latex or --json, not both")
+    if latex and style not in (None, "latex"):
+        raise click.UsageError(f"--latex or --table {style}, not both")
+    style = "latex" if latex else style
+    if style and as_json:
+        raise click.UsageError(f"{'--latex' if latex else '--table'} or --json, not both")
+    files = [*outputs, *([plot] if plot else [])]
+    for file in files:
+        check_output(file)
     how = Confidence(confidence, samples, trim, unit, shape, level, threads, counter("resamples", quiet=quiet))
-    table = rank_files(data, model, options=read_options(options), confidence=how)
+    if len(models) > 1 and options:
+        raise click.UsageError("-O is for one model: write options of several as -m MODEL:NAME=VALUE,…")
+    if len(models) > 1:
+        table: SideBySide | SystemTable = rank_side_by_side(data, models, confidence=how)
+    else:
+        table = _rank_by_one(data, models[0] if models else None, read_options(options), how)
     for note in table.notes:
         talk(f"note: {note}", quiet=quiet)
-    if plot:
-        table.write(plot)
+    for file in files:
+        table.write(file)
     if as_json:
         click.echo(json.dumps(table.as_dict(), ensure_ascii=False))
     else:
-        click.echo(table.as_latex() if latex else repr(table))
+        click.echo(table.as_table(style or "text"))
+
+
+def _rank_by_one(
+    data: "ComparisonFiles", model: str | None, options: dict[str, str], how: "Confidence"
+) -> "SystemTable":
+    from hits.ranking.data import Comparisons
+    from hits.ranking.evaluate import model_and_options
+    from hits.ranking.model import read_model
+    from hits.ranking.rank import rank_parts
+
+    name, given = model_and_options(model) if model else (None, {})
+    if name not in (None, MEAN):
+        read_model(name, given | options)  # a wrong name or option is said before anything is read
+    parts = data.parts()
+    if name is None and all(isinstance(part.data, Comparisons) for part in parts):
+        name = "expected-wins"
+    return rank_parts(data, parts, name, options=given | options, confidence=how)
 
 
 @rank.command()
@@ -99,8 +150,7 @@ def head2head(
     data: "ComparisonFiles", level: float, marks: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Show how often the column's system was better than the row's, with stars by the sign test."""
-    from tabulate import tabulate
-
+    from hits.cli.rank.matrix import matrix
     from hits.ranking.head2head import as_record, as_rows, head_to_head
     from hits.ranking.table import short_names
 
@@ -108,8 +158,7 @@ def head2head(
     if as_json:
         click.echo(json.dumps(as_record(table, level), ensure_ascii=False))
         return
-    head = ["", *short_names(table.systems)]
-    click.echo(tabulate(as_rows(table, marks=marks, level=level), head, disable_numparse=True))
+    click.echo(matrix(short_names(table.systems), as_rows(table, marks=marks, level=level)))
     click.echo(f"{table.significant(level):.1%} of all pairs differ significantly (sign test, p ≤ {level:g})")
 
 
@@ -125,8 +174,7 @@ def heatmap(
     data: "ComparisonFiles", games: int, variant: str, plot: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show which systems were compared: in all comparisons, and in the first and last 20 % that TrueSkill selects."""
-    from tabulate import tabulate
-
+    from hits.cli.rank.matrix import matrix
     from hits.ranking.heatmap import as_record, nearness
     from hits.ranking.heatmap import heatmap as make_heatmap
     from hits.ranking.models.trueskill import TrueSkill
@@ -150,12 +198,14 @@ def heatmap(
         click.echo(f"{title}: % of comparisons, {nearness(shares):.2f} ranks apart on average")
         names = short_names(table.systems)
         rows = [[name, *(f"{100 * s:.1f}" for s in line)] for name, line in zip(names, shares, strict=True)]
-        click.echo(tabulate(rows, ["", *range(1, len(table.systems) + 1)], disable_numparse=True))
+        click.echo(matrix(names, rows))
 
 
 @rank.command("next")
 @data_options
-@click.option("-n", "--count", type=click.IntRange(min=1), default=1, show_default=True, help="Number of matches.")
+@click.option(
+    "-n", "--count", type=click.IntRange(min=1), default=1, show_default=True, help="Number of matches, or of ratings."
+)
 @click.option(
     "--players", type=click.IntRange(2, 5), default=2, show_default=True, help="Number of systems in a match."
 )
@@ -167,16 +217,26 @@ def next_(
     data: "ComparisonFiles", count: int, players: int, segments_file: str | None,
     more: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
-    """Suggest which systems to compare next, and on which segment.
+    """Suggest which systems to compare or to rate next, and on which segment.
 
-    TrueSkill takes the system it is least sure of and draws others that are likely to tie with it. Each line of output
-    has a segment and the systems, separated by tabs.
+    Of comparisons TrueSkill takes the system it is least sure of and draws others that are likely to tie with it. Each
+    line of output has a segment and the systems, separated by tabs. Of segment scores those are chosen that are likely
+    to split a cluster soonest; each line has a document, a segment and the systems to rate on it.
     """
+    from hits.ranking.readers.files import only_part
+    from hits.ranking.scores.data import SegmentScores
     from hits.ranking.select import next_matches
     from rypt.text import read_lines
 
     segments = [line for _, line in read_lines(segments_file) if line] if segments_file else None
-    for match in next_matches(data.read(), count, data.rng(), players=players, segments=segments, more=more):
+    part = only_part(data.parts())
+    if isinstance(part.data, SegmentScores):
+        if players != 2:
+            raise click.UsageError("--players is for comparisons; these files have segment scores")
+        _tell_ratings(data, part.data, count, segments, more, as_json=as_json)
+        return
+    comparisons = data.comparisons(part)
+    for match in next_matches(comparisons, count, data.rng(), players=players, segments=segments, more=more):
         if as_json:
             record = {"segment": match.segment, "systems": list(match.systems)}
             click.echo(json.dumps(record, ensure_ascii=False))
@@ -184,5 +244,22 @@ def next_(
             click.echo("\t".join((match.segment, *match.systems)))
 
 
-for command in (evaluate, plan_, preferences, simulate):
+def _tell_ratings(
+    data: "ComparisonFiles", scores: "SegmentScores", count: int, segments: list[str] | None, more: tuple[str, ...], *,
+    as_json: bool,
+) -> None:  # fmt: skip
+    from hits.ranking.scores.next import next_ratings
+
+    requests = next_ratings(scores, count, data.rng(), segments=segments, more=more)
+    if not requests:
+        talk("note: no further rating is likely to split a cluster", quiet=False)
+    for request in requests:
+        if as_json:
+            record = {"document": request.document, "segment": request.segment, "systems": list(request.systems)}
+            click.echo(json.dumps(record, ensure_ascii=False))
+        else:
+            click.echo("\t".join((request.document, request.segment, *request.systems)))
+
+
+for command in (agree, curve, evaluate, plan_, preferences, simulate):
     rank.add_command(command)

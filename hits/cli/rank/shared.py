@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from hits.ranking.names import FORMATS, NOT_JUDGED
+from hits.ranking.names import FORMATS, NOT_JUDGED, WITHIN
 from rypt.console import progress
 
 PLOT = click.option("--plot", type=click.Path(dir_okay=False), help="Write a plot to this file (.svg, .png, .pdf).")
@@ -22,14 +22,18 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def packed(
-        files: tuple[str, ...], format: str | None, languages: str | None, judges: str | None,
-        excluded: tuple[str, ...], sample: int | None, not_judged: str, seed: int, **others: Any,
+        files: tuple[str, ...], format: str | None, columns: str | None, merge: bool, languages: str | None,
+        judges: str | None, excluded: tuple[str, ...], sample: int | None, not_judged: str, standardize: bool,
+        better: str | None, tie: float, within: str, seed: int, **others: Any,
     ) -> None:  # fmt: skip
-        from hits.ranking.rank import ComparisonFiles
+        from hits.ranking.rank import ComparisonFiles, ScoreUse
+        from hits.ranking.readers.columns import read_columns
         from hits.ranking.readers.files import Filters
 
         filters = Filters(languages, judges, excluded, sample, not_judged)
-        command(data=ComparisonFiles(files, format, filters, seed), **others)
+        use = ScoreUse(standardize, better, tie, within)
+        roles = read_columns(columns) if columns else {}
+        command(data=ComparisonFiles(files, format, filters, seed, roles, merge, use), **others)
 
     for option in reversed(
         [
@@ -38,7 +42,14 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
                 "--format", type=click.Choice(FORMATS), help="Format of the files [detected from their content]."
             ),
             click.option(
-                "--languages", metavar="SOURCE-TARGET", help="Use only this language pair, spelled as in the file."
+                "--columns",
+                metavar="ROLE=COLUMN,…",
+                help="Which columns of a table are which: a, b, winner of comparisons; system, score, segment, "
+                "document, rater of scores [guessed from their names].",
+            ),
+            click.option("--merge", is_flag=True, help="Rank files of different language pairs together."),
+            click.option(
+                "--languages", metavar="SOURCE-TARGET", help="Use only this language pair: cs-en or Czech-English."
             ),
             click.option(
                 "--judges", metavar="PATTERN", help="Use only judges whose names match, such as 'researcher_*'."
@@ -57,6 +68,26 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
                 default="item",
                 show_default=True,
                 help="What to leave out where a rank is -1, not judged: the candidate, or the whole ranking.",
+            ),
+            click.option("--standardize", "-z", is_flag=True, help="Standardise segment scores by rater (z)."),
+            click.option(
+                "--better",
+                type=click.Choice(("higher", "lower")),
+                help="Which segment scores are better [as the file says, else higher].",
+            ),
+            click.option(
+                "--tie",
+                type=click.FloatRange(min=0),
+                default=0.0,
+                show_default=True,
+                help="Where scores become comparisons: a difference of at most this is a tie.",
+            ),
+            click.option(
+                "--within",
+                type=click.Choice(WITHIN),
+                default="segment",
+                show_default=True,
+                help="Where scores become comparisons: compare all scores of a segment, or those of a rater.",
             ),
             SEED,
         ]

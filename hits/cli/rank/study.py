@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hits.cli.rank.shared import PLOT, SEED, THREADS, counter, data_options
+from hits.cli.rank.shared import LEVEL, PLOT, SEED, THREADS, counter, data_options
 from hits.cli.shared import MONEY
 from hits.ranking.names import FORMATS, SHAPES, UNITS
 from rypt.console import JSON, QUIET, progress
@@ -17,9 +17,9 @@ from rypt.signature import signature
 if TYPE_CHECKING:
     from hits.ranking.data import Comparisons
     from hits.ranking.evaluate import ModelEvaluation
-    from hits.ranking.plan import JudgmentPlan
     from hits.ranking.rank import ComparisonFiles
-    from hits.ranking.simulate import Simulated
+    from hits.ranking.simulation.plan import JudgmentPlan
+    from hits.ranking.simulation.simulate import Simulated, SimulatedWorld
 
 F = TypeVar("F", bound=Callable[..., Any])
 JUDGMENTS = (10_000, 20_000, 30_000, 40_000, 50_000)
@@ -114,7 +114,8 @@ def world_options(command: F) -> F:
               help="Shape of bootstrap ranges [densest, as in Koehn's program; his slides drop the ends].")  # fmt: skip
 @click.option("--experiments", type=click.IntRange(min=1), help="Number of repetitions [Koehn 200, Cumings 1000].")
 @click.option("-m", "--model", "models", multiple=True, metavar="MODEL[:NAME=VALUE,…]",
-              help="Model for Cumings' resampling; may be repeated.")  # fmt: skip
+              help="Model whose ranking error is shown, or with FILES how often it finds the true ranking. "
+              "Repeatable.")  # fmt: skip
 @click.option("--format", type=click.Choice(FORMATS), help="Format of the files [detected from their content].")
 @click.option("--exclude-system", "excluded", multiple=True, metavar="NAME", help="Leave out this system. Repeatable.")
 @SEED
@@ -130,7 +131,8 @@ def simulate(
     """Simulate judgments where the truth is known.
 
     Without FILES Koehn's Monte Carlo: ranking error, range size, violations, clusters for growing numbers of
-    judgments. With FILES Cumings' resampling: how often each model returns the true ranking of data like theirs.
+    judgments; with -m the ranking error of each model. With FILES Cumings' resampling: how often each model returns the
+    true ranking of data like theirs.
     """
     if files:
         from hits.ranking.rank import ComparisonFiles
@@ -143,12 +145,18 @@ def simulate(
         comparisons = ComparisonFiles(files, format, Filters(exclude=excluded), seed).read()
         _tell_success(comparisons, models or CUMINGS_MODELS, experiments or 1000, seed, threads, as_json=as_json)
         return
-    if models or format or excluded:
-        raise click.UsageError("--model, --format and --exclude-system are for a simulation of FILES")
-    from hits.ranking.simulate import SimulatedWorld
-    from hits.ranking.simulate import simulate as run
+    if format or excluded:
+        raise click.UsageError("--format and --exclude-system are for a simulation of FILES")
+    from hits.ranking.simulation.simulate import SimulatedWorld
+    from hits.ranking.simulation.simulate import simulate as run
 
     world = SimulatedWorld(systems or 15, variance or 10.0, ways, noise, level, sides)
+    if models:
+        if unit is not None or shape is not None:
+            raise click.UsageError("--unit and --range are for ranges; --model compares ranking errors")
+        sizes = list(judgments or JUDGMENTS)
+        _tell_errors(world, models, sizes, experiments or 200, seed, threads, as_json=as_json, quiet=quiet)
+        return
     methods = ("pairwise", "bootstrap") if method == "both" else (method,)
     tasks = [(count, how) for count in judgments or JUDGMENTS for how in methods]
     drawn, kind = unit or "row", shape or "densest"
@@ -158,6 +166,40 @@ def simulate(
         for count, how in progress(tasks, "simulations", quiet=quiet)
     ]  # fmt: skip
     _tell_simulated(simulated, f"{drawn}-{kind}", seed, as_json=as_json)
+
+
+def _tell_errors(
+    world: "SimulatedWorld", models: Sequence[str], sizes: Sequence[int], experiments: int, seed: int, threads: int, *,
+    as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """The ranking error of each model, as a share of pairs of systems."""
+    from tabulate import tabulate
+
+    from hits.ranking.evaluate import read_entrant
+    from hits.ranking.simulation.simulate import ranking_errors
+
+    fitted = [read_entrant(text).model for text in models]
+    tables = [
+        ranking_errors(world, fitted, size, experiments=experiments, seed=seed, threads=threads)
+        for size in progress(sizes, "simulations", quiet=quiet)
+    ]
+    if as_json:
+        rows = [
+            {"judgments": size, "model": model, "error": float(table[:, k].mean()),
+             "standard_error": float(table[:, k].std() / experiments**0.5)}
+            for size, table in zip(sizes, tables, strict=True)
+            for k, model in enumerate(models)
+        ]  # fmt: skip
+        click.echo(json.dumps({"seed": seed, "experiments": experiments, "errors": rows}))
+        return
+    lines = [
+        [f"{size:,}", *(f"{table[:, k].mean():.2%}" for k in range(len(models)))]
+        for size, table in zip(sizes, tables, strict=True)
+    ]
+    click.echo("ranking error: pairs of systems in the wrong order")
+    click.echo(tabulate(lines, ["judgments", *models], disable_numparse=True, stralign="right"))
+    click.echo(signature("koehn", systems=world.systems, variance=world.variance, noise=world.noise, ways=world.ways,
+                         experiments=experiments, seed=seed))  # fmt: skip
 
 
 def _tell_simulated(simulated: "Sequence[Simulated]", bootstrap: str, seed: int, *, as_json: bool) -> None:
@@ -192,7 +234,7 @@ def _tell_success(
     from tabulate import tabulate
 
     from hits.ranking.evaluate import read_entrant
-    from hits.ranking.likeness import likeness, success
+    from hits.ranking.simulation.likeness import likeness, success
 
     like = likeness(comparisons.counts()[0])
     rates = success(
@@ -212,6 +254,55 @@ def _tell_success(
         "cumings", systems=like.systems, comparisons=compared, share=f"{like.share:.3f}", iterations=iterations,
         seed=seed,
     ))  # fmt: skip
+
+
+@click.command("curve")
+@data_options
+@click.option("--sizes", type=Numbers(), help="Numbers of comparisons [all, a half, a quarter, …].")
+@click.option("--trials", type=click.IntRange(min=1), default=20, show_default=True, help="Draws of each size.")
+@click.option("--sides", type=click.IntRange(1, 2), default=1, show_default=True, help="Sides of the sign test.")
+@click.option("--variance", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True,
+              help="Koehn's σ² of the simulation beside.")  # fmt: skip
+@LEVEL
+@PLOT
+@JSON
+def curve(
+    data: "ComparisonFiles", sizes: tuple[float, ...] | None, trials: int, sides: int, variance: float, level: float,
+    plot: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Show how many pairs of systems more and more comparisons tell apart, beside Koehn's simulation."""
+    from tabulate import tabulate
+
+    from hits.ranking.simulation.distinguish import default_sizes, told_apart_curve
+
+    if sizes and any(size != int(size) for size in sizes):
+        raise click.UsageError("--sizes: expected whole numbers from 1")
+    comparisons = data.read()
+    counts = [int(size) for size in sizes] if sizes else default_sizes(comparisons)
+    points = told_apart_curve(
+        comparisons, counts, data.rng(), trials=trials, level=level, sides=sides, variance=variance
+    )  # fmt: skip
+    if plot:
+        from hits.ranking.plot import plot_curves
+
+        lines = {
+            "these judgments": [(point.comparisons, point.share) for point in points],
+            f"simulation, σ² = {variance:g}": [(point.comparisons, point.simulated or 0.0) for point in points],
+        }
+        plot_curves(plot, ["pairs told apart"], [lines], "comparisons")
+    if as_json:
+        record = [{"comparisons": point.comparisons, "share": point.share, "spread": point.spread,
+                   "simulated": point.simulated} for point in points]  # fmt: skip
+        click.echo(json.dumps({"seed": data.seed, "points": record}))
+        return
+    rows = [
+        (f"{point.comparisons:,}", f"{point.share:.1%}", f"{point.spread:.1%}", f"{point.simulated or 0:.1%}")
+        for point in points
+    ]
+    head = ("comparisons", "pairs told apart", "±", "simulated")
+    click.echo(tabulate(rows, head, disable_numparse=True, stralign="right"))
+    click.echo(signature("curve", systems=len(comparisons.systems), n=len(comparisons), trials=trials, sides=sides,
+                         level=f"{level:g}", variance=f"{variance:g}", seed=data.seed))  # fmt: skip
 
 
 @click.command("plan")
@@ -244,7 +335,7 @@ def plan_(
 ) -> None:  # fmt: skip
     """Estimate how many judgments make a share of all pairs of systems differ significantly, and what they cost."""
     from hits.batches.price import MIN_WAGE, MTURK_FEES, NO_FEES
-    from hits.ranking.plan import plan
+    from hits.ranking.simulation.plan import plan
 
     made = plan(
         systems or 15, variance or 10.0, significant, ways=ways, noise=noise, level=level, sides=sides, ties=ties,
@@ -287,8 +378,11 @@ def _tell_plan(made: "JudgmentPlan", *, as_json: bool) -> None:
 @click.option(
     "--trials", type=click.IntRange(min=1), default=5, show_default=True, help="Number of training sets of each size."
 )
-@click.option("--radii", type=Numbers(), default="0.001,0.01,0.1,0.3,0.5", show_default=True,
-              help="Decision radii, of which the best is chosen on the development set.")  # fmt: skip
+@click.option("--radii", type=Numbers(),
+              help="Decision radii, of which the best is chosen on the development set [0.001,0.01,0.1,0.3,0.5; "
+              "without a development set 0.1].")  # fmt: skip
+@click.option("--no-development", is_flag=True,
+              help="Keep no development set, as Hopkins & May: all but the test set is to learn from.")  # fmt: skip
 @click.option("--split", "how", type=click.Choice(("segments", "rows")), default="segments", show_default=True,
               help="Test on the least judged segments (Hopkins & May), or on rows drawn at random.")  # fmt: skip
 @click.option(
@@ -311,20 +405,23 @@ def _tell_plan(made: "JudgmentPlan", *, as_json: bool) -> None:
 @QUIET
 def evaluate(
     data: "ComparisonFiles", models: tuple[str, ...], sizes: tuple[float, ...], trials: int,
-    radii: tuple[float, ...], how: str, least: int, test_judges: str, threads: int, plot: str | None, as_json: bool,
-    quiet: bool,
+    radii: tuple[float, ...] | None, no_development: bool, how: str, least: int, test_judges: str, threads: int,
+    plot: str | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Measure how well models predict unseen comparisons: perplexity and accuracy."""
-    from hits.ranking.evaluate import ENTRANTS, evaluate_models
+    from hits.ranking.evaluate import ENTRANTS, RADII, evaluate_models
 
     if any(size != int(size) or size < 1 for size in sizes):
         raise click.UsageError("--sizes: expected whole numbers from 1")
     if how == "segments" and test_judges != "*":
         raise click.UsageError("--test-judges is for --split rows")
+    if no_development and (how != "segments" or len(radii or (0.1,)) != 1):
+        raise click.UsageError("--no-development needs --split segments, and one radius in --radii")
+    chosen = radii or ((0.1,) if no_development else RADII)
     evaluation = evaluate_models(
         data.read(), models or ENTRANTS, data.rng(), split=how, least=least, test_judges=test_judges,
-        sizes=[int(size) for size in sizes], trials=trials, radii=radii, threads=threads,
-        after_trial=counter("trials", quiet=quiet, total=len(sizes) * trials),
+        development=not no_development, sizes=[int(size) for size in sizes], trials=trials, radii=chosen,
+        threads=threads, after_trial=counter("trials", quiet=quiet, total=len(sizes) * trials),
     )  # fmt: skip
     if plot:
         from hits.ranking.plot import plot_evaluation

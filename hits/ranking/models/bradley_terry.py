@@ -17,22 +17,31 @@ N(0, prior²) and the estimate is the mode of the posterior, which always exists
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import exp, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hits.ranking.data import Comparisons
+from hits.ranking.data import Comparisons, Counts
 from hits.ranking.model import Fitted, check_fit, sign
 from rypt.arrays import Floats, Ints
+from rypt.compiled import compiled
 from rypt.options import Options
 from rypt.text import RyptError
 
 TIES = ("davidson", "rao-kupper", "ignore")
 MAX_STEPS = 500
 TOLERANCE = 1e-11  # the last step is shorter than this in every coordinate
+QUADRATIC = 1e-6  # the same where the error of a step is the square of the one before
 BEYOND = 30.0  # no difference that data can support is as large, in units of F
 TINY = 1e-300
+NO_MAXIMUM = (
+    "{}: no scores are the most likely, the likelihood grows without end (some systems never lost to the others): set "
+    "prior, for example prior=1, or leave systems out"
+)
+ROUNDING = 1e-13  # of a likelihood, as a part of it
+DIRECT = 64  # systems up to which equations are solved directly
 
 
 class Link(NamedTuple):
@@ -73,6 +82,10 @@ class BradleyTerry:
         """Scores, variances and outcomes; nothing random."""
         return fit_link(self.name, LOGISTIC, self.ties, self.prior, comparisons)
 
+    def only_scores(self, comparisons: Comparisons) -> Floats:
+        """The scores alone, which are cheaper: what resamples are for."""
+        return link_scores(self.name, LOGISTIC, self.ties, self.prior, comparisons)
+
 
 def make_bradley_terry(options: Options) -> BradleyTerry:
     """From ``ties`` (davidson, rao-kupper, ignore) and ``prior``."""
@@ -89,10 +102,7 @@ def fit_link(name: str, link: Link, ties: str, prior: float, comparisons: Compar
     n = len(comparisons.systems)
     estimated = estimate(link, ties, pairs, counts, n, prior)
     if estimated is None:
-        raise RyptError(
-            f"{name}: no scores are the most likely, the likelihood grows without end (some systems never lost to the "
-            "others): set prior, for example prior=1, or leave systems out"
-        )
+        raise RyptError(NO_MAXIMUM.format(name))
     extra: dict[str, object] = {
         "standard_errors": np.sqrt(estimated.covariance.diagonal()).tolist(),
         "covariance": estimated.covariance.tolist(),
@@ -111,12 +121,58 @@ def fit_link(name: str, link: Link, ties: str, prior: float, comparisons: Compar
     )
 
 
+def link_scores(name: str, link: Link, ties: str, prior: float, comparisons: Comparisons) -> Floats:
+    """The scores that `fit_link` gives, without standard errors where it is sure that a maximum exists."""
+    check_fit(comparisons)
+    wins, tied = comparisons.counts()
+    if not _all_won(wins) and not prior:
+        return fit_link(name, link, ties, prior, comparisons).scores
+    if not wins.any():
+        _check_maximum(name, comparisons, ties, prior)
+    made = scores_of_counts(link, wins, np.zeros_like(tied) if ties == "ignore" else tied, ties, prior)
+    if made is None:
+        raise RyptError(NO_MAXIMUM.format(name))
+    return made
+
+
+def scores_of_counts(link: Link, wins: Counts, tied: Counts, ties: str, prior: float = 0.0) -> Floats | None:
+    """The scores alone, from counts of systems that were all better than each other at times, or with a prior.
+
+    >>> wins = np.array([[0, 8], [2, 0]])
+    >>> scores_of_counts(LOGISTIC, wins, np.zeros((2, 2), np.int64), "ignore").round(3).tolist()
+    [0.693, -0.693]
+    """
+    pairs, counts = _counted_pairs(wins, tied)
+    top = climb(link, ties, pairs, counts, len(wins), prior)
+    if top is None:
+        return None
+    scores = top[0][: len(wins)]
+    return np.asarray(scores - scores.mean(), np.float64)
+
+
+def _all_won(wins: Counts) -> bool:
+    """Whether every system was better than every other at times: then a maximum exists."""
+    return bool((wins + np.eye(len(wins), dtype=np.int64) > 0).all())
+
+
+@compiled
+def _counted_pairs(wins: Counts, ties: Counts) -> tuple[Ints, Ints]:
+    """The pairs i < j that were compared, and how often i was worse, equal, better."""
+    n = len(wins)
+    pairs, counts = np.empty((n * (n - 1) // 2, 2), np.int64), np.empty((n * (n - 1) // 2, 3), np.int64)
+    k = 0
+    for i in range(n):
+        for j in range(i + 1, n):
+            if wins[i, j] + wins[j, i] + ties[i, j] > 0:
+                pairs[k, 0], pairs[k, 1] = i, j
+                counts[k, 0], counts[k, 1], counts[k, 2] = wins[j, i], ties[i, j], wins[i, j]
+                k += 1
+    return pairs[:k], counts[:k]
+
+
 def pair_counts(comparisons: Comparisons) -> tuple[Ints, Ints]:
     """The pairs of systems i < j that were compared (pairs, 2), and how often i was worse, equal, better (pairs, 3)."""
-    wins, ties = comparisons.counts()
-    i, j = np.nonzero(np.triu(wins + wins.T + ties, 1))
-    counts = np.stack([wins[j, i], ties[i, j], wins[i, j]], axis=1)
-    return np.stack([i, j], axis=1).astype(np.int64), counts.astype(np.int64)
+    return _counted_pairs(*comparisons.counts())
 
 
 def estimate(link: Link, ties: str, pairs: Ints, counts: Ints, n: int, prior: float) -> Estimate | None:
@@ -125,32 +181,11 @@ def estimate(link: Link, ties: str, pairs: Ints, counts: Ints, n: int, prior: fl
     ``pairs`` (pairs, 2) and ``counts`` (pairs, 3) are those of `pair_counts`. Without any tie the tie parameter is
     left out: it would be ν = 0 or θ = 1.
     """
-    free = n + int(counts[:, 1].any())
-    place = np.zeros(n + 1)
-    place[n] = (0.0 if ties == "davidson" else 0.5) if free > n else np.nan
-    objective, slope, curvature = _objective(link, ties, pairs, counts, n, prior, place)
-    for _ in range(MAX_STEPS):
-        try:
-            step = np.linalg.solve(_invertible(curvature, n, prior)[:free, :free], slope[:free])
-        except np.linalg.LinAlgError:
-            return None
-        length = 1.0
-        while True:
-            trial = place.copy()
-            trial[:free] += length * step
-            optimum = _objective(link, ties, pairs, counts, n, prior, trial)
-            if optimum[0] >= objective or length < 1e-8:
-                break
-            length /= 2
-        if length < 1e-8:
-            break  # nothing along this way is better: rounding is all that is left
-        place, (objective, slope, curvature) = trial, optimum
-        if np.abs(place[:n]).max() > BEYOND or (free > n and abs(place[n]) > BEYOND):
-            return None
-        if length * np.abs(step).max() < TOLERANCE:
-            break
-    else:
+    top = climb(link, ties, pairs, counts, n, prior)
+    if top is None:
         return None
+    place, objective, curvature = top
+    free = n + int(counts[:, 1].any())
     try:
         covariance = np.asarray(np.linalg.inv(_invertible(curvature, n, prior)[:free, :free]), np.float64)
     except np.linalg.LinAlgError:
@@ -158,6 +193,86 @@ def estimate(link: Link, ties: str, pairs: Ints, counts: Ints, n: int, prior: fl
     if not prior and _is_level(covariance, pairs, n):
         return None
     return _described(place, objective, covariance, n, prior)
+
+
+def climb(
+    link: Link, ties: str, pairs: Ints, counts: Ints, n: int, prior: float
+) -> tuple[Floats, float, Floats] | None:
+    """The scores and the tie at the top of the likelihood, its logarithm and its curvature; None without a top."""
+    free = n + int(counts[:, 1].any())
+    place = np.zeros(n + 1)
+    place[n] = (0.0 if ties == "davidson" else 0.5) if free > n else np.nan
+    if link is LOGISTIC and not prior:
+        place[:n] = _mean_odds(pairs, counts, n)
+    objective, slope, curvature = _objective(link, ties, pairs, counts, n, prior, place)
+    newton = link is LOGISTIC and ties != "rao-kupper"  # there the information is the curvature
+    enough = QUADRATIC if newton else TOLERANCE
+    for _ in range(MAX_STEPS):
+        try:
+            step = _solve(_invertible(curvature, n, prior)[:free, :free], slope[:free])
+        except np.linalg.LinAlgError:
+            return None
+        length = 1.0
+        while True:
+            trial = place.copy()
+            trial[:free] += length * step
+            optimum = _objective(link, ties, pairs, counts, n, prior, trial)
+            if optimum[0] >= objective or length < 1e-8 or _is_flatter(optimum, objective, slope):
+                break
+            length /= 2
+        if length < 1e-8:
+            break  # nothing along this way is better: rounding is all that is left
+        place, (objective, slope, curvature) = trial, optimum
+        if np.abs(place[:n]).max() > BEYOND or (free > n and abs(place[n]) > BEYOND):
+            return None
+        if length * np.abs(step).max() < enough:
+            break
+    else:
+        return None
+    return place, objective, curvature
+
+
+def _is_flatter(optimum: tuple[float, Floats, Floats], objective: float, slope: Floats) -> bool:
+    """Whether a place is as high but for rounding, and nearer to the top by its slope."""
+    rounding = ROUNDING * abs(objective)
+    return bool(optimum[0] >= objective - rounding and np.abs(optimum[1]).max() < np.abs(slope).max() / 2)
+
+
+@compiled
+def _mean_odds(pairs: Ints, counts: Ints, n: int) -> Floats:
+    """A start for the logistic model: the mean over opponents of the logarithm of wins by losses."""
+    scores = np.zeros(n)
+    for k in range(len(pairs)):
+        odds = log((counts[k, 2] + 0.5) / (counts[k, 0] + 0.5)) / n
+        scores[pairs[k, 0]] += odds
+        scores[pairs[k, 1]] -= odds
+    return scores
+
+
+def _solve(matrix: Floats, right: Floats) -> Floats:
+    """The solution of a symmetric system; that of many systems by conjugate gradients, as they meet nearly all others.
+
+    Where a few dozen steps do not solve it, it is solved directly.
+    """
+    if len(right) <= DIRECT:
+        return np.asarray(np.linalg.solve(matrix, right), np.float64)
+    scale = 1.0 / np.maximum(matrix.diagonal(), TINY)
+    found = np.zeros(len(right))
+    rest = right.copy()
+    towards = scaled = scale * rest
+    size = float(rest @ scaled)
+    enough = 1e-24 * max(size, TINY)
+    for _ in range(60):
+        image = matrix @ towards
+        length = size / float(towards @ image) if size > 0 else 0.0
+        found = found + length * towards
+        rest = rest - length * image
+        scaled = scale * rest
+        old, size = size, float(rest @ scaled)
+        if size <= enough:
+            return found
+        towards = scaled + size / old * towards
+    return np.asarray(np.linalg.solve(matrix, right), np.float64)
 
 
 def _is_level(covariance: Floats, pairs: Ints, n: int) -> bool:
@@ -168,7 +283,8 @@ def _is_level(covariance: Floats, pairs: Ints, n: int) -> bool:
     """
     i, j = pairs.T
     variances = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
-    return not (np.append(variances, covariance.diagonal()[n:]) < BEYOND**2).all()
+    seen = np.append(variances, covariance.diagonal()[n:])
+    return not ((seen > 0) & (seen < BEYOND**2)).all()
 
 
 def _described(place: Floats, objective: float, covariance: Floats, n: int, prior: float) -> Estimate:
@@ -193,27 +309,94 @@ def _objective(
     """The logarithm of the likelihood (and prior), its slope, and the Fisher information: scores, then the tie."""
     i, j = pairs.T
     tie = place[n]
+    slope, information = np.zeros(n + 1), np.zeros((n + 1, n + 1))
     if ties == "rao-kupper" and tie <= 0.0:
-        return -np.inf, np.zeros(n + 1), np.zeros((n + 1, n + 1))
-    chances, by_gap, by_tie = _shares(link, ties, place[i] - place[j], tie)
-    value = float((counts * np.log(np.maximum(chances, TINY))).sum())
-    gap_slope = (counts * by_gap).sum(axis=1)
-    slope = np.zeros(n + 1)
-    np.add.at(slope, i, gap_slope)
-    np.add.at(slope, j, -gap_slope)
-    slope[n] = (counts * by_tie).sum()
-    weights = chances * counts.sum(axis=1, keepdims=True)
-    rows = np.zeros((len(pairs), n))
-    rows[np.arange(len(pairs)), i], rows[np.arange(len(pairs)), j] = 1.0, -1.0
-    information = np.zeros((n + 1, n + 1))
-    information[:n, :n] = rows.T @ ((weights * by_gap**2).sum(axis=1)[:, None] * rows)
-    information[:n, n] = information[n, :n] = rows.T @ (weights * by_gap * by_tie).sum(axis=1)
-    information[n, n] = (weights * by_tie**2).sum()
+        return -np.inf, slope, information
+    if link is LOGISTIC and ties != "rao-kupper":
+        weight = 0.0 if np.isnan(tie) else float(np.exp(tie))
+        value = _davidson_pass(pairs, counts, place, weight, slope, information)
+        information += np.triu(information, 1).T
+    else:
+        value = _add_pairs(_shares(link, ties, place[i] - place[j], tie), pairs, counts, slope, information)
     if prior:
         value -= float((place[:n] ** 2).sum()) / (2 * prior**2)
         slope[:n] -= place[:n] / prior**2
         information[:n, :n] += np.eye(n) / prior**2
     return value, slope, information
+
+
+def _add_pairs(shares: Shares, pairs: Ints, counts: Ints, slope: Floats, information: Floats) -> float:
+    """The logarithm of the likelihood; its slope and the information are added where they are zero before."""
+    i, j = pairs.T
+    n = len(slope) - 1
+    chances, by_gap, by_tie = shares
+    value = float((counts * np.log(np.maximum(chances, TINY))).sum())
+    gap_slope = (counts * by_gap).sum(axis=1)
+    slope[:n] = _by_system(gap_slope, i, j, n)
+    slope[n] = (counts * by_tie).sum()
+    weights = chances * counts.sum(axis=1, keepdims=True)
+    by_pair = (weights * by_gap**2).sum(axis=1)
+    information[i, j] = information[j, i] = -by_pair
+    information[np.arange(n), np.arange(n)] = np.bincount(i, by_pair, n) + np.bincount(j, by_pair, n)
+    information[:n, n] = information[n, :n] = _by_system((weights * by_gap * by_tie).sum(axis=1), i, j, n)
+    information[n, n] = (weights * by_tie**2).sum()
+    return value
+
+
+@compiled
+def _davidson_pass(
+    pairs: Ints, counts: Ints, place: Floats, weight: float, slope: Floats, information: Floats
+) -> float:
+    """What `_add_pairs` does with Davidson's ties of the logistic model, in one pass over the pairs.
+
+    The information is filled above the diagonal only.
+    """
+    n = len(slope) - 1
+    value = 0.0
+    for k in range(len(pairs)):
+        i, j = pairs[k, 0], pairs[k, 1]
+        few, ties, many = counts[k, 0], counts[k, 1], counts[k, 2]
+        gap = place[i] - place[j]
+        small = exp(-abs(gap))
+        high = 1.0 / (1.0 + small)
+        better = high if gap >= 0.0 else small * high
+        worse = 1.0 - better if gap < 0.0 else small * high
+        value -= (few + many) * log(1.0 + small) + (few * gap if gap >= 0.0 else -many * gap)
+        if weight == 0.0:
+            step = many * worse - few * better
+            known = (few + many) * better * worse
+            slope[i] += step
+            slope[j] -= step
+            information[i, j] = -known
+            information[i, i] += known
+            information[j, j] += known
+            continue
+        equal = weight * sqrt(better * worse)
+        total = 1.0 + equal
+        share = equal / total
+        half = (worse - better) / 2.0  # the slope of log √(F(g) F(−g)) by g
+        change = share * half
+        below, above = -better - change, worse - change
+        beside, both = half - change, few + ties + many
+        value += ties * log(max(equal, TINY)) - both * log(total)
+        step = few * below + ties * beside + many * above
+        known = both * (worse / total * below**2 + share * beside**2 + better / total * above**2)
+        mixed = both * (-share * (worse / total * below + better / total * above) + share * (1.0 - share) * beside)
+        slope[i] += step
+        slope[j] -= step
+        slope[n] += ties - both * share
+        information[i, j] = -known
+        information[i, i] += known
+        information[j, j] += known
+        information[i, n] += mixed
+        information[j, n] -= mixed
+        information[n, n] += both * share * (1.0 - share)
+    return value
+
+
+def _by_system(values: Floats, i: Ints, j: Ints, n: int) -> Floats:
+    """The sum over a system's pairs, with a minus where it is the second of the pair."""
+    return np.asarray(np.bincount(i, values, n) - np.bincount(j, values, n), np.float64)
 
 
 def _shares(link: Link, ties: str, gap: Floats, tie: float) -> Shares:
@@ -264,6 +447,8 @@ def _check_maximum(name: str, comparisons: Comparisons, ties: str, prior: float)
     if ties == "ignore":
         tied = np.zeros_like(tied)
     names = comparisons.systems
+    if ((wins + tied + np.eye(len(wins), dtype=np.int64)) > 0).all():
+        return  # everybody was better than everybody at times
     met = _reachable((wins + wins.T + tied) > 0)
     if not met.all():
         one = [names[i] for i in np.flatnonzero(met[0])]

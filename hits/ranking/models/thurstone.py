@@ -13,7 +13,7 @@ import numpy as np
 
 from hits.ranking.data import Comparisons
 from hits.ranking.model import Fitted
-from hits.ranking.models.bradley_terry import TIES, Link, fit_link
+from hits.ranking.models.bradley_terry import TIES, Link, fit_link, link_scores
 from rypt.arrays import Floats
 from rypt.options import Options
 from rypt.tails import normal_tail
@@ -30,6 +30,10 @@ class Thurstone:
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
         """Scores, variances and outcomes; nothing random."""
         return fit_link(self.name, NORMAL, self.ties, self.prior, comparisons)
+
+    def only_scores(self, comparisons: Comparisons) -> Floats:
+        """The scores alone, which are cheaper: what resamples are for."""
+        return link_scores(self.name, NORMAL, self.ties, self.prior, comparisons)
 
 
 def make_thurstone(options: Options) -> Thurstone:

@@ -11,7 +11,7 @@ from xml.parsers import expat
 import numpy as np
 from numpy.typing import NDArray
 
-from hits.ranking.data import Comparisons, Names, merge
+from hits.ranking.data import Comparisons, Names, compared_only, merge
 from rypt.text import InputError, PathLike
 
 Lines = Sequence[tuple[int, str]]
@@ -33,8 +33,8 @@ class Rankings:
     groups: list[str] = field(default_factory=list)  # rankings of one group are one row; empty: each its own
 
 
-def read_csv(path: PathLike, lines: Lines, *, languages: str | None = None, not_judged: str = "item") -> Comparisons:
-    """WMT's ranking CSV; the header's case does not matter, nor does the order of columns.
+def read_csv(path: PathLike, lines: Lines, *, not_judged: str = "item") -> list[tuple[str, Comparisons]]:
+    """WMT's ranking CSV, for each language pair; the header's case does not matter, nor does the order of columns.
 
     A rank of -1 means that the candidate was not judged: it takes itself away, or with ``not_judged="row"`` its whole
     ranking. ``rankingID``, where it is there, says which rows were one ranking.
@@ -62,8 +62,14 @@ def read_csv(path: PathLike, lines: Lines, *, languages: str | None = None, not_
         rows.workers.append(fields[worker])
         if group is not None:
             rows.groups.append(fields[group])
-    kept = _of_languages(path, lines, place, languages)
-    return _comparisons(path, rows, size, not_judged, kept)
+    if not all(name in place for name in LANGUAGES):
+        return [("", _comparisons(path, rows, size, not_judged))]
+    pick = itemgetter(*(place[name] for name in LANGUAGES))
+    pairs = np.array(["-".join(pick(fields)) for _, fields in _rows(path, lines, len(header))])
+    spelled = list(dict.fromkeys(pairs.tolist())) or [""]
+    if len(spelled) == 1:
+        return [(spelled[0], _comparisons(path, rows, size, not_judged))]
+    return [(pair, compared_only(_comparisons(path, rows, size, not_judged, pairs == pair))) for pair in spelled]
 
 
 def _rows(path: PathLike, lines: Lines, size: int) -> Iterator[tuple[int, list[str]]]:
@@ -78,27 +84,6 @@ def _rows(path: PathLike, lines: Lines, size: int) -> Iterator[tuple[int, list[s
             yield numbers[reader.line_num - 1], fields
     except csv.Error as error:
         raise InputError(path, numbers[min(reader.line_num, len(numbers)) - 1], f"expected CSV: {error}") from None
-
-
-def _of_languages(
-    path: PathLike, lines: Lines, place: dict[str, int], languages: str | None
-) -> NDArray[np.bool_] | None:
-    """Which rankings are of these languages; None: all, which then must be of one pair."""
-    if not all(name in place for name in LANGUAGES):
-        if languages is not None:
-            raise InputError(path, lines[0][0], "expected columns srclang and trglang to choose languages by")
-        return None
-    pick = itemgetter(*(place[name] for name in LANGUAGES))
-    pairs = ["-".join(pick(fields)) for fields in csv.reader(line for _, line in lines[1:])]
-    if len(set(pairs)) > 1 and languages is None:
-        some = ", ".join(sorted(set(pairs))[:8])
-        raise InputError(path, None, f"expected one pair of languages, found {some}: choose one with --languages")
-    if languages is None:
-        return None
-    kept = np.array([pair.lower() == languages.lower() for pair in pairs], np.bool_)
-    if not kept.any():
-        raise InputError(path, None, f"expected rows of {languages}, found {', '.join(sorted(set(pairs))[:8])}")
-    return kept
 
 
 def _comparisons(
@@ -161,14 +146,15 @@ def _check(
         raise InputError(path, rankings.lines[row], f"the system {name} is compared with itself")
 
 
-def read_xml(path: PathLike, lines: Lines, *, languages: str | None = None, not_judged: str = "item") -> Comparisons:
-    """Rankings exported by Appraise: elements ``translation`` with ``system`` and ``rank`` inside a judgment.
+def read_xml(path: PathLike, lines: Lines, *, not_judged: str = "item") -> list[tuple[str, Comparisons]]:
+    """Rankings exported by Appraise, for each language pair.
 
-    A judgment is a ``ranking-result`` inside a ``ranking-task`` (WMT13 to WMT15) or a ``ranking-item`` that holds its
-    translations itself. ``system="a,b"`` means that both made this very candidate: they share its rank. Judgments that
-    were skipped hold no translations. A segment is named by its hit and its number there, since a hit numbers its own.
+    They are elements ``translation`` with ``system`` and ``rank`` inside a judgment. A judgment is a ``ranking-result``
+    inside a ``ranking-task`` (WMT13 to WMT15) or a ``ranking-item`` that holds its translations itself.
+    ``system="a,b"`` means that both made this very candidate: they share its rank. Judgments that were skipped hold no
+    translations. A segment is named by its hit and its number there, since a hit numbers its own.
     """
-    judgments = _Judgments(path, languages)
+    judgments = _Judgments(path)
     parser = ElementTree.XMLParser(target=judgments)
     try:
         for number, line in lines:
@@ -178,15 +164,12 @@ def read_xml(path: PathLike, lines: Lines, *, languages: str | None = None, not_
     except ElementTree.ParseError as error:
         what = expat.errors.messages.get(error.code, "not well-formed")
         raise InputError(path, _xml_line(lines, error), f"expected XML: {what}") from None
-    if languages is None and len(judgments.pairs) > 1:
-        some = ", ".join(sorted(judgments.pairs)[:8])
-        raise InputError(path, None, f"expected one pair of languages, found {some}: choose one with --languages")
-    if not judgments.by_size:
-        which = "" if languages is None else f" of {languages}"
-        raise InputError(path, None, f"expected rankings{which}, found none")
-    return merge(
-        [_comparisons(path, rankings, size, not_judged) for size, rankings in sorted(judgments.by_size.items())]
-    )
+    if not judgments.pairs:
+        raise InputError(path, None, "expected rankings, found none")
+    return [
+        (pair.strip("-"), merge([_comparisons(path, rows, size, not_judged) for size, rows in sorted(by_size.items())]))
+        for pair, by_size in judgments.pairs.items()
+    ]
 
 
 def _xml_line(lines: Lines, error: ElementTree.ParseError) -> int:
@@ -197,10 +180,9 @@ def _xml_line(lines: Lines, error: ElementTree.ParseError) -> int:
 class _Judgments:
     """Gathers judgments while XML is parsed: the elements around the current one, and the translations in it."""
 
-    def __init__(self, path: PathLike, languages: str | None) -> None:
-        self.path, self.languages, self.line = path, languages, 0
-        self.by_size: dict[int, Rankings] = {}
-        self.pairs: set[str] = set()
+    def __init__(self, path: PathLike) -> None:
+        self.path, self.line = path, 0
+        self.pairs: dict[str, dict[int, Rankings]] = {}  # by language pair, then by the number of systems in a ranking
         self._around: list[tuple[str, dict[str, str]]] = []
         self._translations: list[tuple[str, str]] = []
 
@@ -223,10 +205,7 @@ class _Judgments:
 
     def _add(self) -> None:
         pair = "-".join(self._attribute(name) for name in ("source-language", "target-language"))
-        self.pairs.add(pair)
-        if self.languages is not None and pair.lower() != self.languages.lower():
-            return
-        rankings = self.by_size.setdefault(len(self._translations), Rankings())
+        rankings = self.pairs.setdefault(pair, {}).setdefault(len(self._translations), Rankings())
         rankings.lines.append(self.line)
         rankings.systems += [name for name, _ in self._translations]
         rankings.ranks += [rank for _, rank in self._translations]

@@ -74,6 +74,23 @@ def test_comparisons_and_rankings(campaign, outputs, tmp_path):
     assert len(some.items) == 5
 
 
+def test_segment_scores_say_which_comparisons_to_ask_for(campaign, outputs, tmp_path):
+    """Where all segments but one have scores, that one is asked about first: scores count as comparisons."""
+    *scored, unscored = [segment.id for segment in campaign.segments]
+    rows = [f"{system},{segment},{i}" for segment in scored for i, system in enumerate(outputs)]
+    scores = tmp_path / "scores.csv"
+    scores.write_text("system,segment,score\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    questions = ComparisonQuestions(outputs, "trueskill", (scores,))
+    batch = make_batch(campaign, tmp_path / "b", questions, options=BatchOptions(limit=2, controls=0))
+    assert {item.columns["segment"] for item in batch.items} == {unscored}
+    assert batch.settings.made["scores"] == [str(scores)]
+    counts = tmp_path / "counts"
+    counts.write_text("a b 1 2 3\n", encoding="utf-8")
+    with pytest.raises(RyptError, match="expected segment scores, found comparisons"):
+        make_batch(campaign, tmp_path / "c", ComparisonQuestions(outputs, "trueskill", (counts,)),
+                   options=BatchOptions(limit=2))  # fmt: skip
+
+
 def test_prices_are_of_a_market_and_by_the_times_seen(campaign, tmp_path):
     batch = make_batch(campaign, tmp_path / "b", options=BatchOptions(limit=8, market="mturk"))
     assert (batch.market, batch.price.fees > 0) == ("mturk", True)

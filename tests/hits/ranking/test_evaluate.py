@@ -14,6 +14,7 @@ from hits.ranking.evaluate import (
     Entrant,
     accuracy_of,
     evaluate,
+    evaluate_models,
     oracle,
     perplexity_of,
     read_entrant,
@@ -135,7 +136,7 @@ def test_all_models_learn_and_none_beats_the_oracle() -> None:
             assert row.perplexity >= found.oracle_perplexity
         carved = row.model.split(":")[0] in ("expected-wins", "trueskill", "hopkins-may")
         assert (row.accuracy_radius is not None) == carved
-    for name in ("irt-gaussian", "thurstone:prior=1", "bradley-terry:prior=1", "students-geometric"):
+    for name in ("irt-gaussian:iterations=200", "thurstone:prior=1", "bradley-terry:prior=1", "students-geometric"):
         assert found.row(name, 400).perplexity < found.row("adjusted-uniform", 400).perplexity < 3.0
         assert found.row(name, 400).perplexity < found.row(name, 50).perplexity
     assert found.records()[0]["model"] == "uniform"
@@ -218,3 +219,26 @@ def test_a_model_that_fails_says_where() -> None:
         evaluate(split, [read_entrant("uniform")] * 2, np.random.default_rng(0), sizes=(3,))
     with pytest.raises(RyptError, match="MODEL:NAME=VALUE"):
         read_entrant("trueskill:select")
+
+
+def test_few_comparisons_say_what_is_needed() -> None:
+    few = comparisons_of([("s", "a", "b", 1, "")] * 120)
+    with pytest.raises(RyptError, match=r"expected 10,400 comparisons or more: 2,000 to test on and 2,000 to choose"):
+        evaluate_models(few, ["bojar"], np.random.default_rng(1))
+    with pytest.raises(RyptError, match=r"found 120; try --least 30 --sizes 30"):
+        evaluate_models(few, ["bojar"], np.random.default_rng(1))
+
+
+def test_without_a_development_set_all_but_the_test_set_is_to_learn_from() -> None:
+    rows = [(f"s{i // 3}", "a", "b", 1 if i % 3 else -1, "") for i in range(300)]
+    rows += [(f"t{i}", "a", "b", 1, "") for i in range(50)]
+    data = comparisons_of(rows)
+    split = split_by_segment(data, 50, development=False)
+    assert (len(split.train), len(split.development), len(split.test)) == (300, 0, 50)
+    made = evaluate_models(
+        data, ["bojar", "adjusted-uniform"], np.random.default_rng(1), least=50, development=False, sizes=[40],
+        trials=2, radii=[0.1],
+    )  # fmt: skip
+    assert made.row("bojar", 40).accuracy > 0.5
+    with pytest.raises(RyptError, match="one radius where there is no development set"):
+        evaluate_models(data, ["bojar"], np.random.default_rng(1), least=50, development=False, sizes=[40])

@@ -2,6 +2,7 @@
 
 import json
 from threading import Barrier
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hits.ranking.heatmap import heatmap, nearness
 from hits.ranking.model import read_model
 from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.result import Confidence, rank_systems
-from hits.ranking.table import LONGEST, as_json, as_latex, as_text, short_names
+from hits.ranking.table import LONGEST, as_html, as_json, as_latex, as_markdown, as_text, short_names
 from rypt.text import RyptError
 
 WINS = np.array([[0, 90, 95, 99], [30, 0, 61, 80], [25, 60, 0, 82], [5, 15, 11, 0]])
@@ -54,6 +55,33 @@ def test_latex_escapes_names_and_draws_rules() -> None:
     assert text.startswith(r"\begin{tabular}{rrll}")
 
 
+def test_markdown_and_html_have_the_same_cells() -> None:
+    (ranking,) = ranked()
+    markdown = as_markdown(ranking).splitlines()
+    assert markdown[0] == "| # | score | range | system |"
+    assert [line.split("|")[1].strip() for line in markdown[2:6]] == ["1", "2", "", "4"]
+    assert markdown[3].endswith("| 2-3 | mid_1 |")
+    html = as_html(ranking)
+    root = ElementTree.fromstring(html)
+    bodies = [["".join(cell.itertext()) for row in body for cell in row] for body in root.findall("tbody")]
+    assert [body[3::4] for body in bodies] == [["best"], ["mid_1", "mid_2"], ["worst"]]
+    assert bodies[1][2] == "2–3"
+    assert ranking.signature in "".join(root.find("caption").itertext())
+
+
+def test_names_are_shortened_alike_and_escaped() -> None:
+    long = "wmt.uedin-heafield-unconstrained-<b>-primary.2755"
+    data = from_counts((long, "wmt.JHU.1"), np.array([[0, 9], [2, 0]]), np.zeros((2, 2)))
+    (ranking,) = rank_systems(data, read_model("bojar"), np.random.default_rng(1), Confidence("none"))
+    short = short_names([long, "wmt.JHU.1"])[0]
+    assert short in as_text(ranking)
+    assert short in as_markdown(ranking)
+    cell = ElementTree.fromstring(as_html(ranking)).find("tbody/tr")[2]
+    assert (cell.text, cell.get("title")) == (short, long)
+    assert as_json([ranking])["systems"][0]["system"] == long
+    assert short_names(["GPT.4", "GPT.5"]) == ["GPT.4", "GPT.5"]
+
+
 def test_json_has_what_the_command_promises() -> None:
     record = json.loads(json.dumps(as_json(ranked())))
     assert record["model"] == "expected-wins"
@@ -77,7 +105,9 @@ def test_the_signature_says_how_ranges_were_made() -> None:
     assert ranked()[0].signature.endswith("|ranges:samples-1000")
     assert ranked(trim=3, samples=50, unit="row")[0].signature.endswith("|ranges:samples-50-trim-3-row")
     assert ranked(method="sign-test", level=0.01)[0].signature.endswith("|ranges:sign-test-0.01")
-    with pytest.raises(RyptError, match="expected confidence as one of bootstrap, sign-test, none, found 'x'"):
+    with pytest.raises(
+        RyptError, match="expected confidence as one of bootstrap, koehn-slides, sign-test, none, found 'x'"
+    ):
         ranked(method="x")
 
 

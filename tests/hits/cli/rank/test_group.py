@@ -1,7 +1,11 @@
 """``rypt rank``: a file or a subcommand first, what is printed, what is said of bad input."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner
@@ -99,7 +103,7 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path.write_text("a b 1 2 3\na a 1 2 3\n", encoding="utf-8")
     assert failed(capsys, path) == f"rypt: {path}:2: the system a is compared with itself\n"
     path.write_text("", encoding="utf-8")
-    assert failed(capsys, path) == f"rypt: {path}: expected comparisons, found an empty file\n"
+    assert failed(capsys, path) == f"rypt: {path}: expected comparisons or scores, found an empty file\n"
     path.write_text("a b 0 0 0\n", encoding="utf-8")
     assert failed(capsys, path).startswith(f"rypt: {path}: expected two systems that were compared, found none")
     path.write_text("a b 1 2 3\n", encoding="utf-8")
@@ -150,7 +154,9 @@ def test_simulate_and_plan(counts: Path) -> None:
     like = json.loads(run("simulate", counts, "-m", "bojar", "--experiments", "20", "--json").stdout)
     assert 0 <= like["success"]["bojar"] <= 1
     assert run("simulate", counts, "--systems", "5").exit_code == 2
-    assert run("simulate", "-m", "bojar").exit_code == 2
+    errors = run("simulate", "-m", "bojar", "-m", "mfas", "--judgments", "300", "--experiments", "3")
+    assert errors.stdout.splitlines()[1].split() == ["judgments", "bojar", "mfas"]
+    assert run("simulate", "-m", "bojar", "--unit", "row").exit_code == 2
     priced = json.loads(run("plan", "--systems", "4", "--significant", "50%", "--experiments", "20", "--json").stdout)
     assert priced["low"] <= priced["judgments"]
     assert float(priced["total"]) > 0
@@ -176,3 +182,119 @@ def test_evaluate(tmp_path: Path) -> None:
     assert [f"<!-- {name} -->" in drawn for name in ("uniform", "bradley-terry:prior=1", "oracle")] == [True] * 3
     assert run(*command[:2], "--test-judges", "x").exit_code == 2
     assert run(*command[:2], "--sizes", "1.5").exit_code == 2
+
+
+SCORES = "system,segment,document,score,rater\n" + "".join(
+    f"{system},{i},d{i % 5},{quality + (i * 7 + place * 3) % 11},r{i % 2}\n"
+    for i in range(40)
+    for place, (system, quality) in enumerate((("x", 80), ("y", 79), ("z", 50)))
+)
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    path = tmp_path / "scores.csv"
+    path.write_text(SCORES, encoding="utf-8")
+    return path
+
+
+def test_segment_scores_are_ranked_by_mean(scores: Path) -> None:
+    lines = run(scores).stdout.splitlines()
+    assert lines[0].split() == ["#", "score", "range", "system"]
+    assert lines[-2].split()[-1] == "z"
+    assert "mean|scores:score|systems:3|segments:40|n:120" in lines[-1]
+    for method in ("permutation", "bootstrap"):
+        assert f"{'samples' if method == 'bootstrap' else method}-" in run(scores, "--confidence", method).stdout
+    assert "|z:rater|" in run(scores, "-z").stdout
+    record = json.loads(run(scores, "-m", "bojar", "--tie", "3", "--json").stdout)
+    assert [system["system"] for system in record["systems"]][-1] == "z"
+
+
+def test_scores_and_comparisons_take_what_is_theirs(scores: Path, counts: Path, capsys) -> None:
+    assert "the model mean ranks segment scores, found comparisons" in failed(capsys, counts, "-m", "mean")
+    assert "expected confidence as one of bootstrap" in failed(capsys, counts, "--confidence", "wilcoxon")
+    assert "expected segment scores to standardise" in failed(capsys, counts, "-z")
+    assert "expected comparisons or scores, found both" in failed(capsys, counts, scores)
+
+
+def test_several_models_and_files_of_tables(scores: Path, tmp_path: Path) -> None:
+    shown = run(scores, "-m", "mean", "-m", "bojar:", "-o", tmp_path / "both.md", "-o", tmp_path / "both.svg")
+    assert "% of 3 pairs of systems alike, Kendall's tau" in shown.stdout
+    assert (tmp_path / "both.md").read_text(encoding="utf-8").count("\n| x ") == 1
+    assert (tmp_path / "both.svg").exists()
+    assert run(scores, "-m", "mean", "-m", "bojar", "-O", "x=1").exit_code == 2
+    for style in ("markdown", "latex", "html"):
+        assert "x" in run(scores, "--table", style).stdout
+    assert run(scores, "--table", "html", "--json").exit_code == 2
+    assert run(scores, "--table", "html", "--latex").exit_code == 2
+
+
+def test_a_wrong_output_is_refused_before_anything_is_read(capsys, tmp_path: Path) -> None:
+    assert "expected a .csv, .json" in failed(capsys, tmp_path / "nothing", "-o", "ranks.gif")
+
+
+def test_counts_say_that_they_have_no_rows(counts: Path) -> None:
+    assert "these are counts, without the rankings" in run(counts).stderr
+    assert "ranges:samples-1000|" in run(counts, "--confidence", "koehn-slides").stdout
+    assert "these are counts" not in run(counts, "--confidence", "sign-test").stderr
+
+
+def test_files_of_two_pairs_are_ranked_apart(tmp_path: Path, capsys) -> None:
+    files = [tmp_path / "wmt14.Urdu-English", tmp_path / "wmt14.Czech-English"]
+    for file in files:
+        file.write_text(COUNTS, encoding="utf-8")
+    apart = run(*files)
+    assert "note: 2 language pairs (Urdu-English, Czech-English) are ranked apart" in apart.stderr
+    assert [line for line in apart.stdout.splitlines() if line.endswith("-English")] == [
+        "Urdu-English",
+        "Czech-English",
+    ]
+    assert "|n:536|" in run(*files, "--merge").stdout
+    assert "|n:268|" in run(*files[:1], "--languages", "ur-en").stdout
+    assert "expected one pair of languages" in failed(capsys, "head2head", *files)
+
+
+def test_agree(scores: Path, counts: Path, tmp_path: Path, capsys) -> None:
+    lines = run("agree", scores, scores).stdout.splitlines()
+    assert lines[0].split() == ["file", "systems", "pairs", "accuracy", "significant", "tau", "soft"]
+    assert lines[2].split()[1:4] == ["3", "3", "1.000"]
+    record = json.loads(run("agree", scores, scores, "--lower", scores, "--json").stdout)
+    assert record["agreements"][0]["accuracy"] == 1
+    assert run("agree", scores).exit_code == 2
+    assert run("agree", scores, scores, "--lower", "other").exit_code == 2
+    assert "expected two systems or more in both rankings" in failed(capsys, "agree", scores, counts)
+
+
+def test_next_for_scores(scores: Path) -> None:
+    more = run("next", scores, "-n", "4", "--system", "new").stdout.splitlines()
+    assert len(more) >= 4
+    assert all(line.split("\t")[2:] == ["new"] for line in more)
+    record = json.loads(run("next", scores, "--system", "new", "--json").stdout.splitlines()[0])
+    assert sorted(record) == ["document", "segment", "systems"]
+    assert run("next", scores, "--players", "3").exit_code == 2
+
+
+def test_the_curve(counts: Path, tmp_path: Path) -> None:
+    shown = run("curve", counts, "--sizes", "20,200", "--trials", "3", "--plot", tmp_path / "c.svg").stdout.splitlines()
+    assert shown[0].split() == ["comparisons", "pairs", "told", "apart", "±", "simulated"]
+    assert [line.split()[0] for line in shown[2:4]] == ["20", "200"]
+    assert (tmp_path / "c.svg").exists()
+
+
+def test_a_named_pipe(scores: Path, tmp_path: Path) -> None:
+    """As a shell makes one for ``rypt rank <(zcat scores.csv.gz)``: it can be read only once."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=lambda: pipe.write_text(SCORES, encoding="utf-8"), daemon=True)
+    writer.start()
+    assert run(pipe).stdout == run(scores).stdout
+    writer.join(30)
+
+
+def test_standard_input(scores: Path) -> None:
+    program = "from rypt.cli import main; main()"
+    piped = subprocess.run(
+        [sys.executable, "-c", program, "rank", "-"], input=SCORES, capture_output=True, text=True, check=True,
+        timeout=300,
+    )  # fmt: skip
+    assert piped.stdout == run(scores).stdout

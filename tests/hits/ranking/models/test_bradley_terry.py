@@ -203,3 +203,25 @@ def test_options() -> None:
     assert (
         BradleyTerry().fit(counted(3, 1), RNG).signature.startswith("bradley-terry|ties:davidson|prior:none|systems:3")
     )
+
+
+@pytest.mark.parametrize("systems", [4, 90])
+@pytest.mark.parametrize("ties", ["davidson", "ignore"])
+def test_scores_alone_are_those_of_the_fit(systems: int, ties: str) -> None:
+    """Few systems are solved directly, many by conjugate gradients; choix finds the same maximum without ties."""
+    rng = np.random.default_rng(1)
+    wins = rng.integers(1, 40, (systems, systems)) * (1 - np.eye(systems, dtype=np.int64))
+    tied = np.triu(rng.integers(0, 9, (systems, systems)), 1)
+    data = from_counts([f"s{k}" for k in range(systems)], wins, tied + tied.T)
+    model = BradleyTerry(ties)
+    scores = model.only_scores(data)
+    assert scores == pytest.approx(model.fit(data, rng).scores, abs=1e-9)
+    if ties == "ignore":
+        assert scores == pytest.approx(choix.ilsr_pairwise_dense(wins.astype(float), tol=1e-12), abs=1e-7)
+
+
+def test_scores_alone_where_no_maximum_exists() -> None:
+    data = from_counts(("a", "b"), np.array([[0, 5], [0, 0]]), np.zeros((2, 2)))
+    with pytest.raises(RyptError, match="never lost"):
+        BradleyTerry().only_scores(data)
+    assert BradleyTerry(prior=1.0).only_scores(data)[0] > 0

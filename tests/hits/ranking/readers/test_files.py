@@ -112,7 +112,7 @@ def test_a_bad_csv_is_refused_with_its_line(make, lines: list[str], said: str) -
 def test_empty_and_truncated_files_are_refused(tmp_path: Path, make) -> None:
     nothing = tmp_path / "nothing.csv"
     nothing.write_text("", encoding="utf-8")
-    with pytest.raises(InputError, match="expected comparisons, found an empty file"):
+    with pytest.raises(InputError, match="expected comparisons or scores, found an empty file"):
         read_comparisons([nothing])
     cut = tmp_path / "cut.csv.gz"
     cut.write_bytes(gzip.compress(make(HEADER, *[row("1 2 3 4 5")] * 500).read_bytes())[:-20])
@@ -244,7 +244,7 @@ def test_appraise_of_wmt(make) -> None:
     wrong = make(APPRAISE.replace('rank="5"', 'rank="9"'), name="b.xml")
     with pytest.raises(InputError, match=r"b.xml:13: expected a rank 1 to 5, or -1 for not judged, found '9'"):
         read_comparisons([wrong])
-    with pytest.raises(InputError, match="expected rankings of fra-eng, found none"):
+    with pytest.raises(InputError, match="expected rows of fra-eng, found deu-eng"):
         read_comparisons([make(APPRAISE, name="a.xml")], filters=Filters(languages="fra-eng"))
 
 
@@ -323,6 +323,9 @@ def test_a_campaigns_database(demo_campaign: Path, tmp_path: Path) -> None:
     shutil.copytree(demo_campaign, folder)
     with pytest.raises(InputError, match="expected comparisons, found none in this database"):
         read_comparisons([folder])
+    lines = [f'{{"segment": "1", "system": "{s}", "score": {i}, "better": "lower"}}\n' for i, s in enumerate("xy")]
+    (folder / "scores.jsonl").write_text("".join(lines), encoding="utf-8")
+    assert told(read_comparisons([folder])) == {("x", "y", 1)}  # made from ratings: scores instead of comparisons
     campaign = Campaign.open(folder)
     segment = campaign.segments[0].id
     columns = {"item": "r-1", "segment": segment, "size": "3", "control": ""}

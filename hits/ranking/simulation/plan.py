@@ -1,8 +1,9 @@
 """How many judgments are needed to tell systems apart, and what they cost.
 
 Koehn (2012) runs his simulation with more and more judgments until the wanted share of all pairs of systems is
-significantly different; WMT data behave like his σ² of 8 to 12 (`hits.ranking.simulate` says what that number is).
-His table has the first number of a coarse grid that reaches the share: the numbers here are on average 8 % lower.
+significantly different; WMT data behave like his σ² of 8 to 12 (`hits.ranking.simulation.simulate` says what that
+number is). His table has the first number of a coarse grid that reaches the share: the numbers here are on average 8 %
+lower.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import numpy as np
 from hits.batches.kinds import KINDS
 from hits.batches.price import HOUR, MIN_WAGE, MTURK_FEES, Fees, Price, fair_rule
 from hits.ranking.data import Counts
-from hits.ranking.simulate import RANGE, SimulatedWorld, judge, sign_limits, told_apart
+from hits.ranking.simulation.simulate import RANGE, SimulatedWorld, judge, sign_limits, told_apart
 from hits.records import MAX_RANKED, Kind
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled

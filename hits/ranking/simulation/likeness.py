@@ -12,7 +12,7 @@ import numpy as np
 
 from hits.ranking.data import Counts, from_counts
 from hits.ranking.model import RankingModel
-from hits.ranking.simulate import mapped
+from hits.ranking.simulation.simulate import mapped
 from rypt.text import RyptError
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hits.ranking.likeness import Likeness, likeness, success
 from hits.ranking.model import read_model
+from hits.ranking.simulation.likeness import Likeness, likeness, success
 from rypt.text import RyptError
 
 

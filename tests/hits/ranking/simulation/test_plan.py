@@ -6,8 +6,8 @@ from math import ceil
 import pytest
 
 from hits.batches.price import NO_FEES
-from hits.ranking.plan import plan, price_of
-from hits.ranking.simulate import SimulatedWorld, simulate
+from hits.ranking.simulation.plan import plan, price_of
+from hits.ranking.simulation.simulate import SimulatedWorld, simulate
 from rypt.text import RyptError
 
 KOEHN = {  # (systems, σ², significant pairs): judgments; Koehn's steps are coarse, 5 to 10 thousand at 50,000

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hits.ranking.confidence import clusters
-from hits.ranking.simulate import (
+from hits.ranking.model import read_model
+from hits.ranking.simulation.simulate import (
     Resampling,
     SimulatedWorld,
     _bootstrap,
@@ -17,6 +18,7 @@ from hits.ranking.simulate import (
     count_ranking,
     judge,
     rank_drawn,
+    ranking_errors,
     sign_limits,
     simulate,
     told_apart,
@@ -194,3 +196,14 @@ def test_the_noise_of_the_text_tells_more_apart() -> None:
 def test_what_cannot_be(make, message: str) -> None:
     with pytest.raises(RyptError, match=message):
         make()
+
+
+def test_ranking_errors_of_models_on_the_same_judgments() -> None:
+    """Koehn's figure: Lopez' violations are worse than both ratios, which are alike; more judgments are better."""
+    models = [read_model(name) for name in ("bojar", "expected-wins", "mfas")]
+    world = SimulatedWorld()
+    few, many = (ranking_errors(world, models, size, experiments=40).mean(axis=0) for size in (1000, 10_000))
+    assert (many < 0.7 * few).all()
+    assert many[2] > many[1]
+    assert many[0] == pytest.approx(many[1], abs=0.01)
+    assert (ranking_errors(SimulatedWorld(4, 0.001, 4), models, 600, experiments=3) == 0).all()

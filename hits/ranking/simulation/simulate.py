@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.confidence import HELD, densest
-from hits.ranking.data import Counts
+from hits.ranking.data import Counts, from_counts
+from hits.ranking.model import RankingModel
 from hits.ranking.models.trueskill_kernel import uniform
 from hits.ranking.names import SHAPES, UNITS
 from rypt.arrays import Floats, Ints
@@ -154,6 +155,39 @@ def simulate(
     means = dict(zip(MEASURES, table.mean(axis=0).tolist(), strict=True))
     counted = rows * world.pairs
     return Simulated(world, counted, experiments, method, errors=tuple(errors.tolist()), **means)
+
+
+def ranking_errors(
+    world: SimulatedWorld,
+    models: Sequence[RankingModel],
+    judgments: int,
+    *,
+    experiments: int = 200,
+    seed: int = 0,
+    threads: int = 1,
+) -> Floats:
+    """The share of pairs of systems that each model ranks wrongly, (experiments, models); Koehn's ranking error.
+
+    All models rank the same simulated judgments. A pair with equal scores counts half.
+    """
+    rows = -(-judgments // world.pairs)
+    names = [str(i) for i in range(world.systems)]
+    upper = np.triu_indices(world.systems, 1)
+
+    def one(experiment: int) -> list[float]:
+        rng = np.random.default_rng((seed, experiment))
+        quality = RANGE * rng.random(world.systems)
+        wins = np.zeros((world.systems, world.systems), np.int64)
+        judge(quality, world.deviation, world.ways, rows * world.pairs, rng, wins)
+        data = from_counts(names, wins, np.zeros_like(wins))
+        truth = np.sign(quality[upper[0]] - quality[upper[1]])
+        errors = []
+        for model in models:
+            scores = model.fit(data, rng).scores
+            errors.append(float((1 - truth * np.sign(np.round(scores[upper[0]] - scores[upper[1]], 12))).mean() / 2))
+        return errors
+
+    return np.array(list(mapped(one, experiments, threads)))
 
 
 def sign_limits(most: int, tail: float) -> Ints:

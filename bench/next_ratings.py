@@ -1,0 +1,106 @@
+"""How many ratings `rypt rank next` saves on MQM data, where all ratings are known.
+
+    python bench/next_ratings.py mqm_newstest2020_ende.tsv.gz mqm_newstest2021_enru.tsv.gz …
+
+Every candidate of a file is rated in the end, and Wilcoxon's tests then put the systems into clusters. The boundaries
+between these clusters are to be found with fewer ratings: by rating segment after segment, drawn at random, for all
+systems (uniform), or by asking `hits.ranking.scores.next` for the next 2 % again and again, until it sees no boundary
+worth rating for (chosen). The table has the ratings that each way needs until all boundaries are there for good, as a
+share of all ratings; the ratings, the share of boundaries and the number of false ones when it ended; and the share of
+pairs of systems that are told apart as with all ratings then.
+"""
+
+import argparse
+from collections.abc import Iterator
+
+import numpy as np
+
+from hits.ranking.rank import ComparisonFiles
+from hits.ranking.readers.files import only_part
+from hits.ranking.scores.mean import clusters_by_tests
+from hits.ranking.scores.next import FIRST, RatingPlan
+from hits.ranking.scores.paired import wilcoxon_tests
+
+LEVEL = 0.05
+STEP = 0.02
+
+
+def boundaries(table: np.ndarray, tests: np.ndarray) -> set[frozenset[int]]:
+    """The systems above each boundary between clusters."""
+    means = np.nanmean(table, axis=1)
+    clusters = clusters_by_tests(means, tests, LEVEL)
+    return {frozenset(np.flatnonzero(clusters <= k).tolist()) for k in range(1, clusters.max())}
+
+
+def directed(table: np.ndarray, tests: np.ndarray) -> np.ndarray:
+    """(systems, systems): whether the first is better, significantly."""
+    means = np.nanmean(table, axis=1)
+    return (tests < LEVEL) & (means[:, None] > means[None, :])
+
+
+def uniform(full: np.ndarray, order: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Tables with more and more segments of all systems."""
+    segments = full.shape[1]
+    for count in range(FIRST, segments + 1, max(1, round(STEP * segments))):
+        table = np.full(full.shape, np.nan)
+        table[:, order[:count]] = full[:, order[:count]]
+        yield count * len(full), table
+
+
+def chosen(full: np.ndarray, order: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Tables with the ratings that are asked for."""
+    table = np.full(full.shape, np.nan)
+    table[:, order[:FIRST]] = full[:, order[:FIRST]]
+    plan = RatingPlan(table, order, LEVEL)
+    batch = max(1, round(STEP * full.size))
+    while True:
+        yield int((~np.isnan(table)).sum()), table
+        asked = 0
+        while asked < batch and (choice := plan.choose()) is not None:
+            segment, who = choice
+            table[who, segment] = full[who, segment]
+            asked += len(who)
+        if not asked:
+            return
+        plan.test()
+
+
+def simulate(steps: Iterator[tuple[int, np.ndarray]], full: np.ndarray) -> tuple[float, float, float, int, float]:
+    """Share of ratings until all boundaries are found for good; and at the end: ratings, boundaries, false, pairs."""
+    tests = wilcoxon_tests(full)
+    truth, pairs = boundaries(full, tests), directed(full, tests)
+    since = None
+    for count, table in steps:
+        tests = wilcoxon_tests(table)
+        found = boundaries(table, tests)
+        if not truth <= found:
+            since = None
+        elif since is None:
+            since = count
+    apart = (directed(table, tests) & pairs).sum() / pairs.sum()
+    reached = float("nan") if since is None else since / full.size
+    return reached, count / full.size, len(truth & found) / max(1, len(truth)), len(found - truth), apart
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--seeds", type=int, default=10)
+    arguments = parser.parse_args()
+    print("file | clusters | way | all boundaries after | not found | end: ratings | boundaries | false | pairs")
+    for file in arguments.files:
+        full = only_part(ComparisonFiles((file,)).parts()).data.table()
+        full = full[:, ~np.isnan(full).any(axis=0)]
+        clusters = len(boundaries(full, wilcoxon_tests(full))) + 1
+        for name, way in (("uniform", uniform), ("chosen", chosen)):
+            orders = [np.random.default_rng(seed).permutation(full.shape[1]) for seed in range(arguments.seeds)]
+            results = np.array([simulate(way(full, order), full) for order in orders])
+            missed = int(np.isnan(results[:, 0]).sum())
+            after = np.nanmean(results[:, 0]) if missed < len(results) else float("nan")
+            _, ratings, share, false, apart = results.mean(axis=0)
+            print(f"{file.rsplit('/', 1)[-1]} | {clusters} | {name} | {after:.0%} | {missed} of {len(results)} | "
+                  f"{ratings:.0%} | {share:.0%} | {false:.1f} | {apart:.0%}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

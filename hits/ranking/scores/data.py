@@ -1,0 +1,188 @@
+"""Ratings of segments as arrays: what rankings by mean, tests and comparisons are made of."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hits.ranking.data import Comparisons, Names
+from hits.ranking.names import WITHIN
+from rypt.arrays import Floats, Ids
+from rypt.text import RyptError
+
+
+class ScoreRecord(NamedTuple):
+    """One rating, as a file has it."""
+
+    system: str
+    segment: str
+    score: float
+    document: str = ""
+    rater: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentScores:
+    """Ratings of systems' candidates; ``system``, ``segment``, ``rater`` and ``score`` are arrays of one length.
+
+    A segment belongs to a document; two documents may number their segments alike. ``higher`` says whether a higher
+    score is better (not so for MQM's penalties).
+    """
+
+    systems: tuple[str, ...]
+    segments: tuple[tuple[str, str], ...]  # document and name
+    raters: tuple[str, ...]
+    system: Ids  # indices into systems
+    segment: Ids  # indices into segments
+    rater: Ids  # indices into raters
+    score: Floats
+    scale: str = "score"  # DA, ESA, MQM …
+    higher: bool = True
+    standardized: bool = False
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def signed(self) -> Floats:
+        """The scores with a sign that makes higher ones better."""
+        return self.score if self.higher else -self.score
+
+    def table(self) -> Floats:
+        """The mean rating of each candidate with that sign, (systems, segments); NaN where there is none."""
+        shape = len(self.systems), len(self.segments)
+        cells = self.system.astype(np.int64) * shape[1] + self.segment
+        counts = np.bincount(cells, minlength=shape[0] * shape[1])
+        sums = np.bincount(cells, self.signed(), minlength=shape[0] * shape[1])
+        means = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+        return np.asarray(means.reshape(shape), np.float64)
+
+    def documents(self) -> tuple[tuple[str, ...], Ids]:
+        """The names of documents, and the number of each segment's document."""
+        names = Names()
+        numbers = np.array([names.number(document) for document, _ in self.segments], np.int32)
+        return names.names(), numbers
+
+    def standardize(self) -> "SegmentScores":
+        """Each score less the mean of its rater's scores, by their standard deviation (z; Graham et al. 2016).
+
+        A rater whose scores are all equal gives 0 to each.
+        """
+        raters = len(self.raters)
+        counts = np.bincount(self.rater, minlength=raters)
+        means = np.bincount(self.rater, self.score, minlength=raters) / np.maximum(counts, 1)
+        gaps = self.score - means[self.rater]
+        squares = np.bincount(self.rater, gaps**2, minlength=raters)
+        deviations = np.sqrt(squares / np.maximum(counts - 1, 1))
+        z = np.divide(gaps, deviations[self.rater], out=np.zeros(len(gaps)), where=deviations[self.rater] > 1e-12)
+        return replace(self, score=z, standardized=True)
+
+    def take(self, chosen: NDArray[np.intp]) -> "SegmentScores":
+        """Only these ratings; all systems, segments and raters stay."""
+        return replace(
+            self, system=self.system[chosen], segment=self.segment[chosen], rater=self.rater[chosen],
+            score=self.score[chosen],
+        )  # fmt: skip
+
+    def rated_only(self) -> "SegmentScores":
+        """Without the systems and segments that have no rating."""
+        systems, segments = np.unique(self.system), np.unique(self.segment)
+        place = np.zeros(len(self.systems), np.int32)
+        place[systems] = np.arange(len(systems))
+        where = np.zeros(len(self.segments), np.int32)
+        where[segments] = np.arange(len(segments))
+        return replace(
+            self, systems=tuple(self.systems[i] for i in systems), segments=tuple(self.segments[i] for i in segments),
+            system=place[self.system], segment=where[self.segment],
+        )  # fmt: skip
+
+    def without(self, system: str) -> "SegmentScores":
+        """No rating of this system."""
+        if system not in self.systems:
+            raise RyptError(f"expected one of the systems {', '.join(self.systems)}, found {system!r}")
+        kept = np.flatnonzero(self.system != self.systems.index(system))
+        return self.take(kept).rated_only()
+
+    def comparisons(self, tie: float = 0.0, within: str = "segment") -> Comparisons:
+        """A comparison for each two candidates of a segment; scores that differ by at most ``tie`` are equal.
+
+        ``within="segment"`` compares the means of ratings, ``within="rater"`` only scores of the same rater. The
+        comparisons of a segment, or of a rater on a segment, are one row.
+
+        >>> rows = [ScoreRecord("a", "1", 90), ScoreRecord("b", "1", 80), ScoreRecord("c", "1", 81)]
+        >>> made = scores_of(rows).comparisons(tie=5)
+        >>> [(made.systems[a], made.systems[b], int(o)) for a, b, o in zip(made.a, made.b, made.outcome)]
+        [('a', 'b', 1), ('a', 'c', 1), ('b', 'c', 0)]
+        """
+        if within not in WITHIN:
+            raise RyptError(f"expected scores compared within {' or '.join(WITHIN)}, found {within!r}")
+        if tie < 0:
+            raise RyptError(f"expected a tie threshold of 0 or more, found {tie:g}")
+        # equal but for rounding is equal
+        rater = np.zeros(len(self), np.int64) if within == "segment" else self.rater.astype(np.int64)
+        group = self.segment.astype(np.int64) * len(self.raters) + rater
+        keys, item, counts = np.unique(
+            np.column_stack([group, self.system]), axis=0, return_inverse=True, return_counts=True
+        )
+        means = np.bincount(item.ravel(), self.signed()) / counts
+        starts = np.flatnonzero(np.diff(keys[:, 0], prepend=-1))
+        a, b, row = [], [], []
+        for number, (start, stop) in enumerate(pairwise([*starts.tolist(), len(keys)])):
+            first, second = np.triu_indices(stop - start, 1)
+            a.append(start + first)
+            b.append(start + second)
+            row.append(np.full(len(first), number))
+        if not a or not sum(map(len, a)):
+            whose = " by the same rater" if within == "rater" else ""
+            raise RyptError(f"expected segments with scores of two systems{whose}, found none")
+        left, right = np.concatenate(a), np.concatenate(b)
+        gaps = np.round(means[left] - means[right], 9)
+        outcome = np.where(np.abs(gaps) <= tie + 1e-9, 0, np.sign(gaps)).astype(np.int8)
+        segment, worker = np.divmod(keys[left, 0], len(self.raters))
+        names = tuple(" ".join(filter(None, name)) for name in self.segments)
+        if within == "segment":
+            worker = np.zeros(len(left), np.int64)
+        return Comparisons(
+            self.systems, keys[left, 1].astype(np.int32), keys[right, 1].astype(np.int32), outcome,
+            np.concatenate(row).astype(np.int32), segment.astype(np.int32), worker.astype(np.int32), names,
+            self.raters if within == "rater" else ("",),
+        )  # fmt: skip
+
+
+def scores_of(records: Iterable[ScoreRecord], scale: str = "score", *, higher: bool = True) -> SegmentScores:
+    """Ratings as arrays; systems are sorted by name.
+
+    >>> made = scores_of([ScoreRecord("b", "1", 70), ScoreRecord("a", "1", 90), ScoreRecord("b", "1", 80)])
+    >>> made.systems, made.table().tolist()
+    (('a', 'b'), [[90.0], [75.0]])
+    """
+    rows = list(records)
+    systems = tuple(sorted({row.system for row in rows}))
+    place = {name: i for i, name in enumerate(systems)}
+    segments: dict[tuple[str, str], int] = {}
+    raters = Names()
+    return SegmentScores(
+        systems,
+        system=np.array([place[row.system] for row in rows], np.int32),
+        segment=np.array([segments.setdefault((row.document, row.segment), len(segments)) for row in rows], np.int32),
+        rater=np.array([raters.number(row.rater) for row in rows], np.int32),
+        score=np.array([row.score for row in rows], np.float64),
+        segments=tuple(segments), raters=raters.names(), scale=scale, higher=higher,
+    )  # fmt: skip
+
+
+def merge_scores(parts: Sequence[SegmentScores]) -> SegmentScores:
+    """All ratings of several sets; systems, segments and raters of the same name are one."""
+    if len(parts) == 1:
+        return parts[0]
+    if len({(part.scale, part.higher) for part in parts}) > 1:
+        scales = ", ".join(sorted({part.scale for part in parts}))
+        raise RyptError(f"expected scores of one scale to rank together, found {scales}")
+    records = [
+        ScoreRecord(part.systems[i], part.segments[j][1], float(score), part.segments[j][0], part.raters[k])
+        for part in parts
+        for i, j, k, score in zip(part.system, part.segment, part.rater, part.score, strict=True)
+    ]
+    return scores_of(records, parts[0].scale, higher=parts[0].higher)

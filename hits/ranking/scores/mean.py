@@ -1,0 +1,145 @@
+"""Systems ranked by their mean segment score, with rank ranges and clusters as in WMT's findings (2024).
+
+wilcoxon     two systems differ if a signed-rank test on the segments that both have says p < 0.05; a system's best
+             rank is 1 + how many are significantly better, its worst n − how many are significantly worse
+permutation  the same with a paired permutation test of the means
+bootstrap    means on resamples of documents (or segments), ranges of their ranks
+clusters     in the order of means, a cluster ends where all above differ significantly from all below; by bootstrap,
+             where ranges of ranks do not overlap
+"""
+
+import numpy as np
+
+from hits.ranking.confidence import COUNTED_SAMPLES, Ranges, ranges_of, rank_bounds
+from hits.ranking.names import SCORE_CONFIDENCES, SCORE_UNITS
+from hits.ranking.result import Confidence, Ranked, RankedGroup
+from hits.ranking.scores.data import SegmentScores
+from hits.ranking.scores.paired import PERMUTATIONS, permutation_tests, wilcoxon_tests
+from rypt.arrays import Floats, Ints
+from rypt.options import check_option
+from rypt.signature import rypt_version, signature
+from rypt.text import RyptError
+
+DIGITS = 4  # of a mean
+
+
+def rank_by_mean(
+    scores: SegmentScores, confidence: Confidence, rng: np.random.Generator, title: str = ""
+) -> RankedGroup:
+    """The systems by the mean of their segments' scores; several ratings of a candidate count as their mean."""
+    if len(scores.systems) < 2:
+        raise RyptError(f"expected scores of two systems or more, found {', '.join(scores.systems) or 'none'}")
+    table = scores.table()
+    means = np.asarray(np.nanmean(table, axis=1), np.float64)
+    ranges, how = score_ranges(scores, table, means, confidence, rng)
+    numbers = None if ranges is None else ranges.clusters()
+    order = sorted(range(len(means)), key=lambda i: (-means[i], scores.systems[i]))
+    first, _ = rank_bounds(np.round(means, 12))
+    sign = 1 if scores.higher else -1
+    systems = tuple(
+        Ranked(
+            scores.systems[i], sign * float(means[i]), int(first[i]),
+            None if ranges is None else int(ranges.low[i]), None if ranges is None else int(ranges.high[i]),
+            None if numbers is None else int(numbers[i]),
+        )
+        for i in order
+    )  # fmt: skip
+    drawn = None if ranges is None else ranges.samples
+    resampled = None if ranges is None else ranges.scores
+    name = f"{scores.scale} z" if scores.standardized else scores.scale
+    signed = signature(
+        "mean", scores=scores.scale, better=None if scores.higher else "lower",
+        z="rater" if scores.standardized else None, systems=len(scores.systems), segments=len(scores.segments),
+        n=len(scores), rypt=rypt_version(), ranges=how,
+    )  # fmt: skip
+    return RankedGroup(
+        "mean", signed, systems, None if drawn is None else drawn[:, order],
+        score_samples=None if resampled is None else resampled[:, order], title=title,
+        score=name if scores.higher else f"{name} ↓", digits=DIGITS, descending=scores.higher,
+        gap_errors=_gap_errors(table)[np.ix_(order, order)],
+    )  # fmt: skip
+
+
+def _gap_errors(table: Floats) -> Floats:
+    """The standard error of the mean difference of each two systems on the segments that both have."""
+    n = len(table)
+    errors = np.full((n, n), np.nan)
+    for i in range(n):
+        for j in range(i):
+            gaps = (table[i] - table[j])[~np.isnan(table[i] - table[j])]
+            if len(gaps) > 1:
+                errors[i, j] = errors[j, i] = gaps.std(ddof=1) / np.sqrt(len(gaps))
+    return errors
+
+
+def score_ranges(
+    scores: SegmentScores, table: Floats, means: Floats, confidence: Confidence, rng: np.random.Generator
+) -> tuple[Ranges | None, str | None]:
+    """Rank ranges by the method that was asked for, and what the signature says of it."""
+    method = confidence.method or "wilcoxon"
+    check_option("confidence", method, SCORE_CONFIDENCES)
+    if confidence.unit is not None and method != "bootstrap":
+        raise RyptError(f"--unit {confidence.unit} is what a bootstrap draws; {method} tests segments")
+    level = confidence.level
+    if method == "none":
+        return None, None
+    if method == "wilcoxon":
+        return ranges_by_tests(means, wilcoxon_tests(table), level), f"wilcoxon-{level:g}"
+    if method == "permutation":
+        count = confidence.samples or PERMUTATIONS
+        return ranges_by_tests(means, permutation_tests(table, rng, count), level), f"permutation-{count}-{level:g}"
+    count = confidence.samples or COUNTED_SAMPLES
+    unit, drawn = resampled_means(scores, table, rng, count, confidence.unit)
+    shape = confidence.shape or ("ends" if confidence.trim is not None else "densest")
+    trim = "" if confidence.trim is None else f"-trim-{confidence.trim}"
+    return ranges_of(drawn, confidence.trim, shape), f"samples-{count}{trim}-{unit}-{shape}"
+
+
+def ranges_by_tests(means: Floats, tests: Floats, level: float) -> Ranges:
+    """Ranges and clusters of the findings: a system wins where p < level and its mean is higher."""
+    higher = means[:, None] > means[None, :]
+    wins = (tests < level) & higher
+    low, high = 1 + wins.sum(axis=0).astype(np.int64), len(means) - wins.sum(axis=1).astype(np.int64)
+    return Ranges(low, high, groups=clusters_by_tests(means, tests, level))
+
+
+def clusters_by_tests(means: Floats, tests: Floats, level: float) -> Ints:
+    """In the order of means a new cluster begins where everything above differs from everything below (p ≤ level).
+
+    >>> tests = np.array([[1, 0.3, 0.01], [0.3, 1, 0.02], [0.01, 0.02, 1]])
+    >>> clusters_by_tests(np.array([90.0, 89.0, 70.0]), tests, 0.05).tolist()
+    [1, 1, 2]
+    """
+    order = np.argsort(-means, kind="stable")
+    different = tests[np.ix_(order, order)] <= level
+    numbers = np.ones(len(means), np.int64)
+    for k in range(1, len(means)):
+        numbers[order[k]] = numbers[order[k - 1]] + bool(different[:k, k:].all())
+    return numbers
+
+
+def resampled_means(
+    scores: SegmentScores, table: Floats, rng: np.random.Generator, samples: int, unit: str | None = None
+) -> tuple[str, Floats]:
+    """What was drawn, and the means on resamples, (samples, systems), with the sign that makes higher ones better.
+
+    Documents are drawn with replacement, with all their segments: segments of a document are not independent. Without
+    documents, or with ``unit="segment"``, segments are drawn.
+    """
+    names, numbers = scores.documents()
+    chosen = unit or ("document" if len(names) > 1 else "segment")
+    check_option("unit", chosen, SCORE_UNITS)
+    if chosen == "document" and len(names) < 2:
+        raise RyptError(
+            "expected documents to draw, found none: the files do not name them; --unit segment draws segments"
+        )
+    groups = numbers if chosen == "document" else np.arange(len(scores.segments))
+    indicator = np.zeros((len(scores.segments), int(groups.max()) + 1))
+    indicator[np.arange(len(groups)), groups] = 1.0
+    sums, counts = np.nan_to_num(table) @ indicator, (~np.isnan(table)) @ indicator  # (systems, groups)
+    drawn = rng.multinomial(sums.shape[1], np.full(sums.shape[1], 1 / sums.shape[1]), samples).astype(np.float64)
+    totals = drawn @ counts.T
+    rated = totals > 0
+    overall = np.nanmean(table, axis=1)
+    # a system that a resample leaves without any rating keeps its mean
+    return chosen, np.where(rated, (drawn @ sums.T) / np.where(rated, totals, 1.0), overall)

@@ -1,0 +1,112 @@
+"""Tests of two systems on the segments that both have: Wilcoxon's signed-rank test and random permutations.
+
+    wilcoxon([3, -1, 2, 4])            →   p, two-sided
+    wilcoxon_tests(table)              →   p of each two systems of a table (systems, segments)
+    permutation_tests(table, rng)      →   the same by exchanging the two scores of a segment at random
+
+The signed-rank test does what `scipy.stats.wilcoxon` does, which WMT's findings use: differences of 0 are left out;
+exact for up to 50 segments without ties and zeros, and for up to 13 with them, else by the normal distribution with
+the correction for ties.
+"""
+
+from math import sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rypt.arrays import Floats
+from rypt.tails import normal_tail
+
+EXACT, EXACT_TIED = 50, 13  # segments up to which the signed-rank test is exact: without and with ties
+PERMUTATIONS = 10_000
+CHUNK = 500  # permutations at once
+
+
+def wilcoxon(differences: ArrayLike) -> float:
+    """The two-sided signed-rank test of paired differences; 1 where all are 0.
+
+    >>> round(wilcoxon([3, -1, 2, 4, 5, 6]), 4), wilcoxon([0, 0])
+    (0.0625, 1.0)
+    """
+    given = np.round(np.asarray(differences, np.float64), 9)  # what is equal but for rounding is tied
+    d = given[given != 0]
+    n = len(d)
+    if n == 0:
+        return 1.0
+    ranks, ties = _mean_ranks(np.abs(d))
+    plus = float(ranks[d > 0].sum())
+    tied = bool((ties > 1).any()) or n < len(given)
+    if len(given) <= (EXACT_TIED if tied else EXACT):
+        return _exact(ranks, plus)
+    spread = sqrt((n * (n + 1) * (2 * n + 1) - float((ties**3 - ties).sum()) / 2) / 24)
+    return min(1.0, 2 * normal_tail(abs(plus - n * (n + 1) / 4) / spread))
+
+
+def _mean_ranks(values: Floats) -> tuple[Floats, Floats]:
+    """Ranks from 1, of equal values the mean of theirs; and how often each distinct value is there."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return ((2 * last - counts + 1) / 2)[inverse], counts.astype(np.float64)
+
+
+def _exact(ranks: Floats, plus: float) -> float:
+    """The share of all ways to give signs to these ranks whose sum is as far out as this one, on both sides."""
+    doubled = np.round(2 * ranks).astype(np.int64)  # mean ranks are halves
+    ways = np.zeros(int(doubled.sum()) + 1)
+    ways[0] = 1.0
+    for rank in doubled:
+        ways[rank:] = ways[rank:] + ways[:-rank]
+    place = round(2 * plus)
+    return float(min(1.0, 2 * min(ways[: place + 1].sum(), ways[place:].sum()) / ways.sum()))
+
+
+def wilcoxon_tests(table: Floats) -> Floats:
+    """p of each two systems, (systems, systems), of scores (systems, segments); 1 on the diagonal and without pairs."""
+    n = len(table)
+    tests = np.ones((n, n))
+    for i in range(n):
+        for j in range(i):
+            gaps = table[i] - table[j]
+            tests[i, j] = tests[j, i] = wilcoxon(gaps[~np.isnan(gaps)])
+    return tests
+
+
+def permutation_tests(table: Floats, rng: np.random.Generator, permutations: int = PERMUTATIONS) -> Floats:
+    """p of each two systems by paired permutation: how often the difference of means is as large by chance.
+
+    A permutation exchanges the scores of the two systems on half of the segments, drawn at random. The difference that
+    was observed counts as one of the permutations, so p is never 0.
+    """
+    n = len(table)
+    first, second = np.triu_indices(n, 1)
+    gaps = np.nan_to_num(table[first] - table[second])  # (pairs, segments); 0 moves nothing
+    observed = np.abs(gaps.sum(axis=1))
+    extreme = np.ones(len(first))
+    for start in range(0, permutations, CHUNK):
+        signs = 2.0 * rng.integers(0, 2, (min(CHUNK, permutations - start), gaps.shape[1])) - 1.0
+        extreme += (np.abs(signs @ gaps.T) >= observed - 1e-9).sum(axis=0)
+    tests = np.ones((n, n))
+    tests[first, second] = tests[second, first] = extreme / (permutations + 1)
+    return tests
+
+
+def one_sided_permutation_tests(table: Floats, rng: np.random.Generator, permutations: int = 1000) -> Floats:
+    """p that system i is better than system j, (systems, systems): small where it surely is, 0.5 on the diagonal.
+
+    The share of permutations in which the difference is as large as observed; one that equals it counts half, so that
+    p of i and j and p of j and i sum to 1.
+    """
+    n = len(table)
+    first, second = np.triu_indices(n, 1)
+    gaps = np.nan_to_num(table[first] - table[second])
+    observed = gaps.sum(axis=1)
+    above = np.zeros(len(first))
+    for start in range(0, permutations, CHUNK):
+        signs = 2.0 * rng.integers(0, 2, (min(CHUNK, permutations - start), gaps.shape[1])) - 1.0
+        sums = signs @ gaps.T
+        same = np.abs(sums - observed) < 1e-9
+        above += ((sums > observed) & ~same).sum(axis=0) + same.sum(axis=0) / 2
+    tests = np.full((n, n), 0.5)
+    tests[first, second] = above / permutations
+    tests[second, first] = 1 - tests[first, second]
+    return tests

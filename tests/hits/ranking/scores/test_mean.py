@@ -1,0 +1,82 @@
+"""Rankings by mean: ranges and clusters as WMT's findings define them, and the bootstrap over documents."""
+
+import numpy as np
+import pytest
+
+from hits.ranking.result import Confidence
+from hits.ranking.scores.data import ScoreRecord, scores_of
+from hits.ranking.scores.mean import clusters_by_tests, ranges_by_tests, rank_by_mean, resampled_means
+from rypt.text import RyptError
+
+
+def made(seed: int = 1, *, documents: int = 12, higher: bool = True):
+    """Two good systems, a worse one, in documents of ten segments whose difficulty differs."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for document in range(documents):
+        hard = rng.normal(0, 8)
+        for segment in range(10):
+            for system, quality in (("good", 80.0), ("alike", 80.0), ("bad", 60.0)):
+                score = quality + hard + rng.normal(0, 5)
+                rows.append(ScoreRecord(system, str(segment), score if higher else -score, f"d{document}", "r"))
+    return scores_of(rows, "ESA" if higher else "MQM", higher=higher)
+
+
+@pytest.mark.parametrize("method", ["wilcoxon", "permutation", "bootstrap"])
+def test_means_ranges_clusters(method: str) -> None:
+    scores = made()
+    group = rank_by_mean(
+        scores, Confidence(method, samples=None if method == "wilcoxon" else 500), np.random.default_rng(1)
+    )
+    assert {system.system: system.cluster for system in group.systems} == {"good": 1, "alike": 1, "bad": 2}
+    assert [(system.low, system.high) for system in group.systems] == [(1, 2), (1, 2), (3, 3)]
+    means = dict(zip(scores.systems, scores.table().mean(axis=1), strict=True))
+    assert {system.system: system.score for system in group.systems} == pytest.approx(means)
+    assert f"|ranges:{'samples' if method == 'bootstrap' else method}-" in group.signature
+
+
+def test_penalties_are_shown_as_they_are_and_the_lowest_is_first() -> None:
+    group = rank_by_mean(made(higher=False), Confidence(), np.random.default_rng(1))
+    assert group.score == "MQM ↓"
+    assert [system.system for system in group.systems][-1] == "bad"
+    assert group.systems[0].score < group.systems[-1].score
+    assert "|better:lower|" in group.signature
+
+
+def test_ranges_count_significant_wins_and_losses() -> None:
+    means = np.array([3.0, 2.0, 1.0])
+    tests = np.array([[1, 0.2, 0.01], [0.2, 1, 0.2], [0.01, 0.2, 1]])
+    ranges = ranges_by_tests(means, tests, 0.05)
+    assert list(zip(ranges.low, ranges.high, strict=True)) == [(1, 2), (1, 3), (2, 3)]
+    assert ranges.clusters().tolist() == [1, 1, 1]  # the middle one holds both together
+
+
+def test_a_cluster_ends_only_where_all_above_differ_from_all_below() -> None:
+    tests = np.full((4, 4), 0.01)
+    assert clusters_by_tests(np.array([4.0, 3.0, 2.0, 1.0]), tests, 0.05).tolist() == [1, 2, 3, 4]
+    tests[0, 3] = tests[3, 0] = 0.5
+    assert clusters_by_tests(np.array([4.0, 3.0, 2.0, 1.0]), tests, 0.05).tolist() == [1, 1, 1, 1]
+
+
+def test_documents_are_drawn_whole() -> None:
+    """Where whole documents are hard or easy, means of resampled documents spread more than those of segments."""
+    scores = made()
+    table = scores.table()
+    unit, drawn = resampled_means(scores, table, np.random.default_rng(1), 2000)
+    assert unit == "document"
+    _, single = resampled_means(scores, table, np.random.default_rng(1), 2000, "segment")
+    assert (drawn.std(axis=0) > 1.5 * single.std(axis=0)).all()
+    assert drawn.mean(axis=0) == pytest.approx(table.mean(axis=1), abs=0.5)
+
+
+def test_what_is_missing_is_said() -> None:
+    flat = scores_of([ScoreRecord("a", "1", 1), ScoreRecord("b", "1", 2)])
+    rng = np.random.default_rng(1)
+    with pytest.raises(RyptError, match="expected documents to draw, found none"):
+        rank_by_mean(flat, Confidence("bootstrap", unit="document"), rng)
+    with pytest.raises(RyptError, match="expected confidence as one of wilcoxon, permutation, bootstrap, none"):
+        rank_by_mean(flat, Confidence("sign-test"), rng)
+    with pytest.raises(RyptError, match="--unit row is what a bootstrap draws; wilcoxon tests segments"):
+        rank_by_mean(flat, Confidence(unit="row"), rng)
+    with pytest.raises(RyptError, match="expected scores of two systems or more, found a"):
+        rank_by_mean(flat.without("b"), Confidence(), rng)
