@@ -249,6 +249,19 @@ COMPACT_JUDGMENTS = (
     *compact.WRITING,
 )
 
+LEFT_OUT = (
+    """
+    CREATE TABLE left_out (
+        assignment TEXT PRIMARY KEY,
+        hit TEXT NOT NULL,
+        batch TEXT NOT NULL,
+        worker TEXT NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('Submitted', 'Approved', 'Rejected')),
+        reason TEXT NOT NULL
+    ) WITHOUT ROWID
+    """,
+)
+
 ANSWER_TABLES = ("hits", "assignments", "label_answers", "comparisons", "controls", "bonuses", "identical")
 OF_0_1_0 = ("m001_segments_and_judgments", "m002_judgments_that_count")
 
@@ -267,6 +280,6 @@ def recorded_by_0_1_0(connection: sqlite3.Connection) -> int:
 SCHEMA = Schema(
     "judgment database",
     APPLICATION_ID,
-    (SEGMENTS_AND_JUDGMENTS, JUDGMENTS_THAT_COUNT, HITS, MARKETS_BONUSES_TIES, SEVERITIES, COMPACT_JUDGMENTS),
+    (SEGMENTS_AND_JUDGMENTS, JUDGMENTS_THAT_COUNT, HITS, MARKETS_BONUSES_TIES, SEVERITIES, COMPACT_JUDGMENTS, LEFT_OUT),
     recorded_by_0_1_0,
 )
