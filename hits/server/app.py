@@ -7,6 +7,7 @@ Everything is in the folder: ``market.db`` (see `hits.server.store`) and ``marke
 """
 
 import logging
+import re
 import signal
 import threading
 import time
@@ -43,6 +44,9 @@ THREADS = 4  # more wait for each other: Python runs one at a time, and so does 
 CONNECTIONS = 500
 READ_AT_MOST = 4 * MAX_BODY  # a body between the two limits is read, so that its sender gets an answer
 STATIC_LIFE = 3600
+HOST = re.compile(
+    r"(?=.{1,260}$)(?:[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +181,10 @@ def _protect(response: Response) -> Response:
 
 
 class _PublicPlace:
-    """Serves under the public URL's scheme and path, whether the proxy in front takes the path off or leaves it on."""
+    """Serves under the public URL's scheme and path, whether the proxy in front takes the path off or leaves it on.
+
+    A header Host that is no host name is refused before anything makes links of it.
+    """
 
     def __init__(self, app: "WSGIApplication", options: ServeOptions) -> None:
         self.app = app
@@ -185,6 +192,10 @@ class _PublicPlace:
         self.prefix = options.prefix
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Any:
+        if not HOST.fullmatch(environ.get("HTTP_HOST", "localhost")):
+            headers = [*security_headers().items(), ("Content-Type", "text/plain; charset=utf-8")]
+            start_response("400 Bad Request", headers)
+            return [b"expected a host name in the header Host\n"]
         if self.scheme:
             environ["wsgi.url_scheme"] = self.scheme
         if self.prefix:

@@ -15,11 +15,12 @@ from hits.market.folder import kept_batches
 from hits.server.pages.figures import figures, sparkline
 from hits.server.pages.texts import DEFAULT, PageError, bundled
 from hits.server.pages.visit import keep_cookie, local
-from hits.server.pages.worker import read_question
+from hits.server.questions.question import read_question
 from hits.server.security import same
 from hits.server.settings import ServedMarket
 from hits.server.store.people import token_hash
 from hits.server.store.records import AssignmentStatus, RefusedError
+from rypt.text import FormatError
 
 COOKIE = "rypt_requester"
 WHO = "requester"
@@ -97,7 +98,10 @@ class Dashboard:
         """What the workers see of a hit; nothing on it can be used."""
         self._check_cookie()
         record = self.market.store.hits.find(hit, self.market.now())
-        question, safe = read_question(record.question, "OK")
+        try:
+            question, safe = read_question(record.question, "OK")
+        except FormatError:
+            raise PageError(409, "error_unshown") from None
         body = Markup(safe.with_form("", {})) if safe else ""
         return self._page("shown.html", {"hit": record, "safe": safe, "body": body, "url": question.url})
 

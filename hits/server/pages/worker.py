@@ -4,7 +4,6 @@ Everything works as plain forms; ``static/worker.js`` adds keys, drafts and a co
 the worker's token, every answer is checked against what its page asks, and only then stored.
 """
 
-from functools import lru_cache
 from urllib.parse import urlencode, urlsplit
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
@@ -14,9 +13,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from hits.batches.page import without_market_parts
 from hits.batches.question_xml import Question, parse_question
 from hits.server.batches import market_language, page_in, words_in
-from hits.server.pages.form import form_page
 from hits.server.pages.needs import described, kind_words
-from hits.server.pages.safe_html import RESERVED, SafePage, UnansweredError, safe_page
 from hits.server.pages.tests import TestPages
 from hits.server.pages.texts import PageError, bundled, consent_paragraphs
 from hits.server.pages.visit import (
@@ -31,6 +28,8 @@ from hits.server.pages.visit import (
     page_texts,
     visit,
 )
+from hits.server.questions.question import read_question
+from hits.server.questions.safe_html import RESERVED, SafePage, UnansweredError, safe_page
 from hits.server.security import security_headers
 from hits.server.settings import ServedMarket
 from hits.server.store.open_hits import OpenGroup
@@ -134,7 +133,7 @@ class WorkerPages:
         held, hit = self._own(here, assignment)
         if held.status is not AssignmentStatus.ACCEPTED:
             return redirect(local("/work"), 303)
-        question, safe = read_question(hit.question, here.texts["test_send"])
+        question, safe = self._question(here, hit)
         translated = page_in(self.market.folder, hit.annotation, hit.question, here.texts.language)
         if translated is not None:  # it has the same fields, under other words
             safe = safe_page(without_market_parts(translated))
@@ -152,6 +151,14 @@ class WorkerPages:
                 "left": self._left(here),
             },
         )
+
+    @staticmethod
+    def _question(here: Visit, hit: Hit) -> tuple[Question, SafePage | None]:
+        """What a hit shows; one that cannot be shown (of an older market, which took such) can be given back."""
+        try:
+            return read_question(hit.question, here.texts["test_send"])
+        except FormatError:
+            raise PageError(409, "error_unshown") from None
 
     def _words(self, here: Visit, annotation: str | None, of: OpenGroup | HitProperties) -> tuple[str, str]:
         """Title and description in the worker's language, where they can be had in it."""
@@ -192,7 +199,7 @@ class WorkerPages:
         here = self._working()
         here.check_form()
         held, hit = self._own(here, assignment)
-        _, safe = read_question(hit.question, here.texts["test_send"])
+        _, safe = self._question(here, hit)
         if safe is None or request.form.get("assignmentId") != held.id:
             raise PageError(400, "error_form")
         given = {name: values for name, values in request.form.lists() if name not in RESERVED}
@@ -259,15 +266,11 @@ def _needs(group: OpenGroup, here: Visit) -> list[str]:
 
 def _is_ours(url: str) -> bool:
     """Whether a requester's page is on our own host: in its frame it is nobody, and its forms come without cookies."""
-    return urlsplit(url).netloc == request.host
+    return _place(f"//{urlsplit(url).netloc}") == _place(f"//{request.host}")
 
 
-@lru_cache(maxsize=256)
-def read_question(text: str, send: str) -> tuple[Question, SafePage | None]:
-    """A hit's question and, unless it is another server's page, its page made safe; ``send`` is for its button."""
-    question = parse_question(text)
-    if question.form is not None:
-        return question, safe_page(form_page(question.form, send))
-    if question.html is not None:
-        return question, safe_page(without_market_parts(question.html))
-    return question, None
+def _place(url: str) -> tuple[str, int | None]:
+    """Host and port, however they are written; the usual ports are as good as none."""
+    parts = urlsplit(url)
+    port = parts.port
+    return (parts.hostname or "").rstrip("."), None if port in (80, 443) else port

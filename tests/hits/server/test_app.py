@@ -294,3 +294,20 @@ def test_info_has_what_a_script_needs() -> None:
     assert list(asdict(market_links(make_access("http://h"), SharedLink()))) == [
         "url", "endpoint_url", "access_key", "secret_key", "dashboard_url", "shared_url",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", ["a..b", "a b", "\u00e4", "[::", "a:b", "x" * 64, ".", "a/b", "evil.example@x"])
+@pytest.mark.parametrize("path", ["/", "/work", "/dashboard", "/nowhere"])
+def test_a_host_that_is_none_is_refused_without_a_traceback(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, host: str, path: str
+) -> None:
+    response = make_app(tmp_path).test_client().get(path, headers={"Host": host})
+    assert (response.status_code, caplog.records) == (400, [])
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "market.example:8443", "127.0.0.1:8000", "[::1]:8000", "my_host.example."]
+)
+def test_hosts_are_taken(tmp_path: Path, host: str) -> None:
+    assert make_app(tmp_path).test_client().get("/", headers={"Host": host}).status_code == 200

@@ -248,6 +248,25 @@ def test_a_returned_hit_is_free_for_others(world: World) -> None:
     assert ada.client.get(f"/work/a/{mine}").location == "/work"
 
 
+def test_a_hit_that_cannot_be_shown_is_given_back_on_the_overview(world: World) -> None:
+    world.publish("<QuestionForm><Question/></QuestionForm>")  # an older market took it
+    ada = world.person()
+    mine = ada.begin()
+    shown = ada.client.get(f"/work/a/{mine}")
+    assert (shown.status_code, "cannot be shown" in shown.text) == (409, True)
+    assert f'action="/work/a/{mine}/return"' in ada.client.get("/work").text
+    assert ada.client.post(f"/work/a/{mine}/return", data={"csrf": ada.csrf}).location == "/work?said=returned"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://LOCALHOST/", "http://localhost:80/", "http://localhost./", "http://localhost:443/"]
+)
+def test_our_own_host_is_ours_however_it_is_written(world: World, url: str) -> None:
+    world.publish(EXTERNAL.replace("https://survey.example/", url))
+    ada = world.person()
+    assert "allow-same-origin" not in ada.client.get(f"/work/a/{ada.begin()}").text
+
+
 def test_a_worker_holds_one_hit_at_a_time(world: World) -> None:
     world.publish(places=5)
     world.publish(places=5)

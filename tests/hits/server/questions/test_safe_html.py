@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hits.server.pages.safe_html import BUTTON, FORM, KEPT, VOID, UnansweredError, cleaner, safe_page
+from hits.server.questions.safe_html import BUTTON, FORM, KEPT, VOID, UnansweredError, cleaner, safe_page
 from rypt.text import FormatError
 
 PIECES = st.sampled_from([

@@ -48,6 +48,11 @@ LIMITED = _words("text search url tel email")  # the types of input that may hav
 FORM = "\0form\0"  # where the form begins; no page can hold it
 BUTTON = '<button type="submit">OK</button>'
 KEY = re.compile(r' data-key="([1-9])"')
+MAX_DEPTH = 200  # the time to clean a page grows with the square of its depth
+OPTIONAL_END = VOID | _words("""
+    area base link meta param source track p li dt dd option optgroup tr td th thead tbody tfoot colgroup rt rp html
+    head body
+""")
 FORM_HOLDERS = ("input", "select", "textarea")
 
 
@@ -168,6 +173,8 @@ def safe_page(page: str) -> SafePage:
     page = page.replace("\0", "\ufffd")
     outer = _OuterTags()
     outer.feed(page)
+    if outer.deepest > MAX_DEPTH:
+        raise FormatError(f"expected elements at most {MAX_DEPTH} deep in each other, found {outer.deepest}")
     reader = _CleanPage()
     reader.feed(cleaner().clean(page))
     reader.close()
@@ -194,14 +201,23 @@ def cleaner() -> nh3.Cleaner:
 
 
 class _OuterTags(HTMLParser):
-    """Notes the attributes of the tags around a page, which do not stay."""
+    """Notes the attributes of the tags around a page, which do not stay, and how deep elements stand in others."""
 
     def __init__(self) -> None:
         super().__init__()
         self.attributes: dict[str, dict[str, str]] = {}
+        self.deepest = self._depth = 0
+
+    def handle_endtag(self, tag: str) -> None:
+        """One element less is open."""
+        if tag not in OPTIONAL_END:
+            self._depth = max(0, self._depth - 1)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note the first of each."""
+        if tag not in OPTIONAL_END:
+            self._depth += 1
+            self.deepest = max(self.deepest, self._depth)
         if tag in ("html", "body"):
             self.attributes.setdefault(tag, {name: value or "" for name, value in attrs})
 
