@@ -5,7 +5,6 @@ worker whose judgments do not count, one with ``assignment`` or ``identical`` wh
 ``start`` and ``stop`` (not included), or ``first`` and ``last`` (included).
 """
 
-import csv
 import json
 import os
 import secrets
@@ -16,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
-from rypt.csv_rows import csv_rows
+from rypt.csv_rows import csv_rows, restore, write_records
 from rypt.database.answer_rows import AnswerRows, AssignmentRow, HitRow
 from rypt.database.answers import AnswerTables
 from rypt.database.fields import (
@@ -164,7 +163,8 @@ def _csv_rows(path: PathLike, lines: Iterable[tuple[int, str]], delimiter: str) 
         yield from ((number, line.split("\t")) for number, line in lines if line.strip())
         return
     with_ends = ((number, f"{line}\n") for number, line in lines)
-    yield from ((number, row) for number, row in csv_rows(path, with_ends, delimiter=delimiter) if row)
+    rows = csv_rows(path, with_ends, delimiter=delimiter)
+    yield from ((number, [restore(cell) for cell in row]) for number, row in rows if row)
 
 
 def _stage(
@@ -315,15 +315,11 @@ def refuse_itself(db: JudgmentDatabase, path: PathLike) -> None:
 
 def export_csv(db: JudgmentDatabase, stream: TextIO, *, segments: bool = False) -> int:
     """Write the judgments, or the segments, as CSV with a header; a column ``severity`` if some judgment has one."""
-    count = 0
     with db.snapshot():
-        judgment_fields = JUDGMENT_FIELDS if db.has_severities() else JUDGMENT_FIELDS[:-1]
-        writer = csv.DictWriter(stream, SEGMENT_FIELDS if segments else judgment_fields, lineterminator="\n")
-        writer.writeheader()
-        for record in map(segment_record, db.segments()) if segments else map(judgment_record, db.judgments()):
-            writer.writerow(record)
-            count += 1
-    return count
+        if segments:
+            return write_records(stream, SEGMENT_FIELDS, map(segment_record, db.segments()))
+        names = JUDGMENT_FIELDS if db.has_severities() else JUDGMENT_FIELDS[:-1]
+        return write_records(stream, names, map(judgment_record, db.judgments()))
 
 
 @contextmanager

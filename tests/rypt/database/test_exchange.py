@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rypt.csv_rows import restore
 from rypt.database.exchange import Imported, export_csv, export_jsonl, import_file, merge, new_database
 from rypt.database.judgments import DatabaseError, JudgmentDatabase
 from rypt.records import SOURCES, Judgment, Label, Segment, Span
@@ -61,7 +62,7 @@ def as_csv(db: JudgmentDatabase) -> list[str]:
 def as_tsv(db: JudgmentDatabase) -> list[str]:
     """The same with tabs; every value as it stands."""
     tables = [list(csv.reader(io.StringIO(part, newline=""))) for part in as_csv(db)]
-    return ["".join("\t".join(row) + "\n" for row in table) for table in tables]
+    return ["".join("\t".join(map(restore, row)) + "\n" for row in table) for table in tables]
 
 
 # Files that come back as they went
@@ -140,6 +141,17 @@ def test_files_and_compressed_files_come_back(tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("field", [{"origin": "a\rb"}, {"phrase": "x" * 200_000}], ids=["return", "long"])
 def test_everything_comes_back_from_csv(field: Record) -> None:
     assert_comes_back([record(**field)], as_csv)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "-2", "@cmd", "+", "'=x", "＝1"])
+def test_cells_that_begin_like_a_formula_are_written_as_text_and_come_back(text: str) -> None:
+    given = [record(phrase=text, worker=text)]
+    db = database()
+    take(db, "".join(json.dumps(each) + "\n" for each in given))
+    cells = next(csv.reader(io.StringIO(as_csv(db)[1].splitlines()[1])))
+    assert f"'{text}" in cells
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "＝"))]
+    assert_comes_back(given, as_csv)
 
 
 def test_an_early_time_comes_back_and_one_beyond_the_calendar_is_refused() -> None:
