@@ -275,4 +275,11 @@ CONNECTIONS = ("ALTER TABLE signatures ADD COLUMN connection TEXT NOT NULL DEFAU
 
 UNUSED = ("DROP TABLE settings",)  # nothing was ever kept in it: keys and tokens are in market.json
 
-SCHEMA = Schema("market file", APPLICATION_ID, ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS, UNUSED))
+CHANGES = (
+    "CREATE TABLE changes (number INTEGER NOT NULL)",  # how many durable changes there were (`hits.server.store.mark`)
+    "INSERT INTO changes VALUES (0)",
+)
+
+SCHEMA = Schema(
+    "market file", APPLICATION_ID, ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS, UNUSED, CHANGES)
+)
