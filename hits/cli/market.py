@@ -186,18 +186,38 @@ def serve(
 
 
 @click.command()
+@click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
+def dashboard(at: str) -> None:
+    """Print a link to the requester's page of a market; it opens the page once, in one browser."""
+    from hits.market.folder import served_access
+
+    click.echo(served_access(at).dashboard_url)
+
+
+@click.command()
 @click.argument("names", nargs=-1)
 @click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
 @click.option("--bulk", type=click.Path(dir_okay=False), help="A file of names, one per line or the first CSV column.")
 @click.option("--country", help="Country of these workers, two letters such as DE, for hits that require one.")
+@click.option("--revoke", is_flag=True, help="Take back all invitation links of these people instead; what they "
+              "sent stays.")  # fmt: skip
 @JSON
-def invite(names: tuple[str, ...], at: str, bulk: str | None, country: str | None, as_json: bool) -> None:
+def invite(
+    names: tuple[str, ...], at: str, bulk: str | None, country: str | None, revoke: bool, as_json: bool
+) -> None:  # fmt: skip
     """Create an invitation link for each of NAMES, and print it with the worker's id."""
     from hits.server.invitations import invite as invite_people
+    from hits.server.invitations import revoke as revoke_links
 
     everybody = [*names, *(_read_names(bulk) if bulk else [])]
     if not everybody:
         raise click.UsageError("expected names, or --bulk FILE")
+    if revoke:
+        if country is not None:
+            raise click.UsageError("--country is for invitations, not for --revoke")
+        count = revoke_links(at, everybody)
+        click.echo(json.dumps({"revoked": count}) if as_json else f"{count} links revoked")
+        return
     if country is not None and not (len(country) == 2 and country.isascii() and country.isalpha()):
         raise click.UsageError(f"--country {country}: expected two letters such as DE (ISO 3166)")
     people = [asdict(person) for person in invite_people(at, everybody, country=country)]

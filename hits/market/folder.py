@@ -5,12 +5,14 @@
     batches/ID    a copy of each published batch: the dashboard knows the controls by it, and a worker gets the
                   instructions in the worker's language
 
-Links and keys survive a restart of the server: ``market.json`` is written once, then only its URL changes.
+Links and keys survive a restart of the server: ``market.json`` is written once, then only its URL changes, and the
+dashboard's token when it was used.
 """
 
 import json
 import os
 import secrets
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
@@ -57,7 +59,7 @@ class MarketAccess:
 
     @property
     def dashboard_url(self) -> str:
-        """The requester's page, with the token that opens it; empty where the market was never served."""
+        """The requester's page, with the token that opens it once; empty where the market was never served."""
         return f"{self.url.rstrip('/')}/dashboard?token={self.dashboard_token}" if self.url else ""
 
     def invitation_url(self, token: str) -> str:
@@ -79,7 +81,7 @@ def open_access(folder: PathLike) -> MarketAccess:
     """Read the ``market.json`` of a folder; the folder and the file are made if they do not exist."""
     path = Path(folder) / ACCESS_NAME
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         made = _write_new(path, new_access())
     except OSError as error:
         raise RyptError(f"{path}: {error.strerror or error}") from None
@@ -115,15 +117,37 @@ def served_access(folder: PathLike) -> MarketAccess:
     return access
 
 
+def private_folder(folder: Path) -> None:
+    """Make a folder that only its owner can open, whatever the umask; one that is there stays as it is."""
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)
+
+
+def use_dashboard_token(folder: PathLike, matches: Callable[[str], bool]) -> bool:
+    """Use the dashboard's token, once: if it matches, the next link has another one."""
+    access = read_access(folder)
+    if not matches(access.dashboard_token):
+        return False
+    _replace(folder, replace(access, dashboard_token=secrets.token_urlsafe(24)))
+    return True
+
+
 def remember_url(folder: PathLike, access: MarketAccess, url: str) -> MarketAccess:
     """Record the market's current URL for other processes."""
-    path = Path(folder) / ACCESS_NAME
     changed = replace(access, url=url)
     if changed != access:
-        fresh = path.with_name(f"{path.name}.{secrets.token_hex(6)}.new")
-        _write_new(fresh, changed)
-        fresh.replace(path)
+        _replace(folder, changed)
     return changed
+
+
+def _replace(folder: PathLike, access: MarketAccess) -> None:
+    """Write another ``market.json`` in the place of the one that is there."""
+    path = Path(folder) / ACCESS_NAME
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(6)}.new")
+    _write_new(fresh, access)
+    fresh.replace(path)
 
 
 def _write_new(path: Path, access: MarketAccess) -> MarketAccess | None:
@@ -147,7 +171,8 @@ def keep_batch(market: PathLike, batch: PathLike, name: str) -> None:
     """Copy a batch into a market's folder; files that are there already are replaced, each as a whole."""
     target = Path(market) / BATCHES / name
     try:
-        target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(target.parent)
+        private_folder(target)
         for file in BATCH_FILES:
             content = (Path(batch) / file).read_bytes()
             if (target / file).is_file() and (target / file).read_bytes() == content:

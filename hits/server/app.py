@@ -133,7 +133,7 @@ def _add_errors(app: Flask) -> None:
 
     def told(error: PageError) -> tuple[str, int]:
         texts = page_texts()
-        if error.name in ("error_link", "error_login"):
+        if f"{error.name}_text" in texts.texts:
             return page(error.status, texts[error.name], texts[f"{error.name}_text"])
         return page(error.status, texts["error_heading"], texts[error.name])
 

@@ -1,9 +1,10 @@
 """The requester's dashboard: progress, the quality of workers, and buttons to review their work.
 
-It opens with the token in its link, once; then a cookie that other sites cannot use keeps it open. Every button is a
-form with a token of its own.
+It opens with the token in its link, once; then a cookie that other sites cannot use keeps it open, and the address bar
+holds no token. Every button is a form with a token of its own.
 """
 
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -11,14 +12,13 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
-from hits.market.folder import kept_batches
+from hits.market.folder import kept_batches, use_dashboard_token
 from hits.server.pages.figures import figures, sparkline
 from hits.server.pages.texts import DEFAULT, PageError, bundled
 from hits.server.pages.visit import keep_cookie, local
 from hits.server.questions.question import read_question
 from hits.server.security import same
 from hits.server.settings import ServedMarket
-from hits.server.store.people import token_hash
 from hits.server.store.records import AssignmentStatus, RefusedError
 from rypt.text import FormatError
 
@@ -33,6 +33,7 @@ class Dashboard:
 
     def __init__(self, market: ServedMarket) -> None:
         self.market = market
+        self._lock = threading.Lock()
 
     def blueprint(self) -> Blueprint:
         """All routes, for an application to register."""
@@ -55,19 +56,24 @@ class Dashboard:
 
     def _enter(self, token: str) -> Response:
         """Set the cookie; a redirect would not carry it when the link was clicked on another site."""
-        if not same(token, self.market.access.dashboard_token):
-            raise PageError(403, "error_link")
+        with self._lock:
+            used = use_dashboard_token(self.market.folder, lambda expected: same(token, expected))
+        if not used and not self._has_cookie():
+            raise PageError(403, "error_dashboard")
         response = make_response(self._page("dashboard_enter.html", {}))
         keep_cookie(response, COOKIE, self._cookie(), same_site="Strict")
         response.headers["Refresh"] = f"0; url={local('/dashboard')}"
         return response
 
     def _cookie(self) -> str:
-        return self.market.seals.seal(f"{WHO}-{token_hash(self.market.access.dashboard_token)}")
+        return self.market.seals.seal(WHO)
+
+    def _has_cookie(self) -> bool:
+        return same(request.cookies.get(COOKIE, ""), self._cookie())
 
     def _check_cookie(self) -> None:
-        if not same(request.cookies.get(COOKIE, ""), self._cookie()):
-            raise PageError(403, "error_link")
+        if not self._has_cookie():
+            raise PageError(403, "error_dashboard")
 
     def _batches(self) -> list[Path]:
         return [*dict.fromkeys([*kept_batches(self.market.folder), *self.market.options.batches])]

@@ -93,6 +93,21 @@ class PeopleStore:
         row = db.execute("SELECT id FROM workers WHERE source = ? AND external_id = ?", [source, external_id])
         return str(row.fetchone()[0])
 
+    def named(self, person: str) -> Worker:
+        """The one worker with this id or name."""
+        with self.file.reading(0) as db:
+            rows = db.execute(f"{WORKER_ROWS} WHERE workers.id = ?1 OR workers.name = ?1", [person]).fetchall()
+        if len(rows) != 1:
+            reason = f"{len(rows)} workers have the name {person!r}; say the id" if rows else f"no worker {person!r}"
+            raise RefusedError("WorkerDoesNotExist", f"expected the name or the id of a worker: {reason[:300]}")
+        return read_worker(rows[0])
+
+    def revoke(self, worker: str, now: int) -> int:
+        """Take back all invitations of a worker, so that links and cookies are void; the number that were valid."""
+        with self.file.writing(now) as db:
+            sql = "UPDATE invitations SET revoked = ? WHERE worker = ? AND revoked IS NULL"
+            return db.execute(sql, [now, worker]).rowcount
+
     def by_token(self, token: str) -> Worker | None:
         """Whose invitation this is; None for a token that was never given or was revoked."""
         digest = token_hash(token)

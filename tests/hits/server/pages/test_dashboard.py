@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 
 from hits.batches.folder import write_batch
 from hits.batches.page import question_xml
+from hits.market.folder import read_access
 from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 from hits.server.app import make_app
 from hits.server.pages.figures import figures, share_of_equal_pairs, sparkline
@@ -29,8 +30,12 @@ class World:
         self.folder = folder
         self.app: Flask = make_app(folder, now=lambda: 5000)
         self.store: Store = self.app.extensions["market"].store
-        self.token = self.app.extensions["market"].access.dashboard_token
         self.workers = [self.store.people.invite(name, 0).worker.id for name in ("Ada", "<i>Bert</i>")]
+
+    @property
+    def token(self) -> str:
+        """The one that opens the dashboard next."""
+        return read_access(self.folder).dashboard_token
 
     def add_hit(self, item: str, answers: list[dict[str, str]]) -> list[str]:
         hit = self.store.hits.create(TERMS, NewHit(QUESTION, 86400, 3, f"rypt:b1:{item}"), 0).id
@@ -83,18 +88,29 @@ def test_only_the_token_opens_it(world: World) -> None:
         assert client.get(path).status_code == 403, path
     client.set_cookie("rypt_requester", "requester")
     assert client.get("/dashboard").status_code == 403
-    response = client.get(f"/dashboard?token={world.token}")
+    token = world.token
+    response = client.get(f"/dashboard?token={token}")
     assert "SameSite=Strict" in response.headers["Set-Cookie"]
     assert "HttpOnly" in response.headers["Set-Cookie"]
-    assert world.token not in response.headers["Set-Cookie"]
+    assert token not in response.headers["Set-Cookie"]
     assert response.headers["Refresh"] == "0; url=/dashboard"
     assert client.get("/dashboard").status_code == 200
+
+
+def test_a_link_opens_it_once_and_the_next_one_is_another(world: World) -> None:
+    token, mine = world.token, world.requester()
+    other = world.app.test_client().get(f"/dashboard?token={token}")
+    assert (other.status_code, "rypt hits dashboard" in other.text) == (403, True)
+    assert mine.get(f"/dashboard?token={token}").status_code == 200  # whoever is in may open the old link again
+    assert world.token != token
+    assert world.requester().get("/dashboard").status_code == 200
+    assert mine.get("/dashboard").status_code == 200
 
 
 def test_an_empty_market_has_a_dashboard(tmp_path: Path) -> None:
     app = make_app(tmp_path)
     client = app.test_client()
-    client.get(f"/dashboard?token={app.extensions['market'].access.dashboard_token}")
+    client.get(f"/dashboard?token={read_access(tmp_path).dashboard_token}")
     assert "No hits yet" in client.get("/dashboard").text
     assert "Nothing waits" in client.get("/dashboard/review").text
 
