@@ -7,7 +7,6 @@ that of the kind. A kind without a section in a bundled language is shown in Eng
 """
 
 import html
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -17,6 +16,7 @@ from typing import Any
 from hits.batches.markup import html_templates, text_direction
 from hits.records import Kind
 from rypt.records import SEVERITIES
+from rypt.strict import SyntaxFormatError, parse_toml
 from rypt.text import InputError, RyptError
 
 SEVERITY = "severity"  # the section of texts for label pages that ask how bad a NO is
@@ -137,8 +137,8 @@ def _read_bundled(interface: str) -> tuple[str, Tables]:
 
 def _parsed(path: Path, text: str) -> Tables:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return parse_toml(text)
+    except SyntaxFormatError as error:
         raise InputError(path, None, f"expected TOML: {error}") from None
 
 

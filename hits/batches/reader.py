@@ -2,7 +2,6 @@
 
 import csv
 import io
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from decimal import Decimal, InvalidOperation
@@ -13,6 +12,7 @@ from hits.batches.kinds import KINDS
 from hits.batches.page import check_template, placeholders
 from hits.qualifications import read_qualifications
 from hits.records import Batch, BatchSettings, IdenticalPair, Item, Kind, RewardRule
+from rypt.strict import SyntaxFormatError, parse_toml
 from rypt.text import FormatError, InputError, PathLike, RyptError, is_one_line, read_bytes
 
 BATCH_TOML, BATCH_CSV, TEMPLATE, IDENTICAL_CSV = "batch.toml", "batch.csv", "template.html", "identical.csv"
@@ -98,8 +98,8 @@ def _read_items(path: Path, kind: Kind) -> Iterator[Item]:
 
 def _read_settings(path: Path) -> BatchSettings:
     try:
-        values = tomllib.loads(read_bytes(path).decode())
-    except tomllib.TOMLDecodeError as error:
+        values = parse_toml(read_bytes(path).decode())
+    except SyntaxFormatError as error:
         raise InputError(path, None, f"expected TOML: {error}") from None
     known = {f.name: f.type for f in fields(BatchSettings)}
     for name in (known.keys() - OPTIONAL) ^ (values.keys() - OPTIONAL):

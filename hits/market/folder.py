@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 from hits.batches.reader import BATCH_CSV, BATCH_TOML, TEMPLATE
+from rypt.strict import parse_json
 from rypt.text import InputError, PathLike, RyptError
 
 ACCESS_NAME = "market.json"
@@ -93,7 +94,7 @@ def read_access(folder: PathLike) -> MarketAccess:
     path = Path(folder) / ACCESS_NAME
     names = [part.name for part in fields(MarketAccess)]
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(path, None, f"expected the settings of a market: {error}") from None
     if not isinstance(values, dict) or not all(isinstance(values.get(name), str) for name in names):

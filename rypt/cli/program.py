@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import click
 
-from rypt.text import OptionError, RyptError
+from rypt.text import OptionError, RyptError, shown_message
 
 GROUP = "rypt.commands"
 SHELLS = ("bash", "zsh", "fish")
@@ -86,6 +87,10 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(str(error))
     except UnicodeEncodeError as error:
         _fail(f"this output cannot show {error.object[error.start]!a} in {error.encoding}; set PYTHONIOENCODING=utf-8")
+    except RecursionError:
+        _fail("the input is too deeply nested")
+    except sqlite3.DatabaseError as error:
+        _fail(f"a database file is damaged: {error}; put a backup in its place")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
@@ -118,5 +123,5 @@ def _terminated(number: int, frame: object) -> None:
 
 
 def _fail(message: str, code: int = 1) -> None:
-    click.echo(f"rypt: {' '.join(message.splitlines())}", err=True)
+    click.echo(f"rypt: {shown_message(message)}", err=True)
     sys.exit(code)

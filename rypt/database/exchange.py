@@ -38,6 +38,7 @@ from rypt.database.judgments import COLUMNS, IDENTITY, DatabaseError, JudgmentDa
 from rypt.database.writing import insert_many
 from rypt.options import check_option
 from rypt.records import Record, Segment
+from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
 from rypt.texts.treebank import parsed
 
@@ -147,8 +148,8 @@ def _json_records(
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            record = parse_json(line)
+        except SyntaxFormatError as error:
             result.refuse(number, f"expected a JSON object: {error}")
             continue
         if isinstance(record, dict):

@@ -23,6 +23,7 @@ from hits.ranking.names import FORMATS, NOT_JUDGED
 from hits.ranking.readers.counts import read_counts, read_tournament
 from hits.ranking.readers.rankings import read_csv, read_xml
 from rypt.options import check_option
+from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import InputError, PathLike, RyptError, read_lines
 
 Lines = Sequence[tuple[int, str]]
@@ -101,6 +102,8 @@ def _read(path: PathLike, format: str | None, filters: Filters) -> Comparisons:
     lines = [line for line in read_lines(path) if line[1].strip()]
     if not lines:
         raise InputError(path, None, "expected comparisons, found an empty file")
+    if broken := next((number for number, line in lines if "\r" in line), None):
+        raise InputError(path, broken, "expected lines that end with a line feed, found a carriage return inside one")
     kind = format or _recognize(path, lines)
     if kind == "csv":
         return read_csv(path, lines, languages=filters.languages, not_judged=filters.not_judged)
@@ -164,8 +167,8 @@ def _read_jsonl(path: PathLike, lines: Lines) -> Comparisons:
 
 def _json_record(path: PathLike, number: int, line: str) -> tuple[str, str, str, int, str]:
     try:
-        record: Any = json.loads(line)
-    except ValueError as error:
+        record: Any = parse_json(line)
+    except SyntaxFormatError as error:
         raise InputError(path, number, f"expected a JSON object: {error}") from None
     if not isinstance(record, dict):
         raise InputError(path, number, f"expected a JSON object, found {line[:60]!r}")
@@ -197,6 +200,8 @@ def _is_database(path: PathLike) -> bool:
     if Path(path).is_dir():
         return True
     try:
+        if not Path(path).is_file():  # to look into a pipe would take away what is read
+            return False
         with open(path, "rb") as stream:
             return stream.read(len(SQLITE)) == SQLITE
     except OSError:

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import re
 import secrets
 import sqlite3
 from collections.abc import Collection
@@ -11,6 +12,7 @@ from hits.server.store.base import MarketFile
 from hits.server.store.records import Invitation, Locale, Message, RefusedError, Worker
 from hits.simulated import SIMULATED_ID, SIMULATED_NAME
 
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 ID_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 WORKER_ROWS = "SELECT workers.*, blocks.reason AS blocked FROM workers LEFT JOIN blocks ON blocks.worker = workers.id"
 
@@ -85,6 +87,9 @@ class PeopleStore:
     def _worker_of(db: sqlite3.Connection, source: str, external_id: str, name: str, now: int) -> str:
         if not external_id.strip() or len(external_id) > 200:
             raise RefusedError("AWS.ParameterValidationFailed", "expected a name of 1 to 200 characters")
+        if UNPRINTABLE.search(external_id):
+            message = f"expected a name without control characters, found {external_id!r}"
+            raise RefusedError("AWS.ParameterValidationFailed", message)
         made = new_id(SIMULATED_ID, 18) if name.startswith(SIMULATED_NAME) else new_id("A", 14)
         db.execute(
             "INSERT OR IGNORE INTO workers (id, name, source, external_id, created) VALUES (?, ?, ?, ?, ?)",

@@ -161,3 +161,15 @@ def test_production_must_be_said(capsys, tmp_path):
     code, out, err = run(capsys, "hits", "unblock", "A1", *where)
     assert (code, out) == (1, "")
     assert "is no sandbox: say --production if it is meant" in err
+
+
+def test_a_damaged_market_is_named(capsys, at):
+    done_assignment(at)
+    data = (at / "market.db").read_bytes()
+    for suffix in ("-wal", "-shm"):
+        (at / f"market.db{suffix}").unlink(missing_ok=True)
+    (at / "market.db").write_bytes(data[:4096] + b"\xa5" * (len(data) - 4096))
+    code, out, err = run(capsys, "hits", "invite", "Ada", "--at", at)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"rypt: {at}/market.db: ")
+    assert err.count("\n") == 1
