@@ -25,7 +25,7 @@ HEAVY = {
     "numba": {"rypt/compiled.py"},
     "nltk": {"rypt/texts/trees.py"},
     "sacrebleu": {f"mert/metrics/{name}.py" for name in ("bleu", "chrf", "sentence", "ter")},
-    "boto3": {"hits/market/client.py"},
+    "boto3": {"hits/market/service.py"},
     "flask": {
         "hits/server/app.py",
         "hits/server/pages/dashboard.py",

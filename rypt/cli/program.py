@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
@@ -89,13 +88,21 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(f"this output cannot show {error.object[error.start]!a} in {error.encoding}; set PYTHONIOENCODING=utf-8")
     except RecursionError:
         _fail("the input is too deeply nested")
-    except sqlite3.DatabaseError as error:
-        _fail(f"a database file is damaged: {error}; put a backup in its place")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except Exception as error:
+        if not _is_of_database(error):
+            raise
+        _fail(f"a database file is damaged: {error}; put a backup in its place")
+
+
+def _is_of_database(error: Exception) -> bool:
+    """Whether SQLite, which few commands load, cannot read a file."""
+    sqlite3 = sys.modules.get("sqlite3")
+    return sqlite3 is not None and isinstance(error, sqlite3.DatabaseError)
 
 
 @contextmanager
