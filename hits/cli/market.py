@@ -161,17 +161,27 @@ def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> No
     default=0,
     help="Number of hits after which a participant gets the completion code [all].",
 )
+@click.option("--completion-code", default="", help="Code that participants are shown at the end [a random one].")
+@click.option(
+    "--id-parameter",
+    "parameters",
+    multiple=True,
+    metavar="NAME",
+    help="Query parameter of the shared link in which a recruiting service writes the participant's id; may be "
+    "repeated [PROLIFIC_PID, participantId, workerId].",
+)
+@click.option("--simulated-link", is_flag=True, help="Let `rypt simulate` come in through the shared link.")
 @JSON
 def serve(
     folder: str, host: str, port: int, url: str, proxy: bool, batches: tuple[str, ...], completion_url: str,
-    hits_each: int, as_json: bool,
+    hits_each: int, completion_code: str, parameters: tuple[str, ...], simulated_link: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Serve your own market from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol."""
     from hits.server.app import serve as serve_market
-    from hits.server.settings import ServeOptions, SharedLink
+    from hits.server.settings import PARAMETERS, ServeOptions, SharedLink
 
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of every request that waits for a thread
-    shared = SharedLink(hits=hits_each, completion_url=completion_url)
+    shared = SharedLink(parameters or PARAMETERS, hits_each, completion_code, completion_url, simulated_link)
 
     def ready(links: "MarketLinks") -> None:
         if as_json:

@@ -112,10 +112,11 @@ def session() -> Any:
             """A description; of this service, ours."""
             if service_name != SERVICE:
                 return super().load_service_model(service_name, type_name, api_version)
-            made = {"service-2": description, "paginators-1": lambda: {"pagination": paginators()}}
-            return made[type_name]() if type_name in made else ENDPOINTS
+            if type_name == "service-2":
+                return description()
+            return {"pagination": paginators()} if type_name == "paginators-1" else ENDPOINTS
 
     core = botocore.session.get_session()
-    loader = OwnLoader()  # type: ignore[no-untyped-call]
+    loader = OwnLoader()
     core.register_component("data_loader", loader)
     return boto3.Session(botocore_session=core)

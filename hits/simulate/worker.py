@@ -188,6 +188,12 @@ class Visitor:
         if self.page.links:
             self.page = self._ask(self.page.links[0])
 
+    def sees_hit(self) -> bool:
+        """Whether there is a hit to go on with or to accept; nothing is accepted."""
+        if self.page.hit is None and not self.page.links and self.page.form("/work/next") is None:
+            self.look()
+        return self.page.hit is not None or bool(self.page.links) or self.page.form("/work/next") is not None
+
     def accept(self) -> bool:
         """Have a hit on the page: the one that is there, or the next; False when there is none."""
         if self.page.hit is None and self.page.links:

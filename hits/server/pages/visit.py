@@ -11,6 +11,7 @@ from hits.server.pages.texts import DEFAULT, PageError, PageTexts, bundled, dura
 from hits.server.security import same
 from hits.server.settings import ServedMarket
 from hits.server.store.records import Earnings, RefusedError, Worker
+from hits.simulated import SIMULATED_NAME
 
 WORKER_COOKIE, LANGUAGE_COOKIE = "rypt_worker", "rypt_language"
 COOKIE_LIFE = 60 * 86400
@@ -122,6 +123,8 @@ def enter_joined(market: ServedMarket, key: str) -> Response:
     names = (name for name in market.options.shared.parameters if request.args.get(name, "").strip())
     external = request.args.get(next(names, ""), "").strip()
     if not external or len(external) > 200 or not external.isprintable():
+        raise PageError(400, "error_link")
+    if external.startswith(SIMULATED_NAME) and not market.options.shared.simulated:
         raise PageError(400, "error_link")
     worker = market.store.people.enrol(JOIN_SOURCE, external, market.now())
     return _welcome(f"{JOINED}:{market.seals.seal(worker.id)}")

@@ -175,6 +175,7 @@ def update_notification_settings(call: Call) -> Mapping[str, Any]:
     """Switching notifications off is done at once, for none are sent; switching them on is refused."""
     if "Notification" not in call.request and "Active" not in call.request:
         raise invalid("Notification", "expected Notification or Active")
+    call.store.hits.find_type(call.request["HITTypeId"], call.now)
     if call.request.get("Active", True):
         raise _no_notifications()
     return {}

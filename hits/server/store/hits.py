@@ -10,6 +10,7 @@ A hit's status is not stored but follows from its counts, its expiration and the
 
 import json
 import sqlite3
+from collections import Counter
 from dataclasses import dataclass
 
 from hits.server.store.base import MarketFile
@@ -105,6 +106,11 @@ class HitStore:
 
     file: MarketFile
 
+    def find_type(self, hit_type: str, now: int) -> HitType:
+        """The living hit type with this id."""
+        with self.file.reading(now) as db:
+            return find_type(db, hit_type)
+
     def create_type(self, properties: HitProperties, now: int) -> HitType:
         """A type with these properties: the one that is there, or a new one."""
         with self.file.writing(now) as db:
@@ -171,6 +177,12 @@ class HitStore:
         with self.file.reading(now) as db:
             sql = f"{HIT_ROWS} WHERE {' AND '.join(where)} ORDER BY hits.number LIMIT :limit"
             return [read_hit(row) for row in db.execute(sql, values)]
+
+    def count_items(self) -> dict[str, int]:
+        """How many hits of each batch of ours were made, deleted ones too, by the batch's id."""
+        with self.file.reading(0) as db:
+            rows = db.execute("SELECT DISTINCT annotation FROM hits WHERE annotation LIKE 'rypt:%'").fetchall()
+        return dict(Counter(batch for (annotation,) in rows for _, batch, _ in [annotation.split(":", 2)]))
 
     def add_assignments(self, hit: str, more: int, now: int, *, token: str | None = None, request: str = "") -> None:
         """Let more workers do a hit; from fewer than ten it never grows to ten, which would cost more."""

@@ -21,6 +21,7 @@ from hits.server.store.hits import NewHit
 from hits.server.store.qualifications import NewQualificationType
 from hits.server.store.records import HitProperties, Requirement
 from hits.server.store.store import Store
+from rypt.text import RyptError
 
 PAGE = """<html lang="de" dir="ltr"><body class="hit hit-label"><main><form action="https://evil.example">
 <fieldset><legend>one</legend><input type=radio name=label_1 value=YES required>
@@ -462,3 +463,34 @@ def test_answers_to_our_own_pages_need_our_form(world: World) -> None:
     assert ada.client.post("/mturk/externalSubmit", data=fields).status_code == 400
     assert world.app.test_client().post("/mturk/externalSubmit", data=fields).status_code == 400
     assert stored(world) == []
+
+
+def test_nobody_becomes_a_simulated_worker_by_a_chosen_id(tmp_path: Path) -> None:
+    for simulated, status in ((False, 400), (True, 303)):
+        world = World(tmp_path / f"{simulated}", SharedLink(simulated=simulated))
+        key = world.app.extensions["market"].access.join_key
+        response = world.app.test_client().get(f"/join/{key}?PROLIFIC_PID=simulated-1")
+        assert response.status_code == status
+        assert len(world.store.people.all()) == simulated
+
+
+def test_a_service_may_name_its_parameter_and_its_code(tmp_path: Path) -> None:
+    shared = SharedLink(("sona_id",), hits=1, completion_code="DONE-7", completion_url="https://sona.example/?c={code}")
+    world = World(tmp_path, shared)
+    access = world.app.extensions["market"].access
+    assert shared.url("http://h/", access) == f"http://h/join/{access.join_key}?sona_id=PARTICIPANT"
+    person = Person(world.app.test_client())
+    assert person.client.get(f"/join/{access.join_key}?PROLIFIC_PID=7").status_code == 400
+    assert person.client.get(f"/join/{access.join_key}?sona_id=7").status_code == 303
+    world.publish()
+    person.client.post("/work/consent", data={"csrf": person.csrf, "agree": "yes"})
+    person.submit(person.begin())
+    home = person.client.get("/work").text
+    assert "DONE-7" in home
+    assert 'href="https://sona.example/?c=DONE-7"' in home
+
+
+@pytest.mark.parametrize("wrong", [{"parameters": ("a b",)}, {"parameters": ("",)}, {"completion_code": "<b>"}])
+def test_wrong_parameters_and_codes_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(RyptError, match="expected"):
+        SharedLink(**wrong)
