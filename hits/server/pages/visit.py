@@ -7,7 +7,7 @@ from functools import partial
 from flask import Response, current_app, make_response, redirect, render_template, request
 
 from hits.server.batches import market_language
-from hits.server.pages.texts import DEFAULT, PageError, PageTexts, bundled, duration
+from hits.server.pages.texts import DEFAULT, PageError, PageTexts, bundled, duration, mean_time
 from hits.server.security import same
 from hits.server.settings import ServedMarket
 from hits.server.store.records import Earnings, RefusedError, Worker
@@ -58,10 +58,12 @@ class Visit:
             "csrf": self.csrf,
             "earnings": earnings,
             "done": done(earnings),
+            "changeable": self.market.store.work.changeable(self.worker.id, self.now),
             "held": self.market.store.work.held(self.worker.id, self.now),
             "now": self.now,
             "said": notice(self.texts),
             "duration": partial(duration, self.texts),
+            "mean_time": partial(mean_time, self.texts),
             "languages": bundled().values(),
         }
         return render_template(template, **frame, **values)
@@ -75,7 +77,7 @@ def done(earnings: Earnings) -> int:
 def notice(texts: PageTexts) -> str:
     """The sentence that a redirect asked to be shown."""
     name = request.args.get("said", "")
-    return texts[name] if name in ("sent", "sent_next", "returned") else ""
+    return texts[name] if name in ("sent", "sent_next", "returned", "changed") else ""
 
 
 def page_texts() -> PageTexts:

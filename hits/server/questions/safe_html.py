@@ -24,7 +24,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-RESERVED = frozenset({"csrf", "assignmentId"})  # our hidden fields
+RESERVED = frozenset({"csrf", "assignmentId", "change"})  # our hidden fields
 DROPPED = frozenset({  # with all that is in them
     "script", "style", "template", "noscript", "iframe", "frameset", "object", "applet", "svg", "math", "canvas",
     "audio", "video", "title", "noembed", "noframes", "xmp", "plaintext",

@@ -280,6 +280,37 @@ CHANGES = (
     "INSERT INTO changes VALUES (0)",
 )
 
+# Whoever sent a page may change it for a while, as long as no requester has seen it; what was sent before is kept.
+SECOND_THOUGHTS = (
+    "ALTER TABLE assignments ADD COLUMN seen INTEGER",
+    """
+    CREATE TABLE earlier_answers (
+        number INTEGER PRIMARY KEY,
+        assignment TEXT NOT NULL REFERENCES assignments (id),
+        fields TEXT NOT NULL,
+        replaced INTEGER NOT NULL
+    )
+    """,
+    "DROP TRIGGER answer_changed",
+    """
+    CREATE TRIGGER answer_changed BEFORE UPDATE ON answers
+    WHEN NEW.assignment <> OLD.assignment
+        OR NOT EXISTS (SELECT 1 FROM assignments WHERE id = OLD.assignment AND status = 'submitted' AND seen IS NULL)
+        OR NOT EXISTS (SELECT 1 FROM earlier_answers WHERE assignment = OLD.assignment AND fields = OLD.fields)
+    BEGIN SELECT RAISE(ABORT, 'an answer is never changed, unless it is kept and nobody has seen it'); END
+    """,
+    """
+    CREATE TRIGGER earlier_answer_changed BEFORE UPDATE ON earlier_answers
+    BEGIN SELECT RAISE(ABORT, 'an answer is never changed'); END
+    """,
+    """
+    CREATE TRIGGER earlier_answer_removed BEFORE DELETE ON earlier_answers
+    BEGIN SELECT RAISE(ABORT, 'an answer is never removed'); END
+    """,
+)
+
 SCHEMA = Schema(
-    "market file", APPLICATION_ID, ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS, UNUSED, CHANGES)
+    "market file",
+    APPLICATION_ID,
+    ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS, UNUSED, CHANGES, SECOND_THOUGHTS),
 )
