@@ -5,7 +5,7 @@ which it stands. Constituents come from the frontier (Algorithm 1), so no two of
 without a label are asked.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -19,12 +19,13 @@ from hits.batches.markup import extract, highlight, language_columns
 from hits.batches.outputs import short_name
 from hits.batches.page import fit
 from hits.batches.price import NO_FEES, Fees, price
+from hits.batches.verified import read_verified
 from hits.records import MAX_ALTERNATIVES, Batch, BatchSettings, Item, Kind
 from rypt.campaign.asking import worthwhile
 from rypt.campaign.folder import Campaign
-from rypt.metric.queries import QueryLimits, queries
+from rypt.metric.queries import Key, QueryLimits, queries
 from rypt.options import check_option
-from rypt.records import Query, Segment, Span, Votes
+from rypt.records import Label, Query, Segment, Span, Votes
 from rypt.text import RyptError, tokenize
 from rypt.texts.alignment import Links
 
@@ -70,13 +71,15 @@ def make_label_batch(
     *,
     reference_links: Sequence[Links] | None = None,
     votes: Iterable[Votes] | None = None,
+    verified: Mapping[Key, Label] | None = None,
     budget: Decimal | None = None,
     fees: Fees = NO_FEES,
 ) -> Batch:
     """Make a batch for the labels that a campaign lacks, with controls; random choices depend on the settings' seed.
 
     ``reference_links`` (see `hits.batches.alternatives.read_reference_links`) let the reference's part be highlighted.
-    ``votes`` are the labels that count as given, by default all in the campaign's database. With a ``budget`` in
+    ``votes`` are the labels that count as given, by default all in the campaign's database; ``verified`` the parts of
+    references that a person verified, by default those in the campaign's folder. With a ``budget`` in
     dollars, fees included, the batch is made smaller until it costs no more.
     """
     options = options or LabelOptions()
@@ -99,13 +102,15 @@ def make_label_batch(
     else:
         asked = open_ if budget is None and options.labels is None else _by_use(open_)
     references = ReferenceParts(campaign, reference_links)
+    known = read_verified(campaign) if verified is None else verified
 
     def build(count: int) -> Batch:
         rng = np.random.default_rng(settings.seed)
         pages = pages_of(by_place(asked[:count]), options.alternatives, options.limit)
         controls = LabelControls(
-            frontier, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng
-        )
+            frontier, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng,
+            verified=known,
+        )  # fmt: skip
         wanted = control_count(sum(len(page) for _, page in pages), options.control_share)
         notes = controls.add(pages, wanted, options.alternatives)
         shown = references if options.reference else None
@@ -164,18 +169,19 @@ def _item(
         "stop": str(span.stop),
         "size": str(len(page)),
         **language_columns(segment.language or settings.source_language, settings.target_language),
-        "source": highlight(segment.tokens, range(*span)),
+        "source": highlight(segment.tokens, range(*span), language=segment.language or settings.source_language),
     }
     if references:
         words = tokenize(references.texts[segment.id])
-        columns["reference"] = highlight(words, set(references.positions(segment.id, span)), "reference")
+        positions = set(references.positions(segment.id, span))
+        columns["reference"] = highlight(words, positions, "reference", settings.target_language)
         columns["hidden_reference"] = "" if words else "hidden"
     for n in range(1, slots + 1):
-        columns |= _slot(n, page[n - 1] if n <= len(page) else None)
+        columns |= _slot(n, page[n - 1] if n <= len(page) else None, settings.target_language)
     return Item(name, columns)
 
 
-def _slot(n: int, alternative: Alternative | None) -> dict[str, str]:
+def _slot(n: int, alternative: Alternative | None, language: str) -> dict[str, str]:
     """The columns of one alternative; a slot that is not used is hidden, and its form fields are switched off."""
     a = alternative
     tokens = tokenize(a.candidate) if a else []
@@ -184,6 +190,6 @@ def _slot(n: int, alternative: Alternative | None) -> dict[str, str]:
         f"control_{n}": str(a.expected) if a and a.expected else "",
         f"control_kind_{n}": str(a.kind) if a and a.kind else "",
         f"hidden_{n}": "" if a else "hidden disabled",
-        f"highlight_{n}": extract(tokens, a.positions) if a else "",
-        f"text_{n}": highlight(tokens, set(a.positions)) if a else "",
+        f"highlight_{n}": extract(tokens, a.positions, language) if a else "",
+        f"text_{n}": highlight(tokens, set(a.positions), language=language) if a else "",
     }

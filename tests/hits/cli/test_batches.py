@@ -1,5 +1,6 @@
 """``rypt hits make`` and ``price``: what was told is kept, times are those of the kind, sums are exact."""
 
+import io
 import json
 import shutil
 import tomllib
@@ -158,3 +159,20 @@ def test_what_the_campaign_says_holds_where_no_option_does(capsys, campaign, tmp
     assert (found["made"]["max_len"], found["made"]["wage"], found["assignments"]) == (3, "6", 1)
     assert "severity" not in found["made"]
     assert "NO_BADLY" not in (tmp_path / "told" / "template.html").read_text()
+
+
+def test_controls_are_verified_with_one_key_each(capsys, campaign, tmp_path, monkeypatch):
+    links = ["--reference-alignment", campaign / "reference.align"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\nmaybe\nn\ns\ny\nq\n"))
+    code, out, err = run(capsys, "hits", "controls", campaign, *links)
+    assert (code, out) == (0, "2 controls verified, 1 refused\n")
+    assert err.count("good translation?") == 6
+    kept = [json.loads(line) for line in (campaign / "controls.jsonl").read_text().splitlines()]
+    assert [record["label"] for record in kept] == ["YES", "NO", "YES"]
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    again = run(capsys, "hits", "controls", campaign, *links)[2]
+    assert err.splitlines()[1] not in again.splitlines()[:2]  # nobody is asked twice
+    (campaign / "controls.jsonl").write_text('{"segment": "1"}\n')
+    code, _, err = run(capsys, "hits", "controls", campaign, *links)
+    assert (code, "controls.jsonl:1: expected a control" in err) == (1, True)
+    (campaign / "controls.jsonl").unlink()
