@@ -40,7 +40,7 @@ class LabelOptions:
     or with ``select`` "value" the most valuable ones (`rypt.metric.value`); ``labels`` is the maximum number of
     questions. Constituents without a letter or digit serve many candidates and teach little: they come last, and are
     not asked about without ``punctuation``. A label is repeated as a control when votes of at least the weight
-    ``confident`` agree on it. With ``severity`` workers say how bad a NO is.
+    ``confident`` agree on it. With ``severity`` workers say how bad a NO is, with ``blank`` they may leave a label out.
     """
 
     max_len: int = 4
@@ -53,6 +53,7 @@ class LabelOptions:
     select: str = "all"
     punctuation: bool = True
     severity: bool = False
+    blank: bool = False
     limits: QueryLimits = field(default_factory=QueryLimits)
 
     def __post_init__(self) -> None:
@@ -114,7 +115,7 @@ def make_label_batch(
         wanted = control_count(sum(len(page) for _, page in pages), options.control_share)
         notes = controls.add(pages, wanted, options.alternatives)
         shown = references if options.reference else None
-        return _batch(campaign, settings, pages, shown, notes, rng, severity=options.severity)
+        return _batch(campaign, settings, pages, shown, notes, rng, severity=options.severity, blank=options.blank)
 
     return _affordable(build, min(len(asked), options.labels or len(asked)), budget, fees)
 
@@ -137,7 +138,7 @@ def _affordable(build: Callable[[int], Batch], count: int, budget: Decimal | Non
 
 def _batch(
     campaign: Campaign, settings: BatchSettings, pages: Sequence[Page], references: ReferenceParts | None,
-    notes: Iterable[str], rng: np.random.Generator, *, severity: bool,
+    notes: Iterable[str], rng: np.random.Generator, *, severity: bool, blank: bool,
 ) -> Batch:  # fmt: skip
     """Pages as items, in a random order, each with its alternatives in a random order."""
     slots = max(len(page) for _, page in pages)
@@ -152,7 +153,7 @@ def _batch(
         items.append(_item(segments[place[0]], place[1], parts[place], mixed, slots, settings, shown))
     languages = settings.source_language, settings.target_language
     interface = read_interface(settings.interface, Kind.LABEL, *languages, severity=severity)
-    template = batch_template(Kind.LABEL, interface, slots=slots, reference=shown is not None)
+    template = batch_template(Kind.LABEL, interface, slots=slots, reference=shown is not None, blank=blank)
     return fit(Batch(settings, tuple(items), template, notes=tuple(notes)))
 
 

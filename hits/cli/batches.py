@@ -67,6 +67,7 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
               "otherwise come last.")  # fmt: skip
 @click.option("--severity/--no-severity", default=None, help='For labels: ask "NO, slightly" or "NO, badly" instead of '
               "NO [from rypt.toml: no].")  # fmt: skip
+@click.option("--allow-blank", is_flag=True, help="For labels: let workers leave a label out; it counts as NOT SURE.")
 @click.option("--assignments", type=click.IntRange(1, 1000),
               help="Number of workers who answer each item [from rypt.toml: 1; comparison 3].")  # fmt: skip
 @click.option(
@@ -89,7 +90,8 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
 def make(
     campaign: str, folder: str, kind: str, systems: tuple[str, ...], selection: str, budget: Decimal | None,
     labels: int | None, max_len: int | None, alternatives: int, no_reference: bool, reference_alignment: str | None,
-    controls: float, limit: int | None, no_punctuation: bool, severity: bool | None, assignments: int | None,
+    controls: float, limit: int | None, no_punctuation: bool, severity: bool | None, allow_blank: bool,
+    assignments: int | None,
     wage: Decimal | None, market: str, title: str | None, interface: str, seed: int, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Make a batch from a CAMPAIGN: batch.csv, template.html, batch.toml.
@@ -103,11 +105,14 @@ def make(
     _refuse_options_of_other_kinds(kind, systems, selection, limit, budget, labels)
     if severity and kind != "label":
         raise click.UsageError("--severity is for --kind label")
+    if allow_blank and kind != "label":
+        raise click.UsageError("--allow-blank is for --kind label")
     questions: Questions
     if kind == "label":
         questions = LabelQuestions(
             budget=budget, labels=labels, select=selection, max_len=max_len, alternatives=alternatives,
             punctuation=not no_punctuation, reference_alignment=reference_alignment, severity=severity,
+            blank=allow_blank,
         )  # fmt: skip
     elif kind == "comparison":
         questions = ComparisonQuestions(_outputs(systems), selection)

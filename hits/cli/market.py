@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hits.cli.shared import BATCH, CAMPAIGN, FOLDER, MONEY, YES, market_options
+from hits.cli.shared import confirm as ask
 from rypt.console import JSON, QUIET, progress, talk
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def publish(batch: str, market: "MarketAddress", yes: bool, as_json: bool, quiet
 
     def confirm(price: "Price", client: "Market") -> bool:
         question = f"Publish {price.hits} hits for ${price.total} on {client.name}?"
-        return yes or click.confirm(question, abort=True, err=True)
+        return yes or ask(question)
 
     done = publish_batch(
         batch, market, confirm=confirm, watch=lambda items: progress(items, "publish", quiet=quiet)
@@ -90,7 +91,7 @@ def bonus(worker: str, assignment: str, amount: Decimal, reason: str, market: "M
 
     amount, client = whole_cents(amount), market.open()
     if not yes:
-        click.confirm(f"Pay {worker} ${amount}?", abort=True, err=True)
+        ask(f"Pay {worker} ${amount}?")
     paid = client.bonus(worker, assignment, amount, reason)
     click.echo(f"${amount} {'paid' if paid else 'was paid before'} to {worker} for assignment {assignment}")
 

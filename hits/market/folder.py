@@ -24,6 +24,7 @@ ACCESS_NAME = "market.json"
 STORE_NAME = "market.db"
 BATCHES = "batches"
 BATCH_FILES = (TEMPLATE, BATCH_CSV, BATCH_TOML)  # the last makes it a batch
+FOLDER_NOTE = "folder.txt"  # beside a copied batch: from which folder it came
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that people confuse
 KEY_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
@@ -184,8 +185,18 @@ def keep_batch(market: PathLike, batch: PathLike, name: str) -> None:
                 stream.flush()
                 os.fsync(stream.fileno())
             fresh.replace(target / file)
+        (target / FOLDER_NOTE).touch(mode=0o600)
+        (target / FOLDER_NOTE).write_text(f"{batch}\n", encoding="utf-8")
     except OSError as error:
         raise RyptError(f"{target}: {error.strerror or error}") from None
+
+
+def came_from(kept: Path) -> str:
+    """The folder from which a kept batch was copied, as its publisher named it; empty where nobody noted it."""
+    try:
+        return (kept / FOLDER_NOTE).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def kept_batches(market: PathLike) -> list[Path]:

@@ -201,9 +201,28 @@ class HitStore:
         with self.file.writing(now) as db:
             self._kept(db, hit, now)
             db.execute(
-                "UPDATE hits SET expiration = :at, reviewing = reviewing AND :at <= :now WHERE id = :hit",
+                "UPDATE hits SET expiration = :at, paused = NULL, reviewing = reviewing AND :at <= :now"
+                " WHERE id = :hit",
                 {"at": expiration, "now": now, "hit": hit},
             )
+
+    def pause(self, batch: str, now: int) -> int:
+        """Let nobody begin hits of a batch until it goes on; the number of hits. What is under way keeps its time."""
+        with self.file.writing(now) as db:
+            return db.execute(
+                "UPDATE hits SET paused = expiration - :now, expiration = :now WHERE disposed IS NULL"
+                " AND paused IS NULL AND expiration > :now AND annotation GLOB :ours",
+                {"now": now, "ours": f"rypt:{batch}:*"},
+            ).rowcount
+
+    def go_on(self, batch: str, now: int) -> int:
+        """Open the hits of a paused batch for as long as they were open when it was paused; the number of hits."""
+        with self.file.writing(now) as db:
+            return db.execute(
+                "UPDATE hits SET expiration = :now + paused, paused = NULL WHERE disposed IS NULL"
+                " AND paused IS NOT NULL AND annotation GLOB :ours",
+                {"now": now, "ours": f"rypt:{batch}:*"},
+            ).rowcount
 
     def set_type(self, hit: str, hit_type: str, now: int) -> None:
         """Give a hit the properties of another type; assignments under way keep the deadline they were given."""

@@ -99,7 +99,7 @@ class OpenHitStore:
     def accept_next(self, worker: str, hit_type: str, now: int, batch: str = "") -> str | None:
         """Accept the next hit; the assignment, or None if none is left.
 
-        One of this batch comes before all others, then one of this type; both may be empty.
+        One of this type and batch comes before others of the batch, and these before all others; both may be empty.
 
         What the worker already holds comes first: nobody loses a hit by going back.
         """
@@ -156,8 +156,9 @@ def _next_hit(db: sqlite3.Connection, worker: str, hit_type: str, batch: str, no
     """The oldest open hit of the batch, of the type or of another; one that the worker gave back comes last."""
     if batch:
         mine = [str(row["id"]) for row in acceptable_types(db, worker, now) if row["batch"] == batch]
-        for wish in (UNTOUCHED, ""):
-            if (hit := _oldest_of_batch(db, worker, mine, batch, wish, now)) is not None:
+        same = [kind for kind in mine if kind == hit_type]
+        for types, wish in ((same, UNTOUCHED), (mine, UNTOUCHED), (mine, "")):
+            if (hit := _oldest_of_batch(db, worker, types, batch, wish, now)) is not None:
                 return hit
     person = find_worker(db, worker)
     row = db.execute("SELECT * FROM hit_types WHERE id = ?", [hit_type]).fetchone()

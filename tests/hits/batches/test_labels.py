@@ -223,8 +223,8 @@ def test_without_labels_a_note_says_that_few_controls_expect_yes(campaign: Campa
         assert len(yes) == 1
         assert sum(slot["control"] == "NO" for _, _, _, slot in rows(batch)) == 93
         assert batch.notes == (
-            "only 1 of 47 controls expect YES: there was nothing to make more from; `rypt hits controls` lets you verify "
-            "some in a minute",
+            "only 1 of 47 controls expect YES: there was nothing to make more from; `rypt hits controls` lets you "
+            "verify some in a minute",
         )
 
 

@@ -11,6 +11,7 @@ from commands import run
 from hits.records import Answer
 from hits.results.answers import Results
 from hits.results.content import Assignment
+from hits.server.questions.safe_html import safe_page
 from rypt.campaign.folder import Campaign
 
 
@@ -176,3 +177,18 @@ def test_controls_are_verified_with_one_key_each(capsys, campaign, tmp_path, mon
     code, _, err = run(capsys, "hits", "controls", campaign, *links)
     assert (code, "controls.jsonl:1: expected a control" in err) == (1, True)
     (campaign / "controls.jsonl").unlink()
+
+
+def test_labels_may_be_left_blank(capsys, campaign, tmp_path):
+    for blank, name in ((False, "full"), (True, "blank")):
+        options = ["--allow-blank"] if blank else []
+        assert run(capsys, "hits", "make", campaign, "-o", tmp_path / name, "--limit", 2, "-q", *options)[0] == 0
+        template = (tmp_path / name / "template.html").read_text()
+        assert ('name="label_1" value="YES" data-key="1">' in template) == blank
+        asked = safe_page(template).asked
+        assert ("label_1" in asked.required) != blank
+        if blank:
+            assert asked.check({"comment": [""]}) == {"comment": ""}
+        assert tomllib.loads((tmp_path / name / "batch.toml").read_text())["made"].get("blank", False) == blank
+    code, _, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "x", "--kind", "ranking", "--allow-blank")
+    assert (code, "--allow-blank is for --kind label" in err) == (2, True)
