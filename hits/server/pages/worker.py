@@ -98,7 +98,15 @@ class WorkerPages:
         shown = cards(groups, store.open_hits.mean_seconds(here.now))
         shared = self.market.options.shared
         code = shared.completion_code or self.market.access.completion_code
-        finished = here.worker.source == JOIN_SOURCE and not groups and here.done() > 0
+        recruited = here.worker.source == JOIN_SOURCE
+        finished = recruited and not groups and here.done() > 0
+        nothing = recruited and not groups and not here.done() and here.worker.blocked is None
+        if recruited and here.worker.blocked is not None:
+            finished, code = True, f"{code}X"  # the codes of `hits.market.recruit`
+        elif nothing and not (
+            store.work.held(here.worker.id, here.now) or store.requests.missing(here.worker.id, here.now)
+        ):
+            finished, code = True, f"{code}N"
         page = here.page(
             "home.html",
             {
