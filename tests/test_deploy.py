@@ -59,7 +59,6 @@ def test_the_configuration_of_the_page_serves_a_market(tmp_path: Path) -> None:
     )
     url = f"https://localhost:{port}/"
     command = ["hits", "serve", tmp_path / "market", "--port", own, "--url", url, "--proxy", "--json"]
-    serve = [sys.executable, "-c", START]
     with (
         subprocess.Popen(
             [sys.executable, "-c", START, *map(str, command)], stdout=subprocess.PIPE, text=True

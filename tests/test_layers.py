@@ -31,6 +31,7 @@ HEAVY = {
         "hits/server/pages/dashboard.py",
         "hits/server/pages/worker.py",
         "hits/server/pages/tests.py",
+        "hits/server/pages/training.py",
         "hits/server/pages/visit.py",
     },
     "jinja2": {"hits/batches/markup.py"},

@@ -6,8 +6,9 @@ without a label are asked.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import zip_longest
 
 import numpy as np
 
@@ -41,6 +42,7 @@ class LabelOptions:
     questions. Constituents without a letter or digit serve many candidates and teach little: they come last, and are
     not asked about without ``punctuation``. A label is repeated as a control when votes of at least the weight
     ``confident`` agree on it. With ``severity`` workers say how bad a NO is, with ``blank`` they may leave a label out.
+    ``training`` is the number of controls to practise on.
     """
 
     max_len: int = 4
@@ -54,6 +56,7 @@ class LabelOptions:
     punctuation: bool = True
     severity: bool = False
     blank: bool = False
+    training: int = 0
     limits: QueryLimits = field(default_factory=QueryLimits)
 
     def __post_init__(self) -> None:
@@ -117,7 +120,43 @@ def make_label_batch(
         shown = references if options.reference else None
         return _batch(campaign, settings, pages, shown, notes, rng, severity=options.severity, blank=options.blank)
 
-    return _affordable(build, min(len(asked), options.labels or len(asked)), budget, fees)
+    batch = _affordable(build, min(len(asked), options.labels or len(asked)), budget, fees)
+    if not options.training:
+        return batch
+    pages = pages_of(by_place(frontier), 1)
+    rng = np.random.default_rng([settings.seed, 1])
+    controls = LabelControls(
+        frontier, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng,
+        verified=known,
+    )  # fmt: skip
+    controls.add(pages, 20 * options.training, options.alternatives)
+    return with_training(batch, campaign, pages, options.training, references if options.reference else None)
+
+
+def with_training(
+    batch: Batch, campaign: Campaign, pages: Sequence[Page], count: int, references: ReferenceParts | None
+) -> Batch:
+    """The batch with controls to practise on: YES and NO in turn, none that the batch itself has."""
+    used = {
+        (item.columns["segment"], item.columns[f"phrase_{n}"])
+        for item in batch.items
+        for n in range(1, item.size + 1)
+        if item.columns[f"control_{n}"]
+    }
+    known = [(place, a) for place, page in pages for a in page if a.expected and (place[0], a.phrase) not in used]
+    kinds = [[each for each in known if each[1].expected is label] for label in (Label.YES, Label.NO)]
+    mixed = [each for pair in zip_longest(*kinds) for each in pair if each is not None][:count]
+    if len(mixed) < count:
+        note = f"only {len(mixed)} of {count} controls to practise on could be made"
+        batch = replace(batch, notes=(*batch.notes, note))
+    slots = len([name for name in batch.items[0].columns if name.startswith("phrase_")])
+    segments = {segment.id: segment for segment in campaign.segments}
+    shown = references if references and references.texts else None
+    items = [
+        _item(segments[place[0]], place[1], number, [a], slots, batch.settings, shown)
+        for number, (place, a) in enumerate(mixed, start=1)
+    ]
+    return replace(batch, training=tuple(replace(item, id=item.columns["item"]) for item in items))
 
 
 def _by_use(asked: Sequence[Query]) -> list[Query]:

@@ -68,6 +68,8 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
 @click.option("--severity/--no-severity", default=None, help='For labels: ask "NO, slightly" or "NO, badly" instead of '
               "NO [from rypt.toml: no].")  # fmt: skip
 @click.option("--allow-blank", is_flag=True, help="For labels: let workers leave a label out; it counts as NOT SURE.")
+@click.option("--training", type=click.IntRange(3, 5), help="For labels: number of controls that workers of a local "
+              "market practise on, with explanations, before their first hit [none].")  # fmt: skip
 @click.option("--assignments", type=click.IntRange(1, 1000),
               help="Number of workers who answer each item [from rypt.toml: 1; comparison 3].")  # fmt: skip
 @click.option(
@@ -91,8 +93,8 @@ def make(
     campaign: str, folder: str, kind: str, systems: tuple[str, ...], selection: str, budget: Decimal | None,
     labels: int | None, max_len: int | None, alternatives: int, no_reference: bool, reference_alignment: str | None,
     controls: float, limit: int | None, no_punctuation: bool, severity: bool | None, allow_blank: bool,
-    assignments: int | None,
-    wage: Decimal | None, market: str, title: str | None, interface: str, seed: int, as_json: bool, quiet: bool,
+    training: int | None, assignments: int | None, wage: Decimal | None, market: str, title: str | None,
+    interface: str, seed: int, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Make a batch from a CAMPAIGN: batch.csv, template.html, batch.toml.
 
@@ -107,12 +109,14 @@ def make(
         raise click.UsageError("--severity is for --kind label")
     if allow_blank and kind != "label":
         raise click.UsageError("--allow-blank is for --kind label")
+    if training and kind != "label":
+        raise click.UsageError("--training is for --kind label")
     questions: Questions
     if kind == "label":
         questions = LabelQuestions(
             budget=budget, labels=labels, select=selection, max_len=max_len, alternatives=alternatives,
             punctuation=not no_punctuation, reference_alignment=reference_alignment, severity=severity,
-            blank=allow_blank,
+            blank=allow_blank, training=training or 0,
         )  # fmt: skip
     elif kind == "comparison":
         questions = ComparisonQuestions(_outputs(systems), selection)

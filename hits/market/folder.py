@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
-from hits.batches.reader import BATCH_CSV, BATCH_TOML, TEMPLATE
+from hits.batches.reader import BATCH_CSV, BATCH_TOML, TEMPLATE, TRAINING_CSV
 from rypt.strict import parse_json
 from rypt.text import InputError, PathLike, RyptError
 
@@ -185,6 +185,9 @@ def keep_batch(market: PathLike, batch: PathLike, name: str) -> None:
                 stream.flush()
                 os.fsync(stream.fileno())
             fresh.replace(target / file)
+        if (Path(batch) / TRAINING_CSV).is_file():
+            (target / TRAINING_CSV).touch(mode=0o600)
+            (target / TRAINING_CSV).write_bytes((Path(batch) / TRAINING_CSV).read_bytes())
         (target / FOLDER_NOTE).touch(mode=0o600)
         (target / FOLDER_NOTE).write_text(f"{batch}\n", encoding="utf-8")
     except OSError as error:

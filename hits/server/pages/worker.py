@@ -19,6 +19,7 @@ from hits.server.pages.cards import cards
 from hits.server.pages.needs import described, kind_words
 from hits.server.pages.tests import TestPages
 from hits.server.pages.texts import PageError, bundled, consent_paragraphs
+from hits.server.pages.training import TrainingPages
 from hits.server.pages.visit import (
     JOIN_SOURCE,
     LANGUAGE_COOKIE,
@@ -48,6 +49,7 @@ class WorkerPages:
 
     def __init__(self, market: ServedMarket) -> None:
         self.market = market
+        self.training = TrainingPages(market)
 
     def blueprint(self) -> Blueprint:
         """All routes, for an application to register."""
@@ -67,6 +69,7 @@ class WorkerPages:
         ):
             routes.add_url_rule(path, view.__name__, view, methods=methods)
         TestPages(self.market).add_to(routes)
+        self.training.add_to(routes)
         return routes
 
     def invited(self, token: str) -> Response:
@@ -136,6 +139,9 @@ class WorkerPages:
         """Accept the next hit of a type."""
         here = self._working()
         here.check_form(NEXT)
+        batch = request.form.get("batch", "")
+        if self.training.is_needed(here, batch) and not self.market.store.work.held(here.worker.id, here.now):
+            return redirect(local(f"/work/training/{batch}"), 303)
         return self._next(here, request.form.get("type", ""), request.form.get("batch", ""), "")
 
     def judge(self, assignment: str) -> Page:

@@ -139,6 +139,17 @@ class PeopleStore:
             find_worker(db, worker)
             db.execute("UPDATE workers SET consented = coalesce(consented, ?) WHERE id = ?", [now, worker])
 
+    def is_trained(self, worker: str, batch: str) -> bool:
+        """Whether a worker has practised for a batch."""
+        with self.file.reading(0) as db:
+            sql = "SELECT 1 FROM trained WHERE worker = ? AND batch = ?"
+            return db.execute(sql, [worker, batch]).fetchone() is not None
+
+    def set_trained(self, worker: str, batch: str, now: int) -> None:
+        """Note that a worker has practised for a batch; the first time stays."""
+        with self.file.writing(now) as db:
+            db.execute("INSERT OR IGNORE INTO trained VALUES (?, ?, ?)", [worker, batch, now])
+
     def block(self, worker: str, reason: str, now: int) -> None:
         """Give a worker no more hits; a second block only changes the reason."""
         with self.file.writing(now) as db:

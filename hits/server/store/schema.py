@@ -311,8 +311,19 @@ SECOND_THOUGHTS = (
 
 PAUSES = ("ALTER TABLE hits ADD COLUMN paused INTEGER",)  # the seconds that were left when a hit was paused
 
+TRAINED = (
+    """
+    CREATE TABLE trained (
+        worker TEXT NOT NULL REFERENCES workers (id),
+        batch TEXT NOT NULL,
+        finished INTEGER NOT NULL,
+        PRIMARY KEY (worker, batch)
+    ) WITHOUT ROWID
+    """,
+)
+
 SCHEMA = Schema(
     "market file",
     APPLICATION_ID,
-    ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS, UNUSED, CHANGES, SECOND_THOUGHTS, PAUSES),
+    ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS, UNUSED, CHANGES, SECOND_THOUGHTS, PAUSES, TRAINED),
 )

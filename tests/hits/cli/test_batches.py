@@ -8,6 +8,7 @@ import tomllib
 import pytest
 from commands import run
 
+from hits.batches.reader import read_batch
 from hits.records import Answer
 from hits.results.answers import Results
 from hits.results.content import Assignment
@@ -192,3 +193,22 @@ def test_labels_may_be_left_blank(capsys, campaign, tmp_path):
         assert tomllib.loads((tmp_path / name / "batch.toml").read_text())["made"].get("blank", False) == blank
     code, _, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "x", "--kind", "ranking", "--allow-blank")
     assert (code, "--allow-blank is for --kind label" in err) == (2, True)
+
+
+def test_controls_to_practise_on(capsys, campaign, tmp_path):
+    made = run(capsys, "hits", "make", campaign, "-o", tmp_path / "b", "--limit", 6, "--training", 4, "-q")
+    assert made[0] == 0, made[2]
+    batch = read_batch(tmp_path / "b")
+    assert [item.columns["control_1"] for item in batch.training] == ["YES", "NO", "YES", "NO"]
+    shown = {(item.columns["segment"], item.columns["phrase_1"]) for item in batch.training}
+    controls = {
+        (item.columns["segment"], item.columns[f"phrase_{n}"])
+        for item in batch.items
+        for n in range(1, item.size + 1)
+        if item.columns[f"control_{n}"]
+    }
+    assert len(shown) == 4
+    assert not shown & controls
+    assert len(batch.items) < 12  # they are not published
+    code, _, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "x", "--kind", "ranking", "--training", 3)
+    assert (code, "--training is for --kind label" in err) == (2, True)
