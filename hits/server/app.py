@@ -24,6 +24,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from hits.market.folder import STORE_NAME, MarketAccess, open_access, remember_url
+from hits.server.connections import CLEANUP_SECONDS, limit_waiting
 from hits.server.lock import only_server
 from hits.server.pages.dashboard import Dashboard
 from hits.server.pages.texts import PageError
@@ -232,9 +233,11 @@ def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> 
         server = create_server(
             app, host=host, port=port, threads=THREADS, connection_limit=CONNECTIONS, channel_timeout=60,
             max_request_body_size=READ_AT_MOST, clear_untrusted_proxy_headers=not options.proxy, ident="rypt",
+            cleanup_interval=CLEANUP_SECONDS,
         )  # fmt: skip
     except OSError as error:
         raise RyptError(f"cannot serve at {host}:{port}: {error.strerror or error}") from None
+    limit_waiting(server)
     try:
         listening(options.public_url or f"http://{_shown(host)}:{_port(server)}/")
         server.run()

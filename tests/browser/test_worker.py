@@ -36,7 +36,7 @@ def page(chromium: Any) -> Iterator[Any]:
 
 def begin(page: Any, link: str) -> None:
     page.goto(link)
-    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Begin").first.click()
     page.wait_for_selector("html.keys form.judge")  # the script is there, too
 
 
