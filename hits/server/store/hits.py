@@ -11,10 +11,12 @@ A hit's status is not stored but follows from its counts, its expiration and the
 import json
 import sqlite3
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from hits.server.store.base import MarketFile
 from hits.server.store.people import new_id
+from hits.server.store.policies import Policy, keep_policies
 from hits.server.store.records import Hit, HitProperties, HitStatus, HitType, RefusedError, Requirement, cents, dollars
 
 TOKEN_LIFE = 86400
@@ -45,6 +47,7 @@ class NewHit:
     max_assignments: int = 1
     annotation: str | None = None
     token: str | None = None
+    policies: Mapping[str, Policy] = field(default_factory=dict)
 
 
 def read_properties(row: sqlite3.Row) -> HitProperties:
@@ -144,6 +147,7 @@ class HitStore:
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [hit, hit_type.id, new.annotation, new.max_assignments, now, now + new.lifetime, new.question],
             )
+            keep_policies(db, hit, new.policies)
             return find_hit(db, hit, now)
 
     def find(self, hit: str, now: int) -> Hit:

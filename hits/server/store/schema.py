@@ -322,8 +322,47 @@ TRAINED = (
     """,
 )
 
+POLICIES = (
+    """
+    CREATE TABLE policies (
+        hit TEXT NOT NULL REFERENCES hits (id),
+        level TEXT NOT NULL CHECK (level IN ('Assignment', 'HIT')),
+        request TEXT NOT NULL,
+        PRIMARY KEY (hit, level)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE policy_results (
+        number INTEGER PRIMARY KEY,
+        hit TEXT NOT NULL REFERENCES hits (id),
+        level TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        subject_type TEXT NOT NULL,
+        question TEXT,
+        key TEXT NOT NULL,
+        value TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX policy_results_of_hit ON policy_results (hit, number)",
+    """
+    CREATE TABLE policy_actions (
+        number INTEGER PRIMARY KEY,
+        hit TEXT NOT NULL REFERENCES hits (id),
+        level TEXT NOT NULL,
+        name TEXT NOT NULL,
+        target TEXT NOT NULL,
+        target_type TEXT NOT NULL,
+        status TEXT NOT NULL,
+        completed INTEGER NOT NULL,
+        result TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX policy_actions_of_hit ON policy_actions (hit, number)",
+)
+
+FIRST = (*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS)
 SCHEMA = Schema(
     "market file",
     APPLICATION_ID,
-    ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS, UNUSED, CHANGES, SECOND_THOUGHTS, PAUSES, TRAINED),
+    (FIRST, CONNECTIONS, UNUSED, CHANGES, SECOND_THOUGHTS, PAUSES, TRAINED, POLICIES),
 )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hits.server.store.base import MarketFile
 from hits.server.store.hits import find_hit
 from hits.server.store.people import find_worker, new_id
+from hits.server.store.policies import run_policies
 from hits.server.store.records import (
     AssignmentRecord,
     AssignmentStatus,
@@ -111,6 +112,7 @@ class WorkStore:
                 "UPDATE assignments SET status = 'submitted', submitted = ?, auto_approval = ? WHERE id = ?",
                 [now, now + delay, assignment],
             )
+            run_policies(db, record.hit, assignment, now)
             return find_assignment(db, assignment)
 
     def change(self, assignment: str, worker: str, answers: Mapping[str, str], now: int) -> AssignmentRecord:
@@ -224,6 +226,8 @@ def is_changeable(db: sqlite3.Connection, record: AssignmentRecord, now: int) ->
     if record.status is not AssignmentStatus.SUBMITTED or record.submitted is None:
         return False
     (seen,) = db.execute("SELECT seen FROM assignments WHERE id = ?", [record.id]).fetchone()
+    if db.execute("SELECT 1 FROM policies WHERE hit = ?", [record.hit]).fetchone():
+        return False  # it was scored
     return seen is None and now - record.submitted <= CHANGE_SECONDS
 
 
