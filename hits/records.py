@@ -160,7 +160,8 @@ class IdenticalPair:
 class Batch:
     """Items published together; ``notes`` says what happened while it was made and is not kept.
 
-    ``folder`` is where it was read from or written to; what is published of it is remembered there.
+    ``folder`` is where it was read from or written to; what is published of it is remembered there. ``training`` are
+    controls that a local market shows, with their answers, before the first hit; they are not published.
     """
 
     settings: BatchSettings
@@ -169,6 +170,7 @@ class Batch:
     identical: tuple[IdenticalPair, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
     folder: Path | None = field(default=None, compare=False)
+    training: tuple[Item, ...] = ()
 
     def annotation(self, item: Item) -> str:
         """The RequesterAnnotation by which a published item is found again."""

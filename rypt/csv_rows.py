@@ -3,13 +3,23 @@
 The standard library's reader refuses cells of more than 131,072 characters unless a limit is raised that belongs to
 the whole interpreter, and so to every other user of ``csv`` in the process. Workers' answers can be of any length, and
 a library must not change global state; so rows are split here.
+
+Cells are the text of strangers and of decoders, and spreadsheets take a cell that begins with ``= + - @`` or a tab or a
+line break for a formula. Such a cell, in whatever column, is written with an apostrophe before it, and so is one that
+begins with apostrophes and then such a character; reading removes one apostrophe from both. So nothing is lost, and no
+formula is run.
 """
 
-from collections.abc import Iterator
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TextIO
 
 from rypt.text import InputError, NumberedLines, PathLike
 
 QUOTE = '"'
+FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+QUOTED_FORMULA = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 
 
 def csv_rows(
@@ -74,3 +84,33 @@ def _plain(path: PathLike, number: int, text: str) -> str:
     if "\r" in text:
         raise InputError(path, number, "expected CSV: a line break outside of quotation marks")
     return text
+
+
+def neutralize(text: str) -> str:
+    """Text that no spreadsheet takes for a formula.
+
+    >>> neutralize("=1+1"), neutralize("'=1+1"), neutralize("'tis fine")
+    ("'=1+1", "''=1+1", "'tis fine")
+    """
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def restore(text: str) -> str:
+    """The inverse of `neutralize`.
+
+    >>> restore("'=1+1"), restore("''=1+1"), restore("'tis fine")
+    ('=1+1', "'=1+1", "'tis fine")
+    """
+    return text[1:] if QUOTED_FORMULA.match(text) else text
+
+
+def write_records(stream: TextIO, names: Sequence[str], records: Iterable[Mapping[str, object]]) -> int:
+    """Write records as CSV under a header, other fields left out; the number of records."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(names)
+    count = 0
+    for record in records:
+        cells = (record.get(name) for name in names)
+        writer.writerow(neutralize(cell) if isinstance(cell, str) else cell for cell in cells)
+        count += 1
+    return count

@@ -19,6 +19,7 @@ PathLike = str | Path
 
 
 T = TypeVar("T")
+MESSAGE_SIZE = 1000  # characters of an error message
 NumberedLines = Iterable[tuple[int, str]]
 
 
@@ -212,6 +213,20 @@ def _flush_to_disk(name: str) -> None:
 def _unused_name(target: Path) -> str:
     """A hidden name beside a file or folder, for what takes its place when it is whole."""
     return str(target.with_name(f".{target.name}.{secrets.token_hex(6)}"))
+
+
+def shown_message(message: str) -> str:
+    """A message as a terminal may show it: one line, no control characters, little of a long text that it quotes.
+
+    >>> shown_message("a.csv:1: expected a name, found '" + "x" * 300 + "'")[-5:]
+    "xxx…'"
+    >>> shown_message("found " + chr(27) + "[31m") == "found " + chr(92) + "x1b[31m"
+    True
+    """
+    line = " ".join(message.splitlines())
+    line = re.sub(r"(['\"])((?:(?!\1).){200})(?:(?!\1).)+\1", r"\1\2…\1", line)
+    line = line if len(line) <= MESSAGE_SIZE else f"{line[: MESSAGE_SIZE - 201]}…{line[-200:]}"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def one_line(text: str) -> str:

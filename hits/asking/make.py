@@ -63,7 +63,7 @@ def make_batch(
     write_batch(place, batch)
     cost = batch_price(batch, fees=fees_of(options.market), seconds=seconds)
     return MadeBatch(
-        batch.settings, batch.items, batch.template, batch.identical, batch.notes, place, price=cost,
+        batch.settings, batch.items, batch.template, batch.identical, batch.notes, place, batch.training, price=cost,
         market=options.market,
     )  # fmt: skip
 

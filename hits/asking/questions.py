@@ -69,7 +69,8 @@ class LabelQuestions:
     questions. ``max_len``, of the frontier's nodes, is by default the campaign's; ``alternatives`` the most on a page;
     without ``punctuation`` only constituents with a letter or digit are asked about. ``reference_alignment`` is a file
     of links of source and reference, to highlight its part. With ``severity`` workers choose between "NO, slightly" and
-    "NO, badly" instead of NO; by default as the campaign says.
+    "NO, badly" instead of NO; by default as the campaign says. With ``blank`` workers may leave labels out, which count
+    as NOT SURE, as in the paper. ``training`` is the number of controls to practise on before the first hit.
     """
 
     kind: ClassVar[Kind] = Kind.LABEL
@@ -81,6 +82,8 @@ class LabelQuestions:
     punctuation: bool = True
     reference_alignment: PathLike | None = None
     severity: bool | None = None
+    blank: bool = False
+    training: int = 0
 
     def record(self, campaign: Campaign) -> Mapping[str, object]:
         """All options."""
@@ -93,6 +96,8 @@ class LabelQuestions:
             "labels": self.labels,
             "budget": None if self.budget is None else str(self.budget),
             "severity": self._severity(campaign) or None,
+            "blank": self.blank or None,
+            "training": self.training or None,
         }
 
     def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
@@ -100,7 +105,7 @@ class LabelQuestions:
         asked = LabelOptions(
             self.max_len or campaign.scoring.max_len, self.alternatives, options.reference, options.controls,
             limit=options.limit, labels=self.labels, select=self.select, punctuation=self.punctuation,
-            severity=self._severity(campaign),
+            severity=self._severity(campaign), blank=self.blank, training=self.training,
         )  # fmt: skip
         path = self.reference_alignment
         links = None if path is None else read_reference_links(path, campaign)

@@ -142,7 +142,7 @@ def _item(
         "control": str(control),
         "control_kind": str(kind),
         **given,
-        "text_a": shown(text_a, nothing),
-        "text_b": shown(text_b, nothing),
+        "text_a": shown(text_a, nothing, given["target_lang"]),
+        "text_b": shown(text_b, nothing, given["target_lang"]),
     }
     return Item(name, columns)

@@ -1,7 +1,8 @@
 """Batch folders: ``batch.toml``, ``batch.csv`` and ``template.html``, written whole or not at all and read strictly.
 
 ``batch.csv`` and ``template.html`` are what the requester's web site took: UTF-8 with a header, quoted by RFC 4180, and
-an HTML page with ``${column}``. ``identical.csv`` lists the comparisons that need no question (see `IdenticalPair`).
+an HTML page with ``${column}``. ``identical.csv`` lists the comparisons that need no question (see `IdenticalPair`),
+``training.csv`` controls to practise on.
 
 Cells are written as they are, for a changed phrase would no longer be the database's key. Those that hold HTML never
 begin like a formula (`hits.batches.markup.safe_cell`); those that only programs read may, so open the file in a
@@ -22,7 +23,7 @@ from hits.batches.kinds import KINDS
 from hits.batches.layout import read_interface
 from hits.batches.markup import plain
 from hits.batches.price import fair_rule
-from hits.batches.reader import BATCH_CSV, BATCH_TOML, IDENTICAL_CSV, TEMPLATE, read_batch
+from hits.batches.reader import BATCH_CSV, BATCH_TOML, IDENTICAL_CSV, TEMPLATE, TRAINING_CSV, read_batch
 from hits.qualifications import qualifications_table
 from hits.records import DAY, Batch, BatchSettings, IdenticalPair, Kind, RewardRule
 from rypt.text import PathLike, RyptError, new_folder
@@ -104,6 +105,9 @@ def _files(batch: Batch) -> dict[str, bytes]:
     if batch.identical:
         rows = [(pair.segment, pair.system_a, pair.system_b) for pair in batch.identical]
         files[IDENTICAL_CSV] = _csv(list(IdenticalPair.__slots__), rows)
+    if batch.training:
+        names = list(batch.training[0].columns)
+        files[TRAINING_CSV] = _csv(names, (list(item.columns.values()) for item in batch.training))
     return files
 
 

@@ -1,16 +1,18 @@
 """Controls of label batches: half expect YES and half NO, so that a constant answer fails."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from hits.batches.alternatives import Alternative, Page, Place, ReferenceParts, by_place
 from hits.batches.controls import Donors, confident_label
+from hits.batches.verified import has_content, reference_part
 from hits.records import ControlKind
 from rypt.metric.queries import Key
 from rypt.records import Candidate, Label, Query, Votes
 from rypt.text import tokenize
-from rypt.texts.phrases import phrase_key
+from rypt.texts.phrases import normalize, phrase_key
 
 DONORS = 20  # candidates of a segment that lend words: enough to choose from, however long the lists are
 
@@ -18,7 +20,8 @@ DONORS = 20  # candidates of a segment that lend words: enough to choose from, h
 class LabelControls:
     """Finds controls for the constituents of a batch and puts them on its pages.
 
-    ``queries`` are all phrases of the frontier, labelled or not; ``given`` the votes on those that are.
+    ``queries`` are all phrases of the frontier, labelled or not; ``given`` the votes on those that are; ``verified``
+    what a person said of parts of references (`hits.batches.verified`).
     """
 
     def __init__(
@@ -31,7 +34,9 @@ class LabelControls:
         confident: float,
         case: str,
         rng: np.random.Generator,
+        verified: Mapping[Key, Label] = MappingProxyType({}),
     ) -> None:
+        self.verified = verified
         self.places, self.given, self.references = by_place(queries), given, references
         self.confident, self.case, self.rng = confident, case, rng
         texts: dict[str, list[list[str]]] = {}
@@ -56,8 +61,11 @@ class LabelControls:
         for label, number in wanted.items():
             wanted[label] -= self._on_pages(mixed, wanted[label], room, [label])
             wanted[label] -= self._on_own_pages(pages, wanted[label], room, label)
-            if number and wanted[label] == number:
-                notes.append(f"no control expects {label}: there was nothing to make it from")
+            made = number - wanted[label]
+            if number and 2 * made < number:
+                advice = "; `rypt hits controls` lets you verify some in a minute" if label is Label.YES else ""
+                what = f"only {made} of {number} controls expect" if made else "no control expects"
+                notes.append(f"{what} {label}: there was nothing to make {'more' if made else 'it'} from{advice}")
         missing = sum(wanted.values())
         missing -= self._on_pages(mixed, missing, room, list(wanted))
         if missing:
@@ -79,7 +87,7 @@ class LabelControls:
     def _control(self, place: Place, page: Sequence[Alternative], labels: Sequence[Label]) -> Alternative | None:
         """A control for a page, of a random kind among the possible ones."""
         shown = {alternative.phrase for alternative in page}
-        reference = self._reference_itself(place)
+        reference = self._known_yes(place)
         possible = [*self._repeats(place), *([reference] if reference else [])]
         if Label.NO in labels and (damaged := self._damaged(place, page)):
             possible.append(damaged)
@@ -99,7 +107,7 @@ class LabelControls:
         for i in self.rng.permutation(len(places)):
             place = places[i]
             controls = [] if place in taken else [r for r in self._repeats(place) if r.expected is label]
-            reference = self._reference_itself(place) if label is Label.YES and not controls else None
+            reference = self._known_yes(place) if label is Label.YES and not controls else None
             controls = controls[: min(count - made, room)] or ([reference] if reference and made < count else [])
             if controls:
                 pages.append((place, controls))
@@ -116,23 +124,26 @@ class LabelControls:
                 repeats.append(Alternative(query.phrase, query.example, query.positions, label, ControlKind.REPEAT))
         return repeats
 
-    def _reference_itself(self, place: Place) -> Alternative | None:
-        """The reference's own part, where a candidate has the very same phrase for the constituent.
+    def _known_yes(self, place: Place) -> Alternative | None:
+        """A phrase that is right without a label: a verified part of the reference, else the source's own string.
 
-        Links made by a program are often wrong; that two aligners and two translators agree by mistake is rare. A
-        phrase to which somebody said anything but YES is left alone.
+        An alignment alone never decides. A phrase to which somebody said anything but YES is left alone.
         """
-        positions = self.references.clean(*place)
         text = self.references.texts.get(place[0], "")
-        words = tokenize(text)
-        part = " ".join(words[i] for i in positions)
-        if not any(map(str.isalnum, part)):
-            return None
-        phrase = phrase_key(part, self.case)
+        phrase, positions = reference_part(self.references, place, self.case)
+        if self.verified.get((*place, phrase)) is Label.YES and self._undisputed(place, phrase):
+            return Alternative(phrase, text, tuple(positions), Label.YES, ControlKind.IDENTICAL)
+        words = {normalize(word, self.case) for word in tokenize(text)}
+        for query in self.places.get(place, []):
+            source = normalize(query.source_phrase, self.case)
+            same = has_content(query.phrase) and query.phrase == source
+            if same and words.issuperset(tokenize(query.phrase)) and self._undisputed(place, query.phrase):
+                return Alternative(query.phrase, query.example, query.positions, Label.YES, ControlKind.IDENTICAL)
+        return None
+
+    def _undisputed(self, place: Place, phrase: str) -> bool:
         votes = self.given.get((*place, phrase))
-        if phrase not in {query.phrase for query in self.places[place]} or (votes and (votes.no or votes.not_sure)):
-            return None
-        return Alternative(phrase, text, tuple(positions), Label.YES, ControlKind.IDENTICAL)
+        return phrase in {query.phrase for query in self.places[place]} and not (votes and (votes.no or votes.not_sure))
 
     def _damaged(self, place: Place, page: Sequence[Alternative]) -> Alternative | None:
         """A candidate in which words of another segment took the place of the phrase."""

@@ -5,9 +5,10 @@ which it stands. Constituents come from the frontier (Algorithm 1), so no two of
 without a label are asked.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import zip_longest
 
 import numpy as np
 
@@ -19,12 +20,13 @@ from hits.batches.markup import extract, highlight, language_columns
 from hits.batches.outputs import short_name
 from hits.batches.page import fit
 from hits.batches.price import NO_FEES, Fees, price
+from hits.batches.verified import read_verified
 from hits.records import MAX_ALTERNATIVES, Batch, BatchSettings, Item, Kind
 from rypt.campaign.asking import worthwhile
 from rypt.campaign.folder import Campaign
-from rypt.metric.queries import QueryLimits, queries
+from rypt.metric.queries import Key, QueryLimits, queries
 from rypt.options import check_option
-from rypt.records import Query, Segment, Span, Votes
+from rypt.records import Label, Query, Segment, Span, Votes
 from rypt.text import RyptError, tokenize
 from rypt.texts.alignment import Links
 
@@ -39,7 +41,8 @@ class LabelOptions:
     or with ``select`` "value" the most valuable ones (`rypt.metric.value`); ``labels`` is the maximum number of
     questions. Constituents without a letter or digit serve many candidates and teach little: they come last, and are
     not asked about without ``punctuation``. A label is repeated as a control when votes of at least the weight
-    ``confident`` agree on it. With ``severity`` workers say how bad a NO is.
+    ``confident`` agree on it. With ``severity`` workers say how bad a NO is, with ``blank`` they may leave a label out.
+    ``training`` is the number of controls to practise on.
     """
 
     max_len: int = 4
@@ -52,6 +55,8 @@ class LabelOptions:
     select: str = "all"
     punctuation: bool = True
     severity: bool = False
+    blank: bool = False
+    training: int = 0
     limits: QueryLimits = field(default_factory=QueryLimits)
 
     def __post_init__(self) -> None:
@@ -70,13 +75,15 @@ def make_label_batch(
     *,
     reference_links: Sequence[Links] | None = None,
     votes: Iterable[Votes] | None = None,
+    verified: Mapping[Key, Label] | None = None,
     budget: Decimal | None = None,
     fees: Fees = NO_FEES,
 ) -> Batch:
     """Make a batch for the labels that a campaign lacks, with controls; random choices depend on the settings' seed.
 
     ``reference_links`` (see `hits.batches.alternatives.read_reference_links`) let the reference's part be highlighted.
-    ``votes`` are the labels that count as given, by default all in the campaign's database. With a ``budget`` in
+    ``votes`` are the labels that count as given, by default all in the campaign's database; ``verified`` the parts of
+    references that a person verified, by default those in the campaign's folder. With a ``budget`` in
     dollars, fees included, the batch is made smaller until it costs no more.
     """
     options = options or LabelOptions()
@@ -99,19 +106,57 @@ def make_label_batch(
     else:
         asked = open_ if budget is None and options.labels is None else _by_use(open_)
     references = ReferenceParts(campaign, reference_links)
+    known = read_verified(campaign) if verified is None else verified
 
     def build(count: int) -> Batch:
         rng = np.random.default_rng(settings.seed)
         pages = pages_of(by_place(asked[:count]), options.alternatives, options.limit)
         controls = LabelControls(
-            frontier, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng
-        )
+            frontier, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng,
+            verified=known,
+        )  # fmt: skip
         wanted = control_count(sum(len(page) for _, page in pages), options.control_share)
         notes = controls.add(pages, wanted, options.alternatives)
         shown = references if options.reference else None
-        return _batch(campaign, settings, pages, shown, notes, rng, severity=options.severity)
+        return _batch(campaign, settings, pages, shown, notes, rng, severity=options.severity, blank=options.blank)
 
-    return _affordable(build, min(len(asked), options.labels or len(asked)), budget, fees)
+    batch = _affordable(build, min(len(asked), options.labels or len(asked)), budget, fees)
+    if not options.training:
+        return batch
+    pages = pages_of(by_place(frontier), 1)
+    rng = np.random.default_rng([settings.seed, 1])
+    controls = LabelControls(
+        frontier, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng,
+        verified=known,
+    )  # fmt: skip
+    controls.add(pages, 20 * options.training, options.alternatives)
+    return with_training(batch, campaign, pages, options.training, references if options.reference else None)
+
+
+def with_training(
+    batch: Batch, campaign: Campaign, pages: Sequence[Page], count: int, references: ReferenceParts | None
+) -> Batch:
+    """The batch with controls to practise on: YES and NO in turn, none that the batch itself has."""
+    used = {
+        (item.columns["segment"], item.columns[f"phrase_{n}"])
+        for item in batch.items
+        for n in range(1, item.size + 1)
+        if item.columns[f"control_{n}"]
+    }
+    known = [(place, a) for place, page in pages for a in page if a.expected and (place[0], a.phrase) not in used]
+    kinds = [[each for each in known if each[1].expected is label] for label in (Label.YES, Label.NO)]
+    mixed = [each for pair in zip_longest(*kinds) for each in pair if each is not None][:count]
+    if len(mixed) < count:
+        note = f"only {len(mixed)} of {count} controls to practise on could be made"
+        batch = replace(batch, notes=(*batch.notes, note))
+    slots = len([name for name in batch.items[0].columns if name.startswith("phrase_")])
+    segments = {segment.id: segment for segment in campaign.segments}
+    shown = references if references and references.texts else None
+    items = [
+        _item(segments[place[0]], place[1], number, [a], slots, batch.settings, shown)
+        for number, (place, a) in enumerate(mixed, start=1)
+    ]
+    return replace(batch, training=tuple(replace(item, id=item.columns["item"]) for item in items))
 
 
 def _by_use(asked: Sequence[Query]) -> list[Query]:
@@ -132,7 +177,7 @@ def _affordable(build: Callable[[int], Batch], count: int, budget: Decimal | Non
 
 def _batch(
     campaign: Campaign, settings: BatchSettings, pages: Sequence[Page], references: ReferenceParts | None,
-    notes: Iterable[str], rng: np.random.Generator, *, severity: bool,
+    notes: Iterable[str], rng: np.random.Generator, *, severity: bool, blank: bool,
 ) -> Batch:  # fmt: skip
     """Pages as items, in a random order, each with its alternatives in a random order."""
     slots = max(len(page) for _, page in pages)
@@ -147,7 +192,7 @@ def _batch(
         items.append(_item(segments[place[0]], place[1], parts[place], mixed, slots, settings, shown))
     languages = settings.source_language, settings.target_language
     interface = read_interface(settings.interface, Kind.LABEL, *languages, severity=severity)
-    template = batch_template(Kind.LABEL, interface, slots=slots, reference=shown is not None)
+    template = batch_template(Kind.LABEL, interface, slots=slots, reference=shown is not None, blank=blank)
     return fit(Batch(settings, tuple(items), template, notes=tuple(notes)))
 
 
@@ -164,18 +209,19 @@ def _item(
         "stop": str(span.stop),
         "size": str(len(page)),
         **language_columns(segment.language or settings.source_language, settings.target_language),
-        "source": highlight(segment.tokens, range(*span)),
+        "source": highlight(segment.tokens, range(*span), language=segment.language or settings.source_language),
     }
     if references:
         words = tokenize(references.texts[segment.id])
-        columns["reference"] = highlight(words, set(references.positions(segment.id, span)), "reference")
+        positions = set(references.positions(segment.id, span))
+        columns["reference"] = highlight(words, positions, "reference", settings.target_language)
         columns["hidden_reference"] = "" if words else "hidden"
     for n in range(1, slots + 1):
-        columns |= _slot(n, page[n - 1] if n <= len(page) else None)
+        columns |= _slot(n, page[n - 1] if n <= len(page) else None, settings.target_language)
     return Item(name, columns)
 
 
-def _slot(n: int, alternative: Alternative | None) -> dict[str, str]:
+def _slot(n: int, alternative: Alternative | None, language: str) -> dict[str, str]:
     """The columns of one alternative; a slot that is not used is hidden, and its form fields are switched off."""
     a = alternative
     tokens = tokenize(a.candidate) if a else []
@@ -184,6 +230,6 @@ def _slot(n: int, alternative: Alternative | None) -> dict[str, str]:
         f"control_{n}": str(a.expected) if a and a.expected else "",
         f"control_kind_{n}": str(a.kind) if a and a.kind else "",
         f"hidden_{n}": "" if a else "hidden disabled",
-        f"highlight_{n}": extract(tokens, a.positions) if a else "",
-        f"text_{n}": highlight(tokens, set(a.positions)) if a else "",
+        f"highlight_{n}": extract(tokens, a.positions, language) if a else "",
+        f"text_{n}": highlight(tokens, set(a.positions), language=language) if a else "",
     }

@@ -7,7 +7,7 @@ that of the kind. A kind without a section in a bundled language is shown in Eng
 """
 
 import html
-import tomllib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -17,6 +17,7 @@ from typing import Any
 from hits.batches.markup import html_templates, text_direction
 from hits.records import Kind
 from rypt.records import SEVERITIES
+from rypt.strict import SyntaxFormatError, parse_toml
 from rypt.text import InputError, RyptError
 
 SEVERITY = "severity"  # the section of texts for label pages that ask how bad a NO is
@@ -75,14 +76,17 @@ def read_interface(
     return Interface(language, texts, tuple(map(with_languages, common["instructions"])), severity)
 
 
-def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: bool) -> str:
-    """The template of a batch whose items have at most so many alternatives or ranked candidates."""
+def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: bool, blank: bool = False) -> str:
+    """The template of a batch whose items have at most so many alternatives or ranked candidates.
+
+    With ``blank`` labels may be left blank.
+    """
     from markupsafe import Markup
 
     layout = html_templates("hits.batches", _escaped).get_template(f"{kind}.html")
     return layout.render(
         interface.texts, kind=str(kind), lang=interface.language, dir=text_direction(interface.language),
-        instructions=interface.instructions, slots=slots, reference=reference, severity=interface.severity,
+        instructions=interface.instructions, slots=slots, reference=reference, severity=interface.severity, blank=blank,
         style=Markup(_bundled("hit.css")), script=Markup(_bundled("hit.js")),
     )  # fmt: skip
 
@@ -90,6 +94,11 @@ def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: b
 def asks_severity(template: str) -> bool:
     """Whether a template asks how bad a NO is."""
     return any(f'value="{answer}"' in template for answer in SEVERITIES)
+
+
+def allows_blank(template: str) -> bool:
+    """Whether a template lets labels be left blank."""
+    return 'value="YES"' in template and not re.search(r'value="YES"[^>]* required', template)
 
 
 def language_name(language: str, interface: str = "en") -> str:
@@ -137,8 +146,8 @@ def _read_bundled(interface: str) -> tuple[str, Tables]:
 
 def _parsed(path: Path, text: str) -> Tables:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return parse_toml(text)
+    except SyntaxFormatError as error:
         raise InputError(path, None, f"expected TOML: {error}") from None
 
 

@@ -11,6 +11,9 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from hits.batches.detokenize import shown
+from rypt.text import tokenize
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -47,34 +50,49 @@ def safe_cell(markup: str) -> str:
     return f"&#{ord(markup[0])};{markup[1:]}" if markup and markup[0] in _FORMULA else markup
 
 
-def highlight(tokens: Sequence[str], positions: Collection[int], style: str = "") -> str:
-    """The tokens as HTML, those at the positions inside ``<mark>``, neighbours together.
+def readable(text: str, language: str = "") -> str:
+    """A text of tokens as HTML that shows it as people read it (`hits.batches.detokenize`)."""
+    return highlight(tokenize(text), (), language=language)
+
+
+def highlight(tokens: Sequence[str], positions: Collection[int], style: str = "", language: str = "") -> str:
+    """The tokens as HTML, as people read them; those at the positions inside ``<mark>``, neighbours together.
+
+    Where what is shown differs from the tokens, these stand in attributes, for programs.
 
     >>> highlight(["the", "old", "man", "left"], {1, 2})
     'the <mark>old man</mark> left'
+    >>> highlight(["the", "man", "."], {1})
+    '<span data-tokens="the man ." data-marked="1">the <mark>man</mark>.</span>'
     """
     opening = f'<mark class="{style}">' if style else "<mark>"
+    pieces = shown(tokens, language)
     parts = []
     for marked, run in groupby(range(len(tokens)), key=lambda i: i in positions):
-        text = html.escape(plain(" ".join(tokens[i] for i in run)), quote=True)
-        parts.append(f"{opening}{text}</mark>" if marked else text)
-    return safe_cell(" ".join(parts))
+        where = list(run)
+        text = "".join((pieces[i][0] if i != where[0] else "") + pieces[i][1] for i in where)
+        text = html.escape(plain(text), quote=True)
+        parts.append(pieces[where[0]][0] + (f"{opening}{text}</mark>" if marked else text))
+    markup = "".join(parts)
+    if "".join(space + text for space, text in pieces) == " ".join(tokens):
+        return safe_cell(markup)
+    kept, at = html.escape(plain(" ".join(tokens)), quote=True), " ".join(map(str, sorted(positions)))
+    return f'<span data-tokens="{kept}" data-marked="{at}">{markup}</span>'
 
 
-def extract(tokens: Sequence[str], positions: Collection[int]) -> str:
+def extract(tokens: Sequence[str], positions: Collection[int], language: str = "") -> str:
     """The tokens at the positions alone, an ellipsis for each gap, as HTML.
 
     >>> extract(["the", "old", "man", "left"], {0, 2})
     'the … man'
     """
-    words: list[str] = []
-    before = -1
+    pieces = shown(tokens, language)
+    text, before = "", -2
     for position in sorted(positions):
-        if words and position > before + 1:
-            words.append("…")
-        words.append(tokens[position])
+        space, part = pieces[position]
+        text += part if not text else (space if position == before + 1 else " … ") + part
         before = position
-    return escape(" ".join(words))
+    return escape(text)
 
 
 def text_direction(language: str) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 
-from hits.batches.markup import escape, language_columns
+from hits.batches.markup import escape, language_columns, readable
 from hits.records import BatchSettings
 from rypt.records import Segment
 from rypt.text import InputError, PathLike, RyptError, read_lines, tokenize
@@ -63,14 +63,14 @@ def given_columns(segment: Segment, reference: str | None, settings: BatchSettin
     columns = {
         "segment": segment.id,
         **language_columns(segment.language or settings.source_language, settings.target_language),
-        "source": escape(segment.text),
+        "source": readable(segment.text, segment.language or settings.source_language),
     }
     if reference is not None:
-        columns["reference"] = escape(reference)
+        columns["reference"] = readable(reference, settings.target_language)
         columns["hidden_reference"] = "" if reference.strip() else "hidden"
     return columns
 
 
-def shown(text: str, nothing: str) -> str:
-    """A candidate as HTML; an empty one is marked as empty."""
-    return escape(text) if text.strip() else f'<i class="empty">{escape(nothing)}</i>'
+def shown(text: str, nothing: str, language: str = "") -> str:
+    """A candidate as HTML, as people read it; an empty one is marked as empty."""
+    return readable(text, language) if text.strip() else f'<i class="empty">{escape(nothing)}</i>'

@@ -4,8 +4,10 @@ A document with a DOCTYPE is refused before its entities exist, so neither exter
 exponentially come in.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import NoReturn
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
@@ -17,6 +19,7 @@ SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 ANSWERS_NAMESPACE = f"{SCHEMAS}/2005-10-01/QuestionFormAnswers.xsd"
 QUESTION_KINDS = ("HTMLQuestion", "ExternalQuestion", "QuestionForm")
 MAX_QUESTION_BYTES = 65_535
+HOST = re.compile(r"[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?)*\.?|[0-9a-f:.]*:[0-9a-f:.]*")
 
 
 class XmlError(FormatError):
@@ -102,11 +105,28 @@ def parse_question(text: str) -> Question:
 def _checked_url(url: str) -> str:
     try:
         parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
     except ValueError:
-        parts = urlsplit("")
-    if parts.scheme not in ("https", "http") or not parts.netloc:
-        raise XmlError(f"expected an http or https ExternalURL, found {url[:100]!r}")
+        raise XmlError(f"expected an https ExternalURL, found {url[:100]!r}") from None
+    if parts.scheme not in ("https", "http") or not host:
+        raise XmlError(f"expected an https ExternalURL, found {url[:100]!r}")
+    if not HOST.fullmatch(host) or "@" in parts.netloc:
+        raise XmlError(f"expected an ExternalURL with a host in ASCII and no user name, found {url[:100]!r}")
+    if not url.isprintable() or " " in url:
+        raise XmlError(f"expected an ExternalURL without spaces and control characters, found {url[:100]!r}")
     return url
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine: its pages are not sent over a network.
+
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "localhost.example", "8.8.8.8")]
+    [True, True, True, False, False]
+    """
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def answers_xml(answers: Mapping[str, str]) -> str:

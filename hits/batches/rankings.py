@@ -156,6 +156,6 @@ def _item(
             f"candidate_{n}": plain(text),
             f"same_{n}": json.dumps(same[n - 1], ensure_ascii=False) if used and same[n - 1] else "",
             f"hidden_{n}": "" if used else "hidden disabled",
-            f"text_{n}": shown(text, nothing) if used else "",
+            f"text_{n}": shown(text, nothing, given["target_lang"]) if used else "",
         }
     return Item(name, columns)

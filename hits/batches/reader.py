@@ -2,7 +2,6 @@
 
 import csv
 import io
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from decimal import Decimal, InvalidOperation
@@ -13,9 +12,11 @@ from hits.batches.kinds import KINDS
 from hits.batches.page import check_template, placeholders
 from hits.qualifications import read_qualifications
 from hits.records import Batch, BatchSettings, IdenticalPair, Item, Kind, RewardRule
+from rypt.strict import SyntaxFormatError, parse_toml
 from rypt.text import FormatError, InputError, PathLike, RyptError, is_one_line, read_bytes
 
 BATCH_TOML, BATCH_CSV, TEMPLATE, IDENTICAL_CSV = "batch.toml", "batch.csv", "template.html", "identical.csv"
+TRAINING_CSV = "training.csv"
 MAX_ITEM_ID = 128
 OPTIONAL = frozenset(["made", "qualifications"])  # sections that a batch made by hand or by an older rypt does not have
 
@@ -39,7 +40,10 @@ def read_batch(folder: PathLike) -> Batch:
         needed = IdenticalPair.__slots__
         rows = _read_rows(place / IDENTICAL_CSV, needed)
         identical = tuple(IdenticalPair(*(row[name] for name in needed)) for _, row in rows)
-    return Batch(settings, items, template, identical, folder=place)
+    training: tuple[Item, ...] = ()
+    if (place / TRAINING_CSV).exists():
+        training = tuple(_read_items(place / TRAINING_CSV, settings.kind))
+    return Batch(settings, items, template, identical, folder=place, training=training)
 
 
 def _line_of_unknown(template: str, columns: Mapping[str, str]) -> int | None:
@@ -98,8 +102,8 @@ def _read_items(path: Path, kind: Kind) -> Iterator[Item]:
 
 def _read_settings(path: Path) -> BatchSettings:
     try:
-        values = tomllib.loads(read_bytes(path).decode())
-    except tomllib.TOMLDecodeError as error:
+        values = parse_toml(read_bytes(path).decode())
+    except SyntaxFormatError as error:
         raise InputError(path, None, f"expected TOML: {error}") from None
     known = {f.name: f.type for f in fields(BatchSettings)}
     for name in (known.keys() - OPTIONAL) ^ (values.keys() - OPTIONAL):

@@ -1,12 +1,13 @@
 """``rypt hits make`` and ``price``: batches of work for people, and what they cost."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import click
 
-from hits.cli.shared import BATCH, FOLDER, MONEY, tell_price
+from hits.cli.shared import BATCH, FOLDER, MONEY, open_campaign, tell_price
 from hits.records import Kind
 from rypt.console import JSON, QUIET, talk
 
@@ -69,6 +70,9 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
               "otherwise come last.")  # fmt: skip
 @click.option("--severity/--no-severity", default=None, help='For labels: ask "NO, slightly" or "NO, badly" instead of '
               "NO [from rypt.toml: no].")  # fmt: skip
+@click.option("--allow-blank", is_flag=True, help="For labels: let workers leave a label out; it counts as NOT SURE.")
+@click.option("--training", type=click.IntRange(3, 5), help="For labels: number of controls that workers of a local "
+              "market practise on, with explanations, before their first hit [none].")  # fmt: skip
 @click.option("--assignments", type=click.IntRange(1, 1000),
               help="Number of workers who answer each item [from rypt.toml: 1; comparison 3].")  # fmt: skip
 @click.option(
@@ -92,8 +96,8 @@ def make(
     campaign: str, folder: str, kind: str, systems: tuple[str, ...], selection: str, scores: tuple[str, ...],
     budget: Decimal | None, labels: int | None, max_len: int | None, alternatives: int, no_reference: bool,
     reference_alignment: str | None, controls: float, limit: int | None, no_punctuation: bool, severity: bool | None,
-    assignments: int | None, wage: Decimal | None, market: str, title: str | None, interface: str, seed: int,
-    as_json: bool, quiet: bool,
+    allow_blank: bool, training: int | None, assignments: int | None, wage: Decimal | None, market: str,
+    title: str | None, interface: str, seed: int, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Make a batch from a CAMPAIGN: batch.csv, template.html, batch.toml.
 
@@ -108,11 +112,16 @@ def make(
         raise click.UsageError("--scores is for --select trueskill")
     if severity and kind != "label":
         raise click.UsageError("--severity is for --kind label")
+    if allow_blank and kind != "label":
+        raise click.UsageError("--allow-blank is for --kind label")
+    if training and kind != "label":
+        raise click.UsageError("--training is for --kind label")
     questions: Questions
     if kind == "label":
         questions = LabelQuestions(
             budget=budget, labels=labels, select=selection, max_len=max_len, alternatives=alternatives,
             punctuation=not no_punctuation, reference_alignment=reference_alignment, severity=severity,
+            blank=allow_blank, training=training or 0,
         )  # fmt: skip
     elif kind == "comparison":
         questions = ComparisonQuestions(_outputs(systems), selection, scores)
@@ -162,6 +171,65 @@ def _outputs(systems: Sequence[str]) -> dict[str, str]:
             raise click.UsageError(f"--output-of {text}: the system {name} is given twice")
         outputs[name] = path
     return outputs
+
+
+@click.command()
+@click.argument("campaign", type=FOLDER)
+@click.option("--reference-alignment", type=click.Path(dir_okay=False), required=True,
+              help="Word alignment of source and reference.")  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number to look at.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
+@QUIET
+def controls(campaign: str, reference_alignment: str, limit: int, seed: int, quiet: bool) -> None:
+    """Verify controls for a CAMPAIGN that has no labels yet: one key for each.
+
+    Shows a part of the source and the part of the reference that a program aligned with it. y: it is a good
+    translation, and becomes a control that expects YES; n: it is not; s: skip; q: stop. Without a terminal, the keys
+    are read from stdin, one a line. The decisions are kept in controls.jsonl in the campaign's folder.
+    """
+    from itertools import islice
+
+    from hits.batches.alternatives import read_reference_links
+    from hits.batches.verified import add_verified, control_candidates, mixed
+    from rypt.records import Label
+
+    opened = open_campaign(campaign)
+    candidates = control_candidates(opened, read_reference_links(reference_alignment, opened))
+    if not candidates:
+        talk("no part of a reference is left to verify", quiet=quiet)
+    accepted = refused = 0
+    for candidate in islice(mixed(candidates, seed), limit):
+        click.echo(f"\n{_bracketed(candidate.query.source_text, range(*candidate.query.span))}", err=True)
+        click.echo(_bracketed(candidate.reference, candidate.positions), err=True)
+        key = _key()
+        if key == "q":
+            break
+        if key in "yn":
+            add_verified(opened, {candidate.key: Label.YES if key == "y" else Label.NO})
+            accepted, refused = accepted + (key == "y"), refused + (key == "n")
+    click.echo(f"{accepted} controls verified, {refused} refused")
+
+
+def _bracketed(text: str, positions: Collection[int]) -> str:
+    """A text with some of its tokens in brackets."""
+    from rypt.text import tokenize
+
+    parts = [f"[{token}]" if i in positions else token for i, token in enumerate(tokenize(text))]
+    return " ".join(parts).replace("] [", " ")
+
+
+def _key() -> str:
+    """One of the keys y, n, s and q; the end of the input is q."""
+    while True:
+        click.echo("good translation? [y/n/s/q] ", err=True, nl=False)
+        if sys.stdin.isatty():
+            key = click.getchar().lower()
+            click.echo(key, err=True)
+        else:
+            line = sys.stdin.readline()
+            key = line.strip().lower() if line else "q"
+        if key in ("y", "n", "s", "q"):
+            return key
 
 
 @click.command()

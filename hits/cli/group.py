@@ -2,8 +2,9 @@
 
 import click
 
-from hits.cli.batches import make, price
-from hits.cli.market import block, bonus, collect, expire, invite, publish, review, serve, unblock
+from hits.cli.batches import controls, make, price
+from hits.cli.market import block, bonus, collect, dashboard, expire, invite, publish, review, serve, unblock
+from hits.cli.recruit import recruit
 from hits.cli.results import aggregate, export, import_
 from hits.cli.status import status
 from hits.cli.workers import workers
@@ -18,7 +19,7 @@ def hits() -> None:
 
 
 for command in (
-    aggregate, block, bonus, collect, expire, export, import_, invite, make, price, publish, review, serve, status,
-    unblock, workers,
+    aggregate, block, bonus, collect, controls, dashboard, expire, export, import_, invite, make, price, publish,
+    recruit, review, serve, status, unblock, workers,
 ):  # fmt: skip
     hits.add_command(command)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hits.cli.shared import BATCH, CAMPAIGN, FOLDER, MONEY, YES, market_options
+from hits.cli.shared import confirm as ask
 from rypt.console import JSON, QUIET, progress, talk
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def publish(batch: str, market: "MarketAddress", yes: bool, as_json: bool, quiet
 
     def confirm(price: "Price", client: "Market") -> bool:
         question = f"Publish {price.hits} hits for ${price.total} on {client.name}?"
-        return yes or click.confirm(question, abort=True, err=True)
+        return yes or ask(question)
 
     done = publish_batch(
         batch, market, confirm=confirm, watch=lambda items: progress(items, "publish", quiet=quiet)
@@ -90,7 +91,7 @@ def bonus(worker: str, assignment: str, amount: Decimal, reason: str, market: "M
 
     amount, client = whole_cents(amount), market.open()
     if not yes:
-        click.confirm(f"Pay {worker} ${amount}?", abort=True, err=True)
+        ask(f"Pay {worker} ${amount}?")
     paid = client.bonus(worker, assignment, amount, reason)
     click.echo(f"${amount} {'paid' if paid else 'was paid before'} to {worker} for assignment {assignment}")
 
@@ -161,17 +162,27 @@ def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> No
     default=0,
     help="Number of hits after which a participant gets the completion code [all].",
 )
+@click.option("--completion-code", default="", help="Code that participants are shown at the end [a random one].")
+@click.option(
+    "--id-parameter",
+    "parameters",
+    multiple=True,
+    metavar="NAME",
+    help="Query parameter of the shared link in which a recruiting service writes the participant's id; may be "
+    "repeated [PROLIFIC_PID, participantId, workerId].",
+)
+@click.option("--simulated-link", is_flag=True, help="Let `rypt simulate` come in through the shared link.")
 @JSON
 def serve(
     folder: str, host: str, port: int, url: str, proxy: bool, batches: tuple[str, ...], completion_url: str,
-    hits_each: int, as_json: bool,
+    hits_each: int, completion_code: str, parameters: tuple[str, ...], simulated_link: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Serve your own market from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol."""
     from hits.server.app import serve as serve_market
-    from hits.server.settings import ServeOptions, SharedLink
+    from hits.server.settings import PARAMETERS, ServeOptions, SharedLink
 
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of every request that waits for a thread
-    shared = SharedLink(hits=hits_each, completion_url=completion_url)
+    shared = SharedLink(parameters or PARAMETERS, hits_each, completion_code, completion_url, simulated_link)
 
     def ready(links: "MarketLinks") -> None:
         if as_json:
@@ -186,18 +197,38 @@ def serve(
 
 
 @click.command()
+@click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
+def dashboard(at: str) -> None:
+    """Print a link to the requester's page of a market; it opens the page once, in one browser."""
+    from hits.market.folder import served_access
+
+    click.echo(served_access(at).dashboard_url)
+
+
+@click.command()
 @click.argument("names", nargs=-1)
 @click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
 @click.option("--bulk", type=click.Path(dir_okay=False), help="A file of names, one per line or the first CSV column.")
 @click.option("--country", help="Country of these workers, two letters such as DE, for hits that require one.")
+@click.option("--revoke", is_flag=True, help="Take back all invitation links of these people instead; what they "
+              "sent stays.")  # fmt: skip
 @JSON
-def invite(names: tuple[str, ...], at: str, bulk: str | None, country: str | None, as_json: bool) -> None:
+def invite(
+    names: tuple[str, ...], at: str, bulk: str | None, country: str | None, revoke: bool, as_json: bool
+) -> None:  # fmt: skip
     """Create an invitation link for each of NAMES, and print it with the worker's id."""
     from hits.server.invitations import invite as invite_people
+    from hits.server.invitations import revoke as revoke_links
 
     everybody = [*names, *(_read_names(bulk) if bulk else [])]
     if not everybody:
         raise click.UsageError("expected names, or --bulk FILE")
+    if revoke:
+        if country is not None:
+            raise click.UsageError("--country is for invitations, not for --revoke")
+        count = revoke_links(at, everybody)
+        click.echo(json.dumps({"revoked": count}) if as_json else f"{count} links revoked")
+        return
     if country is not None and not (len(country) == 2 and country.isascii() and country.isalpha()):
         raise click.UsageError(f"--country {country}: expected two letters such as DE (ISO 3166)")
     people = [asdict(person) for person in invite_people(at, everybody, country=country)]

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from decimal import Decimal, InvalidOperation
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from rypt.console import talk
+from rypt.text import RyptError
 
 if TYPE_CHECKING:
     from hits.batches.price import Price
@@ -28,6 +30,13 @@ CLOSED = (
     "Amazon closed Mechanical Turk on 2026-09-30; this talks to an endpoint that speaks its protocol. "
     "`rypt hits serve` runs your own market, which --market local (the default) uses."
 )
+
+
+def confirm(question: str) -> bool:
+    """Ask before money is spent; without a terminal nobody can answer, and --yes must be given."""
+    if not sys.stdin.isatty():
+        raise RyptError(f"{question} There is no terminal to ask on; say --yes if it is meant")
+    return click.confirm(question, abort=True, err=True)
 
 
 class Money(click.ParamType[Decimal]):

@@ -47,6 +47,8 @@ def status(campaign: str, batch: str | None, market: "MarketAddress", as_json: b
 def _facts(state: "CollectionStatus") -> dict[str, Any]:
     """The status as JSON has it."""
     facts = _record(state.numbers)
+    if not facts["left_out"]:
+        del facts["left_out"], facts["left_out_waiting"]
     facts["agreement"] = _record(state.label_agreement)
     facts["comparison_agreement"] = _record(state.comparison_agreement)
     if state.batch is not None:
@@ -93,6 +95,9 @@ def _work_lines(facts: Facts) -> Iterator[str]:
     expected = f" of {of['assignments']}" if of else ""
     yield (f"{facts['assignments']}{expected} assignments of {facts['hits']} hits: {facts['approved']} approved, "
            f"{facts['waiting']} waiting for review; rejected besides: {facts['rejected']}")  # fmt: skip
+    if facts.get("left_out"):
+        yield (f"{facts['left_out']} assignments cannot be read and are left out; {facts['left_out_waiting']} of them "
+               "are unpaid and wait for your review (`rypt hits collect` names them)")  # fmt: skip
     yield (f"workers: {facts['workers']}, {facts['excluded_workers']} of them excluded; "
            f"{facts['hours']:.1f} hours of work")  # fmt: skip
 

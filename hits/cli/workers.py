@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hits.cli.shared import CAMPAIGN, YES, market_options, open_campaign, open_results
+from hits.cli.shared import CAMPAIGN, YES, confirm, market_options, open_campaign, open_results
 from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "--exclude",
     multiple=True,
     metavar="WORKER",
-    help="Exclude a worker: the judgments stay in the database but do not count.",
+    help="Exclude a worker, given by id or name: the judgments stay in the database but do not count.",
 )
 @click.option(
     "--include",
@@ -54,6 +54,8 @@ def workers(
 
     now = int(time.time())
     rate = _read_share(bonus) if bonus else None
+    names = {} if market.folder is None else _names(market.folder)
+    exclude, included, blocked = (_ids(given, names) for given in (exclude, included, blocked))
     if exclude or included or blocked:
         with open_campaign(campaign).database(readonly=False) as db:
             exclude_workers(db, (*exclude, *blocked), reason, now, include=included)
@@ -67,11 +69,11 @@ def workers(
     if rate is not None:
         total = sum((payment.amount for payment in payments), Decimal(0))
         if payments and not yes:
-            click.confirm(f"Pay {len(payments)} bonuses, ${total:.2f} in all?", abort=True, err=True)
+            confirm(f"Pay {len(payments)} bonuses, ${total:.2f} in all?")
         for payment in payments:
             client.bonus(payment.worker, payment.assignment, payment.amount, f"{bonus} more for careful work")
         talk(f"{len(payments)} bonuses paid, ${total:.2f}", quiet=quiet)
-    _print_reports(reports, {} if market.folder is None else _names(market.folder), as_json=as_json)
+    _print_reports(reports, names, as_json=as_json)
 
 
 def _names(folder: Path) -> dict[str, str]:
@@ -79,6 +81,17 @@ def _names(folder: Path) -> dict[str, str]:
     from hits.server.invitations import worker_names
 
     return worker_names(folder)
+
+
+def _ids(people: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    """The ids of workers given by id or by the name that the table prints."""
+    ids = []
+    for person in people:
+        same = [worker for worker, name in names.items() if name == person and person not in names]
+        if len(same) > 1:
+            raise click.UsageError(f"{len(same)} workers are called {person}; say the id: {', '.join(same)}")
+        ids.append(same[0] if same else person)
+    return tuple(ids)
 
 
 def _read_share(text: str) -> Decimal:

@@ -20,6 +20,7 @@ from hits.batches.page import item_question
 from hits.batches.question_xml import read_answers
 from hits.market.folder import served_access
 from hits.market.qualification_types import is_type, requirements
+from hits.market.service import session
 from hits.records import CENT, Batch, Item, parse_annotation
 from rypt.text import PathLike, RyptError
 
@@ -425,10 +426,9 @@ def connect(
     endpoint: str, access_key: str | None, secret_key: str | None, name: str, folder: Path | None = None
 ) -> BotoMarket:
     """The client for an endpoint with its keys, or with the keys that boto3 finds."""
-    import boto3
     from botocore.config import Config
 
-    client = boto3.client(
+    client = session().client(
         "mturk",
         region_name=REGION,
         endpoint_url=endpoint,

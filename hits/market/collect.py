@@ -16,7 +16,8 @@ from hits.results.content import Assignment
 from hits.results.csv_file import batch_facts, format_time
 from hits.results.opening import open_results
 from rypt.campaign.folder import Campaign
-from rypt.text import FormatError, PathLike
+from rypt.database.answer_rows import LeftOutRow
+from rypt.text import FormatError, PathLike, one_line
 
 WatchItems = Callable[[Iterable[Item]], Iterable[Item]]
 
@@ -73,11 +74,16 @@ def collect_into(
             return Assignment(answer, item.columns, work.status, facts | work_facts(work), market.name)
 
         works = list(market.work(hit))
-        for added, error in _added(results, works, read):
-            if error is not None:
-                wrong.append(f"item {item.id}: {error}")
+        unread = []
+        for added, work, error in _added(results, works, read):
+            if work is not None:
+                wrong.append(f"item {item.id}: assignment {work.assignment}: {error}")
+                unread.append(
+                    LeftOutRow(work.assignment, hit, batch.settings.id, work.worker, work.status, one_line(error))
+                )
             for field in fields(Added):
                 setattr(total, field.name, getattr(total, field.name) + getattr(added, field.name))
+        results.add_left_out(unread)
         if works:
             results.add_bonuses(_bonuses(market, hit))
     return Collected(
@@ -88,18 +94,21 @@ def collect_into(
 
 def _added(
     results: Results, works: Sequence[SubmittedAssignment], read: Callable[[SubmittedAssignment], Assignment]
-) -> Iterator[tuple[Added, str | None]]:
-    """Add the work on one hit in one transaction, or one assignment at a time if some cannot be read."""
+) -> Iterator[tuple[Added, SubmittedAssignment | None, str]]:
+    """Add the work on one hit in one transaction, or one assignment at a time if some cannot be read.
+
+    Each comes with the work that cannot be read, if any, and the reason.
+    """
     try:
-        yield results.add([read(work) for work in works]), None
+        yield results.add([read(work) for work in works]), None, ""
         return
     except FormatError:
         pass
     for work in works:
         try:
-            yield results.add([read(work)]), None
+            yield results.add([read(work)]), None, ""
         except FormatError as error:
-            yield Added(), f"assignment {work.assignment}: {error}"
+            yield Added(), work, str(error)
 
 
 def hit_facts(state: HitState | None) -> dict[str, str]:

@@ -5,22 +5,26 @@
     batches/ID    a copy of each published batch: the dashboard knows the controls by it, and a worker gets the
                   instructions in the worker's language
 
-Links and keys survive a restart of the server: ``market.json`` is written once, then only its URL changes.
+Links and keys survive a restart of the server: ``market.json`` is written once, then only its URL changes, and the
+dashboard's token when it was used.
 """
 
 import json
 import os
 import secrets
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
-from hits.batches.reader import BATCH_CSV, BATCH_TOML, TEMPLATE
+from hits.batches.reader import BATCH_CSV, BATCH_TOML, TEMPLATE, TRAINING_CSV
+from rypt.strict import parse_json
 from rypt.text import InputError, PathLike, RyptError
 
 ACCESS_NAME = "market.json"
 STORE_NAME = "market.db"
 BATCHES = "batches"
 BATCH_FILES = (TEMPLATE, BATCH_CSV, BATCH_TOML)  # the last makes it a batch
+FOLDER_NOTE = "folder.txt"  # beside a copied batch: from which folder it came
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that people confuse
 KEY_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
@@ -57,7 +61,7 @@ class MarketAccess:
 
     @property
     def dashboard_url(self) -> str:
-        """The requester's page, with the token that opens it; empty where the market was never served."""
+        """The requester's page, with the token that opens it once; empty where the market was never served."""
         return f"{self.url.rstrip('/')}/dashboard?token={self.dashboard_token}" if self.url else ""
 
     def invitation_url(self, token: str) -> str:
@@ -79,7 +83,7 @@ def open_access(folder: PathLike) -> MarketAccess:
     """Read the ``market.json`` of a folder; the folder and the file are made if they do not exist."""
     path = Path(folder) / ACCESS_NAME
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         made = _write_new(path, new_access())
     except OSError as error:
         raise RyptError(f"{path}: {error.strerror or error}") from None
@@ -91,7 +95,7 @@ def read_access(folder: PathLike) -> MarketAccess:
     path = Path(folder) / ACCESS_NAME
     names = [part.name for part in fields(MarketAccess)]
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(path, None, f"expected the settings of a market: {error}") from None
     if not isinstance(values, dict) or not all(isinstance(values.get(name), str) for name in names):
@@ -115,15 +119,37 @@ def served_access(folder: PathLike) -> MarketAccess:
     return access
 
 
+def private_folder(folder: Path) -> None:
+    """Make a folder that only its owner can open, whatever the umask; one that is there stays as it is."""
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)
+
+
+def use_dashboard_token(folder: PathLike, matches: Callable[[str], bool]) -> bool:
+    """Use the dashboard's token, once: if it matches, the next link has another one."""
+    access = read_access(folder)
+    if not matches(access.dashboard_token):
+        return False
+    _replace(folder, replace(access, dashboard_token=secrets.token_urlsafe(24)))
+    return True
+
+
 def remember_url(folder: PathLike, access: MarketAccess, url: str) -> MarketAccess:
     """Record the market's current URL for other processes."""
-    path = Path(folder) / ACCESS_NAME
     changed = replace(access, url=url)
     if changed != access:
-        fresh = path.with_name(f"{path.name}.{secrets.token_hex(6)}.new")
-        _write_new(fresh, changed)
-        fresh.replace(path)
+        _replace(folder, changed)
     return changed
+
+
+def _replace(folder: PathLike, access: MarketAccess) -> None:
+    """Write another ``market.json`` in the place of the one that is there."""
+    path = Path(folder) / ACCESS_NAME
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(6)}.new")
+    _write_new(fresh, access)
+    fresh.replace(path)
 
 
 def _write_new(path: Path, access: MarketAccess) -> MarketAccess | None:
@@ -147,7 +173,8 @@ def keep_batch(market: PathLike, batch: PathLike, name: str) -> None:
     """Copy a batch into a market's folder; files that are there already are replaced, each as a whole."""
     target = Path(market) / BATCHES / name
     try:
-        target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(target.parent)
+        private_folder(target)
         for file in BATCH_FILES:
             content = (Path(batch) / file).read_bytes()
             if (target / file).is_file() and (target / file).read_bytes() == content:
@@ -158,8 +185,21 @@ def keep_batch(market: PathLike, batch: PathLike, name: str) -> None:
                 stream.flush()
                 os.fsync(stream.fileno())
             fresh.replace(target / file)
+        if (Path(batch) / TRAINING_CSV).is_file():
+            (target / TRAINING_CSV).touch(mode=0o600)
+            (target / TRAINING_CSV).write_bytes((Path(batch) / TRAINING_CSV).read_bytes())
+        (target / FOLDER_NOTE).touch(mode=0o600)
+        (target / FOLDER_NOTE).write_text(f"{batch}\n", encoding="utf-8")
     except OSError as error:
         raise RyptError(f"{target}: {error.strerror or error}") from None
+
+
+def came_from(kept: Path) -> str:
+    """The folder from which a kept batch was copied, as its publisher named it; empty where nobody noted it."""
+    try:
+        return (kept / FOLDER_NOTE).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def kept_batches(market: PathLike) -> list[Path]:

@@ -4,12 +4,12 @@ The lines are forced to disk a few times a second: forcing each would take as lo
 takes with it is found again on the market, where each hit carries its item's name (`hits.market.publish`).
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from rypt.append_only import AppendOnly
+from rypt.strict import parse_json
 from rypt.text import InputError
 
 FORCE_SECONDS = 0.25
@@ -53,7 +53,7 @@ class Ledger:
     def _parse(self, lines: Sequence[bytes]) -> None:
         for number, line in enumerate(lines, start=1):
             try:
-                record = json.loads(line)
+                record = parse_json(line)
                 self.hits[record["item"]] = record["hit"]
                 self.digests[record["item"]] = record.get("digest", "")
             except (ValueError, KeyError, TypeError):

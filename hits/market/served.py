@@ -9,7 +9,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
-from hits.market.folder import read_access
+from hits.market.folder import private_folder, read_access
 from rypt.children import Child, child
 from rypt.text import RyptError
 
@@ -75,7 +75,7 @@ def serving(folder: Path, port: int | None = None) -> Iterator[Serving]:
             port = urlsplit(market_url(folder)).port
         except ValueError:
             port = None
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     arguments = ["hits", "serve", str(folder), "--port", str(DEFAULT_PORT if port is None else port), "--json"]
     with child(arguments, folder / LOG_NAME) as server:
         try:

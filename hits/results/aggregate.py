@@ -7,7 +7,6 @@ A database of aggregated labels has for each key one judgment per label, whose w
 majority is the most probable label, and whatever scores or tunes with a judgment database can use it as it is.
 """
 
-import csv
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any, TextIO
 
 from hits.results.dawid_skene import dawid_skene
 from rypt.campaign.folder import Campaign
+from rypt.csv_rows import write_records
 from rypt.database.exchange import new_database
 from rypt.database.judgments import JudgmentDatabase
 from rypt.options import check_option
@@ -105,9 +105,7 @@ def write_aggregated(keys: Sequence[Aggregated], stream: TextIO, form: str, meth
     if form == "csv":
         names = list(record(Aggregated("", Span(0, 1), "", Label.YES, dict.fromkeys(Label, 0.0), 0), method))
         names += ["severity"] if any("severity" in each for each in records) else []
-        writer = csv.DictWriter(stream, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
+        write_records(stream, names, records)
         return
     for each in records:
         stream.write(json.dumps(each, ensure_ascii=False) + "\n")

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from hits.records import Answer, Choice, Comparison, IdenticalPair
 from hits.results.content import Assignment, ControlAnswer, answer_rows, understand
-from rypt.database.answer_rows import STATUSES, BonusRow, IdenticalRow
+from rypt.database.answer_rows import STATUSES, BonusRow, IdenticalRow, LeftOutRow
 from rypt.database.answers import AnswerTables
 from rypt.database.judgments import JudgmentDatabase
 from rypt.text import FormatError
@@ -96,6 +96,14 @@ class Results:
         if status not in STATUSES:
             raise FormatError(f"expected a status {', '.join(STATUSES)}, found {status!r}")
         self.tables.set_status(assignment, status, facts or {})
+
+    def add_left_out(self, rows: Iterable[LeftOutRow]) -> None:
+        """Remember assignments that cannot be read, so that `status` and `workers` name them until they are."""
+        given = list(rows)
+        if given:
+            with self.db.writing():
+                for row in given:
+                    self.tables.put_left_out(row)
 
     def assignments(self, batch: str | None = None) -> Iterator[Assignment]:
         """All assignments in the order in which they were added, of one batch or all; bounded in memory."""

@@ -4,10 +4,7 @@ Columns: `SITE_COLUMNS`, then ``Input.*`` (the item's), ``Answer.*`` (the form's
 requester fills in. Every cell is in quotation marks. Times are read as the site wrote them (``Mon Sep 21 10:11:12 PDT
 2009``), in ISO 8601 or in seconds since 1970, and written in the site's form, in UTC.
 
-Cells are the text of strangers and of decoders, and spreadsheets take a cell that begins with ``= + - @`` or a tab or a
-line break for a formula. Such a cell, in whatever column, is written with an apostrophe before it, and so is one that
-begins with apostrophes and then such a character; reading removes one apostrophe from both. So nothing is lost, and no
-formula is run.
+Cells that spreadsheets would take for formulas are written so that they are not (`rypt.csv_rows.neutralize`).
 """
 
 import csv
@@ -20,7 +17,7 @@ from typing import TextIO
 from hits.records import Answer, Batch, Item, parse_annotation
 from hits.results.answers import Results
 from hits.results.content import Assignment
-from rypt.csv_rows import csv_rows
+from rypt.csv_rows import csv_rows, neutralize, restore
 from rypt.database.answer_rows import SUBMITTED
 from rypt.text import FormatError, InputError, PathLike, open_binary_input
 
@@ -35,8 +32,6 @@ NEEDED_OF_BATCH = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "Acc
 NEEDED = (*NEEDED_OF_BATCH, "Input.*")  # without a batch at hand, the rows say themselves what was asked
 OWN = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus")
 REVIEW = ("Approve", "Reject")
-FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
-QUOTED_FORMULA = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 SITE_TIME = re.compile(
@@ -93,24 +88,6 @@ def format_time(seconds: int | None) -> str:
     moment = datetime.fromtimestamp(seconds, UTC)
     clock = f"{moment:%H:%M:%S}"
     return f"{DAYS[moment.weekday()]} {MONTHS[moment.month - 1]} {moment.day:02} {clock} UTC {moment.year:04}"
-
-
-def neutralize(text: str) -> str:
-    """Text that no spreadsheet takes for a formula.
-
-    >>> neutralize("=1+1"), neutralize("'=1+1"), neutralize("'tis fine")
-    ("'=1+1", "''=1+1", "'tis fine")
-    """
-    return f"'{text}" if FORMULA.match(text) else text
-
-
-def restore(text: str) -> str:
-    """The inverse of `neutralize`.
-
-    >>> restore("'=1+1"), restore("''=1+1"), restore("'tis fine")
-    ('=1+1', "'=1+1", "'tis fine")
-    """
-    return text[1:] if QUOTED_FORMULA.match(text) else text
 
 
 def read_rows(

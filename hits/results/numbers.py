@@ -42,7 +42,8 @@ class CampaignNumbers:
     ``labels`` are those of real questions; ``unanswered`` ones count as NOT SURE in the shares, as in the paper.
     ``seconds`` an answer (and so ``labels_per_hour``) are of all answers of a kind, controls included, for these take
     time, too: of labels, of comparisons, of candidates ranked. ``cost_per_label`` is the cost of label hits a label
-    that counts, ``cost_per_comparison`` that of comparison and ranking hits a comparison asked.
+    that counts, ``cost_per_comparison`` that of comparison and ranking hits a comparison asked. ``left_out`` counts
+    assignments that cannot be read and ``left_out_waiting`` those of them that were neither approved nor rejected.
     """
 
     hits: int
@@ -71,6 +72,8 @@ class CampaignNumbers:
     identical: int
     cost_per_comparison: Decimal | None
     preferred: dict[str, int]
+    left_out: int = 0
+    left_out_waiting: int = 0
 
 
 def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignNumbers:
@@ -86,6 +89,7 @@ def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignN
     fees = cost.fees.quantize(CENT, ROUND_UP)
     hours = sum(w.seconds or 0 for w in work) / 3600
     compared = asked_comparisons(results, {w.hit for w in counted})
+    left_out = results.tables.left_out(batch)
     meant = ({Choice.A: c.system_a, Choice.B: c.system_b}.get(c.choice, "EQUAL") for c in compared)
     return CampaignNumbers(
         hits=len({w.hit for w in work}),
@@ -114,6 +118,8 @@ def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignN
         identical=results.tables.count_identical(batch),
         cost_per_comparison=_each(cost.total - label_cost.total, len(compared)),
         preferred=dict(Counter(meant).most_common()),
+        left_out=len(left_out),
+        left_out_waiting=sum(row.status == "Submitted" for row in left_out),
     )
 
 

@@ -7,10 +7,11 @@ A verdict is advice: it lists the reasons against a worker in words. All limits 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import nan
 from statistics import median
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from hits.records import Choice
@@ -55,7 +56,8 @@ def worker_reports(campaign: "Campaign | PathLike | Results", limits: Limits | N
     """
     if isinstance(campaign, Results):
         excluded, used = set(campaign.db.excluded()), limits or Limits()
-        return reports(read_replies(campaign), read_efforts(campaign), campaign.controls(), excluded, used)
+        unread = Counter(row.worker for row in campaign.tables.left_out())
+        return reports(read_replies(campaign), read_efforts(campaign), campaign.controls(), excluded, used, unread)
     from rypt.campaign.folder import Campaign
 
     opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
@@ -91,8 +93,9 @@ def reports(
     controls: Iterable[ControlAnswer],
     excluded: Iterable[str],
     limits: Limits,
+    unread: Mapping[str, int] = MappingProxyType({}),
 ) -> list[WorkerReport]:
-    """Reports from plain records."""
+    """Reports from plain records; ``unread`` counts the assignments of each worker that cannot be read."""
     of_worker: dict[str, list[Reply]] = defaultdict(list)
     for reply in replies:
         of_worker[reply.worker].append(reply)
@@ -107,8 +110,9 @@ def reports(
     left_out = set(excluded)
     made = [
         _report(worker, of_worker[worker], paces[worker], outcomes[worker], others, worker in left_out)
-        for worker in dict.fromkeys([*of_worker, *paces, *outcomes])
+        for worker in dict.fromkeys([*of_worker, *paces, *outcomes, *unread])
     ]
+    made = [replace(report, unread=unread.get(report.worker, 0)) for report in made]
     typical = _typical(made, limits)
     return sorted(
         (judged(report, typical, limits) for report in made), key=lambda report: (-report.answers, report.worker)

@@ -90,6 +90,7 @@ class WorkerReport:
     ``seconds`` is the median time of an answer. ``agreement`` is with the majority of the others, on questions where
     they have one; ``chance`` is how often that would happen by chance. ``repeats`` are questions answered again, the
     same way. ``top`` is the most frequent answer, ``expected`` how often the others give it to the same questions.
+    ``unread`` counts assignments that cannot be read and are left out of the results.
     """
 
     worker: str
@@ -105,17 +106,19 @@ class WorkerReport:
     expected: float
     longest_run: int
     excluded: bool
+    unread: int = 0
     verdict: Verdict = Verdict.GOOD
     reasons: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """What ``--json`` shows of it; what is not known is None."""
+        unread = {"unread": self.unread} if self.unread else {}
         return {
             "worker": self.worker, "answers": self.answers, "assignments": self.assignments,
             "seconds": _rounded(self.seconds), "shares": {name: _rounded(s) for name, s in self.shares.items()},
             "controls": [self.controls.hits, self.controls.of], "agreement": [self.agreement.hits, self.agreement.of],
             "repeats": [self.repeats.hits, self.repeats.of], "longest_run": self.longest_run,
-            "excluded": self.excluded, "verdict": str(self.verdict), "reasons": list(self.reasons),
+            "excluded": self.excluded, "verdict": str(self.verdict), "reasons": list(self.reasons), **unread,
         }  # fmt: skip
 
 
@@ -144,7 +147,7 @@ def judged(report: WorkerReport, typical: float, limits: Limits) -> WorkerReport
     """The report with its verdict: the worst of its reasons."""
     reasons = [
         reason
-        for check in (_judge_controls, _judge_speed, _judge_straight_lining, _judge_repeats)
+        for check in (_judge_controls, _judge_speed, _judge_straight_lining, _judge_repeats, _judge_unread)
         if (reason := check(report, limits)) is not None
     ]
     if disagreement := _judge_agreement(report, typical, limits):
@@ -197,6 +200,12 @@ def _judge_straight_lining(report: WorkerReport, limits: Limits) -> Reason | Non
     if run >= limits.run and report.answers * usual**run < limits.chance:
         return Verdict.LOOK, f"{run} equal answers in a row"
     return None
+
+
+def _judge_unread(report: WorkerReport, limits: Limits) -> Reason | None:
+    if not report.unread:
+        return None
+    return Verdict.LOOK, f"{report.unread} assignments cannot be read and are left out: review them"
 
 
 def _judge_agreement(report: WorkerReport, typical: float, limits: Limits) -> Reason | None:

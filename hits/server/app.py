@@ -7,6 +7,7 @@ Everything is in the folder: ``market.db`` (see `hits.server.store`) and ``marke
 """
 
 import logging
+import re
 import signal
 import threading
 import time
@@ -23,6 +24,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from hits.market.folder import STORE_NAME, MarketAccess, open_access, remember_url
+from hits.server.connections import CLEANUP_SECONDS, limit_waiting
 from hits.server.lock import only_server
 from hits.server.pages.dashboard import Dashboard
 from hits.server.pages.texts import PageError
@@ -43,6 +45,9 @@ THREADS = 4  # more wait for each other: Python runs one at a time, and so does 
 CONNECTIONS = 500
 READ_AT_MOST = 4 * MAX_BODY  # a body between the two limits is read, so that its sender gets an answer
 STATIC_LIFE = 3600
+HOST = re.compile(
+    r"(?=.{1,260}$)(?:[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,7 @@ def _add_errors(app: Flask) -> None:
 
     def told(error: PageError) -> tuple[str, int]:
         texts = page_texts()
-        if error.name in ("error_link", "error_login"):
+        if f"{error.name}_text" in texts.texts:
             return page(error.status, texts[error.name], texts[f"{error.name}_text"])
         return page(error.status, texts["error_heading"], texts[error.name])
 
@@ -177,7 +182,10 @@ def _protect(response: Response) -> Response:
 
 
 class _PublicPlace:
-    """Serves under the public URL's scheme and path, whether the proxy in front takes the path off or leaves it on."""
+    """Serves under the public URL's scheme and path, whether the proxy in front takes the path off or leaves it on.
+
+    A header Host that is no host name is refused before anything makes links of it.
+    """
 
     def __init__(self, app: "WSGIApplication", options: ServeOptions) -> None:
         self.app = app
@@ -185,6 +193,10 @@ class _PublicPlace:
         self.prefix = options.prefix
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Any:
+        if not HOST.fullmatch(environ.get("HTTP_HOST", "localhost")):
+            headers = [*security_headers().items(), ("Content-Type", "text/plain; charset=utf-8")]
+            start_response("400 Bad Request", headers)
+            return [b"expected a host name in the header Host\n"]
         if self.scheme:
             environ["wsgi.url_scheme"] = self.scheme
         if self.prefix:
@@ -221,9 +233,11 @@ def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> 
         server = create_server(
             app, host=host, port=port, threads=THREADS, connection_limit=CONNECTIONS, channel_timeout=60,
             max_request_body_size=READ_AT_MOST, clear_untrusted_proxy_headers=not options.proxy, ident="rypt",
+            cleanup_interval=CLEANUP_SECONDS,
         )  # fmt: skip
     except OSError as error:
         raise RyptError(f"cannot serve at {host}:{port}: {error.strerror or error}") from None
+    limit_waiting(server)
     try:
         listening(options.public_url or f"http://{_shown(host)}:{_port(server)}/")
         server.run()

@@ -8,7 +8,7 @@ import tomllib
 from functools import lru_cache
 from pathlib import Path
 
-from hits.batches.layout import asks_severity, batch_template, interface_languages, read_interface
+from hits.batches.layout import allows_blank, asks_severity, batch_template, interface_languages, read_interface
 from hits.batches.markup import plain
 from hits.batches.page import fill, item_question, placeholders, without_market_parts
 from hits.batches.reader import BATCH_TOML, read_batch
@@ -88,7 +88,9 @@ def _translated(interface: str, template: str, kind: Kind, source: str, target: 
 
     def made(wanted: str) -> str:
         texts = read_interface(wanted, kind, source, target, severity=asks_severity(template))
-        return batch_template(kind, texts, slots=slots, reference="reference" in columns)
+        return batch_template(
+            kind, texts, slots=slots, reference="reference" in columns, blank=allows_blank(template)
+        )  # fmt: skip
 
     same = without_market_parts(made(interface)) == without_market_parts(template)
     return made(language) if same else None

@@ -35,6 +35,14 @@ def invite(folder: PathLike, names: Iterable[str], *, country: str | None = None
     ]
 
 
+def revoke(folder: PathLike, people: Iterable[str]) -> int:
+    """Take back all invitation links of people, given by name or by worker id; the number of links that were valid."""
+    served_access(folder)
+    with Store(Path(folder) / STORE_NAME) as store:
+        wanted = [store.people.named(person).id for person in dict.fromkeys(people)]
+        return sum(store.people.revoke(worker, int(time.time())) for worker in wanted)
+
+
 def worker_names(folder: PathLike) -> dict[str, str]:
     """The names of a local market's workers by their ids; empty where there is no market."""
     path = Path(folder) / STORE_NAME

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hits.market.folder import private_folder
 from rypt.locks import lock
 from rypt.text import PathLike, RyptError
 
@@ -19,7 +20,7 @@ def only_server(folder: PathLike) -> Iterator[Callable[[str], None]]:
     """
     path = Path(folder) / LOCK_NAME
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise RyptError(f"{path}: {error.strerror or error}") from None

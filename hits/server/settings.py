@@ -1,5 +1,6 @@
 """How a market is served, and what its pages share: the open folder, the store, the options, the clock."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from hits.server.security import Seals
 from hits.server.store.store import Store
 from rypt.text import RyptError
 
+PARAMETERS = ("PROLIFIC_PID", "participantId", "workerId")  # of Prolific, of CloudResearch Connect, of many others
+
 
 @dataclass(frozen=True, slots=True)
 class SharedLink:
@@ -17,26 +20,30 @@ class SharedLink:
 
     The first of ``parameters`` in the link's query string holds the service's id of the person. After ``hits`` hits
     (0: when there are none left) the page shows the completion code and, with a ``completion_url``, a link back;
-    ``{code}`` in it becomes the code.
+    ``{code}`` in it becomes the code. Nobody comes in under a name that simulated workers have, but with ``simulated``.
     """
 
-    parameters: tuple[str, ...] = ("PROLIFIC_PID", "participantId", "workerId")
+    parameters: tuple[str, ...] = PARAMETERS
     hits: int = 0
     completion_code: str = ""
     completion_url: str = ""
+    simulated: bool = False
 
     def __post_init__(self) -> None:
         if self.completion_url and urlsplit(self.completion_url).scheme not in ("http", "https"):
             raise RyptError(f"expected an http or https completion URL, got {self.completion_url!r}")
-        if not self.parameters or not all(self.parameters):
-            raise RyptError("expected at least one name of a query parameter for the shared link")
+        if not self.parameters or not all(re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) for name in self.parameters):
+            raise RyptError("expected names of letters and digits as query parameters of the shared link")
+        if self.completion_code and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", self.completion_code):
+            raise RyptError(f"expected a completion code of letters and digits, got {self.completion_code[:100]!r}")
         if self.hits < 0:
             raise RyptError(f"the number of hits per session must be at least 0, got {self.hits}")
 
     def url(self, base: str, access: MarketAccess) -> str:
-        """The link of a market, with a place for the recruiting service's id as Prolific writes it."""
+        """The link of a market, with a place for the recruiting service's id as Prolific writes it, or named."""
         name = self.parameters[0]
-        return f"{base.rstrip('/')}/join/{access.join_key}?{name}={{{{%{name}%}}}}"
+        place = f"{{{{%{name}%}}}}" if name in PARAMETERS else "PARTICIPANT"
+        return f"{base.rstrip('/')}/join/{access.join_key}?{name}={place}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
     simulate("market", "dev.truth.jsonl", Crew(workers=5, accuracy=0.9))   →   Simulation
 
 One worker acts at a time, always the one who has done the fewest hits: what is on the market decides who does what. So
-a run that was killed and started again gives the same judgments as one that was not.
+a run that was killed and started again gives the same judgments as one that was not, and whoever watches a market waits
+until a batch is published whole: how fast it is published changes nothing.
 """
 
 import re
@@ -11,11 +12,15 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
+from hits.batches.reader import read_batch
+from hits.market.folder import STORE_NAME, kept_batches
 from hits.market.served import is_served
 from hits.server.invitations import invite
+from hits.server.store.store import Store
 from hits.simulate.truth import Truth, read_truth
 from hits.simulate.worker import AwayError, Character, Tally, Visitor, answer
 from hits.simulated import SIMULATED_NAME
@@ -127,7 +132,7 @@ def simulate(
     closed, idle = False, POLL_FIRST
     while not stop.is_set():
         try:
-            worked = _work(people, truth, crew, stop, done)
+            worked = _work(people, truth, crew, stop, done, None if is_link(market) else Path(market))
         except AwayError:
             if not watch:
                 raise
@@ -148,18 +153,39 @@ def _sources(campaign: Campaign | PathLike) -> dict[str, str]:
     return {segment.id: segment.text for segment in opened.segments}
 
 
-def _work(people: list[Person], truth: Truth, crew: Crew, stop: threading.Event, done: Callable[[Tally], None]) -> bool:
-    """Do hits until there are none; return True if any was done."""
+def _work(
+    people: list[Person],
+    truth: Truth,
+    crew: Crew,
+    stop: threading.Event,
+    done: Callable[[Tally], None],
+    folder: Path | None,
+) -> bool:
+    """Do hits until there are none; return True if any was done.
+
+    Somebody who sees a hit while others were told that there is none lets these look again first, for it is new.
+    """
     worked = False
     idle: set[int] = set()
+    asked_again = False
     while not stop.is_set() and len(idle) < len(people):
         turn = min((i for i in range(len(people)) if i not in idle), key=lambda i: (people[i].visitor.page.done, i))
         person = people[turn]
+        if not person.visitor.sees_hit():
+            idle.add(turn)
+            continue
+        if folder is not None and not is_whole(folder):
+            stop.wait(POLL_FIRST)
+            idle.clear()
+            continue
+        if idle and not asked_again:
+            idle.clear()
+            asked_again = True
+            continue
         if not person.visitor.accept():
-            person.visitor.look()  # somebody may have given a hit back
-            if not person.visitor.accept():
-                idle.add(turn)
-                continue
+            idle.add(turn)
+            continue
+        asked_again = False
         tally = Tally()
         fields = answer(person.visitor.page, truth, person.who, tally)
         if not _wait(person, crew.pace * crew.seconds * max(tally.answers, 1), stop):
@@ -170,6 +196,19 @@ def _work(people: list[Person], truth: Truth, crew: Crew, stop: threading.Event,
             done(tally)
         person.free = time.monotonic()
     return worked
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether all batches on a local market are published whole; one is copied to its folder before its first hit."""
+    with Store(folder / STORE_NAME) as store:
+        made = store.hits.count_items()
+    return all(made.get(batch.name, 0) >= batch_size(batch) for batch in kept_batches(folder))
+
+
+@lru_cache(maxsize=64)
+def batch_size(batch: Path) -> int:
+    """The number of items of a kept batch."""
+    return len(read_batch(batch).items)
 
 
 def _wait(person: Person, needed: float, stop: threading.Event) -> bool:

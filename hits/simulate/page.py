@@ -1,6 +1,7 @@
 """Reading the market's pages as a worker does: the forms, and what a hit shows and highlights.
 
-Nothing is taken that a person could not see: no columns of the batch, no ids of segments.
+Nothing is taken that a person could not see: no columns of the batch, no ids of segments. Texts are read as tokens,
+which stand beside what is shown where punctuation was moved for people.
 """
 
 from collections.abc import Mapping
@@ -128,6 +129,10 @@ class _Reader(HTMLParser):
             self._waiting = []
         elif tag == "p" and "text" in classes and not disabled:
             self._begin(classes)
+        elif self._shown is not None and "data-tokens" in given:
+            self._shown.tokens = tokenize(given["data-tokens"])
+            self._shown.marked = [int(position) for position in given.get("data-marked", "").split()]
+            self._shown = None  # what follows shows the same tokens as people read them
         elif tag == "a" and "/work/a/" in given.get("href", ""):
             self.page.links.append(given["href"])
 

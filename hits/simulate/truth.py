@@ -17,7 +17,6 @@ error), else if it shares at least half of its words with an acceptable one; all
 A candidate without a number is as good as the share of constituents for which an acceptable phrase stands in it.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from rypt.records import SEVERITIES, Label, Span
+from rypt.strict import parse_json
 from rypt.text import FormatError, InputError, PathLike, read_lines, tokenize
 from rypt.texts.phrases import GAP, phrase_key
 
@@ -236,8 +236,8 @@ def _from_lines(path: PathLike) -> Truth:
     for number, line in read_lines(path):
         if line.strip():
             try:
-                _add(truth, json.loads(line))
-            except (ValueError, RecursionError, FormatError) as error:
+                _add(truth, parse_json(line))
+            except (ValueError, FormatError) as error:
                 raise InputError(path, number, f"expected a line of truth: {error}") from None
     return truth
 

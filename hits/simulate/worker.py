@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urljoin
 from urllib.request import HTTPCookieProcessor, ProxyHandler, Request, build_opener
 
 from hits.records import MAX_RANKED, Choice, Kind
-from hits.simulate.page import Page, ShownText, read_page
+from hits.simulate.page import Form, Page, ShownText, read_page
 from hits.simulate.truth import Truth
 from rypt.records import SEVERITIES, Label, Span
 from rypt.text import RyptError
@@ -188,13 +188,27 @@ class Visitor:
         if self.page.links:
             self.page = self._ask(self.page.links[0])
 
+    def sees_hit(self) -> bool:
+        """Whether there is a hit to go on with or to accept; nothing is accepted."""
+        if self.page.hit is None and not self.page.links and self.page.form("/work/next") is None:
+            self.look()
+        return self.page.hit is not None or bool(self.page.links) or self.page.form("/work/next") is not None
+
     def accept(self) -> bool:
         """Have a hit on the page: the one that is there, or the next; False when there is none."""
         if self.page.hit is None and self.page.links:
             self.page = self._ask(self.page.links[0])
         if self.page.hit is None and (form := self.page.form("/work/next")) is not None:
             self.page = self._ask(form.action, form.hidden)
+        if self.page.hit is None and (form := self._training()) is not None:  # then the paid work may begin
+            first = {name: values[0] for name, values in form.choices.items()}
+            self.page = self._ask(form.action, {**form.hidden, **first})
+            return self.accept()
         return self.page.hit is not None
+
+    def _training(self) -> Form | None:
+        """The form of the exercises before the first hit of a batch, if they are on the page."""
+        return next((form for form in self.page.forms if "/work/training/" in form.action), None)
 
     def send(self, fields: Mapping[str, str]) -> bool:
         """Send a hit's answers; the market shows the next hit at once. False when it does not take them any more."""

@@ -9,7 +9,6 @@ add to a campaign, such as a decoder: each function of the entry-point group ``r
 campaign.
 """
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +32,7 @@ from rypt.database.exchange import new_database
 from rypt.database.fields import segment_from_record
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Candidate, Segment
+from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, read_lines, unwatched
 from rypt.texts.alignment import Lexicon
 from rypt.texts.lists import expand_lists
@@ -240,8 +240,8 @@ def read_source(path: PathLike, language: str | None = None) -> list[Segment]:
 
 def _json_segment(line: str, language: str | None) -> Segment:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        record = parse_json(line)
+    except SyntaxFormatError as error:
         raise FormatError(f"expected a JSON object with id and text: {error}") from None
     segment = segment_from_record(record)
     return replace(segment, language=segment.language or language)

@@ -5,7 +5,6 @@ Unknown names and wrong types are errors. Amounts of money may be texts or numbe
 
 import os
 import re
-import tomllib
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 import tomli_w
 
 from rypt.options import MODELS, TIES, UNKNOWN_AS, check_option, money
+from rypt.strict import SyntaxFormatError, parse_toml
 from rypt.text import InputError, OptionError, PathLike, RyptError, open_output
 
 SETTINGS = "rypt.toml"
@@ -212,8 +212,8 @@ def read_settings(folder: Path) -> CampaignSettings:
 def parse_settings(text: str, path: Path) -> CampaignSettings:
     """The settings in the text of a file; ``path`` is for messages."""
     try:
-        sections = tomllib.loads(text, parse_float=Decimal)
-    except tomllib.TOMLDecodeError as error:
+        sections = parse_toml(text, parse_float=Decimal)
+    except SyntaxFormatError as error:
         raise InputError(path, None, f"expected TOML: {error}") from None
     known = [f.name for f in fields(CampaignSettings)]
     for name in sections:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from rypt.text import OptionError, RyptError
+from rypt.text import OptionError, RyptError, shown_message
 
 GROUP = "rypt.commands"
 SHELLS = ("bash", "zsh", "fish")
@@ -88,11 +88,23 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(str(error))
     except UnicodeEncodeError as error:
         _fail(f"this output cannot show {error.object[error.start]!a} in {error.encoding}; set PYTHONIOENCODING=utf-8")
+    except RecursionError:
+        _fail("the input is too deeply nested")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except Exception as error:
+        if not _is_of_database(error):
+            raise
+        _fail(f"a database file is damaged: {error}; put a backup in its place")
+
+
+def _is_of_database(error: Exception) -> bool:
+    """Whether SQLite, which few commands load, cannot read a file."""
+    sqlite3 = sys.modules.get("sqlite3")
+    return sqlite3 is not None and isinstance(error, sqlite3.DatabaseError)
 
 
 @contextmanager
@@ -123,5 +135,5 @@ def _terminated(number: int, frame: object) -> None:
 
 
 def _fail(message: str, code: int = 1) -> None:
-    click.echo(f"rypt: {' '.join(message.splitlines())}", err=True)
+    click.echo(f"rypt: {shown_message(message)}", err=True)
     sys.exit(code)

@@ -47,6 +47,17 @@ class AssignmentRow:
     facts: Mapping[str, str]
 
 
+class LeftOutRow(NamedTuple):
+    """An assignment that was submitted and cannot be read, with the reason: work that waits for a review."""
+
+    assignment: str
+    hit: str
+    batch: str
+    worker: str
+    status: str
+    reason: str
+
+
 class LabelRow(NamedTuple):
     """The label given to one alternative, None for none; ``control`` where the answer was known.
 

@@ -31,6 +31,7 @@ from rypt.database.answer_rows import (
     HitRow,
     IdenticalRow,
     LabelRow,
+    LeftOutRow,
     WorkRow,
     filled,
 )
@@ -56,6 +57,7 @@ class AnswerTables:
         self._check_place(answers)
         self._put_hit(hit)
         a = assignment
+        self._execute("DELETE FROM left_out WHERE assignment = ?", (a.id,))
         texts = (_json(a.fields), _json(filled(a.facts)))
         values = (a.id, a.hit, a.worker, a.status, a.accepted, a.submitted, a.seconds, *texts)
         self._execute("INSERT INTO assignments VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
@@ -160,6 +162,17 @@ class AnswerTables:
         if len(paid) > self._one("SELECT count(*) FROM bonuses WHERE assignment = ?", assignment.id)[0]:
             self.put_bonuses(assignment.id, paid)
         return added
+
+    def put_left_out(self, row: LeftOutRow) -> None:
+        """Note an assignment that cannot be read; one that is read later is taken out again."""
+        self._execute("INSERT OR REPLACE INTO left_out VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def left_out(self, batch: str | None = None) -> list[LeftOutRow]:
+        """The assignments of a batch, or of all, that cannot be read."""
+        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'left_out'"):
+            return []  # an older file that is open for reading only
+        sql = "SELECT * FROM left_out WHERE ?1 IS NULL OR batch = ?1 ORDER BY worker, assignment"
+        return [LeftOutRow(*row) for row in self._rows(sql, batch)]
 
     def settle_weights(self) -> None:
         """Inside a transaction: let judgments of rejected work, and of no other, have weight 0."""

@@ -5,7 +5,6 @@ worker whose judgments do not count, one with ``assignment`` or ``identical`` wh
 ``start`` and ``stop`` (not included), or ``first`` and ``last`` (included).
 """
 
-import csv
 import json
 import os
 import secrets
@@ -16,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
-from rypt.csv_rows import csv_rows
+from rypt.csv_rows import csv_rows, restore, write_records
 from rypt.database.answer_rows import AnswerRows, AssignmentRow, HitRow
 from rypt.database.answers import AnswerTables
 from rypt.database.fields import (
@@ -39,6 +38,7 @@ from rypt.database.judgments import COLUMNS, IDENTITY, DatabaseError, JudgmentDa
 from rypt.database.writing import insert_many
 from rypt.options import check_option
 from rypt.records import Record, Segment
+from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
 from rypt.texts.treebank import parsed
 
@@ -148,8 +148,8 @@ def _json_records(
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            record = parse_json(line)
+        except SyntaxFormatError as error:
             result.refuse(number, f"expected a JSON object: {error}")
             continue
         if isinstance(record, dict):
@@ -164,7 +164,8 @@ def _csv_rows(path: PathLike, lines: Iterable[tuple[int, str]], delimiter: str) 
         yield from ((number, line.split("\t")) for number, line in lines if line.strip())
         return
     with_ends = ((number, f"{line}\n") for number, line in lines)
-    yield from ((number, row) for number, row in csv_rows(path, with_ends, delimiter=delimiter) if row)
+    rows = csv_rows(path, with_ends, delimiter=delimiter)
+    yield from ((number, [restore(cell) for cell in row]) for number, row in rows if row)
 
 
 def _stage(
@@ -315,15 +316,11 @@ def refuse_itself(db: JudgmentDatabase, path: PathLike) -> None:
 
 def export_csv(db: JudgmentDatabase, stream: TextIO, *, segments: bool = False) -> int:
     """Write the judgments, or the segments, as CSV with a header; a column ``severity`` if some judgment has one."""
-    count = 0
     with db.snapshot():
-        judgment_fields = JUDGMENT_FIELDS if db.has_severities() else JUDGMENT_FIELDS[:-1]
-        writer = csv.DictWriter(stream, SEGMENT_FIELDS if segments else judgment_fields, lineterminator="\n")
-        writer.writeheader()
-        for record in map(segment_record, db.segments()) if segments else map(judgment_record, db.judgments()):
-            writer.writerow(record)
-            count += 1
-    return count
+        if segments:
+            return write_records(stream, SEGMENT_FIELDS, map(segment_record, db.segments()))
+        names = JUDGMENT_FIELDS if db.has_severities() else JUDGMENT_FIELDS[:-1]
+        return write_records(stream, names, map(judgment_record, db.judgments()))
 
 
 @contextmanager

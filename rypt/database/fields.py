@@ -17,6 +17,10 @@ JUDGMENT_FIELDS = (
 )  # fmt: skip
 SEGMENT_FIELDS = ("id", "text", "tree", "language")
 TOO_LATE = 253402300800  # seconds from 1970 to the year 10000, which no calendar here knows
+NAMES = ("segment", "worker", "origin", "id", "language")  # shown in tables and messages, so of a limited length
+LONGEST_NAME = 1000
+LARGEST_NUMBER = 1e6  # sums of weights stay exact far beyond
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 OTHER_FIELDS = ("excluded", "assignment", "identical")  # a record with one of these is no judgment and no segment
 
 
@@ -77,13 +81,20 @@ def segment_record(segment: Segment) -> dict[str, Any]:
 
 def _text(record: Record, name: str) -> str:
     value = record.get(name)
-    if type(value) is str and value.isprintable() and value.strip():
+    if type(value) is str and value.isprintable() and value.strip() and len(value) <= LONGEST_NAME:
         return value
+    if isinstance(value, str) and "\0" in value:
+        raise FormatError(f"expected text in the field {name}, found a NUL character")
+    if name in NAMES and len(str(value)) > LONGEST_NAME:
+        size = len(str(value))
+        raise FormatError(f"expected at most {LONGEST_NAME:,} characters in the field {name}, found {size:,}")
     if value is None or isinstance(value, (dict, list)) or not str(value).strip(" \t\r\n\0"):
         raise FormatError(f"expected a field {name}, found {'nothing' if value is None else repr(value)}")
     text = one_line(str(value))
     if not is_one_line(text):
-        raise FormatError(f"expected Unicode text in the field {name}, found {text!r}")
+        raise FormatError(f"expected Unicode text in the field {name}, found {text[:200]!r}")
+    if name in NAMES and CONTROL.search(text):
+        raise FormatError(f"expected a {name} without control characters, found {text[:200]!r}")
     return text
 
 
@@ -113,6 +124,8 @@ def _number(record: Record, name: str) -> float | None:
         number = math.nan
     if not 0 <= number < math.inf:
         raise FormatError(f"expected a {name} of at least 0, found {value!r}")
+    if number > LARGEST_NUMBER:
+        raise FormatError(f"expected a {name} of at most {LARGEST_NUMBER:,.0f}, found {value!r}")
     return number
 
 

@@ -249,6 +249,19 @@ COMPACT_JUDGMENTS = (
     *compact.WRITING,
 )
 
+LEFT_OUT = (
+    """
+    CREATE TABLE left_out (
+        assignment TEXT PRIMARY KEY,
+        hit TEXT NOT NULL,
+        batch TEXT NOT NULL,
+        worker TEXT NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('Submitted', 'Approved', 'Rejected')),
+        reason TEXT NOT NULL
+    ) WITHOUT ROWID
+    """,
+)
+
 ANSWER_TABLES = ("hits", "assignments", "label_answers", "comparisons", "controls", "bonuses", "identical")
 OF_0_1_0 = ("m001_segments_and_judgments", "m002_judgments_that_count")
 
@@ -274,6 +287,7 @@ SCHEMA = Schema(
         MARKETS_BONUSES_TIES,
         SEVERITY,
         COMPACT_JUDGMENTS,
+        LEFT_OUT,
     ),
     recorded_by_0_1_0,
 )

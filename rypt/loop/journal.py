@@ -1,6 +1,5 @@
 """The journal of a loop: one line of JSON for each finished step, on disk before the next one begins."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rypt.append_only import AppendOnly
+from rypt.strict import parse_json
 from rypt.text import InputError
 
 FIELDS = {"iteration": int, "step": str, "time": int, "result": dict}
@@ -59,7 +59,7 @@ class Journal:
         entries = []
         for number, line in enumerate(lines, start=1):
             try:
-                record = json.loads(line)
+                record = parse_json(line)
                 if not all(isinstance(record[name], kind) for name, kind in FIELDS.items()):
                     raise TypeError
                 entries.append(Entry(*(record[name] for name in FIELDS)))

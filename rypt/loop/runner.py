@@ -376,6 +376,10 @@ class Loop:
             self.world.tell(f"going on without {wanted - count} of {wanted} assignments")
             self._at_market(lambda: self.steps.expire(batch))
             count = self._collected(batch)
+        if unread := self.steps.left_out(batch):
+            self.world.tell(
+                f"{unread} assignments cannot be read and are left out: they are unpaid, please review them"
+            )
         return {"assignments": count, "missing": max(0, wanted - count)}
 
     def _longer(self, pause: float) -> float:

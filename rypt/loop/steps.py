@@ -103,6 +103,10 @@ class Steps:
             raise RyptError(status.note or f"{batch} is on no market")
         return bool(status.market.assignable or status.market.pending)
 
+    def left_out(self, batch: Path) -> int:
+        """How many assignments of a batch cannot be read: they were done and wait for a review."""
+        return collection_status(self.campaign, batch).numbers.left_out_waiting
+
     def labels(self, batch: Path) -> int:
         """How many labels of a batch count."""
         return collection_status(self.campaign, batch).numbers.labels

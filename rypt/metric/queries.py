@@ -1,12 +1,12 @@
 """What to ask workers: the phrases of constituents that have no judgment yet."""
 
-import csv
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
+from rypt.csv_rows import write_records
 from rypt.metric.frontier import frontier
 from rypt.records import Candidate, Query, Span
 from rypt.text import FormatError, tokenize
@@ -135,9 +135,7 @@ CSV_FIELDS = ("segment", "start", "stop", "source_text", "source_phrase", "phras
 def write_queries(queries: Iterable[Query], stream: TextIO, form: str) -> None:
     """Write queries as JSONL, as CSV with empty columns for label and worker, or as the authors' pilot wrote them."""
     if form == "csv":
-        writer = csv.DictWriter(stream, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({**query_record(query), "label": "", "worker": ""} for query in queries)
+        write_records(stream, CSV_FIELDS, map(query_record, queries))
         return
     for query in queries:
         line = pilot_line(query) if form == "pilot" else json.dumps(query_record(query), ensure_ascii=False)

@@ -36,7 +36,7 @@ def page(chromium: Any) -> Iterator[Any]:
 
 def begin(page: Any, link: str) -> None:
     page.goto(link)
-    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Begin").first.click()
     page.wait_for_selector("html.keys form.judge")  # the script is there, too
 
 
@@ -284,3 +284,57 @@ def test_the_dashboard_approves_rejects_and_blocks(market: Any, page: Any, tmp_p
     page.get_by_role("button", name="Block").click()
     page.get_by_role("button", name="Unblock").wait_for()
     assert [worker.blocked for worker in market.store.people.all()] == ["Too fast"]
+
+
+def test_the_page_sent_last_is_opened_with_its_answers_and_changed(market: Any, page: Any) -> None:
+    hits = [
+        market.publish(market.label_page("en", ("de", "en"), SOURCE, ALTERNATIVES), f"rypt:b8:{n}") for n in range(2)
+    ]
+    begin(page, market.invite("Ada"))
+    for key in "1211":
+        page.keyboard.press(key)
+    with page.expect_navigation(url="**said=sent_next"):
+        page.keyboard.press("Enter")
+    assert page.locator(".left[data-left]").inner_text() in ("29 min", "30 min")
+    page.get_by_role("link", name="Change the page you sent last").click()
+    page.wait_for_selector("html.keys form.judge")
+    chosen = page.locator("input:checked").evaluate_all("inputs => inputs.map(input => input.value)")
+    assert chosen == ["YES", "NO", "YES", "YES"]
+    page.locator("input[name=label_4][value=NO]").check()
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("The page was changed").wait_for()
+    (changed,) = market.answers(hits[0])
+    assert [changed.answers[f"label_{n}"] for n in range(1, 5)] == ["YES", "NO", "YES", "NO"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_scrolls_sideways_on_a_phone(market: Any, chromium: Any, scheme: str) -> None:
+    for n in range(2):
+        market.publish(market.label_page("en", ("de", "en"), SOURCE, ALTERNATIVES, REFERENCE), f"rypt:b9:{n}")
+    context = chromium.new_context(locale="en-GB", viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    widths, grounds = [], set()
+
+    def look() -> None:
+        widths.append(page.evaluate("document.documentElement.scrollWidth"))
+        grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+    page.goto(market.invite("Ada"))
+    look()
+    page.get_by_role("button", name="Begin").click()
+    page.wait_for_selector("html.keys form.judge")
+    look()
+    for key in "1211":
+        page.keyboard.press(key)
+    with page.expect_navigation(url="**said=sent_next"):
+        page.keyboard.press("Enter")
+    page.goto(market.info["dashboard_url"], wait_until="commit")
+    page.get_by_role("heading", name="Workers").wait_for()
+    look()
+    page.get_by_role("link", name="Review", exact=True).click()
+    page.get_by_role("heading", name="Review").wait_for()
+    look()
+    context.close()
+    assert widths == [390] * 4
+    assert grounds == {{"light": "rgb(244, 245, 247)", "dark": "rgb(20, 23, 27)"}[scheme]}

@@ -41,6 +41,7 @@ from hits.ranking.readers.scores import (
 )
 from hits.ranking.scores.data import SegmentScores, merge_scores
 from rypt.options import check_option
+from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import InputError, PathLike, RyptError, read_lines
 
 Lines = Sequence[tuple[int, str]]
@@ -213,6 +214,8 @@ def _read(path: PathLike, format: str | None, columns: Mapping[str, str] | None,
     lines = [line for line in read_lines(path) if line[1].strip()]
     if not lines:
         raise InputError(path, None, "expected comparisons or scores, found an empty file")
+    if broken := next((number for number, line in lines if "\r" in line), None):
+        raise InputError(path, broken, "expected lines that end with a line feed, found a carriage return inside one")
     kind = format or _recognize(path, lines, columns)
     if columns and kind not in ("pairs", "scores", "jsonl"):
         raise InputError(path, None, f"--columns is for tables with a header and for JSONL, found {kind}")
@@ -258,9 +261,9 @@ def _recognize(path: PathLike, lines: Lines, columns: Mapping[str, str] | None) 
 def _read_json(path: PathLike, lines: Lines, columns: Mapping[str, str] | None, kind: str) -> list[Part]:
     """One object a line, or one JSON document: a list of objects, or pearmut's annotations."""
     try:
-        first: Any = json.loads(lines[0][1])
+        first: Any = parse_json(lines[0][1])
         by_line = isinstance(first, dict)
-    except ValueError:
+    except SyntaxFormatError:
         by_line = len(lines) > 1 and lines[0][1].rstrip().endswith("}")
     if not by_line:
         first = _json_value(path, lines[0][0], "\n".join(line for _, line in lines))
@@ -282,8 +285,8 @@ def _read_json(path: PathLike, lines: Lines, columns: Mapping[str, str] | None, 
 
 def _json_value(path: PathLike, number: int, text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return parse_json(text)
+    except SyntaxFormatError as error:
         raise InputError(path, number, f"expected a JSON object: {error}") from None
 
 

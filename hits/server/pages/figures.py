@@ -11,6 +11,7 @@ from decimal import Decimal
 from math import nan
 from pathlib import Path
 
+from hits.market.folder import came_from
 from hits.records import Answer, Choice, parse_annotation
 from hits.results.content import Assignment, Content, ControlAnswer, understand
 from hits.results.quality import Effort, Reply, reports
@@ -39,6 +40,9 @@ class Progress:
     waiting: int = 0
     reviewed: int = 0
     expired: int = 0
+    paused: int = 0
+    folder: str = ""
+    agreement: Agreement | None = None
 
     @property
     def done(self) -> int:
@@ -53,7 +57,8 @@ class Progress:
         self.waiting += hit.submitted
         self.reviewed += hit.completed
         taken = hit.pending + hit.submitted + hit.completed
-        self.expired += hit.expiration <= now and taken < hit.places
+        self.paused += bool(hit.paused)
+        self.expired += hit.expiration <= now and taken < hit.places and not hit.paused
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,8 @@ class UnderstoodWork:
     controls: list[ControlAnswer] = field(default_factory=list)
     outcomes: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     waiting: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    of_batch: dict[str, list[Reply]] = field(default_factory=lambda: defaultdict(list))
+    unread: int = 0
     last_hour: int = 0
 
 
@@ -101,7 +108,9 @@ class Figures:
 
 def figures(store: Store, folders: Iterable[Path], now: int) -> Figures:
     """All figures at this moment."""
+    folders = list(folders)
     items, notes = known_items(folders)
+    came_from_folders = {folder.name: came_from(folder) for folder in folders}
     market = store.figures.snapshot(now)
     progress = progress_of(market.hits, now)
     work = understood_work(market.answers, items, now)
@@ -114,7 +123,10 @@ def figures(store: Store, folders: Iterable[Path], now: int) -> Figures:
         for worker in market.workers
     ]  # fmt: skip
     rows.sort(key=lambda row: (-(row.report.answers if row.report else 0), row.worker.name))
-    triples = [(reply.question, reply.worker, reply.answer) for reply in work.replies if not reply.control]
+    triples = _triples(work.replies)
+    for part in progress:
+        part.folder = came_from_folders.get(part.name, "")
+        part.agreement = agreement(_triples(work.of_batch[part.name])) if part.name else None
     timed = [effort for effort in work.efforts if effort.seconds]
     seconds = sum(effort.seconds or 0 for effort in timed)
     return Figures(
@@ -126,8 +138,13 @@ def figures(store: Store, folders: Iterable[Path], now: int) -> Figures:
         sum(effort.answers for effort in work.efforts),
         3600 * sum(effort.answers for effort in timed) / seconds if seconds else nan,
         work.last_hour,
-        notes + to_look_at(progress, rows, market.waiting_requests),
+        notes + to_look_at(progress, rows, market.waiting_requests, work.unread),
     )
+
+
+def _triples(replies: Iterable[Reply]) -> list[tuple[tuple[str, ...], str, str]]:
+    """Question, worker and answer of replies that are no controls."""
+    return [(reply.question, reply.worker, reply.answer) for reply in replies if not reply.control]
 
 
 def known_items(folders: Iterable[Path]) -> tuple[dict[tuple[str, str], Mapping[str, str]], list[str]]:
@@ -165,6 +182,8 @@ def understood_work(answers: Iterable[SubmittedAnswers], items: Items, now: int)
         replies = plain_replies(answer) if content is None else content_replies(content)
         asked = max(len(replies), 1) if content is None else content.size
         work.replies += replies
+        work.of_batch[ours[0]] += replies
+        work.unread += content is None and ours in items
         took = None if is_simulated(answer.worker) else given.submitted - given.accepted
         work.efforts.append(Effort(answer.worker, took, asked))
         work.waiting[answer.worker] += given.status is AssignmentStatus.SUBMITTED
@@ -227,7 +246,7 @@ def share_of_equal_pairs(triples: Iterable[tuple[tuple[str, ...], str, str]]) ->
     return equal / pairs if pairs else nan
 
 
-def to_look_at(progress: Iterable[Progress], rows: Sequence[WorkerRow], requests: int) -> list[str]:
+def to_look_at(progress: Iterable[Progress], rows: Sequence[WorkerRow], requests: int, unread: int = 0) -> list[str]:
     """Notes on what needs the requester's attention."""
     notes = [
         f"{part.title}: {part.expired} hits expired before all their places were taken."
@@ -241,6 +260,8 @@ def to_look_at(progress: Iterable[Progress], rows: Sequence[WorkerRow], requests
         for row in rows
         if row.report and row.report.verdict is not Verdict.GOOD and row.worker.blocked is None
     ]
+    if unread:
+        notes.append(f"{unread} assignments cannot be read and are left out of the results: please review them.")
     if requests:
         notes.append(f"{requests} requests for a qualification wait for an answer.")
     return notes

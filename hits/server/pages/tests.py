@@ -5,11 +5,11 @@ from markupsafe import Markup
 from werkzeug.wrappers import Response
 
 from hits.batches.question_xml import parse_question
-from hits.server.pages.form import form_page
 from hits.server.pages.needs import kind_words
-from hits.server.pages.safe_html import RESERVED, SafePage, UnansweredError, safe_page
 from hits.server.pages.texts import PageError, PageTexts
 from hits.server.pages.visit import Visit, local, visit
+from hits.server.questions.form import form_page
+from hits.server.questions.safe_html import RESERVED, SafePage, UnansweredError, safe_page
 from hits.server.settings import ServedMarket
 from hits.server.store.records import QualificationRequest
 from hits.server.store.requests import MAX_TRIES

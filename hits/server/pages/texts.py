@@ -66,6 +66,16 @@ class PageError(RyptError):
         self.name = name
 
 
+def mean_time(texts: PageTexts, seconds: float) -> str:
+    """A measured time in words.
+
+    >>> mean_time(bundled()["en"], 44.6), mean_time(bundled()["en"], 200)
+    ('45 s', '3 min')
+    """
+    name, number = ("seconds", seconds) if seconds < 100 else ("minutes", seconds / 60)
+    return texts[name].format(n=round(number))
+
+
 def duration(texts: PageTexts, seconds: int) -> str:
     """A time in words, rounded down to what people care about.
 

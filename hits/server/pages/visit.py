@@ -7,10 +7,11 @@ from functools import partial
 from flask import Response, current_app, make_response, redirect, render_template, request
 
 from hits.server.batches import market_language
-from hits.server.pages.texts import DEFAULT, PageError, PageTexts, bundled, duration
+from hits.server.pages.texts import DEFAULT, PageError, PageTexts, bundled, duration, mean_time
 from hits.server.security import same
 from hits.server.settings import ServedMarket
 from hits.server.store.records import Earnings, RefusedError, Worker
+from hits.simulated import SIMULATED_NAME
 
 WORKER_COOKIE, LANGUAGE_COOKIE = "rypt_worker", "rypt_language"
 COOKIE_LIFE = 60 * 86400
@@ -57,10 +58,12 @@ class Visit:
             "csrf": self.csrf,
             "earnings": earnings,
             "done": done(earnings),
+            "changeable": self.market.store.work.changeable(self.worker.id, self.now),
             "held": self.market.store.work.held(self.worker.id, self.now),
             "now": self.now,
             "said": notice(self.texts),
             "duration": partial(duration, self.texts),
+            "mean_time": partial(mean_time, self.texts),
             "languages": bundled().values(),
         }
         return render_template(template, **frame, **values)
@@ -74,7 +77,7 @@ def done(earnings: Earnings) -> int:
 def notice(texts: PageTexts) -> str:
     """The sentence that a redirect asked to be shown."""
     name = request.args.get("said", "")
-    return texts[name] if name in ("sent", "sent_next", "returned") else ""
+    return texts[name] if name in ("sent", "sent_next", "returned", "changed") else ""
 
 
 def page_texts() -> PageTexts:
@@ -122,6 +125,8 @@ def enter_joined(market: ServedMarket, key: str) -> Response:
     names = (name for name in market.options.shared.parameters if request.args.get(name, "").strip())
     external = request.args.get(next(names, ""), "").strip()
     if not external or len(external) > 200 or not external.isprintable():
+        raise PageError(400, "error_link")
+    if external.startswith(SIMULATED_NAME) and not market.options.shared.simulated:
         raise PageError(400, "error_link")
     worker = market.store.people.enrol(JOIN_SOURCE, external, market.now())
     return _welcome(f"{JOINED}:{market.seals.seal(worker.id)}")

@@ -4,7 +4,7 @@ Everything works as plain forms; ``static/worker.js`` adds keys, drafts and a co
 the worker's token, every answer is checked against what its page asks, and only then stored.
 """
 
-from functools import lru_cache
+import json
 from urllib.parse import urlencode, urlsplit
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
@@ -13,12 +13,13 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from hits.batches.page import without_market_parts
 from hits.batches.question_xml import Question, parse_question
+from hits.records import parse_annotation
 from hits.server.batches import market_language, page_in, words_in
-from hits.server.pages.form import form_page
+from hits.server.pages.cards import cards
 from hits.server.pages.needs import described, kind_words
-from hits.server.pages.safe_html import RESERVED, SafePage, UnansweredError, safe_page
 from hits.server.pages.tests import TestPages
 from hits.server.pages.texts import PageError, bundled, consent_paragraphs
+from hits.server.pages.training import TrainingPages
 from hits.server.pages.visit import (
     JOIN_SOURCE,
     LANGUAGE_COOKIE,
@@ -31,6 +32,8 @@ from hits.server.pages.visit import (
     page_texts,
     visit,
 )
+from hits.server.questions.question import read_question
+from hits.server.questions.safe_html import RESERVED, SafePage, UnansweredError, safe_page
 from hits.server.security import security_headers
 from hits.server.settings import ServedMarket
 from hits.server.store.open_hits import OpenGroup
@@ -46,6 +49,7 @@ class WorkerPages:
 
     def __init__(self, market: ServedMarket) -> None:
         self.market = market
+        self.training = TrainingPages(market)
 
     def blueprint(self) -> Blueprint:
         """All routes, for an application to register."""
@@ -60,10 +64,12 @@ class WorkerPages:
             ("/work/a/<assignment>", self.judge, ["GET"]),
             ("/work/a/<assignment>", self.submit, ["POST"]),
             ("/work/a/<assignment>/return", self.give_back, ["POST"]),
+            ("/work/change/<assignment>", self.change, ["GET"]),
             ("/mturk/externalSubmit", self.external_submit, ["POST"]),
         ):
             routes.add_url_rule(path, view.__name__, view, methods=methods)
         TestPages(self.market).add_to(routes)
+        self.training.add_to(routes)
         return routes
 
     def invited(self, token: str) -> Response:
@@ -92,16 +98,23 @@ class WorkerPages:
         full = here.finished()
         groups = [] if full else store.open_hits.groups(here.worker.id, here.now)
         closed = [] if full else store.open_hits.closed(here.worker.id, here.now)
-        words = {group.hit_type: self._words(here, group.annotation, group) for group in groups}
+        shown = cards(groups, store.open_hits.mean_seconds(here.now))
         shared = self.market.options.shared
         code = shared.completion_code or self.market.access.completion_code
-        finished = here.worker.source == JOIN_SOURCE and not groups and here.done() > 0
+        recruited = here.worker.source == JOIN_SOURCE
+        finished = recruited and not groups and here.done() > 0
+        nothing = recruited and not groups and not here.done() and here.worker.blocked is None
+        if recruited and here.worker.blocked is not None:
+            finished, code = True, f"{code}X"  # the codes of `hits.market.recruit`
+        elif nothing and not (
+            store.work.held(here.worker.id, here.now) or store.requests.missing(here.worker.id, here.now)
+        ):
+            finished, code = True, f"{code}N"
         page = here.page(
             "home.html",
             {
-                "groups": groups,
-                "words": words,
-                "needs": {group.hit_type: _needs(group, here) for group in groups},
+                "cards": [(card, *self._words(here, card.first.annotation, card.first)) for card in shown],
+                "needs": lambda card: [described(need, here.texts) for need in card.needs],
                 "closed": [(self._words(here, group.annotation, group)[0], _needs(group, here)) for group in closed],
                 "kind_words": lambda kind: kind_words(kind.name, kind.description, here.texts),
                 "messages": messages,
@@ -126,7 +139,10 @@ class WorkerPages:
         """Accept the next hit of a type."""
         here = self._working()
         here.check_form(NEXT)
-        return self._next(here, request.form.get("type", ""), "")
+        batch = request.form.get("batch", "")
+        if self.training.is_needed(here, batch) and not self.market.store.work.held(here.worker.id, here.now):
+            return redirect(local(f"/work/training/{batch}"), 303)
+        return self._next(here, request.form.get("type", ""), request.form.get("batch", ""), "")
 
     def judge(self, assignment: str) -> Page:
         """The page of an accepted hit."""
@@ -134,24 +150,47 @@ class WorkerPages:
         held, hit = self._own(here, assignment)
         if held.status is not AssignmentStatus.ACCEPTED:
             return redirect(local("/work"), 303)
-        question, safe = read_question(hit.question, here.texts["test_send"])
+        return self._shown(here, held, hit)
+
+    def change(self, assignment: str) -> Page:
+        """The page that was sent last, to be changed."""
+        here = self._working()
+        last = self.market.store.work.changeable(here.worker.id, here.now)
+        if last is None or last.id != assignment:
+            return redirect(local("/work"), 303)
+        return self._shown(here, last, self.market.store.hits.find(last.hit, here.now))
+
+    def _shown(self, here: Visit, held: AssignmentRecord, hit: Hit) -> Page:
+        """A hit's page, with its answers if it was sent before."""
+        question, safe = self._question(here, hit)
         translated = page_in(self.market.folder, hit.annotation, hit.question, here.texts.language)
         if translated is not None:  # it has the same fields, under other words
             safe = safe_page(without_market_parts(translated))
         if safe is None:
             return self._external(here, held, hit, question)
         hidden = {"csrf": here.csrf, "assignmentId": held.id}
+        if held.answers is not None:
+            hidden["change"] = "yes"
         return here.page(
             "hit.html",
             {
                 "hit": hit,
                 "title": self._words(here, hit.annotation, hit.type.properties)[0],
                 "assignment": held,
+                "answers": json.dumps(held.answers) if held.answers is not None else "",
                 "safe": safe,
                 "body": Markup(safe.with_form(local(f"/work/a/{held.id}"), hidden)),
                 "left": self._left(here),
             },
         )
+
+    @staticmethod
+    def _question(here: Visit, hit: Hit) -> tuple[Question, SafePage | None]:
+        """What a hit shows; one that cannot be shown (of an older market, which took such) can be given back."""
+        try:
+            return read_question(hit.question, here.texts["test_send"])
+        except FormatError:
+            raise PageError(409, "error_unshown") from None
 
     def _words(self, here: Visit, annotation: str | None, of: OpenGroup | HitProperties) -> tuple[str, str]:
         """Title and description in the worker's language, where they can be had in it."""
@@ -192,7 +231,7 @@ class WorkerPages:
         here = self._working()
         here.check_form()
         held, hit = self._own(here, assignment)
-        _, safe = read_question(hit.question, here.texts["test_send"])
+        _, safe = self._question(here, hit)
         if safe is None or request.form.get("assignmentId") != held.id:
             raise PageError(400, "error_form")
         given = {name: values for name, values in request.form.lists() if name not in RESERVED}
@@ -202,8 +241,11 @@ class WorkerPages:
             raise PageError(422, "error_missing") from None
         except FormatError:
             raise PageError(422, "error_field") from None
+        if request.form.get("change") == "yes":
+            self.market.store.work.change(held.id, here.worker.id, answers, here.now)
+            return redirect(local("/work?said=changed"), 303)
         self.market.store.work.submit(held.id, here.worker.id, answers, here.now)
-        return self._next(here, hit.type.id, "sent")
+        return self._next(here, hit.type.id, batch_of(hit), "sent")
 
     def give_back(self, assignment: str) -> Page:
         """Return a hit undone."""
@@ -243,13 +285,18 @@ class WorkerPages:
     def _own(self, here: Visit, assignment: str) -> tuple[AssignmentRecord, Hit]:
         return self.market.store.work.own(assignment, here.worker.id, here.now)
 
-    def _next(self, here: Visit, hit_type: str, notice: str) -> Page:
+    def _next(self, here: Visit, hit_type: str, batch: str, notice: str) -> Page:
         following = None
         if here.worker.blocked is None and not here.finished():
-            following = self.market.store.open_hits.accept_next(here.worker.id, hit_type, here.now)
+            following = self.market.store.open_hits.accept_next(here.worker.id, hit_type, here.now, batch)
         if following is None:
             return redirect(local(f"/work?said={notice}" if notice else "/work"), 303)
         return redirect(local(f"/work/a/{following}" + ("?said=sent_next" if notice else "")), 303)
+
+
+def batch_of(hit: Hit) -> str:
+    """The batch of a hit of ours, else nothing."""
+    return (parse_annotation(hit.annotation or "") or ("",))[0]
 
 
 def _needs(group: OpenGroup, here: Visit) -> list[str]:
@@ -259,15 +306,11 @@ def _needs(group: OpenGroup, here: Visit) -> list[str]:
 
 def _is_ours(url: str) -> bool:
     """Whether a requester's page is on our own host: in its frame it is nobody, and its forms come without cookies."""
-    return urlsplit(url).netloc == request.host
+    return _place(f"//{urlsplit(url).netloc}") == _place(f"//{request.host}")
 
 
-@lru_cache(maxsize=256)
-def read_question(text: str, send: str) -> tuple[Question, SafePage | None]:
-    """A hit's question and, unless it is another server's page, its page made safe; ``send`` is for its button."""
-    question = parse_question(text)
-    if question.form is not None:
-        return question, safe_page(form_page(question.form, send))
-    if question.html is not None:
-        return question, safe_page(without_market_parts(question.html))
-    return question, None
+def _place(url: str) -> tuple[str, int | None]:
+    """Host and port, however they are written; the usual ports are as good as none."""
+    parts = urlsplit(url)
+    port = parts.port
+    return (parts.hostname or "").rstrip("."), None if port in (80, 443) else port

@@ -42,8 +42,6 @@ class Endpoint:
         self.store = store
         self.keys = keys
         self.protocol = WireProtocol()
-        if missing := self.protocol.operations ^ OPERATIONS.keys():
-            log.warning("this botocore describes other operations than this market knows: %s", ", ".join(missing))
 
     def answer(
         self,

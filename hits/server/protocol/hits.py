@@ -7,10 +7,11 @@ from typing import Any
 from hits.server.protocol.calls import Call, Operation, paged
 from hits.server.protocol.limits import check_question, read_requirement
 from hits.server.store.hits import NewHit
+from hits.server.store.policies import ASSIGNMENT, HIT, KNOWN, PLURALITY, PolicyAction, PolicyResult, read_policy
 from hits.server.store.records import Hit, HitProperties, HitStatus, Locale, RefusedError, Requirement, invalid
 
 YEAR = 365 * 86400
-POLICIES = ("AssignmentReviewPolicy", "HITReviewPolicy")
+POLICIES = {"AssignmentReviewPolicy": (ASSIGNMENT, KNOWN), "HITReviewPolicy": (HIT, PLURALITY)}
 
 
 def show_requirement(rule: Requirement) -> dict[str, Any]:
@@ -83,11 +84,9 @@ def read_new_hit(request: Mapping[str, Any]) -> NewHit:
     """What a request says of one hit."""
     if "HITLayoutId" in request or "HITLayoutParameters" in request:
         raise invalid("HITLayoutId", "there is no requester web site here that keeps layouts; send the Question itself")
-    for policy in POLICIES:
-        if policy in request:
-            raise invalid(
-                policy, "review policies are not run here; review with ApproveAssignment and RejectAssignment"
-            )
+    policies = {
+        level: read_policy(request[member], name) for member, (level, name) in POLICIES.items() if member in request
+    }
     if "Question" not in request:
         raise invalid("Question", "expected a question, found nothing")
     check_question(request["Question"])
@@ -97,6 +96,7 @@ def read_new_hit(request: Mapping[str, Any]) -> NewHit:
         request.get("MaxAssignments", 1),
         request.get("RequesterAnnotation"),
         request.get("UniqueRequestToken"),
+        policies,
     )
 
 
@@ -189,8 +189,39 @@ def delete_hit(call: Call) -> Mapping[str, Any]:
 
 
 def list_review_policy_results(call: Call) -> Mapping[str, Any]:
-    """No policy is taken, so there are no results."""
-    return {"HITId": call.store.hits.find(call.request["HITId"], call.now).id}
+    """The policies of a hit, and what they found and did."""
+    hit = call.store.hits.find(call.request["HITId"], call.now).id
+    policies = call.store.policies.of_hit(hit, call.now)
+    found, done = call.store.policies.results(hit, call.now)
+    wanted = call.request.get("PolicyLevels") or [ASSIGNMENT, HIT]
+    answer: dict[str, Any] = {"HITId": hit}
+    for level, policy in policies.items():
+        if level not in wanted:
+            continue
+        answer[f"{level}ReviewPolicy"] = policy.request
+        report: dict[str, Any] = {}
+        if call.request.get("RetrieveResults", True):
+            report["ReviewResults"] = [show_result(result) for result in found if result.level == level]
+        if call.request.get("RetrieveActions", True):
+            report["ReviewActions"] = [show_action(action) for action in done if action.level == level]
+        answer[f"{level}ReviewReport"] = report
+    return answer
+
+
+def show_result(result: PolicyResult) -> dict[str, Any]:
+    """A finding of a policy as the protocol writes it."""
+    return {
+        "SubjectId": result.subject, "SubjectType": result.subject_type, "QuestionId": result.question,
+        "Key": result.key, "Value": result.value,
+    }  # fmt: skip
+
+
+def show_action(action: PolicyAction) -> dict[str, Any]:
+    """What a policy did as the protocol writes it."""
+    return {
+        "ActionName": action.name, "TargetId": action.target, "TargetType": action.target_type,
+        "Status": action.status, "CompleteTime": action.completed, "Result": action.result,
+    }  # fmt: skip
 
 
 HIT_OPERATIONS: Mapping[str, Operation] = {

@@ -6,6 +6,7 @@ from typing import Any
 
 from hits.batches.question_xml import XmlError, parse_question
 from hits.qualifications import LOCALE
+from hits.server.questions.question import check_shown
 from hits.server.store.answer_key import read_answer_key
 from hits.server.store.records import Locale, RefusedError, Requirement, invalid
 
@@ -57,12 +58,12 @@ def check_limits(request: Mapping[str, Any]) -> None:
 
 
 def check_question(text: str) -> None:
-    """Refuse a question that is too long or is none of the three kinds."""
+    """Refuse a question that is too long, is none of the three kinds, or cannot be shown to workers."""
     size = len(text.encode("utf-8"))
     if size > XML_BYTES:
         raise invalid("Question", f"expected at most {XML_BYTES:,} bytes, found {size:,}")
     try:
-        parse_question(text)
+        check_shown(text)
     except XmlError as error:
         raise RefusedError("XMLParseError", f"There was an error parsing the Question: {error}") from None
 
@@ -82,6 +83,7 @@ def check_test(test: str | None, answer_key: str | None, duration: int | None, a
     try:
         if parse_question(test).kind != "QuestionForm":
             raise XmlError("expected a QuestionForm")
+        check_shown(test)
         if answer_key is not None:
             if len(answer_key.encode("utf-8")) > XML_BYTES:
                 raise XmlError(f"expected an AnswerKey of at most {XML_BYTES:,} bytes")

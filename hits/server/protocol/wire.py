@@ -1,4 +1,4 @@
-"""Mechanical Turk's wire protocol (JSON 1.1), read from botocore's own description of the service.
+"""Mechanical Turk's wire protocol (JSON 1.1), read from our table of the service (`hits.market.service`).
 
 botocore's client checks types, required members and minima. A real service also checks maxima, patterns and enums;
 this does too, so what passes here would have passed there. The limits that only Mechanical Turk's documents know are
@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
+from hits.market.service import SERVICE, description
 from hits.server.store.records import invalid
-from rypt.text import RyptError
 
 MAX_BODY_BYTES = 10_000_000
 CONTENT_TYPE = "application/x-amz-json-1.1"
@@ -41,15 +41,9 @@ class WireProtocol:
     """The operations of the service and the shapes of what goes in and out."""
 
     def __init__(self) -> None:
-        from botocore.exceptions import DataNotFoundError, UnknownServiceError
-        from botocore.loaders import Loader
         from botocore.model import ServiceModel
 
-        try:
-            description = Loader().load_service_model("mturk", "service-2")
-        except (DataNotFoundError, UnknownServiceError):
-            raise RyptError("this botocore does not describe mturk any more; install boto3<1.45") from None
-        self.model = ServiceModel(description, "mturk")
+        self.model = ServiceModel(description(), SERVICE)
         self.prefix = str(self.model.metadata["targetPrefix"])
         self.operations = frozenset(self.model.operation_names)
 

@@ -56,6 +56,7 @@ def get_assignment(call: Call) -> Mapping[str, Any]:
     if assignment.status not in FINISHED:
         message = f"The assignment {assignment.id} has no results: it is {assignment.status.capitalize()}."
         raise RefusedError("InvalidAssignmentState", message)
+    assignment = _given_out(call, [assignment])[0]
     return {"Assignment": show_assignment(assignment), "HIT": show_hit(call.store.hits.find(assignment.hit, call.now))}
 
 
@@ -66,11 +67,17 @@ def list_assignments(call: Call) -> Mapping[str, Any]:
     return paged(
         call,
         "Assignments",
-        lambda after, limit: call.store.work.all(
-            call.now, hit=hit, statuses=wanted or FINISHED, after=after, limit=limit
+        lambda after, limit: _given_out(
+            call, call.store.work.all(call.now, hit=hit, statuses=wanted or FINISHED, after=after, limit=limit)
         ),
         show_assignment,
     )
+
+
+def _given_out(call: Call, assignments: list[AssignmentRecord]) -> list[AssignmentRecord]:
+    """The assignments as they stay: their workers cannot change them any more."""
+    call.store.work.mark_seen([assignment.id for assignment in assignments], call.now)
+    return [call.store.work.find(assignment.id, call.now) for assignment in assignments]
 
 
 def approve_assignment(call: Call) -> Mapping[str, Any]:
@@ -175,6 +182,7 @@ def update_notification_settings(call: Call) -> Mapping[str, Any]:
     """Switching notifications off is done at once, for none are sent; switching them on is refused."""
     if "Notification" not in call.request and "Active" not in call.request:
         raise invalid("Notification", "expected Notification or Active")
+    call.store.hits.find_type(call.request["HITTypeId"], call.now)
     if call.request.get("Active", True):
         raise _no_notifications()
     return {}

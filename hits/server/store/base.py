@@ -13,11 +13,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from hits.server.store.mark import Mark
 from hits.server.store.schema import SCHEMA
 from rypt.migrations import SchemaError
 from rypt.text import PathLike, RyptError
 
 BUSY_SECONDS = 60.0
+CHANGES = "SELECT number FROM changes"
 OVERDUE = """
     SELECT EXISTS (SELECT 1 FROM assignments WHERE status = 'accepted' AND deadline < :now)
         OR EXISTS (SELECT 1 FROM assignments WHERE status = 'submitted' AND auto_approval <= :now)
@@ -47,6 +49,9 @@ class MarketFile:
         self._lazy_lock = threading.Lock()
         self._write_lock = threading.Lock()
         self._closed = False
+        self._mark = Mark(self.path)
+        if not self.path.exists():
+            self._check_changes(0)
         self._create_privately()
         with self._errors():
             connection = self._connect()
@@ -82,6 +87,8 @@ class MarketFile:
     def _migrate(self, db: sqlite3.Connection) -> None:
         try:
             SCHEMA.check(db)
+            counted = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'changes'").fetchone()
+            self._check_changes(db.execute(CHANGES).fetchone()[0] if counted else 0)
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -92,6 +99,16 @@ class MarketFile:
                 raise
         except SchemaError as error:
             raise MarketFileError(self.path, str(error)) from None
+
+    def _check_changes(self, number: int) -> None:
+        """Refuse a file that holds fewer changes than were made."""
+        known = self._mark.read()
+        if number < known:
+            message = (
+                f"this file holds {number:,} of {known:,} changes: it, or its log {self.path.name}-wal, was emptied, "
+                f"removed or replaced. Put it back; or, to go on without the rest, remove {self._mark.path.name}"
+            )
+            raise MarketFileError(self.path, message)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -152,11 +169,14 @@ class MarketFile:
                 db.execute(ABANDON, {"now": now})
                 db.execute(APPROVE, {"now": now})
                 yield
+                db.execute("UPDATE changes SET number = number + 1")
+                (number,) = db.execute(CHANGES).fetchone()
                 db.execute("COMMIT")
             except BaseException:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
+            self._mark.write(number)
 
     @contextmanager
     def noting(self) -> Iterator[sqlite3.Connection]:
@@ -186,6 +206,8 @@ class MarketFile:
                 self._lazy = None
         for connection in idle:
             connection.close()
+        with self._write_lock:
+            self._mark.close()
 
     def __enter__(self) -> Self:
         return self

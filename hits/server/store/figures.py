@@ -13,7 +13,7 @@ from hits.server.store.records import AssignmentStatus, Worker, dollars
 
 PLACES = """
     SELECT hits.annotation, types.title, hits.max_assignments AS places, hits.pending, hits.submitted, hits.completed,
-        hits.expiration
+        hits.expiration, hits.paused IS NOT NULL AS paused
     FROM hits JOIN hit_types AS types ON types.id = hits.hit_type WHERE hits.disposed IS NULL ORDER BY hits.number
 """
 ANSWERS = """
@@ -54,6 +54,7 @@ class HitPlaces:
     submitted: int
     completed: int
     expiration: int
+    paused: int = 0
 
 
 @dataclass(frozen=True, slots=True)

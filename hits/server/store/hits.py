@@ -10,10 +10,13 @@ A hit's status is not stored but follows from its counts, its expiration and the
 
 import json
 import sqlite3
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from hits.server.store.base import MarketFile
 from hits.server.store.people import new_id
+from hits.server.store.policies import Policy, keep_policies
 from hits.server.store.records import Hit, HitProperties, HitStatus, HitType, RefusedError, Requirement, cents, dollars
 
 TOKEN_LIFE = 86400
@@ -44,6 +47,7 @@ class NewHit:
     max_assignments: int = 1
     annotation: str | None = None
     token: str | None = None
+    policies: Mapping[str, Policy] = field(default_factory=dict)
 
 
 def read_properties(row: sqlite3.Row) -> HitProperties:
@@ -105,6 +109,11 @@ class HitStore:
 
     file: MarketFile
 
+    def find_type(self, hit_type: str, now: int) -> HitType:
+        """The living hit type with this id."""
+        with self.file.reading(now) as db:
+            return find_type(db, hit_type)
+
     def create_type(self, properties: HitProperties, now: int) -> HitType:
         """A type with these properties: the one that is there, or a new one."""
         with self.file.writing(now) as db:
@@ -138,6 +147,7 @@ class HitStore:
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [hit, hit_type.id, new.annotation, new.max_assignments, now, now + new.lifetime, new.question],
             )
+            keep_policies(db, hit, new.policies)
             return find_hit(db, hit, now)
 
     def find(self, hit: str, now: int) -> Hit:
@@ -172,6 +182,12 @@ class HitStore:
             sql = f"{HIT_ROWS} WHERE {' AND '.join(where)} ORDER BY hits.number LIMIT :limit"
             return [read_hit(row) for row in db.execute(sql, values)]
 
+    def count_items(self) -> dict[str, int]:
+        """How many hits of each batch of ours were made, deleted ones too, by the batch's id."""
+        with self.file.reading(0) as db:
+            rows = db.execute("SELECT DISTINCT annotation FROM hits WHERE annotation LIKE 'rypt:%'").fetchall()
+        return dict(Counter(batch for (annotation,) in rows for _, batch, _ in [annotation.split(":", 2)]))
+
     def add_assignments(self, hit: str, more: int, now: int, *, token: str | None = None, request: str = "") -> None:
         """Let more workers do a hit; from fewer than ten it never grows to ten, which would cost more."""
         with self.file.writing(now) as db:
@@ -189,9 +205,28 @@ class HitStore:
         with self.file.writing(now) as db:
             self._kept(db, hit, now)
             db.execute(
-                "UPDATE hits SET expiration = :at, reviewing = reviewing AND :at <= :now WHERE id = :hit",
+                "UPDATE hits SET expiration = :at, paused = NULL, reviewing = reviewing AND :at <= :now"
+                " WHERE id = :hit",
                 {"at": expiration, "now": now, "hit": hit},
             )
+
+    def pause(self, batch: str, now: int) -> int:
+        """Let nobody begin hits of a batch until it goes on; the number of hits. What is under way keeps its time."""
+        with self.file.writing(now) as db:
+            return db.execute(
+                "UPDATE hits SET paused = expiration - :now, expiration = :now WHERE disposed IS NULL"
+                " AND paused IS NULL AND expiration > :now AND annotation GLOB :ours",
+                {"now": now, "ours": f"rypt:{batch}:*"},
+            ).rowcount
+
+    def go_on(self, batch: str, now: int) -> int:
+        """Open the hits of a paused batch for as long as they were open when it was paused; the number of hits."""
+        with self.file.writing(now) as db:
+            return db.execute(
+                "UPDATE hits SET expiration = :now + paused, paused = NULL WHERE disposed IS NULL"
+                " AND paused IS NOT NULL AND annotation GLOB :ours",
+                {"now": now, "ours": f"rypt:{batch}:*"},
+            ).rowcount
 
     def set_type(self, hit: str, hit_type: str, now: int) -> None:
         """Give a hit the properties of another type; assignments under way keep the deadline they were given."""

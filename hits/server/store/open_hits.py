@@ -1,6 +1,8 @@
 """Which hits are open to a worker, by type: what the list of hits shows and where the next hit comes from."""
 
+import json
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -10,6 +12,7 @@ from hits.server.store.people import find_worker
 from hits.server.store.records import RefusedError, Requirement, dollars
 from hits.server.store.requirements import SYSTEM_TYPES, unmet
 from hits.server.store.work import WorkStore
+from hits.simulated import SIMULATED_ID
 
 TRIES = 20  # how many hits that others take at the same moment are tried before the worker is asked
 MINE = """
@@ -18,13 +21,21 @@ MINE = """
 """
 OPEN = f"hits.disposed IS NULL AND {FREE} > 0 AND hits.expiration > :now AND NOT EXISTS ({MINE})"
 UNTOUCHED = "AND NOT EXISTS (SELECT 1 FROM assignments AS a WHERE a.worker = :worker AND a.hit = hits.id)"
+BATCH = """
+    CASE WHEN hits.annotation LIKE 'rypt:%:%'
+    THEN substr(hits.annotation, 6, instr(substr(hits.annotation, 6), ':') - 1) ELSE '' END
+"""
 COUNTS = f"""
-    SELECT types.*, open.count, (SELECT annotation FROM hits WHERE number = open.first) AS annotation
+    SELECT types.*, open.count, open.batch, (SELECT annotation FROM hits WHERE number = open.first) AS annotation
     FROM hit_types AS types
     JOIN (
-        SELECT hit_type, count(*) AS count, min(number) AS first FROM hits WHERE {OPEN} GROUP BY hit_type
+        SELECT hit_type, {BATCH} AS batch, count(*) AS count, min(number) AS first FROM hits WHERE {OPEN} GROUP BY 1, 2
     ) AS open
     ON open.hit_type = types.id ORDER BY open.first
+"""
+TIMES = f"""
+    SELECT {BATCH} AS batch, avg(a.submitted - a.accepted) FROM assignments AS a JOIN hits ON hits.id = a.hit
+    WHERE a.submitted IS NOT NULL AND a.worker NOT LIKE '{SIMULATED_ID}%' GROUP BY 1
 """
 HELD = "SELECT id FROM assignments WHERE worker = ? AND status = 'accepted' ORDER BY number LIMIT 1"
 
@@ -39,9 +50,13 @@ class NamedRequirement:
 
 @dataclass(frozen=True, slots=True)
 class OpenGroup:
-    """Hits of one type with free places; ``annotation`` is that of the first, ``needs`` what they ask of workers."""
+    """Hits of one type and batch with free places; ``batch`` is empty for hits of other programs.
+
+    ``annotation`` is that of the first, ``needs`` what they ask of workers.
+    """
 
     hit_type: str
+    batch: str
     annotation: str | None
     title: str
     description: str
@@ -76,8 +91,15 @@ class OpenHitStore:
                     groups.append(read_group(db, row, rules))
             return groups
 
-    def accept_next(self, worker: str, hit_type: str, now: int) -> str | None:
-        """Accept the next hit, of this type if there is one (empty: of any); the assignment, or None if none is left.
+    def mean_seconds(self, now: int) -> dict[str, float]:
+        """How long people took for a hit of each batch, on average; only of batches of which some were sent."""
+        with self.file.reading(now) as db:
+            return {str(batch): float(seconds) for batch, seconds in db.execute(TIMES) if batch}
+
+    def accept_next(self, worker: str, hit_type: str, now: int, batch: str = "") -> str | None:
+        """Accept the next hit; the assignment, or None if none is left.
+
+        One of this type and batch comes before others of the batch, and these before all others; both may be empty.
 
         What the worker already holds comes first: nobody loses a hit by going back.
         """
@@ -86,7 +108,7 @@ class OpenHitStore:
                 held = db.execute(HELD, [worker]).fetchone()
                 if held is not None:
                     return str(held["id"])
-                hit = _next_hit(db, worker, hit_type, now)
+                hit = _next_hit(db, worker, hit_type, batch, now)
             if hit is None:
                 return None
             try:
@@ -106,7 +128,7 @@ def read_group(db: sqlite3.Connection, row: sqlite3.Row, rules: tuple[Requiremen
     """A row of `COUNTS`."""
     needs = tuple(NamedRequirement(rule, _qualification_name(db, rule.qualification)) for rule in rules)
     words = (row["annotation"], row["title"], row["description"])
-    return OpenGroup(row["id"], *words, dollars(row["reward"]), row["duration"], row["count"], needs)
+    return OpenGroup(row["id"], row["batch"], *words, dollars(row["reward"]), row["duration"], row["count"], needs)
 
 
 def _qualification_name(db: sqlite3.Connection, qualification: str) -> str:
@@ -130,17 +152,35 @@ def acceptable_types(db: sqlite3.Connection, worker: str, now: int) -> list[sqli
     return [row for row in open_types(db, worker, now) if not unmet(db, person, rules_of(row))]
 
 
-def _next_hit(db: sqlite3.Connection, worker: str, hit_type: str, now: int) -> str | None:
-    """The oldest open hit of the type or else of another; one that the worker gave back comes after all others."""
+def _next_hit(db: sqlite3.Connection, worker: str, hit_type: str, batch: str, now: int) -> str | None:
+    """The oldest open hit of the batch, of the type or of another; one that the worker gave back comes last."""
+    if batch:
+        mine = [str(row["id"]) for row in acceptable_types(db, worker, now) if row["batch"] == batch]
+        same = [kind for kind in mine if kind == hit_type]
+        for types, wish in ((same, UNTOUCHED), (mine, UNTOUCHED), (mine, "")):
+            if (hit := _oldest_of_batch(db, worker, types, batch, wish, now)) is not None:
+                return hit
     person = find_worker(db, worker)
     row = db.execute("SELECT * FROM hit_types WHERE id = ?", [hit_type]).fetchone()
     if row is not None and person.blocked is None and not unmet(db, person, rules_of(row)):
         hit = _oldest(db, worker, hit_type, UNTOUCHED, now)
         if hit is not None:
             return hit
-    types = [str(row["id"]) for row in acceptable_types(db, worker, now)]
+    types = list(dict.fromkeys(str(row["id"]) for row in acceptable_types(db, worker, now)))
     hits = (_oldest(db, worker, kind, wish, now) for wish in (UNTOUCHED, "") for kind in types)
     return next((hit for hit in hits if hit is not None), None)
+
+
+def _oldest_of_batch(
+    db: sqlite3.Connection, worker: str, types: Sequence[str], batch: str, wish: str, now: int
+) -> str | None:
+    sql = f"""
+        SELECT hits.id FROM hits WHERE {OPEN} AND hits.hit_type IN (SELECT value FROM json_each(:types))
+            AND {BATCH} = :batch {wish} ORDER BY hits.number LIMIT 1
+    """
+    values = {"worker": worker, "now": now, "types": json.dumps(types), "batch": batch}
+    row = db.execute(sql, values).fetchone()
+    return None if row is None else str(row["id"])
 
 
 def _oldest(db: sqlite3.Connection, worker: str, hit_type: str, wish: str, now: int) -> str | None:

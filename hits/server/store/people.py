@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import re
 import secrets
 import sqlite3
 from collections.abc import Collection
@@ -11,6 +12,7 @@ from hits.server.store.base import MarketFile
 from hits.server.store.records import Invitation, Locale, Message, RefusedError, Worker
 from hits.simulated import SIMULATED_ID, SIMULATED_NAME
 
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 ID_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 WORKER_ROWS = "SELECT workers.*, blocks.reason AS blocked FROM workers LEFT JOIN blocks ON blocks.worker = workers.id"
 
@@ -85,6 +87,9 @@ class PeopleStore:
     def _worker_of(db: sqlite3.Connection, source: str, external_id: str, name: str, now: int) -> str:
         if not external_id.strip() or len(external_id) > 200:
             raise RefusedError("AWS.ParameterValidationFailed", "expected a name of 1 to 200 characters")
+        if UNPRINTABLE.search(external_id):
+            message = f"expected a name without control characters, found {external_id!r}"
+            raise RefusedError("AWS.ParameterValidationFailed", message)
         made = new_id(SIMULATED_ID, 18) if name.startswith(SIMULATED_NAME) else new_id("A", 14)
         db.execute(
             "INSERT OR IGNORE INTO workers (id, name, source, external_id, created) VALUES (?, ?, ?, ?, ?)",
@@ -92,6 +97,21 @@ class PeopleStore:
         )
         row = db.execute("SELECT id FROM workers WHERE source = ? AND external_id = ?", [source, external_id])
         return str(row.fetchone()[0])
+
+    def named(self, person: str) -> Worker:
+        """The one worker with this id or name."""
+        with self.file.reading(0) as db:
+            rows = db.execute(f"{WORKER_ROWS} WHERE workers.id = ?1 OR workers.name = ?1", [person]).fetchall()
+        if len(rows) != 1:
+            reason = f"{len(rows)} workers have the name {person!r}; say the id" if rows else f"no worker {person!r}"
+            raise RefusedError("WorkerDoesNotExist", f"expected the name or the id of a worker: {reason[:300]}")
+        return read_worker(rows[0])
+
+    def revoke(self, worker: str, now: int) -> int:
+        """Take back all invitations of a worker, so that links and cookies are void; the number that were valid."""
+        with self.file.writing(now) as db:
+            sql = "UPDATE invitations SET revoked = ? WHERE worker = ? AND revoked IS NULL"
+            return db.execute(sql, [now, worker]).rowcount
 
     def by_token(self, token: str) -> Worker | None:
         """Whose invitation this is; None for a token that was never given or was revoked."""
@@ -118,6 +138,17 @@ class PeopleStore:
         with self.file.writing(now) as db:
             find_worker(db, worker)
             db.execute("UPDATE workers SET consented = coalesce(consented, ?) WHERE id = ?", [now, worker])
+
+    def is_trained(self, worker: str, batch: str) -> bool:
+        """Whether a worker has practised for a batch."""
+        with self.file.reading(0) as db:
+            sql = "SELECT 1 FROM trained WHERE worker = ? AND batch = ?"
+            return db.execute(sql, [worker, batch]).fetchone() is not None
+
+    def set_trained(self, worker: str, batch: str, now: int) -> None:
+        """Note that a worker has practised for a batch; the first time stays."""
+        with self.file.writing(now) as db:
+            db.execute("INSERT OR IGNORE INTO trained VALUES (?, ?, ?)", [worker, batch, now])
 
     def block(self, worker: str, reason: str, now: int) -> None:
         """Give a worker no more hits; a second block only changes the reason."""

@@ -275,4 +275,94 @@ CONNECTIONS = ("ALTER TABLE signatures ADD COLUMN connection TEXT NOT NULL DEFAU
 
 UNUSED = ("DROP TABLE settings",)  # nothing was ever kept in it: keys and tokens are in market.json
 
-SCHEMA = Schema("market file", APPLICATION_ID, ((*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS), CONNECTIONS, UNUSED))
+CHANGES = (
+    "CREATE TABLE changes (number INTEGER NOT NULL)",  # how many durable changes there were (`hits.server.store.mark`)
+    "INSERT INTO changes VALUES (0)",
+)
+
+# Whoever sent a page may change it for a while, as long as no requester has seen it; what was sent before is kept.
+SECOND_THOUGHTS = (
+    "ALTER TABLE assignments ADD COLUMN seen INTEGER",
+    """
+    CREATE TABLE earlier_answers (
+        number INTEGER PRIMARY KEY,
+        assignment TEXT NOT NULL REFERENCES assignments (id),
+        fields TEXT NOT NULL,
+        replaced INTEGER NOT NULL
+    )
+    """,
+    "DROP TRIGGER answer_changed",
+    """
+    CREATE TRIGGER answer_changed BEFORE UPDATE ON answers
+    WHEN NEW.assignment <> OLD.assignment
+        OR NOT EXISTS (SELECT 1 FROM assignments WHERE id = OLD.assignment AND status = 'submitted' AND seen IS NULL)
+        OR NOT EXISTS (SELECT 1 FROM earlier_answers WHERE assignment = OLD.assignment AND fields = OLD.fields)
+    BEGIN SELECT RAISE(ABORT, 'an answer is never changed, unless it is kept and nobody has seen it'); END
+    """,
+    """
+    CREATE TRIGGER earlier_answer_changed BEFORE UPDATE ON earlier_answers
+    BEGIN SELECT RAISE(ABORT, 'an answer is never changed'); END
+    """,
+    """
+    CREATE TRIGGER earlier_answer_removed BEFORE DELETE ON earlier_answers
+    BEGIN SELECT RAISE(ABORT, 'an answer is never removed'); END
+    """,
+)
+
+PAUSES = ("ALTER TABLE hits ADD COLUMN paused INTEGER",)  # the seconds that were left when a hit was paused
+
+TRAINED = (
+    """
+    CREATE TABLE trained (
+        worker TEXT NOT NULL REFERENCES workers (id),
+        batch TEXT NOT NULL,
+        finished INTEGER NOT NULL,
+        PRIMARY KEY (worker, batch)
+    ) WITHOUT ROWID
+    """,
+)
+
+POLICIES = (
+    """
+    CREATE TABLE policies (
+        hit TEXT NOT NULL REFERENCES hits (id),
+        level TEXT NOT NULL CHECK (level IN ('Assignment', 'HIT')),
+        request TEXT NOT NULL,
+        PRIMARY KEY (hit, level)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE policy_results (
+        number INTEGER PRIMARY KEY,
+        hit TEXT NOT NULL REFERENCES hits (id),
+        level TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        subject_type TEXT NOT NULL,
+        question TEXT,
+        key TEXT NOT NULL,
+        value TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX policy_results_of_hit ON policy_results (hit, number)",
+    """
+    CREATE TABLE policy_actions (
+        number INTEGER PRIMARY KEY,
+        hit TEXT NOT NULL REFERENCES hits (id),
+        level TEXT NOT NULL,
+        name TEXT NOT NULL,
+        target TEXT NOT NULL,
+        target_type TEXT NOT NULL,
+        status TEXT NOT NULL,
+        completed INTEGER NOT NULL,
+        result TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX policy_actions_of_hit ON policy_actions (hit, number)",
+)
+
+FIRST = (*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS)
+SCHEMA = Schema(
+    "market file",
+    APPLICATION_ID,
+    (FIRST, CONNECTIONS, UNUSED, CHANGES, SECOND_THOUGHTS, PAUSES, TRAINED, POLICIES),
+)

@@ -10,6 +10,7 @@ Each part of a `Store` is one family of questions and steps:
     store.qualifications  types, and workers' values of them
     store.requests        workers ask for qualifications and take tests; the requester decides
     store.signatures      which signed requests were seen
+    store.policies        review policies of hits, and what they found and did
     store.figures         the whole market at one moment, for the dashboard
 
 All methods may be called from many threads at once. What a method refuses it raises as `RefusedError` with Mechanical
@@ -39,6 +40,7 @@ from hits.server.store.figures import FigureStore
 from hits.server.store.hits import HitStore
 from hits.server.store.open_hits import OpenHitStore
 from hits.server.store.people import PeopleStore
+from hits.server.store.policies import PolicyStore
 from hits.server.store.qualifications import QualificationStore
 from hits.server.store.requests import RequestStore
 from hits.server.store.review import ReviewStore
@@ -61,6 +63,7 @@ class Store:
         self.requests = RequestStore(self.file)
         self.signatures = SignatureStore(self.file)
         self.figures = FigureStore(self.file)
+        self.policies = PolicyStore(self.file)
 
     def close(self) -> None:
         """Close the file."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hits.server.store.base import MarketFile
 from hits.server.store.hits import find_hit
 from hits.server.store.people import find_worker, new_id
+from hits.server.store.policies import run_policies
 from hits.server.store.records import (
     AssignmentRecord,
     AssignmentStatus,
@@ -30,6 +31,7 @@ ASSIGNMENT_ROWS = """
 """
 FINISHED = (AssignmentStatus.SUBMITTED, AssignmentStatus.APPROVED, AssignmentStatus.REJECTED)
 MAX_FIELDS = 1000
+CHANGE_SECONDS = 120  # how long a page that was sent may be changed
 MAX_ANSWER_CHARACTERS = 1_000_000
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -110,7 +112,53 @@ class WorkStore:
                 "UPDATE assignments SET status = 'submitted', submitted = ?, auto_approval = ? WHERE id = ?",
                 [now, now + delay, assignment],
             )
+            run_policies(db, record.hit, assignment, now)
             return find_assignment(db, assignment)
+
+    def change(self, assignment: str, worker: str, answers: Mapping[str, str], now: int) -> AssignmentRecord:
+        """Replace the answers of a page that was just sent; what was sent before is kept.
+
+        That is possible for `CHANGE_SECONDS`, and until a requester has fetched the answers.
+        """
+        fields = clean_answers(answers)
+        with self.file.writing(now) as db:
+            record = own_assignment(db, assignment, worker)
+            if not is_changeable(db, record, now):
+                message = "The page was sent too long ago, or it was read: these answers were not stored."
+                raise RefusedError("InvalidAssignmentState", message)
+            if record.answers != fields:
+                (before,) = db.execute("SELECT fields FROM answers WHERE assignment = ?", [assignment]).fetchone()
+                db.execute(
+                    "INSERT INTO earlier_answers (assignment, fields, replaced) VALUES (?, ?, ?)",
+                    [assignment, before, now],
+                )
+                text = json.dumps(fields, ensure_ascii=False)
+                db.execute("UPDATE answers SET fields = ? WHERE assignment = ?", [text, assignment])
+            return find_assignment(db, assignment)
+
+    def changeable(self, worker: str, now: int) -> AssignmentRecord | None:
+        """The page that a worker sent last, if it can still be changed."""
+        with self.file.reading(now) as db:
+            row = db.execute(
+                f"{ASSIGNMENT_ROWS} WHERE worker = ? AND assignments.submitted IS NOT NULL"
+                " ORDER BY assignments.submitted DESC, assignments.number DESC LIMIT 1",
+                [worker],
+            ).fetchone()
+            record = None if row is None else read_assignment(row)
+            return record if record is not None and is_changeable(db, record, now) else None
+
+    def mark_seen(self, assignments: Collection[str], now: int) -> None:
+        """Note that a requester was given the answers of assignments: they stay as they are from now on."""
+        with self.file.reading(now) as db:
+            names = json.dumps(list(assignments))
+            sql = "SELECT count(*) FROM assignments WHERE seen IS NULL AND id IN (SELECT value FROM json_each(?))"
+            fresh = db.execute(sql, [names]).fetchone()[0]
+        if fresh:
+            with self.file.writing(now) as db:
+                db.execute(
+                    "UPDATE assignments SET seen = ? WHERE seen IS NULL AND id IN (SELECT value FROM json_each(?))",
+                    [now, names],
+                )
 
     def give_back(self, assignment: str, worker: str, now: int) -> None:
         """Give a hit back undone: another worker may have its place. Returning twice is returning once."""
@@ -171,6 +219,16 @@ class WorkStore:
             bonus = db.execute("SELECT coalesce(sum(amount), 0) FROM bonuses WHERE worker = ?", [worker]).fetchone()[0]
         approved, waiting, rejected = (sums.get(status, (0, 0)) for status in ("approved", "submitted", "rejected"))
         return Earnings(dollars(approved[1]), dollars(waiting[1]), dollars(bonus), approved[0], waiting[0], rejected[0])
+
+
+def is_changeable(db: sqlite3.Connection, record: AssignmentRecord, now: int) -> bool:
+    """Whether the worker may still change a page that was sent."""
+    if record.status is not AssignmentStatus.SUBMITTED or record.submitted is None:
+        return False
+    (seen,) = db.execute("SELECT seen FROM assignments WHERE id = ?", [record.id]).fetchone()
+    if db.execute("SELECT 1 FROM policies WHERE hit = ?", [record.hit]).fetchone():
+        return False  # it was scored
+    return seen is None and now - record.submitted <= CHANGE_SECONDS
 
 
 def clean_answers(answers: Mapping[str, str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import pytest
 
 from hits.batches.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings
-from hits.batches.markup import escape
+from hits.batches.markup import readable
 from hits.batches.page import fill
 from hits.records import Batch, BatchSettings, IdenticalPair, Kind
 from rypt.records import Segment
@@ -51,7 +51,7 @@ def test_sides_are_drawn_and_recorded(batch: Batch) -> None:
         for side in "ab":
             if c[f"system_{side}"]:
                 assert c[f"candidate_{side}"] == OUTPUTS[c[f"system_{side}"]][c["segment"]]
-            assert c[f"text_{side}"] == escape(c[f"candidate_{side}"])
+            assert c[f"text_{side}"] == readable(c[f"candidate_{side}"], "en")
         first += not c["control"] and c["system_a"] < c["system_b"]
     assert 60 < first < 120  # of 180
 

@@ -7,6 +7,9 @@ from hits.records import ControlKind
 from rypt.records import Candidate, Label, Query, Span, Votes
 
 SPAN = Span(0, 1)
+NO_YES = (
+    "no control expects YES: there was nothing to make it from; `rypt hits controls` lets you verify some in a minute"
+)
 TEXTS = {"1": "garden . fence", "2": "platform . seven", "3": "telephone . ringing"}
 
 
@@ -22,11 +25,15 @@ def controls(
     given: dict[tuple[str, Span, str], Votes],
     texts: dict[str, str] = TEXTS,
     references: dict[str, str] | None = None,
+    verified: dict[tuple[str, Span, str], Label] | None = None,
 ) -> LabelControls:
     found = [Query(s, SPAN, text.split()[0], "", "", 1, text, (0,)) for s, text in texts.items()]
     candidates = [Candidate(segment, text, "0-0") for segment, text in texts.items()]
     rng = np.random.default_rng(3)
-    return LabelControls(found, candidates, given, Given(references), confident=2, case="lower", rng=rng)
+    known = verified or {}
+    return LabelControls(
+        found, candidates, given, Given(references), confident=2, case="lower", rng=rng, verified=known
+    )
 
 
 def pages(*segments: str) -> list[Page]:
@@ -57,7 +64,7 @@ def test_doubtful_labels_are_not_repeated(votes: Votes) -> None:
     made = pages("1")
     notes = controls({("2", SPAN, "platform"): votes}).add(made, 2, 10)
     assert [label for _, label in labels(made)] == ["NO", "NO"]
-    assert notes == ["no control expects YES: there was nothing to make it from"]
+    assert notes == [NO_YES]
 
 
 def test_the_missing_kind_is_made_up_for_by_the_other() -> None:
@@ -84,7 +91,8 @@ def test_a_damaged_candidate_keeps_the_rest_of_its_host() -> None:
 
 def test_a_phrase_that_candidate_and_reference_share_expects_yes_on_a_page_of_its_own() -> None:
     made = pages("1", "2")
-    notes = controls({}, references={"1": "garden was there"}).add(made, 2, 10)
+    known = {("1", SPAN, "garden"): Label.YES}
+    notes = controls({}, references={"1": "garden was there"}, verified=known).add(made, 2, 10)
     (identical,) = [(place, page) for place, page in made if page[0].kind == "identical"]
     assert identical == (
         ("1", SPAN),
@@ -105,6 +113,28 @@ def test_a_doubtful_part_of_the_reference_is_no_control(
     reference: str, votes: dict[tuple[str, Span, str], Votes]
 ) -> None:
     made = pages("1", "2")
-    notes = controls(votes, references={"1": reference}).add(made, 2, 10)
+    known = {("1", SPAN, word): Label.YES for word in ("it", "garden")}
+    notes = controls(votes, references={"1": reference}, verified=known).add(made, 2, 10)
     assert [label for _, label in labels(made)] == ["NO", "NO"]
-    assert notes == ["no control expects YES: there was nothing to make it from"]
+    assert notes == [NO_YES]
+
+
+def test_an_alignment_alone_makes_no_control() -> None:
+    made = pages("1", "2")
+    assert controls({}, references={"1": "garden was there"}).add(made, 2, 10) == [NO_YES]
+    made = pages("1", "2")
+    known = {("1", SPAN, "garden"): Label.NO}
+    assert controls({}, references={"1": "garden was there"}, verified=known).add(made, 2, 10) == [NO_YES]
+
+
+@pytest.mark.parametrize(
+    ("word", "made"), [("Obama", True), ("2009", True), ("in", False), (",", False), ("die", False)]
+)
+def test_a_name_that_is_the_same_in_all_texts_expects_yes(word: str, made: bool) -> None:
+    query = Query("1", SPAN, word.lower(), "", word, 1, f"{word} . fence", (0,))
+    rng = np.random.default_rng(3)
+    given = Given({"1": f"{word} was there"})
+    found = LabelControls([query], [], {}, given, confident=2, case="lower", rng=rng)._known_yes(("1", SPAN))
+    assert (found is not None) == made
+    elsewhere = LabelControls([query], [], {}, Given({"1": "he was there"}), confident=2, case="lower", rng=rng)
+    assert elsewhere._known_yes(("1", SPAN)) is None

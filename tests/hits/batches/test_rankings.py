@@ -7,7 +7,7 @@ import pytest
 
 from hits.batches.controls import parse_ranking_control
 from hits.batches.folder import new_settings, read_batch, write_batch
-from hits.batches.markup import escape
+from hits.batches.markup import readable
 from hits.batches.page import fill
 from hits.batches.rankings import make_ranking_batch
 from hits.records import Answer, Batch, BatchSettings, IdenticalPair, Kind
@@ -57,7 +57,7 @@ def test_each_segment_shows_five_systems_in_an_order_drawn(batch: Batch) -> None
         assert len({system for system, _ in found}) == 5
         for n, (system, text) in enumerate(found, start=1):
             assert text == OUTPUTS[system][c["segment"]]
-            assert c[f"text_{n}"] == escape(text)
+            assert c[f"text_{n}"] == readable(text, "en")
     used = Counter(system for c in asked for system, _ in slots(c))
     assert max(used.values()) - min(used.values()) <= 1
     first = Counter(slots(c)[0][0] for c in asked)

@@ -1,5 +1,6 @@
 """``rypt hits make`` and ``price``: what was told is kept, times are those of the kind, sums are exact."""
 
+import io
 import json
 import shutil
 import tomllib
@@ -7,9 +8,11 @@ import tomllib
 import pytest
 from commands import run
 
+from hits.batches.reader import read_batch
 from hits.records import Answer
 from hits.results.answers import Results
 from hits.results.content import Assignment
+from hits.server.questions.safe_html import safe_page
 from rypt.campaign.folder import Campaign
 
 
@@ -158,3 +161,54 @@ def test_what_the_campaign_says_holds_where_no_option_does(capsys, campaign, tmp
     assert (found["made"]["max_len"], found["made"]["wage"], found["assignments"]) == (3, "6", 1)
     assert "severity" not in found["made"]
     assert "NO_BADLY" not in (tmp_path / "told" / "template.html").read_text()
+
+
+def test_controls_are_verified_with_one_key_each(capsys, campaign, tmp_path, monkeypatch):
+    links = ["--reference-alignment", campaign / "reference.align"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\nmaybe\nn\ns\ny\nq\n"))
+    code, out, err = run(capsys, "hits", "controls", campaign, *links)
+    assert (code, out) == (0, "2 controls verified, 1 refused\n")
+    assert err.count("good translation?") == 6
+    kept = [json.loads(line) for line in (campaign / "controls.jsonl").read_text().splitlines()]
+    assert [record["label"] for record in kept] == ["YES", "NO", "YES"]
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    again = run(capsys, "hits", "controls", campaign, *links)[2]
+    assert err.splitlines()[1] not in again.splitlines()[:2]  # nobody is asked twice
+    (campaign / "controls.jsonl").write_text('{"segment": "1"}\n')
+    code, _, err = run(capsys, "hits", "controls", campaign, *links)
+    assert (code, "controls.jsonl:1: expected a control" in err) == (1, True)
+    (campaign / "controls.jsonl").unlink()
+
+
+def test_labels_may_be_left_blank(capsys, campaign, tmp_path):
+    for blank, name in ((False, "full"), (True, "blank")):
+        options = ["--allow-blank"] if blank else []
+        assert run(capsys, "hits", "make", campaign, "-o", tmp_path / name, "--limit", 2, "-q", *options)[0] == 0
+        template = (tmp_path / name / "template.html").read_text()
+        assert ('name="label_1" value="YES" data-key="1">' in template) == blank
+        asked = safe_page(template).asked
+        assert ("label_1" in asked.required) != blank
+        if blank:
+            assert asked.check({"comment": [""]}) == {"comment": ""}
+        assert tomllib.loads((tmp_path / name / "batch.toml").read_text())["made"].get("blank", False) == blank
+    code, _, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "x", "--kind", "ranking", "--allow-blank")
+    assert (code, "--allow-blank is for --kind label" in err) == (2, True)
+
+
+def test_controls_to_practise_on(capsys, campaign, tmp_path):
+    made = run(capsys, "hits", "make", campaign, "-o", tmp_path / "b", "--limit", 6, "--training", 4, "-q")
+    assert made[0] == 0, made[2]
+    batch = read_batch(tmp_path / "b")
+    assert [item.columns["control_1"] for item in batch.training] == ["YES", "NO", "YES", "NO"]
+    shown = {(item.columns["segment"], item.columns["phrase_1"]) for item in batch.training}
+    controls = {
+        (item.columns["segment"], item.columns[f"phrase_{n}"])
+        for item in batch.items
+        for n in range(1, item.size + 1)
+        if item.columns[f"control_{n}"]
+    }
+    assert len(shown) == 4
+    assert not shown & controls
+    assert len(batch.items) < 12  # they are not published
+    code, _, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "x", "--kind", "ranking", "--training", 3)
+    assert (code, "--training is for --kind label" in err) == (2, True)

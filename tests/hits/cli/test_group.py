@@ -130,8 +130,10 @@ def test_spending_asks_first(capsys, campaign, market, tmp_path, monkeypatch):
     run(capsys, "hits", "make", campaign, "-o", tmp_path / "batch", "--limit", 2, "-q")
     monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115
     code, out, err = run(capsys, "hits", "publish", tmp_path / "batch", "--at", tmp_path / "market")
-    assert (code, out) == (130, "")
-    assert "Publish 2 hits for $0.12 on local? [y/N]" in err
+    assert (code, out) == (1, "")
+    assert err == (
+        "rypt: Publish 2 hits for $0.12 on local? There is no terminal to ask on; say --yes if it is meant\n"
+    )
 
 
 def test_a_comparison_batch(capsys, campaign, tmp_path):

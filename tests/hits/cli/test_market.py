@@ -10,6 +10,7 @@ import pytest
 from commands import run
 
 from hits.market.client import SANDBOX, spends_money
+from hits.market.folder import read_access
 from hits.server.store.hits import NewHit
 from hits.server.store.records import HitProperties, Locale
 from hits.server.store.store import Store
@@ -51,6 +52,28 @@ def test_invitations_name_the_worker(capsys, at, tmp_path):
             assert (found.name, found.id, found.locale) == (name, worker, Locale("DE"))
     again = json.loads(run(capsys, "hits", "invite", "Cem", "Cem", "--at", at, "--json")[1])
     assert [(person["name"], person["worker"]) for person in again] == [("Cem", rows[0][1])]
+
+
+def test_links_are_taken_back_by_name_or_id(capsys, at):
+    made = json.loads(run(capsys, "hits", "invite", "Ada", "Bob", "Cem", "--at", at, "--json")[1])
+    assert run(capsys, "hits", "invite", "Ada", "--at", at)[0] == 0
+    assert run(capsys, "hits", "invite", "--revoke", "Ada", made[1]["worker"], "--at", at)[:2] == (
+        0,
+        "3 links revoked\n",
+    )
+    assert run(capsys, "hits", "invite", "--revoke", "Ada", "--at", at, "--json")[1] == '{"revoked": 0}\n'
+    code, out, err = run(capsys, "hits", "invite", "--revoke", "Zoe", "Cem", "--at", at)
+    assert (code, out) == (1, "")
+    assert "no worker 'Zoe'" in err
+    with Store(at / "market.db") as store:
+        valid = [store.people.by_token(person["link"].rpartition("/")[2]) is not None for person in made]
+    assert valid == [False, False, True]
+
+
+def test_a_link_to_the_dashboard(capsys, at, tmp_path):
+    code, out, _ = run(capsys, "hits", "dashboard", "--at", at)
+    assert (code, out.strip()) == (0, read_access(at).dashboard_url)
+    assert run(capsys, "hits", "dashboard", "--at", tmp_path / "typo")[0] == 1
 
 
 def test_a_country_has_two_letters(capsys, at):
@@ -138,3 +161,15 @@ def test_production_must_be_said(capsys, tmp_path):
     code, out, err = run(capsys, "hits", "unblock", "A1", *where)
     assert (code, out) == (1, "")
     assert "is no sandbox: say --production if it is meant" in err
+
+
+def test_a_damaged_market_is_named(capsys, at):
+    done_assignment(at)
+    data = (at / "market.db").read_bytes()
+    for suffix in ("-wal", "-shm"):
+        (at / f"market.db{suffix}").unlink(missing_ok=True)
+    (at / "market.db").write_bytes(data[:4096] + b"\xa5" * (len(data) - 4096))
+    code, out, err = run(capsys, "hits", "invite", "Ada", "--at", at)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"rypt: {at}/market.db: ")
+    assert err.count("\n") == 1

@@ -6,9 +6,11 @@ import shutil
 import pytest
 from commands import run
 
+from hits.market.folder import open_access, remember_url
 from hits.records import Answer
 from hits.results.answers import Results
 from hits.results.content import Assignment
+from hits.server.store.store import Store
 from rypt.campaign.folder import Campaign
 
 
@@ -37,3 +39,23 @@ def test_excluded_and_taken_back(capsys, campaign):
         assert code == 0, err
         assert [report["excluded"] for report in json.loads(out)] == [excluded]
     assert run(capsys, "hits", "workers", "-C", campaign, "--include", "A1")[0] == 1
+
+
+def test_workers_are_named_as_the_table_names_them(capsys, campaign, tmp_path):
+    market = tmp_path / "market"
+    remember_url(market, open_access(market), "http://127.0.0.1:1/")
+    with Store(market / "market.db") as store:
+        worker = store.people.invite("Ada Lovelace", 0).worker.id
+        store.people.enrol("link", "twin", 0)
+        store.people.invite("twin", 0)
+    item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a"}
+    with Campaign.open(campaign).database(readonly=False) as db:
+        Results(db).add([Assignment(Answer("b", "i", "H1", "X2", worker, {"label_1": "YES"}, 0, 9), item)])
+    shown = run(capsys, "hits", "workers", "-C", campaign, "--at", market)[1]
+    assert f"{worker} Ada Lovelace" in shown
+    options = ["-C", campaign, "--at", market, "--json"]
+    code, out, err = run(capsys, "hits", "workers", "--exclude", "Ada Lovelace", *options)
+    assert code == 0, err
+    assert {report["worker"]: report["excluded"] for report in json.loads(out)} == {"A1": False, worker: True}
+    code, _, err = run(capsys, "hits", "workers", "--exclude", "twin", *options)
+    assert (code, "2 workers are called twin" in err) == (2, True)

@@ -10,6 +10,8 @@ from hits.market.client import SubmittedAssignment
 from hits.market.collect import collect_into
 from hits.records import Kind
 from hits.results.answers import Results
+from hits.results.numbers import campaign_numbers
+from hits.results.quality import worker_reports
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
@@ -65,6 +67,21 @@ def test_what_cannot_be_understood_is_told_and_the_rest_is_added(tmp_path, batch
     assert {each.answer.assignment for each in results.assignments()} == {"A0", "A2"}
     added = collect_into(results, batch, tmp_path / "b", market)
     assert (added.assignments, added.already, len(added.left_out)) == (0, 2, 1)
+
+
+def test_what_was_left_out_stays_visible_until_it_can_be_read(tmp_path, batch):
+    db = JudgmentDatabase(":memory:")
+    db.add_segments([Segment("1", "eins")])
+    results = Results(db)
+    collect_into(results, batch, tmp_path / "b", Told(batch.items[0].id, works(answer("A"), answer("A|B"))))
+    numbers = campaign_numbers(results)
+    assert (numbers.assignments, numbers.left_out, numbers.left_out_waiting) == (1, 1, 1)
+    assert campaign_numbers(results, batch="another").left_out == 0
+    (report,) = [report for report in worker_reports(results) if report.worker == "W1"]
+    assert (report.verdict, report.unread) == ("look", 1)
+    assert "1 assignments cannot be read" in report.reasons[0]
+    collect_into(results, batch, tmp_path / "b", Told(batch.items[0].id, works(answer("A"), answer("B"))))
+    assert campaign_numbers(results).left_out == 0
 
 
 def test_all_work_on_a_hit_is_one_transaction(tmp_path, batch, monkeypatch):

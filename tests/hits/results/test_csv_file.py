@@ -22,16 +22,15 @@ from hits.results.csv_file import (
     batch_facts,
     export_results,
     format_time,
-    neutralize,
     parse_time,
     read_assignments,
     read_decisions,
     read_rows,
-    restore,
     results_row,
     write_rows,
 )
 from hits.results.importing import import_results
+from rypt.csv_rows import neutralize, restore
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Label, Segment, Span
 from rypt.text import FormatError, InputError, open_output

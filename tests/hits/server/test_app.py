@@ -3,6 +3,7 @@
 import http.client
 import json
 import logging
+import os
 import signal
 import socket
 import stat
@@ -24,8 +25,9 @@ from botocore.exceptions import ClientError
 from flask.testing import FlaskClient
 
 from hits.batches.page import question_xml
-from hits.market.folder import MarketAccess, open_access, read_access
+from hits.market.folder import BATCH_FILES, MarketAccess, keep_batch, open_access, read_access
 from hits.server.app import MarketLinks, make_app, market_links, serve
+from hits.server.lock import only_server
 from hits.server.settings import ServeOptions, SharedLink
 from rypt.text import InputError, RyptError
 
@@ -80,6 +82,23 @@ def test_settings_are_made_once_and_are_private(tmp_path: Path) -> None:
     assert sorted(p.name for p in path.parent.iterdir()) == ["market.json"]
     assert first.secret_key not in repr(first)
     assert len({first.secret_key, first.dashboard_token, first.session_key, first.join_key}) == 4
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+def test_folders_are_private_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    (tmp_path / "batch").mkdir()
+    for name in BATCH_FILES:
+        (tmp_path / "batch" / name).touch()
+    before = os.umask(umask)
+    try:
+        open_access(tmp_path / "market")
+        keep_batch(tmp_path / "market", tmp_path / "batch", "b1")
+        with only_server(tmp_path / "other"):
+            pass
+    finally:
+        os.umask(before)
+    made = [tmp_path / name for name in ("market", "other", "market/batches", "market/batches/b1")]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in made] == [0o700] * 4
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"access_key": 3}', "\xff"])
@@ -294,3 +313,20 @@ def test_info_has_what_a_script_needs() -> None:
     assert list(asdict(market_links(make_access("http://h"), SharedLink()))) == [
         "url", "endpoint_url", "access_key", "secret_key", "dashboard_url", "shared_url",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", ["a..b", "a b", "\u00e4", "[::", "a:b", "x" * 64, ".", "a/b", "evil.example@x"])
+@pytest.mark.parametrize("path", ["/", "/work", "/dashboard", "/nowhere"])
+def test_a_host_that_is_none_is_refused_without_a_traceback(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, host: str, path: str
+) -> None:
+    response = make_app(tmp_path).test_client().get(path, headers={"Host": host})
+    assert (response.status_code, caplog.records) == (400, [])
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "market.example:8443", "127.0.0.1:8000", "[::1]:8000", "my_host.example."]
+)
+def test_hosts_are_taken(tmp_path: Path, host: str) -> None:
+    assert make_app(tmp_path).test_client().get("/", headers={"Host": host}).status_code == 200

@@ -53,7 +53,7 @@ def test_a_copy_is_private_and_follows_the_batch(tmp_path, batch):
         keep_batch(market, tmp_path / "batch", "b1")
     [kept] = kept_batches(market)
     assert read_batch(kept) == batch
-    assert sorted(path.name for path in kept.iterdir()) == ["batch.csv", "batch.toml", "template.html"]
+    assert sorted(path.name for path in kept.iterdir()) == ["batch.csv", "batch.toml", "folder.txt", "template.html"]
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept.iterdir()} == {0o600}
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
 

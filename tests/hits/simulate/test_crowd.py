@@ -30,7 +30,7 @@ from hits.results.csv_file import export_results
 from hits.results.importing import import_results
 from hits.results.quality import worker_reports
 from hits.server.app import make_app
-from hits.server.settings import SharedLink
+from hits.server.settings import ServeOptions, SharedLink
 from hits.simulate.crowd import Crew, simulate
 from hits.simulate.truth import Truth, read_truth
 from hits.simulate.worker import AwayError
@@ -55,9 +55,9 @@ class Server(ThreadingMixIn, WSGIServer):
 
 
 @contextmanager
-def served(folder):
+def served(folder, shared=SharedLink()):  # noqa: B008 — it is frozen
     """The whole application of a folder on a loopback port; the client of its market."""
-    app = make_app(folder)
+    app = make_app(folder, options=ServeOptions(shared=shared))
     with make_server("127.0.0.1", 0, app, server_class=Server, handler_class=Quiet) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -323,7 +323,7 @@ def test_another_seed_gives_other_answers(tmp_path, few):
 
 def test_by_the_shared_link(tmp_path, few):
     batch, lines = few
-    with served(tmp_path / "market") as market:
+    with served(tmp_path / "market", SharedLink(simulated=True)) as market:
         published(tmp_path, batch, market)
         link = SharedLink().url(read_access(tmp_path / "market").url, read_access(tmp_path / "market"))
         assert simulate(link, truth_of(lines, tmp_path), HONEST).total.hits == 2 * len(batch.items)
@@ -356,6 +356,46 @@ def test_watching_takes_what_comes_later_and_ends_with_the_market(tmp_path, few)
     watcher.join(180)
     assert found[0].closed
     assert found[0].total.hits == 2 * len(batch.items)
+
+
+def test_how_fast_a_batch_is_published_changes_no_answer(tmp_path, few):
+    batch, lines = few
+    crew, answers = Crew(workers=5, accuracy=0.7, spam=0), []
+    for slowly in (False, True):
+        folder = tmp_path / f"{slowly}"
+        folder.mkdir()
+        write_batch(folder / "batch", batch)
+        truth, done, worked, count = truth_of(lines, folder), threading.Event(), threading.Event(), []
+        with served(folder / "market") as market:
+            market.folder = folder / "market"
+            create = market.create
+
+            def made(batch, item, create=create, worked=worked):
+                hit = create(batch, item)
+                worked.clear()
+                worked.wait(0.3)  # whoever takes a hit of half a batch does it now
+                return hit
+
+            def told(_, count=count, done=done, worked=worked):
+                count.append(1)
+                worked.set()
+                if len(count) == 2 * len(batch.items):
+                    done.set()
+
+            market.create = made if slowly else create
+            if not slowly:
+                publish(folder / "batch", market)
+            watcher = threading.Thread(
+                target=lambda f=folder, t=truth, d=told: simulate(f / "market", t, crew, watch=True, done=d)
+            )
+            watcher.start()
+            if slowly:
+                publish(folder / "batch", market)
+            assert done.wait(180)
+        watcher.join(180)
+        answers.append(all_answers(folder / "market"))
+    assert len(answers[0]) == 2 * len(batch.items)
+    assert answers[0] == answers[1]
 
 
 def test_a_market_that_is_not_there(tmp_path):

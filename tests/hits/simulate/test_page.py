@@ -6,7 +6,7 @@ from hits.batches.folder import new_settings
 from hits.batches.labels import LabelOptions, make_label_batch
 from hits.batches.page import fill, without_market_parts
 from hits.records import Kind
-from hits.server.pages.safe_html import safe_page
+from hits.server.questions.safe_html import safe_page
 from hits.simulate.page import read_page
 from rypt.campaign.folder import Campaign
 from rypt.texts.phrases import phrase_key

@@ -187,3 +187,19 @@ def test_a_closed_pipe_is_no_traceback(demo_campaign):
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
     assert "Traceback" not in result.stderr
     assert len(result.stdout.splitlines()) == 1
+
+
+def test_a_message_shows_little_of_the_input_and_no_control_characters(capsys, tmp_path):
+    path = tmp_path / "x.jsonl"
+    for text in ("x" * 5_000_000, "\x1b[2J" * 1000):
+        path.write_text(text)
+        code, out, err = run(capsys, "rank", path)
+        assert (code, out, err.count("\n")) == (1, "", 1)
+        assert len(err) < 1200
+        assert "\x1b" not in err
+
+
+def test_a_deeply_nested_file_is_named(capsys, tmp_path):
+    (tmp_path / "rypt.toml").write_text("x = " + "[" * 100_000)
+    code, _, err = run(capsys, "status", tmp_path)
+    assert (code, err) == (1, f"rypt: {tmp_path}/rypt.toml: expected TOML: too deeply nested\n")

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rypt.csv_rows import restore
 from rypt.database.exchange import Imported, export_csv, export_jsonl, import_file, merge, new_database
 from rypt.database.judgments import DatabaseError, JudgmentDatabase
 from rypt.records import SOURCES, Judgment, Label, Segment, Span
@@ -61,20 +62,21 @@ def as_csv(db: JudgmentDatabase) -> list[str]:
 def as_tsv(db: JudgmentDatabase) -> list[str]:
     """The same with tabs; every value as it stands."""
     tables = [list(csv.reader(io.StringIO(part, newline=""))) for part in as_csv(db)]
-    return ["".join("\t".join(row) + "\n" for row in table) for table in tables]
+    return ["".join("\t".join(map(restore, row)) + "\n" for row in table) for table in tables]
 
 
 # Files that come back as they went
 
 
 def texts(without: str = "") -> st.SearchStrategy[str]:
-    characters = st.characters(exclude_categories=["Cs"], exclude_characters=without)
+    characters = st.characters(exclude_categories=["Cs"], exclude_characters=f"{without}\0")
     return st.text(characters, max_size=8)
 
 
 def records(without: str = "") -> st.SearchStrategy[list[Record]]:
     """Lists of judgments in which some stand twice; ``without`` are characters a format cannot hold."""
-    named = texts(without).filter(lambda text: text.replace("\0", " ").strip())
+    named = texts(without).filter(lambda text: text.strip())
+    name = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters=without), max_size=8)
     one = st.fixed_dictionaries(
         {
             "segment": st.just("s"),
@@ -82,12 +84,12 @@ def records(without: str = "") -> st.SearchStrategy[list[Record]]:
             "stop": st.integers(3, 5),
             "phrase": named,
             "label": st.sampled_from([str(label) for label in Label]),
-            "worker": named,
-            "origin": texts(without),
+            "worker": name.filter(lambda text: text.strip()),
+            "origin": name,
             "source": st.sampled_from(SOURCES),
             "time": st.none() | st.integers(0, 253402300799),
-            "weight": st.floats(0, allow_infinity=False, allow_nan=False),
-            "severity": st.none() | st.floats(0, allow_infinity=False, allow_nan=False),
+            "weight": st.floats(0, 1e6),
+            "severity": st.none() | st.floats(0, 1e6),
         }
     ).map(severity_of_no_only)
     return st.lists(one, max_size=4).map(
@@ -140,6 +142,39 @@ def test_files_and_compressed_files_come_back(tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("field", [{"origin": "a\rb"}, {"phrase": "x" * 200_000}], ids=["return", "long"])
 def test_everything_comes_back_from_csv(field: Record) -> None:
     assert_comes_back([record(**field)], as_csv)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"worker": "\x1b[31mred"}, "worker without control characters"),
+    ({"worker": "x" * 1_000_000}, "at most 1,000 characters in the field worker, found 1,000,000"),
+    ({"origin": "a\x9bb"}, "origin without control characters"),
+    ({"phrase": "the\0patient"}, "field phrase, found a NUL character"),
+    ({"weight": 1e308}, "a weight of at most 1,000,000"),
+    ({"label": "NO", "severity": 1e308}, "a severity of at most 1,000,000"),
+])  # fmt: skip
+def test_what_would_do_harm_later_is_refused(change: Record, message: str) -> None:
+    db = database()
+    with pytest.raises(InputError, match=message) as error:
+        take(db, json.dumps(record(**change)) + "\n")
+    assert len(str(error.value)) < 500
+    assert db.count() == 0
+
+
+def test_a_name_that_stands_twice_is_refused() -> None:
+    line = json.dumps(record(label="NO"))
+    with pytest.raises(InputError, match="the name 'label' stands twice"):
+        take(database(), line.replace('"label"', '"label": "YES", "label"', 1) + "\n")
+
+
+@pytest.mark.parametrize("text", ["=1+1", "-2", "@cmd", "+", "'=x", "＝1"])
+def test_cells_that_begin_like_a_formula_are_written_as_text_and_come_back(text: str) -> None:
+    given = [record(phrase=text, worker=text)]
+    db = database()
+    take(db, "".join(json.dumps(each) + "\n" for each in given))
+    cells = next(csv.reader(io.StringIO(as_csv(db)[1].splitlines()[1])))
+    assert f"'{text}" in cells
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "＝"))]
+    assert_comes_back(given, as_csv)
 
 
 def test_an_early_time_comes_back_and_one_beyond_the_calendar_is_refused() -> None:
@@ -223,10 +258,10 @@ def test_repeats_are_counted_once_each_whatever_comes_again() -> None:
     assert db.votes()[0].yes == 3
 
 
-def test_nul_bytes_and_line_breaks_become_spaces() -> None:
-    db = database(records=[record(phrase="the\u0000\npatient", worker="a\r\nb")])
+def test_line_breaks_become_spaces() -> None:
+    db = database(records=[record(phrase="the\r\npatient", worker="a\r\nb")])
     assert [(j.phrase, j.worker) for j in db.judgments()] == [("the patient", "a b")]
-    assert take(db, f"{HEADER}s,0,2,the\0patient,YES,a b\n") == Imported(already=1)
+    assert take(db, f'{HEADER}s,0,2,"the\rpatient",YES,a b\n') == Imported(already=1)
 
 
 def test_a_very_long_line_is_one_judgment() -> None:
@@ -263,7 +298,7 @@ BAD_RECORDS = [
     ({"worker": " "}, "expected a field worker, found ' '"),
     ({"worker": None}, "expected a field worker, found nothing"),
     ({"phrase": ["the"]}, r"expected a field phrase, found \['the'\]"),
-    ({"phrase": "\u0000"}, "expected a field phrase"),
+    ({"phrase": "\u0000"}, "expected text in the field phrase, found a NUL"),
     ({"source": "rumour"}, "expected a source hit, import or simulation, found 'rumour'"),
     ({"worker": "\ud800"}, "expected Unicode text in the field worker"),
 ]

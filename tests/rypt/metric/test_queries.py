@@ -81,6 +81,20 @@ def test_answered_queries_import_as_judgments(form, tmp_path):
     assert [q.phrase for q in queries(TREES, CANDIDATES, max_len=2, judged=judged)] == ["the [GAP] patient"]
 
 
+def test_phrases_that_begin_like_a_formula_are_written_as_text(tmp_path):
+    db = JudgmentDatabase(":memory:")
+    db.add_segments([Segment("1", "der patient wurde isoliert .")])
+    asked = queries(TREES, [Candidate("1", "=1+1 was isolated -", "0-0 1-0 2-1 3-2 4-3")], max_len=2)
+    with open_output(tmp_path / "q.csv") as stream:
+        write_queries(asked, stream, "csv")
+    text = (tmp_path / "q.csv").read_text()
+    assert ",'=1+1," in text
+    assert ",=" not in text
+    (tmp_path / "q.csv").write_text(text.replace(",,\n", ",NO,me\n"))
+    import_file(db, tmp_path / "q.csv")
+    assert {vote.phrase for vote in db.votes()} >= {"=1+1", "-"}
+
+
 def test_pilot_form():
     query = next(q for q in queries(TREES, CANDIDATES, max_len=2, gap="words") if "Skip" in q.phrase)
     assert pilot_line(query) == "1 0_1 ||| the [Skip] [Skip] patient ||| 1 ||| the very old patient . ||| 0"

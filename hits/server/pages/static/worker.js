@@ -19,6 +19,17 @@
       });
     });
   }
+  // The time that is left of the hit, minute by minute.
+  var left = document.querySelector(".left[data-left]");
+  if (left) {
+    var end = Date.now() + 1000 * Number(left.getAttribute("data-left"));
+    window.setInterval(function () {
+      var minutes = Math.max(0, Math.floor((end - Date.now()) / 60000));
+      if (minutes < 120) left.textContent = left.getAttribute("data-minutes").replace("{n}", minutes);
+      left.classList.toggle("late", minutes < 2);
+    }, 5000);
+  }
+
   var form = frame && frame.querySelector("form.judge");
   if (!form) return;
 
@@ -34,6 +45,7 @@
 
   function isChoice(input) { return input.type === "radio" || input.type === "checkbox"; }
   function isAnswered(set) { return Boolean(set.querySelector("input:checked")); }
+  function isRequired(set) { return Boolean(set.querySelector("input:required")); }
   function unanswered() { return sets.filter(function (set) { return !isAnswered(set); }); }
   function told(name, done, all) {
     return (frame.getAttribute("data-" + name) || "")
@@ -56,6 +68,11 @@
 
   function restore() {
     var values = store(function (kept) { return JSON.parse(kept.getItem(draft)); });
+    var sent = frame.getAttribute("data-answers"); // what was sent, to be changed
+    if (sent) {
+      var fields = JSON.parse(sent);
+      values = Object.keys(fields).map(function (name) { return [name, fields[name]]; });
+    }
     if (!Array.isArray(values)) return;
     inputs.forEach(function (input) {
       var mine = values.filter(function (pair) { return pair[0] === input.name; });
@@ -98,7 +115,7 @@
   }
 
   function send() {
-    var left = unanswered();
+    var left = unanswered().filter(isRequired);
     if (left.length) {
       bubble.hidden = false;
       bubble.textContent = told("missing", sets.length - left.length, sets.length);

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -365,3 +367,28 @@ def test_nothing_judged_names_the_file(make) -> None:
     path = make(header, "a,b,1,j,x,-1,y,2", "a,b,2,j,x,1,y,-1", name="idle.csv")
     with pytest.raises(InputError, match=r"idle.csv: expected two systems that were compared, found none"):
         read_comparisons([path])
+
+
+def test_carriage_returns_alone_are_no_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "mac.csv"
+    path.write_bytes(f"{HEADER}\r{row('1 2 3 4 5')}\r".encode())
+    with pytest.raises(InputError, match=r"mac.csv:1: expected lines that end with a line feed"):
+        read_comparisons([path])
+
+
+def test_a_pipe_is_read_from_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    text = f"{HEADER}\n{row('1 2 3 4 5')}\n"
+    writer = threading.Thread(target=lambda: path.write_text(text), daemon=True)
+    writer.start()
+    assert len(read_comparisons([path])) == 10
+    writer.join(10)
+
+
+def test_names_that_stand_twice_and_deep_nesting_are_refused(make) -> None:
+    twice = make('{"system_a": "x", "system_b": "y", "choice": "A", "choice": "B"}', name="twice.jsonl")
+    with pytest.raises(InputError, match="'choice' stands twice"):
+        read_comparisons([twice])
+    with pytest.raises(InputError, match="too deeply nested"):
+        read_comparisons([make('{"a":' * 100_000, name="deep.jsonl")])

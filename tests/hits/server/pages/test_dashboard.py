@@ -1,5 +1,7 @@
 """The dashboard lets the requester in and nobody else, counts right, and its buttons do what they say."""
 
+import csv
+import io
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -10,6 +12,7 @@ from flask.testing import FlaskClient
 
 from hits.batches.folder import write_batch
 from hits.batches.page import question_xml
+from hits.market.folder import keep_batch, read_access
 from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 from hits.server.app import make_app
 from hits.server.pages.figures import figures, share_of_equal_pairs, sparkline
@@ -29,8 +32,12 @@ class World:
         self.folder = folder
         self.app: Flask = make_app(folder, now=lambda: 5000)
         self.store: Store = self.app.extensions["market"].store
-        self.token = self.app.extensions["market"].access.dashboard_token
         self.workers = [self.store.people.invite(name, 0).worker.id for name in ("Ada", "<i>Bert</i>")]
+
+    @property
+    def token(self) -> str:
+        """The one that opens the dashboard next."""
+        return read_access(self.folder).dashboard_token
 
     def add_hit(self, item: str, answers: list[dict[str, str]]) -> list[str]:
         hit = self.store.hits.create(TERMS, NewHit(QUESTION, 86400, 3, f"rypt:b1:{item}"), 0).id
@@ -83,18 +90,29 @@ def test_only_the_token_opens_it(world: World) -> None:
         assert client.get(path).status_code == 403, path
     client.set_cookie("rypt_requester", "requester")
     assert client.get("/dashboard").status_code == 403
-    response = client.get(f"/dashboard?token={world.token}")
+    token = world.token
+    response = client.get(f"/dashboard?token={token}")
     assert "SameSite=Strict" in response.headers["Set-Cookie"]
     assert "HttpOnly" in response.headers["Set-Cookie"]
-    assert world.token not in response.headers["Set-Cookie"]
+    assert token not in response.headers["Set-Cookie"]
     assert response.headers["Refresh"] == "0; url=/dashboard"
     assert client.get("/dashboard").status_code == 200
+
+
+def test_a_link_opens_it_once_and_the_next_one_is_another(world: World) -> None:
+    token, mine = world.token, world.requester()
+    other = world.app.test_client().get(f"/dashboard?token={token}")
+    assert (other.status_code, "rypt hits dashboard" in other.text) == (403, True)
+    assert mine.get(f"/dashboard?token={token}").status_code == 200  # whoever is in may open the old link again
+    assert world.token != token
+    assert world.requester().get("/dashboard").status_code == 200
+    assert mine.get("/dashboard").status_code == 200
 
 
 def test_an_empty_market_has_a_dashboard(tmp_path: Path) -> None:
     app = make_app(tmp_path)
     client = app.test_client()
-    client.get(f"/dashboard?token={app.extensions['market'].access.dashboard_token}")
+    client.get(f"/dashboard?token={read_access(tmp_path).dashboard_token}")
     assert "No hits yet" in client.get("/dashboard").text
     assert "Nothing waits" in client.get("/dashboard/review").text
 
@@ -211,3 +229,60 @@ def test_shares_and_sparklines() -> None:
     assert sparkline((True,)) == "2.0,2.0 118.0,2.0"
     assert sparkline((False,) * 3) == "2.0,22.0 60.0,22.0 118.0,22.0"
     assert sparkline((False,) * 10 + (True,) * 10).endswith("118.0,2.0")  # only the last ten count
+
+
+def test_people_are_invited_and_their_links_are_shown_once(world: World) -> None:
+    client = world.requester()
+    token = form_token(client)
+    shown = client.post("/dashboard/invite", data={"csrf": token, "names": "Cem\n\n  Dora \nCem"}).text
+    links = re.findall(r"http://localhost/w/([\w-]+)", shown)
+    assert [world.store.people.by_token(link).name for link in links] == ["Cem", "Dora"]
+    assert "/w/" not in client.get("/dashboard").text
+    assert client.post("/dashboard/invite", data={"csrf": token, "names": " "}).status_code == 422
+    assert client.post("/dashboard/invite", data={"names": "Eve"}).status_code == 403
+    assert world.app.test_client().post("/dashboard/invite", data={"csrf": token, "names": "E"}).status_code == 403
+    assert len(world.store.people.all()) == 4
+
+
+def test_a_batch_is_paused_and_goes_on(world: World) -> None:
+    world.add_hit("i0", [])
+    other = world.store.hits.create(TERMS, NewHit(QUESTION, 86400, 1, "rypt:b10:i0"), 0).id
+    client = world.requester()
+    token, ada = form_token(client), world.workers[0]
+    client.post("/dashboard/pause", data={"csrf": token, "batch": "b1"})
+    assert [group.batch for group in world.store.open_hits.groups(ada, 5000)] == ["b10"]
+    assert ">Go on<" in client.get("/dashboard").text
+    client.post("/dashboard/pause", data={"csrf": token, "batch": "b1"})
+    client.post("/dashboard/go_on", data={"csrf": token, "batch": "b1"})
+    assert {group.batch for group in world.store.open_hits.groups(ada, 5000)} == {"b1", "b10"}
+    assert [hit.expiration for hit in world.store.hits.all(5000)] == [86400, 86400]
+    assert world.store.hits.find(other, 5000).status == "Assignable"
+    assert client.post("/dashboard/pause", data={"batch": "b1"}).status_code == 403
+
+
+def test_results_are_downloaded_as_a_csv(world: World) -> None:
+    world.write_batch(world.folder / "mine", 1)
+    keep_batch(world.folder, world.folder / "mine", "b1")
+    world.add_hit("i0", [{"label_1": "YES", "label_2": "NO"}, {"label_1": "=1+1", "label_2": "NO"}])
+    client = world.requester()
+    response = client.get("/dashboard/results/b1.csv")
+    assert response.headers["Content-Disposition"] == 'attachment; filename="b1.csv"'
+    rows = list(csv.DictReader(io.StringIO(response.text)))
+    assert [row["Answer.label_1"] for row in rows] == ["YES", "'=1+1"]
+    assert {row["Input.phrase_1"] for row in rows} == {"phrase 0"}
+    assert client.get("/dashboard/results/b2.csv").status_code == 404
+    assert world.app.test_client().get("/dashboard/results/b1.csv").status_code == 403
+    assert f"{world.folder}/mine" in client.get("/dashboard").text  # a batch is named by its folder
+
+
+def test_review_shows_phrases_controls_and_haste(world: World) -> None:
+    world.write_batch(world.folder / "mine", 2)
+    keep_batch(world.folder, world.folder / "mine", "b1")
+    world.add_hit("i0", [{"label_1": "YES", "label_2": "NO"}, {"label_1": "NO", "label_2": "YES"}])
+    hit = world.store.hits.create(TERMS, NewHit(QUESTION, 86400, 3, "rypt:b1:i1"), 0).id
+    quick = world.store.work.accept(world.workers[0], hit, 4000).id
+    world.store.work.submit(quick, world.workers[0], {"label_1": "YES", "label_2": "NO_BADLY"}, 4001)
+    page = world.requester().get("/dashboard/review").text
+    assert page.count("control: right") == 2
+    assert page.count("control: wrong, expected NO") == 1
+    assert page.count(">fast<") == 1

@@ -21,6 +21,7 @@ from hits.server.store.hits import NewHit
 from hits.server.store.qualifications import NewQualificationType
 from hits.server.store.records import HitProperties, Requirement
 from hits.server.store.store import Store
+from rypt.text import RyptError
 
 PAGE = """<html lang="de" dir="ltr"><body class="hit hit-label"><main><form action="https://evil.example">
 <fieldset><legend>one</legend><input type=radio name=label_1 value=YES required>
@@ -248,6 +249,25 @@ def test_a_returned_hit_is_free_for_others(world: World) -> None:
     assert ada.client.get(f"/work/a/{mine}").location == "/work"
 
 
+def test_a_hit_that_cannot_be_shown_is_given_back_on_the_overview(world: World) -> None:
+    world.publish("<QuestionForm><Question/></QuestionForm>")  # an older market took it
+    ada = world.person()
+    mine = ada.begin()
+    shown = ada.client.get(f"/work/a/{mine}")
+    assert (shown.status_code, "cannot be shown" in shown.text) == (409, True)
+    assert f'action="/work/a/{mine}/return"' in ada.client.get("/work").text
+    assert ada.client.post(f"/work/a/{mine}/return", data={"csrf": ada.csrf}).location == "/work?said=returned"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://LOCALHOST/", "http://localhost:80/", "http://localhost./", "http://localhost:443/"]
+)
+def test_our_own_host_is_ours_however_it_is_written(world: World, url: str) -> None:
+    world.publish(EXTERNAL.replace("https://survey.example/", url))
+    ada = world.person()
+    assert "allow-same-origin" not in ada.client.get(f"/work/a/{ada.begin()}").text
+
+
 def test_a_worker_holds_one_hit_at_a_time(world: World) -> None:
     world.publish(places=5)
     world.publish(places=5)
@@ -443,3 +463,98 @@ def test_answers_to_our_own_pages_need_our_form(world: World) -> None:
     assert ada.client.post("/mturk/externalSubmit", data=fields).status_code == 400
     assert world.app.test_client().post("/mturk/externalSubmit", data=fields).status_code == 400
     assert stored(world) == []
+
+
+def test_nobody_becomes_a_simulated_worker_by_a_chosen_id(tmp_path: Path) -> None:
+    for simulated, status in ((False, 400), (True, 303)):
+        world = World(tmp_path / f"{simulated}", SharedLink(simulated=simulated))
+        key = world.app.extensions["market"].access.join_key
+        response = world.app.test_client().get(f"/join/{key}?PROLIFIC_PID=simulated-1")
+        assert response.status_code == status
+        assert len(world.store.people.all()) == simulated
+
+
+def test_a_service_may_name_its_parameter_and_its_code(tmp_path: Path) -> None:
+    shared = SharedLink(("sona_id",), hits=1, completion_code="DONE-7", completion_url="https://sona.example/?c={code}")
+    world = World(tmp_path, shared)
+    access = world.app.extensions["market"].access
+    assert shared.url("http://h/", access) == f"http://h/join/{access.join_key}?sona_id=PARTICIPANT"
+    person = Person(world.app.test_client())
+    assert person.client.get(f"/join/{access.join_key}?PROLIFIC_PID=7").status_code == 400
+    assert person.client.get(f"/join/{access.join_key}?sona_id=7").status_code == 303
+    world.publish()
+    person.client.post("/work/consent", data={"csrf": person.csrf, "agree": "yes"})
+    person.submit(person.begin())
+    home = person.client.get("/work").text
+    assert "DONE-7" in home
+    assert 'href="https://sona.example/?c=DONE-7"' in home
+
+
+@pytest.mark.parametrize("wrong", [{"parameters": ("a b",)}, {"parameters": ("",)}, {"completion_code": "<b>"}])
+def test_wrong_parameters_and_codes_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(RyptError, match="expected"):
+        SharedLink(**wrong)
+
+
+def test_the_page_sent_last_can_be_changed_for_two_minutes(world: World) -> None:
+    world.publish(places=2)
+    ada, bert = world.person(), world.person("Bert")
+    mine, other = ada.begin(), bert.begin()
+    ada.submit(mine)
+    assert f'href="/work/change/{mine}"' in ada.client.get("/work").text
+    page = ada.client.get(f"/work/change/{mine}").text
+    assert "&#34;label_1&#34;: &#34;YES&#34;" in page
+    assert 'name="change" value="yes"' in page
+    world.now += 100
+    own = {"csrf": ada.csrf, "assignmentId": mine, "change": "yes"}
+    assert ada.client.post(f"/work/a/{mine}", data=own | {"label_1": "MAYBE"}).status_code == 422
+    changed = ada.client.post(f"/work/a/{mine}", data=own | {"label_1": "NO", "comment": ""})
+    assert changed.location == "/work?said=changed"
+    assert stored(world) == [{"label_1": "NO", "comment": ""}]
+    with world.store.file.reading(world.now) as db:
+        kept = db.execute("SELECT fields FROM earlier_answers").fetchall()
+    assert [tuple(row) for row in kept] == [('{"label_1": "YES", "comment": ""}',)]
+    assert bert.client.post(f"/work/a/{mine}", data=own | {"csrf": bert.csrf, "label_1": "YES"}).status_code == 404
+    assert bert.client.get(f"/work/change/{other}").location == "/work"  # it was not sent
+    world.now += 21
+    assert ada.client.get(f"/work/change/{mine}").location == "/work"
+    assert ada.client.post(f"/work/a/{mine}", data=own | {"label_1": "YES"}).status_code == 409
+    assert stored(world) == [{"label_1": "NO", "comment": ""}]
+
+
+def test_what_a_requester_has_seen_is_not_changed(world: World) -> None:
+    world.publish()
+    ada = world.person()
+    mine = ada.begin()
+    ada.submit(mine)
+    world.store.work.mark_seen([mine], world.now)
+    assert "change" not in ada.client.get("/work").text
+    own = {"csrf": ada.csrf, "assignmentId": mine, "change": "yes", "label_1": "NO"}
+    assert ada.client.post(f"/work/a/{mine}", data=own).status_code == 409
+    assert stored(world) == [{"label_1": "YES", "comment": ""}]
+
+
+def test_a_batch_is_one_card_whatever_its_hits_pay(world: World) -> None:
+    for number, cents in enumerate((5, 9, 7, 5)):
+        batch = "b1" if number < 3 else "b2"
+        terms = HitProperties("Judge", f"Of {batch}", Decimal(cents) / 100, 600)
+        new = NewHit(question_xml(PAGE), 86400, 1, f"rypt:{batch}:i{number}")
+        world.store.hits.create(terms, new, world.now)
+    ada = world.person()
+    home = ada.client.get("/work").text
+    assert home.count('<li class="card">') == 2
+    assert re.sub(r"<[^>]*>|\s+", " ", home).count("$0.05 – $0.09") == 1
+    labelled = re.findall(r'aria-labelledby="([^"]+)"', home)
+    assert labelled == ["begin-1 card-1", "begin-2 card-2"]
+    begun = ada.client.post("/work/next", data={"csrf": ada.csrf, "batch": "b2"}).location.rpartition("/")[2]
+    assert world.store.hits.find(world.store.work.find(begun, world.now).hit, world.now).annotation == "rypt:b2:i3"
+    ada.client.post(f"/work/a/{begun}/return", data={"csrf": ada.csrf})
+    order = []
+    mine = ada.client.post("/work/next", data={"csrf": ada.csrf, "batch": "b1"}).location.rpartition("/")[2]
+    while "said=sent" not in mine or "a/" in mine:
+        mine = mine.rpartition("/")[2].partition("?")[0]
+        order.append(world.store.hits.find(world.store.work.find(mine, world.now).hit, world.now).annotation)
+        world.now += 30
+        mine = ada.submit(mine).location
+    assert order == ["rypt:b1:i0", "rypt:b1:i1", "rypt:b1:i2", "rypt:b2:i3"]
+    assert world.store.open_hits.mean_seconds(world.now) == {"b1": 30.0, "b2": 30.0}

@@ -30,6 +30,8 @@ def test_what_the_local_market_does_not_do(client: Any, market: LocalMarket) -> 
         assert code.endswith("NotSupported")
         assert message.startswith("The local market")
     refused(client.update_notification_settings, HITTypeId=kind)
+    code, _ = refused(client.update_notification_settings, HITTypeId="3NOSUCHTYPE", Active=False)
+    assert code.endswith("HITTypeDoesNotExist")
     client.update_notification_settings(HITTypeId=kind, Active=False)
     assert client.list_review_policy_results_for_hit(HITId=hit)["HITId"] == hit
     assert client.get_account_balance()["AvailableBalance"] == "10000.00"

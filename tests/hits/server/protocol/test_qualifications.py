@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from hits.batches.question_xml import read_answers
 from hits.server.store.requirements import LOCALE, PERCENT_APPROVED
 
@@ -9,7 +11,7 @@ if TYPE_CHECKING:
     from conftest import LocalMarket
 else:
     LocalMarket = Any
-from requester import refused
+from requester import create, refused
 from store_lives import available
 
 FORM = (
@@ -42,7 +44,7 @@ def test_qualification_types(client: Any, market: LocalMarket) -> None:
     assert names(MustBeRequestable=True) == ["German", "Tested"]
     assert names(MustBeRequestable=False, MustBeOwnedByCaller=True, Query="GERMAN") == ["German", "Tested"]
     assert names(MustBeRequestable=True, Query="teste") == ["Tested"]
-    assert len(names(MustBeRequestable=False)) == 6
+    assert len(names(MustBeRequestable=False)) == 8
     assert names(MustBeRequestable=False, Query="locale") == ["Worker_Locale"]
 
     update = {"QualificationTypeId": kind["QualificationTypeId"]}
@@ -152,3 +154,11 @@ def test_qualification_requests(client: Any, market: LocalMarket) -> None:
     assert (
         refused(client.list_qualification_requests, QualificationTypeId="3NONE")[0] == "QualificationTypeDoesNotExist"
     )
+
+
+@pytest.mark.parametrize("masters", ["2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"])
+def test_a_hit_for_masters_is_known_and_open_to_nobody(client: Any, market: LocalMarket, masters: str) -> None:
+    rule = {"QualificationTypeId": masters, "Comparator": "Exists"}
+    create(client, market, QualificationRequirements=[rule])
+    assert market.store.open_hits.groups(market.worker(), market.now) == []
+    assert client.get_qualification_type(QualificationTypeId=masters)["QualificationType"]["Name"] == "Masters"

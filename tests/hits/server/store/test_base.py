@@ -150,3 +150,57 @@ def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
         assert db.execute("PRAGMA user_version").fetchone()[0] == len(SCHEMA.migrations)
         assert not db.execute("SELECT * FROM sqlite_master WHERE name = 'settings'").fetchall()
     db.close()
+
+
+def filled(path: Path) -> None:
+    with Store(path) as store:
+        hit, worker = make_hit(store), make_worker(store)
+        store.work.submit(store.work.accept(worker, hit.id, 1).id, worker, YES, 2)
+
+
+def test_an_emptied_file_is_not_served_as_an_empty_market(tmp_path: Path) -> None:
+    path = tmp_path / "market.db"
+    filled(path)
+    whole = path.read_bytes()
+    path.write_bytes(b"")
+    with pytest.raises(MarketFileError, match=r"holds 0 of 4 changes.*market\.db\.mark"):
+        Store(path)
+    path.unlink()
+    with pytest.raises(MarketFileError, match="holds 0 of 4 changes"):
+        Store(path)
+    assert not path.exists()
+    path.write_bytes(whole)
+    with Store(path) as store:
+        assert len(store.work.all(3)) == 1
+    path.unlink()
+    (tmp_path / "market.db.mark").unlink()
+    with Store(path) as store:
+        assert store.hits.all(3) == []
+
+
+def test_a_file_without_its_log_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "market.db"
+    child = "import sys, os; from pathlib import Path; from test_base import filled, Store; "
+    child += "store = Store(sys.argv[1]); filled(Path(sys.argv[1])); os._exit(9)"  # the log is not folded in
+    here = str(Path(__file__).parent)
+    subprocess.run([sys.executable, "-c", child, str(path)], check=False, timeout=60, env={
+        **os.environ, "PYTHONPATH": os.pathsep.join([here, *sys.path])})  # fmt: skip
+    log = tmp_path / "market.db-wal"
+    assert log.stat().st_size > 0
+    kept = log.read_bytes()
+    log.unlink()
+    with pytest.raises(MarketFileError, match="of 4 changes"):
+        Store(path)
+    assert kept
+
+
+def test_an_older_backup_is_refused_until_the_mark_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "market.db"
+    Store(path).close()
+    backup = path.read_bytes()
+    filled(path)
+    path.write_bytes(backup)
+    with pytest.raises(MarketFileError, match="holds 0 of 4 changes"):
+        Store(path)
+    (tmp_path / "market.db.mark").write_text("damaged")  # says nothing
+    Store(path).close()

@@ -7,6 +7,15 @@ from hits.server.store.records import AssignmentStatus, Locale, RefusedError
 from hits.server.store.store import Store
 
 
+@pytest.mark.parametrize("name", ["\x1b[31mAda", "Ada\0", "A\nB", "", " ", "x" * 201, "\x9b"])
+def test_names_that_cannot_be_shown_are_refused(store: Store, name: str) -> None:
+    with pytest.raises(RefusedError, match="expected a name"):
+        store.people.invite(name, 1)
+    with pytest.raises(RefusedError, match="expected a name"):
+        store.people.enrol("link", name, 1)
+    assert store.people.all() == []
+
+
 def test_blocked_workers_get_nothing(store: Store) -> None:
     hit, worker = make_hit(store), make_worker(store)
     store.people.block(worker, "random answers", 1)

@@ -1,6 +1,6 @@
 """Mechanical Turk's QuestionForm, the XML of qualification tests and of old hits, as an HTML page.
 
-The page goes through `hits.server.pages.safe_html.safe_page` like any other, so formatted content needs no care here.
+The page goes through `hits.server.questions.safe_html` like any other, so formatted content needs no care here.
 """
 
 from html import escape

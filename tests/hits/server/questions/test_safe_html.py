@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hits.server.pages.safe_html import BUTTON, FORM, KEPT, VOID, Asked, UnansweredError, cleaner, safe_page
+from hits.server.questions.safe_html import BUTTON, FORM, KEPT, VOID, UnansweredError, cleaner, safe_page
 from rypt.text import FormatError
 
 PIECES = st.sampled_from([
@@ -99,7 +99,7 @@ def test_one_form_holds_all_fields() -> None:
     table = checked("<table><tr><form action=x><td><input name=a></td></form></tr></table>")
     assert table.index("<form") < table.index('name="a"') < table.index("</form>")
     two = safe_page("<form><input name=a></form><form><input name=b required></form>")
-    assert two.asked == Asked({"a": None, "b": None}, {"b"})
+    assert (list(two.asked.fields), two.asked.required) == (["a", "b"], {"b"})
     body = two.with_form("/ours", {})
     assert (body.count("<form"), body.count("</form>"), body.index("</form>")) == (1, 1, len(body) - len("</form>"))
     inner = safe_page('<h2 title="<form>">x</h2><form><input name=a></form><p>after</p>').with_form("/ours", {})
@@ -125,17 +125,36 @@ def test_what_a_page_needs_survives() -> None:
     assert '<input id="x" name="x" type="number" min="1" required="">' in made.body
     assert '<option value="1" selected="">one</option>' in made.body
     assert "<title" not in made.body
-    assert made.asked == Asked({"x": None, "s": {"1"}}, {"x"})
+    assert (made.asked.fields["x"].free, made.asked.fields["s"].fixed, made.asked.required) == (1, {"1": 1}, {"x"})
 
 
-def test_answers_are_checked_against_the_page() -> None:
-    asked = Asked({"a": {"YES", "NO"}, "b": None, "c": {"x", "y"}}, {"a"})
-    assert asked.check({"a": ["YES"], "c": ["x", "y"]}) == {"a": "YES", "c": "x|y"}
-    with pytest.raises(FormatError, match="fields of the page"):
-        asked.check({"a": ["YES"], "d": ["1"]})
-    with pytest.raises(FormatError, match="one of the page's answers"):
-        asked.check({"a": ["MAYBE"]})
+PAGE = """<form><input type=radio name=a value=YES required><input type=radio name=a value=NO required>
+<textarea name=b maxlength=5></textarea><input type=checkbox name=c value=x><input type=checkbox name=c value=y>
+<select name=d><option>two  words<option value=2>2</select><select name=e multiple><option>1<option>2</select>
+<input type=hidden name=f value=fixed><button name=g value=1>1</button><button name=g value=2>2</button></form>"""
+
+
+@pytest.mark.parametrize("given", [
+    {"b": ["text"]}, {"c": ["x", "y"]}, {"d": ["two words"]}, {"e": ["1", "2"]}, {"f": ["fixed"]}, {"g": ["2"]},
+    {"b": ["a\r\nbcd"]},
+])  # fmt: skip
+def test_what_a_page_can_send_is_taken(given: dict[str, list[str]]) -> None:
+    checked = safe_page(PAGE).asked.check({"a": ["YES"], **given})
+    assert checked == {"a": "YES", **{name: "|".join(values) for name, values in given.items()}}
+
+
+@pytest.mark.parametrize("given", [
+    {"a": ["YES", "NO"]}, {"a": ["YES", "YES"]}, {"a": ["MAYBE"]}, {"b": ["1", "2"]}, {"b": ["longer"]},
+    {"c": ["x", "x"]}, {"d": ["two words", "2"]}, {"d": [""]}, {"e": ["1", "1"]}, {"f": ["other"]}, {"g": ["1", "2"]},
+    {"h": ["1"]}, {"b": ["\U0001f600" * 3]},
+])  # fmt: skip
+def test_what_a_page_cannot_have_sent_is_refused(given: dict[str, list[str]]) -> None:
+    with pytest.raises(FormatError, match=r"of the page|page's answers"):
+        safe_page(PAGE).asked.check({"a": ["YES"], **given})
+
+
+def test_missing_answers_are_named() -> None:
     with pytest.raises(UnansweredError, match="missing: a"):
-        asked.check({"b": ["text"]})
+        safe_page(PAGE).asked.check({"b": ["text"]})
     with pytest.raises(UnansweredError):
-        Asked({"b": None}).check({})
+        safe_page("<form><input name=b></form>").asked.check({})

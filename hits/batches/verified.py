@@ -1,0 +1,113 @@
+"""Controls that a person verified: parts of references that translate a constituent, in ``controls.jsonl``.
+
+A word alignment made by a program is often wrong, so a reference's part expects YES only after somebody has looked at
+it: ``rypt hits controls`` shows candidates, and one key each decides. The file is in the campaign's folder:
+
+    {"segment": "7", "start": 3, "stop": 5, "phrase": "the red house", "label": "YES"}
+
+NO is kept as well, so that nobody is asked twice; it makes no control.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hits.batches.alternatives import Place, ReferenceParts
+from rypt.campaign.folder import Campaign
+from rypt.metric.queries import Key, QueryLimits, queries
+from rypt.records import Label, Query, Span
+from rypt.strict import SyntaxFormatError, parse_json
+from rypt.text import FormatError, InputError, read_lines, tokenize
+from rypt.texts.alignment import Links
+from rypt.texts.phrases import phrase_key
+
+CONTROLS = "controls.jsonl"
+LONG_WORD = 4  # shorter words are often function words, of which no control is made
+
+
+@dataclass(frozen=True, slots=True)
+class ControlCandidate:
+    """A reference's part that some candidate has as a phrase of a constituent, for a person to verify."""
+
+    query: Query
+    reference: str
+    positions: tuple[int, ...]
+    phrase: str
+
+    @property
+    def key(self) -> Key:
+        """What a control is known by."""
+        return self.query.segment, self.query.span, self.phrase
+
+
+def has_content(phrase: str) -> bool:
+    """Whether a phrase has a word that is no punctuation and hardly a function word: long, or with a digit.
+
+    >>> [has_content(phrase) for phrase in ("the red house", "in", ",", "7 %", "das")]
+    [True, False, False, True, False]
+    """
+    words = [word for word in tokenize(phrase) if any(map(str.isalnum, word))]
+    return any(len(word) >= LONG_WORD or any(map(str.isdigit, word)) for word in words)
+
+
+def reference_part(references: ReferenceParts, place: Place, case: str) -> tuple[str, list[int]]:
+    """The phrase of a reference's part, where its alignment is clean, and its positions; empty where it is not."""
+    positions = references.clean(*place)
+    words = tokenize(references.texts.get(place[0], ""))
+    return phrase_key(" ".join(words[i] for i in positions), case) if positions else "", positions
+
+
+def control_candidates(
+    campaign: Campaign, links: Sequence[Links], *, max_len: int | None = None, limits: QueryLimits | None = None
+) -> list[ControlCandidate]:
+    """The parts of references that could become controls, in the order of the segments; those decided are left out."""
+    with campaign.database() as db:
+        case = db.case
+    references = ReferenceParts(campaign, links)
+    known = read_verified(campaign)
+    asked = queries(
+        campaign.trees, campaign.candidates, max_len=max_len or campaign.scoring.max_len,
+        limits=limits or QueryLimits(), case=case,
+    )  # fmt: skip
+    made = []
+    for query in asked:
+        phrase, positions = reference_part(references, (query.segment, query.span), case)
+        if phrase == query.phrase and has_content(phrase) and (query.segment, query.span, phrase) not in known:
+            text = references.texts[query.segment]
+            made.append(ControlCandidate(query, text, tuple(positions), phrase))
+    return made
+
+
+def mixed(candidates: Sequence[ControlCandidate], seed: int) -> Iterator[ControlCandidate]:
+    """The candidates in a random order, so that a few of them come from all segments."""
+    order = np.random.default_rng(seed).permutation(len(candidates))
+    return (candidates[int(i)] for i in order)
+
+
+def read_verified(campaign: Campaign) -> dict[Key, Label]:
+    """All decisions in a campaign's folder; the last one on a phrase counts."""
+    path = campaign.path(CONTROLS)
+    decisions: dict[Key, Label] = {}
+    if not path.exists():
+        return decisions
+    for number, line in read_lines(path):
+        if line.strip():
+            try:
+                record = parse_json(line)
+                span = Span(int(record["start"]), int(record["stop"]))
+                decisions[str(record["segment"]), span, str(record["phrase"])] = Label.parse(str(record["label"]))
+            except (SyntaxFormatError, FormatError, KeyError, TypeError, ValueError) as error:
+                message = f"expected a control with segment, start, stop, phrase and label: {error}"
+                raise InputError(path, number, message) from None
+    return decisions
+
+
+def add_verified(campaign: Campaign, decisions: Mapping[Key, Label]) -> None:
+    """Append decisions to the file of a campaign."""
+    path = campaign.path(CONTROLS)
+    with open(path, "a", encoding="utf-8") as stream:
+        for (segment, span, phrase), label in decisions.items():
+            record = {"segment": segment, "start": span.start, "stop": span.stop, "phrase": phrase, "label": str(label)}
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")

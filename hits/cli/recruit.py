@@ -1,0 +1,175 @@
+"""``rypt hits recruit``: people from Prolific for a batch on your own market."""
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hits.cli.shared import BATCH, FOLDER, MONEY, YES, confirm
+from rypt.console import JSON
+
+if TYPE_CHECKING:
+    from hits.market.prolific import Prolific
+    from hits.market.recruit import StudyPlan
+
+TOKEN = "PROLIFIC_TOKEN"
+
+
+@click.command()
+@BATCH
+@click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
+@click.option("--hits-each", type=click.IntRange(min=1), default=5, show_default=True,
+              help="Number of hits that a participant does; say the same to `rypt hits serve`.")  # fmt: skip
+@click.option("--places", type=click.IntRange(min=1), help="Number of participants [enough for the whole batch].")
+@click.option("--reward", type=MONEY, help="What a participant gets [the mean reward of as many hits].")
+@click.option("--filters", type=click.Path(dir_okay=False), help="File with Prolific's JSON of who may take part.")
+@click.option("--device", "devices", type=click.Choice(["desktop", "tablet", "mobile"]), multiple=True,
+              help="Device that participants may use; may be repeated [all].")  # fmt: skip
+@click.option("--publish", "action", flag_value="PUBLISH", help="Publish the study: from now on it costs money.")
+@click.option("--pause", "action", flag_value="PAUSE", help="Pause the study.")
+@click.option("--start", "action", flag_value="START", help="Start a paused study again.")
+@click.option("--stop", "action", flag_value="STOP", help="Stop the study for good.")
+@click.option("--submissions", is_flag=True, help="List the participants' submissions.")
+@click.option("--approve", multiple=True, metavar="SUBMISSION", help="Approve a submission; may be repeated.")
+@click.option("--reject", metavar="SUBMISSION", help="Reject a submission, with --reason and --category.")
+@click.option("--return", "returned", metavar="SUBMISSION", help="Ask to return a submission unpaid, with --reason.")
+@click.option("--bonus", nargs=2, metavar="SUBMISSION AMOUNT", help="Pay a bonus for a submission, with --reason.")
+@click.option("--reason", default="", help="Reason that the participant reads.")
+@click.option("--category", default="OTHER", show_default=True, help="Prolific's category of a rejection.")
+@click.option("--token-file", type=click.Path(dir_okay=False),
+              help=f"File with the API token, which only you can read [the variable {TOKEN}].")  # fmt: skip
+@click.option("--api", default="", help="Another address of the API, for tests.")
+@YES
+@JSON
+def recruit(
+    batch: str, at: str, hits_each: int, places: int | None, reward: Decimal | None, filters: str | None,
+    devices: tuple[str, ...], action: str | None, submissions: bool, approve: tuple[str, ...], reject: str | None,
+    returned: str | None, bonus: tuple[str, str] | None, reason: str, category: str, token_file: str | None, api: str,
+    yes: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Recruit people on Prolific for a BATCH that is published on your own market.
+
+    Without an action this makes the study as a draft, once, from the batch's title, description and price, and shows
+    what it costs with the service's fee. --publish opens it. Every step can be repeated: nothing is made or paid twice.
+    """
+    from hits.market.prolific import API, Prolific
+    from hits.market.recruit import (
+        APPROVED,
+        REJECTED,
+        RETURN,
+        decide,
+        pay_bonus,
+        plan_study,
+        recruited_people,
+        set_state,
+    )
+    from hits.market.recruit import recruit as make_study
+
+    service = Prolific(_token(token_file), api or API)
+    if approve or reject or returned:
+        decisions = [(each, APPROVED) for each in approve] + [
+            (each, kind) for each, kind in ((reject, REJECTED), (returned, RETURN)) if each
+        ]
+        done = [decide(service, each, kind, reason, category) for each, kind in decisions]
+        click.echo(f"{sum(done)} decided, {len(done) - sum(done)} so already")
+    elif bonus:
+        amount = MONEY.convert(bonus[1], None, None)
+        if not reason:
+            raise click.UsageError("--bonus needs --reason")
+        paid = pay_bonus(batch, service, bonus[0], amount, reason,
+                         confirm=lambda cost: yes or confirm(f"Pay {cost}, fee included?"))  # fmt: skip
+        click.echo(f"{amount} {'paid' if paid else 'was paid before'} for submission {bonus[0]}")
+    elif submissions:
+        _show([vars_of(each) for each in recruited_people(batch, service)], as_json=as_json)
+    elif action:
+        if action in ("PUBLISH", "START") and not yes:
+            confirm("Open the study? Participants who finish must be paid.")
+        study = set_state(batch, service, action)
+        click.echo(json.dumps(vars_of(study)) if as_json else f"study {study.id} is {study.status}")
+    else:
+        _make(service, make_study, plan_study, batch, at, hits_each, places, reward, filters, devices, api or API, yes,
+              as_json)  # fmt: skip
+
+
+def _make(
+    service: "Prolific", make_study: Any, plan_study: Any, batch: str, at: str, hits_each: int, places: int | None,
+    reward: Decimal | None, filters: str | None, devices: Sequence[str], api: str, yes: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Make the study, after its price was shown."""
+    from hits.batches.reader import read_batch
+
+    plan: StudyPlan = plan_study(read_batch(batch), hits_each, places)
+    plan = replace(
+        plan, reward=plan.reward if reward is None else reward, filters=_filters(filters),
+        devices=tuple(devices) or plan.devices,
+    )  # fmt: skip
+
+    def agreed(plan: "StudyPlan", cost: Decimal) -> bool:
+        question = (
+            f"Make a study of {plan.places} places, {plan.reward} each for {plan.minutes} minutes: {cost} with the fee?"
+        )
+        return yes or confirm(question)
+
+    done = make_study(batch, at, service, plan, confirm=agreed, api=api)
+    if as_json:
+        click.echo(json.dumps({**vars_of(done.study), "cost": str(done.cost), "made": done.made}))
+    else:
+        what = "made" if done.made else "was there"
+        click.echo(f"study {done.study.id} {what} ({done.study.status}), {done.cost} with the fee; --publish opens it")
+
+
+def vars_of(record: Any) -> dict[str, Any]:
+    """A record's fields."""
+    from dataclasses import asdict
+
+    return asdict(record)
+
+
+def _show(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(rows))
+        return
+    from tabulate import tabulate
+
+    click.echo(tabulate([tuple(row.values()) for row in rows], ("submission", "participant", "status", "code")))
+
+
+def _filters(path: str | None) -> list[Mapping[str, Any]]:
+    from rypt.strict import SyntaxFormatError, parse_json
+    from rypt.text import InputError
+
+    if path is None:
+        return []
+    try:
+        value = parse_json(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, SyntaxFormatError) as error:
+        raise InputError(path, None, f"expected Prolific's filters as JSON: {error}") from None
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise InputError(path, None, "expected a list of filters")
+    return value
+
+
+def _token(path: str | None) -> str:
+    """The API token: from a file that only its owner can read, or from the environment."""
+    from rypt.text import InputError, RyptError
+
+    if path is None:
+        if token := os.environ.get(TOKEN, "").strip():
+            return token
+        raise RyptError(f"expected the API token in the variable {TOKEN}, or --token-file FILE")
+    try:
+        if sys.platform != "win32" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
+            raise InputError(path, None, "expected a file that only its owner can read (chmod 600)")
+        token = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(path, None, f"expected an API token: {error}") from None
+    if not token or not token.isprintable():
+        raise InputError(path, None, "expected an API token, found nothing")
+    return token

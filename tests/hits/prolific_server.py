@@ -1,0 +1,128 @@
+"""A server of our own that answers as Prolific's public documentation says: shapes, limits, errors, busy moments."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+PAGE = 2
+NEEDED = (
+    "name", "description", "external_study_url", "prolific_id_option", "completion_codes", "total_available_places",
+    "estimated_completion_time", "reward", "device_compatibility",
+)  # fmt: skip
+STATES = {"PUBLISH": "ACTIVE", "START": "ACTIVE", "PAUSE": "PAUSED", "STOP": "AWAITING REVIEW"}
+
+
+@dataclass
+class FakeProlific:
+    """What the service knows; ``trouble`` are statuses with which the next requests are answered instead.
+
+    ``deaf`` requests are carried out and not answered: the connection breaks, as when a client is killed.
+    """
+
+    token: str = "secret"
+    url: str = ""
+    studies: dict[str, dict[str, Any]] = field(default_factory=dict)
+    submissions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    payments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    trouble: list[int] = field(default_factory=list)
+    deaf: list[str] = field(default_factory=list)
+    seen: list[tuple[str, str]] = field(default_factory=list)
+
+    def submit(self, study: str, participant: str, code: str = "") -> str:
+        name = f"sub{len(self.submissions)}"
+        record = {"id": name, "study_id": study, "participant_id": participant, "status": "AWAITING REVIEW"}
+        self.submissions[name] = record | {"study_code": code}
+        return name
+
+    def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        path, _, query = path.partition("?")
+        match [method, *path.removeprefix("/api/v1/").strip("/").split("/")]:
+            case ["POST", "study-cost-calculator"]:
+                return 200, {"total_cost": round(body["reward"] * body["total_available_places"] * 4 / 3)}
+            case ["GET", "studies"]:
+                return 200, self.page(list(self.studies.values()), "studies", query)
+            case ["POST", "studies"]:
+                missing = [name for name in NEEDED if name not in body]
+                if missing or body["reward"] < 1:
+                    return 400, {"error": {"status": 400, "title": "Bad request", "detail": f"missing: {missing}"}}
+                name = f"study{len(self.studies)}"
+                self.studies[name] = {**body, "id": name, "status": "UNPUBLISHED", "places_taken": 0}
+                return 201, self.studies[name]
+            case ["GET", "studies", study] if study in self.studies:
+                return 200, self.studies[study]
+            case ["POST", "studies", study, "transition"] if study in self.studies:
+                self.studies[study]["status"] = STATES[body["action"]]
+                return 200, self.studies[study]
+            case ["GET", "studies", study, "submissions"]:
+                mine = [each for each in self.submissions.values() if each["study_id"] == study]
+                return 200, self.page(mine, f"studies/{study}/submissions", query)
+            case ["GET", "submissions", name] if name in self.submissions:
+                return 200, self.submissions[name]
+            case ["POST", "submissions", "bonus-payments"]:
+                amounts = [int(100 * float(line.split(",")[1])) for line in body["csv_bonuses"].splitlines()]
+                name = f"pay{len(self.payments)}"
+                self.payments[name] = {"id": name, "total_amount": round(sum(amounts) * 4 / 3), "paid": 0}
+                return 201, self.payments[name]
+            case ["POST", "bulk-bonus-payments", name, "pay"] if name in self.payments:
+                self.payments[name]["paid"] += 1  # not idempotent, as documented
+                return 202, {}
+            case ["POST", "submissions", name, "transition"] if name in self.submissions:
+                if body["action"] == "REJECT" and len(body["message"]) < 100:
+                    return 400, {"error": {"title": "Bad request", "detail": "message too short"}}
+                self.submissions[name]["status"] = {"APPROVE": "APPROVED", "REJECT": "REJECTED"}[body["action"]]
+                return 200, self.submissions[name]
+            case ["POST", "submissions", name, "request-return"] if name in self.submissions:
+                self.submissions[name]["status"] = "RETURNED_REQUESTED"
+                return 200, self.submissions[name]
+        return 404, {"error": {"status": 404, "title": "Not found", "detail": "Not found."}}
+
+    def page(self, records: list[Any], path: str, query: str) -> dict[str, Any]:
+        start = int((re.findall(r"offset=(\d+)", query) or ["0"])[0])
+        more = f"{self.url}/{path}/?offset={start + PAGE}" if start + PAGE < len(records) else None
+        return {"results": records[start : start + PAGE], "_links": {"next": {"href": more}}}
+
+
+@contextmanager
+def served_prolific() -> Iterator[FakeProlific]:
+    service = FakeProlific()
+
+    class Handler(BaseHTTPRequestHandler):
+        def handle_all(self) -> None:
+            size = int(self.headers.get("Content-Length") or 0)
+            body = json.loads(self.rfile.read(size) or b"{}")
+            service.seen.append((self.command, self.path))
+            if self.headers.get("Authorization") != f"Token {service.token}":
+                status, value = 401, {"error": {"status": 401, "title": "Unauthorized", "detail": "Invalid token."}}
+            elif service.trouble:
+                status, value = service.trouble.pop(0), {}
+            else:
+                status, value = service.answer(self.command, self.path, body)
+            if any(self.path.endswith(end) for end in service.deaf):
+                service.deaf.clear()
+                self.close_connection = True
+                return
+            data = json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = handle_all  # noqa: N815
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        service.url = f"http://127.0.0.1:{server.server_port}/api/v1"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield service
+        finally:
+            server.shutdown()
+            thread.join()
