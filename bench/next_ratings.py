@@ -72,14 +72,14 @@ def simulate(steps: Iterator[tuple[int, np.ndarray]], full: np.ndarray) -> tuple
     since = None
     for count, table in steps:
         tests = wilcoxon_tests(table)
-        found = boundaries(table, tests)
-        if not truth <= found:
+        seen = boundaries(table, tests)
+        if not truth <= seen:
             since = None
         elif since is None:
             since = count
     apart = (directed(table, tests) & pairs).sum() / pairs.sum()
     reached = float("nan") if since is None else since / full.size
-    return reached, count / full.size, len(truth & found) / max(1, len(truth)), len(found - truth), apart
+    return reached, count / full.size, len(truth & seen) / max(1, len(truth)), len(seen - truth), apart
 
 
 def main() -> None:

@@ -74,13 +74,13 @@ class SideBySide:
 
     def disagreements(self) -> list[Disagreement]:
         """All of them, those that models are surest of first."""
-        found = [
+        items = [
             item
             for groups in zip(*(table.groups for table in self.tables), strict=True)
             for (one, first), (two, second) in combinations(zip(self.labels, groups, strict=True), 2)
             for item in _disagreements((one, two), first, second)
         ]
-        return sorted(found, key=lambda item: (-item.strength, item.models, item.better, item.worse))
+        return sorted(items, key=lambda item: (-item.strength, item.models, item.better, item.worse))
 
     def agreements(self) -> list[Agreement]:
         """How the orders of each two models agree: pairwise accuracy and Kendall's tau."""
@@ -126,19 +126,19 @@ class SideBySide:
     def _disagreement_table(self, style: str) -> str:
         from tabulate import tabulate
 
-        found = self.disagreements()
+        items = self.disagreements()
         pairs = sum(len(group.systems) * (len(group.systems) - 1) // 2 for group in self.tables[0].groups)
         times = len(self.labels) * (len(self.labels) - 1) // 2
-        if not found:
+        if not items:
             return ""
-        some = f", of which the surest {SHOWN}" if len(found) > SHOWN else ""
-        line = f"{len(found)} disagreements on {pairs * times} pairs of systems{some}, by so many standard errors:"
-        names = sorted({name for item in found for name in (item.better, item.worse)})
+        some = f", of which the surest {SHOWN}" if len(items) > SHOWN else ""
+        line = f"{len(items)} disagreements on {pairs * times} pairs of systems{some}, by so many standard errors:"
+        names = sorted({name for item in items for name in (item.better, item.worse)})
         short = dict(zip(names, short_names(names), strict=True))
         rows = [
             [item.models[0], f"{short[item.better]} > {short[item.worse]}", _by(item.errors[0]), item.models[1],
              f"{short[item.worse]} > {short[item.better]}", _by(item.errors[1])]
-            for item in found[:SHOWN]
+            for item in items[:SHOWN]
         ]  # fmt: skip
         head = ["model", "says", "errors", "model", "says", "errors"]
         return f"{_prose(line, style)}\n\n{tabulate(rows, head, tablefmt=FORMATS[style], disable_numparse=True)}"
@@ -242,7 +242,7 @@ def gap_errors(group: RankedGroup) -> Floats | None:
 
 def _disagreements(models: tuple[str, str], first: RankedGroup, second: RankedGroup) -> list[Disagreement]:
     places = [{system.system: i for i, system in enumerate(group.systems)} for group in (first, second)]
-    found = []
+    items = []
     for better, worse in combinations([system.system for system in first.systems], 2):
         one, two = (
             group.systems[place[better]].rank - group.systems[place[worse]].rank
@@ -250,8 +250,8 @@ def _disagreements(models: tuple[str, str], first: RankedGroup, second: RankedGr
         )
         if one * two < 0:
             errors = (_gap(first, places[0], better, worse), _gap(second, places[1], better, worse))
-            found.append(Disagreement(models, better, worse, errors))
-    return found
+            items.append(Disagreement(models, better, worse, errors))
+    return items
 
 
 def _gap(group: RankedGroup, place: dict[str, int], a: str, b: str) -> float | None:

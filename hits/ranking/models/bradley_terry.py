@@ -257,7 +257,7 @@ def _solve(matrix: Floats, right: Floats) -> Floats:
     if len(right) <= DIRECT:
         return np.asarray(np.linalg.solve(matrix, right), np.float64)
     scale = 1.0 / np.maximum(matrix.diagonal(), TINY)
-    found = np.zeros(len(right))
+    solution = np.zeros(len(right))
     rest = right.copy()
     towards = scaled = scale * rest
     size = float(rest @ scaled)
@@ -265,12 +265,12 @@ def _solve(matrix: Floats, right: Floats) -> Floats:
     for _ in range(60):
         image = matrix @ towards
         length = size / float(towards @ image) if size > 0 else 0.0
-        found = found + length * towards
+        solution = solution + length * towards
         rest = rest - length * image
         scaled = scale * rest
         old, size = size, float(rest @ scaled)
         if size <= enough:
-            return found
+            return solution
         towards = scaled + size / old * towards
     return np.asarray(np.linalg.solve(matrix, right), np.float64)
 

@@ -118,8 +118,8 @@ def table_kind(header: str, columns: Mapping[str, str] | None = None) -> tuple[s
 def read_table(path: PathLike, lines: Lines, columns: Mapping[str, str] | None = None) -> list[Part]:
     """The comparisons or scores of a table, those of each language pair apart."""
     header = lines[0][1]
-    found = table_kind(header, columns)
-    delimiter = found[1] if found else next((mark for mark in DELIMITERS if mark in header), ",")
+    table = table_kind(header, columns)
+    delimiter = table[1] if table else next((mark for mark in DELIMITERS if mark in header), ",")
     names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
     try:
         places = guess(names, columns)
