@@ -165,7 +165,7 @@ def _tune_lists(
     solution = solve(
         problem, point, search, executor=executor,
         earlier=[read_weights(path).match(names, sparse_names, open_ended=True)[1] for path in earlier],
-        watch=lambda results: progress.climb(results, search.restarts + 1),
+        watch=lambda results: progress.climb(results, search.climbs + 1),
     )  # fmt: skip
     clock.lap("optimize")
     signature = f"{metric.signature}|{search}|norm:{problem.normalization}|n:{len(lists.segments)}"

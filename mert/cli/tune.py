@@ -54,8 +54,10 @@ LOOP = _options(
 SEARCH = _options(
     click.option("--algorithm", type=click.Choice(["mert", "pro", "mira"]), default="mert", show_default=True,
                  help="How weights are found."),
-    click.option("--restarts", type=click.IntRange(min=0), default=20, show_default=True,
-                 help="Number of random restarts."),
+    click.option("--aim", type=click.Choice(["unseen", "list"]), default="unseen", show_default=True,
+                 help="Find the weights that should do best on segments that are not in the lists, a mean of several "
+                 "estimates, or the optimum of the lists themselves."),
+    click.option("--restarts", type=click.IntRange(min=0), help="Number of random restarts [20; 60 with --aim list]."),
     click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed."),
     click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True,
                  help="Number of threads; the result does not depend on it."),
@@ -79,10 +81,10 @@ CONSTRAINTS = _options(
 
 
 LOOP_ONLY = ("folder", "max_iterations", "patience", "keep", "timeout")
-MERT_ONLY = ("restarts", "window", "dask")
+MERT_ONLY = ("aim", "restarts", "window", "dask")
 BESIDE_ZMERT = {
-    "zmert", "algorithm", "threads", "dask", "replicates", "average", "window", "folder", "timeout", "plot", "output",
-    "as_json", "quiet",
+    "zmert", "algorithm", "aim", "threads", "dask", "replicates", "average", "window", "folder", "timeout", "plot",
+    "output", "as_json", "quiet",
 }  # fmt: skip
 
 
@@ -106,8 +108,8 @@ def tune(
     lists: tuple[str, ...], spec: str | None, references: tuple[str, ...], campaign: str | None,
     start_file: str | None, only: tuple[str, ...], fix: tuple[str, ...], bound: tuple[str, ...],
     ranges: tuple[str, ...], tie: tuple[str, ...], norm: str | None,
-    algorithm: str, restarts: int, seed: int, threads: int, dask: str | None, replicates: int, average: bool,
-    window: str | None,
+    algorithm: str, aim: str, restarts: int | None, seed: int, threads: int, dask: str | None, replicates: int,
+    average: bool, window: str | None,
     decoder: str | None, replay: tuple[str, ...], zmert: str | None, folder: str, max_iterations: int, patience: int,
     keep: str, timeout: float | None, plot: str | None,
     output: str | None, as_json: bool, quiet: bool,
@@ -130,7 +132,7 @@ def tune(
 
     _check_options(click.get_current_context())
     of_campaign = len(lists) == 1 and Path(lists[0]).is_dir()
-    search = SearchSettings(algorithm, restarts, seed, threads, replicates, average, read_window(window))
+    search = SearchSettings(algorithm, restarts, seed, threads, replicates, average, read_window(window), aim)
     limits = WeightLimits(
         only, fix, read_intervals(bound, "--bound"), read_intervals(ranges, "--range"), read_groups(tie), norm
     )

@@ -39,7 +39,9 @@ def test_tuning_the_demo(capsys, demo, tmp_path, metric):
     assert set(result["gain"]) == {"gain", "low", "high", "p"}
     assert set(result["seconds"]) == {"read", "stats", "optimize"}
     assert result["replicates"] == {"scores": [result["score"]], "mean": result["score"], "deviation": 0.0}
-    assert f"|mert|restarts:3|seed:1|norm:l1|n:{result['signature'].rpartition(':')[2]}" in result["signature"]
+    assert (
+        f"|mert|aim:unseen|restarts:3|seed:1|norm:l1|n:{result['signature'].rpartition(':')[2]}" in result["signature"]
+    )
     assert {entry.name: entry.value for entry in read_weights(output).entries} == result["weights"]
     again = json.loads(run(capsys, "tune", *arguments, "--metric", metric, *source, "--threads", "2")[1])
     assert again["weights"] == result["weights"]
