@@ -26,10 +26,10 @@ from rypt.compiled import compiled
 from rypt.metrics.metric import Metric, counted, rated
 from rypt.text import RyptError
 
-RESTARTS = 60  # random starts by default
+RESTARTS = 100  # random starts by default
 RANDOM_DIRECTIONS = 4  # tried where no axis gains
 GAIN = 1e-9  # a smaller one is no gain
-ENOUGH = 1e-5  # a climb ends where no step gains more, the best score being 1; the best goes on to the end
+ENOUGH = 3e-4  # a climb ends where no step gains more, the best score being 1; the best goes on to the end
 MAX_MOVES = 1000
 TOGETHER = 3  # axes that are searched at once
 REACH = 100.0  # the longest step, in lengths of the weights: no weight can dwarf the others

@@ -102,11 +102,16 @@ def test_progress(folder):
 
     (folder / "ref").write_text((folder / "ref").read_text() + "one more\n")
     mert.tune(
-        [folder / "list"], references=[folder / "ref"], search=QUICK,
+        [folder / "list"], references=[folder / "ref"], search=QUICK, allow_missing=True,
         progress=TuningProgress(climb=climb, note=notes.append),
     )  # fmt: skip
     assert starts == [3, 3, 3]
-    assert notes == [f"1 of 13 segments of {folder / 'ref'} have no candidates"]
+    assert notes == [
+        f"1 of 13 segments of {folder / 'ref'} have no candidates",
+        "no weights are given: starting from 1 for each of the 4 features",
+    ]
+    with pytest.raises(RyptError, match="have no candidates; --allow-missing tunes on the others"):
+        mert.tune([folder / "list"], references=[folder / "ref"], search=QUICK)
 
 
 def test_a_campaign_as_the_command_tunes_it(capsys, tmp_path):
