@@ -3,12 +3,14 @@
 import numpy as np
 
 from mert.optimize import TuningProblem
+from mert.unseen import gains_at
 from rypt.arrays import Floats
 
 TINY = 1e-4  # of the mean length of a weight
 HUGE = 0.95  # of the length of all weights together
 EDGE = 1e-9
 FEEBLE = 0.01  # of the length of all weights together
+FEW = 0.05  # of the segments with several candidates
 
 
 def examine(problem: TuningProblem, weights: Floats, start: Floats) -> list[str]:
@@ -63,3 +65,22 @@ def examine(problem: TuningProblem, weights: Floats, start: Floats) -> list[str]
     if idle:
         notes.append(f"never different inside a segment, so left alone: {', '.join(idle)}")
     return notes
+
+
+def flatness(problem: TuningProblem, start: Floats) -> list[str]:
+    """A note where the metric tells the candidates of no segment apart, or those of few."""
+    sizes = np.diff(problem.offsets)
+    several = int((sizes > 1).sum())
+    changing = (gains_at(problem, start) != 0).astype(np.int64)
+    differing = int((np.add.reduceat(changing, problem.offsets[:-1]) > 0).sum())
+    if several and not differing:
+        return [
+            "the metric is flat: no candidate of any segment changes the score, so any weights are as good as these "
+            "(a campaign needs labels)"
+        ]
+    if differing < FEW * several:
+        return [
+            f"the metric tells the candidates of {differing} of {several} segments apart: too few to tune on (a "
+            "campaign needs more labels)"
+        ]
+    return []

@@ -1,43 +1,61 @@
-"""From starting points to weights: line searches along many directions until nothing helps.
+"""From starting points to weights: climbs along the best of many directions, in rounds that begin near the best so far.
 
-Each start has a random generator of its own, and products are summed in one fixed order, so the answer is the same for
-any number of threads. Lengths in weight space are measured in units of what they do: a weight counts times the spread
-of its feature inside segments, so rescaling a feature changes nothing.
+A climb searches all axes and takes only the best step, because small gains taken at once spoil the way to large ones.
+The first climbs begin at the given weights and at random ones, the later ones near the best three points so far. Most
+candidates never win near any of these points: climbs see only those that have won somewhere, and what they reach is
+scored on all candidates, whose winners join in.
+
+Each climb has a random generator of its own, rounds have a fixed size, and products are summed in one fixed order, so
+the answer is the same for any number of threads. Lengths in weight space are measured in units of what they do: a
+weight counts times the spread of its feature inside segments, so rescaling a feature changes nothing.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mert.constraints import Constraints, Normalization
 from mert.lists.arrays import NBest, winners
-from mert.search import Window, best_step
+from mert.search import Step, Window, best_steps, mark_winners
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 from rypt.metrics.metric import Metric, counted, rated
 from rypt.text import RyptError
 
-RANDOM_DIRECTIONS = 4  # tried in each pass besides the axes and the last pass's move
+RESTARTS = 100  # random starts by default
+RANDOM_DIRECTIONS = 4  # tried where no axis gains
 GAIN = 1e-9  # a smaller one is no gain
-ENOUGH = 1e-4  # a pass from a start that gains less, the best score being 1, is the last; the best goes on to the end
-MAX_PASSES = 100
+ENOUGH = 3e-4  # a climb ends where no step gains more, the best score being 1; the best goes on to the end
+MAX_MOVES = 1000
+TOGETHER = 3  # axes that are searched at once
 REACH = 100.0  # the longest step, in lengths of the weights: no weight can dwarf the others
+NEARBY = 1.5  # the longest step of climbs that begin near a good point, the mean length of a weight being 1
 NEARNESS = 0.5  # random starts stray from the given weights by this, the mean length of a weight being 1
+JUMP = 0.15  # later ones from good points by this
+GOOD_POINTS = 3  # how many good points later starts are near
+ROUND = 8  # climbs that do not know of one another
+FINISHERS = 2  # the best points that climb on to the end, on all candidates
+SMALL = 2000  # lists of fewer candidates are searched as a whole
+SIGHT = 1.5  # how far from a point candidates that win are looked for, the mean length of a weight being 1
 LARGEST = 1e300
 BLOCK = 1024  # rows of features combined at once
-GOOD_POINTS = 8  # how many good points, the best included, are joined by lines
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The weights of one start, their score on the lists (higher is better), and how many lines were searched."""
+    """The weights of one start, their score on the lists (higher is better), and how many lines were searched.
+
+    ``tied`` says that all candidates of each segment have the same model score, so that the order of the lists decides.
+    """
 
     weights: Floats
     score: float
     searches: int
+    tied: bool = False
 
 
 Watcher = Callable[[Iterable[Tuned]], Iterable[Tuned]]  # passes results on while they come
@@ -82,19 +100,60 @@ class TuningProblem:
 
     def chosen(self, weights: Floats) -> Ints:
         """The candidates these weights choose, one per segment."""
+        return self.winners(self.values(weights))
+
+    def winners(self, values: Floats) -> Ints:
+        """The candidates with the highest model scores, one per segment."""
         best = np.empty(len(self.offsets) - 1, np.int64)
-        winners(self.offsets, self.values(weights), best)
+        winners(self.offsets, values, best)
         return best
+
+    def total(self, chosen: Ints) -> float:
+        """The score of some candidates, one per segment, higher is better."""
+        return float(self.rate(self.stats[chosen].sum(axis=0, keepdims=True))[0])
 
     def score(self, weights: Floats) -> float:
         """The score of the candidates these weights choose, higher is better."""
-        return float(self.rate(self.stats[self.chosen(weights)].sum(axis=0, keepdims=True))[0])
+        return self.total(self.chosen(weights))
+
+    def slopes(self, direction: Floats) -> Floats:
+        """What a step of 1 along a direction adds to the model score of each candidate."""
+        moving = np.flatnonzero(direction)
+        if len(moving) == 1 and direction[moving[0]] == 1.0:
+            return self.features[:, moving[0]]
+        return combine(self.features, direction)
+
+    def moved(self, point: Floats, lengths: Floats) -> Floats:
+        """The point after steps along all axes, each as far as the bounds allow."""
+        for length, axis in zip(lengths.tolist(), self.axes, strict=True):
+            low, high = self.limits(point, axis)
+            point = point + min(max(length, low), high) * axis
+        return np.clip(point, self.low, self.high)
+
+    def part(self, kept: NDArray[np.bool_]) -> "TuningProblem":
+        """The same with some of the candidates, at least one of each segment; lengths stay as they are."""
+        counts = np.add.reduceat(kept, self.offsets[:-1], dtype=np.int64)
+        return replace(
+            self,
+            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            features=np.asfortranarray(self.features[kept]),
+            base=None if self.base is None else self.base[kept],
+            stats=self.stats[kept],
+        )
 
     def all_tied(self, weights: Floats) -> bool:
         """Whether all candidates of each segment have the same model score, so that the order of the lists decides."""
-        values = self.values(weights)
+        return self.ties(self.values(weights))
+
+    def ties(self, values: Floats) -> bool:
+        """Whether all candidates of each segment have the same of these model scores."""
         starts = self.offsets[:-1]
         return bool((np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)).all())
+
+    @property
+    def bounded(self) -> bool:
+        """Whether any weight has bounds."""
+        return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
 
     @property
     def free(self) -> NDArray[np.bool_]:
@@ -151,7 +210,7 @@ def make_problem(
     base = None if sparse_weights is None else lists.sparse_dot(sparse_weights)
     constraints = constraints.settled(lists.names, anything_held=base is not None and bool(base.any()))
     _check_sizes(lists, start)
-    spread = _spread(lists.features, lists.offsets)
+    spread = spreads(lists.features, lists.offsets)
     low, high = constraints.low_high(lists.names)
     none = (np.nan, np.nan)
     return TuningProblem(
@@ -182,7 +241,7 @@ def _check_sizes(lists: NBest, start: Floats) -> None:
             )
 
 
-def _spread(features: Floats, offsets: Ints) -> Floats:
+def spreads(features: Floats, offsets: Ints) -> Floats:
     """The standard deviation of each feature around the means of the segments; 0 for one that never differs."""
     spread = np.zeros(features.shape[1])
     sizes = np.diff(offsets)
@@ -197,92 +256,101 @@ def _spread(features: Floats, offsets: Ints) -> Floats:
 class _Climb:
     """A walk from a start: where it is, the model scores there, and the metric's score."""
 
-    def __init__(self, problem: TuningProblem, start: Floats) -> None:
+    def __init__(self, problem: TuningProblem, start: Floats, reach: float) -> None:
         self.problem = problem
         self.weights = start.copy()
         self.values = problem.values(start)
         # before a step nothing is smoothed, and a score that only the order of the lists gives is none to beat
-        self.score = -np.inf if problem.window or problem.all_tied(start) else problem.score(start)
-        self.longest = REACH * (problem.length(start) or 1.0)
+        unknown = problem.window or problem.ties(self.values)
+        self.score = -np.inf if unknown else problem.total(problem.winners(self.values))
+        self.reach, self.bounded = reach, problem.bounded
+        self.longest = problem.length(start) or 1.0
         self.searches = 0
 
-    def along(self, direction: Floats) -> bool:
-        """Take the best step along a direction, if it gains."""
+    def search(self, directions: Sequence[Floats]) -> "list[_Move]":
+        """The best step along each direction."""
         p = self.problem
-        moving = np.flatnonzero(direction)
-        if not p.length(direction) > 0:
-            return False
-        alone = len(moving) == 1 and direction[moving[0]] == 1.0
-        slopes = p.features[:, moving[0]] if alone else combine(p.features, direction)
-        reach = REACH * min(p.length(self.weights) or 1.0, self.longest) / p.length(direction)
-        low, high = p.limits(self.weights, direction)
-        low, high = max(low, -reach), min(high, reach)
-        step = best_step(p.offsets, slopes, self.values, p.stats, p.rate, low, high, p.window)
-        self.searches += 1
-        here = self.score if p.window is None else step.here
-        if step.length == 0.0 or not step.score > here + GAIN:
-            return False
-        self.weights = np.clip(self.weights + step.length * direction, p.low, p.high)
-        self.values = self.values + step.length * slopes
-        self.score = step.score
-        return True
+        reach = self.reach * min(p.length(self.weights) or 1.0, REACH * self.longest)
+        lines = []
+        for direction in directions:
+            most = reach / p.length(direction)
+            low, high = p.limits(self.weights, direction) if self.bounded else (-np.inf, np.inf)
+            lines.append((p.slopes(direction), max(low, -most), min(high, most)))
+        self.searches += len(lines)
+        moves = []
+        steps = best_steps(p.offsets, lines, self.values, p.stats, p.rate, p.window) if lines else []
+        for direction, (slopes, _, _), step in zip(directions, lines, steps, strict=True):
+            here = self.score if p.window is None else step.here
+            moves.append(_Move(direction, slopes, step, step.score - here if step.length else 0.0))
+        return moves
+
+    def take(self, move: "_Move") -> None:
+        """Make a step."""
+        p, length = self.problem, move.step.length
+        self.weights = np.clip(self.weights + length * move.direction, p.low, p.high)
+        self.values = self.values + length * move.slopes
+        self.score = move.step.score
+
+    def best_of_axes(self, gains: Floats) -> "_Move | None":
+        """The best step along an axis; ``gains`` are what the axes gave when they were last searched, and are updated.
+
+        Axes that promise more come first, and none that promised less than what is already had is searched again.
+        """
+        best: _Move | None = None
+        order = np.argsort(-gains, kind="stable")
+        while len(order) and (best is None or best.gain < gains[order[0]]):
+            chosen = order[: max(TOGETHER, int(np.isinf(gains[order]).sum()))]
+            moves = self.search([self.problem.axes[i] for i in chosen])
+            gains[chosen] = [move.gain for move in moves]
+            best = max([best, *moves] if best else moves, key=lambda move: move.gain)
+            order = order[len(chosen) :]
+        return best
 
     def tuned(self) -> Tuned:
         """The result, scored afresh."""
         return Tuned(self.weights, self.problem.score(self.weights), self.searches)
 
 
-def climb(problem: TuningProblem, start: Floats, rng: np.random.Generator, enough: float = ENOUGH) -> Tuned:
-    """Go along each direction to its best step, until a pass over all of them gains no more than is worth it.
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """A step along a direction that was searched, and what it gains."""
 
-    A pass tries, in random order, the axes, a few Gaussian directions, and the sum of the moves of the pass before
-    (Powell's replaced direction).
+    direction: Floats
+    slopes: Floats
+    step: Step
+    gain: float
+
+
+def climb(
+    problem: TuningProblem, start: Floats, rng: np.random.Generator, reach: float = REACH, enough: float = ENOUGH
+) -> Tuned:
+    """Take the best step along any axis, or where no axis gains along a few random directions, until none gains.
+
+    Steps are at most ``reach`` lengths of the weights long. A gain of ``enough``, the best score being 1, is none.
     """
-    walk = _Climb(problem, start)
-    moved = np.zeros(len(start))
-    exhausted: set[int] = set()  # the axes searched since the last step, which have nothing more to give
-    for _ in range(MAX_PASSES):
-        before, score = walk.weights, walk.score
-        directions = _directions(problem, moved, rng)
-        for i in rng.permutation(len(directions)):
-            if i in exhausted:
-                continue
-            if walk.along(directions[i]):
-                exhausted.clear()
-            if i < len(problem.axes):
-                exhausted.add(i)
-        if walk.score <= score + enough * problem.metric.scale:
-            break
-        moved = walk.weights - before
+    walk = _Climb(problem, start, reach)
+    least = max(GAIN, enough * problem.metric.scale)
+    gains = np.full(len(problem.axes), np.inf)
+    for _ in range(MAX_MOVES):
+        move = walk.best_of_axes(gains)
+        if move is None or not move.gain > least:
+            moves = walk.search(list(_random_directions(problem, rng, RANDOM_DIRECTIONS)))
+            move = max(moves, key=lambda move: move.gain, default=None)
+            if move is None or not move.gain > least:
+                break
+            gains[:] = np.inf
+        walk.take(move)
     return walk.tuned()
 
 
-def _directions(problem: TuningProblem, moved: Floats, rng: np.random.Generator) -> list[Floats]:
-    """The axes, random directions, and the move of the last pass."""
-    count = RANDOM_DIRECTIONS if len(problem.axes) > 1 else 0
-    random = rng.normal(size=(count, len(problem.axes))) / _axis_lengths(problem) @ problem.axes
-    return [*problem.axes, *random, moved]
+def _random_directions(problem: TuningProblem, rng: np.random.Generator, count: int) -> Floats:
+    """Gaussian directions, (directions, features); none where there is but one axis."""
+    count = count if len(problem.axes) > 1 else 0
+    return np.asarray(rng.normal(size=(count, len(problem.axes))) / _axis_lengths(problem) @ problem.axes)
 
 
 def _axis_lengths(problem: TuningProblem) -> Floats:
     return np.asarray(np.abs(problem.axes * problem.spread).sum(axis=1))
-
-
-def join(problem: TuningProblem, results: Sequence[Tuned], rng: np.random.Generator) -> Tuned:
-    """Go from the best point along the lines to other good points, and climb on from where that leads, to the end."""
-    best = results[0]
-    while True:
-        walk = _Climb(problem, best.weights)
-        length = problem.length(best.weights)
-        for other in results[1:GOOD_POINTS]:
-            other_length = problem.length(other.weights)
-            scale = length / other_length if problem.normalization.kind != "none" and other_length else 1.0
-            walk.along(other.weights * scale - walk.weights)
-        reached = climb(problem, walk.weights, rng, enough=0.0)
-        searches = best.searches + walk.searches + reached.searches
-        if reached.score <= best.score + GAIN:
-            return Tuned(best.weights, best.score, searches)
-        best = Tuned(reached.weights, reached.score, searches)
 
 
 def random_start(problem: TuningProblem, start: Floats, rng: np.random.Generator) -> Floats:
@@ -305,38 +373,110 @@ def random_start(problem: TuningProblem, start: Floats, rng: np.random.Generator
     return np.clip(np.where((axes_of > 1) & np.isfinite(drawn), drawn, point), problem.low, problem.high)
 
 
+def near(problem: TuningProblem, point: Floats, rng: np.random.Generator) -> Floats:
+    """A point a short way from a good one, inside the bounds."""
+    scale = problem.length(point) / max(1, len(problem.axes)) or 1.0
+    jumps = rng.normal(size=len(problem.axes)) * JUMP * scale / _axis_lengths(problem)
+    return problem.moved(point, jumps)
+
+
+class _Sight:
+    """The candidates that won somewhere near points that were looked at."""
+
+    def __init__(self, problem: TuningProblem) -> None:
+        self.problem = problem
+        self.marks = np.zeros(len(problem.features), np.bool_)
+        self.whole = len(problem.features) < SMALL
+
+    def look(self, point: Floats, directions: Iterable[Floats]) -> None:
+        """Mark the winners along lines through a point, as far as one can see."""
+        p = self.problem
+        if self.whole:
+            return
+        values, far = p.values(point), SIGHT * (p.length(point) / max(1, len(p.axes)) or 1.0)
+        for direction in directions:
+            reach = far / p.length(direction)
+            mark_winners(p.offsets, p.slopes(direction), values, -reach, reach, self.marks)
+
+    def score(self, tuned: Tuned) -> Tuned:
+        """A result scored on all candidates, whose winners are marked."""
+        values = self.problem.values(tuned.weights)
+        chosen = self.problem.winners(values)
+        self.marks[chosen] = True
+        return replace(tuned, score=self.problem.total(chosen), tied=self.problem.ties(values))
+
+    def seen(self) -> TuningProblem:
+        """The problem with the marked candidates only."""
+        return self.problem if self.whole else self.problem.part(self.marks)
+
+
 def optimize(
     problem: TuningProblem,
     start: Floats,
     *,
     earlier: Sequence[Floats] = (),
-    restarts: int = 20,
+    restarts: int = RESTARTS,
     seed: int = 1,
     threads: int = 1,
+    scattered: bool = False,
     executor: Executor | None = None,
     watch: Watcher = unwatched,
 ) -> list[Tuned]:
-    """Climb from the given weights, ``earlier`` ones and random ones; all results, the best first.
+    """Climb from the given weights, ``earlier`` ones, random ones and ones near the best so far; the best first.
 
-    The best is then joined with the others that are good. Of equal results the earliest start comes first. Weights
-    under which all candidates tie, such as 0, come last, whatever the first candidates of the lists score.
+    With ``scattered`` no start is near the best so far: what is reached then differs more. Of equal results the
+    earliest start comes first. Weights under which all candidates tie, such as 0, come last, whatever the first
+    candidates of the lists score.
     """
     given = [start, *earlier]
     generators = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(len(given) + restarts + 1)]
-    starts = given + [random_start(problem, start, rng) for rng in generators[len(given) : -1]]
     pool = executor or ThreadPoolExecutor(max_workers=threads)
+
     try:
-        results = list(watch(pool.map(climb, [problem] * len(starts), starts, generators[:-1])))
+        results = sorted(watch(_rounds(problem, given, generators, pool, scattered)), key=_order)
+        finishers = results[:FINISHERS] if len(results) > 1 else results
+        points = [tuned.weights for tuned in finishers]
+        ends = list(pool.map(partial(climb, enough=0.0), [problem] * len(points), points, generators[-1].spawn(2)))
     finally:
         if executor is None:
             pool.shutdown()
-    results.sort(key=lambda tuned: (problem.all_tied(tuned.weights), -tuned.score))
-    if len(results) > 1 and len(problem.axes) > 1:
-        results[0] = join(problem, results, generators[-1])
-    return [_scaled(problem, tuned) for tuned in results]
+    ends = [replace(tuned, tied=problem.all_tied(tuned.weights)) for tuned in ends]
+    return [_scaled(problem, tuned) for tuned in sorted([*ends, *results[len(ends) :]], key=_order)]
+
+
+def _order(tuned: Tuned) -> tuple[bool, float]:
+    return tuned.tied, -tuned.score
+
+
+def _rounds(
+    problem: TuningProblem, given: Sequence[Floats], generators: Sequence[np.random.Generator], pool: Executor,
+    scattered: bool,
+) -> Iterator[Tuned]:  # fmt: skip
+    """The results of all climbs, round by round."""
+    sight, results = _Sight(problem), list[Tuned]()
+    rng = generators[-1]
+    for point in given[:ROUND]:
+        sight.look(point, [*problem.axes, *_random_directions(problem, rng, len(problem.axes))])
+    while len(results) < len(generators) - 1:
+        begun = len(results)
+        size = ROUND if begun else max(ROUND, len(given))  # all of the given starts are in the first round
+        rngs = generators[begun : min(begun + size, len(generators) - 1)]
+        if begun:
+            good = sorted(results, key=_order)[:GOOD_POINTS]
+            sight.look(good[0].weights, problem.axes)
+        if begun and not scattered:
+            starts = [near(problem, good[rng.integers(len(good))].weights, rng) for rng in rngs]
+            reach = NEARBY / max(1, len(problem.axes))
+        else:
+            starts = [*given[begun:], *(random_start(problem, given[0], rng) for rng in rngs[len(given[begun:]) :])]
+            reach = REACH
+        seen = sight.seen()
+        for tuned in pool.map(climb, [seen] * len(starts), starts, rngs, [reach] * len(starts)):
+            results.append(sight.score(tuned))
+            yield results[-1]
 
 
 def _scaled(problem: TuningProblem, tuned: Tuned) -> Tuned:
     """The same with its weights normalized, and scored as they are then."""
     weights = problem.scaled(tuned.weights)
-    return Tuned(weights, problem.score(weights), tuned.searches)
+    return replace(tuned, weights=weights, score=problem.score(weights))

@@ -114,7 +114,8 @@ class LoopPlan:
             "references": _digest(self.metric),
             "start": self.start.values,
             "recipe": {
-                name: getattr(self.search, name) for name in ("algorithm", "restarts", "seed", "replicates", "average")
+                "restarts": self.search.climbs,
+                **{name: getattr(self.search, name) for name in ("algorithm", "aim", "seed", "replicates", "average")},
             },
             "constraints": {
                 "fixed": sorted(self.constraints.fixed), "only": only, "tied": self.constraints.tied,
@@ -275,7 +276,7 @@ def _iterate(
         search = replace(search, algorithm=HOLD)
     solution = solve(
         problem, inside, search, earlier=earlier, executor=executor,
-        watch=lambda results: progress.climb(results, search.restarts + 1),
+        watch=lambda results: progress.climb(results, search.climbs + 1),
     )  # fmt: skip
     notes = (*solution.notes, *check_against_references(latest, plan.metric))
     iteration = Iteration(
@@ -386,6 +387,7 @@ def _check_plan(plan: LoopPlan, folder: TuningFolder) -> None:
         return
     try:
         earlier = json.loads(path.read_text(encoding="utf-8"))
+        earlier.get("recipe", {}).setdefault("aim", plan.search.aim)  # version 0.1.0 knew of none
         other = [name for name in settings if earlier.get(name) != settings[name]]
     except (OSError, ValueError, AttributeError) as error:
         raise RyptError(f"{path}: expected the plan of the run that is kept here: {error}") from None

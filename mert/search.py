@@ -6,12 +6,14 @@ intervals on which the summed statistics, and so the metric, are constant (Och 2
 section 2). Every interval is scored, so nothing along the line is missed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rypt.arrays import Floats, Ints, Score
-from rypt.compiled import compiled
+from rypt.compiled import compiled, quick
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,54 +45,90 @@ class Window:
         return np.asarray(np.nanmin(windows, axis=1) if self.kind == "min" else np.nanmean(windows, axis=1))
 
 
+@quick
+def _highest(slope: Floats, height: Floats, place: float) -> float:
+    """The height of the upper envelope at one place; several lines are looked at at once."""
+    highest = -np.inf
+    for line in range(len(slope)):
+        highest = max(highest, slope[line] * place + height[line])
+    return highest
+
+
+@compiled
+def _winner(slope: Floats, height: Floats, place: float, highest: float) -> int:
+    """The first of the lines that are so high at one place."""
+    for line in range(len(slope)):
+        if slope[line] * place + height[line] == highest:
+            return line
+    return 0
+
+
+@compiled
+def _outermost(slope: Floats, height: Floats, sign: float) -> int:
+    """The line that wins at minus (``sign`` -1) or plus infinity (1): of the steepest the highest, then the first."""
+    best = 0
+    for line in range(1, len(slope)):
+        ahead = sign * (slope[line] - slope[best])
+        if ahead > 0.0 or (ahead == 0.0 and height[line] > height[best]):
+            best = line
+    return best
+
+
+@compiled
+def _first_at(slope: Floats, height: Floats, place: float) -> int:
+    """The winner at one place, which may be infinite."""
+    if abs(place) == np.inf:
+        return _outermost(slope, height, np.sign(place))
+    return _winner(slope, height, place, _highest(slope, height, place))
+
+
 @compiled
 def envelopes(
-    offsets: Ints, slopes: Floats, intercepts: Floats, first: Ints, where: Floats, before: Ints, after: Ints
-) -> int:
-    """Each segment's winner at minus infinity, and where (``where``) one winner gives way to the next.
+    offsets: Ints, slopes: Floats, intercepts: Floats, low: float, high: float, first: Ints, where: Floats,
+    before: Ints, after: Ints,
+) -> int:  # fmt: skip
+    """Each segment's winner at ``low``, and where (``where``) up to ``high`` one winner gives way to the next.
 
-    An envelope has few corners, so walking from each to the next, over all lines, costs less than sorting the lines:
-    the loop that computes the crossings has no branches and runs on four lines at once. Lines that cross the present
-    one at one place give way to the steepest, of these to the highest, of these to the first. Returns the number of
-    changes.
+    The winners at both ends are known. Where the lines of two winners cross, either no line is higher, and this is a
+    corner of the envelope, or the highest one is a winner between them, and it is asked again on both sides. An
+    envelope has few corners, and looking for the highest line at one place has no branches, so this costs less than
+    sorting the lines. Returns the number of changes.
     """
-    longest = 0
+    longest = 1
     for segment in range(len(offsets) - 1):
         longest = max(longest, offsets[segment + 1] - offsets[segment])
-    crossings = np.empty(longest)
+    ahead = np.empty(longest, np.int64)  # winners further right, the nearest last
+    all_slopes, all_heights = np.empty(longest), np.empty(longest)
     changes = 0
     for segment in range(len(offsets) - 1):
         start, stop = offsets[segment], offsets[segment + 1]
-        slope, height = slopes[start:stop], intercepts[start:stop]
-        size = stop - start
-        line, steepest = 0, slope[0]
-        for other in range(1, size):
-            steepest = max(steepest, slope[other])
-            if slope[other] <= slope[line] and (slope[other] < slope[line] or height[other] > height[line]):
-                line = other
+        slope, height = all_slopes[: stop - start], all_heights[: stop - start]
+        for i in range(stop - start):  # as seen from the first line, so that nearly parallel ones are told apart
+            slope[i], height[i] = slopes[start + i] - slopes[start], intercepts[start + i] - intercepts[start]
+        line, ahead[0] = _first_at(slope, height, low), _first_at(slope, height, high)
         first[segment] = start + line
-        reached = -np.inf
-        while slope[line] < steepest:
-            here_slope, here_height = slope[line], height[line]
-            for other in range(size):
-                rise = slope[other] - here_slope
-                crossing = (here_height - height[other]) / rise
-                crossings[other] = crossing if rise > 0.0 else np.inf
-            following, place = -1, np.inf
-            for other in range(size):
-                if crossings[other] <= place and crossings[other] < np.inf:
-                    if crossings[other] == place and (
-                        slope[other] < slope[following]
-                        or (slope[other] == slope[following] and height[other] <= height[following])
-                    ):
+        count, reached = 1, low
+        while count:
+            following = ahead[count - 1]
+            rise = slope[following] - slope[line]
+            if rise <= 0.0:  # the same line, or one that rounding took for another
+                count -= 1
+                continue
+            place = (height[line] - height[following]) / rise
+            highest = _highest(slope, height, place)
+            if highest > max(slope[line] * place + height[line], slope[following] * place + height[following]):
+                between = _winner(slope, height, place, highest)
+                if slope[line] < slope[between] < slope[following]:
+                    crossing = (height[line] - height[between]) / (slope[between] - slope[line])
+                    if crossing < place:
+                        ahead[count] = between
+                        count += 1
                         continue
-                    following, place = other, crossings[other]
-            if following < 0:
-                break
             reached = max(reached, place)
             where[changes], before[changes], after[changes] = reached, start + line, start + following
             changes += 1
             line = following
+            count -= 1
     return changes
 
 
@@ -150,6 +188,18 @@ def choose(points: Floats, scores: Floats, low: float, high: float) -> tuple[int
     return best, length
 
 
+def mark_winners(
+    offsets: Ints, slopes: Floats, intercepts: Floats, low: float, high: float, marks: NDArray[np.bool_]
+) -> None:
+    """Mark the candidates that win somewhere in [low, high]."""
+    size = len(slopes)
+    first, where = np.empty(len(offsets) - 1, np.int64), np.empty(size)
+    before, after = np.empty(size, np.int64), np.empty(size, np.int64)
+    count = envelopes(offsets, slopes, intercepts, low, high, first, where, before, after)
+    marks[first] = True
+    marks[after[:count]] = True
+
+
 def best_step(
     offsets: Ints,
     slopes: Floats,
@@ -165,22 +215,41 @@ def best_step(
     ``stats`` (candidates, columns) add up; ``score`` rates many sums at once, higher is better. With a window the
     smoothed scores decide, and are returned.
     """
-    size = len(slopes)
+    return best_steps(offsets, [(slopes, low, high)], intercepts, stats, score, window)[0]
+
+
+def best_steps(
+    offsets: Ints,
+    lines: Sequence[tuple[Floats, float, float]],
+    intercepts: Floats,
+    stats: Ints,
+    score: Score,
+    window: Window | None = None,
+) -> list[Step]:
+    """The best step along each of several lines through one point, given by slopes, low and high."""
+    size = len(intercepts)
     first, where = np.empty(len(offsets) - 1, np.int64), np.empty(size)
     before, after = np.empty(size, np.int64), np.empty(size, np.int64)
-    count = envelopes(offsets, slopes, intercepts, first, where, before, after)
-    order = np.argsort(where[:count])
-    points = where[order]
-    sums = np.empty((count + 1, stats.shape[1]), np.int64)
-    running_sums(stats, first, before, after, order, sums)
-    if window is not None:  # only intervals with a width are neighbours
-        apart = np.append(points[1:] > points[:-1], True)[:count]
-        points, sums = points[apart], sums[np.append(True, apart)]
-    inside = slice(np.searchsorted(points, low, "right"), np.searchsorted(points, high, "left") + 1)
-    scores = np.full(len(sums), -np.inf)
-    scores[inside] = score(sums[inside])
-    if window is not None:
-        scores[inside] = window.smooth(scores[inside])
-    here = float(scores[np.searchsorted(points, 0.0, "right")])
-    chosen, length = choose(points, scores, low, high)
-    return Step(length, float(scores[chosen]), here) if chosen >= 0 else Step(0.0, -np.inf, here)
+    corners, rows = [], []
+    for slopes, low, high in lines:
+        count = envelopes(offsets, slopes, intercepts, low, high, first, where, before, after)
+        order = where[:count].argsort()
+        points = where[order]
+        sums = np.empty((count + 1, stats.shape[1]), np.int64)
+        running_sums(stats, first, before, after, order, sums)
+        if window is not None:  # only intervals with a width are neighbours
+            apart = np.append(points[1:] > points[:-1], True)[:count] & (points > low) & (points < high)
+            points, sums = points[apart], sums[np.append(True, apart)]
+        corners.append(points)
+        rows.append(sums)
+    scored = score(rows[0] if len(rows) == 1 else np.concatenate(rows))
+    steps, end = [], 0
+    for points, (_, low, high) in zip(corners, lines, strict=True):
+        scores = scored[end : end + len(points) + 1]
+        end += len(points) + 1
+        if window is not None:
+            scores = window.smooth(scores)
+        here = float(scores[points.searchsorted(0.0, "right")])
+        chosen, length = choose(points, scores, low, high)
+        steps.append(Step(length, float(scores[chosen]), here) if chosen >= 0 else Step(0.0, -np.inf, here))
+    return steps

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from mert.bootstrap import Gain, bootstrap_gain
-from mert.health import examine
-from mert.learners.mira import mira
-from mert.learners.pro import pro
+from mert.health import examine, flatness
+from mert.learned import learned
 from mert.optimize import Tuned, TuningProblem, Watcher, optimize, unwatched
 from mert.search import Window
+from mert.unseen import mean_weights, unseen_weights
 from rypt.arrays import Floats
 from rypt.metrics.metric import Metric
 from rypt.text import RyptError
 
 ALGORITHMS = ("mert", "pro", "mira")
+AIMS = {"unseen": 20, "list": 100}  # what weights are to be good for → random restarts by default
 HOLD = "none"  # the start as it is
 
 
@@ -25,31 +26,44 @@ class SearchSettings:
     """How weights are searched for.
 
     ``algorithm`` is ``mert`` (line searches from the given weights and ``restarts`` random ones), ``pro`` or ``mira``.
+    ``aim`` says what weights ``mert`` is to find: those that should do best on ``unseen`` segments, a mean of several
+    estimates, or the optimum of the ``list`` itself. ``restarts`` None is 20 or, for a list, 100.
     ``replicates`` repeats the search with the random seeds ``seed``, ``seed + 1``, …; the best weights are returned, or
     with ``average`` their mean. ``window`` smooths the scores of a line search. The number of threads changes nothing
     but the time.
 
     >>> str(SearchSettings(restarts=3, replicates=2))
-    'mert|restarts:3|seed:1|replicates:2'
+    'mert|aim:unseen|restarts:3|seed:1|replicates:2'
     """
 
     algorithm: str = "mert"
-    restarts: int = 20
+    restarts: int | None = None
     seed: int = 1
     threads: int = 1
     replicates: int = 1
     average: bool = False
     window: Window | None = None
+    aim: str = "unseen"
 
     def __post_init__(self) -> None:
         if self.algorithm not in (*ALGORITHMS, HOLD):
             raise RyptError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {self.algorithm!r}")
-        for name, least in (("restarts", 0), ("seed", 0), ("threads", 1), ("replicates", 1)):
+        if self.aim not in AIMS:
+            raise RyptError(f"aim must be one of {', '.join(AIMS)}, got {self.aim!r}")
+        for name, least in (("climbs", 0), ("seed", 0), ("threads", 1), ("replicates", 1)):
             if getattr(self, name) < least:
-                raise RyptError(f"{name} must be at least {least}, got {getattr(self, name)}")
+                label = "restarts" if name == "climbs" else name
+                raise RyptError(f"{label} must be at least {least}, got {getattr(self, name)}")
+
+    @property
+    def climbs(self) -> int:
+        """The number of random restarts."""
+        return AIMS[self.aim] if self.restarts is None else self.restarts
 
     def __str__(self) -> str:
-        method = f"{self.algorithm}|restarts:{self.restarts}" if self.algorithm == "mert" else self.algorithm
+        method = self.algorithm
+        if method == "mert":
+            method += f"|aim:{self.aim}|restarts:{self.climbs}"
         more = f"|replicates:{self.replicates}{'|averaged' if self.average else ''}" if self.replicates > 1 else ""
         return f"{method}|seed:{self.seed}{more}"
 
@@ -99,7 +113,7 @@ def solve(
     best = max(tops, key=lambda tuned: (not problem.all_tied(tuned.weights), tuned.score))
     weights = best.weights
     if search.average and len(tops) > 1:
-        weights = average_weights(problem, [tuned.weights for tuned in tops])
+        weights = mean_weights(problem, [tuned.weights for tuned in tops])
     if best.score == 0.0 and _has_zero_as_worst(problem.metric):
         raise RyptError("the best score found is 0: no candidate is worth anything to this metric")
     gain = bootstrap_gain(problem, start, weights, np.random.default_rng(search.seed))
@@ -111,46 +125,25 @@ def solve(
         tuple(sign * tuned.score for results in runs for tuned in results),
         sum(tuned.searches for results in runs for tuned in results),
         gain,
-        tuple(examine(problem, weights, start)),
+        (*flatness(problem, start), *examine(problem, weights, start)),
     )
-
-
-def average_weights(problem: TuningProblem, weights: Sequence[Floats]) -> Floats:
-    """The mean of several weights, each first scaled to the same length, for only their proportions matter."""
-    if problem.normalization.kind == "none":
-        return np.asarray(np.mean(weights, axis=0))
-    return problem.scaled(np.mean([w / (problem.length(w) or 1.0) for w in weights], axis=0))
 
 
 def _run(
     problem: TuningProblem, start: Floats, search: SearchSettings, seed: int, earlier: Sequence[Floats],
     executor: Executor | None, watch: Watcher,
 ) -> list[Tuned]:  # fmt: skip
+    """The weights of one search, then the ends of its climbs."""
     if search.algorithm == HOLD:
-        return [Tuned(start, problem.score(start), 0)]
+        return [Tuned(problem.scaled(start), problem.score(start), 0)]
     if search.algorithm == "mert":
-        return optimize(
-            problem, start, earlier=earlier, restarts=search.restarts, seed=seed, threads=search.threads,
-            executor=executor, watch=watch,
+        ends = optimize(
+            problem, start, earlier=earlier, restarts=search.climbs, seed=seed, threads=search.threads,
+            scattered=search.aim == "unseen", executor=executor, watch=watch,
         )  # fmt: skip
-    weights = problem.scaled(_learned(problem, start, search.algorithm, np.random.default_rng(seed)))
+        if search.aim == "list":
+            return ends
+        weights = unseen_weights(problem, start, ends, np.random.default_rng([seed, 1]))
+        return [Tuned(weights, problem.score(weights), 0), *ends]
+    weights = problem.scaled(learned(problem, start, search.algorithm, np.random.default_rng(seed)))
     return [Tuned(weights, problem.score(weights), 0)]
-
-
-def _learned(problem: TuningProblem, start: Floats, algorithm: str, rng: np.random.Generator) -> Floats:
-    """The weights of PRO or MIRA, which see one feature for each axis, tied weights being one, and what is held."""
-    free = problem.free
-    held = problem.values(np.where(free, 0.0, start))
-    places = [int(np.flatnonzero(axis)[0]) for axis in problem.axes]
-    lengths = np.array([start[i] / axis[i] for i, axis in zip(places, problem.axes, strict=True)])
-    features = np.column_stack([problem.features @ problem.axes.T, held])
-    learn = pro if algorithm == "pro" else mira
-    learned = learn(
-        problem.offsets, features, problem.stats, problem.rate, np.append(lengths, 1.0),
-        np.append(np.ones(len(places), np.bool_), False), rng, scale=problem.metric.scale,
-    )[:-1]  # fmt: skip
-    weights = np.where(free, 0.0, start)
-    for length, axis in zip(learned.tolist(), problem.axes, strict=True):
-        low, high = problem.limits(np.zeros(len(start)), axis)
-        weights += min(max(length, low), high) * axis
-    return np.clip(weights, problem.low, problem.high)

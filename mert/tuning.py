@@ -37,7 +37,8 @@ class TuningResult:
     ``notes`` are warnings about the weights: some that collapsed, one that decides almost everything, weights at the
     edge of their bounds. ``scores`` are those of the replicates, ``ends`` those of all starts, the best first,
     ``searches`` the number of line searches, ``sparse`` the number of sparse features that were held, ``seconds`` the
-    time that reading, counting and searching took. ``start`` is the file of weights that the search started from.
+    time that reading, counting and searching took, by the clock (wall) and of the processor (cpu). ``start`` is the
+    file of weights that the search started from.
     """
 
     weights: dict[str, float]
@@ -85,6 +86,7 @@ def tune(
     weights: Weights | None = None,
     search: SearchSettings | None = None,
     limits: WeightLimits | None = None,
+    allow_missing: bool = False,
     executor: Executor | None = None,
     progress: TuningProgress | None = None,
 ) -> TuningResult:
@@ -93,7 +95,8 @@ def tune(
     Without ``lists`` those of the ``campaign`` are tuned on, with its references, from its current weights and with
     ``rypt`` as the metric; with ``lists`` a campaign only has the judgments for the metric ``rypt``. The metric is
     otherwise ``bleu``: a name, a weighted sum such as ``"0.7*bleu+0.3*rypt"``, or a metric object. ``weights`` is where
-    the search starts: a file, names with numbers, or nothing for 1 each. The random seed is in ``search``.
+    the search starts: a file, names with numbers, or nothing for 1 each. The random seed is in ``search``. Lists
+    without candidates for some segments of the references are refused unless ``allow_missing`` is true.
     """
     search, limits, progress = search or SearchSettings(), limits or WeightLimits(), progress or TuningProgress()
     earlier: list[Path] = []
@@ -101,11 +104,14 @@ def tune(
         if campaign is None:
             raise RyptError("expected n-best lists or a campaign to tune on")
         campaign = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
+        given = weights
         lists, references, weights, earlier = _of_campaign(campaign, references, weights)
+        if given is None and weights is not None:
+            progress.note(f"starting from the campaign's weights, {weights}")
         metric = metric or "rypt"
     resources = _resources(references, campaign)
     chosen = read_metric(metric or "bleu", resources) if isinstance(metric, str | None) else metric
-    return _tune_lists(lists, chosen, weights, earlier, search, limits, executor, progress)
+    return _tune_lists(lists, chosen, weights, earlier, search, limits, allow_missing, executor, progress)
 
 
 def _of_campaign(
@@ -142,7 +148,8 @@ def _read_start(weights: Weights) -> WeightsFile:
 
 def _tune_lists(
     paths: Sequence[PathLike], metric: Metric, weights: Weights | None, earlier: Sequence[Path],
-    search: SearchSettings, limits: WeightLimits, executor: Executor | None, progress: TuningProgress,
+    search: SearchSettings, limits: WeightLimits, allow_missing: bool, executor: Executor | None,
+    progress: TuningProgress,
 ) -> TuningResult:  # fmt: skip
     clock = _Clock()
     start = None if weights is None else _read_start(weights)
@@ -153,6 +160,8 @@ def _tune_lists(
     names, point, sparse = start.match(lists.names, sparse_names, open_ended=lists.open_ended)
     lists = replace(lists, names=names)
     for note in check_against_references(lists, metric):
+        if not allow_missing:
+            raise RyptError(f"{note}; --allow-missing tunes on the others")
         progress.note(note)
     clock.lap("read")
     problem = make_problem(
@@ -160,12 +169,14 @@ def _tune_lists(
         sparse_weights=sparse if lists.sparse else None, window=search.window,
     )  # fmt: skip
     clock.lap("stats")
+    if weights is None:
+        progress.note(f"no weights are given: starting from 1 for each of the {len(names)} features")
     for note in advice_of(metric):
         progress.note(note)
     solution = solve(
         problem, point, search, executor=executor,
         earlier=[read_weights(path).match(names, sparse_names, open_ended=True)[1] for path in earlier],
-        watch=lambda results: progress.climb(results, search.restarts + 1),
+        watch=lambda results: progress.climb(results, search.climbs + 1),
     )  # fmt: skip
     clock.lap("optimize")
     signature = f"{metric.signature}|{search}|norm:{problem.normalization}|n:{len(lists.segments)}"
@@ -194,16 +205,16 @@ def _result(
 
 
 class _Clock:
-    """Seconds spent on the parts of a job."""
+    """Seconds spent on the parts of a job, by the clock and of the processor."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self.began = time.perf_counter()
+        self.began = time.perf_counter(), time.process_time()
 
     def lap(self, name: str) -> None:
         """A part is done."""
-        now = time.perf_counter()
-        self.seconds[name] = now - self.began
+        now = time.perf_counter(), time.process_time()
+        self.seconds[f"{name}_wall"], self.seconds[f"{name}_cpu"] = now[0] - self.began[0], now[1] - self.began[1]
         self.began = now
 
 

@@ -1,6 +1,7 @@
 """``rypt tune``: weights for n-best lists, or for a decoder."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -54,10 +55,12 @@ LOOP = _options(
 SEARCH = _options(
     click.option("--algorithm", type=click.Choice(["mert", "pro", "mira"]), default="mert", show_default=True,
                  help="How weights are found."),
-    click.option("--restarts", type=click.IntRange(min=0), default=20, show_default=True,
-                 help="Number of random restarts."),
+    click.option("--aim", type=click.Choice(["unseen", "list"]), default="unseen", show_default=True,
+                 help="Find the weights that should do best on segments that are not in the lists, a mean of several "
+                 "estimates, or the optimum of the lists themselves."),
+    click.option("--restarts", type=click.IntRange(min=0), help="Number of random restarts [20; 100 with --aim list]."),
     click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed."),
-    click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True,
+    click.option("--threads", type=click.IntRange(min=1), default=lambda: os.cpu_count() or 1, show_default="all cores",
                  help="Number of threads; the result does not depend on it."),
     click.option("--dask", metavar="ADDRESS", help="Search on the Dask cluster with this scheduler (tcp://…)."),
     click.option("--replicates", type=click.IntRange(min=1), default=1, show_default=True,
@@ -79,10 +82,10 @@ CONSTRAINTS = _options(
 
 
 LOOP_ONLY = ("folder", "max_iterations", "patience", "keep", "timeout")
-MERT_ONLY = ("restarts", "window", "dask")
+MERT_ONLY = ("aim", "restarts", "window", "dask")
 BESIDE_ZMERT = {
-    "zmert", "algorithm", "threads", "dask", "replicates", "average", "window", "folder", "timeout", "plot", "output",
-    "as_json", "quiet",
+    "zmert", "algorithm", "aim", "threads", "dask", "replicates", "average", "window", "folder", "timeout", "plot",
+    "output", "as_json", "quiet",
 }  # fmt: skip
 
 
@@ -93,6 +96,8 @@ BESIDE_ZMERT = {
 @click.option("--references", multiple=True, type=click.Path(),
               help="Reference file, or the common beginning of the names of numbered reference files; may "
               "be repeated [the campaign's].")  # fmt: skip
+@click.option("--allow-missing", is_flag=True,
+              help="Tune on LISTS that have no candidates for some segments of the references.")  # fmt: skip
 @click.option("--campaign", type=click.Path(file_okay=False), help="Campaign with the judgments, for the metric rypt.")
 @CONSTRAINTS
 @SEARCH
@@ -103,11 +108,12 @@ BESIDE_ZMERT = {
 @JSON
 @QUIET
 def tune(
-    lists: tuple[str, ...], spec: str | None, references: tuple[str, ...], campaign: str | None,
+    lists: tuple[str, ...], spec: str | None, references: tuple[str, ...], allow_missing: bool,
+    campaign: str | None,
     start_file: str | None, only: tuple[str, ...], fix: tuple[str, ...], bound: tuple[str, ...],
     ranges: tuple[str, ...], tie: tuple[str, ...], norm: str | None,
-    algorithm: str, restarts: int, seed: int, threads: int, dask: str | None, replicates: int, average: bool,
-    window: str | None,
+    algorithm: str, aim: str, restarts: int | None, seed: int, threads: int, dask: str | None, replicates: int,
+    average: bool, window: str | None,
     decoder: str | None, replay: tuple[str, ...], zmert: str | None, folder: str, max_iterations: int, patience: int,
     keep: str, timeout: float | None, plot: str | None,
     output: str | None, as_json: bool, quiet: bool,
@@ -130,7 +136,7 @@ def tune(
 
     _check_options(click.get_current_context())
     of_campaign = len(lists) == 1 and Path(lists[0]).is_dir()
-    search = SearchSettings(algorithm, restarts, seed, threads, replicates, average, read_window(window))
+    search = SearchSettings(algorithm, restarts, seed, threads, replicates, average, read_window(window), aim)
     limits = WeightLimits(
         only, fix, read_intervals(bound, "--bound"), read_intervals(ranges, "--range"), read_groups(tie), norm
     )
@@ -146,8 +152,8 @@ def tune(
         elif lists:
             result = tune_lists(
                 None if of_campaign else lists, campaign=lists[0] if of_campaign else campaign, metric=spec,
-                references=references, weights=start_file, search=search, limits=limits, executor=executor,
-                progress=shown,
+                references=references, weights=start_file, search=search, limits=limits,
+                allow_missing=allow_missing, executor=executor, progress=shown,
             )  # fmt: skip
         else:
             if start_file is None:
@@ -183,6 +189,8 @@ def _check_options(context: click.Context) -> None:
         raise click.UsageError("-o - and --json both write to standard output")
     if lists:
         _refuse(context, LOOP_ONLY, "needs --decoder, --replay or --zmert")
+    else:
+        _refuse(context, ("allow_missing",), "needs n-best LISTS")
     if given["algorithm"] != "mert":
         _refuse(context, MERT_ONLY, "needs --algorithm mert")
     if given["zmert"] is not None:
@@ -278,7 +286,10 @@ def _print_tuning(result: "TuningResult", *, aside: bool, quiet: bool) -> None:
     for note in result.notes:
         talk(f"note: {note}", quiet=quiet)
     ends = ", ".join(f"{score:.4f}" for score in result.ends[1:4])
-    took = ", ".join(f"{name} {value:.1f}" for name, value in result.seconds.items())
+    parts = [name.removesuffix("_wall") for name in result.seconds if name.endswith("_wall")]
+    took = ", ".join(
+        f"{part} {result.seconds[part + '_wall']:.1f} (CPU {result.seconds[part + '_cpu']:.1f})" for part in parts
+    )
     talk(f"next best starts: {ends or 'none'}; seconds: {took}", quiet=quiet)
 
 

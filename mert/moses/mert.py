@@ -13,7 +13,7 @@ from mert.moses.pairs import PairFiles, Pairs
 from mert.moses.weights import Starts, read_sparse_weights, read_starts
 from mert.optimize import GOOD_POINTS, Tuned, TuningProblem, Watcher, make_problem, optimize, random_start
 from mert.search import Window
-from mert.solve import average_weights
+from mert.unseen import mean_weights
 from rypt.arrays import Floats, Ints
 from rypt.records import RawCandidate
 from rypt.text import PathLike, RyptError
@@ -126,7 +126,7 @@ def search(
         if how.shards:
             tell(f"shard {number}: {len(part.offsets) - 1} segments, score {climbed[-1].best.score:.6f}")
     winners = [climb.best.weights for climb in climbed]
-    weights = average_weights(whole, winners) if len(winners) > 1 else winners[0]
+    weights = mean_weights(whole, winners) if len(winners) > 1 else winners[0]
     notes = examine(whole, weights, points[0])
     score = whole.score(weights)
     if score == 0:

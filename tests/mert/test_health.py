@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mert.constraints import Constraints, Normalization
-from mert.health import examine
+from mert.health import examine, flatness
 from mert.lists.arrays import arrange
 from mert.optimize import make_problem
 from rypt.records import RawCandidate
@@ -114,3 +114,21 @@ def test_a_normalization_that_leaves_the_bounds_is_named():
 
 def test_a_problem_in_which_nothing_may_move_is_named():
     assert examine(made_problem(Constraints(fixed=frozenset("abc"))), START, START) == ["no weight may move", IDLE]
+
+
+class Blind(Count):
+    """Sees the candidates of the first segments only."""
+
+    def __init__(self, sighted):
+        self.sighted = sighted
+
+    def stats(self, candidates):
+        return np.array([[int(int(raw.segment) < self.sighted and raw.text == "0")] for raw in candidates], np.int64)
+
+
+@pytest.mark.parametrize(("sighted", "note"), [(0, "the metric is flat"), (1, "of 1 of 30 segments apart"), (2, None)])
+def test_a_metric_that_tells_few_candidates_apart(sighted, note):
+    raws = [RawCandidate(str(i // 2), str(i % 2), None, {"f": float(i % 2), "g": 1.0}, None) for i in range(60)]
+    problem = make_problem(arrange(raws), Blind(sighted), np.ones(2))
+    notes = flatness(problem, np.ones(2))
+    assert [note in text for text in notes] == ([True] if note else [])

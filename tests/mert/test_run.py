@@ -30,7 +30,9 @@ def folder(tmp_path):
 
 def plan_for(folder, decoder="", **stopping):
     metric, start = Bleu(read_references([folder / "ref"])), read_weights(folder / "weights")
-    return LoopPlan(metric, start, SearchSettings(restarts=3), stopping=Stopping(**stopping), decoder=decoder)
+    return LoopPlan(
+        metric, start, SearchSettings(restarts=3, aim="list"), stopping=Stopping(**stopping), decoder=decoder
+    )
 
 
 def test_the_loop_climbs_and_stops_when_no_candidate_is_new(folder, tmp_path):

@@ -7,7 +7,8 @@ from mert.bootstrap import bootstrap_gain
 from mert.constraints import Constraints, Normalization
 from mert.lists.arrays import arrange, read_lists
 from mert.optimize import make_problem, optimize
-from mert.solve import ALGORITHMS, SearchSettings, average_weights, solve
+from mert.solve import ALGORITHMS, SearchSettings, solve
+from mert.unseen import mean_weights
 from rypt.records import RawCandidate
 
 NAMES = ("f0", "f1", "f2", "f3")
@@ -135,7 +136,7 @@ def test_every_algorithm_sees_what_sparse_features_add(algorithm, tmp_path):
 
 def test_replicates_have_seeds_that_follow_one_another():
     problem = make_problem(made_lists(5), Share(), START)
-    found = solve(problem, START, SearchSettings(restarts=1, seed=7, replicates=3))
+    found = solve(problem, START, SearchSettings(restarts=1, seed=7, replicates=3, aim="list"))
     runs = [optimize(problem, START, restarts=1, seed=seed) for seed in (7, 8, 9)]
     assert found.scores == tuple(run[0].score for run in runs)
     best = max(runs, key=lambda run: run[0].score)[0]
@@ -151,26 +152,26 @@ def test_replicates_have_seeds_that_follow_one_another():
 def test_replicates_can_be_averaged():
     problem = make_problem(made_lists(5), Share(), START)
     tops = [optimize(problem, START, restarts=1, seed=seed)[0].weights for seed in (7, 8, 9)]
-    found = solve(problem, START, SearchSettings(restarts=1, seed=7, replicates=3, average=True))
-    assert found.weights.tolist() == average_weights(problem, tops).tolist()
+    found = solve(problem, START, SearchSettings(restarts=1, seed=7, replicates=3, average=True, aim="list"))
+    assert found.weights.tolist() == mean_weights(problem, tops).tolist()
     assert found.score == problem.score(found.weights)
 
 
 def test_the_mean_of_weights_is_that_of_their_proportions():
     problem = make_problem(made_lists(5), Share(), START)
     one, two = np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.0, 1.0, 1.0, 0.0])
-    assert average_weights(problem, [one, 1000 * two]) == pytest.approx(average_weights(problem, [one, two]))
-    assert np.abs(average_weights(problem, [one, two])).sum() == pytest.approx(1)
-    assert average_weights(problem, [one, np.zeros(4)]) == pytest.approx([0.5, 0, 0.5, 0])
+    assert mean_weights(problem, [one, 1000 * two]) == pytest.approx(mean_weights(problem, [one, two]))
+    assert np.abs(mean_weights(problem, [one, two])).sum() == pytest.approx(1)
+    assert mean_weights(problem, [one, np.zeros(4)]) == pytest.approx([0.5, 0, 0.5, 0])
     kept = make_problem(made_lists(5), Share(), START, Constraints(fixed=frozenset({"f0"})))
-    assert average_weights(kept, [one, 3 * two]).tolist() == [0.5, 1.5, 2.0, 0.0]
+    assert mean_weights(kept, [one, 3 * two]).tolist() == [0.5, 1.5, 2.0, 0.0]
 
 
 def test_earlier_weights_are_climbed_from_as_well():
     problem = make_problem(made_lists(6), Share(), START)
     good = optimize(problem, START, restarts=20, seed=3)[0]
     bad = -good.weights
-    found = solve(problem, bad, SearchSettings(restarts=0), earlier=[good.weights])
+    found = solve(problem, bad, SearchSettings(restarts=0, aim="list"), earlier=[good.weights])
     assert found.score >= good.score - 1e-12
     assert len(found.ends) == 2
 
@@ -181,6 +182,9 @@ def test_notes_come_with_the_result():
 
 
 def test_settings_are_part_of_signatures():
-    assert str(SearchSettings()) == "mert|restarts:20|seed:1"
+    assert str(SearchSettings()) == "mert|aim:unseen|restarts:20|seed:1"
+    assert str(SearchSettings(aim="list")) == "mert|aim:list|restarts:100|seed:1"
     assert str(SearchSettings("pro", seed=3, replicates=2)) == "pro|seed:3|replicates:2"
-    assert str(SearchSettings(restarts=0, replicates=4, average=True)) == "mert|restarts:0|seed:1|replicates:4|averaged"
+    assert str(SearchSettings(restarts=0, replicates=4, average=True)) == (
+        "mert|aim:unseen|restarts:0|seed:1|replicates:4|averaged"
+    )

@@ -17,7 +17,7 @@ from rypt.campaign.folder import Campaign
 from rypt.metrics.references import read_references
 from rypt.text import RyptError
 
-QUICK = mert.SearchSettings(restarts=2)
+QUICK = mert.SearchSettings(restarts=2, aim="list")
 
 
 @pytest.fixture
@@ -102,11 +102,16 @@ def test_progress(folder):
 
     (folder / "ref").write_text((folder / "ref").read_text() + "one more\n")
     mert.tune(
-        [folder / "list"], references=[folder / "ref"], search=QUICK,
+        [folder / "list"], references=[folder / "ref"], search=QUICK, allow_missing=True,
         progress=TuningProgress(climb=climb, note=notes.append),
     )  # fmt: skip
     assert starts == [3, 3, 3]
-    assert notes == [f"1 of 13 segments of {folder / 'ref'} have no candidates"]
+    assert notes == [
+        f"1 of 13 segments of {folder / 'ref'} have no candidates",
+        "no weights are given: starting from 1 for each of the 4 features",
+    ]
+    with pytest.raises(RyptError, match="have no candidates; --allow-missing tunes on the others"):
+        mert.tune([folder / "list"], references=[folder / "ref"], search=QUICK)
 
 
 def test_a_campaign_as_the_command_tunes_it(capsys, tmp_path):
@@ -118,7 +123,7 @@ def test_a_campaign_as_the_command_tunes_it(capsys, tmp_path):
     assert str(decoded) == "30 candidates, 30 new, 30 in all"
     (tmp_path / "other").write_text("LM0= 0.5\nTM0= 0.1\nWordPenalty0= 0.2\n")
     assert decode_campaign(Campaign.open(campaign), tmp_path / "other").iteration == 2
-    theirs = by_command(capsys, campaign, "--restarts", 2)
+    theirs = by_command(capsys, campaign, "--aim", "list", "--restarts", 2)
     for given in (campaign, Campaign.open(campaign)):
         result = mert.tune(campaign=given, search=QUICK)
         assert without_seconds(result.summary()) == without_seconds(theirs)
@@ -141,7 +146,7 @@ def test_lists_with_the_judgments_of_a_campaign(demo_campaign):
 def test_a_decoder_as_the_command_tunes_it(capsys, folder, tmp_path, monkeypatch):
     files = {"references": [folder / "ref"], "weights": folder / "weights", "search": QUICK}
     result = mert.tune_decoder(toy.decode, folder=tmp_path / "run", **files)
-    common = ["--references", folder / "ref", "--weights", folder / "weights", "--restarts", 2]
+    common = ["--references", folder / "ref", "--weights", folder / "weights", "--aim", "list", "--restarts", 2]
     theirs = by_command(
         capsys, "--decoder", "toy:decode", *common, "--folder", tmp_path / "theirs", "-o", tmp_path / "tuned"
     )

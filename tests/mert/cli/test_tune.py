@@ -37,9 +37,13 @@ def test_tuning_the_demo(capsys, demo, tmp_path, metric):
     assert better > 0
     assert result["gain"]["gain"] == pytest.approx(better)
     assert set(result["gain"]) == {"gain", "low", "high", "p"}
-    assert set(result["seconds"]) == {"read", "stats", "optimize"}
+    assert set(result["seconds"]) == {
+        f"{part}_{clock}" for part in ("read", "stats", "optimize") for clock in ("wall", "cpu")
+    }
     assert result["replicates"] == {"scores": [result["score"]], "mean": result["score"], "deviation": 0.0}
-    assert f"|mert|restarts:3|seed:1|norm:l1|n:{result['signature'].rpartition(':')[2]}" in result["signature"]
+    assert (
+        f"|mert|aim:unseen|restarts:3|seed:1|norm:l1|n:{result['signature'].rpartition(':')[2]}" in result["signature"]
+    )
     assert {entry.name: entry.value for entry in read_weights(output).entries} == result["weights"]
     again = json.loads(run(capsys, "tune", *arguments, "--metric", metric, *source, "--threads", "2")[1])
     assert again["weights"] == result["weights"]
@@ -249,9 +253,18 @@ def test_features_without_names_take_those_of_a_parameter_file(capsys, small, tm
 def test_references_without_candidates_are_mentioned(capsys, small, tmp_path):
     (tmp_path / "refs").write_text((small / "refs").read_text() + "one more\nand more\n")
     base = [small / "list", "--references", tmp_path / "refs", "--restarts", "0"]
-    _, _, err = run(capsys, "tune", *base)
+    code, out, err = run(capsys, "tune", *base, "-o", tmp_path / "tuned")
+    assert (code, out) == (1, "")
+    assert f"2 of 14 segments of {tmp_path / 'refs'} have no candidates; --allow-missing tunes on the others" in err
+    assert not (tmp_path / "tuned").exists()
+    code, _, err = run(capsys, "tune", *base, "--allow-missing")
+    assert code == 0
     assert f"2 of 14 segments of {tmp_path / 'refs'} have no candidates" in err
-    assert "segments of the references" not in run(capsys, "tune", *base, "-q")[2]
+    assert "no weights are given: starting from 1 for each of the" in err
+    assert "segments of" not in run(capsys, "tune", *base, "--allow-missing", "-q")[2]
+    lonely = run(capsys, "tune", "--decoder", "x {weights} {nbest}", "--weights", "w", "--allow-missing")
+    assert lonely[0] == 2
+    assert "--allow-missing needs n-best LISTS" in lonely[2]
 
 
 GOOD = "0 ||| a b ||| LM0= -1 TM0= 1 2 Distortion0= 0 ||| -1\n"

@@ -1,0 +1,90 @@
+"""Weights for unseen segments: estimates that find what the data hold, and no mean that loses what climbs gain."""
+
+import numpy as np
+import pytest
+from test_optimize import START, Errors, Share, made_lists
+
+from mert.constraints import Constraints
+from mert.optimize import Tuned, make_problem, optimize
+from mert.solve import SearchSettings, solve
+from mert.unseen import descend, gains_at, mean_weights, unseen_weights
+from rypt.text import RyptError
+
+
+def test_gains_are_those_of_one_exchanged_candidate():
+    problem = make_problem(made_lists(segments=5), Share(), START)
+    gains = gains_at(problem, START)
+    chosen = problem.chosen(START)
+    before = problem.total(chosen)
+    for segment, start in enumerate(problem.offsets[:-1]):
+        for candidate in range(start, problem.offsets[segment + 1]):
+            exchanged = chosen.copy()
+            exchanged[segment] = candidate
+            assert gains[candidate] == pytest.approx(5 * (problem.total(exchanged) - before))
+
+
+def test_weights_for_unseen_segments_do_better_there_than_the_optimum_of_few():
+    """Twenty lists of 12 segments, scored on 300 others made in the same way."""
+    better = []
+    for seed in range(20):
+        problem = make_problem(made_lists(seed, segments=12), Share(), START)
+        others = make_problem(made_lists(1000 + seed, segments=300), Share(), START)
+        ends = optimize(problem, START, restarts=8, seed=seed, scattered=True)
+        weights = unseen_weights(problem, START, ends, np.random.default_rng(seed))
+        assert problem.score(weights) > problem.score(START)
+        better.append(others.score(weights) - others.score(ends[0].weights))
+    assert np.mean(better) > 0.01
+
+
+def test_a_metric_that_is_better_when_lower_leads_to_the_same_weights():
+    search = SearchSettings(restarts=3)
+    up = solve(make_problem(made_lists(), Share(), START), START, search)
+    down = solve(make_problem(made_lists(), Errors(), START), START, search)
+    assert down.weights == pytest.approx(up.weights)
+
+
+def test_threads_and_seeds():
+    problem = make_problem(made_lists(2), Share(), START)
+    one, again, other = (
+        solve(problem, START, SearchSettings(restarts=6, seed=seed, threads=threads)).weights.tolist()
+        for seed, threads in ((1, 1), (1, 3), (2, 1))
+    )
+    assert one == again
+    assert one != other
+
+
+def test_a_mean_that_loses_what_the_climbs_gain_is_not_taken():
+    """Two optima on opposite sides: their mean decides nothing."""
+    problem = make_problem(made_lists(), Share(), START, Constraints(fixed=frozenset({"f1", "f2", "f3"})))
+    best = optimize(problem, START, restarts=3, seed=1)[0]
+    opposite = Tuned(best.weights * [-1, 1, 1, 1, 1], best.score, 0)
+    weights = unseen_weights(problem, START, [best, opposite, opposite, opposite], np.random.default_rng(1))
+    assert problem.score(weights) >= problem.score(START)
+    assert weights.tolist() == best.weights.tolist()
+
+
+def test_held_weights_stay_and_bounds_hold():
+    fixed = make_problem(made_lists(3), Share(), START, Constraints(fixed=frozenset({"f1"})))
+    assert solve(fixed, START, SearchSettings(restarts=3)).weights[1] == START[1]
+    start = np.abs(START)
+    signed = make_problem(made_lists(3), Share(), start, Constraints(bounds={"f1": (0.0, np.inf)}))
+    assert solve(signed, start, SearchSettings(restarts=3)).weights[1] >= 0
+
+
+def test_the_mean_of_weights_that_are_not_scaled_is_the_plain_mean():
+    problem = make_problem(made_lists(3), Share(), START, Constraints(fixed=frozenset({"f1"})))
+    assert mean_weights(problem, [START, 3 * START]).tolist() == (2 * START).tolist()
+
+
+def test_descent_ends_at_a_minimum_of_a_curved_valley():
+    def loss(p):
+        x, y = p
+        return (1 - x) ** 2 + 10 * (y - x**2) ** 2, np.array([-2 * (1 - x) - 40 * x * (y - x**2), 20 * (y - x**2)])
+
+    assert descend(loss, np.array([-1.0, 1.0])) == pytest.approx([1, 1], abs=0.05)
+    assert descend(lambda p: (0.0, np.zeros(1)), np.array([4.0])).tolist() == [4.0]
+
+
+def test_an_unknown_aim_is_refused():
+    with pytest.raises(RyptError, match="aim must be one of unseen, list, got 'dev'"):
+        SearchSettings(aim="dev")
