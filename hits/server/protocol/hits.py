@@ -192,7 +192,7 @@ def list_review_policy_results(call: Call) -> Mapping[str, Any]:
     """The policies of a hit, and what they found and did."""
     hit = call.store.hits.find(call.request["HITId"], call.now).id
     policies = call.store.policies.of_hit(hit, call.now)
-    found, done = call.store.policies.results(hit, call.now)
+    results, done = call.store.policies.results(hit, call.now)
     wanted = call.request.get("PolicyLevels") or [ASSIGNMENT, HIT]
     answer: dict[str, Any] = {"HITId": hit}
     for level, policy in policies.items():
@@ -201,7 +201,7 @@ def list_review_policy_results(call: Call) -> Mapping[str, Any]:
         answer[f"{level}ReviewPolicy"] = policy.request
         report: dict[str, Any] = {}
         if call.request.get("RetrieveResults", True):
-            report["ReviewResults"] = [show_result(result) for result in found if result.level == level]
+            report["ReviewResults"] = [show_result(result) for result in results if result.level == level]
         if call.request.get("RetrieveActions", True):
             report["ReviewActions"] = [show_action(action) for action in done if action.level == level]
         answer[f"{level}ReviewReport"] = report

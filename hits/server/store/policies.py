@@ -154,7 +154,7 @@ class PolicyStore:
     def results(self, hit: str, now: int) -> tuple[list[PolicyResult], list[PolicyAction]]:
         """What the policies of a hit found and did, in order."""
         with self.file.reading(now) as db:
-            found = db.execute(
+            results = db.execute(
                 "SELECT level, subject, subject_type, question, key, value FROM policy_results WHERE hit = ?"
                 " ORDER BY number",
                 [hit],
@@ -164,7 +164,7 @@ class PolicyStore:
                 " ORDER BY number",
                 [hit],
             ).fetchall()
-        return [PolicyResult(*row) for row in found], [PolicyAction(*row) for row in done]
+        return [PolicyResult(*row) for row in results], [PolicyAction(*row) for row in done]
 
 
 def keep_policies(db: sqlite3.Connection, hit: str, policies: Mapping[str, Policy]) -> None:
