@@ -124,10 +124,37 @@ class MetricComparison:
         return Disagreements(facts, segments, self.chooser.scorer({"unknown": "half"}), simulated)
 
     def ask(self, folder: PathLike | None = None, *, options: BatchOptions = DEFAULT_OPTIONS) -> MadeBatch:
-        """Make a batch that asks people which of two picks is better; picks of the same text are set aside."""
+        """Make a batch that asks people which of two picks is better; picks of the same text are set aside.
+
+        Segments with a pick that no metric decided are left out: several candidates are tied at the top, or RYPT has no
+        label of the segment to choose by. A note says how many.
+        """
         wage = MIN_WAGE if options.wage is None else options.wage
-        questions = PickQuestions(self.picks, self.judged_only)
-        return make_batch(self.campaign, folder, questions, options=replace(options, wage=wage))
+        tied, unlabelled = self._undecided()
+        picks = {
+            name: {segment: pick for segment, pick in picks.items() if segment not in tied | unlabelled}
+            for name, picks in self.picks.items()
+        }
+        why = f"{len(tied)} by a tie, {len(unlabelled)} for lack of labels"
+        if not all(picks.values()):
+            raise RyptError(f"{self.campaign.folder}: the picks of all segments are undecided, {why}: nothing to ask")
+        made = make_batch(
+            self.campaign, folder, PickQuestions(picks, self.judged_only), options=replace(options, wage=wage)
+        )
+        if not tied and not unlabelled:
+            return made
+        note = f"{len(tied | unlabelled)} segments are left out, whose picks are undecided: {why}"
+        return replace(made, notes=(*made.notes, note))
+
+    def _undecided(self) -> tuple[set[str], set[str]]:
+        """Segments in which several candidates are tied at the top, and those that RYPT chooses in without a label."""
+        tied = {segment for picks in self.picks.values() for segment, pick in picks.items() if pick.tied > 1}
+        if not any(parse_pick_metric(name).uses("rypt") for name in self.picks):
+            return tied, set()
+        with self.campaign.database() as db:
+            labelled = {votes.segment for votes in db.votes()}
+        every = {segment for picks in self.picks.values() for segment in picks}
+        return tied, every - labelled - tied
 
     def preferences(self, *, seed: int = 1) -> PreferenceReport:
         """What people preferred, by their answers in the campaign's database; the seed is of the intervals."""
