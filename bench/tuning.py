@@ -31,7 +31,7 @@ from rypt.arrays import Floats
 from rypt.metrics.references import References, read_references
 from rypt.records import RawCandidate
 
-RESTARTS = 100  # of ours, the default of --aim list
+RESTARTS = 80  # of ours, the default of --aim list
 PEER_RESTARTS = 20
 BEST = {"moses-sample": 9.968, "uren": 16.631, "bnen": 12.607, "fren": 22.983, "large": 26.935}  # of Moses' runs
 KNOWN = {  # extractor, Moses mert, its BLEU, Z-MERT statistics, Z-MERT mert, its BLEU

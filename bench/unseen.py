@@ -64,7 +64,7 @@ def best_of_climbs(problem: TuningProblem, start: Floats, seed: int) -> Floats:
 METHODS: dict[str, Method] = {
     "given": lambda problem, start, seed: start,
     "unseen": aim_at_unseen,
-    "list": lambda problem, start, seed: optimize(problem, start, restarts=100, seed=seed)[0].weights,
+    "list": lambda problem, start, seed: optimize(problem, start, restarts=80, seed=seed)[0].weights,
     "best of 21": best_of_climbs,
     "pro": lambda problem, start, seed: learned(problem, start, "pro", np.random.default_rng(seed)),
     "mira": lambda problem, start, seed: learned(problem, start, "mira", np.random.default_rng(seed)),

@@ -26,10 +26,11 @@ from rypt.compiled import compiled
 from rypt.metrics.metric import Metric, counted, rated
 from rypt.text import RyptError
 
-RESTARTS = 100  # random starts by default
+RESTARTS = 80  # random starts by default
 RANDOM_DIRECTIONS = 4  # tried where no axis gains
 GAIN = 1e-9  # a smaller one is no gain
-ENOUGH = 3e-4  # a climb ends where no step gains more, the best score being 1; the best goes on to the end
+ENOUGH = 1e-4  # a climb ends where no step gains more, the best score being 1; the best goes on to the end
+ROUGHLY = 3e-4  # the same for scattered climbs, whose ends are averaged
 MAX_MOVES = 1000
 TOGETHER = 3  # axes that are searched at once
 REACH = 100.0  # the longest step, in lengths of the weights: no weight can dwarf the others
@@ -454,6 +455,7 @@ def _rounds(
 ) -> Iterator[Tuned]:  # fmt: skip
     """The results of all climbs, round by round."""
     sight, results = _Sight(problem), list[Tuned]()
+    enough = ROUGHLY if scattered else ENOUGH
     rng = generators[-1]
     for point in given[:ROUND]:
         sight.look(point, [*problem.axes, *_random_directions(problem, rng, len(problem.axes))])
@@ -471,7 +473,7 @@ def _rounds(
             starts = [*given[begun:], *(random_start(problem, given[0], rng) for rng in rngs[len(given[begun:]) :])]
             reach = REACH
         seen = sight.seen()
-        for tuned in pool.map(climb, [seen] * len(starts), starts, rngs, [reach] * len(starts)):
+        for tuned in pool.map(partial(climb, reach=reach, enough=enough), [seen] * len(starts), starts, rngs):
             results.append(sight.score(tuned))
             yield results[-1]
 

@@ -17,7 +17,7 @@ from rypt.metrics.metric import Metric
 from rypt.text import RyptError
 
 ALGORITHMS = ("mert", "pro", "mira")
-AIMS = {"unseen": 20, "list": 100}  # what weights are to be good for → random restarts by default
+AIMS = {"unseen": 20, "list": 80}  # what weights are to be good for → random restarts by default
 HOLD = "none"  # the start as it is
 
 
@@ -27,7 +27,7 @@ class SearchSettings:
 
     ``algorithm`` is ``mert`` (line searches from the given weights and ``restarts`` random ones), ``pro`` or ``mira``.
     ``aim`` says what weights ``mert`` is to find: those that should do best on ``unseen`` segments, a mean of several
-    estimates, or the optimum of the ``list`` itself. ``restarts`` None is 20 or, for a list, 100.
+    estimates, or the optimum of the ``list`` itself. ``restarts`` None is 20 or, for a list, 80.
     ``replicates`` repeats the search with the random seeds ``seed``, ``seed + 1``, …; the best weights are returned, or
     with ``average`` their mean. ``window`` smooths the scores of a line search. The number of threads changes nothing
     but the time.

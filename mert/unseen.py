@@ -36,15 +36,17 @@ def unseen_weights(problem: TuningProblem, start: Floats, climbs: Sequence[Tuned
     """The mean of four estimates; of the climbs alone, or their best, where it would lose most of what they gain.
 
     ``climbs`` come best first. Where more than the proportions of weights matter, as beside weights that are held or
-    within bounds other than 0, only climbs are averaged.
+    within bounds other than 0, only climbs are averaged. Where no climb gains, the start is returned.
     """
+    before = problem.score(start)
+    if climbs[0].score <= before and not problem.all_tied(start):
+        return problem.scaled(start)
     good = mean_weights(problem, [tuned.weights for tuned in climbs[: (len(climbs) + 1) // 2]])
     choices = [good, climbs[0].weights]
     bounds = np.concatenate([problem.low, problem.high])
     proportional = problem.normalization.kind != "none" and not bounds[np.isfinite(bounds)].any()
     if proportional and len(problem.axes) > 1:
         choices.insert(0, mean_weights(problem, [good, *_estimates(problem, start, rng)]))
-    before = problem.score(start)
     least = before + KEPT * (climbs[0].score - before)
     return next((w for w in choices if problem.score(w) >= least and not problem.all_tied(w)), climbs[0].weights)
 

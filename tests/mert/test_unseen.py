@@ -88,3 +88,14 @@ def test_descent_ends_at_a_minimum_of_a_curved_valley():
 def test_an_unknown_aim_is_refused():
     with pytest.raises(RyptError, match="aim must be one of unseen, list, got 'dev'"):
         SearchSettings(aim="dev")
+
+
+def test_where_nothing_gains_the_start_is_kept():
+    """As in a campaign without labels: the estimates know nothing, and their mean would be noise."""
+
+    class Flat(Share):
+        def score(self, sums):
+            return np.full(len(sums), 0.5)
+
+    problem = make_problem(made_lists(), Flat(), START)
+    assert solve(problem, START, SearchSettings(restarts=3)).weights == pytest.approx(problem.scaled(START))

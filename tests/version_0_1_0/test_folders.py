@@ -102,13 +102,13 @@ def work_of(store: Store, worker: str, now: int) -> int:
 
 
 def test_a_loop_goes_on_to_the_same_end(folders, monkeypatch):
-    """The journal of the whole run, begun by version 0.1.0, is that of `loop.json`."""
+    """The journal of the whole run, begun by version 0.1.0, is that of `resumed.json`."""
     campaign = folders / "looped"
     monkeypatch.delitem(sys.modules, "loop_decoder")
     with served(campaign / "market"):
         loop = make_loop(campaign, pause=lambda seconds: work(campaign))
         reason = loop.run()
-    whole = json.loads((HERE / "loop.json").read_text(encoding="utf-8"))
+    whole = json.loads((HERE / "resumed.json").read_text(encoding="utf-8"))
     assert reason == whole["stopped"]
     assert [[entry.iteration, entry.step] for entry in loop.journal.entries] == [e[:2] for e in whole["journal"]]
     for entry, (_, _, before) in zip(loop.journal.entries, whole["journal"], strict=True):

@@ -103,7 +103,7 @@ def test_nothing_is_asked_twice_and_the_books_balance(finished):
     assert Campaign.open(campaign).files.nbest == [f"lists/{row.iteration}.nbest.gz" for row in rows(loop.journal)]
 
 
-def test_the_run_is_that_of_version_0_1_0(finished):
+def test_the_run_is_the_recorded_one(finished):
     """Same questions, cost, scores and weights: what the journal says, times left out."""
     _, loop, reason, _ = finished
     expected = json.loads((OLD / "loop.json").read_text(encoding="utf-8"))
