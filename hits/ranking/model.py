@@ -44,7 +44,7 @@ class Fitted:
 
     def order(self) -> list[int]:
         """The systems from best to worst; equal scores by name, so that the order never depends on chance."""
-        return sorted(range(len(self.systems)), key=lambda i: (-self.scores[i], self.systems[i]))
+        return sorted(range(len(self.systems)), key=lambda i: (-round(float(self.scores[i]), 9), self.systems[i]))
 
 
 class RankingModel(Protocol):
