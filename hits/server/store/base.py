@@ -51,7 +51,7 @@ class MarketFile:
         self._closed = False
         self._mark = Mark(self.path)
         if not self.path.exists():
-            self._check_changes(0)
+            self._check_changes(0, self._mark.read())
         self._create_privately()
         with self._errors():
             connection = self._connect()
@@ -87,8 +87,9 @@ class MarketFile:
     def _migrate(self, db: sqlite3.Connection) -> None:
         try:
             SCHEMA.check(db)
+            known = self._mark.read()  # before the file: another process may make a change between the two
             counted = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'changes'").fetchone()
-            self._check_changes(db.execute(CHANGES).fetchone()[0] if counted else 0)
+            self._check_changes(db.execute(CHANGES).fetchone()[0] if counted else 0, known)
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -100,9 +101,8 @@ class MarketFile:
         except SchemaError as error:
             raise MarketFileError(self.path, str(error)) from None
 
-    def _check_changes(self, number: int) -> None:
+    def _check_changes(self, number: int, known: int) -> None:
         """Refuse a file that holds fewer changes than were made."""
-        known = self._mark.read()
         if number < known:
             message = (
                 f"this file holds {number:,} of {known:,} changes: it, or its log {self.path.name}-wal, was emptied, "

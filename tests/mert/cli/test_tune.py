@@ -144,9 +144,9 @@ def test_ranges_are_where_random_starts_are_drawn(capsys, monkeypatch, small):
     drawn = []
     climb = mert.optimize.climb
 
-    def watched(problem, start, rng, enough=mert.optimize.ENOUGH):
+    def watched(problem, start, rng, **settings):
         drawn.append(start)
-        return climb(problem, start, rng, enough)
+        return climb(problem, start, rng, **settings)
 
     monkeypatch.setattr(mert.optimize, "climb", watched)
     tuned(capsys, small, "--range", "LM0=5..6", "--range", "TM0=-2..-1", "--restarts", "8")

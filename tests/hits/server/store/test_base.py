@@ -13,6 +13,7 @@ import pytest
 from store_lives import YES, make_hit, make_worker
 
 from hits.server.store.base import MarketFileError
+from hits.server.store.mark import Mark
 from hits.server.store.schema import APPLICATION_ID, SCHEMA
 from hits.server.store.signatures import SignatureUse
 from hits.server.store.store import Store
@@ -204,3 +205,18 @@ def test_an_older_backup_is_refused_until_the_mark_is_removed(tmp_path: Path) ->
         Store(path)
     (tmp_path / "market.db.mark").write_text("damaged")  # says nothing
     Store(path).close()
+
+
+def test_a_change_made_while_the_file_is_opened_is_no_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "market.db"
+    read = Mark.read
+    with Store(path) as store:
+        make_worker(store)
+
+        def read_after_a_change(mark: Mark) -> int:
+            make_worker(store, "Bob")
+            return read(mark)
+
+        monkeypatch.setattr(Mark, "read", read_after_a_change)
+        with Store(path) as other:
+            assert len(list(other.people.all())) == 2
