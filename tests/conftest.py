@@ -37,6 +37,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(whole) or item.nodeid.partition("[")[0] in single:
             item.add_marker(pytest.mark.slow)
+        if item.nodeid.startswith(("tests/real/", "tests/browser/")):  # long, and other tests run the same lines
+            item.add_marker(pytest.mark.no_cover)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
