@@ -8,7 +8,7 @@ FOLDER/prepared/links/LIST.links   by the aligner that is installed, or by our o
 
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +51,14 @@ def create_campaign(
     )
     with ExitStack() as on_error:
         if (needs_trees or needs_links) and not (Path(folder) / SETTINGS).exists():
-            is_new = not Path(folder).exists()
-            on_error.callback(shutil.rmtree, Path(folder) if is_new else made, ignore_errors=True)
+            if not Path(folder).exists():
+                on_error.callback(_remove_if_empty, Path(folder))
             with new_folder(made) as building:
                 if needs_trees:
                     trees = _make_trees(source, building, languages, watch, tell)
                 if needs_links:
                     alignments = _make_links(source, lists, building, watch, tell)
+            on_error.callback(shutil.rmtree, made, ignore_errors=True)
             trees = made / trees.name if needs_trees and isinstance(trees, Path) else trees
             alignments = [made / "links" / Path(path).name for path in alignments] if needs_links else alignments
         campaign = create(
@@ -66,6 +67,11 @@ def create_campaign(
         )  # fmt: skip
         on_error.pop_all()
     return campaign
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _exists(path: PathLike) -> bool:

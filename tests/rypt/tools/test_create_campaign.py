@@ -66,3 +66,12 @@ def test_nothing_is_left_where_something_is_wrong(texts, capsys, exists):
     left = {path.name for path in (texts / "campaign").rglob("*")} if exists else (texts / "campaign").exists()
     assert left == ({"notes"} if exists else False)
     assert run(capsys, "init", "campaign", "--source", "missing.de", "--nbest", "list.jsonl", "-q")[0] == 1
+
+
+def test_a_folder_of_prepared_texts_that_is_there_is_left_alone(texts, capsys):
+    (texts / "campaign" / "prepared").mkdir(parents=True)
+    (texts / "campaign" / "prepared" / "mine").write_text("mine")
+    code, _, err = run(capsys, "init", "campaign", "--source", "dev.de", "--nbest", "list.jsonl", "-q")
+    assert code == 1
+    assert "campaign/prepared: expected a new or empty folder" in err
+    assert (texts / "campaign" / "prepared" / "mine").read_text() == "mine"

@@ -56,7 +56,7 @@ def test_what_can_be_shown_is_taken(question: str) -> None:
 
 @pytest.mark.parametrize("make", [external, lambda url: question_xml(FORM)])
 def test_older_hits_are_shown(make: Callable[[str], str]) -> None:
-    read_question(make("http://survey.example/"), "OK")
+    assert read_question(make("http://survey.example/"), "OK")
 
 
 def test_time_to_show_does_not_grow_with_depth() -> None:
