@@ -93,32 +93,37 @@ def _place(firsts: Ints, seconds: Ids, source: int, target: int) -> np.int64:
 
 
 @compiled
+def _shares(
+    words: Ids, target: int, along: float, firsts: Ints, seconds: Ids, probabilities: Floats, places: Ints, out: Floats
+) -> None:
+    """How likely a target word comes from each source word and, last, from none, not normalised; and their places."""
+    size = len(words)
+    near = 0.0
+    for i in range(size):
+        out[i] = math.exp(-TENSION * abs((i + 0.5) / size - along))
+        near += out[i]
+    for i in range(size):
+        places[i] = _place(firsts, seconds, words[i], target)
+        out[i] *= (1 - NOWHERE) / near * probabilities[places[i]]
+    places[size] = _place(firsts, seconds, 0, target)
+    out[size] = NOWHERE * probabilities[places[size]]
+
+
+@compiled
 def _expect(
     sources: Ids, source_starts: Ints, targets: Ids, target_starts: Ints, firsts: Ints, seconds: Ids,
     probabilities: Floats, counts: Floats,
 ) -> None:  # fmt: skip
     """Add to ``counts`` how often each pair of words is expected to be linked."""
     for n in range(len(source_starts) - 1):
-        begin, size = source_starts[n], source_starts[n + 1] - source_starts[n]
+        words = sources[source_starts[n] : source_starts[n + 1]]
         at, length = target_starts[n], target_starts[n + 1] - target_starts[n]
-        places = np.empty(size + 1, np.int64)
-        shares = np.empty(size + 1)
+        places, shares = np.empty(len(words) + 1, np.int64), np.empty(len(words) + 1)
         for j in range(length):
-            target = targets[at + j]
-            near = 0.0
-            for i in range(size):
-                shares[i] = math.exp(-TENSION * abs((i + 0.5) / size - (j + 0.5) / length))
-                near += shares[i]
-            total = 0.0
-            for i in range(size):
-                places[i] = _place(firsts, seconds, sources[begin + i], target)
-                shares[i] *= (1 - NOWHERE) / near * probabilities[places[i]]
-                total += shares[i]
-            places[size] = _place(firsts, seconds, 0, target)
-            shares[size] = NOWHERE * probabilities[places[size]]
-            total += shares[size]
+            _shares(words, targets[at + j], (j + 0.5) / length, firsts, seconds, probabilities, places, shares)
+            total = shares.sum()
             if total > 0:
-                for i in range(size + 1):
+                for i in range(len(places)):
                     counts[places[i]] += shares[i] / total
 
 
@@ -154,17 +159,13 @@ def _decide(
 ) -> None:  # fmt: skip
     """The most likely source word of each target word, -1 where that is none."""
     for n in range(len(source_starts) - 1):
-        begin, size = source_starts[n], source_starts[n + 1] - source_starts[n]
+        words = sources[source_starts[n] : source_starts[n + 1]]
         at, length = target_starts[n], target_starts[n + 1] - target_starts[n]
+        places, shares = np.empty(len(words) + 1, np.int64), np.empty(len(words) + 1)
         for j in range(length):
-            target = targets[at + j]
-            near = 0.0
-            for i in range(size):
-                near += math.exp(-TENSION * abs((i + 0.5) / size - (j + 0.5) / length))
-            best = NOWHERE * probabilities[_place(firsts, seconds, 0, target)]
-            for i in range(size):
-                share = math.exp(-TENSION * abs((i + 0.5) / size - (j + 0.5) / length)) * (1 - NOWHERE) / near
-                share *= probabilities[_place(firsts, seconds, sources[begin + i], target)]
-                if share > best:
-                    best = share
-                    chosen[at + j] = i
+            _shares(words, targets[at + j], (j + 0.5) / length, firsts, seconds, probabilities, places, shares)
+            best = len(words)
+            for i in range(len(words)):
+                if shares[i] > shares[best]:
+                    best = i
+            chosen[at + j] = best if best < len(words) else -1
