@@ -1,6 +1,10 @@
 """How many ratings `rypt rank next` saves on MQM data, where all ratings are known.
 
-    python bench/next_ratings.py mqm_newstest2020_ende.tsv.gz mqm_newstest2021_enru.tsv.gz …
+    python bench/next_ratings.py --chance 0.05 --chance 0.1 mqm_newstest2020_ende.tsv.gz   # to choose the threshold
+    python bench/next_ratings.py mqm_newstest2021_enru.tsv.gz …                            # to report
+
+``--chance`` is the smallest chance of a boundary that is worth a rating; it is chosen on other files than it is
+reported on. Files of several language pairs are taken pair by pair, and only segments that all systems have.
 
 Every candidate of a file is rated in the end, and Wilcoxon's tests then put the systems into clusters. The boundaries
 between these clusters are to be found with fewer ratings: by rating segment after segment, drawn at random, for all
@@ -16,9 +20,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from hits.ranking.rank import ComparisonFiles
-from hits.ranking.readers.files import only_part
 from hits.ranking.scores.mean import clusters_by_tests
-from hits.ranking.scores.next import FIRST, RatingPlan
+from hits.ranking.scores.next import CHANCE, FIRST, RatingPlan
 from hits.ranking.scores.paired import wilcoxon_tests
 
 LEVEL = 0.05
@@ -47,11 +50,11 @@ def uniform(full: np.ndarray, order: np.ndarray) -> Iterator[tuple[int, np.ndarr
         yield count * len(full), table
 
 
-def chosen(full: np.ndarray, order: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+def chosen(full: np.ndarray, order: np.ndarray, chance: float) -> Iterator[tuple[int, np.ndarray]]:
     """Tables with the ratings that are asked for."""
     table = np.full(full.shape, np.nan)
     table[:, order[:FIRST]] = full[:, order[:FIRST]]
-    plan = RatingPlan(table, order, LEVEL)
+    plan = RatingPlan(table, order, LEVEL, chance)
     batch = max(1, round(STEP * full.size))
     while True:
         yield int((~np.isnan(table)).sum()), table
@@ -82,24 +85,35 @@ def simulate(steps: Iterator[tuple[int, np.ndarray]], full: np.ndarray) -> tuple
     return reached, count / full.size, len(truth & seen) / max(1, len(truth)), len(seen - truth), apart
 
 
+def report(name: str, full: np.ndarray, way: str, chance: float | None, seeds: int) -> None:
+    """A line of the table: the means over random orders of the segments."""
+    orders = [np.random.default_rng(seed).permutation(full.shape[1]) for seed in range(seeds)]
+    steps = [uniform(full, order) if chance is None else chosen(full, order, chance) for order in orders]
+    results = np.array([simulate(step, full) for step in steps])
+    clusters = len(boundaries(full, wilcoxon_tests(full))) + 1
+    missed = int(np.isnan(results[:, 0]).sum())
+    after = np.nanmean(results[:, 0]) if missed < len(results) else float("nan")
+    _, ratings, share, false, apart = results.mean(axis=0)
+    print(f"{name} | {full.shape[0]} x {full.shape[1]} | {clusters} | {way} | {after:.0%} | {missed} of {seeds} | "
+          f"{ratings:.0%} | {share:.0%} | {false:.1f} | {apart:.0%}", flush=True)  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--chance", type=float, action="append", help=f"repeatable [{CHANCE}]")
     arguments = parser.parse_args()
-    print("file | clusters | way | all boundaries after | not found | end: ratings | boundaries | false | pairs")
+    print("data | systems x segments | clusters | way | all boundaries after | not found | end: ratings | boundaries | "
+          "false | pairs")  # fmt: skip
     for file in arguments.files:
-        full = only_part(ComparisonFiles((file,)).parts()).data.table()
-        full = full[:, ~np.isnan(full).any(axis=0)]
-        clusters = len(boundaries(full, wilcoxon_tests(full))) + 1
-        for name, way in (("uniform", uniform), ("chosen", chosen)):
-            orders = [np.random.default_rng(seed).permutation(full.shape[1]) for seed in range(arguments.seeds)]
-            results = np.array([simulate(way(full, order), full) for order in orders])
-            missed = int(np.isnan(results[:, 0]).sum())
-            after = np.nanmean(results[:, 0]) if missed < len(results) else float("nan")
-            _, ratings, share, false, apart = results.mean(axis=0)
-            print(f"{file.rsplit('/', 1)[-1]} | {clusters} | {name} | {after:.0%} | {missed} of {len(results)} | "
-                  f"{ratings:.0%} | {share:.0%} | {false:.1f} | {apart:.0%}", flush=True)  # fmt: skip
+        for part in ComparisonFiles((file,)).parts():
+            full = part.data.table()
+            full = full[:, ~np.isnan(full).any(axis=0)]
+            name = f"{file.rsplit('/', 1)[-1]} {part.languages}"
+            report(name, full, "uniform", None, arguments.seeds)
+            for chance in arguments.chance or [CHANCE]:
+                report(name, full, f"chosen, {chance:g}", chance, arguments.seeds)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,19 @@
 """MERT: time, BLEU, growth and memory, beside a plain numpy search in the same run and beside Moses and Z-MERT.
 
+(It cannot be called mert.py: benchmarks import the package of that name, and their own folder comes first.)
+
     python bench/tuning.py FOLDER …  [--seeds 5] [--peer /path/to/mosesdecoder/bin]
     python bench/tuning.py --growth
 
 A FOLDER holds ``nbest`` or ``nbest.gz``, ``ref.0`` … and ``init.opt`` (first line: the weights to start with). Figures
-for Moses and Z-MERT are those once measured on lists of these names, on two cores of the same kind, CPU seconds, one
-run each with 21 starts; a `mert` on the PATH, or at --peer, is timed anew. Times of ours are CPU seconds of one thread,
-warm; "cold" is a process of its own without any compiled code on the disk.
+for Moses and Z-MERT are those once measured on lists of these names, CPU seconds, 21 starts; a `mert` on the PATH, or
+at --peer, is timed anew. Machines differ in speed: version 0.1.0, measured beside Moses, took 4.1 s (whole process) and
+2.1 s (search) on `fren` then, and 1.8 and 0.6 s on the quiet machine of the figures in docs/evidence.md. Times of ours
+are CPU seconds of one thread, warm; "cold" is a process of its own without any compiled code on the disk.
 """
 
 import argparse
+import json
 import os
 import re
 import resource
@@ -34,12 +38,24 @@ from rypt.records import RawCandidate
 RESTARTS = 80  # of ours, the default of --aim list
 PEER_RESTARTS = 20
 BEST = {"moses-sample": 9.968, "uren": 16.631, "bnen": 12.607, "fren": 22.983, "large": 26.935}  # of Moses' runs
-KNOWN = {  # extractor, Moses mert, its BLEU, Z-MERT statistics, Z-MERT mert, its BLEU
-    "moses-sample": (0.08, 2.3, 9.833, 1.2, 7.1, 9.973),
-    "uren": (0.43, 14.6, 16.554, 4.7, 38.0, 16.591),
-    "fren": (0.64, 18.1, 22.887, 6.0, 52.0, 22.900),
-    "large": (2.1, 82.6, 27.355, 9.0, 176.0, 27.371),
+MOSES = {  # extractor, mert, mean BLEU of three to six seeds
+    "moses-sample": (0.10, 2.2, 9.870),
+    "uren": (0.65, 17.0, 16.549),
+    "fren": (0.90, 20.0, 22.921),
+    "bnen": (1.1, 28.0, 12.525),
+    "large": (2.6, 100.0, 26.920),
 }
+ZMERT = {  # statistics, optimise, BLEU of one run
+    "moses-sample": (1.2, 7.1, 9.973),
+    "uren": (4.7, 38.0, 16.591),
+    "fren": (6.0, 52.0, 22.900),
+}
+PEAK = "pathlib.Path(sys.argv.pop(1)).write_text(re.search(r'VmHWM:\\s+(\\d+)', status.read_text())[1])"
+MEASURED = (  # the command, which leaves its peak memory (kB) in a file; what a parent process had is not in it
+    "import pathlib, re, sys\nfrom rypt.cli import main\nstatus = pathlib.Path('/proc/self/status')\n"
+    f"try: main(sys.argv[2:])\nfinally: {PEAK}"
+)
+COMMAND = [sys.executable, "-c", "import sys; from rypt.cli import main; main(sys.argv[1:])"]
 
 
 def paths(folder: Path) -> tuple[Path, list[Path], Floats]:
@@ -89,20 +105,42 @@ def cold(folder: Path) -> float:
     nbest = paths(folder)[0]
     with tempfile.TemporaryDirectory() as scratch:
         began = time.perf_counter()
-        command = [
-            sys.executable,
-            "-m",
-            "rypt.cli",
-            "tune",
-            str(nbest),
-            "--references",
-            str(folder / "ref"),
-            "--restarts",
-        ]
-        code = "import sys; from rypt.cli import main; main(sys.argv[1:])"
-        command = [sys.executable, "-c", code, *command[3:], "0", "-q"]
+        command = [*COMMAND, "tune", str(nbest), "--references", str(folder / "ref"), "--restarts", "0", "-q"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "NUMBA_CACHE_DIR": scratch})
         return time.perf_counter() - began
+
+
+def show_whole(folder: Path, aim: str) -> None:
+    """The command as a process of its own, the fastest of three: CPU, wall, parts, memory, beside Moses as measured."""
+    nbest, _, start = paths(folder)
+    runs = []
+    with tempfile.TemporaryDirectory() as scratch:
+        weights, out = Path(scratch) / "weights", Path(scratch) / "out"
+        names = read_lists([nbest]).names
+        weights.write_text("".join(f"{name} {value}\n" for name, value in zip(names, start, strict=True)))
+        most = Path(scratch) / "peak"
+        command = [sys.executable, "-c", MEASURED, str(most), "tune", str(nbest), "--references", str(folder / "ref"),
+                   "--weights", str(weights), "--aim", aim, "--threads", "1", "--json", "-q"]  # fmt: skip
+        for _ in range(3):
+            began = time.perf_counter()
+            with out.open("w") as file:
+                process = subprocess.Popen(command, stdout=file)
+                _, status, used = os.wait4(process.pid, 0)
+            assert status == 0, command
+            seconds = json.loads(out.read_text())["seconds"]
+            runs.append(
+                (used.ru_utime + used.ru_stime, time.perf_counter() - began, int(most.read_text()) / 1024, seconds)
+            )
+    cpu_seconds, wall, peak_memory, parts = min(runs, key=lambda run: run[0])
+    shown = ", ".join(f"{part} {parts[part + '_cpu']:.2f}" for part in ("read", "stats", "optimize"))
+    print(f"  rypt tune --aim {aim}: {cpu_seconds:.2f} s CPU, {wall:.2f} s wall, {peak_memory:.0f} MB; CPU of {shown}")
+    if folder.resolve().name in MOSES:
+        extractor, mert, bleu = MOSES[folder.resolve().name]
+        print(
+            f"    Moses, measured before: extractor {extractor} s, mert {mert} s, BLEU {bleu}; "
+            f"{(extractor + mert) / cpu_seconds:.1f} times the whole process, {mert / parts['optimize_cpu']:.1f} times "
+            "the search"
+        )
 
 
 def memory(folder: Path) -> tuple[float, float]:
@@ -162,7 +200,8 @@ def run_folder(folder: Path, seeds: int, peer: str | None) -> None:
             f"  seed {seed}: BLEU {scores[-1]:.3f}, optimise {took:.2f} s, {searches[-1]:,} line searches", flush=True
         )
     print(
-        f"  BLEU {problem.score(start):.3f} → mean {np.mean(scores):.3f} ({min(scores):.3f} to {max(scores):.3f}); "
+        f"  BLEU {problem.score(start):.3f} → mean {np.mean(scores):.3f} ({min(scores):.3f} to {max(scores):.3f}, "
+        f"deviation {np.std(scores):.3f}); "
         f"optimise mean {np.mean(seconds):.2f} s CPU, {1000 * sum(seconds) / sum(searches):.2f} ms a line search"
     )
     if name in BEST:
@@ -173,15 +212,11 @@ def run_folder(folder: Path, seeds: int, peer: str | None) -> None:
     grown, arrays = memory(folder)
     print(f"  memory: grew by {grown:.0f} MB for arrays of {arrays:.0f} MB: {grown / arrays:.2f} times")
     print(f"  cold, the whole command with one start: {cold(folder):.1f} s wall")
-    if name in KNOWN:
-        extractor, moses, moses_bleu, zmert_stats, zmert, zmert_bleu = KNOWN[name]
-        ours = float(np.mean(seconds))
-        print(f"  Moses, measured before: read and statistics {extractor} s, mert {moses} s, BLEU {moses_bleu}")
-        print(f"  Z-MERT, measured before: statistics {zmert_stats} s, optimise {zmert} s, BLEU {zmert_bleu}")
-        print(
-            f"  ratios: read and statistics {extractor / (reading + counting):.1f}, "
-            f"optimise {moses / ours:.1f} (Moses), {zmert / ours:.1f} (Z-MERT)"
-        )
+    for aim in ("unseen", "list"):
+        show_whole(folder, aim)
+    if name in ZMERT:
+        statistics, optimise, bleu = ZMERT[name]
+        print(f"  Z-MERT, measured before: statistics {statistics} s, optimise {optimise} s, BLEU {bleu}")
     time_peer(folder, peer)
 
 

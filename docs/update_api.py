@@ -62,7 +62,7 @@ def about(name: str, value: Any) -> str:
 
 def section(name: str, value: Any) -> str:
     """A public name: heading, signature, docstring, and for a class its members."""
-    lines = [f"### {name}\n"]
+    lines = [f"### `{name}`\n"]
     if not callable(value):
         return "\n".join([*lines, f"{about(name, value)}\n"])
     lines += ["```python", signature(name.rpartition(".")[2], value), "```\n", markdown(inspect.getdoc(value) or "")]

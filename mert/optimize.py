@@ -39,7 +39,8 @@ NEARNESS = 0.5  # random starts stray from the given weights by this, the mean l
 JUMP = 0.15  # later ones from good points by this
 GOOD_POINTS = 3  # how many good points later starts are near
 ROUND = 8  # climbs that do not know of one another
-FINISHERS = 2  # the best points that climb on to the end, on all candidates
+FINISHERS = 6  # the best points that climb on to the end, on all candidates
+FINISHERS_SCATTERED = 2  # the same of scattered climbs
 SMALL = 2000  # lists of fewer candidates are searched as a whole
 SIGHT = 1.5  # how far from a point candidates that win are looked for, the mean length of a weight being 1
 LARGEST = 1e300
@@ -435,9 +436,10 @@ def optimize(
 
     try:
         results = sorted(watch(_rounds(problem, given, generators, pool, scattered)), key=_order)
-        finishers = results[:FINISHERS] if len(results) > 1 else results
+        finishers = results[: FINISHERS_SCATTERED if scattered else FINISHERS]
         points = [tuned.weights for tuned in finishers]
-        ends = list(pool.map(partial(climb, enough=0.0), [problem] * len(points), points, generators[-1].spawn(2)))
+        rngs = generators[-1].spawn(len(points))
+        ends = list(pool.map(partial(climb, enough=0.0), [problem] * len(points), points, rngs))
     finally:
         if executor is None:
             pool.shutdown()

@@ -45,24 +45,6 @@ class Window:
         return np.asarray(np.nanmin(windows, axis=1) if self.kind == "min" else np.nanmean(windows, axis=1))
 
 
-@quick
-def _highest(slope: Floats, height: Floats, place: float) -> float:
-    """The height of the upper envelope at one place; several lines are looked at at once."""
-    highest = -np.inf
-    for line in range(len(slope)):
-        highest = max(highest, slope[line] * place + height[line])
-    return highest
-
-
-@compiled
-def _winner(slope: Floats, height: Floats, place: float, highest: float) -> int:
-    """The first of the lines that are so high at one place."""
-    for line in range(len(slope)):
-        if slope[line] * place + height[line] == highest:
-            return line
-    return 0
-
-
 @compiled
 def _outermost(slope: Floats, height: Floats, sign: float) -> int:
     """The line that wins at minus (``sign`` -1) or plus infinity (1): of the steepest the highest, then the first."""
@@ -74,12 +56,59 @@ def _outermost(slope: Floats, height: Floats, sign: float) -> int:
     return best
 
 
-@compiled
-def _first_at(slope: Floats, height: Floats, place: float) -> int:
-    """The winner at one place, which may be infinite."""
-    if abs(place) == np.inf:
-        return _outermost(slope, height, np.sign(place))
-    return _winner(slope, height, place, _highest(slope, height, place))
+@quick
+def _outer_winners(slope: Floats, height: Floats, low: float, high: float) -> tuple[int, int]:
+    """The winners at both ends of a range: of the highest lines there, the first. An end may be infinite.
+
+    Lines are compared as seen from the first, so that nearly parallel ones are told apart.
+    """
+    left = _outermost(slope, height, -1.0) if low == -np.inf else -1
+    right = _outermost(slope, height, 1.0) if high == np.inf else -1
+    if left >= 0 and right >= 0:
+        return left, right
+    level, base = slope[0], height[0]
+    at_low, at_high = -np.inf, -np.inf
+    for line in range(len(slope)):  # without a branch, so that several lines are looked at at once
+        steep, above = slope[line] - level, height[line] - base
+        at_low = max(at_low, steep * low + above)
+        at_high = max(at_high, steep * high + above)
+    if left < 0:
+        left = 0
+        while left < len(slope) - 1 and (slope[left] - level) * low + (height[left] - base) != at_low:
+            left += 1
+    if right < 0 and (slope[left] - level) * high + (height[left] - base) == at_high:
+        right = left
+    if right < 0:
+        right = 0
+        while right < len(slope) - 1 and (slope[right] - level) * high + (height[right] - base) != at_high:
+            right += 1
+    return left, right
+
+
+@quick
+def _keep_between(
+    slope: Floats, height: Floats, line: int, other: int, kept: Ints, kept_slope: Floats, kept_height: Floats
+) -> int:
+    """Gather the lines that may win between two winners, as seen from the first of all; how many there are.
+
+    Such a line is steeper than one winner, less steep than the other, and above both where they cross.
+    """
+    level, base = slope[0], height[0]
+    gentle, steep = slope[line] - level, slope[other] - level
+    above, below = height[line] - base, height[other] - base
+    place = (above - below) / (steep - gentle)
+    crossing = max(gentle * place + above, steep * place + below)
+    highest = crossing
+    for i in range(len(slope)):
+        highest = max(highest, (slope[i] - level) * place + (height[i] - base))
+    count = 0
+    if highest > crossing:
+        for i in range(len(slope)):
+            tilt, tall = slope[i] - level, height[i] - base
+            if tilt * place + tall > crossing and gentle < tilt < steep:
+                kept[count], kept_slope[count], kept_height[count] = i, tilt, tall
+                count += 1
+    return count
 
 
 @compiled
@@ -90,44 +119,51 @@ def envelopes(
     """Each segment's winner at ``low``, and where (``where``) up to ``high`` one winner gives way to the next.
 
     The winners at both ends are known. Where the lines of two winners cross, either no line is higher, and this is a
-    corner of the envelope, or the highest one is a winner between them, and it is asked again on both sides. An
-    envelope has few corners, and looking for the highest line at one place has no branches, so this costs less than
-    sorting the lines. Returns the number of changes.
+    corner of the envelope, or the highest one is a winner between them, and it is asked again on both sides, of the few
+    lines that can still win. An envelope has few corners, and looking for the highest line at one place has no
+    branches, so this costs less than sorting the lines. Segments do not depend on one another. Returns the number of
+    changes.
     """
     longest = 1
     for segment in range(len(offsets) - 1):
         longest = max(longest, offsets[segment + 1] - offsets[segment])
+    kept, slope, height = np.empty(longest, np.int64), np.empty(longest), np.empty(longest)
     ahead = np.empty(longest, np.int64)  # winners further right, the nearest last
-    all_slopes, all_heights = np.empty(longest), np.empty(longest)
+    ahead_slope, ahead_height = np.empty(longest), np.empty(longest)
     changes = 0
     for segment in range(len(offsets) - 1):
         start, stop = offsets[segment], offsets[segment + 1]
-        slope, height = all_slopes[: stop - start], all_heights[: stop - start]
-        for i in range(stop - start):  # as seen from the first line, so that nearly parallel ones are told apart
-            slope[i], height[i] = slopes[start + i] - slopes[start], intercepts[start + i] - intercepts[start]
-        line, ahead[0] = _first_at(slope, height, low), _first_at(slope, height, high)
+        tilts, tops = slopes[start:stop], intercepts[start:stop]
+        line, last = _outer_winners(tilts, tops, low, high)
         first[segment] = start + line
+        gentle, intercept = tilts[line] - tilts[0], tops[line] - tops[0]
+        ahead[0], ahead_slope[0], ahead_height[0] = last, tilts[last] - tilts[0], tops[last] - tops[0]
+        if not ahead_slope[0] > gentle:  # the same line, or one that rounding took for another
+            continue
+        size = _keep_between(tilts, tops, line, last, kept, slope, height)
         count, reached = 1, low
         while count:
-            following = ahead[count - 1]
-            rise = slope[following] - slope[line]
-            if rise <= 0.0:  # the same line, or one that rounding took for another
+            steep, other = ahead_slope[count - 1], ahead_height[count - 1]
+            if steep <= gentle:
                 count -= 1
                 continue
-            place = (height[line] - height[following]) / rise
-            highest = _highest(slope, height, place)
-            if highest > max(slope[line] * place + height[line], slope[following] * place + height[following]):
-                between = _winner(slope, height, place, highest)
-                if slope[line] < slope[between] < slope[following]:
-                    crossing = (height[line] - height[between]) / (slope[between] - slope[line])
-                    if crossing < place:
-                        ahead[count] = between
-                        count += 1
-                        continue
+            place = (intercept - other) / (steep - gentle)
+            highest, between = max(gentle * place + intercept, steep * place + other), -1
+            for i in range(size):
+                value = slope[i] * place + height[i]
+                if value > highest:
+                    highest, between = value, i
+            if between >= 0 and gentle < slope[between] < steep:
+                crossing = (intercept - height[between]) / (slope[between] - gentle)
+                if crossing < place:
+                    ahead[count] = kept[between]
+                    ahead_slope[count], ahead_height[count] = slope[between], height[between]
+                    count += 1
+                    continue
             reached = max(reached, place)
-            where[changes], before[changes], after[changes] = reached, start + line, start + following
+            where[changes], before[changes], after[changes] = reached, start + line, start + ahead[count - 1]
             changes += 1
-            line = following
+            line, gentle, intercept = ahead[count - 1], steep, other
             count -= 1
     return changes
 

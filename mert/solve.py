@@ -93,8 +93,13 @@ class Solution:
 
 
 def _has_zero_as_worst(metric: Metric) -> bool:
-    """Whether no score is below 0: true of metrics to maximise, but for sums from which something is subtracted."""
-    return metric.maximize and all(part.weight > 0 for part in getattr(metric, "parts", ()))
+    """Whether no score is below 0: true of metrics to maximise, but for sums from which something is subtracted.
+
+    Scores of other programs (`rypt.metrics.mean_score`) may be below 0, too.
+    """
+    parts = getattr(metric, "parts", ())
+    signed = any(getattr(each, "signed", False) for each in (metric, *(part.metric for part in parts)))
+    return metric.maximize and not signed and all(part.weight > 0 for part in parts)
 
 
 def solve(

@@ -4,7 +4,7 @@ Both return the weights, the score before and after, and warnings about the weig
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,15 +16,17 @@ from mert.bootstrap import Gain
 from mert.decode import current_weights, weights_before
 from mert.decoder import Decoder, DecoderFunction, FunctionDecoder, ReplayDecoder, read_decoder
 from mert.limits import WeightLimits
-from mert.lists.arrays import read_lists
+from mert.lists.arrays import NBest, read_lists
 from mert.optimize import make_problem
 from mert.run import DecoderTuning, LoopPlan, Stopping, TuningProgress, check_against_references, run_loop
 from mert.solve import SearchSettings, Solution, solve
 from mert.weights import WeightsFile, default_weights, read_weights
-from rypt.campaign.folder import Campaign
+from rypt.campaign.folder import Campaign, read_source
+from rypt.metrics.mean_score import columns_of
 from rypt.metrics.metric import Metric, Resources, advice_of, read_metric
 from rypt.metrics.references import References, read_references
 from rypt.text import PathLike, RyptError
+from rypt.texts.nbest import read_raw
 
 Weights = PathLike | Mapping[str, float] | WeightsFile
 
@@ -60,6 +62,32 @@ class TuningResult:
         """Write the weights in the form of the file that the search started from; everything else in it stays."""
         self.start.write(path, list(self.weights), np.array(list(self.weights.values())))
 
+    def plot(self, path: PathLike) -> None:
+        """Draw what each start reached, and the weights before and after (.svg, .png, .pdf)."""
+        from mert.plot import plot_search
+        from rypt.signature import signature_name
+
+        ends = sorted(self.ends, reverse=self.score >= self.start_score)
+        metric = signature_name(self.signature)
+        plot_search(path, ends, (self.start_score, self.score), (self.start.values, self.weights), metric)
+
+    def to_pandas(self) -> Any:
+        """The weights before and after, a row each feature (needs pandas)."""
+        from rypt.tables import data_frame
+
+        return data_frame(self._rows())
+
+    def _rows(self) -> list[dict[str, Any]]:
+        start = self.start.values
+        return [{"feature": name, "start": start.get(name), "tuned": value} for name, value in self.weights.items()]
+
+    def _repr_html_(self) -> str:
+        """The weights as a table, for notebooks."""
+        from rypt.tables import html_table
+
+        gain = f"{self.start_score:.4f} → {self.score:.4f}, p = {self.gain.p:.3f}"
+        return html_table(self._rows(), f"{gain}; {self.signature}")
+
     def summary(self) -> dict[str, Any]:
         """The numbers as plain values, for JSON."""
         return {
@@ -83,6 +111,7 @@ def tune(
     campaign: Campaign | PathLike | None = None,
     metric: str | Metric | None = None,
     references: Sequence[PathLike] | References = (),
+    source: PathLike | None = None,
     weights: Weights | None = None,
     search: SearchSettings | None = None,
     limits: WeightLimits | None = None,
@@ -94,9 +123,10 @@ def tune(
 
     Without ``lists`` those of the ``campaign`` are tuned on, with its references, from its current weights and with
     ``rypt`` as the metric; with ``lists`` a campaign only has the judgments for the metric ``rypt``. The metric is
-    otherwise ``bleu``: a name, a weighted sum such as ``"0.7*bleu+0.3*rypt"``, or a metric object. ``weights`` is where
-    the search starts: a file, names with numbers, or nothing for 1 each. The random seed is in ``search``. Lists
-    without candidates for some segments of the references are refused unless ``allow_missing`` is true.
+    otherwise ``bleu``: a name, a weighted sum such as ``"0.7*bleu+0.3*rypt"``, or a metric object. ``source`` is the
+    file of the source segments, for metrics that look at it [the campaign's]. ``weights`` is where the search starts: a
+    file, names with numbers, or nothing for 1 each. The random seed is in ``search``. Lists without candidates for some
+    segments of the references are refused unless ``allow_missing`` is true.
     """
     search, limits, progress = search or SearchSettings(), limits or WeightLimits(), progress or TuningProgress()
     earlier: list[Path] = []
@@ -109,7 +139,7 @@ def tune(
         if given is None and weights is not None:
             progress.note(f"starting from the campaign's weights, {weights}")
         metric = metric or "rypt"
-    resources = _resources(references, campaign)
+    resources = _resources(references, campaign, source, lists)
     chosen = read_metric(metric or "bleu", resources) if isinstance(metric, str | None) else metric
     return _tune_lists(lists, chosen, weights, earlier, search, limits, allow_missing, executor, progress)
 
@@ -131,11 +161,31 @@ def _of_campaign(
     return [campaign.path(name) for name in campaign.files.nbest], references, weights, earlier
 
 
-def _resources(references: Sequence[PathLike] | References, campaign: Campaign | PathLike | None) -> Resources:
+def _resources(
+    references: Sequence[PathLike] | References,
+    campaign: Campaign | PathLike | None,
+    source: PathLike | None,
+    lists: Sequence[PathLike] = (),
+) -> Resources:
     folder = campaign.folder if isinstance(campaign, Campaign) else campaign
-    if isinstance(references, References):
-        return Resources(references, folder)
-    return Resources(read_references(references) if references else None, folder)
+    if not isinstance(references, References):
+        references_read = read_references(references) if references else None
+    else:
+        references_read = references
+
+    def read_sources() -> dict[str, str]:
+        if source is not None:
+            segments = read_source(source)
+        else:
+            segments = Campaign.open(folder).segments if folder is not None else []
+        return {segment.id: segment.text for segment in segments}
+
+    def candidates() -> Iterator[tuple[str, str]]:
+        for path in lists:
+            for _, raw in read_raw(path):
+                yield raw.segment, raw.text
+
+    return Resources(references_read, folder, sources=read_sources, lists=candidates if lists else None)
 
 
 def _read_start(weights: Weights) -> WeightsFile:
@@ -153,7 +203,7 @@ def _tune_lists(
 ) -> TuningResult:  # fmt: skip
     clock = _Clock()
     start = None if weights is None else _read_start(weights)
-    lists = read_lists(paths, progress.read, tune=limits.only or None)
+    lists = _without_columns(read_lists(paths, progress.read, tune=limits.only or None), metric, progress)
     sparse_names = lists.sparse.names if lists.sparse else ()
     if start is None:
         start = default_weights(lists.names, np.ones(len(lists.names)))
@@ -181,6 +231,20 @@ def _tune_lists(
     clock.lap("optimize")
     signature = f"{metric.signature}|{search}|norm:{problem.normalization}|n:{len(lists.segments)}"
     return _result(names, solution, signature, len(sparse_names), clock.seconds, start)
+
+
+def _without_columns(lists: NBest, metric: Metric, progress: TuningProgress) -> NBest:
+    """The lists without the features that are tuned to: a weight for one of them would take it all."""
+    columns = [name for name in columns_of(metric) if name in lists.names]
+    for name in columns:
+        progress.note(f"the feature {name} is what is tuned to: it gets no weight")
+    kept = [i for i, name in enumerate(lists.names) if name not in columns]
+    if columns and not kept:
+        raise RyptError(f"the lists have no feature besides {', '.join(columns)}, which is tuned to: nothing to tune")
+    if not columns:
+        return lists
+    features = np.ascontiguousarray(lists.features.T[kept]).T
+    return replace(lists, names=tuple(lists.names[i] for i in kept), features=features)
 
 
 def _result(
@@ -225,6 +289,7 @@ def tune_decoder(
     folder: PathLike = "rypt-tune",
     metric: str | Metric = "bleu",
     references: Sequence[PathLike] | References = (),
+    source: PathLike | None = None,
     campaign: Campaign | PathLike | None = None,
     search: SearchSettings | None = None,
     limits: WeightLimits | None = None,
@@ -241,9 +306,11 @@ def tune_decoder(
     seconds a command may take. Everything is kept in ``folder``, which belongs to one run.
     """
     limits, stopping = limits or WeightLimits(), stopping or Stopping()
-    resources = _resources(references, campaign)
+    resources = _resources(references, campaign, source)
     chosen = read_metric(metric, resources) if isinstance(metric, str) else metric
     start = _read_start(weights)
+    if both := {entry.name for entry in start.entries}.intersection(columns_of(chosen)):
+        raise RyptError(f"the feature {min(both)} is what is tuned to: it cannot have a weight")
     made = _make_decoder(decoder, timeout)
     if isinstance(made, ReplayDecoder):
         stopping = replace(stopping, keep="last")

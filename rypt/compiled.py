@@ -1,15 +1,40 @@
-"""Compiling with numba, the types of arrays that compiled loops share, and the hash table of tokens they use."""
+"""Loops compiled by numba, and when: types of arrays that they share, and the hash table of tokens they use.
 
-from collections.abc import Callable
+A loop is written once, as a Python function over arrays, and decorated by what it is called for:
+
+- `compiled`: machine code from the first call on. For loops that are called again and again (a line search), or whose
+  plain form would be too slow for any input.
+- `compiled_if_large`: the function runs as it is, uncompiled, until it has been given more than `SMALL` numbers in
+  all its calls of this process; from then on it is machine code. So a small campaign waits for no compiler, and numba
+  is not even imported. Both forms give the same result, bit for bit: integers taken from narrow arrays are widened
+  before they are added up (``int(buffer[i])``), and functions come from `math` where numpy's round differently.
+- `inlined`: a small function that only compiled loops call; its code becomes a part of theirs.
+- `quick`: as `compiled`, for a maximum of numbers none of which is NaN; several are compared at once.
+
+The result of a decorator is called like the function. ``loop.plain(…)`` and ``loop.machine(…)`` are its two forms, for
+tests that compare them. Machine code is kept on the disk by numba, beside the package or, where that cannot be written,
+in the user's cache folder or ``NUMBA_CACHE_DIR``; all processes share it. What has to be compiled is logged once as a
+warning of the logger ``rypt.compiled``, `compile_always` turns the plain form off (`rypt warm`).
+"""
+
+import functools
+import logging
+import sys
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
 
 from rypt.arrays import Bytes, Ids, Ints
 
+log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
+SMALL = 220_000  # numbers in the arrays of all calls, up to which the plain form is faster than compiling
+WARM = 10  # by what `SMALL` is divided for a function whose machine code is on the disk
 SPACE, TAB, DASH, ZERO, NINE = 32, 9, 45, 48, 57
 HASH_BASE = np.uint64(0x9E3779B97F4A7C15)
 FNV = np.uint64(0xCBF29CE484222325)
@@ -17,26 +42,159 @@ _FNV_PRIME = np.uint64(0x100000001B3)
 _SHIFT_29, _SHIFT_32 = np.uint64(29), np.uint64(32)
 
 
+class Compiled:
+    """A function over arrays that runs as Python or as machine code."""
+
+    small: int | None = SMALL  # the limit in force; None when everything is compiled
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], *, if_large: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.options = options
+        self.if_large = if_large
+        self.given = 0  # numbers in the arrays of the calls so far
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run whichever form costs less."""
+        if self.if_large and Compiled.small is not None:
+            self.given += _numbers(arguments)
+            if self.given <= (Compiled.small // WARM if self._on_disk else Compiled.small):
+                return self.plain(*arguments)
+            self.if_large = False
+        return self.machine(*arguments)
+
+    def __reduce__(self) -> str:
+        return self.function.__qualname__
+
+    @functools.cached_property
+    def plain(self) -> Callable[..., Any]:
+        """The function as it is; those that it calls are plain, too."""
+        seen = _with_names(self.function, lambda other: other.python)
+
+        @functools.wraps(self.function)
+        def run(*arguments: Any) -> Any:
+            with np.errstate(all="ignore"):  # hashes overflow, and x / 0 is infinite, as in machine code
+                return seen(*arguments)
+
+        return run
+
+    @functools.cached_property
+    def python(self) -> Callable[..., Any]:
+        """The function for other plain ones to call."""
+        return _with_names(self.function, lambda other: other.python)
+
+    @functools.cached_property
+    def _on_disk(self) -> bool:
+        """Whether its machine code seems to be beside the source and newer; numba need not be loaded to see it."""
+        code = self.function.__code__
+        source = Path(code.co_filename)
+        python = f"py{sys.version_info.major}{sys.version_info.minor}"
+        name = f"{source.stem}.{self.function.__qualname__}-{code.co_firstlineno}.{python}.nbi"
+        index = source.parent / "__pycache__" / name
+        try:
+            return index.stat().st_mtime >= source.stat().st_mtime
+        except OSError:
+            return False
+
+    @functools.cached_property
+    def machine(self) -> Callable[..., Any]:
+        """The function compiled, to be called from Python."""
+        import numba
+
+        _listen()
+        try:
+            return cast(Callable[..., Any], numba.njit(cache=True, **self.options)(self.function))
+        except RuntimeError:  # neither the package's folder nor the user's cache can be written
+            return cast(Callable[..., Any], numba.njit(**self.options)(self.function))
+
+    @functools.cached_property
+    def _inner(self) -> Any:
+        """The function compiled for compiled callers: without what only calls from Python need."""
+        import numba
+
+        njit: Any = numba.njit
+        return njit(no_cpython_wrapper=True, **self.options)(self.function)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes this for in a compiled caller."""
+        return self._inner._numba_type_
+
+
+def _with_names(function: Callable[..., Any], form: Callable[[Compiled], Any]) -> Callable[..., Any]:
+    """A copy of a function that sees the other compiled functions of its module in one form."""
+    names = {name: form(value) if isinstance(value, Compiled) and value.function is not function else value
+             for name, value in function.__globals__.items() if name in _names_of(function.__code__)}  # fmt: skip
+    names["__builtins__"] = function.__globals__["__builtins__"]
+    return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+
+
+def _names_of(code: types.CodeType) -> set[str]:
+    return set(code.co_names).union(*(_names_of(each) for each in code.co_consts if isinstance(each, types.CodeType)))
+
+
+def _numbers(values: Any) -> int:
+    """How many numbers arrays hold, also those inside named tuples."""
+    total = 0
+    for value in values:
+        if isinstance(value, np.ndarray):
+            total += value.size
+        elif isinstance(value, tuple):
+            total += _numbers(value)
+    return total
+
+
+@contextmanager
+def compile_always() -> Iterator[None]:
+    """No plain form inside: everything that is called is compiled."""
+    before, Compiled.small = Compiled.small, None
+    try:
+        yield
+    finally:
+        Compiled.small = before
+
+
+@functools.cache
+def _listen() -> None:
+    """Log once that something is compiled; reading machine code from the disk is not compiling."""
+    from numba.core import event
+
+    register: Any = event.register
+
+    class Listener(event.Listener):
+        def on_start(self, _: Any) -> None:
+            if not _LOGGED:
+                _LOGGED.append(True)
+                log.warning("compiling, first run only")
+
+        def on_end(self, _: Any) -> None:
+            pass
+
+    register("numba:compile", Listener())
+
+
+_LOGGED: list[bool] = []
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
 def compiled(function: F) -> F:
-    """Compile with numba and cache the machine code on disk, if there is a place to write it."""
-    return _compile(function, set())
+    """Compile at the first call and cache the machine code on disk, if there is a place to write it."""
+    return cast(F, Compiled(function, _OPTIONS))
+
+
+def compiled_if_large(function: F) -> F:
+    """Compile only when there is so much to do that it pays; until then the function runs as it is."""
+    return cast(F, Compiled(function, _OPTIONS, if_large=True))
 
 
 def quick(function: F) -> F:
-    """The same for a maximum of numbers none of which is NaN: several are compared at once."""
-    return _compile(function, {"nnan", "nsz"})
-
-
-def _compile(function: F, fastmath: set[str]) -> F:
-    try:
-        return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)(function))
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return cast(F, numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function))
+    """Compile for a maximum of numbers none of which is NaN: several are compared at once."""
+    return cast(F, Compiled(function, {**_OPTIONS, "fastmath": {"nnan", "nsz"}}))
 
 
 def inlined(function: F) -> F:
-    """Compile inline into every caller: passing arrays to these small functions costs more than running them."""
-    return cast(F, numba.njit(inline="always")(function))
+    """Compile into every caller: passing arrays to these small functions costs more than running them."""
+    return cast(F, Compiled(function, {**_OPTIONS, "forceinline": True}))
 
 
 @compiled

@@ -1,5 +1,6 @@
 """What all commands share: common options, progress, messages and colours."""
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -14,11 +15,18 @@ from rypt.text import Watch
 T = TypeVar("T")
 COLOURS = {0: None, 1: "green", 2: "red", 3: "bright_green", 4: "bright_red"}  # by `rypt.metric.percolation`'s states
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress and no messages on stderr.")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress and no messages on stderr.",
+                     callback=lambda context, option, value: set_quiet(value))  # fmt: skip
 FILE = click.Path(dir_okay=False)
 CAMPAIGN = click.argument("campaign", type=click.Path(file_okay=False), default=".")
 AMOUNT = click.option("--budget", callback=lambda context, option, value: read_amount(value), metavar="DOLLARS",
                       help="Maximum amount that the loop may spend, such as 25.00.")  # fmt: skip
+
+
+def set_quiet(quiet: bool) -> bool:
+    """Hide that something is being compiled, if so wanted."""
+    logging.getLogger("rypt.compiled").setLevel(logging.ERROR if quiet else logging.NOTSET)
+    return quiet
 
 
 def read_amount(value: str | None) -> Decimal | None:

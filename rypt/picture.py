@@ -16,11 +16,11 @@ def check_picture(path: PathLike) -> None:
         raise RyptError(f"{path}: its folder does not exist")
 
 
-def new_figure(width: float, height: float) -> Any:
-    """An empty figure of so many inches, whose panels do not overlap."""
+def new_figure(width: float, height: float, *, fitted: bool = True) -> Any:
+    """An empty figure of so many inches; panels are fitted so that they do not overlap, unless told otherwise."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained")
+    return Figure(figsize=(width, height), layout="constrained" if fitted else None)
 
 
 def save_picture(figure: Any, path: PathLike) -> None:

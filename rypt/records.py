@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from rypt.text import FormatError, tokenize
 
 Record = Mapping[str, Any]  # one object of a JSONL file or one row of a CSV file
+NO_COLUMNS: Mapping[str, float] = {}  # shared by all candidates without
 
 
 class Label(StrEnum):
@@ -84,13 +85,17 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class RawCandidate:
-    """One line of a list: fields as they stand, ``alignment`` None where the line has none."""
+    """One line of a list: fields as they stand, ``alignment`` None where the line has none.
+
+    ``columns`` are numbers beside the features, which are never tuned: the scores of other metrics, say.
+    """
 
     segment: str
     text: str
     alignment: str | None
     features: Mapping[str, float]
     score: float | None
+    columns: Mapping[str, float] = field(default_factory=lambda: NO_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,7 @@ class Candidate:
     alignment: str
     features: Mapping[str, float] = field(default_factory=dict)
     score: float | None = None
+    columns: Mapping[str, float] = field(default_factory=lambda: NO_COLUMNS)
 
     @property
     def tokens(self) -> list[str]:

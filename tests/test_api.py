@@ -31,7 +31,7 @@ def test_the_page_is_what_the_docstrings_say() -> None:
 
 def test_the_page_names_what_is_public_and_nothing_else() -> None:
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    assert re.findall(r"^### (\S+)$", page, re.MULTILINE) == [name for name, _ in public_values()]
+    assert re.findall(r"^### `(\S+)`$", page, re.MULTILINE) == [name for name, _ in public_values()]
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
@@ -102,6 +102,6 @@ def test_how_a_function_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.syspath_prepend(tmp_path)
     value = import_module("documented").verb
     assert SCRIPT["section"]("documented.verb", value) == (
-        '### documented.verb\n\n```python\nverb(list_of: "list[int]", /, *, seed: int = 1, **rest: str) -> str\n```\n\n'
+        '### `documented.verb`\n\n```python\nverb(list_of: "list[int]", /, *, seed: int = 1, **rest: str) -> str\n```\n\n'  # noqa: E501
         "Do it.\n\nLike this:\n\n```text\nverb([1])\n```\n\n```python\n>>> verb([1])\n'x'\n```\n"
     )

@@ -5,6 +5,7 @@ import pkgutil
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,31 @@ def test_commands_in_examples_exist(page: Path) -> None:
             for word in words:
                 if word.startswith("-") and word != "-":
                     assert word in known, f"{word} in {line}"
+
+
+def test_blocks_of_commands_are_run_or_say_why_not() -> None:
+    """Commands stand in blocks of ``sh``, which another test runs unless their first line says why not."""
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"^```(bash|shell|console)", text, re.MULTILINE), page.name
+        for line in re.findall(r"^# example only.*$", text, re.MULTILINE):
+            assert re.fullmatch(r"# example only: .{8,}", line), f"{line} in {page.name}"
+            assert f"```sh\n{line}\n" in text, f"{line} in {page.name}"
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    """Every link and every anchor of the pages leads somewhere, and the navigation names every page."""
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=180)
+    assert built.returncode == 0, built.stdout + built.stderr
+    home = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f": {page.name}\n" in navigation, page.name
+    assert "tutorial.html" in home
+    assert not re.search(r'(src|<link[^>]* href)="https?://(?!rypt)', home)  # nothing is loaded from elsewhere
 
 
 def test_pages_speak_of_the_product_alone() -> None:

@@ -36,6 +36,7 @@ OF_SCORES = (
 )
 BY_PEOPLE = "rypt,bleu"
 BY_SCORES = "rypt:severity+0.2*chrf,rypt:severity,rypt:half,bleu,chrf"  # what generalises first, then the paper's own
+BY_OTHER_SYSTEMS = f"rypt:severity+0.2*chrf+2*system,{BY_SCORES}"  # labels of other systems
 OF_BATCH = ("no_reference", "assignments", "share", "wage")
 OF_TABLES = ("plot", "latex", "as_json")
 OF_FILE = ("references", "reference_files", "folder", "language", "batches", "pair")
@@ -132,7 +133,8 @@ def compare(
         from hits.compare.pool import pool_outcomes
 
         return _print_report(pool_outcomes(paths, unit=unit, seed=seed), plot, latex=latex, as_json=as_json)
-    chosen = _metrics(metrics or (BY_PEOPLE if scores is None and form is None else BY_SCORES))
+    by_scores = BY_OTHER_SYSTEMS if way == "system" else BY_SCORES
+    chosen = _metrics(metrics or (BY_PEOPLE if scores is None and form is None else by_scores))
     campaign: str | Campaign = paths[0] if paths else "."
     if form is not None:
         ratings = _ratings_file(paths[0], form, references, reference_files, language, batches, pair)

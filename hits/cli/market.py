@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hits.cli.shared import BATCH, CAMPAIGN, FOLDER, MONEY, YES, market_options
+from hits.cli.shared import BATCH, CAMPAIGN, FOLDER, MONEY, YES, market_options, open_campaign, participant_lines
 from hits.cli.shared import confirm as ask
 from rypt.console import JSON, QUIET, progress, talk
 
@@ -56,12 +56,16 @@ def collect(batch: str, campaign: str, market: "MarketAddress", as_json: bool, q
     for message in done.left_out:
         talk(f"left out: {message}")
     if as_json:
-        click.echo(json.dumps({**asdict(done), "left_out": len(done.left_out)}))
+        facts = asdict(done)
+        people = facts.pop("participants")
+        click.echo(json.dumps(facts | {"left_out": len(done.left_out)} | ({"participants": people} if people else {})))
         return
     click.echo(
         f"{done.assignments} assignments added, {done.already} were there: {done.judgments} judgments, "
         f"{done.comparisons} comparisons, {done.controls} controls, {done.unanswered} unanswered"
     )
+    for line in participant_lines(done.participants):
+        click.echo(line)
 
 
 @click.command()
@@ -69,7 +73,11 @@ def collect(batch: str, campaign: str, market: "MarketAddress", as_json: bool, q
 @market_options
 @QUIET
 def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
-    """Approve and reject work as the columns Approve (x) and Reject (the reason) of a results CSV say."""
+    """Approve and reject work as the columns Approve (x) and Reject (the reason) of a results CSV say.
+
+    With --market prolific, a participant's submission follows once all of that participant's work is decided. A reason
+    may begin with Prolific's category ("LOW_EFFORT: …"), or with "RETURN:" to ask for a return instead of rejecting.
+    """
     from hits.market.review import review as review_work
 
     done = review_work(decisions, market, watch=lambda rows: progress(rows, "review", quiet=quiet))
@@ -171,11 +179,18 @@ def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> No
     help="Query parameter of the shared link in which a recruiting service writes the participant's id; may be "
     "repeated [PROLIFIC_PID, participantId, workerId].",
 )
+@click.option(
+    "--publish-from",
+    type=FOLDER,
+    help="Folder whose batch folders the dashboard can publish [the one in which FOLDER is].",
+)
+@click.option("-C", "--campaign", type=FOLDER, help="Campaign in which the dashboard can exclude workers.")
 @click.option("--simulated-link", is_flag=True, help="Let `rypt simulate` come in through the shared link.")
 @JSON
 def serve(
     folder: str, host: str, port: int, url: str, proxy: bool, batches: tuple[str, ...], completion_url: str,
-    hits_each: int, completion_code: str, parameters: tuple[str, ...], simulated_link: bool, as_json: bool,
+    hits_each: int, completion_code: str, parameters: tuple[str, ...], publish_from: str | None, campaign: str | None,
+    simulated_link: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Serve your own market from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol."""
     from hits.server.app import serve as serve_market
@@ -193,7 +208,13 @@ def serve(
             click.echo(f"market     {links.url}\ndashboard  {links.dashboard_url}\nendpoint   {links.endpoint_url}")
             click.echo(f"shared     {links.shared_url}")
 
-    serve_market(folder, host, port, ready, ServeOptions(url, proxy, tuple(map(Path, batches)), shared))
+    options = ServeOptions(
+        url, proxy, tuple(map(Path, batches)), shared, Path(publish_from) if publish_from else None,
+        Path(campaign) if campaign else None,
+    )  # fmt: skip
+    if campaign is not None:
+        open_campaign(campaign)  # one that cannot be read is refused now
+    serve_market(folder, host, port, ready, options)
 
 
 @click.command()

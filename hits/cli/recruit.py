@@ -1,9 +1,6 @@
 """``rypt hits recruit``: people from Prolific for a batch on your own market."""
 
 import json
-import os
-import stat
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -12,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hits.cli.shared import BATCH, FOLDER, MONEY, YES, confirm
+from hits.cli.shared import BATCH, FOLDER, MONEY, TOKEN_FILE, YES, confirm, read_token
 from rypt.console import JSON
 
 if TYPE_CHECKING:
     from hits.market.prolific import Prolific
     from hits.market.recruit import StudyPlan
-
-TOKEN = "PROLIFIC_TOKEN"
 
 
 @click.command()
@@ -36,62 +31,29 @@ TOKEN = "PROLIFIC_TOKEN"
 @click.option("--pause", "action", flag_value="PAUSE", help="Pause the study.")
 @click.option("--start", "action", flag_value="START", help="Start a paused study again.")
 @click.option("--stop", "action", flag_value="STOP", help="Stop the study for good.")
-@click.option("--submissions", is_flag=True, help="List the participants' submissions.")
-@click.option("--approve", multiple=True, metavar="SUBMISSION", help="Approve a submission; may be repeated.")
-@click.option("--reject", metavar="SUBMISSION", help="Reject a submission, with --reason and --category.")
-@click.option("--return", "returned", metavar="SUBMISSION", help="Ask to return a submission unpaid, with --reason.")
-@click.option("--bonus", nargs=2, metavar="SUBMISSION AMOUNT", help="Pay a bonus for a submission, with --reason.")
-@click.option("--reason", default="", help="Reason that the participant reads.")
-@click.option("--category", default="OTHER", show_default=True, help="Prolific's category of a rejection.")
-@click.option("--token-file", type=click.Path(dir_okay=False),
-              help=f"File with the API token, which only you can read [the variable {TOKEN}].")  # fmt: skip
+@TOKEN_FILE
 @click.option("--api", default="", help="Another address of the API, for tests.")
 @YES
 @JSON
 def recruit(
     batch: str, at: str, hits_each: int, places: int | None, reward: Decimal | None, filters: str | None,
-    devices: tuple[str, ...], action: str | None, submissions: bool, approve: tuple[str, ...], reject: str | None,
-    returned: str | None, bonus: tuple[str, str] | None, reason: str, category: str, token_file: str | None, api: str,
-    yes: bool, as_json: bool,
+    devices: tuple[str, ...], action: str | None, token_file: str | None, api: str, yes: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Recruit people on Prolific for a BATCH that is published on your own market.
 
     Without an action this makes the study as a draft, once, from the batch's title, description and price, and shows
-    what it costs with the service's fee. --publish opens it. Every step can be repeated: nothing is made or paid twice.
+    what it costs with the service's fee. --publish opens it. Every step can be repeated: no second study is made.
+    `rypt hits review`, `bonus`, `workers`, `collect` and `status` with --market prolific do the rest.
     """
     from hits.market.prolific import API, Prolific
-    from hits.market.recruit import (
-        APPROVED,
-        REJECTED,
-        RETURN,
-        decide,
-        pay_bonus,
-        plan_study,
-        recruited_people,
-        set_state,
-    )
+    from hits.market.recruit import plan_study, set_state
     from hits.market.recruit import recruit as make_study
 
-    service = Prolific(_token(token_file), api or API)
-    if approve or reject or returned:
-        decisions = [(each, APPROVED) for each in approve] + [
-            (each, kind) for each, kind in ((reject, REJECTED), (returned, RETURN)) if each
-        ]
-        done = [decide(service, each, kind, reason, category) for each, kind in decisions]
-        click.echo(f"{sum(done)} decided, {len(done) - sum(done)} so already")
-    elif bonus:
-        amount = MONEY.convert(bonus[1], None, None)
-        if not reason:
-            raise click.UsageError("--bonus needs --reason")
-        paid = pay_bonus(batch, service, bonus[0], amount, reason,
-                         confirm=lambda cost: yes or confirm(f"Pay {cost}, fee included?"))  # fmt: skip
-        click.echo(f"{amount} {'paid' if paid else 'was paid before'} for submission {bonus[0]}")
-    elif submissions:
-        _show([vars_of(each) for each in recruited_people(batch, service)], as_json=as_json)
-    elif action:
+    service = Prolific(read_token(token_file), api or API)
+    if action:
         if action in ("PUBLISH", "START") and not yes:
             confirm("Open the study? Participants who finish must be paid.")
-        study = set_state(batch, service, action)
+        study = set_state(batch, at, service, action)
         click.echo(json.dumps(vars_of(study)) if as_json else f"study {study.id} is {study.status}")
     else:
         _make(service, make_study, plan_study, batch, at, hits_each, places, reward, filters, devices, api or API, yes,
@@ -132,15 +94,6 @@ def vars_of(record: Any) -> dict[str, Any]:
     return asdict(record)
 
 
-def _show(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(rows))
-        return
-    from tabulate import tabulate
-
-    click.echo(tabulate([tuple(row.values()) for row in rows], ("submission", "participant", "status", "code")))
-
-
 def _filters(path: str | None) -> list[Mapping[str, Any]]:
     from rypt.strict import SyntaxFormatError, parse_json
     from rypt.text import InputError
@@ -154,22 +107,3 @@ def _filters(path: str | None) -> list[Mapping[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InputError(path, None, "expected a list of filters")
     return value
-
-
-def _token(path: str | None) -> str:
-    """The API token: from a file that only its owner can read, or from the environment."""
-    from rypt.text import InputError, RyptError
-
-    if path is None:
-        if token := os.environ.get(TOKEN, "").strip():
-            return token
-        raise RyptError(f"expected the API token in the variable {TOKEN}, or --token-file FILE")
-    try:
-        if sys.platform != "win32" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
-            raise InputError(path, None, "expected a file that only its owner can read (chmod 600)")
-        token = Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, None, f"expected an API token: {error}") from None
-    if not token or not token.isprintable():
-        raise InputError(path, None, "expected an API token, found nothing")
-    return token

@@ -2,8 +2,10 @@
 
 import functools
 import json
+import os
+import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -16,7 +18,7 @@ from rypt.text import RyptError
 
 if TYPE_CHECKING:
     from hits.batches.price import Price
-    from hits.market.client import MarketAddress
+    from hits.market.client import BotoMarket, Market, MarketAddress, Participant
     from hits.records import Batch
     from hits.results.answers import Results
     from rypt.campaign.folder import Campaign
@@ -26,6 +28,12 @@ FOLDER = click.Path(file_okay=False)
 CAMPAIGN = click.option("-C", "--campaign", type=FOLDER, default=".", show_default=True, help="The campaign's folder.")
 BATCH = click.argument("batch", type=FOLDER)
 YES = click.option("--yes", is_flag=True, help="Do not ask before spending.")
+TOKEN = "PROLIFIC_TOKEN"
+TOKEN_FILE = click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False),
+    help=f"For Prolific: file with the API token, which only you can read [the variable {TOKEN}].",
+)
 CLOSED = (
     "Amazon closed Mechanical Turk on 2026-09-30; this talks to an endpoint that speaks its protocol. "
     "`rypt hits serve` runs your own market, which --market local (the default) uses."
@@ -59,11 +67,13 @@ MONEY = Money()
 
 
 def market_options(command: F) -> F:
-    """Which market, and how to reach it: four options that the command gets as one `MarketAddress`, ``market``."""
+    """Which market, and how to reach it: five options that the command gets as one `MarketAddress`, ``market``."""
 
     @functools.wraps(command)
-    def with_address(*args: Any, market: str, at: str, endpoint: str | None, production: bool, **others: Any) -> Any:
-        address = read_address(market, at, endpoint, production)
+    def with_address(
+        *args: Any, market: str, at: str, endpoint: str | None, production: bool, token_file: str | None, **others: Any
+    ) -> Any:
+        address = read_address(market, at, endpoint, production, token_file)
         if address.folder is None:
             talk(CLOSED, quiet=others.get("quiet", False))
         return command(*args, market=address, **others)
@@ -71,10 +81,11 @@ def market_options(command: F) -> F:
     options = [
         click.option(
             "--market",
-            type=click.Choice(["local", "mturk"]),
+            type=click.Choice(["local", "prolific", "mturk"]),
             default="local",
             show_default=True,
-            help="Your own market, or one that speaks Mechanical Turk's protocol.",
+            help="Your own market, your own with Prolific, which recruits for it, or one that speaks Mechanical Turk's "
+            "protocol.",
         ),
         click.option(
             "--at",
@@ -83,16 +94,25 @@ def market_options(command: F) -> F:
             show_default=True,
             help="Folder of the local market, which `rypt hits serve` serves.",
         ),
-        click.option("--endpoint", help="For mturk: URL of the requester endpoint."),
+        click.option(
+            "--endpoint", help="For mturk: URL of the requester endpoint; for prolific: another address of its API."
+        ),
+        TOKEN_FILE,
         click.option("--production", is_flag=True, help="Confirm that the endpoint may spend real money."),
     ]
     return cast("F", functools.reduce(lambda made, option: option(made), reversed(options), with_address))
 
 
-def read_address(market: str, at: str, endpoint: str | None, production: bool) -> "MarketAddress":
+def read_address(
+    market: str, at: str, endpoint: str | None, production: bool, token_file: str | None = None
+) -> "MarketAddress":
     """The market that the options name."""
     from hits.market.client import MarketAddress
 
+    if token_file is not None and market != "prolific":
+        raise click.UsageError("--token-file is for --market prolific")
+    if market == "prolific":
+        return MarketAddress(folder=Path(at), recruited=_recruiting(Path(at), endpoint, token_file))
     if market == "local":
         if endpoint or production:
             raise click.UsageError("--endpoint and --production are for --market mturk")
@@ -100,6 +120,35 @@ def read_address(market: str, at: str, endpoint: str | None, production: bool) -
     if endpoint is None:
         raise click.UsageError("--market mturk needs --endpoint URL")
     return MarketAddress(endpoint=endpoint, production=production)
+
+
+def _recruiting(folder: Path, api: str | None, token_file: str | None) -> "Callable[[BotoMarket], Market]":
+    """What adds Prolific to the local market of a folder."""
+    from hits.market.prolific import API, Prolific
+    from hits.market.recruited import RecruitedMarket
+    from hits.server.invitations import worker_names
+
+    service = Prolific(read_token(token_file), api or API)
+    return lambda market: RecruitedMarket(market, service, lambda: worker_names(folder))
+
+
+def read_token(path: str | None) -> str:
+    """The API token: from a file that only its owner can read, or from the environment."""
+    from rypt.text import InputError
+
+    if path is None:
+        if token := os.environ.get(TOKEN, "").strip():
+            return token
+        raise RyptError(f"expected the API token in the variable {TOKEN}, or --token-file FILE")
+    try:
+        if sys.platform != "win32" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
+            raise InputError(path, None, "expected a file that only its owner can read (chmod 600)")
+        token = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(path, None, f"expected an API token: {error}") from None
+    if not token or not token.isprintable():
+        raise InputError(path, None, "expected an API token, found nothing")
+    return token
 
 
 def open_campaign(folder: str) -> "Campaign":
@@ -144,3 +193,17 @@ def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = Fa
                + (f" at ${cost.wage:.2f} an hour" if cost.wage is not None else ""))  # fmt: skip
     if cost.warning:
         talk(f"warning: {cost.warning}")
+
+
+def participant_lines(people: "Sequence[Participant]") -> list[str]:
+    """The people whom a recruiting service sent, a line each, with their work on our market beside."""
+    from tabulate import tabulate
+
+    if not people:
+        return []
+    head = ("submission", "participant", "worker", "status", "code", "sent", "approved", "rejected")
+    rows = [
+        (p.submission, p.participant, p.worker or "-", p.status, p.code or "-", p.assignments, p.approved, p.rejected)
+        for p in people
+    ]
+    return str(tabulate(rows, head, disable_numparse=True)).splitlines()

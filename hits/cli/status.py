@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hits.cli.shared import CAMPAIGN, FOLDER, market_options, plain
+from hits.cli.shared import CAMPAIGN, FOLDER, market_options, participant_lines, plain
 from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def status(campaign: str, batch: str | None, market: "MarketAddress", as_json: b
     if as_json:
         click.echo(json.dumps(facts))
         return
-    for line in screen(facts):
+    for line in [*screen(facts), *participant_lines(() if state.batch is None else state.batch.participants)]:
         click.echo(line)
 
 
@@ -55,6 +55,8 @@ def _facts(state: "CollectionStatus") -> dict[str, Any]:
         facts["of"] = {"hits": state.batch.hits, "assignments": state.batch.assignments}
         facts["published"] = state.batch.published
         facts["market"] = None if state.batch.market is None else _record(state.batch.market)
+        if state.batch.participants:
+            facts["participants"] = [asdict(person) for person in state.batch.participants]
     return facts
 
 

@@ -88,6 +88,23 @@ class Payment:
     paid: int
 
 
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """A person whom a recruiting service sent: the service's submission and its status, and the work on our market.
+
+    ``worker`` is empty for a person who never came to the market; ``code`` is the completion code that was entered.
+    """
+
+    submission: str
+    participant: str
+    worker: str
+    status: str
+    code: str
+    assignments: int
+    approved: int
+    rejected: int
+
+
 class Market(Protocol):
     """The interface of every market."""
 
@@ -136,6 +153,9 @@ class Market(Protocol):
 
     def delete(self, hit: str) -> None:
         """Remove a hit whose work has all been reviewed."""
+
+    def participants(self, batch: str) -> "list[Participant]":
+        """The people whom a recruiting service sent for a batch; none on a market without one."""
 
 
 class BotoMarket:
@@ -303,6 +323,10 @@ class BotoMarket:
         """Dispose of a hit."""
         self._call("delete_hit", {"HITId": hit})
 
+    def participants(self, batch: str) -> list[Participant]:
+        """None: nobody recruits for this market."""
+        return []
+
     def balance(self) -> Decimal:
         """What is left to spend."""
         return Decimal(self._call("get_account_balance", {})["AvailableBalance"])
@@ -374,12 +398,14 @@ def spends_money(endpoint: str) -> bool:
 class MarketAddress:
     """Where a market is: the ``folder`` of a local one, or the URL of a requester ``endpoint``.
 
-    ``production`` says that an endpoint may spend real money; without it such an endpoint is refused.
+    ``production`` says that an endpoint may spend real money; without it such an endpoint is refused. ``recruited``
+    adds to a local market the service that recruits for it (`hits.market.recruited`).
     """
 
     folder: Path | None = None
     endpoint: str | None = None
     production: bool = False
+    recruited: Callable[[BotoMarket], Market] | None = None
 
     def __post_init__(self) -> None:
         if (self.folder is None) == (self.endpoint is None):
@@ -390,11 +416,12 @@ class MarketAddress:
         """``local`` or ``mturk``, the name for fees and results."""
         return "mturk" if self.folder is None else "local"
 
-    def open(self) -> BotoMarket:
+    def open(self) -> Market:
         """A client for the market."""
         if self.folder is not None:
             access = served_access(self.folder)
-            return connect(access.url, access.access_key, access.secret_key, "local", self.folder)
+            local = connect(access.url, access.access_key, access.secret_key, "local", self.folder)
+            return local if self.recruited is None else self.recruited(local)
         endpoint = self.endpoint or ""
         if spends_money(endpoint) and not self.production:
             raise RyptError(f"{endpoint} is no sandbox: say --production if it is meant")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from itertools import groupby
 from pathlib import Path
 
-from hits.market.client import AnyMarket, HitState, Market, SubmittedAssignment, open_market
+from hits.market.client import AnyMarket, HitState, Market, Participant, SubmittedAssignment, open_market
 from hits.market.publish import AnyBatch, opened_batch, published
 from hits.records import Answer, Batch, Item
 from hits.results.answers import Added, Bonus, Results
@@ -26,7 +26,8 @@ WatchItems = Callable[[Iterable[Item]], Iterable[Item]]
 class Collected:
     """What collecting added, and errors of assignments that were left out because they cannot be read.
 
-    ``already`` counts assignments that were in the database before.
+    ``already`` counts assignments that were in the database before; ``participants`` are the people whom a recruiting
+    service sent.
     """
 
     assignments: int
@@ -36,6 +37,7 @@ class Collected:
     controls: int
     unanswered: int
     left_out: tuple[str, ...]
+    participants: tuple[Participant, ...] = ()
 
     @property
     def submitted(self) -> int:
@@ -88,7 +90,7 @@ def collect_into(
             results.add_bonuses(_bonuses(market, hit))
     return Collected(
         total.assignments, total.already, total.judgments, total.comparisons, total.controls, total.unanswered,
-        tuple(wrong),
+        tuple(wrong), tuple(market.participants(batch.settings.id)),
     )  # fmt: skip
 
 

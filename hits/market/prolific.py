@@ -55,12 +55,17 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One participant's work on a study, as the service knows it."""
+    """One participant's work on a study, as the service knows it.
+
+    While a participant is asked to return it, its status stays. ``bonuses`` are those that were paid.
+    """
 
     id: str
     participant: str
     status: str
     code: str
+    asked_to_return: bool = False
+    bonuses: tuple[Decimal, ...] = ()
 
 
 class Prolific:
@@ -96,17 +101,11 @@ class Prolific:
 
     def submissions(self, study: str) -> list[Submission]:
         """All submissions of a study."""
-        return [
-            Submission(
-                str(_field(record, "id")), str(_field(record, "participant_id")), str(_field(record, "status")),
-                str(record.get("study_code") or ""),
-            )
-            for record in self._pages(f"/studies/{study}/submissions/")
-        ]  # fmt: skip
+        return [_submission(record) for record in self._pages(f"/studies/{study}/submissions/")]
 
-    def submission(self, submission: str) -> str:
-        """The status of a submission."""
-        return str(_field(self._ask("GET", f"/submissions/{submission}/"), "status"))
+    def submission(self, submission: str) -> Submission:
+        """A submission as it is now."""
+        return _submission(self._ask("GET", f"/submissions/{submission}/"))
 
     def approve(self, submission: str) -> None:
         """Approve: the participant is paid."""
@@ -197,6 +196,20 @@ def _study(record: Mapping[str, Any]) -> Study:
         )  # fmt: skip
     except (KeyError, TypeError, ValueError):
         raise ProlificError(f"expected a study of Prolific, found {str(record)[:100]}", 0) from None
+
+
+def _submission(record: Any) -> Submission:
+    """A submission of a list or alone: the two name participant and code differently."""
+    try:
+        bonuses = tuple(_money(cents) for cents in record.get("bonus_payments") or ())
+        participant = record.get("participant_id") or record.get("participant") or ""
+        code = record.get("study_code") or record.get("entered_code") or ""
+        return Submission(
+            str(record["id"]), str(participant), str(record["status"]), str(code), bool(record.get("return_requested")),
+            bonuses,
+        )  # fmt: skip
+    except (KeyError, TypeError, AttributeError, ArithmeticError):
+        raise ProlificError(f"expected a submission of Prolific, found {str(record)[:100]}", 0) from None
 
 
 def _cents(amount: Decimal) -> int:

@@ -3,9 +3,10 @@
     recruited = recruit("batches/1", "market", Prolific(token), places=10, hits_each=4)
     recruited.study.id, recruited.cost
 
-The study sends its participants to the market's shared link. What was done is kept in the batch folder,
-``recruited.jsonl``; each step is written down, and a step that was done is found there or on the service. Only a
-payment can be neither repeated nor looked up: it is written down before it is asked for, so it is made at most once.
+The study sends its participants to the market's shared link. What was done is kept with the market's copy of the batch,
+``batches/ID/recruited.jsonl``; each step is written down, and a step that was done is found there or on the service. A
+payment is never repeated by itself: it is written down before it is asked for, and where no answer came, it counts as
+made once the service lists it.
 """
 
 import math
@@ -19,15 +20,14 @@ from urllib.parse import urlsplit
 from hits.asking.make import price
 from hits.batches.question_xml import is_loopback
 from hits.batches.reader import read_batch
-from hits.market.folder import MarketAccess, served_access
-from hits.market.prolific import API, REASON_LENGTH, REJECTIONS, Prolific, ProlificError, Study, Submission
+from hits.market.folder import BATCHES, MarketAccess, private_folder, served_access
+from hits.market.prolific import API, Prolific, ProlificError, Study
 from hits.records import CENT, Batch
 from rypt.append_only import AppendOnly
 from rypt.strict import parse_json
 from rypt.text import InputError, PathLike, RyptError
 
 RECRUITED = "recruited.jsonl"
-APPROVED, REJECTED, RETURN = "APPROVED", "REJECTED", "RETURNED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def study_name(batch: Batch) -> str:
 
 
 class RecruitingLog:
-    """``recruited.jsonl`` of a batch folder: what was made and paid, a line each."""
+    """``recruited.jsonl`` of a batch on a market: what was made and paid, a line each."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / RECRUITED
@@ -125,12 +125,25 @@ class RecruitingLog:
 
     def add(self, **record: Any) -> None:
         """One more line, on the disk when this returns."""
+        private_folder(self.path.parent.parent)
+        private_folder(self.path.parent)
         with self._file.opened():
             self._file.add(record)
 
     def study(self) -> str | None:
         """The study that was made for the batch."""
         return next((str(each["study"]) for each in self.records() if each["step"] == "study"), None)
+
+
+def recruiting_log(market: PathLike, batch: str) -> RecruitingLog:
+    """The log of a batch on a market."""
+    return RecruitingLog(Path(market) / BATCHES / batch)
+
+
+def recruiting_logs(market: PathLike) -> dict[str, RecruitingLog]:
+    """The logs of all batches of a market for which people were recruited."""
+    paths = sorted((Path(market) / BATCHES).glob(f"*/{RECRUITED}"))
+    return {path.parent.name: RecruitingLog(path.parent) for path in paths}
 
 
 def recruit(
@@ -144,7 +157,7 @@ def recruit(
 ) -> Recruited:
     """Make the study of a batch as a draft, or find the one that was made; ``confirm`` sees its cost first."""
     opened, folder = read_batch(batch), Path(batch)
-    access, log = served_access(market), RecruitingLog(folder)
+    access, log = served_access(market), recruiting_log(market, opened.settings.id)
     if is_loopback(urlsplit(access.url).hostname or "") and not is_loopback(urlsplit(api).hostname or ""):
         message = f"{access.url} is this machine alone: participants cannot reach it (`rypt hits serve --url`)"
         raise RyptError(message)
@@ -163,17 +176,12 @@ def recruit(
     return Recruited(study, cost, made)
 
 
-def batch_study(batch: PathLike) -> str:
-    """The study of a batch that was recruited for."""
-    study = RecruitingLog(Path(batch)).study()
-    if study is None:
-        raise RyptError(f"{batch}: no study was made for this batch; `rypt hits recruit` makes one")
-    return study
-
-
-def set_state(batch: PathLike, service: Prolific, action: str) -> Study:
+def set_state(batch: PathLike, market: PathLike, service: Prolific, action: str) -> Study:
     """Publish, pause, start or stop the study of a batch; one that is in that state already stays."""
-    study = service.study(batch_study(batch))
+    name = recruiting_log(market, read_batch(batch).settings.id).study()
+    if name is None:
+        raise RyptError(f"{batch}: no study was made for this batch; `rypt hits recruit` makes one")
+    study = service.study(name)
     done = {
         "PUBLISH": ("ACTIVE",),
         "START": ("ACTIVE",),
@@ -185,56 +193,34 @@ def set_state(batch: PathLike, service: Prolific, action: str) -> Study:
     return service.study(study.id)
 
 
-def decide(
-    service: Prolific, submission: str, decision: str, reason: str = "", category: str = "OTHER"
-) -> bool:  # fmt: skip
-    """Approve, reject or ask to return a submission, once; return True if it was done now."""
-    if decision == REJECTED and (len(reason) < REASON_LENGTH or category not in REJECTIONS):
-        raise RyptError(f"expected a reason of at least {REASON_LENGTH} characters and one of {', '.join(REJECTIONS)}")
-    if decision == RETURN and not reason:
-        raise RyptError("expected a reason why the submission should be returned")
-    status = service.submission(submission)
-    if status in (decision, f"{decision}_REQUESTED"):
-        return False
-    if decision == APPROVED:
-        service.approve(submission)
-    elif decision == REJECTED:
-        service.reject(submission, reason, category)
-    else:
-        service.ask_to_return(submission, reason)
-    return True
-
-
 def pay_bonus(
-    batch: PathLike, service: Prolific, submission: str, amount: Decimal, reason: str,
-    *, confirm: Callable[[Decimal], bool] = lambda cost: True,
-) -> bool:  # fmt: skip
-    """Pay a bonus for a submission, at most once for a reason; return True if it was paid now.
+    log: RecruitingLog, service: Prolific, submission: str, amount: Decimal, reason: str, *, assignment: str = ""
+) -> bool:
+    """Pay a bonus for a submission, at most once for an assignment and a reason; return True if it was paid now.
 
-    A payment that was begun and not finished is not repeated: nobody can ask the service whether it was made.
+    A payment that was begun and not finished is not repeated: it counts as made if the service lists it.
     """
-    study, log = batch_study(batch), RecruitingLog(Path(batch))
-    records = log.records()
+    study, records = log.study(), log.records()
+    if study is None:
+        raise RyptError(f"{log.path}: no study was made for this batch; `rypt hits recruit` makes one")
     refused = {each["payment"] for each in records if each["step"] == "refused"}
+    key = (submission, assignment, reason)
     mine = [
         each
         for each in records
-        if (each.get("submission"), each.get("reason")) == (submission, reason) and each["payment"] not in refused
+        if (each.get("submission"), each.get("assignment"), each.get("reason")) == key
+        and each["payment"] not in refused
     ]
     if mine:
         if Decimal(mine[0]["amount"]) != amount:
             raise RyptError(f"a bonus of {mine[0]['amount']} was asked for this reason already")
         if not any(each["step"] == "paid" for each in mine):
-            message = (
-                f"the payment {mine[0]['payment']} was begun and may have been made; look at it on Prolific, then add "
-                f'the line {{"step": "paid", …}} to {log.path}, or remove the line of this payment to pay it again'
-            )
-            raise RyptError(message)
+            _look_up(log, service, mine[0])
         return False
-    payment, cost = service.prepare_bonuses(study, {submission: amount})
-    if not confirm(cost):
-        raise RyptError("the bonus was not confirmed; nothing was paid")
-    facts = {"submission": submission, "reason": reason, "amount": str(amount), "payment": payment}
+    payment, _ = service.prepare_bonuses(study, {submission: amount})
+    facts = {
+        "submission": submission, "assignment": assignment, "reason": reason, "amount": str(amount), "payment": payment,
+    }  # fmt: skip
     log.add(step="paying", **facts)
     try:
         service.pay_bonuses(payment)
@@ -246,6 +232,16 @@ def pay_bonus(
     return True
 
 
-def recruited_people(batch: PathLike, service: Prolific) -> list[Submission]:
-    """All submissions of a batch's study."""
-    return service.submissions(batch_study(batch))
+def _look_up(log: RecruitingLog, service: Prolific, begun: Mapping[str, Any]) -> None:
+    """Write down that a payment without an answer was made, if the service lists it; else say what to do."""
+    amount = Decimal(begun["amount"])
+    written = [each for each in log.records() if each["step"] == "paid" and each["submission"] == begun["submission"]]
+    known = sum(Decimal(each["amount"]) == amount for each in written)
+    if service.submission(begun["submission"]).bonuses.count(amount) > known:
+        log.add(**{**begun, "step": "paid"})
+        return
+    raise RyptError(
+        f"the payment {begun['payment']} was begun, and Prolific does not list it: it may take some minutes, so try "
+        f'again later; if it was surely not made, add the line {{"step": "refused", "payment": '
+        f'"{begun["payment"]}"}} to {log.path} and pay it again'
+    )

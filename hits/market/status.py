@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hits.market.client import AnyMarket, HitState, MarketAddress, MarketError, market_address, open_market
+from hits.market.client import AnyMarket, HitState, MarketAddress, MarketError, Participant, market_address, open_market
 from hits.market.folder import has_market
 from hits.market.ledger import published_hits
 from hits.market.publish import AnyBatch, opened_batch
@@ -37,7 +37,8 @@ class MarketProgress:
 class BatchStatus:
     """One batch: its size, how many of its hits are published where (by the market's key), how far the market is.
 
-    ``market`` is None where the market cannot be asked, and ``note`` says why.
+    ``market`` is None where the market cannot be asked, and ``note`` says why. ``participants`` are the people whom
+    a recruiting service sent.
     """
 
     hits: int
@@ -45,6 +46,7 @@ class BatchStatus:
     published: dict[str, int]
     market: MarketProgress | None
     note: str = ""
+    participants: tuple[Participant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +74,26 @@ def collection_status(
 def batch_status(batch: Batch, folder: Path, market: AnyMarket | None) -> BatchStatus:
     """What was published where, by the ledgers, and the progress on the market."""
     counts = published_hits(folder)
-    progress, note = _ask(market, batch, counts) if counts and market is not None else (None, "")
-    return BatchStatus(len(batch.items), len(batch.items) * batch.settings.assignments, counts, progress, note)
+    places = len(batch.items) * batch.settings.assignments
+    progress, note, people = _ask(market, batch, counts) if counts and market is not None else (None, "", ())
+    return BatchStatus(len(batch.items), places, counts, progress, note, people)
 
 
-def _ask(market: AnyMarket, batch: Batch, counts: dict[str, int]) -> tuple[MarketProgress | None, str]:
+def _ask(
+    market: AnyMarket, batch: Batch, counts: dict[str, int]
+) -> tuple[MarketProgress | None, str, tuple[Participant, ...]]:
     """The progress on the market, or a note why it cannot be asked."""
     if isinstance(market, str | Path):
         market = market_address(market)
     if isinstance(market, MarketAddress) and market.folder is not None and not has_market(market.folder):
-        return None, f"no market in {market.folder}; say --at FOLDER to ask the one it is published on"
+        return None, f"no market in {market.folder}; say --at FOLDER to ask the one it is published on", ()
     client = open_market(market)
     if client.key not in counts:
-        return None, f"the batch is not published on this market but on {', '.join(counts)}"
+        return None, f"the batch is not published on this market but on {', '.join(counts)}", ()
     try:
-        return market_progress(client.states(batch.settings.id)), ""
+        return market_progress(client.states(batch.settings.id)), "", tuple(client.participants(batch.settings.id))
     except MarketError as error:
-        return None, str(error)
+        return None, str(error), ()
 
 
 def market_progress(states: Iterable[HitState]) -> MarketProgress:

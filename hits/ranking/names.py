@@ -39,6 +39,7 @@ CONFIDENCES = ("bootstrap", "koehn-slides", "sign-test", "none")  # how ranges a
 SCORE_CONFIDENCES = ("wilcoxon", "permutation", "bootstrap", "none")  # and from segment scores
 UNITS = ("comparison", "row")  # what a bootstrap draws of comparisons
 SCORE_UNITS = ("segment", "document")  # and of segment scores
+AVERAGES = ("segment", "document", "domain")  # what a mean is over: segments, or means of documents or domains
 WITHIN = ("segment", "rater")  # what scores are compared within
 SHAPES = ("ends", "densest")  # of a range: ranks without both ends, or the most frequent ones
 

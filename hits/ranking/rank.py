@@ -20,9 +20,9 @@ from hits.ranking.output import write_output
 from hits.ranking.readers.files import DataPart, Filters, only_part, read_parts
 from hits.ranking.result import Confidence, Ranked, RankedGroup, choose_ranges, rank_systems
 from hits.ranking.scores.data import SegmentScores
-from hits.ranking.scores.mean import rank_by_mean
+from hits.ranking.scores.mean import rank_by_mean, read_average
 from hits.ranking.table import as_html, as_json, as_latex, as_markdown, as_text
-from rypt.options import check_option
+from rypt.options import Options, check_option
 from rypt.signature import signature
 from rypt.text import PathLike, RyptError
 
@@ -199,9 +199,10 @@ def rank_parts(
         if name == MEAN:
             if isinstance(part.data, Comparisons):
                 raise RyptError(f"{', '.join(part.paths)}: the model mean ranks segment scores, found comparisons")
-            if options:
-                raise RyptError(f"the model mean has no options, found {', '.join(options)}")
-            groups.append(rank_by_mean(part.data, how, files.rng(), title))
+            given = Options(MEAN, options or {}, kind="model")
+            average = read_average(given)
+            given.done()
+            groups.append(rank_by_mean(part.data, how, files.rng(), title, average))
             notes += _notes_of_scores(part.data)
             continue
         threads = {"threads": str(how.threads)} if name == "trueskill" else {}
@@ -222,12 +223,20 @@ def _notes_of_parts(parts: Sequence[DataPart]) -> list[str]:
 
 def _notes_of_scores(scores: SegmentScores) -> list[str]:
     """What paired tests lack."""
-    table = ~np.isnan(scores.table())
-    shared = table.astype(np.int64) @ table.T
+    items = scores.items()
+    rated = np.zeros((len(scores.systems), int(items.max()) + 1), np.int64)
+    rated[scores.system, items[scores.segment]] = 1
+    shared = rated @ rated.T
     apart = int((shared[np.triu_indices(len(shared), 1)] == 0).sum())
-    if not apart:
-        return []
-    return [f"{apart} pairs of systems have no segment in common: paired tests cannot tell them apart"]
+    notes = []
+    if apart:
+        notes.append(f"{apart} pairs of systems have no segment in common: paired tests cannot tell them apart")
+    if repeated := int((np.bincount(items) > 1).sum()):
+        notes.append(
+            f"{repeated} segments were rated in several waves, and count once for each; tests pair every score of a "
+            "segment with every one of the other system, as in WMT's findings"
+        )
+    return notes
 
 
 def _notes(comparisons: Comparisons, model: RankingModel, how: Confidence) -> list[str]:

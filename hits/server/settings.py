@@ -52,13 +52,16 @@ class ServeOptions:
 
     ``public_url`` is how others reach it when that is not host and port: its path, if it has one, is the prefix of all
     pages. ``proxy`` trusts the X-Forwarded headers of one reverse proxy. ``batches`` are batch folders whose controls
-    the dashboard uses, beside those in ``FOLDER/batches``.
+    the dashboard uses, beside those in ``FOLDER/batches``. The dashboard publishes batch folders of ``publish_from``
+    (default: where the market's folder is), and excludes workers from the judgments of ``campaign``.
     """
 
     public_url: str = ""
     proxy: bool = False
     batches: tuple[Path, ...] = ()
     shared: SharedLink = SharedLink()
+    publish_from: Path | None = None
+    campaign: Path | None = None
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.public_url)

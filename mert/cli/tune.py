@@ -1,7 +1,9 @@
 """``rypt tune``: weights for n-best lists, or for a decoder."""
 
+import importlib
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,7 +52,7 @@ LOOP = _options(
     click.option("--timeout", type=click.FloatRange(min=0, min_open=True),
               help="Maximum time for one run of the decoder, in seconds."),
     click.option("--plot", type=click.Path(),
-              help="Plot scores and weights of a run to this file (.svg, .png, .pdf)."),
+              help="Plot scores and weights to this file (.svg, .png, .pdf)."),
 )  # fmt: skip
 SEARCH = _options(
     click.option("--algorithm", type=click.Choice(["mert", "pro", "mira"]), default="mert", show_default=True,
@@ -91,11 +93,13 @@ BESIDE_ZMERT = {
 
 @click.command()
 @click.argument("lists", nargs=-1)
-@click.option("--metric", "spec", help="Metric to tune to: bleu, chrf, chrf++, ter, rypt, or a sum such as "
-              "0.7*bleu+0.3*rypt [bleu; rypt for a campaign].")  # fmt: skip
+@click.option("--metric", "spec", help="Metric to tune to: bleu, chrf, chrf++, ter, rypt, scores(FILE), column(NAME), "
+              "command(COMMAND), package.module:function, or a sum such as 0.7*bleu+0.3*rypt [bleu; rypt for a "
+              "campaign].")  # fmt: skip
 @click.option("--references", multiple=True, type=click.Path(),
               help="Reference file, or the common beginning of the names of numbered reference files; may "
               "be repeated [the campaign's].")  # fmt: skip
+@click.option("--source", type=click.Path(), help="Source segments, for metrics that look at them [the campaign's].")
 @click.option("--allow-missing", is_flag=True,
               help="Tune on LISTS that have no candidates for some segments of the references.")  # fmt: skip
 @click.option("--campaign", type=click.Path(file_okay=False), help="Campaign with the judgments, for the metric rypt.")
@@ -108,7 +112,7 @@ BESIDE_ZMERT = {
 @JSON
 @QUIET
 def tune(
-    lists: tuple[str, ...], spec: str | None, references: tuple[str, ...], allow_missing: bool,
+    lists: tuple[str, ...], spec: str | None, references: tuple[str, ...], source: str | None, allow_missing: bool,
     campaign: str | None,
     start_file: str | None, only: tuple[str, ...], fix: tuple[str, ...], bound: tuple[str, ...],
     ranges: tuple[str, ...], tie: tuple[str, ...], norm: str | None,
@@ -126,13 +130,13 @@ def tune(
     LISTS may be the folder of a campaign: its lists, references and current weights are used, and the metric is rypt
     unless --metric says otherwise.
     """
+    _load_numpy()
     from mert.decoder import ReplayDecoder
     from mert.limits import WeightLimits, read_groups, read_intervals, read_window
     from mert.run import Stopping
     from mert.solve import SearchSettings
     from mert.tuning import tune as tune_lists
     from mert.tuning import tune_decoder
-    from mert.zmert.program import tune_zmert
 
     _check_options(click.get_current_context())
     of_campaign = len(lists) == 1 and Path(lists[0]).is_dir()
@@ -144,6 +148,8 @@ def tune(
     result: TuningResult | DecoderTuning
     with _executor(dask) as executor:
         if zmert is not None:
+            from mert.zmert.program import tune_zmert
+
             place = folder if _given(click.get_current_context(), "folder") else None
             now = int(time.time() * 1000)
             result = tune_zmert(
@@ -152,7 +158,7 @@ def tune(
         elif lists:
             result = tune_lists(
                 None if of_campaign else lists, campaign=lists[0] if of_campaign else campaign, metric=spec,
-                references=references, weights=start_file, search=search, limits=limits,
+                references=references, source=source, weights=start_file, search=search, limits=limits,
                 allow_missing=allow_missing, executor=executor, progress=shown,
             )  # fmt: skip
         else:
@@ -160,12 +166,24 @@ def tune(
                 raise click.UsageError("a decoder needs --weights to start with")
             result = tune_decoder(
                 ReplayDecoder(replay) if decoder is None else decoder, weights=start_file, folder=folder,
-                metric=spec or "bleu", references=references, campaign=campaign, search=search, limits=limits,
-                stopping=Stopping(max_iterations, patience, keep), timeout=timeout, executor=executor, progress=shown,
+                metric=spec or "bleu", references=references, source=source, campaign=campaign, search=search,
+                limits=limits, stopping=Stopping(max_iterations, patience, keep), timeout=timeout, executor=executor,
+                progress=shown,
             )  # fmt: skip
     if output:
         result.write(output)
     _print(result, plot, aside=output == "-", as_json=as_json, quiet=quiet)
+
+
+def _load_numpy() -> None:
+    """Load numpy with one thread for products of matrices: these are small, and idle threads would use a core.
+
+    The setting is taken back, because a decoder that is started later has its own needs.
+    """
+    if "OPENBLAS_NUM_THREADS" not in os.environ and "numpy" not in sys.modules:
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
+        importlib.import_module("numpy")
+        del os.environ["OPENBLAS_NUM_THREADS"]
 
 
 def _check_options(context: click.Context) -> None:
@@ -179,8 +197,6 @@ def _check_options(context: click.Context) -> None:
         raise click.UsageError("expected one of: n-best LISTS, --decoder, --replay, --zmert")
     if given["average"] and given["replicates"] == 1:
         raise click.UsageError("--average needs --replicates of at least 2")
-    if plot and lists:
-        raise click.UsageError("--plot draws iterations: it needs --decoder, --replay or --zmert")
     if output and not Path(output).resolve().parent.is_dir():
         raise RyptError(f"{output}: its folder does not exist")
     if plot:
@@ -252,15 +268,14 @@ def _print(
     """Print a result, on stderr where the weights go to standard output (``aside``)."""
     from mert.tuning import TuningResult
 
+    if plot:
+        result.plot(plot)
     if isinstance(result, TuningResult):
         if result.sparse:
             held = f"{result.sparse} sparse features are held at the given weights, else at 0 (see --tune)"
             talk(held, quiet=quiet)
-    else:
-        if plot:
-            result.plot(plot)
-        if result.note:
-            talk(f"note: {result.note}", quiet=quiet)
+    elif result.note:
+        talk(f"note: {result.note}", quiet=quiet)
     if as_json:
         click.echo(json.dumps(result.summary()))
     elif isinstance(result, TuningResult):

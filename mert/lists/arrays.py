@@ -11,14 +11,14 @@ import numpy as np
 from mert.lists import scan
 from mert.lists.columns import Scanned, Sparse, check_tuned, reordered, too_many
 from rypt.arrays import Bytes, Floats, Ids, Ints
-from rypt.compiled import compiled
+from rypt.compiled import compiled_if_large
 from rypt.records import RawCandidate
 from rypt.text import InputError, PathLike, Watch, read_bytes, unwatched
 from rypt.texts.dialects import BARS, dialect_of
 from rypt.texts.nbest import read_raw
 
 
-@compiled
+@compiled_if_large
 def winners(offsets: Ints, values: Floats, chosen: Ints) -> None:
     """The candidate of each segment with the highest value; the first of equals."""
     for segment in range(len(offsets) - 1):

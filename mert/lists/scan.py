@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Bytes, Floats, Ids, Ints
-from rypt.compiled import HASH_BASE, compiled, find_token, inlined, same_bytes, token_hash
+from rypt.compiled import HASH_BASE, compiled_if_large, find_token, inlined, same_bytes, token_hash
 
 SPACE, TAB, NEWLINE, RETURN, BAR, EQUALS, COLON, UNDERSCORE = 32, 9, 10, 13, 124, 61, 58, 95
 MINUS, PLUS, POINT, ZERO, NINE, CAPITAL_E, SMALL_E, BRACE = 45, 43, 46, 48, 57, 69, 101, 123
@@ -24,7 +24,7 @@ def _blank(byte: int) -> bool:
     return byte == SPACE or byte == TAB
 
 
-@compiled
+@compiled_if_large
 def _trim(buffer: Bytes, start: int, stop: int) -> tuple[int, int]:
     while start < stop and _blank(buffer[start]):
         start += 1
@@ -33,7 +33,7 @@ def _trim(buffer: Bytes, start: int, stop: int) -> tuple[int, int]:
     return start, stop
 
 
-@compiled
+@compiled_if_large
 def _is_links(buffer: Bytes, start: int, stop: int) -> bool:
     """Whether a field begins with an alignment link, 3-5."""
     place, dashes, digits = start, 0, 0
@@ -49,7 +49,7 @@ def _is_links(buffer: Bytes, start: int, stop: int) -> bool:
     return dashes == 1 and digits > 0
 
 
-@compiled
+@compiled_if_large
 def _begins(buffer: Bytes, start: int, stop: int, with_bytes: Bytes) -> bool:
     if stop - start < len(with_bytes):
         return False
@@ -59,7 +59,7 @@ def _begins(buffer: Bytes, start: int, stop: int, with_bytes: Bytes) -> bool:
     return True
 
 
-@compiled
+@compiled_if_large
 def _holds(buffer: Bytes, start: int, stop: int, byte: int) -> bool:
     for place in range(start, stop):
         if buffer[place] == byte:
@@ -67,7 +67,7 @@ def _holds(buffer: Bytes, start: int, stop: int, byte: int) -> bool:
     return False
 
 
-@compiled
+@compiled_if_large
 def _field_end(buffer: Bytes, place: int, stop: int) -> int:
     """Where the next ``|||`` stands, ``stop`` where there is none."""
     while place + 2 < stop:
@@ -77,7 +77,7 @@ def _field_end(buffer: Bytes, place: int, stop: int) -> int:
     return stop
 
 
-@compiled
+@compiled_if_large
 def _before_features(buffer: Bytes, begin: int, end: int, stop: int, word_scores: Bytes) -> bool:
     """Whether a field is Marian's alignment, which may be empty, or its word scores."""
     start, finish = _trim(buffer, begin, end)
@@ -89,7 +89,7 @@ def _before_features(buffer: Bytes, begin: int, end: int, stop: int, word_scores
     return _holds(buffer, start, finish, EQUALS) and not ZERO <= buffer[start] <= NINE
 
 
-@compiled
+@compiled_if_large
 def line_starts(buffer: Bytes, starts: Ints) -> None:
     """Where each line begins, and one more: where the next would."""
     starts[0] = 0
@@ -100,7 +100,7 @@ def line_starts(buffer: Bytes, starts: Ints) -> None:
             line += 1
 
 
-@compiled
+@compiled_if_large
 def find_fields(
     buffer: Bytes, lines: Ints, ids: Ints, texts: Ints, features: Ints, scores: Ints, word_scores: Bytes
 ) -> int:
@@ -136,7 +136,7 @@ def find_fields(
     return -1
 
 
-@compiled
+@compiled_if_large
 def group_lines(buffer: Bytes, ids: Ints, groups: Ids) -> int:
     """Number the runs of lines with the same id; returns how many there are."""
     count = 0
@@ -169,7 +169,7 @@ def _find_label(buffer: Bytes, start: int, stop: int, labels: Ints, slots: Ids) 
     return int(label), int(slot)
 
 
-@compiled
+@compiled_if_large
 def _more_slots(buffer: Bytes, labels: Ints, known: int, size: int) -> Ids:
     slots = np.full(size, -1, np.int32)
     for label in range(1, known):
@@ -178,7 +178,7 @@ def _more_slots(buffer: Bytes, labels: Ints, known: int, size: int) -> Ids:
     return slots
 
 
-@compiled
+@compiled_if_large
 def _more_labels(labels: Ints, known: int, size: int) -> Ints:
     room = np.zeros((size, LABEL_FACTS), np.int64)
     for label in range(size):
@@ -189,7 +189,7 @@ def _more_labels(labels: Ints, known: int, size: int) -> Ints:
     return room
 
 
-@compiled
+@compiled_if_large
 def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, int, Ids, int, int]:
     """All labels of the feature fields: what is known of each, how many there are, and the slots to find them.
 
@@ -257,7 +257,7 @@ def _number(buffer: Bytes, start: int, stop: int) -> tuple[float, int]:
         byte = buffer[place]
         if ZERO <= byte <= NINE:
             if whole < 900719925474099:
-                whole = whole * 10 + (byte - ZERO)
+                whole = whole * 10 + (int(byte) - ZERO)
                 after += 1 if seen_point else 0
             elif byte != ZERO or not seen_point:
                 state = 1
@@ -274,7 +274,7 @@ def _number(buffer: Bytes, start: int, stop: int) -> tuple[float, int]:
             place += 1
         powers = 0
         while place < stop and ZERO <= buffer[place] <= NINE:
-            exponent = min(exponent * 10 + (buffer[place] - ZERO), 9999)
+            exponent = min(exponent * 10 + (int(buffer[place]) - ZERO), 9999)
             powers += 1
             place += 1
         if powers == 0:
@@ -294,7 +294,7 @@ def _number(buffer: Bytes, start: int, stop: int) -> tuple[float, int]:
     return -value if negative else value, state
 
 
-@compiled
+@compiled_if_large
 def fill_features(
     buffer: Bytes, features: Ints, scores: Ints, labels: Ints, slots: Ids, firsts: Ints, columns: Floats,
     rows: Ints, sparse_columns: Ids, sparse_values: Floats, hard: Ints,
@@ -351,7 +351,7 @@ def fill_features(
     return -1, hards
 
 
-@compiled
+@compiled_if_large
 def first_equals(buffer: Bytes, segments: Ids, texts: Ints, equals: Ints) -> None:
     """For each line the first one of the same segment with the same text."""
     size = 16
@@ -373,7 +373,7 @@ def first_equals(buffer: Bytes, segments: Ids, texts: Ints, equals: Ints) -> Non
         equals[line] = slots[slot]
 
 
-@compiled
+@compiled_if_large
 def distinct_lines(
     equals: Ints, columns: Floats, rows: Ints, sparse_columns: Ids, sparse_values: Floats, keep: NDArray[np.bool_]
 ) -> int:

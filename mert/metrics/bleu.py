@@ -9,7 +9,7 @@ import numpy as np
 from mert.lists.arrays import Candidates
 from mert.metrics.sentence import sacrebleu_shares
 from rypt.arrays import Bytes, Floats, Ids, Ints
-from rypt.compiled import FNV, compiled, find_hashed, hash_byte, inlined, mix
+from rypt.compiled import FNV, compiled, compiled_if_large, find_hashed, hash_byte, inlined, mix
 from rypt.metrics.metric import Metric, Resources, stats_by_text
 from rypt.metrics.references import References
 from rypt.options import Options
@@ -159,7 +159,7 @@ def _count_all(references: _Texts, per_segment: int, buffer: Bytes, texts: Ints,
     )  # fmt: skip
 
 
-@compiled
+@compiled_if_large
 def _wide_space(buffer: Bytes, place: int, stop: int) -> int:
     """How many bytes of white space beyond ASCII begin here; 0 for none."""
     first = buffer[place]
@@ -208,7 +208,7 @@ def _next_token(buffer: Bytes, place: int, stop: int) -> tuple[int, int, np.uint
     return begin, place, mix(value)
 
 
-@compiled
+@compiled_if_large
 def intern_tokens(buffer: Bytes, ranges: Ints, starts: Ints, stops: Ints, slots: Ids, ids: Ids, offsets: Ints) -> None:
     """Number the distinct tokens of the references; ``ids`` are the tokens of all, a reference from ``offsets`` on."""
     known, count = 0, 0
@@ -235,13 +235,13 @@ def intern_tokens(buffer: Bytes, ranges: Ints, starts: Ints, stops: Ints, slots:
 def _find_state(slots: Ids, states: Ids, tokens: Ids, state: int, token: int) -> int:
     """The slot of the step from a state by a token in the trie of reference n-grams, or the empty slot for it."""
     mask = len(slots) - 1
-    slot = (state * 40503 + token * 30011) & mask
+    slot = (int(state) * 40503 + int(token) * 30011) & mask
     while slots[slot] >= 0 and (states[slot] != state or tokens[slot] != token):
         slot = (slot + 1) & mask
     return slot
 
 
-@compiled
+@compiled_if_large
 def count_ngrams(
     known: Bytes, starts: Ints, stops: Ints, token_slots: Ids, references: Ids, reference_offsets: Ints,
     per_segment: int, buffer: Bytes, texts: Ints, segments: Ints, ids: Ids, rows: Ints,

@@ -151,7 +151,9 @@ def score(
               help="The campaign's folder.")  # fmt: skip
 @click.option("--max-len", type=click.IntRange(min=1), help="Maximum length of the constituents of the frontier, which "
               "is marked [4].")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write a picture: a .svg or an .html file.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), help="Write a picture: a .svg, .png, .pdf or .html file."
+)
 @scoring_options
 def explain(
     segment: str, candidate: int, campaign: str, max_len: int | None, output: str | None, choices: "ScoringChoices"

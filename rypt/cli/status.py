@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,10 +20,20 @@ if TYPE_CHECKING:
 @JSON
 @QUIET
 def status(campaign: str, as_json: bool, quiet: bool) -> None:
-    """Show the state of a CAMPAIGN: texts, labels, cost, agreement, and the next command to run."""
+    """Show the state of a CAMPAIGN: texts, labels, cost, agreement, and the next command to run.
+
+    Where there is no campaign, it shows the command that makes one.
+    """
     from rypt.campaign.folder import Campaign
+    from rypt.campaign.settings import SETTINGS
+    from rypt.loop.next_step import first_step
     from rypt.loop.status import campaign_status
 
+    if not (Path(campaign) / SETTINGS).exists():
+        first = first_step(campaign)
+        shown = {"folder": campaign, "next": asdict(first)}
+        click.echo(json.dumps(shown) if as_json else f"next: {first.command}\n      {first.why}")
+        return
     opened = Campaign.open(campaign, watcher(quiet=quiet))
     status_now = campaign_status(opened, int(time.time()), lambda some: progress(some, "phrases", quiet=quiet))
     if as_json:

@@ -1,7 +1,7 @@
 """The results of a demo, as its report shows them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -33,7 +33,9 @@ class Facts:
     ``rows`` are the loop's iterations, ``best`` the one whose weights are
     the result, ``labels`` those that count in the end. ``workers`` labelled phrases, ``judges``
     compared outputs: what ``rypt hits workers`` says of them. ``ranking`` and ``preferences`` are what ``rypt rank``
-    says (None where outputs are all the same), ``bleu`` what ``rypt tune`` says.
+    says (None where outputs are all the same), ``bleu`` what ``rypt tune`` says. ``served`` are the labels that
+    serve the most candidates (constituent, phrase, label, candidates), ``weights`` each weight before
+    and after.
     """
 
     simulated: bool
@@ -52,6 +54,8 @@ class Facts:
     judges: Sequence[Mapping[str, Any]]
     tree: Shown
     sizes: Mapping[str, int]
+    served: Sequence[tuple[str, str, str, int]] = ()
+    weights: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def excluded(self) -> list[str]:

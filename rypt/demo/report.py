@@ -33,6 +33,7 @@ def as_page(facts: Facts) -> str:
 
     shown = {
         "tiles": _tiles(facts), "loop": _loop(facts), "money": _money(facts), "workers": _workers(facts),
+        "weights": [(name, f"{old:+.3f}", f"{new:+.3f}") for name, (old, new) in facts.weights.items()],
         "accepted": _accepted(facts), "preferences": _preferences(facts), "ranking": _ranking(facts),
     }  # fmt: skip
     return html_templates("rypt.demo").get_template("report.html").render(

@@ -30,6 +30,7 @@ from hits.results.quality import worker_reports
 from hits.results.workers import exclude_workers
 from hits.server.invitations import invite, worker_names
 from hits.simulate.crowd import Crew, simulate
+from mert.weights import read_weights
 from rypt.campaign.folder import Campaign, create
 from rypt.campaign.scoring import explain_candidate, score
 from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings
@@ -40,6 +41,7 @@ from rypt.loop.best import best_iteration
 from rypt.loop.report import rows, simulated_labels
 from rypt.loop.runner import Loop, Terms, World
 from rypt.metric.explain import as_text
+from rypt.metric.queries import queries
 from rypt.text import RyptError, open_output, read_lines
 
 BASELINE, BLEU, RYPT = "baseline", "BLEU-tuned", "RYPT-tuned"
@@ -47,6 +49,7 @@ SYSTEMS = (BASELINE, BLEU, RYPT)
 TRUTH = {TUNE: f"{TUNE}.truth.jsonl", UNSEEN: f"{UNSEEN}.scores.jsonl"}  # what simulated workers know
 BEAM = "20"  # nodes per stack: less than the decoder's own, for speed
 STAGES = 7
+MOST_SHOWN = 20  # labels in the report
 PROGRAM = (sys.executable, "-P", "-m")  # the installed package, whatever folder this runs in
 PAUSE = 0.3  # seconds at most between two looks at the market
 
@@ -372,12 +375,33 @@ class Story:
             ranking=ranking, preferences=preferences, workers=self._verdicts(self.campaign),
             judges=self._verdicts(self.unseen), tree=self._explained(),
             sizes={name: len(list(read_lines(self._text(f"{name}.de")))) for name in (TUNE, UNSEEN)},
+            served=self._served_most(), weights=self._weights_then_and_now(),
         )  # fmt: skip
 
     def _labels(self) -> int:
         """How many labels count."""
         with Campaign.open(self.campaign).database() as db:
             return db.count_counted()
+
+    def _served_most(self) -> list[tuple[str, str, str, int]]:
+        """The labels that serve the most candidates: constituent, phrase, label, number of candidates."""
+        campaign = Campaign.open(self.campaign)
+        with campaign.database() as db:
+            votes = {(row.segment, row.span, row.phrase): row for row in db.votes()}
+            asked = queries(campaign.trees, campaign.candidates, max_len=campaign.scoring.max_len, case=db.case)
+        rows = [(query, votes.get((query.segment, query.span, query.phrase))) for query in asked]
+        labelled = [
+            (query.source_phrase, query.phrase, "YES" if row.yes > row.no else "NO", query.candidates)
+            for query, row in rows
+            if row is not None and row.yes != row.no
+        ]
+        return sorted(labelled, key=lambda row: -row[3])[:MOST_SHOWN]
+
+    def _weights_then_and_now(self) -> dict[str, tuple[float, float]]:
+        """Each weight at the start and in the result; both scaled to a sum of 1, for only proportions matter."""
+        before, after = (read_weights(self._weights(system)).values for system in (BASELINE, RYPT))
+        sums = [sum(map(abs, values.values())) or 1.0 for values in (before, after)]
+        return {name: (before[name] / sums[0], after.get(name, 0.0) / sums[1]) for name in before}
 
     def _simulated(self) -> bool:
         """Whether any worker on the market was simulated."""

@@ -50,7 +50,8 @@ class Situation:
 
     ``decoded`` is the number of the last list the campaign decoded, ``weights`` that of the last weights, 0 for none;
     ``new`` is how many candidates of the last list no earlier one has; ``tuned`` says that weights were found since the
-    last judgment; ``features`` that candidates can be tuned with. ``open`` is how many questions there are to ask.
+    last judgment; ``features`` that candidates can be tuned with. ``open`` is how many questions there are to ask,
+    ``told_apart`` the share of the segments with several candidates whose labels tell these apart.
     """
 
     folder: str
@@ -70,6 +71,7 @@ class Situation:
     loop: LoopSettings
     loop_going: bool = False
     loop_stopped: str | None = None
+    told_apart: float = 1.0
 
     @property
     def iteration(self) -> int:
@@ -101,6 +103,7 @@ class Situation:
 
 
 Row = Callable[[Situation], NextStep | None]
+ENOUGH = 0.05  # of the segments: with labels that tell the candidates of fewer apart, `mert.health` calls a metric flat
 
 
 def _say(why: str, *arguments: str) -> NextStep:
@@ -118,7 +121,10 @@ def _loop(s: Situation) -> NextStep | None:
 
 
 def _without_trees(s: Situation) -> NextStep | None:
-    return None if s.parsed else _say("no segment has a parse: name a file of trees in rypt.toml")
+    return None if s.parsed else _say(
+        "no segment has a parse: this makes trees, which [files] trees in rypt.toml names then",
+        "parse", "SOURCE", "-o", str(Path(s.folder) / "source.trees"),
+    )  # fmt: skip
 
 
 def _to_decode(s: Situation) -> NextStep | None:
@@ -129,7 +135,10 @@ def _to_decode(s: Situation) -> NextStep | None:
 
 
 def _without_candidates(s: Situation) -> NextStep | None:
-    return None if s.candidates else _say("there are no candidates: name a list or a decoder in rypt.toml")
+    return None if s.candidates else _say(
+        "there are no candidates: a new campaign takes a list (or --decoder), or name one in rypt.toml",
+        "init", f"{s.folder}-2", "--source", "SOURCE", "--nbest", "LIST",
+    )  # fmt: skip
 
 
 def _to_serve(s: Situation, batch: BatchState) -> NextStep | None:
@@ -168,8 +177,18 @@ def _to_ask(s: Situation) -> NextStep | None:
     return _say(f"{s.open:,} phrases of the frontier have no label", "hits", "make", s.folder, "-o", target, *which)
 
 
+def _to_ask_more(s: Situation) -> NextStep | None:
+    """More labels, where those that there are tell too few candidates apart; a decoder's loop asks by itself."""
+    if s.decoder or not s.judgments or not s.open or s.told_apart >= ENOUGH:
+        return None
+    numbers = [int(batch.name) for batch in s.batches if batch.name.isdecimal()]
+    target = str(Path(s.folder) / "batches" / str(max(numbers, default=0) + 1))
+    why = f"labels tell the candidates of {s.told_apart:.1%} of the segments apart, and tuning needs {ENOUGH:.0%}"
+    return _say(f"{why}: {s.open:,} phrases have no label", "hits", "make", s.folder, "-o", target)
+
+
 def _to_tune(s: Situation) -> NextStep | None:
-    if not s.judgments or not s.features or s.tuned or s.converged:
+    if not s.judgments or not s.features or s.tuned or s.converged or (not s.decoder and s.told_apart < ENOUGH):
         return None
     number, folder = s.weights + 1, Path(s.folder)
     target = folder / "weights" / f"{number}.weights" if s.decoded else folder / "rypt.weights"
@@ -181,8 +200,20 @@ def _to_score(s: Situation) -> NextStep | None:
 
 
 TABLE: tuple[Row, ...] = (
-    _loop, _without_trees, _to_decode, _without_candidates, _to_publish, _to_collect, _to_ask, _to_tune, _to_score,
+    _loop, _without_trees, _to_decode, _without_candidates, _to_publish, _to_collect, _to_ask, _to_ask_more,
+    _to_tune, _to_score,
 )  # fmt: skip
+
+
+def first_step(folder: str) -> NextStep:
+    """The step for a folder without a campaign.
+
+    >>> first_step("campaign").command
+    'rypt init campaign --source SOURCE --nbest LIST --languages de-en'
+    """
+    folder = "campaign" if folder == "." else folder
+    why = "there is no campaign yet: SOURCE has a segment per line, LIST their candidates; `rypt demo` shows an example"
+    return _say(why, "init", folder, "--source", "SOURCE", "--nbest", "LIST", "--languages", "de-en")
 
 
 def next_step(situation: Situation) -> NextStep:

@@ -2,13 +2,15 @@
 
     campaign_status(Campaign.open("campaign"), now)   →   CampaignStatus(texts=…, labels=…, next=NextStep(…))
 
-Nothing is changed. Parts that do not exist yet (hits, batches, weights, a loop) are left out.
+Nothing is changed but the numbers that `rypt.loop.kept` keeps. Parts that do not exist yet (hits, batches, weights, a
+loop) are left out.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
+from time import time
 
 import numpy as np
 
@@ -21,12 +23,14 @@ from hits.simulated import is_simulated
 from rypt.campaign.asking import campaign_values
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
+from rypt.loop.kept import Numbers, kept_numbers
 from rypt.loop.next_step import BatchState, NextStep, Situation, next_step
 from rypt.loop.runner import known_budget, open_loop
 from rypt.metric.frontier import frontier
 from rypt.metric.kernel import NOVEL, SILENT
-from rypt.metric.model import count_per_candidate
+from rypt.metric.model import count_per_candidate, percolated
 from rypt.metric.observations import Forest, JudgedPhrases, Observations
+from rypt.metric.percolation import NO, NO_UP, YES, YES_DOWN
 from rypt.metric.queries import queries
 from rypt.metric.scorer import coverage
 from rypt.metric.value import WORTHLESS
@@ -107,49 +111,71 @@ def campaign_status(
 ) -> CampaignStatus:
     """The state of a campaign; ``now`` is in seconds since 1970."""
     notes: list[str] = []
-    texts = _texts(campaign)
-    with campaign.database() as db:
-        labels, questions = _labels(campaign, db, watch)
-        results = Results(db)
-        cost = _spent(results)
-        people = _people(db, results)
-        batches = _batches(campaign, results, now, notes)
     going, reason = _loop(campaign)
+    asks_some = not going and campaign.settings.decoder.command is not None
+    numbers = kept_numbers(campaign, lambda: _count(campaign, watch, asks_some), time())
+    if asks_some and numbers["to_ask"] is None:  # a loop went on when they were counted
+        numbers = _count(campaign, watch, asks_some)
+    labels, people, cost = Labels(**numbers["labels"]), People(**numbers["people"]), _spent_from(numbers["spent"])
+    texts = TextCounts(
+        **numbers["texts"], decoder=campaign.settings.decoder.command, weights=_current_weights(campaign)
+    )
+    with JudgmentDatabase(campaign.path(campaign.files.database), readonly=True) as db:
+        batches = _batches(campaign, Results(db), now, notes)
     situation = Situation(
         folder=str(campaign.folder),
         market=campaign.settings.market,
         market_folder=campaign.path(campaign.settings.market.folder),
         parsed=texts.parsed,
         candidates=texts.candidates,
-        features=any(c.features for c in campaign.candidates[:1]),
+        features=numbers["features"],
         decoder=texts.decoder is not None,
         decoded=max(_numbered(campaign.path("lists"), "nbest.gz"), default=0),
         weights=max(_numbered(campaign.path("weights"), "weights"), default=0),
-        new=_new_in_last_list(campaign) if texts.decoder else 0,
+        new=numbers["new"],
         tuned=_is_newer(campaign.path("rypt.weights"), campaign.path(campaign.files.database)),
         judgments=labels.judgments,
-        open=labels.open if going or not texts.decoder else _to_ask(campaign, questions),
+        open=numbers["to_ask"] if asks_some else labels.open,
         batches=batches,
         loop=campaign.settings.loop,
         loop_going=going,
         loop_stopped=reason,
+        told_apart=numbers["told_apart"],
     )
     return CampaignStatus(str(campaign.folder), texts, labels, people, cost, batches, next_step(situation), notes)
 
 
-def _texts(campaign: Campaign) -> TextCounts:
-    settings = campaign.settings
+def _count(campaign: Campaign, watch: CandidateWatch, asks_some: bool) -> Numbers:
+    """All that depends on the texts and the database alone, for JSON."""
+    with campaign.database() as db:
+        labels, questions, told_apart = _labels(campaign, db, watch)
+        results = Results(db)
+        people, cost = _people(db, results), _spent(results)
+    return {
+        "texts": {
+            "segments": len(campaign.segments),
+            "parsed": sum(tree is not None for tree in campaign.trees.values()),
+            "lists": len(campaign.files.nbest),
+            "candidates": len(campaign.candidates),
+            "references": len(campaign.references),
+        },
+        "labels": asdict(labels),
+        "told_apart": told_apart,
+        "people": asdict(people),
+        "spent": {name: str(amount) for name, amount in asdict(cost).items()},
+        "features": any(c.features for c in campaign.candidates[:1]),
+        "new": _new_in_last_list(campaign) if campaign.settings.decoder.command else 0,
+        "to_ask": _to_ask(campaign, questions) if asks_some else None,
+    }
+
+
+def _spent_from(amounts: dict[str, str]) -> Spent:
+    return Spent(**{name: Decimal(amount) for name, amount in amounts.items()})
+
+
+def _current_weights(campaign: Campaign) -> str | None:
     numbers = _numbered(campaign.path("weights"), "weights")
-    current = f"weights/{max(numbers)}.weights" if numbers else settings.decoder.weights
-    return TextCounts(
-        segments=len(campaign.segments),
-        parsed=sum(tree is not None for tree in campaign.trees.values()),
-        lists=len(campaign.files.nbest),
-        candidates=len(campaign.candidates),
-        references=len(campaign.references),
-        decoder=settings.decoder.command,
-        weights=current,
-    )
+    return f"weights/{max(numbers)}.weights" if numbers else campaign.settings.decoder.weights
 
 
 def _numbered(folder: Path, suffix: str) -> list[int]:
@@ -176,23 +202,37 @@ def _to_ask(campaign: Campaign, questions: list[Query]) -> int:
     return int((campaign_values(campaign, questions, votes=campaign.settings.market.assignments) > WORTHLESS).sum())
 
 
-def _labels(campaign: Campaign, db: JudgmentDatabase, watch: CandidateWatch) -> tuple[Labels, list[Query]]:
-    """What is labelled, and what could still be asked."""
+def _labels(campaign: Campaign, db: JudgmentDatabase, watch: CandidateWatch) -> tuple[Labels, list[Query], float]:
+    """What is labelled, what could still be asked, and the share of segments whose candidates labels tell apart."""
     votes = db.votes()
     sources = {WHO.get(name, name): count for name, count in db.count_by_source().items()}
     before = after = None
     left: list[Query] = []
+    told_apart = 0.0
     if campaign.candidates:
         forest = Forest(campaign.trees)
         observations = JudgedPhrases(forest, votes).observe(campaign.candidates, db.case)
         covered = coverage(observations, campaign.scoring.ties)
         before, after = covered.before, covered.after
+        told_apart = _told_apart(campaign, observations)
         asking = _with_open_phrases(campaign, observations)
         left = queries(
             campaign.trees, watch(asking), judged={(v.segment, v.span, v.phrase) for v in votes},
             max_len=campaign.scoring.max_len, case=db.case,
         )  # fmt: skip
-    return Labels(db.count(), len(votes), sources, before, after, len(left)), left
+    return Labels(db.count(), len(votes), sources, before, after, len(left)), left, told_apart
+
+
+def _told_apart(campaign: Campaign, observations: Observations) -> float:
+    """The share of the segments with several candidates in which not all have as many YES and as many NO."""
+    states, _ = percolated(observations, campaign.scoring.ties)
+    yes = count_per_candidate(observations, np.isin(states, (YES, YES_DOWN)))
+    no = count_per_candidate(observations, np.isin(states, (NO, NO_UP)))
+    counts: dict[str, list[tuple[int, int]]] = {}
+    for candidate, *pair in zip(campaign.candidates, yes.tolist(), no.tolist(), strict=True):
+        counts.setdefault(candidate.segment, []).append((pair[0], pair[1]))
+    several = [pairs for pairs in counts.values() if len(pairs) > 1]
+    return sum(len(set(pairs)) > 1 for pairs in several) / max(1, len(several))
 
 
 def _with_open_phrases(campaign: Campaign, observations: Observations) -> list[Candidate]:

@@ -25,15 +25,16 @@ def escape(text: str) -> str:
 
 def as_svg(explanation: Explanation) -> str:
     """A self-contained SVG; a thick border marks the frontier, a dashed one a percolated label."""
-    columns, source_width = _columns([*explanation.tree.tokens], _column_widths(explanation))
-    words, candidate_width = _columns(explanation.candidate.tokens, [_width(w) for w in explanation.candidate.tokens])
+    columns, source_width = columns_of([*explanation.tree.tokens], column_widths(explanation))
+    tokens = explanation.candidate.tokens
+    words, candidate_width = columns_of(tokens, [text_width(word) for word in tokens])
     width = max(source_width, candidate_width, 640) + 2 * MARGIN
-    depths = _depths(explanation)
+    depths = row_numbers(explanation)
     top = 70
     source_y = top + (max(depths, default=0) + 1) * ROW + 10
     candidate_y = source_y + 90
     height = candidate_y + 30
-    places = [_place(node, columns, depth, top) for node, depth in zip(explanation.nodes, depths, strict=True)]
+    places = [place_of(node, columns, depth, top) for node, depth in zip(explanation.nodes, depths, strict=True)]
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" role="img"><title>{escape(explanation.headline)}</title><style>{STYLE}</style>',
@@ -81,26 +82,27 @@ def _row(explanation: Explanation, node: ExplainedNode) -> str:
     return "<tr>" + "".join(cells)
 
 
-def _width(text: str) -> float:
+def text_width(text: str) -> float:
+    """The width of a word's column."""
     return len(text) * LETTER + GAP
 
 
-def _label_width(label: str) -> float:
+def label_width(label: str) -> float:
     """Labels are mostly capitals, which are wider."""
     return len(label) * 9.2 + 10
 
 
-def _column_widths(explanation: Explanation) -> list[float]:
+def column_widths(explanation: Explanation) -> list[float]:
     """A column holds its token and the label of its preterminal."""
-    widths = [_width(token) for token in explanation.tree.tokens]
+    widths = [text_width(token) for token in explanation.tree.tokens]
     for node in explanation.nodes:
         if len(node.constituent.span) == 1:
             start = node.constituent.span.start
-            widths[start] = max(widths[start], _label_width(node.constituent.label) + 8)
+            widths[start] = max(widths[start], label_width(node.constituent.label) + 8)
     return widths
 
 
-def _columns(words: list[str], widths: list[float]) -> tuple[list[float], float]:
+def columns_of(words: list[str], widths: list[float]) -> tuple[list[float], float]:
     """The middle of each word, and the width of them all."""
     middles, at = [], float(MARGIN)
     for _, width in zip(words, widths, strict=True):
@@ -109,7 +111,7 @@ def _columns(words: list[str], widths: list[float]) -> tuple[list[float], float]
     return middles, at - MARGIN
 
 
-def _depths(explanation: Explanation) -> list[int]:
+def row_numbers(explanation: Explanation) -> list[int]:
     """How far each constituent stands below the root; preterminals all stand in the lowest row."""
     depths: list[int] = []
     for node in explanation.nodes:
@@ -122,7 +124,8 @@ def _depths(explanation: Explanation) -> list[int]:
     ]
 
 
-def _place(node: ExplainedNode, columns: list[float], depth: int, top: int) -> tuple[float, float]:
+def place_of(node: ExplainedNode, columns: list[float], depth: int, top: int) -> tuple[float, float]:
+    """The middle of a constituent's box."""
     span = node.constituent.span
     return (columns[span.start] + columns[span.stop - 1]) / 2, top + depth * ROW + BOX / 2
 
@@ -142,7 +145,7 @@ def _edges(explanation: Explanation, places: list[tuple[float, float]], source_y
 def _box(explanation: Explanation, node: ExplainedNode, place: tuple[float, float]) -> str:
     x, y = place
     stroke, fill = COLOURS[node.state]
-    width = max(30.0, _label_width(node.constituent.label))
+    width = max(30.0, label_width(node.constituent.label))
     dash = ' stroke-dasharray="4 2"' if node.state in (YES_DOWN, NO_UP) else ""
     border = 3.5 if node.on_frontier else 1.2
     source = " ".join(explanation.tree.tokens[slice(*node.constituent.span)])

@@ -75,12 +75,22 @@ class Explanation:
     def __str__(self) -> str:
         return as_text(self)
 
+    def _repr_html_(self) -> str:
+        """The picture, for notebooks."""
+        from rypt.metric.drawing import as_svg
+
+        return as_svg(self)
+
     def write(self, path: PathLike) -> None:
-        """Draw the tree, as a picture to a .svg file or as a page to an .html file."""
+        """Draw the tree, as a picture to a .svg, .png or .pdf file or as a page to an .html file."""
         from rypt.metric.drawing import as_html, as_svg
 
+        if str(path).endswith((".png", ".pdf")):
+            from rypt.metric.tree_figure import write_figure
+
+            return write_figure(path, self)
         if not str(path).endswith((".svg", ".html")):
-            raise OptionError(f"expected a file .svg or .html for the picture, got {path}")
+            raise OptionError(f"expected a file .svg, .png, .pdf or .html for the picture, got {path}")
         with open_output(path) as stream:
             stream.write(as_html(self) if str(path).endswith(".html") else as_svg(self))
 
@@ -89,7 +99,7 @@ def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len
     """Put together all that is known about one candidate; ``votes`` are those of its segment."""
     tree = scorer.forest.trees[scorer.forest.position(candidate.segment)]
     if tree is None:
-        raise RyptError(f"segment {candidate.segment} has no parse, so there is no tree to explain")
+        raise RyptError(f"segment {candidate.segment} has no parse, so no tree to explain; `rypt parse` makes trees")
     observations = scorer.observe([candidate])
     states, _ = percolated(observations, scorer.model.ties)
     p_yes = scorer.model.p_yes(observations)

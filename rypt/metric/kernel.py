@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Bytes, Ids, Ints
-from rypt.compiled import HASH_BASE, SPACE, TAB, compiled, find_token, mix
+from rypt.compiled import HASH_BASE, SPACE, TAB, compiled_if_large, find_token, mix
 from rypt.texts.buffers import read_links
 
 UNALIGNED, SILENT, NOVEL = 0, 1, 2  # codes: no phrase; no judgment of the constituent; none of this phrase
@@ -67,13 +67,13 @@ def _debruijn_places() -> NDArray[np.uint8]:
 _PLACES = _debruijn_places()
 
 
-@compiled
+@compiled_if_large
 def _lowest_bit(word: np.uint64) -> np.uint64:
     """The place of the lowest bit that is set; the word is not 0."""
     return np.uint64(_PLACES[((word & (_ZERO - word)) * _DEBRUIJN) >> _SHIFT_58])
 
 
-@compiled
+@compiled_if_large
 def intern_phrases(buffer: Bytes, lines: Ints, slots: Ids) -> tuple[Ints, Ints, Ids, Ints]:
     """Number the distinct tokens of all phrases.
 
@@ -106,15 +106,19 @@ def intern_phrases(buffer: Bytes, lines: Ints, slots: Ids) -> tuple[Ints, Ints, 
     return starts[:known].copy(), stops[:known].copy(), ids[:total].copy(), offsets
 
 
-@compiled
+@compiled_if_large
 def compact_tokens(buffer: Bytes, starts: Ints, stops: Ints, slots: Ids) -> tuple[Bytes, Ints, Ints]:
     """The distinct tokens side by side, and in ``slots`` (all -1) a table of them: small enough for the cache."""
-    words = np.empty((stops - starts).sum(), np.uint8)
-    new_starts, new_stops = np.empty_like(starts), np.empty_like(stops)
+    total = 0
+    for token in range(len(starts)):
+        total += stops[token] - starts[token]
+    words = np.empty(total, np.uint8)
+    new_starts, new_stops = np.empty(len(starts), np.int64), np.empty(len(starts), np.int64)
     at = 0
     for token in range(len(starts)):
         size = stops[token] - starts[token]
-        words[at : at + size] = buffer[starts[token] : stops[token]]
+        for i in range(size):
+            words[at + i] = buffer[starts[token] + i]
         new_starts[token], new_stops[token] = at, at + size
         at += size
         _, slot = find_token(slots, words, new_starts, new_stops, words, at - size, at)
@@ -122,7 +126,7 @@ def compact_tokens(buffer: Bytes, starts: Ints, stops: Ints, slots: Ids) -> tupl
     return words, new_starts, new_stops
 
 
-@compiled
+@compiled_if_large
 def phrase_hash(ids: Ids, start: int, stop: int, node: int) -> np.uint64:
     """The hash of a judged phrase at a constituent; `find_rows` computes the same from runs of a candidate."""
     value = _ZERO
@@ -131,7 +135,7 @@ def phrase_hash(ids: Ids, start: int, stop: int, node: int) -> np.uint64:
     return mix(value ^ (np.uint64(node + 1) * _NODE))
 
 
-@compiled
+@compiled_if_large
 def fill_table(ids: Ids, offsets: Ints, segment: Ids, node: Ids, regions: Ints, table: Ids) -> None:
     """Enter each judged phrase into the region of its segment; regions are powers of two, at most half full."""
     for phrase in range(len(segment)):
@@ -143,7 +147,7 @@ def fill_table(ids: Ids, offsets: Ints, segment: Ids, node: Ids, regions: Ints, 
         table[first + slot] = phrase
 
 
-@compiled
+@compiled_if_large
 def _read_tokens(judged: Judged, text: Bytes, start: int, stop: int, tokens: Ids, prefix: Any) -> int:
     """Read a candidate as token ids (-1 for a token of no judged phrase) with the hashes of all its prefixes."""
     size = 0
@@ -162,8 +166,8 @@ def _read_tokens(judged: Judged, text: Bytes, start: int, stop: int, tokens: Ids
     return size
 
 
-@compiled
-def _find_runs(bits: Any, start: int, width: int, run_starts: Ints, run_stops: Ints) -> int:
+@compiled_if_large
+def find_runs(bits: Any, start: int, width: int, run_starts: Ints, run_stops: Ints) -> int:
     """The runs of neighbouring candidate tokens in a bit set."""
     runs = 0
     for word in range(width):
@@ -186,7 +190,7 @@ def _find_runs(bits: Any, start: int, width: int, run_starts: Ints, run_stops: I
     return runs
 
 
-@compiled
+@compiled_if_large
 def _same_phrase(
     ids: Ids, start: int, stop: int, gap: int, tokens: Ids, runs: int, run_starts: Ints, run_stops: Ints
 ) -> bool:
@@ -204,17 +208,18 @@ def _same_phrase(
     return place == stop
 
 
-@compiled
-def _room(trees: Trees, texts: Texts) -> tuple[int, int]:
-    """The most tokens that any candidate can have, and the most constituents of any segment."""
-    longest, most = 1, 1
+@compiled_if_large
+def _room(trees: Trees, texts: Texts) -> tuple[int, int, int]:
+    """The most tokens that any candidate can have, the most constituents and source tokens of any segment."""
+    longest, most, widest = 1, 1, 0
     for candidate, segment in enumerate(texts.segments):
         longest = max(longest, (texts.text_lines[candidate + 1] - texts.text_lines[candidate]) // 2 + 1)
         most = max(most, trees.firsts[segment + 1] - trees.firsts[segment])
-    return longest, most
+        widest = max(widest, int(trees.sizes[segment]))
+    return longest, most, widest
 
 
-@compiled
+@compiled_if_large
 def find_rows(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, rows: Ids) -> tuple[int, int]:
     """Fill ``rows`` with the judged phrase of each constituent of each candidate, ``-1 - code`` where there is none.
 
@@ -225,13 +230,14 @@ def find_rows(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, rows: I
     ids, phrase_offsets, nodes, regions, table, gap = (
         judged.ids, judged.offsets, judged.nodes, judged.regions, judged.table, judged.gap,
     )  # fmt: skip
-    longest, most = _room(trees, texts)
+    longest, most, widest = _room(trees, texts)
     tokens, prefix = np.zeros(longest, np.int32), np.zeros(longest + 1, np.uint64)
-    powers = np.full(longest + 1, HASH_BASE)
+    powers = np.empty(longest + 1, np.uint64)
     powers[0] = _ONE
-    powers = np.cumprod(powers)
+    for i in range(longest):  # np.cumprod, sum and max would take longer to compile than all the rest
+        powers[i + 1] = powers[i] * HASH_BASE
     run_starts, run_stops = np.zeros(longest, np.int64), np.zeros(longest, np.int64)
-    linked = np.zeros((sizes.max() + 1) * ((longest >> 6) + 1), np.uint64)
+    linked = np.zeros((widest + 1) * ((longest >> 6) + 1), np.uint64)
     covered = np.zeros(most * ((longest >> 6) + 1), np.uint64)
     gap_value = mix(np.uint64(gap + 1))
     for candidate in range(len(segments)):
@@ -257,7 +263,7 @@ def find_rows(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, rows: I
                     covered[node * width + word] = linked[starts[first + node] * width + word]
                 if parent >= 0:
                     covered[parent * width + word] |= covered[node * width + word]
-            runs = _find_runs(covered, node * width, width, run_starts, run_stops)
+            runs = find_runs(covered, node * width, width, run_starts, run_stops)
             if runs == 0 or not judged.asked[first + node]:
                 rows[at + node] = -1 - (SILENT if runs else UNALIGNED)
                 continue

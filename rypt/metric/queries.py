@@ -1,17 +1,21 @@
 """What to ask workers: the phrases of constituents that have no judgment yet."""
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rypt.csv_rows import write_records
 from rypt.metric.frontier import frontier
+from rypt.metric.observations import Forest
+from rypt.metric.open_phrases import Limits, distinct_phrases
 from rypt.records import Candidate, Query, Span
-from rypt.text import FormatError, tokenize
+from rypt.text import FormatError
 from rypt.texts.alignment import check_links, parse_links
-from rypt.texts.phrases import Phrase, linked_positions, normalize, phrase_key, phrase_of
+from rypt.texts.phrases import Phrase, linked_positions, phrase_key
 from rypt.texts.trees import SourceTree
 
 Key = tuple[str, Span, str]
@@ -55,29 +59,39 @@ def queries(
     constituent of at most ``max_len`` words. ``gap="words"`` tells phrases apart by the lengths of their gaps.
     """
     limits = limits or QueryLimits()
-    served: Counter[Key] = Counter()
-    examples: dict[Key, tuple[str, tuple[int, ...]]] = {}
-    chosen = {segment: _constituents(tree, select, max_len) for segment, tree in trees.items()}
-    order = {segment: i for i, segment in enumerate(trees)}
-    for candidate in candidates:
-        if candidate.segment not in chosen:
-            raise FormatError(f"segment {candidate.segment!r} of a candidate is not known")
-        spans = chosen[candidate.segment]
-        if not spans:
+    forest = Forest(trees)
+    chosen = _chosen(forest, select, max_len, limits.max_source_words)
+    given = list(candidates)
+    segments = np.array([forest.position(candidate.segment) for candidate in given], np.int32)
+    bounds = Limits(limits.max_gaps, limits.max_gap_words, limits.max_phrase_words, limits.max_extent)
+    names = list(trees)
+    asked: list[tuple[int, Query]] = []
+    for phrase in distinct_phrases(forest, chosen, given, segments, bounds, case=case, gap=gap):
+        if isinstance(phrase, int):
+            candidate_links(given[phrase], trees[given[phrase].segment])
+            raise FormatError(f"segment {given[phrase].segment}: expected alignment links like 3-5")
+        segment, tree = names[phrase.segment], forest.trees[phrase.segment]
+        assert tree is not None
+        span = tree.constituents[phrase.node].span
+        if (segment, span, phrase.text if gap == "mark" else phrase_key(phrase.text, case)) in judged:
             continue
-        tokens = tokenize(normalize(candidate.text, case))
-        linked = candidate_links(candidate, trees[candidate.segment])
-        for span in spans:
-            phrase = phrase_of(span, linked, tokens, gap=gap)
-            if phrase is None or not limits.allow(span, phrase):
-                continue
-            key = (candidate.segment, span, phrase.text)
-            if (key if gap == "mark" else (*key[:2], phrase_key(phrase.text, case))) in judged:
-                continue
-            served[key] += 1
-            examples.setdefault(key, (candidate.text, phrase.positions))
-    ordered = sorted(served, key=lambda key: (order[key[0]], key[1], key[2]))
-    return [Query(*key, *_source(trees[key[0]], key[1]), served[key], *examples[key]) for key in ordered]
+        example = given[phrase.example].text
+        query = Query(segment, span, phrase.text, *_source(tree, span), phrase.served, example, phrase.positions)
+        asked.append((phrase.segment, query))
+    asked.sort(key=lambda one: (one[0], one[1].span, one[1].phrase))
+    return [query for _, query in asked]
+
+
+def _chosen(forest: Forest, select: str, max_len: int, max_source_words: int) -> NDArray[np.bool_]:
+    """Which constituents of all segments are asked about."""
+    chosen = forest.stops - forest.starts <= min(max_len, max_source_words)
+    if select == "frontier":
+        on_frontier = np.zeros(len(chosen), np.bool_)
+        for segment, tree in enumerate(forest.trees):
+            if tree is not None:
+                on_frontier[forest.firsts[segment] + np.array(frontier(tree, max_len), np.int64)] = True
+        chosen &= on_frontier
+    return chosen
 
 
 def _source(tree: SourceTree | None, span: Span) -> tuple[str, str]:
@@ -95,14 +109,6 @@ def candidate_links(candidate: Candidate, tree: SourceTree | None) -> list[list[
     except FormatError as error:
         raise FormatError(f"segment {candidate.segment}: {error}; the candidate is {candidate.text!r}") from None
     return linked_positions(links, source_size)
-
-
-def _constituents(tree: SourceTree | None, select: str, max_len: int) -> list[Span]:
-    if tree is None:
-        return []
-    if select == "frontier":
-        return [tree.constituents[i].span for i in frontier(tree, max_len)]
-    return [c.span for c in tree.constituents if len(c.span) <= max_len]
 
 
 def pilot_line(query: Query) -> str:

@@ -13,6 +13,7 @@ from rypt.metric.scorer import Coverage, Scorer, coverage, picks
 from rypt.options import PICKS, check_option
 from rypt.records import Candidate
 from rypt.signature import signature
+from rypt.tables import data_frame, html_table
 from rypt.text import PathLike, RyptError, open_output
 from rypt.texts.nbest import by_segment
 
@@ -64,6 +65,14 @@ class ScoreReport:
         record["coverage"] |= {"before": self.coverage.before, "after": self.coverage.after}
         record["segments"] = record["segments"] if with_segments else len(self.segments)
         return record
+
+    def to_pandas(self) -> Any:
+        """The segments as a data frame, a row each (needs pandas)."""
+        return data_frame([asdict(segment) for segment in self.segments])
+
+    def _repr_html_(self) -> str:
+        """The segments as a table, for notebooks."""
+        return html_table([asdict(segment) for segment in self.segments], repr(self))
 
     def write(self, path: PathLike) -> None:
         """Write the report with a row for each segment, as JSON."""

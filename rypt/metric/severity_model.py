@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rypt.arrays import Floats, Ids, Ints
-from rypt.compiled import compiled
+from rypt.compiled import compiled_if_large
 from rypt.metric.kernel import UNALIGNED
 from rypt.metric.model import SCALE, Stats
 from rypt.metric.observations import Forest, Grades, Observations
@@ -34,7 +34,7 @@ LENGTHS = (1, 2, 4, 8, np.inf)  # whose frontiers are averaged
 _UNALIGNED_ROW = -1 - UNALIGNED
 
 
-@compiled
+@compiled_if_large
 def expected_penalties(
     firsts: Ints, parents: Ids, segments: Ids, offsets: Ints, rows: Ids, votes: Floats, penalties: Floats,
     k: float, unseen: float, unaligned: float, out: Floats,
@@ -57,7 +57,7 @@ def expected_penalties(
                 out[at + parents[first + node]] += expected
 
 
-@compiled
+@compiled_if_large
 def weighted_sums(
     firsts: Ints, segments: Ids, offsets: Ints, weights: Floats, values: Floats, scale: float, out: Ints
 ) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats, Ids, Ints
-from rypt.compiled import compiled
+from rypt.compiled import compiled_if_large
 from rypt.metric.kernel import NOVEL, SILENT, UNALIGNED
 from rypt.metric.model import LENGTHS, Expected, length_class
 from rypt.metric.observations import CODES, Observations
@@ -20,7 +20,7 @@ TEMPERS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 PSEUDO_COUNT = 2.0
 
 
-@compiled
+@compiled_if_large
 def posteriors(
     firsts: Ints, parents: Ids, segments: Ids, offsets: Ints, classes: Ints, evidence: Floats, root: Floats,
     down: Floats, out: Floats,
@@ -38,16 +38,17 @@ def posteriors(
         first = firsts[segments[candidate]]
         count, at = firsts[segments[candidate] + 1] - first, offsets[candidate]
         for node in range(count):
-            inside[node] = evidence[at + node]
+            inside[node, 0], inside[node, 1] = evidence[at + node, 0], evidence[at + node, 1]
         for node in range(count - 1, 0, -1):
             total = inside[node, 0] + inside[node, 1]
-            inside[node] /= total
+            inside[node, 0], inside[node, 1] = inside[node, 0] / total, inside[node, 1] / total
             parent = parents[first + node]
             for label in range(2):
                 yes = down[classes[at + node], classes[at + parent], label]
                 message[node, label] = yes * inside[node, 1] + (1 - yes) * inside[node, 0]
                 inside[parent, label] *= message[node, label]
-            inside[parent] /= max(inside[parent, 0], inside[parent, 1])
+            most = max(inside[parent, 0], inside[parent, 1])
+            inside[parent, 0], inside[parent, 1] = inside[parent, 0] / most, inside[parent, 1] / most
         for node in range(count):
             parent = parents[first + node]
             if parent < 0:
@@ -56,12 +57,14 @@ def posteriors(
             else:
                 above_no = outside[parent, 0] * inside[parent, 0] / message[node, 0]
                 above_yes = outside[parent, 1] * inside[parent, 1] / message[node, 1]
-                no, yes = down[classes[at + node], classes[at + parent]]
-                outside[node, 1] = above_no * no + above_yes * yes
-                outside[node, 0] = above_no * (1 - no) + above_yes * (1 - yes)
-                outside[node] /= outside[node, 0] + outside[node, 1]
-            belief = outside[node] * inside[node]
-            out[at + node] = belief[1] / (belief[0] + belief[1])
+                no = down[classes[at + node], classes[at + parent], 0]
+                yes = down[classes[at + node], classes[at + parent], 1]
+                yes_here = above_no * no + above_yes * yes
+                no_here = above_no * (1 - no) + above_yes * (1 - yes)
+                outside[node, 0] = no_here / (no_here + yes_here)
+                outside[node, 1] = yes_here / (no_here + yes_here)
+            belief_no, belief_yes = outside[node, 0] * inside[node, 0], outside[node, 1] * inside[node, 1]
+            out[at + node] = belief_yes / (belief_no + belief_yes)
 
 
 @dataclass(frozen=True, slots=True)

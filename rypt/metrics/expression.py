@@ -6,7 +6,8 @@
     chrf++(beta=1)                with options
     rypt:table, rypt:ignore       short for rypt(model=table) and rypt(unknown=ignore)
     0.7*bleu + 0.3*rypt           a weighted sum
-    0.8*bleu - 0.2*wer:Metric     with your own metric, package.module:Class
+    0.8*bleu - 0.2*wer:Metric     with your own metric, package.module:Class or package.module:function
+    scores(comet.jsonl)           scores from a file; the name of an option that every term has may be left out
 
 `PICK_TERMS` stand for no metric: they make sense only where candidates are picked (`rypt.picks`).
 """
@@ -20,6 +21,7 @@ from rypt.options import MODELS, UNKNOWN_AS
 from rypt.text import RyptError
 
 PICK_TERMS = ("model", "system", "human")
+UNNAMED = {"scores": "file", "column": "name", "command": "run"}  # metric → the option whose name may be left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,9 @@ class Term:
             ((option, value),) = self.options.items()
             if (option, value) == _short_option(value):
                 return f"rypt:{value}"
-        options = ",".join(f"{name}={value}" for name, value in sorted(self.options.items()))
+        unnamed = UNNAMED.get(self.name, "")
+        named = [f"{name}={value}" for name, value in sorted(self.options.items()) if name != unnamed]
+        options = ",".join([self.options[unnamed], *named] if unnamed in self.options else named)
         return f"{self.name}({options})" if options else self.name
 
 
@@ -120,18 +124,22 @@ def _term(scanner: _Scanner, sign: re.Match[str] | None) -> Term:
             known = ", rypt:".join((*MODELS, *UNKNOWN_AS))
             raise scanner.error(f"expected rypt:{known}, found {name!r}")
         name, options[option] = "rypt", value
-    _add_options(scanner, options)
+    _add_options(scanner, options, UNNAMED.get(name))
     return Term(-weight if sign and sign[1] == "-" else weight, name, options)
 
 
-def _add_options(scanner: _Scanner, options: dict[str, str]) -> None:
-    """Read options in parentheses, where the term has any."""
+def _add_options(scanner: _Scanner, options: dict[str, str], unnamed: str | None) -> None:
+    """Read options in parentheses, where the term has any; the first may be the value of ``unnamed`` alone."""
     if not scanner.take(r"\("):
         return
     first = True
     while not scanner.take(r"\)"):
         if not first:
             scanner.expect(",", "a comma or )")
+        if first and unnamed and (value := scanner.take(r"([^,()=]+?)(?=\s*[,)])")):
+            options[unnamed] = value[1]
+            first = False
+            continue
         first = False
         option = scanner.expect(r"(\w+)\s*=\s*([^,()]*?)(?=\s*[,)])", "option=value, then a comma or ),")
         if option[1] in options:

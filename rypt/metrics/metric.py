@@ -4,26 +4,30 @@
     make_metric(term, resources) → single_scores of candidates
 
 A metric is made by a factory, ``(resources, options) -> Metric``, found in the entry-point group ``rypt.metrics`` or
-named as ``package.module:Class``. docs/metrics.md shows how to write one.
+named as ``package.module:Class``; or it is a function of candidates, whose mean is the score
+(`rypt.metrics.mean_score`). docs/metrics.md shows how to write one.
 """
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Floats, Ints
 from rypt.metrics.expression import PICK_TERMS, Term, parse_spec
+from rypt.metrics.mean_score import function_metric
 from rypt.metrics.references import References
+from rypt.metrics.resources import Resources
 from rypt.records import RawCandidate
 from rypt.signature import signature_name
-from rypt.text import PathLike, RyptError, one_line
+from rypt.text import RyptError, one_line
+
+__all__ = ["Metric", "Resources", "make_metric", "read_metric", "single_scores"]
 
 GROUP = "rypt.metrics"
 MEMBERS = ("maximize", "scale", "signature", "stats", "score")
@@ -49,28 +53,6 @@ class Metric(Protocol):
 
     def score(self, sums: Ints) -> Floats:
         """The score of each row of summed statistics; a line search asks for thousands of rows at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """Resources that a metric may use; ``…_from`` says in error messages how a user provides them."""
-
-    references: References | None = None
-    campaign: PathLike | None = None
-    references_from: str = "--references"
-    campaign_from: str = "--campaign"
-
-    def need_references(self, metric: str) -> References:
-        """The references; an error that names the metric where there are none."""
-        if self.references is None:
-            raise RyptError(f"the metric {metric} needs {self.references_from}")
-        return self.references
-
-    def need_campaign(self, metric: str) -> PathLike:
-        """The folder of the campaign; an error that names the metric where there is none."""
-        if self.campaign is None:
-            raise RyptError(f"the metric {metric} needs {self.campaign_from}")
-        return self.campaign
 
 
 def stats_by_text(
@@ -199,12 +181,14 @@ def metric_names() -> list[str]:
 def check_metric_name(name: str, besides: Sequence[str] = ()) -> None:
     """Refuse a name that no package offers, without loading anything; ``besides`` are names that are known, too."""
     if ":" not in name and name not in (known := [*metric_names(), *besides]):
-        raise RyptError(f"unknown metric {name!r}, expected one of {', '.join(known)}, or package.module:Class")
+        raise RyptError(f"unknown metric {name!r}, expected one of {', '.join(known)}, or package.module:name")
 
 
 def make_metric(term: Term, resources: Resources) -> Metric:
     """The metric that one term names, without its weight."""
     factory = _imported(term.name) if ":" in term.name else _offered(term.name)
+    if _rates_candidates(factory):
+        return _of_function(term, factory, resources)
     try:
         inspect.signature(factory).bind(resources, term.options)
     except (TypeError, ValueError) as error:
@@ -222,7 +206,29 @@ def make_metric(term: Term, resources: Resources) -> Metric:
     return metric
 
 
-def _offered(name: str) -> Callable[[Resources, Mapping[str, str]], Metric]:
+def _rates_candidates(factory: Callable[..., Any]) -> bool:
+    """Whether this is a function of candidates, which needs one argument; what makes a metric needs two."""
+    if not inspect.isroutine(factory):
+        return False
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except ValueError:
+        return False
+    needed = [
+        p.name for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    return len(needed) == 1 and needed[0] != "resources"
+
+
+def _of_function(term: Term, function: Callable[..., Iterable[float]], resources: Resources) -> Metric:
+    try:
+        inspect.signature(function).bind([], **{k: v for k, v in term.options.items() if k not in ("better", "scale")})
+    except TypeError as error:
+        raise RyptError(f"the metric {term.name}: {error}") from None
+    return function_metric(term.name, function, resources, term.options)
+
+
+def _offered(name: str) -> Callable[..., Any]:
     """The factory of an entry point."""
     check_metric_name(name)
     entries = list({entry.value: entry for entry in entry_points(group=GROUP, name=name)}.values())
@@ -232,15 +238,15 @@ def _offered(name: str) -> Callable[[Resources, Mapping[str, str]], Metric]:
     return _load(entries[0])
 
 
-def _imported(name: str) -> Callable[[Resources, Mapping[str, str]], Metric]:
+def _imported(name: str) -> Callable[..., Any]:
     """The factory that ``package.module:Class`` names."""
     importlib.invalidate_caches()  # a module may have been written since the last import
     return _load(EntryPoint(name, name, GROUP))
 
 
-def _load(entry: EntryPoint) -> Callable[[Resources, Mapping[str, str]], Metric]:
+def _load(entry: EntryPoint) -> Callable[..., Any]:
     try:
-        factory: Callable[[Resources, Mapping[str, str]], Metric] = entry.load()
+        factory: Callable[..., Any] = entry.load()
     except Exception as error:  # whatever a module does when it is imported
         what = f"the metric {entry.name}" + (f" ({entry.value})" if entry.value != entry.name else "")
         raise RyptError(f"{what} cannot be imported: {type(error).__name__}: {one_line(str(error))}") from error

@@ -123,7 +123,7 @@ class TermScorer:
         if metric.maximize:
             _check_weight(term, term.label)
         return single_scores(
-            metric, [RawCandidate(c.segment, c.text, c.alignment, c.features, c.score) for c in candidates]
+            metric, [RawCandidate(c.segment, c.text, c.alignment, c.features, c.score, c.columns) for c in candidates]
         )
 
     def _resources(self) -> Resources:
@@ -132,13 +132,17 @@ class TermScorer:
         return Resources(
             references,
             None if self.held_out else self.campaign.folder,
-            references_from="references, and the campaign names none ([files] references)",
+            references_from="references, and the campaign names none: give `rypt init` --references, or name "
+            "them in rypt.toml ([files] references)",
             campaign_from="the campaign's folder, which it does not get where judgments are held out",
+            sources=lambda: {segment.id: segment.text for segment in self.campaign.segments},
+            lists=lambda: ((c.segment, c.text) for _, candidates in self.campaign.lists() for c in candidates),
         )
 
 
 def _model_scores(candidates: Sequence[Candidate]) -> Floats:
     missing = next((c for c in candidates if c.score is None), None)
     if missing is not None:
-        raise RyptError(f"the term model needs the decoder's score; a candidate of segment {missing.segment} has none")
+        place = f"a candidate of segment {missing.segment} has none"
+        raise RyptError(f"the term model needs the decoder's score, the field score of a list; {place}")
     return np.array([c.score for c in candidates], np.float64)

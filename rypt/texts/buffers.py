@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from rypt.arrays import Bytes, Ids, Ints
-from rypt.compiled import DASH, NINE, SPACE, TAB, ZERO, compiled
+from rypt.compiled import DASH, NINE, SPACE, TAB, ZERO, compiled_if_large
 from rypt.records import Candidate
 from rypt.text import FormatError
 
@@ -36,7 +36,7 @@ def link_message(candidate: Candidate, wrong: int, source_size: int) -> str:
     return f"segment {candidate.segment}: {what}; {given}"
 
 
-@compiled
+@compiled_if_large
 def read_links(buffer: Bytes, start: int, stop: int, words: int, sizes: tuple[int, int], bits: Any) -> int:
     """Set, for each source token, the bits of the candidate tokens linked with it; 0 or what is wrong."""
     i = start
@@ -47,7 +47,7 @@ def read_links(buffer: Bytes, start: int, stop: int, words: int, sizes: tuple[in
         source, target = 0, 0
         digits = 0
         while i < stop and ZERO <= buffer[i] <= NINE and digits < 9:
-            source = source * 10 + buffer[i] - ZERO
+            source = source * 10 + int(buffer[i]) - ZERO
             digits += 1
             i += 1
         if digits == 0 or i >= stop or buffer[i] != DASH:
@@ -55,7 +55,7 @@ def read_links(buffer: Bytes, start: int, stop: int, words: int, sizes: tuple[in
         i += 1
         digits = 0
         while i < stop and ZERO <= buffer[i] <= NINE and digits < 9:
-            target = target * 10 + buffer[i] - ZERO
+            target = target * 10 + int(buffer[i]) - ZERO
             digits += 1
             i += 1
         if digits == 0 or (i < stop and buffer[i] != SPACE and buffer[i] != TAB):
@@ -68,11 +68,14 @@ def read_links(buffer: Bytes, start: int, stop: int, words: int, sizes: tuple[in
     return 0
 
 
-@compiled
+@compiled_if_large
 def first_bad_links(links: Bytes, lines: Ints, source_sizes: Ids, target_sizes: Ids) -> tuple[int, int]:
     """The first line of links that is malformed or out of range and what is wrong with it, or (-1, 0)."""
-    width = (target_sizes.max() >> 6) + 1 if len(target_sizes) else 1
-    bits = np.zeros((source_sizes.max() + 1) * width if len(source_sizes) else 1, np.uint64)
+    longest, widest = 0, 0
+    for line in range(len(lines) - 1):
+        longest, widest = max(longest, int(target_sizes[line])), max(widest, int(source_sizes[line]))
+    width = (longest >> 6) + 1
+    bits = np.zeros((widest + 1) * width, np.uint64)
     for line in range(len(lines) - 1):
         sizes = (source_sizes[line], target_sizes[line])
         wrong = read_links(links, lines[line], lines[line + 1] - 1, width, sizes, bits)

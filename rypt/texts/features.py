@@ -11,6 +11,49 @@ def read_features(text: str) -> dict[str, float]:
     >>> read_features("LM0= -2.5 TM0= -1 -2 oov=1")
     {'LM0': -2.5, 'TM0_0': -1.0, 'TM0_1': -2.0, 'oov': 1.0}
     """
+    return FeatureReader().read(text)
+
+
+class FeatureReader:
+    """Reads the features of many candidates; one whose labels stand where those of the candidate before it stood is
+    read without looking at each word.
+
+    >>> reader = FeatureReader()
+    >>> [reader.read(text) for text in ("LM0= -2.5 TM0= -1 -2", "LM0= -3 TM0= -1.5 -4")]
+    [{'LM0': -2.5, 'TM0_0': -1.0, 'TM0_1': -2.0}, {'LM0': -3.0, 'TM0_0': -1.5, 'TM0_1': -4.0}]
+    """
+
+    def __init__(self) -> None:
+        self._layout: tuple[list[str | None], tuple[str, ...]] = ([], ())  # the labels, None for a value; the names
+
+    def read(self, text: str) -> dict[str, float]:
+        """The features of one candidate."""
+        words = text.split(" ")
+        labels, names = self._layout
+        if len(words) == len(labels):
+            values = [word for word, label in zip(words, labels, strict=True) if word != label]
+            if len(values) == len(names) and (numbers := _plain_numbers(values)) is not None:
+                return dict(zip(names, numbers, strict=True))
+        features = _read_features(text)
+        labels = [word if word.endswith(("=", ":")) else None for word in words]
+        if labels.count(None) == len(features) and _plain_numbers([w for w in words if w not in labels]) is not None:
+            self._layout = labels, tuple(features)
+        return features
+
+
+def _plain_numbers(words: list[str]) -> list[float] | None:
+    """Words that are finite numbers, None if one may be something else."""
+    joined = " ".join(words)
+    if not joined.isascii() or not joined.isprintable() or "_" in joined or "  " in joined:
+        return None
+    try:
+        numbers = list(map(float, words))
+    except ValueError:
+        return None
+    return numbers if math.isfinite(sum(map(abs, numbers))) else None
+
+
+def _read_features(text: str) -> dict[str, float]:
     named: dict[str, list[float]] = {}
     name = "F"
     for word in tokenize(text):

@@ -7,6 +7,7 @@ each phrase, or in a file of their own, line by line.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -115,7 +116,7 @@ def _with_alignment(raw: RawCandidate, aligned: list[tuple[str | None, str]], in
     segment, links = aligned[index]
     if segment is not None and segment != raw.segment:
         raise FormatError(f"the alignment on line {index + 1} is for segment {segment}, not for segment {raw.segment}")
-    return RawCandidate(raw.segment, raw.text, links, raw.features, raw.score)
+    return replace(raw, alignment=links)
 
 
 def aligned_candidate(raw: RawCandidate, segment: Segment, lexicon: Lexicon) -> Candidate:
@@ -137,8 +138,11 @@ def aligned_candidate(raw: RawCandidate, segment: Segment, lexicon: Lexicon) -> 
     if pairs is not None:
         alignment = format_links(links_of_pairs(pairs, segment.tokens, tokenize(text), lexicon))
     if alignment is None:
-        raise FormatError("expected an alignment: a field after the score, a derivation, or a file of alignments")
-    return Candidate(raw.segment, text, alignment, raw.features, raw.score)
+        raise FormatError(
+            "expected an alignment: a field after the score, a derivation, or a file of alignments, "
+            "which `rypt align` makes and --alignments takes"
+        )
+    return Candidate(raw.segment, text, alignment, raw.features, raw.score, raw.columns)
 
 
 def _parse_trace(text: str) -> tuple[str, list[PhrasePair]]:

@@ -22,6 +22,7 @@ class FakeProlific:
     """What the service knows; ``trouble`` are statuses with which the next requests are answered instead.
 
     ``deaf`` requests are carried out and not answered: the connection breaks, as when a client is killed.
+    While ``slow_payments``, bonuses that were paid are not listed yet: the service pays some minutes later.
     """
 
     token: str = "secret"
@@ -31,13 +32,24 @@ class FakeProlific:
     payments: dict[str, dict[str, Any]] = field(default_factory=dict)
     trouble: list[int] = field(default_factory=list)
     deaf: list[str] = field(default_factory=list)
+    slow_payments: bool = False
     seen: list[tuple[str, str]] = field(default_factory=list)
 
     def submit(self, study: str, participant: str, code: str = "") -> str:
         name = f"sub{len(self.submissions)}"
         record = {"id": name, "study_id": study, "participant_id": participant, "status": "AWAITING REVIEW"}
-        self.submissions[name] = record | {"study_code": code}
+        self.submissions[name] = record | {"study_code": code, "return_requested": None, "bonus_payments": []}
         return name
+
+    def transition(self, name: str, body: dict[str, Any]) -> tuple[int, Any]:
+        """Approve or reject; the same once more is ignored, another is refused, as documented."""
+        record, wanted = self.submissions[name], {"APPROVE": "APPROVED", "REJECT": "REJECTED"}[body["action"]]
+        if body["action"] == "REJECT" and (len(body["message"]) < 100 or not body["rejection_category"]):
+            return 400, {"error": {"title": "Bad request", "detail": "message too short"}}
+        if record["status"] not in ("AWAITING REVIEW", wanted):
+            return 400, {"error": {"title": "Bad request", "detail": f"the submission is {record['status']}"}}
+        record["status"] = wanted
+        return 200, record
 
     def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any]:
         path, _, query = path.partition("?")
@@ -62,22 +74,25 @@ class FakeProlific:
                 mine = [each for each in self.submissions.values() if each["study_id"] == study]
                 return 200, self.page(mine, f"studies/{study}/submissions", query)
             case ["GET", "submissions", name] if name in self.submissions:
-                return 200, self.submissions[name]
+                record = self.submissions[name]  # alone, a submission names participant and code differently
+                renamed = {"participant_id": "participant", "study_code": "entered_code"}
+                return 200, {renamed.get(key, key): value for key, value in record.items()}
             case ["POST", "submissions", "bonus-payments"]:
-                amounts = [int(100 * float(line.split(",")[1])) for line in body["csv_bonuses"].splitlines()]
+                lines = [line.split(",") for line in body["csv_bonuses"].splitlines()]
+                bonuses = {submission: round(100 * float(amount)) for submission, amount in lines}
                 name = f"pay{len(self.payments)}"
-                self.payments[name] = {"id": name, "total_amount": round(sum(amounts) * 4 / 3), "paid": 0}
+                total = round(sum(bonuses.values()) * 4 / 3)
+                self.payments[name] = {"id": name, "total_amount": total, "paid": 0, "bonuses": bonuses}
                 return 201, self.payments[name]
             case ["POST", "bulk-bonus-payments", name, "pay"] if name in self.payments:
                 self.payments[name]["paid"] += 1  # not idempotent, as documented
+                for submission, cents in self.payments[name]["bonuses"].items():
+                    self.submissions[submission]["bonus_payments"] += [] if self.slow_payments else [float(cents)]
                 return 202, {}
             case ["POST", "submissions", name, "transition"] if name in self.submissions:
-                if body["action"] == "REJECT" and len(body["message"]) < 100:
-                    return 400, {"error": {"title": "Bad request", "detail": "message too short"}}
-                self.submissions[name]["status"] = {"APPROVE": "APPROVED", "REJECT": "REJECTED"}[body["action"]]
-                return 200, self.submissions[name]
+                return self.transition(name, body)
             case ["POST", "submissions", name, "request-return"] if name in self.submissions:
-                self.submissions[name]["status"] = "RETURNED_REQUESTED"
+                self.submissions[name]["return_requested"] = "2026-11-18T08:00:00Z"
                 return 200, self.submissions[name]
         return 404, {"error": {"status": 404, "title": "Not found", "detail": "Not found."}}
 

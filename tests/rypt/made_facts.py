@@ -37,6 +37,7 @@ def made_facts(*, simulated: bool = True, compared: bool = True) -> Facts:
     return Facts(
         simulated=simulated, folder="my <demo>", plan=Plan(people=not simulated), rows=rows,
         best=2, stopped="no candidate is new", labels=186, spent=Decimal("6.17"),
+        served=[("das <alte> Haus", "the old house", "YES", 17)], weights={"LM0": (0.5, -0.25)},
         bleu={"start_score": 42.4, "score": 57.2},
         accepted={name: Accepted(0.7 + i / 100, 0.2) for i, name in enumerate(names)},
         ranking={"systems": systems, "clusters": 2, "signature": "expected-wins|n:60"} if compared else None,

@@ -31,6 +31,7 @@ ALIASES = {
     "segment": "segment segmentid segid seg globalsegid globalsegmentid item itemid lineid line srcindex sentence "
     "sentenceid sourceid sid srcid id index i example exampleid",
     "document": "document documentid docid doc documentname docname",
+    "domain": "domain domainname domainid genre",
     "rater": "rater raterid annotator annotatorid worker workerid judge judgeid user userid username evaluator "
     "evaluatorid assessor participant",
     "source": "sourcelanguage sourcelang srclang srclanguage langsrc sl",
@@ -260,7 +261,7 @@ def _scores(path: PathLike, rows: Sequence[Row], column: str) -> SegmentScores:
         records.append(
             ScoreRecord(
                 values["system"], values.get("segment", ""), _number(path, number, values["score"]),
-                values.get("document", ""), values.get("rater", ""),
+                values.get("document", ""), values.get("rater", ""), "", values.get("domain", ""),
             )
         )  # fmt: skip
     if not records:

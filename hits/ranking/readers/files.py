@@ -34,10 +34,12 @@ from hits.ranking.readers.rankings import read_csv, read_xml
 from hits.ranking.readers.scores import (
     is_appraise,
     is_mqm,
+    is_wmt25,
     pearmut_entries,
     read_appraise,
     read_mqm_scores,
     read_pearmut,
+    read_wmt25,
 )
 from hits.ranking.scores.data import SegmentScores, merge_scores
 from rypt.options import check_option
@@ -274,6 +276,8 @@ def _read_json(path: PathLike, lines: Lines, columns: Mapping[str, str] | None, 
     if all(entries is not None for entries in answers):
         pairs = zip(values, answers, strict=True)
         return read_pearmut(path, [(number, entry) for (number, _), entries in pairs for entry in entries or ()])
+    if any(is_wmt25(value) for _, value in values[:1]):
+        return read_wmt25(path, values)
     if kind == "pearmut" or not values:
         raise InputError(path, lines[0][0], "expected pearmut's annotations: objects with item and annotation")
     keys = list(values[0][1]) if isinstance(values[0][1], dict) else []

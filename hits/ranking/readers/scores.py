@@ -3,11 +3,14 @@
 appraise  no header: user, system, segment, type (TGT, BAD …), source and target language, score, document, whether it
           is the score of a whole document, error spans (ESA only), start, end
 mqm       Google's TSV with a line for each error (`rypt.ratings.mqm`)
+wmt25     WMT25's JSONL: a line for each segment, with the ``scores`` of its systems and a ``doc_id``
 pearmut   JSON with ``item`` and ``annotation`` beside each other, or a file of several campaigns of these
 """
 
 import csv
 import json
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +25,8 @@ TYPES = (RATED, "BAD", "REF", "CHK", "TGT-BAD", "DUP")
 LEFT_OUT = ("#incomplete", "#dup")  # in names of documents: they fill up a rater's share of work
 TUTORIAL = "tutorial"
 APPRAISE = {11: "DA", 12: "ESA"}  # columns, and what they score
+DOMAIN = re.compile(r"test-[a-z]{2,3}-([a-z]+)_")  # in WMT24's names of documents
+PLACE = "_#_"  # between the parts of WMT25's doc_id: languages, domain, document, segment
 Key = tuple[str, str, str, str]  # user, system, document, segment
 
 
@@ -37,7 +42,8 @@ def is_appraise(line: str) -> bool:
 def read_appraise(path: PathLike, lines: Lines) -> list[Part]:
     """The scores of each language pair: no tests of raters, no tutorials, of a user's ratings of an item the latest.
 
-    As WMT's findings read these files: documents that are marked ``#incomplete`` or ``#dup`` are left out.
+    As WMT's findings read these files: documents that are marked ``#incomplete`` or ``#dup`` are left out, and each
+    file is a wave of its own.
     """
     latest: dict[str, dict[Key, tuple[float, float]]] = {}
     pairs: dict[str, str] = {}
@@ -60,10 +66,11 @@ def read_appraise(path: PathLike, lines: Lines) -> list[Part]:
             ratings[key] = (time, rated)
     if not latest:
         raise InputError(path, None, f"expected ratings of type {RATED}, found none")
-    return [(pairs[pair], scores_of(_appraise_records(ratings), scale)) for pair, ratings in latest.items()]
+    wave = str(path)
+    return [(pairs[pair], scores_of(_appraise_records(ratings, wave), scale)) for pair, ratings in latest.items()]
 
 
-def _appraise_records(ratings: Mapping[Key, tuple[float, float]]) -> Iterator[ScoreRecord]:
+def _appraise_records(ratings: Mapping[Key, tuple[float, float]], wave: str) -> Iterator[ScoreRecord]:
     """Ratings with segments that all systems share.
 
     Where documents are named ``document#system``, items are numbered within a user's work, so a segment is known by its
@@ -80,12 +87,14 @@ def _appraise_records(ratings: Mapping[Key, tuple[float, float]]) -> Iterator[Sc
         base = document.split("#")[0]
         lengths[base] = max(lengths.get(base, 0), len(segments))
     for (user, system, document, segment), (_, rated) in ratings.items():
-        base = document.split("#")[0]
+        name = document
         if _names_system(document, system):
+            name = document.split("#")[0]
             segments = places[user, document]
-            whole = len(segments) == lengths[base]
+            whole = len(segments) == lengths[name]
             segment = str(segments.index(segment) + 1) if whole else f"{segment} of {user}"
-        yield ScoreRecord(system, segment, rated, base, user)
+        domain = DOMAIN.match(name)
+        yield ScoreRecord(system, segment, rated, name, user, wave, domain.group(1) if domain else "")
 
 
 def _names_system(document: str, system: str) -> bool:
@@ -122,6 +131,58 @@ def read_mqm_scores(path: PathLike, lines: Lines) -> list[Part]:
         ScoreRecord(r.system, r.segment, r.score, r.document, r.rater) for r in ratings if r.score is not None
     )  # fmt: skip
     return [("", scores_of(records, "MQM", higher=False))]
+
+
+def is_wmt25(record: Any) -> bool:
+    """Whether an object is a line of WMT25's human evaluation."""
+    return isinstance(record, dict) and isinstance(record.get("scores"), dict) and PLACE in str(record.get("doc_id"))
+
+
+def read_wmt25(path: PathLike, records: Sequence[tuple[int, Any]]) -> list[Part]:
+    """The scores of each language pair; a first and a second rating of a candidate are two waves, as in the findings.
+
+    The ratings of a system are ``{"human1": 90, "annotator1": …, "human2": …}``, or a list of ``{"human": 90,
+    "annotator": …}``, as in the file of control items. A segment without scores was not chosen for rating.
+    """
+    by_pair: dict[str, list[ScoreRecord]] = {}
+    for number, record in records:
+        if not is_wmt25(record):
+            raise InputError(path, number, "expected an object with scores and a doc_id, as WMT25's lines have")
+        parts = str(record["doc_id"]).split(PLACE)
+        if len(parts) != 4:
+            raise InputError(
+                path,
+                number,
+                f"expected a doc_id of languages, domain, document and segment, found {record['doc_id']!r}",
+            )
+        pair, domain, document, segment = parts
+        for system, given in record["scores"].items():
+            for wave, score, rater in _wmt25_ratings(path, number, given):
+                row = ScoreRecord(system, segment, score, document, rater, wave, domain)
+                by_pair.setdefault(pair, []).append(row)
+    if not by_pair:
+        raise InputError(path, None, "expected scores, found none: no segment was rated")
+    return [(pair, scores_of(rows, "ESA")) for pair, rows in by_pair.items()]
+
+
+def _wmt25_ratings(path: PathLike, number: int, given: Any) -> Iterator[tuple[str, float, str]]:
+    """Wave, score and rater of each rating of a candidate."""
+    if isinstance(given, dict):
+        waves = [key.removeprefix("human") for key in given if re.fullmatch(r"human\d+", key)]
+        ratings = [(wave, given[f"human{wave}"], given.get(f"annotator{wave}")) for wave in waves]
+    elif isinstance(given, list) and all(isinstance(rating, dict) for rating in given):
+        ratings = [
+            (str(k), rating.get("human", rating.get("score")), rating.get("annotator"))
+            for k, rating in enumerate(given, start=1)
+        ]
+    else:
+        raise InputError(path, number, f"expected the ratings of a system, found {json.dumps(given)[:60]}")
+    for wave, score, rater in ratings:
+        if score is None or (isinstance(score, float) and math.isnan(score)):
+            continue
+        if isinstance(score, bool) or not isinstance(score, int | float):
+            raise InputError(path, number, f"expected a number as score, found {json.dumps(score)[:40]}")
+        yield wave, float(score), str(rater or "")
 
 
 def is_pearmut(record: Any) -> bool:

@@ -22,14 +22,17 @@ class ScoreRecord(NamedTuple):
     score: float
     document: str = ""
     rater: str = ""
+    wave: str = ""
+    domain: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentScores:
     """Ratings of systems' candidates; ``system``, ``segment``, ``rater`` and ``score`` are arrays of one length.
 
-    A segment belongs to a document; two documents may number their segments alike. ``higher`` says whether a higher
-    score is better (not so for MQM's penalties).
+    A segment belongs to a document; two documents may number their segments alike. A segment that was rated in several
+    waves of a campaign is there once for each wave, as in WMT's findings. ``higher`` says whether a higher score is
+    better (not so for MQM's penalties).
     """
 
     systems: tuple[str, ...]
@@ -42,6 +45,8 @@ class SegmentScores:
     scale: str = "score"  # DA, ESA, MQM …
     higher: bool = True
     standardized: bool = False
+    waves: tuple[str, ...] = ()  # of each segment
+    domains: tuple[str, ...] = ()  # of each segment: news, speech …
 
     def __len__(self) -> int:
         return len(self.score)
@@ -64,6 +69,11 @@ class SegmentScores:
         names = Names()
         numbers = np.array([names.number(document) for document, _ in self.segments], np.int32)
         return names.names(), numbers
+
+    def items(self) -> Ids:
+        """The number of each segment, the same for all waves that it was rated in."""
+        numbers: dict[tuple[str, str], int] = {}
+        return np.array([numbers.setdefault(segment, len(numbers)) for segment in self.segments], np.int32)
 
     def standardize(self) -> "SegmentScores":
         """Each score less the mean of its rater's scores, by their standard deviation (z; Graham et al. 2016).
@@ -95,6 +105,7 @@ class SegmentScores:
         where[segments] = np.arange(len(segments))
         return replace(
             self, systems=tuple(self.systems[i] for i in systems), segments=tuple(self.segments[i] for i in segments),
+            waves=tuple(self.waves[i] for i in segments), domains=tuple(self.domains[i] for i in segments),
             system=place[self.system], segment=where[self.segment],
         )  # fmt: skip
 
@@ -161,27 +172,39 @@ def scores_of(records: Iterable[ScoreRecord], scale: str = "score", *, higher: b
     rows = list(records)
     systems = tuple(sorted({row.system for row in rows}))
     place = {name: i for i, name in enumerate(systems)}
-    segments: dict[tuple[str, str], int] = {}
+    columns: dict[tuple[str, str, str], int] = {}
+    domains: dict[int, str] = {}
+    for row in rows:
+        domains.setdefault(columns.setdefault((row.document, row.segment, row.wave), len(columns)), row.domain)
     raters = Names()
     return SegmentScores(
         systems,
         system=np.array([place[row.system] for row in rows], np.int32),
-        segment=np.array([segments.setdefault((row.document, row.segment), len(segments)) for row in rows], np.int32),
+        segment=np.array([columns[row.document, row.segment, row.wave] for row in rows], np.int32),
         rater=np.array([raters.number(row.rater) for row in rows], np.int32),
         score=np.array([row.score for row in rows], np.float64),
-        segments=tuple(segments), raters=raters.names(), scale=scale, higher=higher,
+        segments=tuple((document, segment) for document, segment, _ in columns), raters=raters.names(), scale=scale,
+        higher=higher, waves=tuple(wave for _, _, wave in columns), domains=tuple(domains.values()),
     )  # fmt: skip
 
 
 def merge_scores(parts: Sequence[SegmentScores]) -> SegmentScores:
-    """All ratings of several sets; systems, segments and raters of the same name are one."""
+    """All ratings of several sets; systems, raters, and segments of the same name and wave are one."""
     if len(parts) == 1:
         return parts[0]
     if len({(part.scale, part.higher) for part in parts}) > 1:
         scales = ", ".join(sorted({part.scale for part in parts}))
         raise RyptError(f"expected scores of one scale to rank together, found {scales}")
     records = [
-        ScoreRecord(part.systems[i], part.segments[j][1], float(score), part.segments[j][0], part.raters[k])
+        ScoreRecord(
+            part.systems[i],
+            part.segments[j][1],
+            float(score),
+            part.segments[j][0],
+            part.raters[k],
+            part.waves[j],
+            part.domains[j],
+        )
         for part in parts
         for i, j, k, score in zip(part.system, part.segment, part.rater, part.score, strict=True)
     ]

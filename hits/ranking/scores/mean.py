@@ -4,34 +4,53 @@ wilcoxon     two systems differ if a signed-rank test on the segments that both 
              rank is 1 + how many are significantly better, its worst n − how many are significantly worse
 permutation  the same with a paired permutation test of the means
 bootstrap    means on resamples of documents (or segments), ranges of their ranks
+average      the mean is over segments (micro); or over the means of domains, as WMT24's findings have it (macro), whose
+             tests are combined by Stouffer's z; or over the means of documents, which are then what is tested
 clusters     in the order of means, a cluster ends where all above differ significantly from all below; by bootstrap,
              where ranges of ranks do not overlap
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from hits.ranking.confidence import COUNTED_SAMPLES, Ranges, ranges_of, rank_bounds
-from hits.ranking.names import SCORE_CONFIDENCES, SCORE_UNITS
+from hits.ranking.names import AVERAGES, SCORE_CONFIDENCES, SCORE_UNITS
 from hits.ranking.result import Confidence, Ranked, RankedGroup
 from hits.ranking.scores.data import SegmentScores
 from hits.ranking.scores.paired import PERMUTATIONS, permutation_tests, wilcoxon_tests
-from rypt.arrays import Floats, Ints
-from rypt.options import check_option
+from rypt.arrays import Floats, Ids, Ints
+from rypt.options import Options, check_option
 from rypt.signature import rypt_version, signature
 from rypt.text import RyptError
 
 DIGITS = 4  # of a mean
 
 
+def read_average(options: Options) -> str:
+    """What ``-m mean:average=domain`` says."""
+    return options.choice("average", "segment", AVERAGES)
+
+
 def rank_by_mean(
-    scores: SegmentScores, confidence: Confidence, rng: np.random.Generator, title: str = ""
+    scores: SegmentScores,
+    confidence: Confidence,
+    rng: np.random.Generator,
+    title: str = "",
+    average: str = "segment",
 ) -> RankedGroup:
-    """The systems by the mean of their segments' scores; several ratings of a candidate count as their mean."""
+    """The systems by the mean of their segments' scores; several ratings of a candidate count as their mean.
+
+    ``average`` says what the mean is over: segments, or the means of documents or domains.
+    """
+    check_option("average", average, AVERAGES)
     if len(scores.systems) < 2:
         raise RyptError(f"expected scores of two systems or more, found {', '.join(scores.systems) or 'none'}")
-    table = scores.table()
-    means = np.asarray(np.nanmean(table, axis=1), np.float64)
-    ranges, how = score_ranges(scores, table, means, confidence, rng)
+    tested, table = averaged(scores, average)
+    domains = domain_numbers(scores) if average == "domain" else None
+    each = table if domains is None else means_of_groups(table, domains)
+    means = np.asarray(np.nanmean(each, axis=1), np.float64)
+    ranges, how = score_ranges(tested, table, means, confidence, rng, domains)
     numbers = None if ranges is None else ranges.clusters()
     order = sorted(range(len(means)), key=lambda i: (-means[i], scores.systems[i]))
     first, _ = rank_bounds(np.round(means, 12))
@@ -48,7 +67,8 @@ def rank_by_mean(
     resampled = None if ranges is None else ranges.scores
     name = f"{scores.scale} z" if scores.standardized else scores.scale
     signed = signature(
-        "mean", scores=scores.scale, better=None if scores.higher else "lower",
+        "mean", average=None if average == "segment" else average, scores=scores.scale,
+        better=None if scores.higher else "lower",
         z="rater" if scores.standardized else None, systems=len(scores.systems), segments=len(scores.segments),
         n=len(scores), rypt=rypt_version(), ranges=how,
     )  # fmt: skip
@@ -58,6 +78,39 @@ def rank_by_mean(
         score=name if scores.higher else f"{name} ↓", digits=DIGITS, descending=scores.higher,
         gap_errors=_gap_errors(table)[np.ix_(order, order)],
     )  # fmt: skip
+
+
+def averaged(scores: SegmentScores, average: str) -> tuple[SegmentScores, Floats]:
+    """What is tested, and its table: segments, or documents as if each were a segment with its mean score."""
+    table = scores.table()
+    if average != "document":
+        return scores, table
+    names, numbers = scores.documents()
+    if len(names) < 2:
+        raise RyptError("expected several documents to average over, found none: the files do not name them")
+    none = ("",) * len(names)
+    tested = replace(scores, segments=tuple((name, "") for name in names), waves=none, domains=none)
+    return tested, means_of_groups(table, numbers)
+
+
+def domain_numbers(scores: SegmentScores) -> Ids:
+    """The number of each segment's domain."""
+    names = sorted(set(scores.domains))
+    if len(names) < 2 or "" in names:
+        raise RyptError(
+            "expected the domain of each segment to average over, found none: a column domain has it, or WMT's names "
+            "of documents (test-en-news_…)"
+        )
+    return np.array([names.index(name) for name in scores.domains], np.int32)
+
+
+def means_of_groups(table: Floats, groups: Ids) -> Floats:
+    """The mean of each system's scores in each group of columns, (systems, groups); NaN where it has none."""
+    indicator = np.zeros((table.shape[1], int(groups.max()) + 1))
+    indicator[np.arange(len(groups)), groups] = 1.0
+    counts = (~np.isnan(table)) @ indicator
+    sums = np.nan_to_num(table) @ indicator
+    return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0), np.float64)
 
 
 def _gap_errors(table: Floats) -> Floats:
@@ -73,7 +126,12 @@ def _gap_errors(table: Floats) -> Floats:
 
 
 def score_ranges(
-    scores: SegmentScores, table: Floats, means: Floats, confidence: Confidence, rng: np.random.Generator
+    scores: SegmentScores,
+    table: Floats,
+    means: Floats,
+    confidence: Confidence,
+    rng: np.random.Generator,
+    domains: Ids | None = None,
 ) -> tuple[Ranges | None, str | None]:
     """Rank ranges by the method that was asked for, and what the signature says of it."""
     method = confidence.method or "wilcoxon"
@@ -84,7 +142,9 @@ def score_ranges(
     if method == "none":
         return None, None
     if method == "wilcoxon":
-        return ranges_by_tests(means, wilcoxon_tests(table), level), f"wilcoxon-{level:g}"
+        return ranges_by_tests(means, wilcoxon_tests(table, scores.items(), domains), level), f"wilcoxon-{level:g}"
+    if domains is not None:
+        raise RyptError(f"the mean over domains has wilcoxon's tests, as in WMT's findings; found {method}")
     if method == "permutation":
         count = confidence.samples or PERMUTATIONS
         return ranges_by_tests(means, permutation_tests(table, rng, count), level), f"permutation-{count}-{level:g}"

@@ -83,8 +83,8 @@ class RatingPlan:
     `choose` what to rate, fill in the table, and `test` again.
     """
 
-    def __init__(self, table: Floats, order: NDArray[np.intp], level: float = 0.05) -> None:
-        self.table, self.order, self.level = table, order, level
+    def __init__(self, table: Floats, order: NDArray[np.intp], level: float = 0.05, chance: float = CHANCE) -> None:
+        self.table, self.order, self.level, self.least_chance = table, order, level, chance
         self.tests: dict[tuple[int, int, int], float] = {}
         self.test()
 
@@ -105,7 +105,7 @@ class RatingPlan:
         self.boundaries = [
             (ranked[:k], ranked[k:])
             for k in range(1, n)
-            if self.chance[np.ix_(ranked[:k], ranked[k:])].min() >= CHANCE or (shared < FIRST).any()
+            if self.chance[np.ix_(ranked[:k], ranked[k:])].min() >= self.least_chance or (shared < FIRST).any()
         ]
 
     def _p(self, i: int, j: int, shared: int) -> float:

@@ -3,18 +3,25 @@
     wilcoxon([3, -1, 2, 4])            →   p, two-sided
     wilcoxon_tests(table)              →   p of each two systems of a table (systems, segments)
     permutation_tests(table, rng)      →   the same by exchanging the two scores of a segment at random
+    stouffer([0.03, 0.2])              →   one p of several, as in WMT24's findings
+
+A table may have several columns for a segment, one for each wave of a campaign that it was rated in; ``items`` then
+says which columns are of the same segment. As in WMT's findings, each score of one system is paired with each of the
+other.
 
 The signed-rank test does what `scipy.stats.wilcoxon` does, which WMT's findings use: differences of 0 are left out;
 exact for up to 50 segments without ties and zeros, and for up to 13 with them, else by the normal distribution with
 the correction for ties.
 """
 
-from math import sqrt
+from collections.abc import Sequence
+from math import inf, isnan, sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rypt.arrays import Floats
+from rypt.arrays import Floats, Ids
 from rypt.tails import normal_tail
 
 EXACT, EXACT_TIED = 50, 13  # segments up to which the signed-rank test is exact: without and with ties
@@ -60,14 +67,56 @@ def _exact(ranks: Floats, plus: float) -> float:
     return float(min(1.0, 2 * min(ways[: place + 1].sum(), ways[place:].sum()) / ways.sum()))
 
 
-def wilcoxon_tests(table: Floats) -> Floats:
-    """p of each two systems, (systems, systems), of scores (systems, segments); 1 on the diagonal and without pairs."""
+def stouffer(tests: Sequence[float]) -> float:
+    """One p of several tests by Stouffer's z, as WMT24's findings combine the two-sided p of domains.
+
+    What they do is kept as it is: the direction of a domain's difference is not looked at, and a domain without any
+    difference (p = 1) makes the whole 1.
+
+    >>> round(stouffer([0.03, 0.2]), 4), stouffer([0.001, 1.0]), stouffer([])
+    (0.0271, 1.0, 1.0)
+    """
+    normal = NormalDist()
+    scores = [-inf if p >= 1 else inf if p <= 0 else -normal.inv_cdf(p) for p in tests]
+    combined = sum(scores) / sqrt(len(scores)) if scores else -inf
+    return 1.0 if isnan(combined) else normal_tail(combined)
+
+
+def paired_columns(items: Ids) -> tuple[Ids, Ids]:
+    """All pairs of columns that are of the same segment.
+
+    >>> [columns.tolist() for columns in paired_columns(np.array([0, 1, 0]))]
+    [[0, 0, 1, 2, 2], [0, 2, 1, 0, 2]]
+    """
+    if len(np.unique(items)) == len(items):
+        columns = np.arange(len(items), dtype=np.int32)
+        return columns, columns
+    of_item: dict[int, list[int]] = {}
+    for column, item in enumerate(items.tolist()):
+        of_item.setdefault(item, []).append(column)
+    pairs = [(left, right) for left, item in enumerate(items.tolist()) for right in of_item[item]]
+    both = np.array(pairs, np.int32)
+    return both[:, 0], both[:, 1]
+
+
+def wilcoxon_tests(table: Floats, items: Ids | None = None, domains: Ids | None = None) -> Floats:
+    """p of each two systems, (systems, systems), of scores (systems, segments); 1 on the diagonal and without pairs.
+
+    With ``domains``, a number for each column, each domain has its test, and `stouffer` makes one p of them.
+    """
     n = len(table)
+    left, right = paired_columns(np.arange(table.shape[1], dtype=np.int32) if items is None else items)
+    domain = np.zeros(len(left), np.int32) if domains is None else domains[left]
     tests = np.ones((n, n))
     for i in range(n):
         for j in range(i):
-            gaps = table[i] - table[j]
-            tests[i, j] = tests[j, i] = wilcoxon(gaps[~np.isnan(gaps)])
+            gaps = table[i, left] - table[j, right]
+            shared = ~np.isnan(gaps)
+            if domains is None:
+                p = wilcoxon(gaps[shared])
+            else:
+                p = stouffer([wilcoxon(gaps[shared & (domain == d)]) for d in np.unique(domain[shared])])
+            tests[i, j] = tests[j, i] = p
     return tests
 
 

@@ -13,8 +13,10 @@ from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
 from hits.market.folder import kept_batches, use_dashboard_token
+from hits.market.publish import publish
 from hits.records import parse_annotation
 from hits.server.batches import read_kept
+from hits.server.inside import inside_client, unpublished
 from hits.server.pages.figures import figures, sparkline
 from hits.server.pages.results_file import results_text
 from hits.server.pages.reviewing import AnsweredPage, answered_page
@@ -24,6 +26,7 @@ from hits.server.questions.question import read_question
 from hits.server.security import same
 from hits.server.settings import ServedMarket
 from hits.server.store.records import AssignmentRecord, AssignmentStatus, Hit, RefusedError
+from rypt.campaign.folder import Campaign
 from rypt.text import FormatError, RyptError
 
 COOKIE = "rypt_requester"
@@ -50,6 +53,7 @@ class Dashboard:
         routes.add_url_rule("/invite", "invite", self.invite, methods=["POST"])
         for action in (
             self.approve, self.reject, self.approve_all, self.block, self.unblock, self.pause, self.go_on,
+            self.publish, self.exclude, self.include,
         ):  # fmt: skip
             name = action.__name__
             routes.add_url_rule(f"/{name}", name, self._form(action), methods=["POST"])
@@ -68,9 +72,19 @@ class Dashboard:
             "figures": figures(self.market.store, self._batches(), self.market.now()),
             "sparkline": sparkline,
             "invited": invited,
+            "unpublished": unpublished(self.market),
+            "campaign": self.market.options.campaign,
+            "excluded": self._excluded(),
             "shared": self.market.options.shared.url(self._base(), self.market.access),
         }
         return self._page("dashboard.html", values)
+
+    def _excluded(self) -> Mapping[str, str]:
+        """The workers whose judgments do not count in the campaign, with the reasons."""
+        if self.market.options.campaign is None:
+            return {}
+        with Campaign.open(self.market.options.campaign).database() as db:
+            return db.excluded()
 
     def _base(self) -> str:
         return (self.market.options.public_url or request.url_root).rstrip("/")
@@ -182,7 +196,13 @@ class Dashboard:
 
         def view() -> AnyResponse:
             self._check_form()
-            action()
+            try:
+                action()
+            except (RefusedError, PageError):
+                raise
+            except RyptError as error:  # of a batch folder or a campaign: the requester can do something about it
+                values = {"heading": bundled()[DEFAULT]["error_heading"], "text": str(error)}
+                return make_response(self._page("error.html", values), 409)
             back = request.form.get("back", "")
             worker = request.form.get("of", "")
             path = "/dashboard/review" if back == "review" else "/dashboard"
@@ -202,6 +222,32 @@ class Dashboard:
     def go_on(self) -> None:
         """Open a paused batch again."""
         self.market.store.hits.go_on(request.form.get("batch", ""), self.market.now())
+
+    def publish(self) -> None:
+        """Publish a batch folder of the list, for the price that was shown."""
+        name, cost = request.form.get("folder", ""), request.form.get("cost", "")
+        chosen = next((each for each in unpublished(self.market) if each.name == name), None)
+        if chosen is None or str(chosen.cost) != cost:
+            raise PageError(409, "error_publish")
+        with self._lock:
+            publish(chosen.folder, inside_client(self.market))
+
+    def exclude(self) -> None:
+        """Let a worker's judgments not count in the campaign; they stay in its database."""
+        worker = self.market.store.people.find(request.form.get("worker", "")).id
+        with self._campaign().database(readonly=False) as db:
+            db.exclude(worker, self._reason(), self.market.now())
+
+    def include(self) -> None:
+        """Let the judgments of an excluded worker count again."""
+        worker = self.market.store.people.find(request.form.get("worker", "")).id
+        with self._campaign().database(readonly=False) as db:
+            db.include(worker)
+
+    def _campaign(self) -> Campaign:
+        if self.market.options.campaign is None:
+            raise PageError(404, "error_404")
+        return Campaign.open(self.market.options.campaign)
 
     def approve(self) -> None:
         """Approve one assignment."""

@@ -43,6 +43,7 @@ class Progress:
     paused: int = 0
     folder: str = ""
     agreement: Agreement | None = None
+    same: float = nan
 
     @property
     def done(self) -> int:
@@ -126,7 +127,9 @@ def figures(store: Store, folders: Iterable[Path], now: int) -> Figures:
     triples = _triples(work.replies)
     for part in progress:
         part.folder = came_from_folders.get(part.name, "")
-        part.agreement = agreement(_triples(work.of_batch[part.name])) if part.name else None
+        if part.name:
+            given = _triples(work.of_batch[part.name])
+            part.agreement, part.same = agreement(given), share_of_equal_pairs(given)
     timed = [effort for effort in work.efforts if effort.seconds]
     seconds = sum(effort.seconds or 0 for effort in timed)
     return Figures(

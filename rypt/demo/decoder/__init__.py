@@ -1,4 +1,4 @@
-"""A small phrase-based decoder, German to English, for trying out tuning: see README.md beside this.
+"""A small phrase-based decoder, German to English, for trying out tuning: see docs/decoder.md.
 
     python -m rypt.demo.decoder.train --source train.de --target train.en --output model
     python -m rypt.demo.decoder.decode --model model --weights weights.init --input dev.de --nbest dev.nbest

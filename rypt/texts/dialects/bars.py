@@ -11,8 +11,9 @@ from rypt.records import RawCandidate
 from rypt.text import FormatError, tokenize
 from rypt.texts.derivation import is_derivation
 from rypt.texts.dialects.dialect import Dialect
-from rypt.texts.features import finite, read_features
+from rypt.texts.features import FeatureReader, finite
 
+_FEATURES = FeatureReader()  # remembers where labels stand, nothing that changes what is read
 _LINK = re.compile(r"[0-9]+-[0-9]+(?![^ \t])")
 _LINKS = re.compile(r"\d+-\d+( |$)")
 _PAIRS = re.compile(r"\d+(-\d+)?=\d+(-\d+)?( |$)")
@@ -27,7 +28,7 @@ def parse_bars(line: str) -> RawCandidate:
     while at < len(fields) and _before_features(fields[at], fields[at + 1] if at + 1 < len(fields) else ""):
         at += 1
     score = finite(tokenize(fields[at + 1])[0]) if len(fields) > at + 1 and fields[at + 1] else None
-    named = read_features(fields[at]) if len(fields) > at else {}
+    named = _FEATURES.read(fields[at]) if len(fields) > at else {}
     return RawCandidate(fields[0], fields[1], _alignment_field(fields[2:at] + fields[at + 2 :]), named, score)
 
 

@@ -24,7 +24,7 @@ def batch(capsys, demo_campaign, tmp_path):
     return tmp_path / "b"
 
 
-def test_from_a_draft_to_a_bonus(capsys, batch, service, tmp_path, monkeypatch):
+def test_from_a_draft_to_its_end(capsys, batch, service, tmp_path, monkeypatch):
     options = ["--at", tmp_path / "market", "--api", service.url]
     (tmp_path / "filters.json").write_text('[{"filter_id": "fluent-languages", "selected_values": ["19"]}]')
     monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115
@@ -41,12 +41,6 @@ def test_from_a_draft_to_a_bonus(capsys, batch, service, tmp_path, monkeypatch):
     assert kept["name"] == read_batch(batch).settings.title
     assert run(capsys, "hits", "recruit", batch, *options)[1].startswith(f"study {study['id']} was there")
     assert run(capsys, "hits", "recruit", batch, *options, "--publish")[1] == f"study {study['id']} is ACTIVE\n"
-    name = service.submit(study["id"], "p1", "CODE")
-    assert "p1" in run(capsys, "hits", "recruit", batch, *options, "--submissions")[1]
-    assert run(capsys, "hits", "recruit", batch, *options, "--approve", name)[1] == "1 decided, 0 so already\n"
-    bonus = ["--bonus", name, "0.50", "--reason", "careful"]
-    assert run(capsys, "hits", "recruit", batch, *options, *bonus)[1] == f"0.50 paid for submission {name}\n"
-    assert "was paid before" in run(capsys, "hits", "recruit", batch, *options, *bonus)[1]
     assert run(capsys, "hits", "recruit", batch, *options, "--stop")[1].endswith("AWAITING REVIEW\n")
 
 

@@ -43,6 +43,9 @@ class Told:
     def bonuses(self, hit):
         return iter(())
 
+    def participants(self, batch):
+        return []
+
 
 @pytest.fixture
 def batch(tmp_path):

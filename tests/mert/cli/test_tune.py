@@ -351,7 +351,7 @@ def test_bad_weights_are_named_and_nothing_is_written(capsys, small, tmp_path, w
         (["REF", "--window", "min:0"], 1, "--window min:0: expected"),
         (["REF", "--window", "min:²"], 1, "--window min:²: expected"),
         (["REF", "--average"], 2, "--average needs --replicates of at least 2"),
-        (["REF", "--plot", "x.svg"], 2, "--plot draws iterations"),
+        (["REF", "--plot", "x.gif"], 1, "x.gif: expected a name ending in .svg, .png, .pdf"),
         (["REF", "--decoder", "x"], 2, "expected one of: n-best LISTS, --decoder"),
         (["REF", "--algorithm", "best"], 2, "'best' is not one of"),
         (["REF", "--weights", "missing"], 1, "missing: No such file"),
@@ -419,3 +419,26 @@ def test_weights_on_standard_output_come_alone(capsys, small):
     assert "BLEU" not in out
     assert len(out.splitlines()) == len((small / "weights").read_text().splitlines())
     assert "BLEU|" in err
+
+
+def test_a_plot_of_one_search_and_a_metric_from_a_column(capsys, tmp_path):
+    rows = [
+        {"id": i, "candidate": f"{word} {i}", "features": {"a": value, "b": -value * i}, "comet": 1 - value}
+        for i in range(4)
+        for word, value in (("one", 0.1), ("two", 0.5), ("three", 0.9))
+    ]
+    path = tmp_path / "list.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    scores = tmp_path / "scores.txt"
+    scores.write_text("".join(f"{row['comet']}\n" for row in rows))
+    results = []
+    for metric in ("column(comet)", f"scores({scores})", "0.5*column(comet) - 0.5*column(a,better=lower)"):
+        picture = tmp_path / "search.png"
+        code, out, err = run(capsys, "tune", path, "--metric", metric, "--plot", picture, "--json")
+        assert code == 0, err
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        results.append(json.loads(out))
+        assert ("the feature a is what is tuned to: it gets no weight" in err) == ("column(a" in metric)
+    assert results[0]["score"] == pytest.approx(0.9)
+    assert results[0]["weights"] == results[1]["weights"]
+    assert list(results[2]["weights"]) == ["b"]

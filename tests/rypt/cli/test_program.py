@@ -144,7 +144,7 @@ def test_failures_are_one_line_and_exit_1(capsys, demo_campaign, arguments, mess
     [
         ["score", "CAMPAIGN", "--model", "table", "--unknown", "no"],
         ["score", "CAMPAIGN", "--alignments", "x"],
-        ["explain", "0", "-C", "CAMPAIGN", "-o", "x.png"],
+        ["explain", "0", "-C", "CAMPAIGN", "-o", "x.gif"],
         ["init", "x", "--source", "s", "--nbest", "n", "--languages", "deutsch"],
     ],
 )
@@ -162,6 +162,13 @@ def test_an_output_that_cannot_show_a_character(demo_campaign):
     assert result.returncode == 1
     assert "set PYTHONIOENCODING=utf-8" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_the_status_of_no_campaign_is_how_to_make_one(capsys, tmp_path):
+    code, out, err = run(capsys, "status", tmp_path / "c")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"next: rypt init {tmp_path / 'c'} --source SOURCE --nbest LIST --languages de-en\n")
+    assert not (tmp_path / "c").exists()
 
 
 def test_a_missing_campaign(capsys, tmp_path):

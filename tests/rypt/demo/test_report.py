@@ -56,3 +56,13 @@ def test_outputs_that_are_all_the_same(tmp_path: Path) -> None:
     write_report(tmp_path / "report.html", made_facts(compared=False))
     page = check_page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "nothing to ask" in page.sections["preferences"]
+
+
+def test_labels_with_the_candidates_they_serve_and_the_weights(tmp_path: Path) -> None:
+    facts = made_facts(simulated=False)
+    write_report(tmp_path / "report.html", facts)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Your labels" in page
+    assert "das &lt;alte&gt; Haus" in page
+    assert "<td>17</td>" in page
+    assert "<td>&#43;0.500</td><td>&#45;0.250</td>" in page

@@ -30,8 +30,11 @@ SECOND = replace(ANSWERED, name="2")
 @pytest.mark.parametrize(
     ("situation", "command"),
     [
-        (replace(NEW, parsed=0), ""),
-        (replace(NEW, candidates=0), ""),
+        (replace(NEW, parsed=0), "rypt parse SOURCE -o c/source.trees"),
+        (replace(NEW, candidates=0), "rypt init c-2 --source SOURCE --nbest LIST"),
+        (replace(LABELLED, told_apart=0.007), "rypt hits make c -o c/batches/1"),
+        (replace(LABELLED, told_apart=0.007, batches=[ANSWERED]), "rypt hits make c -o c/batches/2"),
+        (replace(LABELLED, told_apart=0.007, open=0), "rypt score c --pick best"),
         (replace(NEW, candidates=0, decoder=True), "rypt decode c"),
         (NEW, "rypt hits make c -o c/batches/1"),
         (replace(NEW, open=0, features=False), "rypt score c --pick best"),

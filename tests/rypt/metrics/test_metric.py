@@ -102,7 +102,7 @@ def test_names_with_plus_signs():
         ("0*bleu", "the metric '0*bleu': expected weights other than 0, found 0*bleu"),
         ("bleu+model", "the metric 'bleu+model': model scores no candidate by itself, so nothing can be tuned to it"),
         ("system", "the metric 'system': system scores no candidate by itself, so nothing can be tuned to it"),
-        ("blue", f"unknown metric 'blue', expected one of {', '.join(metric_names())}, or package.module:Class"),
+        ("blue", f"unknown metric 'blue', expected one of {', '.join(metric_names())}, or package.module:name"),
         ("nosuch.mod:X", "the metric nosuch.mod:X cannot be imported: ModuleNotFoundError: No module named 'nosuch'"),
         ("os:nothing", "the metric os:nothing cannot be imported: AttributeError: module 'os' has no attribute"),
         ("os:path", "the metric os:path: expected something to call with resources and options"),

@@ -43,7 +43,7 @@ def test_commas_between_options_do_not_split():
     ("text", "message"),
     [
         ("", "the metric '': expected a metric such as bleu"),
-        ("meteor", "unknown metric 'meteor', expected one of bleu, .*, model, system, human, or package.module:Class"),
+        ("meteor", "unknown metric 'meteor', expected one of bleu, .*, model, system, human, or package.module:name"),
         ("rypt+", "found the end"),
         ("rypt++bleu", r"unknown metric|expected \+, - or the end"),
         ("-1*rypt", "the metric '-1.rypt': rypt is better when higher: write 1.rypt"),

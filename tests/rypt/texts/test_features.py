@@ -1,9 +1,13 @@
 """Feature fields."""
 
+from collections.abc import Callable
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rypt.text import FormatError
-from rypt.texts.features import read_features
+from rypt.texts.features import FeatureReader, read_features
 
 
 @pytest.mark.parametrize(
@@ -42,3 +46,22 @@ def test_two_features_of_one_name_are_refused():
 def test_a_feature_has_a_name(bad):
     with pytest.raises(FormatError, match="expected the name of a feature"):
         read_features(bad)
+
+
+VALUES = st.sampled_from(
+    ["1", "-2.5", "1e3", "nan", "inf", "1_0", "x", "", "٣", "1=2", "a=1", "LM=", "TM0=", "d:", "=", "1e308"]
+)
+
+
+@given(st.lists(st.lists(VALUES, max_size=5), max_size=6))
+def test_a_reader_that_remembers_labels_reads_what_one_without_memory_reads(lines: list[list[str]]) -> None:
+    def outcome(read: Callable[[str], dict[str, float]], text: str) -> object:
+        try:
+            return list(read(text).items())
+        except FormatError as error:
+            return str(error)
+
+    reader = FeatureReader()
+    for words in lines:
+        text = " ".join(words)
+        assert outcome(reader.read, text) == outcome(read_features, text)

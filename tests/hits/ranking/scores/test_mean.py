@@ -80,3 +80,32 @@ def test_what_is_missing_is_said() -> None:
         rank_by_mean(flat, Confidence(unit="row"), rng)
     with pytest.raises(RyptError, match="expected scores of two systems or more, found a"):
         rank_by_mean(flat.without("b"), Confidence(), rng)
+
+
+def test_a_mean_over_domains_and_over_documents() -> None:
+    rows = [
+        ScoreRecord(system, str(k), score, document, domain=domain)
+        for system, shift in (("a", 10), ("b", 0))
+        for domain, document, scores in (("news", "n", [50, 60, 70]), ("speech", "s", [20]), ("speech", "t", [10, 30]))
+        for k, score in enumerate(value + shift for value in scores)
+    ]
+    scores = scores_of(rows)
+    rng = np.random.default_rng(1)
+    means = {
+        average: rank_by_mean(scores, Confidence(), rng, average=average).systems[1].score
+        for average in ("segment", "domain", "document")
+    }
+    assert means == {"segment": 40.0, "domain": pytest.approx((60 + 20) / 2), "document": pytest.approx(100 / 3)}
+    signature = rank_by_mean(scores, Confidence(), rng, average="domain").signature
+    assert "average:domain" in signature
+    with pytest.raises(RyptError, match="found bootstrap"):
+        rank_by_mean(scores, Confidence("bootstrap"), rng, average="domain")
+    drawn = rank_by_mean(scores, Confidence("bootstrap"), rng, average="document")
+    assert [system.low for system in drawn.systems] == [1, 2]
+
+
+def test_domains_and_documents_that_are_missing() -> None:
+    scores = scores_of([ScoreRecord("a", "1", 90), ScoreRecord("b", "1", 80)])
+    for average in ("domain", "document"):
+        with pytest.raises(RyptError, match="to average over, found none"):
+            rank_by_mean(scores, Confidence(), np.random.default_rng(1), average=average)

@@ -3,6 +3,9 @@
 import csv
 import io
 import re
+import shutil
+import time
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -28,9 +31,9 @@ QUESTION = question_xml("<form><input name=label_1></form>")
 class World:
     """A market with two workers and hits of a batch, one alternative and one control on each page."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, now: Callable[[], int] = lambda: 5000) -> None:
         self.folder = folder
-        self.app: Flask = make_app(folder, now=lambda: 5000)
+        self.app: Flask = make_app(folder, now=now)
         self.store: Store = self.app.extensions["market"].store
         self.workers = [self.store.people.invite(name, 0).worker.id for name in ("Ada", "<i>Bert</i>")]
 
@@ -61,7 +64,7 @@ class World:
             Item(f"i{n}", {"item": f"i{n}", **columns, "phrase_1": f"phrase {n}", "text_1": "x"}) for n in range(items)
         )
         settings = BatchSettings("b1", Kind.LABEL, "Judge", "Judge it", "", RewardRule())
-        write_batch(folder, Batch(settings, rows, "<form>${text_1}</form>"))
+        write_batch(folder, Batch(settings, rows, "<form><input name=label_1>${text_1}</form>"))
 
     def requester(self) -> FlaskClient:
         client = self.app.test_client()
@@ -286,3 +289,62 @@ def test_review_shows_phrases_controls_and_haste(world: World) -> None:
     assert page.count("control: right") == 2
     assert page.count("control: wrong, expected NO") == 1
     assert page.count(">fast<") == 1
+
+
+def form_of(client: FlaskClient, text: str) -> dict[str, str]:
+    """The hidden fields of the form with this button."""
+    page = client.get("/dashboard").get_data(as_text=True)
+    form = next(form for form in re.findall(r"<form.*?</form>", page, re.DOTALL) if text in form)
+    return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
+
+
+def test_a_batch_beside_the_market_is_published_once_for_the_price_that_was_shown(tmp_path: Path) -> None:
+    world = World(tmp_path / "market", now=lambda: int(time.time()))
+    world.write_batch(tmp_path / "mine", 3)
+    world.write_batch(tmp_path / "elsewhere" / "theirs", 3)
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "theirs")
+    client = world.app.test_client()
+    client.get(f"/dashboard?token={world.token}")
+    fields = form_of(client, "Publish for")
+    assert fields["folder"] == "mine"
+    for wrong in (
+        {"csrf": "x"},
+        {"folder": "link"},
+        {"folder": "../mine"},
+        {"folder": "elsewhere/theirs"},
+        {"cost": "0"},
+    ):
+        assert client.post("/dashboard/publish", data=fields | wrong).status_code in (403, 409)
+    assert world.app.test_client().post("/dashboard/publish", data=fields).status_code == 403
+    assert world.store.figures.snapshot(int(time.time())).hits == []
+    sent = client.post("/dashboard/publish", data=fields)
+    assert sent.status_code == 303, sent.get_data(as_text=True)
+    assert len(world.store.figures.snapshot(int(time.time())).hits) == 3
+    assert len(list((tmp_path / "mine").glob("published.local-*.jsonl"))) == 1
+    assert client.post("/dashboard/publish", data=fields).status_code == 409
+    assert len(world.store.figures.snapshot(int(time.time())).hits) == 3
+    assert "Publish for" not in client.get("/dashboard").get_data(as_text=True)
+
+
+def test_a_worker_is_excluded_from_the_campaign_and_included_again(tmp_path: Path, demo_campaign: Path) -> None:
+    from rypt.campaign.folder import Campaign
+
+    campaign = shutil.copytree(demo_campaign, tmp_path / "campaign")
+    app = make_app(tmp_path / "market", now=lambda: 5000, options=ServeOptions(campaign=campaign))
+    worker = app.extensions["market"].store.people.invite("Ada", 0).worker.id
+    client = app.test_client()
+    client.get(f"/dashboard?token={read_access(tmp_path / 'market').dashboard_token}")
+    fields = form_of(client, "Exclude</button>")
+    assert fields["worker"] == worker
+    assert client.post("/dashboard/exclude", data=fields).status_code == 422  # a reason is needed
+    assert client.post("/dashboard/exclude", data=fields | {"csrf": "x", "reason": "no"}).status_code == 403
+    assert client.post("/dashboard/exclude", data=fields | {"worker": "A0", "reason": "no"}).status_code == 404
+    assert client.post("/dashboard/exclude", data=fields | {"reason": "all YES"}).status_code == 303
+    with Campaign.open(campaign).database() as db:
+        assert db.excluded() == {worker: "all YES"}
+    assert client.post("/dashboard/include", data=form_of(client, "Include again")).status_code == 303
+    with Campaign.open(campaign).database() as db:
+        assert db.excluded() == {}
+    plain = make_app(tmp_path / "other", now=lambda: 5000).test_client()
+    plain.get(f"/dashboard?token={read_access(tmp_path / 'other').dashboard_token}")
+    assert "Exclude" not in plain.get("/dashboard").get_data(as_text=True)

@@ -1,4 +1,4 @@
-"""The whole tuning loop around the example decoder, as its README says."""
+"""The whole tuning loop around the example decoder, as docs/decoder.md says."""
 
 import json
 import subprocess

@@ -1,0 +1,255 @@
+"""The distinct phrases of chosen constituents in many candidates, found by compiled code: what queries are made of.
+
+    for phrase in distinct_phrases(forest, chosen, candidates, limits, case="lower"): …
+
+Candidates are taken segment by segment, some thousands at a time, so that memory stays bounded. Their tokens become
+integers, the phrase of a constituent is a row of these, and equal rows of a constituent are counted once. Texts are
+made for distinct phrases only.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rypt.arrays import Ids, Ints
+from rypt.compiled import HASH_BASE, compiled_if_large, mix
+from rypt.metric.kernel import Texts, Trees, find_runs, intern_phrases
+from rypt.metric.observations import Forest
+from rypt.records import Candidate
+from rypt.text import tokenize
+from rypt.texts.buffers import line_buffer, read_links
+from rypt.texts.phrases import GAP, SKIP, joined_keys, normalize
+
+CANDIDATES = 20_000  # taken at a time
+_ZERO = np.uint64(0)
+
+
+class Limits(NamedTuple):
+    """The largest number of gaps, of words in gaps, of words, and of words from first to last, of a phrase."""
+
+    gaps: int
+    gap_words: int
+    words: int
+    extent: int
+
+
+class DistinctPhrase(NamedTuple):
+    """A phrase of a constituent, how many candidates have it, and the first of them with its positions there."""
+
+    segment: int
+    node: int
+    text: str
+    served: int
+    example: int
+    positions: tuple[int, ...]
+
+
+class _Rows(NamedTuple):
+    """Distinct phrases: candidate of the first, node, count, and where its runs stand in ``starts`` and ``stops``."""
+
+    candidates: Ids
+    nodes: Ids
+    counts: Ids
+    runs: Ints
+    starts: Ids
+    stops: Ids
+
+
+def distinct_phrases(
+    forest: Forest,
+    chosen: NDArray[np.bool_],
+    candidates: Sequence[Candidate],
+    segments: Ids,
+    limits: Limits,
+    *,
+    case: str,
+    gap: str,
+) -> Iterator[DistinctPhrase | int]:
+    """Each distinct phrase of the ``chosen`` constituents within the limits, by segment; a number is a candidate whose
+    links are bad, after which nothing comes."""
+    order = np.argsort(segments, kind="stable")
+    order = order[np.logical_or.reduceat(np.append(chosen, False), forest.firsts[:-1])[segments[order]]
+                  & (forest.counts[segments[order]] > 0)] if len(order) else order  # fmt: skip
+    start = 0
+    while start < len(order):
+        stop = min(start + CANDIDATES, len(order))
+        stop = int(np.searchsorted(segments[order], segments[order[stop - 1]], side="right"))
+        yield from _phrases_of(forest, chosen, candidates, segments, order[start:stop], limits, case, gap)
+        start = stop
+
+
+def _phrases_of(
+    forest: Forest,
+    chosen: NDArray[np.bool_],
+    candidates: Sequence[Candidate],
+    segments: Ids,
+    taken: Ints,
+    limits: Limits,
+    case: str,
+    gap: str,
+) -> Iterator[DistinctPhrase | int]:
+    some = [candidates[i] for i in taken.tolist()]
+    mark = GAP if gap == "mark" else SKIP
+    data = mark.encode() + b"\n" + joined_keys((c.text for c in some), case)
+    text, lines = line_buffer(data, len(some) + 1)
+    links, link_lines = line_buffer("\n".join([c.alignment for c in some]).encode(), len(some))
+    slots = np.full(1 << (len(data) // 2 + len(some)).bit_length() + 1, -1, np.int32)
+    _, _, ids, offsets = intern_phrases(text, lines, slots)
+    texts = Texts(segments[taken], text, lines, links, link_lines)
+    bad, rows = find_distinct(forest.arrays(), chosen, texts, ids, offsets[1:], limits, gap == "words")
+    if bad >= 0:
+        yield int(taken[bad])
+        return
+    numbers = zip(
+        *(column.tolist() for column in rows[:3]), rows.runs[:-1].tolist(), rows.runs[1:].tolist(), strict=True
+    )
+    starts, stops = rows.starts.tolist(), rows.stops.tolist()
+    last, tokens = -1, [""]
+    for candidate, node, count, first, after in numbers:
+        if candidate != last:
+            last, tokens = candidate, tokenize(normalize(some[candidate].text, case))
+        words: list[str] = []
+        positions: list[int] = []
+        for begin, end in zip(starts[first:after], stops[first:after], strict=True):
+            if words:
+                words += [mark] * (1 if gap == "mark" else begin - positions[-1] - 1)
+            words += tokens[begin:end]
+            positions += range(begin, end)
+        example = int(taken[candidate])
+        yield DistinctPhrase(int(segments[example]), node, " ".join(words), count, example, tuple(positions))
+
+
+@compiled_if_large
+def _phrase_size(runs: int, starts: Ints, stops: Ints, limits: Limits) -> int:
+    """The number of words of a phrase, -1 where it is beyond the limits."""
+    words = 0
+    for run in range(runs):
+        words += stops[run] - starts[run]
+    extent = stops[runs - 1] - starts[0]
+    if runs - 1 > limits.gaps or extent - words > limits.gap_words or words > limits.words or extent > limits.extent:
+        return -1
+    return words
+
+
+@compiled_if_large
+def _write_phrase(tokens: Ids, first: int, runs: int, starts: Ints, stops: Ints, by_words: bool, row: Ids) -> int:
+    """Write the tokens of a phrase, with the gap mark 0 between runs, and return how many there are."""
+    size = 0
+    for run in range(runs):
+        if run:
+            marks = starts[run] - stops[run - 1] if by_words else 1
+            for _ in range(marks):
+                row[size] = 0
+                size += 1
+        for k in range(starts[run], stops[run]):
+            row[size] = tokens[first + k]
+            size += 1
+    return size
+
+
+@compiled_if_large
+def _grown(array: Ids, size: int) -> Ids:
+    larger = np.empty(size, np.int32)
+    larger[: len(array)] = array
+    return larger
+
+
+@compiled_if_large
+def find_distinct(
+    trees: Trees, chosen: NDArray[np.bool_], texts: Texts, ids: Ids, offsets: Ints, limits: Limits, by_words: bool
+) -> tuple[int, _Rows]:
+    """The distinct phrases of the chosen constituents; candidates of one segment stand together.
+
+    ``ids`` are the tokens of all candidates, the gap mark (0) before them. Returns the first candidate with bad links,
+    or -1, and the phrases in the order in which they come.
+    """
+    firsts, starts, parents, sizes = trees
+    segments, links, link_lines = texts.segments, texts.links, texts.link_lines
+    longest, most = 1, 1
+    for candidate in range(len(segments)):
+        longest = max(longest, offsets[candidate + 1] - offsets[candidate])
+        most = max(most, firsts[segments[candidate] + 1] - firsts[segments[candidate]])
+    run_starts, run_stops = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
+    linked = np.zeros((sizes.max() + 1) * ((longest >> 6) + 1), np.uint64)
+    covered = np.zeros(most * ((longest >> 6) + 1), np.uint64)
+    row = np.empty(longest + 1, np.int32)
+    table = np.full(1024, -1, np.int32)  # of the phrases of one segment
+    hashes = np.empty(1024, np.uint64)
+    of, nodes, counts = np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int32)
+    runs_at, words_at = np.zeros(1025, np.int64), np.zeros(1025, np.int64)
+    kept_starts, kept_stops, kept = np.empty(4096, np.int32), np.empty(4096, np.int32), np.empty(8192, np.int32)
+    known, first_known, before = 0, 0, -1
+    for candidate in range(len(segments)):
+        segment = segments[candidate]
+        if segment != before:
+            before, first_known = segment, known
+            table[:] = -1
+        first, count = firsts[segment], firsts[segment + 1] - firsts[segment]
+        size = offsets[candidate + 1] - offsets[candidate]
+        width = max(1, (size + 63) >> 6)
+        linked[: sizes[segment] * width] = _ZERO
+        covered[: count * width] = _ZERO
+        if read_links(links, link_lines[candidate], link_lines[candidate + 1] - 1, width, (sizes[segment], size),
+                      linked):  # fmt: skip
+            return candidate, _Rows(of[:0], nodes[:0], counts[:0], runs_at[:1], kept_starts[:0], kept_stops[:0])
+        for node in range(count - 1, -1, -1):
+            parent = parents[first + node]
+            leaf = node + 1 == count or parents[first + node + 1] != node
+            for word in range(width):
+                if leaf:
+                    covered[node * width + word] = linked[starts[first + node] * width + word]
+                if parent >= 0:
+                    covered[parent * width + word] |= covered[node * width + word]
+            if not chosen[first + node]:
+                continue
+            runs = find_runs(covered, node * width, width, run_starts, run_stops)
+            if runs == 0 or _phrase_size(runs, run_starts, run_stops, limits) < 0:
+                continue
+            words = _write_phrase(ids, offsets[candidate], runs, run_starts, run_stops, by_words, row)
+            hashed = np.uint64(node + 1)
+            for k in range(words):
+                hashed = hashed * HASH_BASE + mix(np.uint64(row[k] + 1))
+            hashed = mix(hashed)
+            slot = np.int64(hashed & np.uint64(len(table) - 1))
+            while table[slot] >= 0:
+                phrase = table[slot]
+                same = nodes[phrase] == node and words_at[phrase + 1] - words_at[phrase] == words
+                k = 0
+                while same and k < words:
+                    same = kept[words_at[phrase] + k] == row[k]
+                    k += 1
+                if same:
+                    break
+                slot = (slot + 1) & (len(table) - 1)
+            if table[slot] >= 0:
+                counts[table[slot]] += 1
+                continue
+            if known + 1 >= len(of):
+                room = 2 * len(of)
+                of, nodes, counts = _grown(of, room), _grown(nodes, room), _grown(counts, room)
+                hashes = np.append(hashes, np.empty(room - len(hashes), np.uint64))
+                runs_at = np.append(runs_at, np.zeros(room + 1 - len(runs_at), np.int64))
+                words_at = np.append(words_at, np.zeros(room + 1 - len(words_at), np.int64))
+            while runs_at[known] + runs > len(kept_starts):
+                kept_starts = _grown(kept_starts, 2 * len(kept_starts))
+                kept_stops = _grown(kept_stops, 2 * len(kept_stops))
+            while words_at[known] + words > len(kept):
+                kept = _grown(kept, 2 * len(kept))
+            table[slot], hashes[known], of[known], nodes[known], counts[known] = known, hashed, candidate, node, 1
+            for run in range(runs):
+                kept_starts[runs_at[known] + run] = run_starts[run]
+                kept_stops[runs_at[known] + run] = run_stops[run]
+            kept[words_at[known] : words_at[known] + words] = row[:words]
+            runs_at[known + 1], words_at[known + 1] = runs_at[known] + runs, words_at[known] + words
+            known += 1
+            if 2 * (known - first_known) > len(table):
+                table = np.full(2 * len(table), -1, np.int32)
+                for phrase in range(first_known, known):
+                    slot = np.int64(hashes[phrase] & np.uint64(len(table) - 1))
+                    while table[slot] >= 0:
+                        slot = (slot + 1) & (len(table) - 1)
+                    table[slot] = phrase
+    return -1, _Rows(of[:known].copy(), nodes[:known].copy(), counts[:known].copy(), runs_at[: known + 1].copy(),
+                     kept_starts[: runs_at[known]].copy(), kept_stops[: runs_at[known]].copy())  # fmt: skip
