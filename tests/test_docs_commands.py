@@ -41,7 +41,7 @@ def run(script: str, folder: Path) -> None:
         r"^rypt hits publish (?!.*--yes)", "rypt hits publish --yes ", script, flags=re.MULTILINE
     )  # no terminal
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "XDG_DATA_HOME": str(folder)}
+    environment = {**os.environ, "PATH": path, "XDG_DATA_HOME": str(folder / "data")}
     output, answers = folder / "output.log", folder / "answers"
     answers.write_text("y\n" * 500)
     with output.open("w") as written, answers.open() as given:
