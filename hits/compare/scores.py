@@ -125,13 +125,16 @@ def compare_by_scores(
         scores.way, scores.splits, seed, judging=scores.judging, judged_only=scores.judged_only
     )  # fmt: skip
     documents = find_documents(campaign, scores.documents)
+    counted = _counted(evidence.segments, documents, scores)
     comparison = compare_picks(
-        evidence.data, chosen, splits, segments=_counted(evidence.segments, documents, scores),
+        evidence.data, chosen, splits, segments=counted,
         units=need_documents(documents, "--unit document") if scores.unit == "document" else None,
         controls=scores.controls, ceiling=ceiling, seed=seed, watch=watch,
     )  # fmt: skip
     signature = _signature(campaign, scores, comparison, seed)
     notes = [*evidence.notes, *splits.notes, *filter(None, [evidence.simulated])]
+    if counted is not None:
+        notes.append(f"only {int(counted.sum())} of {len(counted)} segments are counted, those that were asked for")
     return OutcomeReport(
         comparison, signature, evidence.signatures, notes, evidence.simulated, tuple(evidence.segments),
         None if documents is None else tuple(documents),

@@ -123,7 +123,10 @@ class Campaign:
         return [_read_reference(self.path(name), len(self.segments)) for name in self.files.references]
 
     def database(self, path: PathLike | None = None, *, readonly: bool = True) -> JudgmentDatabase:
-        """Open the judgment database, or another at ``path``; refuse a source that changed since it was judged."""
+        """Open the judgment database, or another at ``path``; refuse a source that changed since it was judged.
+
+        One that is opened for writing gets the segments it lacks, as a new one does where the old file was removed.
+        """
         db = JudgmentDatabase(self.path(self.files.database) if path is None else path, readonly=readonly)
         known = {segment.id: segment for segment in db.segments()}
         for segment in self.segments:
@@ -132,6 +135,9 @@ class Campaign:
                 db.close()
                 what = f"segment {segment.id} is {segment.text!r}, but judgments are about {judged.text!r}"
                 raise InputError(self.path(self.files.source), None, f"{what} (see 'rypt db check')")
+        missing = [segment for segment in self.segments if segment.id not in known]
+        if missing and not readonly:
+            db.add_segments(missing)
         return db
 
     def summary(self) -> str:

@@ -50,6 +50,14 @@ def test_made_and_opened_again(texts):
         assert [segment.id for segment in db.segments()] == ["0", "1"]
 
 
+def test_a_removed_database_is_made_anew_with_the_segments(texts):
+    make(texts)
+    (texts / "campaign" / "judgments.db").unlink()
+    with Campaign.open(texts / "campaign").database(readonly=False) as db:
+        assert db.add([Judgment("0", Span(0, 1), "the", Label.YES, worker="A")]) == 1
+        assert [segment.id for segment in db.segments()] == ["0", "1"]
+
+
 def test_a_source_that_changed_since_it_was_judged_is_refused(texts):
     make(texts)
     (texts / "source").write_text("das Dach\nja\n")
