@@ -86,6 +86,7 @@ def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignN
     asked, unanswered = labels.total(), labels.pop(None, 0)
     seconds = _seconds(counted)
     cost, label_cost = spent(work), spent(w for w in work if w.kind == Kind.LABEL)
+    comparison_cost = spent(w for w in work if w.kind in (Kind.COMPARISON, Kind.RANKING))
     fees = cost.fees.quantize(CENT, ROUND_UP)
     hours = sum(w.seconds or 0 for w in work) / 3600
     compared = asked_comparisons(results, {w.hit for w in counted})
@@ -116,7 +117,7 @@ def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignN
         wage=(cost.rewards + cost.bonuses) / Decimal(hours) if hours else None,
         comparisons=len(compared),
         identical=results.tables.count_identical(batch),
-        cost_per_comparison=_each(cost.total - label_cost.total, len(compared)),
+        cost_per_comparison=_each(comparison_cost.total, len(compared)),
         preferred=dict(Counter(meant).most_common()),
         left_out=len(left_out),
         left_out_waiting=sum(row.status == "Submitted" for row in left_out),
