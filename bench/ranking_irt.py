@@ -2,9 +2,9 @@
 
     python bench/ranking_irt.py FOLDER [--seeds 10]
 
-FOLDER holds ``wmt13.French-English.train.csv.gz``, of which 300, 3,000 and 20,000 comparisons are drawn, twice each. The
-spread of a system's score over seeds is divided by the posterior's standard deviation, and should be below 0.1; the table has
-the mean over systems and the worst system, with the CPU seconds of one fit.
+FOLDER holds ``wmt13.French-English.train.csv.gz``, of which 300, 3,000 and 20,000 comparisons are drawn, twice each.
+The spread of a system's score over seeds is divided by the posterior's standard deviation, and should be below 0.1; the
+table has the mean over systems and the worst system, with the CPU seconds of one fit.
 """
 
 import argparse
