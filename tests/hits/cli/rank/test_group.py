@@ -234,9 +234,9 @@ def test_a_wrong_output_is_refused_before_anything_is_read(capsys, tmp_path: Pat
 
 
 def test_counts_say_that_they_have_no_rows(counts: Path) -> None:
-    assert "these are counts, without the rankings" in run(counts).stderr
+    assert "resampled one by one" in run(counts).stderr
     assert "ranges:samples-1000|" in run(counts, "--confidence", "koehn-slides").stdout
-    assert "these are counts" not in run(counts, "--confidence", "sign-test").stderr
+    assert "resampled one by one" not in run(counts, "--confidence", "sign-test").stderr
 
 
 def test_files_of_two_pairs_are_ranked_apart(tmp_path: Path, capsys) -> None:
