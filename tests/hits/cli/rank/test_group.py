@@ -220,7 +220,7 @@ def test_scores_and_comparisons_take_what_is_theirs(scores: Path, counts: Path, 
 def test_several_models_and_files_of_tables(scores: Path, tmp_path: Path) -> None:
     shown = run(scores, "-m", "mean", "-m", "bojar:", "-o", tmp_path / "both.md", "-o", tmp_path / "both.svg")
     assert "% of 3 pairs of systems alike, Kendall's tau" in shown.stdout
-    assert (tmp_path / "both.md").read_text(encoding="utf-8").count("\n| x ") == 1
+    assert (tmp_path / "both.md").read_text(encoding="utf-8").splitlines()[2].startswith("| system")
     assert (tmp_path / "both.svg").exists()
     assert run(scores, "-m", "mean", "-m", "bojar", "-O", "x=1").exit_code == 2
     for style in ("markdown", "latex", "html"):
