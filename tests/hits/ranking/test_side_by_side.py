@@ -32,7 +32,7 @@ def test_ranks_of_each_model_and_where_they_disagree(files: ComparisonFiles) -> 
     columns = ["range", "cluster"]
     assert text.splitlines()[2].split() == ["system", "bojar", *columns, "mfas", *columns, "expected-wins", *columns]
     assert text.splitlines()[4].split()[:3] == ["a", "1", "1"]
-    assert any(line.split()[:3] == ["a", "b", "bojar,"] and line.split()[4] == "mfas" for line in text.splitlines())
+    assert any(line.split()[:3] == ["a", "b", "bojar,"] and line.split()[4] == "mfas," for line in text.splitlines())
     assert "2 disagreements on 9 pairs of systems" in text
     assert "bojar and mfas order 66.7% of 3 pairs of systems alike, Kendall's tau 0.333" in text
     assert text.splitlines()[-3].startswith("bojar|")
