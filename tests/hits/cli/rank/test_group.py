@@ -272,6 +272,9 @@ def test_next_for_scores(scores: Path) -> None:
     record = json.loads(run("next", scores, "--system", "new", "--json").stdout.splitlines()[0])
     assert sorted(record) == ["document", "segment", "systems"]
     assert run("next", scores, "--players", "3").exit_code == 2
+    nothing = run("next", scores)
+    assert (nothing.stdout, nothing.exit_code) == ("", 0)
+    assert "every system is rated on every segment; --segments names further segments" in nothing.stderr
 
 
 def test_the_curve(counts: Path, tmp_path: Path) -> None:
