@@ -42,7 +42,7 @@ RATIO_VARIANCE = 0.001
 ENTRANTS = (
     "uniform", "adjusted-uniform", "independent-pairs", "students-asymmetric", "students-arithmetic",
     "students-geometric", "expected-wins", "trueskill:order=select,runs=1", "trueskill", "hopkins-may",
-    "irt-gaussian:iterations=200", "irt-categorical:chains=1,iterations=200", "bradley-terry:prior=1",
+    "irt-gaussian:iterations=200", "irt-categorical:chains=1,iterations=200,burn_in=50", "bradley-terry:prior=1",
     "thurstone:prior=1",
 )  # fmt: skip
 
