@@ -2,6 +2,7 @@
 
 wilcoxon     two systems differ if a signed-rank test on the segments that both have says p < 0.05; a system's best
              rank is 1 + how many are significantly better, its worst n − how many are significantly worse
+rank-sum     the same with a rank-sum test, whose scores are not paired, as in WMT's findings up to 2023
 permutation  the same with a paired permutation test of the means
 bootstrap    means on resamples of documents (or segments), ranges of their ranks
 average      the mean is over segments (micro); or over the means of domains, as WMT24's findings have it (macro), whose
@@ -15,10 +16,10 @@ from dataclasses import replace
 import numpy as np
 
 from hits.ranking.confidence import COUNTED_SAMPLES, Ranges, ranges_of, rank_bounds
-from hits.ranking.names import AVERAGES, SCORE_CONFIDENCES, SCORE_UNITS
+from hits.ranking.names import AVERAGES, CONFIDENCES, SCORE_CONFIDENCES, SCORE_UNITS
 from hits.ranking.result import Confidence, Ranked, RankedGroup
 from hits.ranking.scores.data import SegmentScores
-from hits.ranking.scores.paired import PERMUTATIONS, permutation_tests, wilcoxon_tests
+from hits.ranking.scores.paired import PERMUTATIONS, permutation_tests, rank_sum_tests, wilcoxon_tests
 from rypt.arrays import Floats, Ids, Ints
 from rypt.options import Options, check_option
 from rypt.signature import rypt_version, signature
@@ -135,6 +136,8 @@ def score_ranges(
 ) -> tuple[Ranges | None, str | None]:
     """Rank ranges by the method that was asked for, and what the signature says of it."""
     method = confidence.method or "wilcoxon"
+    if method in CONFIDENCES and method not in SCORE_CONFIDENCES:
+        raise RyptError(f"{method} needs comparisons, which scores become with another model: -m expected-wins")
     check_option("confidence", method, SCORE_CONFIDENCES)
     if confidence.unit is not None and method != "bootstrap":
         raise RyptError(f"--unit {confidence.unit} is what a bootstrap draws; {method} tests segments")
@@ -145,6 +148,8 @@ def score_ranges(
         return ranges_by_tests(means, wilcoxon_tests(table, scores.items(), domains), level), f"wilcoxon-{level:g}"
     if domains is not None:
         raise RyptError(f"the mean over domains has wilcoxon's tests, as in WMT's findings; found {method}")
+    if method == "rank-sum":
+        return ranges_by_tests(means, rank_sum_tests(table), level), f"rank-sum-{level:g}"
     if method == "permutation":
         count = confidence.samples or PERMUTATIONS
         return ranges_by_tests(means, permutation_tests(table, rng, count), level), f"permutation-{count}-{level:g}"

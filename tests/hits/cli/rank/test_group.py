@@ -212,7 +212,7 @@ def test_segment_scores_are_ranked_by_mean(scores: Path) -> None:
 
 def test_scores_and_comparisons_take_what_is_theirs(scores: Path, counts: Path, capsys) -> None:
     assert "the model mean ranks segment scores, found comparisons" in failed(capsys, counts, "-m", "mean")
-    assert "expected confidence as one of bootstrap" in failed(capsys, counts, "--confidence", "wilcoxon")
+    assert "wilcoxon tests segment scores, by the model mean" in failed(capsys, counts, "--confidence", "wilcoxon")
     assert "expected segment scores to standardise" in failed(capsys, counts, "-z")
     assert "expected comparisons or scores, found both" in failed(capsys, counts, scores)
 

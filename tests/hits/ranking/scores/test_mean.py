@@ -74,8 +74,10 @@ def test_what_is_missing_is_said() -> None:
     rng = np.random.default_rng(1)
     with pytest.raises(RyptError, match="expected documents to draw, found none"):
         rank_by_mean(flat, Confidence("bootstrap", unit="document"), rng)
-    with pytest.raises(RyptError, match="expected confidence as one of wilcoxon, permutation, bootstrap, none"):
+    with pytest.raises(RyptError, match="sign-test needs comparisons, which scores become with another model"):
         rank_by_mean(flat, Confidence("sign-test"), rng)
+    with pytest.raises(RyptError, match="expected confidence as one of wilcoxon, rank-sum, permutation, bootstrap"):
+        rank_by_mean(flat, Confidence("x"), rng)
     with pytest.raises(RyptError, match="--unit row is what a bootstrap draws; wilcoxon tests segments"):
         rank_by_mean(flat, Confidence(unit="row"), rng)
     with pytest.raises(RyptError, match="expected scores of two systems or more, found a"):
@@ -109,3 +111,12 @@ def test_domains_and_documents_that_are_missing() -> None:
     for average in ("domain", "document"):
         with pytest.raises(RyptError, match="to average over, found none"):
             rank_by_mean(scores, Confidence(), np.random.default_rng(1), average=average)
+
+
+def test_rank_sums_tell_less_apart_where_segments_differ_much() -> None:
+    """Paired, the constant difference is clear; unpaired, it drowns in the difference of the segments."""
+    rows = [ScoreRecord(system, str(k), 10 * k + gap) for k in range(10) for system, gap in (("a", 2), ("b", 0))]
+    rng = np.random.default_rng(1)
+    assert rank_by_mean(scores_of(rows), Confidence("wilcoxon"), rng).clusters == 2
+    ranked = rank_by_mean(scores_of(rows), Confidence("rank-sum"), rng)
+    assert (ranked.clusters, ranked.signature.split("|")[-1]) == (1, "ranges:rank-sum-0.05")
