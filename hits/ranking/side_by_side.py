@@ -139,11 +139,14 @@ class SideBySide:
             return ""
         some = f", of which the surest {SHOWN}" if len(items) > SHOWN else ""
         line = f"{len(items)} disagreements on {pairs * times} pairs of systems{some}, and by how many standard errors:"
-        names = sorted({name for item in items for name in (item.better, item.worse)})
-        short = dict(zip(names, short_names(names), strict=True))
+        short: dict[tuple[str, str], str] = {}  # as in the table above, by language pair
+        for group in self.tables[0].groups:
+            names = [system.system for system in group.systems]
+            short |= zip(((group.title, name) for name in names), short_names(names), strict=True)
         several, label = any(item.languages for item in items), self._short_labels()
         rows = [
-            [*([item.languages] if several else []), short[item.better], short[item.worse],
+            [*([item.languages] if several else []),
+             *(short[item.languages, name] for name in (item.better, item.worse)),
              *(_by(label[model], error) for model, error in zip(item.models, item.errors, strict=True))]
             for item in items[:SHOWN]
         ]  # fmt: skip

@@ -30,7 +30,7 @@ ALIASES = {
     "score": "score overall rating da esa mqm scr rawscr esascore mqmscore dascore rawscore humanscore human segscore "
     "value directassessment sqm xsts penalty mqmavgscore psqmavgscore avgscore",
     "segment": "segment segmentid segid seg globalsegid globalsegmentid item itemid lineid line srcindex sentence "
-    "sentenceid sourceid sid srcid id index i example exampleid",
+    "sentenceid sourceid sid srcid id index i example exampleid question questionid promptid",
     "document": "document documentid docid doc documentname docname",
     "domain": "domain domainname domainid genre",
     "rater": "rater raterid annotator annotatorid worker workerid judge judgeid user userid username evaluator "

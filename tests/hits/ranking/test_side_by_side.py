@@ -103,3 +103,12 @@ def test_options_stand_below_each_other_above_their_column(files: ComparisonFile
         "runs=2",
     ]
     assert max(map(len, text.splitlines()[2:9])) < 40
+
+
+def test_names_are_shortened_as_in_the_table_of_all_systems(tmp_path: Path) -> None:
+    """Those that models disagree on begin alike, but not all do."""
+    names = {"a": "online.a", "b": "online.b", "c": "other"}
+    lines = [" ".join(names.get(word, word) for word in line.split()) for line in COUNTS.splitlines()]
+    (tmp_path / "counts").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    both = rank_side_by_side(ComparisonFiles((tmp_path / "counts",)), ["bojar", "mfas"], confidence=Confidence("none"))
+    assert any(line.split()[:2] == ["online.a", "online.b"] for line in both.as_table().splitlines())
