@@ -278,7 +278,7 @@ def _read_json(path: PathLike, lines: Lines, columns: Mapping[str, str] | None, 
     else:
         values = [(number, _json_value(path, number, line)) for number, line in lines]
     answers = [pearmut_answers(value) for _, value in values]
-    if all(some is not None for some in answers):
+    if values and all(some is not None for some in answers):
         pairs = zip(values, answers, strict=True)
         return read_pearmut(path, [(number, *answer) for (number, _), some in pairs for answer in some or ()])
     if any(is_wmt25(value) for _, value in values[:1]):

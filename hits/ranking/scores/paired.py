@@ -20,7 +20,7 @@ from math import inf, isnan, sqrt
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rypt.arrays import Floats, Ids
 from rypt.tails import normal_tail
@@ -66,6 +66,18 @@ def _exact(ranks: Floats, plus: float) -> float:
         ways[rank:] = ways[rank:] + ways[:-rank]
     place = round(2 * plus)
     return float(min(1.0, 2 * min(ways[: place + 1].sum(), ways[place:].sum()) / ways.sum()))
+
+
+def favours(differences: ArrayLike) -> int:
+    """1 where the signed ranks of paired differences favour the first of the two, -1 the second, 0 neither.
+
+    >>> favours([3, -1, 2]), favours([-5, 1]), favours([0, 0])
+    (1, -1, 0)
+    """
+    d = np.round(np.asarray(differences, np.float64), 9)
+    d = d[d != 0]
+    ranks, _ = _mean_ranks(np.abs(d))
+    return int(np.sign(np.sign(d) @ ranks))
 
 
 def stouffer(tests: Sequence[float]) -> float:
@@ -119,6 +131,20 @@ def wilcoxon_tests(table: Floats, items: Ids | None = None, domains: Ids | None 
                 p = stouffer([wilcoxon(gaps[shared & (domain == d)]) for d in np.unique(domain[shared])])
             tests[i, j] = tests[j, i] = p
     return tests
+
+
+def signed_rank_wins(table: Floats, items: Ids | None, level: float) -> NDArray[np.bool_]:
+    """Whether a system is significantly better than another by the signed-rank test, whatever the means say."""
+    n = len(table)
+    left, right = paired_columns(np.arange(table.shape[1], dtype=np.int32) if items is None else items)
+    wins = np.zeros((n, n), np.bool_)
+    for i in range(n):
+        for j in range(i):
+            gaps = table[i, left] - table[j, right]
+            gaps = gaps[~np.isnan(gaps)]
+            if wilcoxon(gaps) < level:
+                wins[i, j], wins[j, i] = favours(gaps) > 0, favours(gaps) < 0
+    return wins
 
 
 def rank_sum(first: Floats, second: Floats) -> float:
