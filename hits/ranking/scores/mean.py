@@ -3,8 +3,8 @@
 wilcoxon     two systems differ if a signed-rank test on the segments that both have says p < 0.05; a system's best
              rank is 1 + how many are significantly better, its worst n − how many are significantly worse
 wilcoxon-neighbours
-             the same tests, but a range goes on to the neighbours in the order of means up to the first one that differs,
-             and clusters are where ranges do not overlap, as in WMT25's findings
+             the same tests, but a range goes on to the neighbours in the order of means up to the first one that
+             differs, and clusters are where ranges do not overlap, as in WMT25's findings
 rank-sum     the same as wilcoxon with a rank-sum test, whose scores are not paired, as in WMT's findings up to 2023
 permutation  the same with a paired permutation test of the means
 bootstrap    means on resamples of documents (or segments), ranges of their ranks
