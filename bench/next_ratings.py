@@ -1,10 +1,12 @@
 """How many ratings `rypt rank next` saves on MQM data, where all ratings are known.
 
-    python bench/next_ratings.py --chance 0.05 --chance 0.1 mqm_newstest2020_ende.tsv.gz   # to choose the threshold
+    python bench/next_ratings.py --chance 0.05 --chance 0.1 mqm_newstest2020_ende.tsv.gz   # to choose a threshold
+    python bench/next_ratings.py --sure 0.8 --sure 0.9 mqm_newstest2020_ende.tsv.gz        # the other one
     python bench/next_ratings.py mqm_newstest2021_enru.tsv.gz …                            # to report
 
-``--chance`` is the smallest chance of a boundary that is worth a rating; it is chosen on other files than it is
-reported on. Files of several language pairs are taken pair by pair, and only segments that all systems have.
+``--chance`` is the smallest chance of a boundary that is worth a rating, ``--sure`` the chance that a difference stays,
+above which its pair needs no more ratings; they are chosen on other files than they are reported on. Files of several
+language pairs are taken pair by pair, and only segments that all systems have.
 
 Every candidate of a file is rated in the end, and Wilcoxon's tests then put the systems into clusters. The boundaries
 between these clusters are to be found with fewer ratings: by rating segment after segment, drawn at random, for all
@@ -16,12 +18,13 @@ pairs of systems that are told apart as with all ratings then.
 
 import argparse
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
 from hits.ranking.rank import ComparisonFiles
 from hits.ranking.scores.mean import clusters_by_tests
-from hits.ranking.scores.next import CHANCE, FIRST, RatingPlan
+from hits.ranking.scores.next import CHANCE, FIRST, SURE, RatingPlan
 from hits.ranking.scores.paired import wilcoxon_tests
 
 LEVEL = 0.05
@@ -50,11 +53,11 @@ def uniform(full: np.ndarray, order: np.ndarray) -> Iterator[tuple[int, np.ndarr
         yield count * len(full), table
 
 
-def chosen(full: np.ndarray, order: np.ndarray, chance: float) -> Iterator[tuple[int, np.ndarray]]:
+def chosen(full: np.ndarray, order: np.ndarray, chance: float, sure: float) -> Iterator[tuple[int, np.ndarray]]:
     """Tables with the ratings that are asked for."""
     table = np.full(full.shape, np.nan)
     table[:, order[:FIRST]] = full[:, order[:FIRST]]
-    plan = RatingPlan(table, order, LEVEL, chance)
+    plan = RatingPlan(table, order, LEVEL, chance, sure)
     batch = max(1, round(STEP * full.size))
     while True:
         yield int((~np.isnan(table)).sum()), table
@@ -85,10 +88,10 @@ def simulate(steps: Iterator[tuple[int, np.ndarray]], full: np.ndarray) -> tuple
     return reached, count / full.size, len(truth & seen) / max(1, len(truth)), len(seen - truth), apart
 
 
-def report(name: str, full: np.ndarray, way: str, chance: float | None, seeds: int) -> None:
+def report(name: str, full: np.ndarray, way: str, thresholds: tuple[float, float] | None, seeds: int) -> None:
     """A line of the table: the means over random orders of the segments."""
     orders = [np.random.default_rng(seed).permutation(full.shape[1]) for seed in range(seeds)]
-    steps = [uniform(full, order) if chance is None else chosen(full, order, chance) for order in orders]
+    steps = [uniform(full, order) if thresholds is None else chosen(full, order, *thresholds) for order in orders]
     results = np.array([simulate(step, full) for step in steps])
     clusters = len(boundaries(full, wilcoxon_tests(full))) + 1
     missed = int(np.isnan(results[:, 0]).sum())
@@ -103,6 +106,7 @@ def main() -> None:
     parser.add_argument("files", nargs="+")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--chance", type=float, action="append", help=f"repeatable [{CHANCE}]")
+    parser.add_argument("--sure", type=float, action="append", help=f"repeatable [{SURE}]")
     arguments = parser.parse_args()
     print("data | systems x segments | clusters | way | all boundaries after | not found | end: ratings | boundaries | "
           "false | pairs")  # fmt: skip
@@ -112,8 +116,8 @@ def main() -> None:
             full = full[:, ~np.isnan(full).any(axis=0)]
             name = f"{file.rsplit('/', 1)[-1]} {part.languages}"
             report(name, full, "uniform", None, arguments.seeds)
-            for chance in arguments.chance or [CHANCE]:
-                report(name, full, f"chosen, {chance:g}", chance, arguments.seeds)
+            for chance, sure in product(arguments.chance or [CHANCE], arguments.sure or [SURE]):
+                report(name, full, f"chosen, {chance:g}, {sure:g}", (chance, sure), arguments.seeds)
 
 
 if __name__ == "__main__":

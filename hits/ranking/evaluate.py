@@ -35,13 +35,15 @@ from rypt.text import RyptError
 SIZES = (100, 200, 400, 800, 1600, 3200, 6400)
 RADII = (0.001, 0.01, 0.1, 0.3, 0.5)
 LEAST = 2000
+SHARES = (4, 5, 6, 8, 12, 20)  # of few comparisons, to test on and to learn from
 RATIOS = ("expected-wins", "bojar", "wins-ties")
 CARVED = (*RATIOS, "trueskill", "hopkins-may")
 RATIO_VARIANCE = 0.001
 ENTRANTS = (
     "uniform", "adjusted-uniform", "independent-pairs", "students-asymmetric", "students-arithmetic",
     "students-geometric", "expected-wins", "trueskill:order=select,runs=1", "trueskill", "hopkins-may",
-    "irt-gaussian:iterations=200", "irt-categorical:iterations=200", "bradley-terry:prior=1", "thurstone:prior=1",
+    "irt-gaussian:iterations=200", "irt-categorical:chains=1,iterations=200,burn_in=50", "bradley-terry:prior=1",
+    "thurstone:prior=1",
 )  # fmt: skip
 
 
@@ -277,27 +279,42 @@ def evaluate_models(
     entrants = [read_entrant(text) for text in models]
     if not development and (split != "segments" or len(radii) != 1):
         raise RyptError("expected a split by segments and one radius where there is no development set to choose it by")
-    _check_enough(len(comparisons), least, max(sizes, default=0), 2 if development else 1)
-    if split == "segments":
-        divided = split_by_segment(comparisons, least, development=development)
-    else:
-        divided = split_by_rows(comparisons, rng, least, test_judges)
+    needed = (2 if development else 1) * least + max(sizes, default=0)
+    if len(comparisons) < needed:
+        raise RyptError(
+            f"expected {needed:,} comparisons or more: {least:,} to test on"
+            f"{f' and {least:,} to choose radii by' if development else ''} (--least), and up to {max(sizes):,} to "
+            f"learn from (--sizes), found {len(comparisons):,}; {_advice(comparisons, split, test_judges, development)}"
+        )
+    divided = _divided(comparisons, rng, split, least, test_judges, development=development)
     return evaluate(
         divided, entrants, rng, sizes=sizes, trials=trials, radii=radii, threads=threads, after_trial=after_trial
     )
 
 
-def _check_enough(count: int, least: int, most: int, parts: int) -> None:
-    """Say how many comparisons an evaluation needs, and what would fit those that there are."""
-    if count >= parts * least + most:
-        return
-    part = max(1, count // 4)
-    sizes = ",".join(str(size) for size in SIZES if size <= part) or str(max(1, part))
-    raise RyptError(
-        f"expected {parts * least + most:,} comparisons or more: {least:,} to test on"
-        f"{f' and {least:,} to choose radii by' if parts > 1 else ''} (--least), and up to {most:,} to learn from "
-        f"(--sizes), found {count:,}; try --least {part} --sizes {sizes}"
-    )
+def _divided(
+    comparisons: Comparisons, rng: np.random.Generator, split: str, least: int, test_judges: str, *, development: bool
+) -> ComparisonSplit:
+    if split == "segments":
+        return split_by_segment(comparisons, least, development=development)
+    return split_by_rows(comparisons, rng, least, test_judges)
+
+
+def _advice(comparisons: Comparisons, split: str, test_judges: str, development: bool) -> str:
+    """Options by which these comparisons can be evaluated, tried out before they are suggested."""
+    ways = [split, *(["rows"] if split == "segments" and development else [])]
+    for way in ways:
+        for share in SHARES:
+            least = len(comparisons) // share
+            try:
+                rng = np.random.default_rng(0)
+                train = _divided(comparisons, rng, way, max(1, least), test_judges, development=development).train
+            except RyptError:
+                continue
+            if least and len(train) >= least:
+                sizes = ",".join(str(size) for size in SIZES if size <= least) or str(least)
+                return f"try {'--split rows ' if way != split else ''}--least {least} --sizes {sizes}"
+    return "they are too few, or of too few segments, to be split"
 
 
 def oracle(test: Comparisons) -> tuple[float, float]:

@@ -36,7 +36,14 @@ FORMATS = (
 NOT_JUDGED = ("item", "row")  # what a rank of -1 takes away with it
 TABLES = ("text", "markdown", "latex", "html")
 CONFIDENCES = ("bootstrap", "koehn-slides", "sign-test", "none")  # how ranges are made from comparisons
-SCORE_CONFIDENCES = ("wilcoxon", "permutation", "bootstrap", "none")  # and from segment scores
+SCORE_CONFIDENCES = (
+    "wilcoxon",
+    "wilcoxon-neighbours",
+    "rank-sum",
+    "permutation",
+    "bootstrap",
+    "none",
+)  # and from segment scores
 UNITS = ("comparison", "row")  # what a bootstrap draws of comparisons
 SCORE_UNITS = ("segment", "document")  # and of segment scores
 AVERAGES = ("segment", "document", "domain")  # what a mean is over: segments, or means of documents or domains

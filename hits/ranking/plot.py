@@ -37,7 +37,7 @@ def plot_ranks(path: PathLike, rankings: Sequence[RankedGroup]) -> None:
     Systems stand in the order of the table, ranks below, scores above (diamonds). Bands are clusters. Where ranges come
     from tests, not from resamples, there are no boxes. Groups of systems are panels below each other.
     """
-    heights = [1.5 + 0.27 * max(4, len(ranking.systems)) for ranking in rankings]
+    heights = [1.7 + 0.27 * max(4, len(ranking.systems)) for ranking in rankings]
     names = [short_names([system.system for system in table_order(ranking)]) for ranking in rankings]
     width = 6.0 + 0.085 * max(len(name) for group in names for name in group)
     check_picture(path)
@@ -45,6 +45,12 @@ def plot_ranks(path: PathLike, rankings: Sequence[RankedGroup]) -> None:
     panels = figure.subplots(len(rankings), 1, squeeze=False, height_ratios=heights)
     for panel, ranking, labels in zip(panels[:, 0], rankings, names, strict=True):
         _draw_ranks(panel, ranking, labels)
+    marks = {
+        label: mark for panel in panels[:, 0] for mark, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        marks.values(), marks.keys(), loc="outside lower center", ncols=len(marks), fontsize="small", frameon=False
+    )  # below the panels, where it hides nothing
     save_picture(figure, path)
 
 
@@ -78,7 +84,6 @@ def _draw_ranks(panel: Any, ranking: RankedGroup, labels: Sequence[str]) -> None
     _draw_scores(panel, ranking)
     count = f"{ranking.clusters} cluster{'s' if ranking.clusters != 1 else ''} of {n} systems"
     panel.set_title(": ".join(filter(None, (ranking.title, ranking.model, count))), fontsize="medium", loc="left")
-    panel.legend(loc="upper right", fontsize="x-small", framealpha=0.9)
 
 
 def _draw_scores(panel: Any, ranking: RankedGroup) -> None:

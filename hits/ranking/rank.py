@@ -257,7 +257,7 @@ def _notes(comparisons: Comparisons, model: RankingModel, how: Confidence) -> li
         notes.append("ranges take the comparisons of one ranking as independent, as the papers do; --unit row does not")
     elif alone and comparisons.segments == ("",):
         notes.append(
-            "these are counts, without the rankings that they come from: single comparisons are resampled as if they "
-            "were independent, so ranges may be too narrow"
+            "the files do not say which comparisons are of one ranking or of one segment (as counts do not): they are "
+            "resampled one by one, as if they were independent, so ranges may be too narrow"
         )
     return notes

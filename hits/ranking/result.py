@@ -10,7 +10,7 @@ from hits.ranking.confidence import LEVEL, Posterior, Ranges, Seen, bootstrap, r
 from hits.ranking.data import Comparisons
 from hits.ranking.model import Fitted, RankingModel, check_fit
 from hits.ranking.models.trueskill import TrueSkill
-from hits.ranking.names import CONFIDENCES
+from hits.ranking.names import CONFIDENCES, SCORE_CONFIDENCES
 from rypt.arrays import Floats
 from rypt.options import check_option
 from rypt.signature import signature
@@ -82,6 +82,8 @@ def choose_ranges(confidence: Confidence, comparisons: Comparisons, model: Ranki
     comparison; so are the games that TrueSkill selects, and a posterior needs no drawing.
     """
     method = confidence.method or "bootstrap"
+    if method in SCORE_CONFIDENCES and method not in CONFIDENCES:
+        raise RyptError(f"{method} tests segment scores, by the model mean; comparisons have {', '.join(CONFIDENCES)}")
     check_option("confidence", method, CONFIDENCES)
     unit, shape = confidence.unit, confidence.shape
     if method == "koehn-slides":

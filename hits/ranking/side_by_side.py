@@ -10,7 +10,7 @@ has itself, or that of paired segments for means).
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from itertools import combinations
+from itertools import chain, combinations
 from math import sqrt
 from typing import Any
 
@@ -44,6 +44,7 @@ class Disagreement:
     better: str
     worse: str
     errors: tuple[float | None, float | None]
+    languages: str = ""  # where several language pairs are ranked
 
     @property
     def strength(self) -> float:
@@ -107,13 +108,18 @@ class SideBySide:
         systems = [system.system for system in table_order(groups[0])]
         by_model = [{system.system: system for system in group.systems} for group in groups]
         rows = [
-            [short, *(_cell(ranked[name]) for ranked in by_model)]
+            [short, *chain.from_iterable(_cells(ranked[name]) for ranked in by_model)]
             for name, short in zip(systems, short_names(systems), strict=True)
         ]
-        sides = ["left", *["right"] * len(self.labels)]
-        head = ["system", *self.labels]
-        table = tabulate(rows, head, tablefmt=FORMATS[style], disable_numparse=True, colalign=sides)
-        title = groups[0].title or "rank (range) cluster of each model"
+        labels = [_broken(label) if style == "text" else label for label in self.labels]
+        head = ["system", *chain.from_iterable((label, "range", "cluster") for label in labels)]
+        sides = ["left", *["right", "left", "right"] * len(self.labels)]
+        kept = [k for k in range(len(head)) if k % 3 == 1 or any(row[k] for row in rows)]  # no ranges, no column
+        table = tabulate(
+            [[row[k] for k in kept] for row in rows], [head[k] for k in kept], tablefmt=FORMATS[style],
+            disable_numparse=True, colalign=[sides[k] for k in kept],
+        )  # fmt: skip
+        title = ": ".join(filter(None, (groups[0].title, "rank by each model, range of ranks, cluster")))
         return f"{_prose(title, style)}\n\n{table}"
 
     def _agreement_line(self, made: Agreement) -> str:
@@ -132,16 +138,27 @@ class SideBySide:
         if not items:
             return ""
         some = f", of which the surest {SHOWN}" if len(items) > SHOWN else ""
-        line = f"{len(items)} disagreements on {pairs * times} pairs of systems{some}, by so many standard errors:"
-        names = sorted({name for item in items for name in (item.better, item.worse)})
-        short = dict(zip(names, short_names(names), strict=True))
+        line = f"{len(items)} disagreements on {pairs * times} pairs of systems{some}, and by how many standard errors:"
+        short: dict[tuple[str, str], str] = {}  # as in the table above, by language pair
+        for group in self.tables[0].groups:
+            names = [system.system for system in group.systems]
+            short |= zip(((group.title, name) for name in names), short_names(names), strict=True)
+        several, label = any(item.languages for item in items), self._short_labels()
         rows = [
-            [item.models[0], f"{short[item.better]} > {short[item.worse]}", _by(item.errors[0]), item.models[1],
-             f"{short[item.worse]} > {short[item.better]}", _by(item.errors[1])]
+            [*([item.languages] if several else []),
+             *(short[item.languages, name] for name in (item.better, item.worse)),
+             *(_by(label[model], error) for model, error in zip(item.models, item.errors, strict=True))]
             for item in items[:SHOWN]
         ]  # fmt: skip
-        head = ["model", "says", "errors", "model", "says", "errors"]
+        head = [*(["languages"] if several else []), "one", "other", "one is better by", "other is better by"]
         return f"{_prose(line, style)}\n\n{tabulate(rows, head, tablefmt=FORMATS[style], disable_numparse=True)}"
+
+    def _short_labels(self) -> dict[str, str]:
+        """Models without their options, where that is enough to tell them apart."""
+        plain = [label.partition(":")[0] for label in self.labels]
+        return {
+            label: name if plain.count(name) == 1 else label for label, name in zip(self.labels, plain, strict=True)
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """What ``--json`` prints: each model's ranking, and all disagreements."""
@@ -155,6 +172,7 @@ class SideBySide:
             ],
             "disagreements": [
                 {"models": list(item.models), "better": item.better, "worse": item.worse, "errors": list(item.errors)}
+                | ({"languages": item.languages} if item.languages else {})
                 for item in self.disagreements()
             ],
         }
@@ -190,14 +208,18 @@ def _order(group: RankedGroup) -> OrderEvidence:
     )
 
 
-def _cell(system: Ranked) -> str:
-    if system.cluster is None:
-        return str(system.rank)
-    return f"{system.rank} ({span(system)}) {system.cluster:>2}"
+def _cells(system: Ranked) -> tuple[str, str, str]:
+    """Rank, range and cluster."""
+    return str(system.rank), span(system), "" if system.cluster is None else str(system.cluster)
 
 
-def _by(error: float | None) -> str:
-    return "" if error is None else f"{error:.1f}"
+def _broken(label: str) -> str:
+    """A model above its column: its options stand below each other."""
+    return label.replace(":", ":\n", 1).replace(",", ",\n")
+
+
+def _by(model: str, error: float | None) -> str:
+    return model if error is None else f"{model}, {error:.1f}"
 
 
 def rank_side_by_side(
@@ -250,7 +272,7 @@ def _disagreements(models: tuple[str, str], first: RankedGroup, second: RankedGr
         )
         if one * two < 0:
             errors = (_gap(first, places[0], better, worse), _gap(second, places[1], better, worse))
-            items.append(Disagreement(models, better, worse, errors))
+            items.append(Disagreement(models, better, worse, errors, first.title))
     return items
 
 

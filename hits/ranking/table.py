@@ -15,6 +15,7 @@ from hits.ranking.result import Ranked, RankedGroup
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "↓": r"$\downarrow$", "–": "--", "…": r"\dots{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
 }  # fmt: skip
 LONGEST = 28  # of a system's name
 LEFT = ("range", "system")  # columns that are not aligned to the right
@@ -132,7 +133,7 @@ def as_latex(ranking: RankedGroup) -> str:
         return " & ".join(escaped) + r" \\"
 
     shape = "".join("l" if name in LEFT else "r" for name in head)
-    title = [rf"\textbf{{{escape_latex(ranking.title)}}}\\"] if ranking.title else []
+    title = [rf"\bigskip\noindent\textbf{{{escape_latex(ranking.title)}}}\\[2pt]"] if ranking.title else []
     lines = [*title, rf"\begin{{tabular}}{{{shape}}}", r"\hline", row(head).replace("±", r"$\pm$")]
     for cluster in clusters:
         lines += [r"\hline", *map(row, cluster)]
@@ -144,8 +145,10 @@ def escape_latex(text: str) -> str:
 
     >>> escape_latex("DCU__primary 5%")
     'DCU\\\\_\\\\_primary 5\\\\%'
+    >>> escape_latex("a<b")
+    'a\\\\textless{}b'
     """
-    return re.sub(r"[\\&%$#_{}~^↓–…]", lambda match: LATEX[match[0]], text)
+    return re.sub(r"[\\&%$#_{}~^↓–…<>|]", lambda match: LATEX[match[0]], text)
 
 
 def as_html(ranking: RankedGroup) -> str:

@@ -252,7 +252,11 @@ def _tell_ratings(
 
     requests = next_ratings(scores, count, data.rng(), segments=segments, more=more)
     if not requests:
-        talk("note: no further rating is likely to split a cluster", quiet=False)
+        import numpy as np
+
+        complete = not np.isnan(scores.table()).any() and not segments and not more
+        why = "every system is rated on every segment" if complete else "no further rating is likely to split a cluster"
+        talk(f"note: {why}; --segments names further segments, --system further systems", quiet=False)
     for request in requests:
         if as_json:
             record = {"document": request.document, "segment": request.segment, "systems": list(request.systems)}

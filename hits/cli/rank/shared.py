@@ -11,7 +11,7 @@ from rypt.console import progress
 
 PLOT = click.option("--plot", type=click.Path(dir_okay=False), help="Write a plot to this file (.svg, .png, .pdf).")
 LEVEL = click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
-                     show_default=True, help="Significance level of the two-sided sign tests.")  # fmt: skip
+                     show_default=True, help="Significance level of the two-sided tests.")  # fmt: skip
 THREADS = click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
                        help="Number of threads; the result does not depend on it.")  # fmt: skip
 SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")

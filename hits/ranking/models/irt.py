@@ -15,12 +15,12 @@ The paper says "lower than" the radius; with whole numbers and radius 0 that wou
 than". Where comparisons name no segment, a row has its own items. Outcomes of new items follow from the estimates, the
 posterior means of μ or θ, as in the paper.
 
-The paper has 200 iterations, of which 50 are burn-in. By default there are 500 for the Gaussian model: then two seeds
-differ by less than a tenth of the posterior's standard deviation (on 300 to 20,000 of WMT13's French–English
-comparisons; by a ninth after 200). The categorical model has 800: on 300 comparisons that does the same; on 3,000 and
-more the chain moves between few nearly equal modes, two seeds differ by a fifth of the posterior's standard deviation,
-and more iterations hardly help (6,000: 0.17 and 0.22 on two samples of 3,000, with the common shift of all systems,
-which comparisons cannot see, taken out).
+The paper has 200 iterations, of which 50 are burn-in. The defaults are such that the scores of two seeds differ by less
+than a tenth of the posterior's standard deviation (``python bench/ranking_irt.py`` shows it for 300, 3,000 and 20,000
+of WMT13's French–English comparisons). For the Gaussian model 500 iterations do. A chain of the categorical model stays
+long near one of several nearly equal modes, so 16 chains of 300 iterations, of which 100 are burn-in, are pooled. They
+find differences between systems; the level of all systems together, which comparisons hardly see, is not found even so,
+and scores are taken relative to the mean of all systems.
 
 The samplers integrate out what they can: the two observations of a comparison (only their difference matters, or only
 the outcome), μ while the items of its system are drawn, and θ altogether. A shift of all qualities, which comparisons
@@ -41,9 +41,12 @@ from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 from rypt.options import Options
 
-GAUSSIAN_ITERATIONS, CATEGORICAL_ITERATIONS = 500, 800
-TINY = 1e-300  # an outcome's least probability while sampling: nothing is impossible
+GAUSSIAN_ITERATIONS = 500
+CHAINS, CATEGORICAL_ITERATIONS, CATEGORICAL_BURN_IN = 16, 300, 100  # iterations of each chain, burn-in and all
+TINY = 1e-100  # an outcome's least probability while sampling: nothing is impossible
+SMALL = 1e-150  # the largest of an item's chances below which all are scaled up
 THIN = 2  # iterations for a draw of the posterior: on WMT's data every second correlates by 0.07, neighbours by 0.2
+FAR = 10  # the same for the categorical model, whose chains move slowly
 
 
 class Items(NamedTuple):
@@ -122,14 +125,18 @@ class IRTGaussian:
 
 @dataclass(frozen=True, slots=True)
 class IRTCategorical:
-    """Qualities 1 … Λ; the defaults are the paper's. A system's score is the mean of its quality."""
+    """Qualities 1 … Λ; the defaults are the paper's but for the length of the sampling.
+
+    A system's score is the mean of its quality, less that of all systems.
+    """
 
     levels: int = 8
     strength: float = 0.5
     noise_deviation: float = 1.0
     radius: int = 0
     iterations: int = CATEGORICAL_ITERATIONS
-    burn_in: int = 50
+    burn_in: int = CATEGORICAL_BURN_IN
+    chains: int = CHAINS
     name: str = "irt-categorical"
 
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
@@ -142,9 +149,12 @@ class IRTCategorical:
         means = abilities @ quality
         size = kept[0].sum(axis=1) + self.strength * self.levels
         within = (abilities @ quality**2 - means**2) / (size + 1)  # of the mean quality, given the items' qualities
+        means -= means.mean(axis=1, keepdims=True)
+        n = len(comparisons.systems)
+        within = within * (1 - 2 / n) + within.sum(axis=1, keepdims=True) / n**2
         signature = sign(
             self.name, comparisons, levels=self.levels, alpha=self.strength, sigma_obs=self.noise_deviation,
-            radius=self.radius, iterations=self.iterations, burn_in=self.burn_in,
+            radius=self.radius, chains=self.chains, iterations=self.iterations, burn_in=self.burn_in,
         )  # fmt: skip
         return Fitted(
             comparisons.systems, means.mean(axis=0), signature,
@@ -153,19 +163,28 @@ class IRTCategorical:
         )  # fmt: skip
 
     def samples(self, comparisons: Comparisons, rng: np.random.Generator) -> Ints:
-        """Draws of how many items of each system have each quality (iterations after the burn-in, systems, levels)."""
+        """Draws of how many items of each system have each quality: (draws, systems, levels).
+
+        The draws are those of one chain after the other, without their burn-in.
+        """
         check_fit(comparisons)
-        kept = np.zeros((self.iterations - self.burn_in, len(comparisons.systems), self.levels), np.int64)
-        logs = np.log(np.maximum(outcome_table(self.levels, self.noise_deviation, self.radius), TINY))
-        _sample_categorical(rng, items_of(comparisons), logs, self.strength, self.burn_in, kept)
-        return kept
+        length = self.iterations - self.burn_in
+        kept = np.zeros((self.chains, length, len(comparisons.systems), self.levels), np.int64)
+        table = np.maximum(outcome_table(self.levels, self.noise_deviation, self.radius), TINY)
+        by_side = np.ascontiguousarray(table.transpose(2, 1, 0))  # (outcome, quality of the other, own quality)
+        items = items_of(comparisons)
+        for chain in kept:
+            _sample_categorical(rng, items, by_side, self.strength, self.burn_in, chain)
+        return kept.reshape(self.chains * length, len(comparisons.systems), self.levels)
 
     def posterior_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
-        """Draws of the mean quality, (samples, systems): θ is drawn given the items' qualities."""
-        longer = replace(self, iterations=self.burn_in + THIN * samples)
-        counts = longer.samples(comparisons, rng)[THIN - 1 :: THIN]
+        """Draws of the score, (samples, systems), as many of each chain: θ is drawn given the items' qualities."""
+        each = -(-samples // self.chains)  # draws of a chain
+        drawn = replace(self, iterations=self.burn_in + FAR * each).samples(comparisons, rng)[FAR - 1 :: FAR]
+        counts = drawn[(np.arange(1, samples + 1) * len(drawn)) // samples - 1]  # a few too many, left out evenly
         weights = rng.standard_gamma(counts + self.strength)
-        return np.asarray((weights @ np.arange(1, self.levels + 1)) / weights.sum(axis=2))
+        means = (weights @ np.arange(1, self.levels + 1)) / weights.sum(axis=2)
+        return np.asarray(means - means.mean(axis=1, keepdims=True))
 
 
 def make_irt_gaussian(options: Options) -> IRTGaussian:
@@ -182,7 +201,7 @@ def make_irt_gaussian(options: Options) -> IRTGaussian:
 
 
 def make_irt_categorical(options: Options) -> IRTCategorical:
-    """From ``levels``, ``alpha``, ``sigma_obs``, ``radius``, ``iterations`` and ``burn_in``."""
+    """From ``levels``, ``alpha``, ``sigma_obs``, ``radius``, ``chains``, ``iterations`` and ``burn_in``."""
     iterations = options.whole("iterations", CATEGORICAL_ITERATIONS, least=1, most=MOST_ITERATIONS)
     levels = options.whole("levels", 8, least=2, most=100)
     return IRTCategorical(
@@ -191,7 +210,8 @@ def make_irt_categorical(options: Options) -> IRTCategorical:
         noise_deviation=options.number("sigma_obs", 1.0, least=LEAST, most=MOST),
         radius=options.whole("radius", 0, least=0, most=levels - 2),
         iterations=iterations,
-        burn_in=options.whole("burn_in", min(50, iterations // 4), least=0, most=iterations - 1),
+        burn_in=options.whole("burn_in", min(CATEGORICAL_BURN_IN, iterations // 3), least=0, most=iterations - 1),
+        chains=options.whole("chains", CHAINS, least=1, most=1000),
     )
 
 
@@ -296,11 +316,14 @@ def _sample_gaussian(
 
 @compiled
 def _sample_categorical(
-    rng: np.random.Generator, items: Items, logs: Floats, strength: float, burn_in: int, kept: NDArray[np.int64]
+    rng: np.random.Generator, items: Items, table: Floats, strength: float, burn_in: int, kept: NDArray[np.int64]
 ) -> None:
-    """Fill ``kept`` with how many items of each system have each quality; ``logs`` of the outcomes' probabilities."""
+    """Fill ``kept`` with how many items of each system have each quality; ``table`` of the outcomes' probabilities.
+
+    The chances of an item's qualities are products, kept within the range of floating numbers: no logarithm is needed.
+    """
     firsts, starts, others, places, _, _, outcome = items
-    systems, size, levels = len(firsts) - 1, len(starts) - 1, len(logs)
+    systems, size, levels = len(firsts) - 1, len(starts) - 1, table.shape[1]
     counts, quality, weights = np.zeros((systems, levels), np.int64), np.zeros(size, np.int64), np.zeros(levels)
     for s in range(systems):
         for i in range(firsts[s], firsts[s + 1]):
@@ -311,14 +334,22 @@ def _sample_categorical(
             for i in range(firsts[s], firsts[s + 1]):
                 counts[s, quality[i]] -= 1
                 for level in range(levels):
-                    weights[level] = np.log(strength + counts[s, level])
+                    weights[level] = strength + counts[s, level]
                 for k in range(starts[i], starts[i + 1]):
-                    other = quality[others[k]]
                     side = outcome[places[k]] if places[k] >= 0 else -outcome[-1 - places[k]]
+                    chances = table[side + 1, quality[others[k]]]
+                    most = 0.0
                     for level in range(levels):
-                        weights[level] += logs[level, other, side + 1]
-                weights[:] = np.cumsum(np.exp(weights - weights.max()))
-                threshold, level = rng.random() * weights[levels - 1], 0
+                        weights[level] *= chances[level]
+                        most = max(most, weights[level])
+                    if most < SMALL:
+                        for level in range(levels):
+                            weights[level] /= most
+                total = 0.0
+                for level in range(levels):
+                    total += weights[level]
+                    weights[level] = total
+                threshold, level = rng.random() * total, 0
                 while weights[level] <= threshold and level < levels - 1:
                     level += 1
                 quality[i] = level

@@ -1,6 +1,7 @@
 """Tables with a header, and JSON records: which column is what, guessed from their names or given by the user.
 
-A table of comparisons has two systems and a winner, a table of scores has a system and a score. The names of columns
+A table of comparisons has two systems and a winner (or a score for each of the two, or a column for each outcome with 1
+where it came out), a table of scores has a system and a score. The names of columns
 are compared without case, spaces and underscores: ``System A``, ``system_a`` and ``systemA`` are the same.
 """
 
@@ -27,29 +28,41 @@ ALIASES = {
     "judgement answer vote label decision winnersystem",
     "system": "system systemid sysid sys systemname mtsystem model engine modelid mt",
     "score": "score overall rating da esa mqm scr rawscr esascore mqmscore dascore rawscore humanscore human segscore "
-    "value directassessment sqm xsts penalty",
+    "value directassessment sqm xsts penalty mqmavgscore psqmavgscore avgscore",
     "segment": "segment segmentid segid seg globalsegid globalsegmentid item itemid lineid line srcindex sentence "
-    "sentenceid sourceid sid srcid id index i example exampleid",
+    "sentenceid sourceid sid srcid id index i example exampleid question questionid promptid",
     "document": "document documentid docid doc documentname docname",
     "domain": "domain domainname domainid genre",
     "rater": "rater raterid annotator annotatorid worker workerid judge judgeid user userid username evaluator "
     "evaluatorid assessor participant",
-    "source": "sourcelanguage sourcelang srclang srclanguage langsrc sl",
-    "target": "targetlanguage targetlang trglang tgtlang tgtlanguage trglanguage langtgt tl",
+    "source": "sourcelanguage sourcelang srclang srclanguage langsrc sl inputsrc",
+    "target": "targetlanguage targetlang trglang tgtlang tgtlanguage trglanguage langtgt tl inputtrg",
     "languages": "languages languagepair langpair langs lp pair",
     "type": "itemtype segmenttype type",
     "row": "rankingid ranking row rowid group",
     "direction": "direction higherisbetter scoredirection",
+    "score_a": "scorea score1 ratinga rating1 systemascore system1score modelascore model1score ascore ranka",
+    "score_b": "scoreb score2 ratingb rating2 systembscore system2score modelbscore model2score bscore rankb",
+    "winner_a": "winnermodela winnersystema winnera awins",
+    "winner_b": "winnermodelb winnersystemb winnerb bwins",
+    "tie": "winnertie tie ties tied",
+    "whole": "isdocscore isdocument isdocumentscore",
 }  # fmt: skip
+_DECIMAL = re.compile(r"^(-?\d+),(\d+)$")  # as spreadsheets of many countries write numbers
 ROLE_OF = {alias: role for role, aliases in ALIASES.items() for alias in aliases.split()}
 DELIMITERS = "\t,;| "  # WMT's files of direct assessment have spaces
-PENALTIES = ("mqm", "mqmscore", "penalty")  # columns whose numbers from 0 up are penalties
+PENALTIES = ("mqm", "mqmscore", "mqmavgscore", "penalty")  # columns whose numbers from 0 up are penalties
 SCALES = {"da": "DA", "dascore": "DA", "directassessment": "DA", "esa": "ESA", "esascore": "ESA", "mqm": "MQM",
-          "mqmscore": "MQM", "sqm": "SQM", "xsts": "XSTS"}  # fmt: skip
+          "mqmscore": "MQM", "mqmavgscore": "MQM", "sqm": "SQM", "psqmavgscore": "SQM", "xsts": "XSTS"}  # fmt: skip
 FIRST = {"a", "first", "left", "systema", "system1", "modela", "model1", "sysa", "sys1", ">", "aisbetter", "abetter"}
 SECOND = {"b", "second", "right", "systemb", "system2", "modelb", "model2", "sysb", "sys2", "<", "bisbetter", "bbetter"}
 TIE = {"tie", "tied", "ties", "equal", "same", "both", "neither", "none", "draw", "=", "==", "nopreference", "equals",
        "equallygood", "bothgood", "bothbad", "tiebothbad", "nodifference"}  # fmt: skip
+NOT_RATED = ("", "none", "nan", "null", "na", "n/a", "-")
+RATED = ("TGT", "SYSTEM")  # types of items that do not test the rater, of Appraise and of WMT's direct assessment
+BEST_RANKS = ("ranka", "rankb")  # columns of two ranks instead of two scores: the lower is better
+TRUE, FALSE = ("1", "1.0", "true", "yes", "x"), ("", "0", "0.0", "false", "no")
+WAYS = ({"winner"}, {"score_a", "score_b"}, {"winner_a", "winner_b"})  # how a table says which system is better
 HOW = (
     "rypt rank reads tables with a header such as segment,system_a,system_b,winner,annotator (winner: A, B, tie or a "
     "system's name) or system,segment,document,score,rater; say which columns are which with --columns "
@@ -99,7 +112,8 @@ def guess(names: Sequence[str], columns: Mapping[str, str] | None = None) -> dic
 
 def kind_of(places: Mapping[str, int]) -> str | None:
     """``pairs`` for a table of comparisons, ``scores`` for one of scores, None for neither."""
-    if {"a", "b", "winner"} <= set(places):
+    roles = set(places)
+    if {"a", "b"} <= roles and any(way <= roles for way in WAYS):
         return "pairs"
     return "scores" if {"system", "score"} <= set(places) else None
 
@@ -130,7 +144,8 @@ def read_table(path: PathLike, lines: Lines, columns: Mapping[str, str] | None =
     rows = list(_table_rows(path, lines, delimiter, len(names), places))
     if not rows:
         raise InputError(path, None, "expected rows, found only a header")
-    return _parts(path, rows, plain(names[places["score"]]) if "score" in places else "")
+    measure = next((names[places[role]] for role in ("score", "score_a") if role in places), "")
+    return _parts(path, rows, plain(measure))
 
 
 def _check_roles(path: PathLike, line: int | None, names: Sequence[str], places: Mapping[str, int]) -> None:
@@ -176,7 +191,7 @@ def read_records(
         if not isinstance(record, dict):
             raise InputError(path, number, f"expected a JSON object, found {json.dumps(record)[:60]}")
         rows.append((number, {role: _text(path, number, key, record.get(key)) for role, key in keys.items()}))
-    return _parts(path, rows, plain(keys.get("score", "")))
+    return _parts(path, rows, plain(keys.get("score", keys.get("score_a", ""))))
 
 
 def _text(path: PathLike, number: int, key: str, value: Any) -> str:
@@ -190,7 +205,7 @@ def _text(path: PathLike, number: int, key: str, value: Any) -> str:
 
 def _parts(path: PathLike, rows: Sequence[Row], score: str) -> list[Part]:
     """Comparisons or scores of each language pair."""
-    make = _comparisons if "a" in rows[0][1] and "winner" in rows[0][1] else _scores
+    make = _comparisons if kind_of(dict.fromkeys(rows[0][1], 0)) == "pairs" else _scores
     by_pair: dict[str, list[Row]] = {}
     for row in rows:
         by_pair.setdefault(_pair(row[1]), []).append(row)
@@ -206,10 +221,10 @@ def _pair(values: Mapping[str, str]) -> str:
     return values.get("languages", "")
 
 
-def _comparisons(path: PathLike, rows: Sequence[Row], _: str) -> Comparisons:
+def _comparisons(path: PathLike, rows: Sequence[Row], column: str) -> Comparisons:
     import numpy as np
 
-    numbered = {values["winner"] for _, values in rows}
+    numbered = {values.get("winner", "") for _, values in rows}
     records, groups = [], []
     for number, values in rows:
         a, b = values["a"], values["b"]
@@ -217,7 +232,14 @@ def _comparisons(path: PathLike, rows: Sequence[Row], _: str) -> Comparisons:
             raise InputError(path, number, "expected the names of two systems, found nothing")
         if a == b:
             raise InputError(path, number, f"the system {a} is compared with itself")
-        outcome = _outcome(path, number, a, b, values["winner"], numbered)
+        if "winner" in values:
+            outcome = _outcome(path, number, a, b, values["winner"], numbered)
+        elif "score_a" in values:
+            first, second = (_number(path, number, values[role]) for role in ("score_a", "score_b"))
+            outcome = int(first > second) - int(first < second)
+            outcome = -outcome if column in BEST_RANKS else outcome
+        else:
+            outcome = _marked(path, number, values)
         segment = " ".join(filter(None, (values.get("document", ""), values.get("segment", ""))))
         records.append((segment, a, b, outcome, values.get("rater", "")))
         groups.append(values.get("row", ""))
@@ -248,26 +270,38 @@ def _outcome(path: PathLike, number: int, a: str, b: str, winner: str, all_winne
     raise InputError(path, number, f"expected a winner that is A, B, tie, {a} or {b}, found {winner!r}")
 
 
+def _marked(path: PathLike, number: int, values: Mapping[str, str]) -> int:
+    """The outcome where each has a column: 1 in that of the system that won, or in none for a tie."""
+    marks = [values.get(role, "").lower() for role in ("winner_a", "winner_b", "tie")]
+    if any(mark not in (*TRUE, *FALSE) for mark in marks) or sum(mark in TRUE for mark in marks) > 1:
+        shown = ", ".join(map(repr, marks))
+        raise InputError(path, number, f"expected 1 for the system that is better and 0 for the other, found {shown}")
+    return int(marks[0] in TRUE) - int(marks[1] in TRUE)
+
+
 def _scores(path: PathLike, rows: Sequence[Row], column: str) -> SegmentScores:
     records = []
-    typed = any(values.get("type", "").upper() == "TGT" for _, values in rows)
+    typed = next((kind for kind in RATED if any(values.get("type", "").upper() == kind for _, values in rows)), None)
     for number, values in rows:
-        if typed and values["type"].upper() != "TGT":
-            continue  # items of Appraise that test the rater
+        if typed is not None and values["type"].upper() != typed:
+            continue  # items that test the rater
+        if values.get("whole", "").lower() in TRUE:
+            continue  # the score of a whole document
         if not values["system"]:
             raise InputError(path, number, "expected the name of a system, found nothing")
-        if values["score"].lower() in ("", "none", "nan", "null", "na", "-"):
-            continue  # not rated
+        rated = values["score"].lower() not in NOT_RATED
         records.append(
             ScoreRecord(
-                values["system"], values.get("segment", ""), _number(path, number, values["score"]),
+                values["system"], values.get("segment", ""),
+                _number(path, number, values["score"]) if rated else math.nan,
                 values.get("document", ""), values.get("rater", ""), "", values.get("domain", ""),
             )
         )  # fmt: skip
-    if not records:
-        raise InputError(path, None, "expected scores, found none")
     if "segment" not in rows[0][1]:
         records = _numbered(records)
+    records = [record for record in records if not math.isnan(record.score)]
+    if not records:
+        raise InputError(path, None, "expected scores, found none")
     first = rows[0][1]  # rypt's files of scores have "better": "lower", which the table of comparisons has as winner
     lower = (first.get("direction") or first.get("winner", "")).lower() in ("lower", "false", "ascending", "0")
     penalties = column in PENALTIES and all(record.score >= 0 for record in records)
@@ -287,7 +321,7 @@ def _numbered(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
 
 def _number(path: PathLike, number: int, text: str) -> float:
     try:
-        value = float(text)
+        value = float(_DECIMAL.sub(r"\1.\2", text))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

@@ -27,18 +27,18 @@ from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, compared_only, comparisons_of, merge
 from hits.ranking.names import FORMATS, NOT_JUDGED
+from hits.ranking.readers.appraise import appraise_columns, read_appraise
 from hits.ranking.readers.columns import HOW, Part, guess, kind_of, read_records, read_table, table_kind
 from hits.ranking.readers.counts import read_counts, read_tournament
 from hits.ranking.readers.languages import pair_in_name, pair_key
+from hits.ranking.readers.pearmut import pearmut_answers, read_pearmut
 from hits.ranking.readers.rankings import read_csv, read_xml
 from hits.ranking.readers.scores import (
-    is_appraise,
     is_mqm,
+    is_two_columns,
     is_wmt25,
-    pearmut_entries,
-    read_appraise,
     read_mqm_scores,
-    read_pearmut,
+    read_two_columns,
     read_wmt25,
 )
 from hits.ranking.scores.data import SegmentScores, merge_scores
@@ -216,13 +216,16 @@ def _read(path: PathLike, format: str | None, columns: Mapping[str, str] | None,
     lines = [line for line in read_lines(path) if line[1].strip()]
     if not lines:
         raise InputError(path, None, "expected comparisons or scores, found an empty file")
+    if len(lines) == 1 and "\r" in lines[0][1]:
+        lines = [(k, line) for k, line in enumerate(lines[0][1].split("\r"), start=1) if line.strip()]
     if broken := next((number for number, line in lines if "\r" in line), None):
         raise InputError(path, broken, "expected lines that end with a line feed, found a carriage return inside one")
     kind = format or _recognize(path, lines, columns)
     if columns and kind not in ("pairs", "scores", "jsonl"):
         raise InputError(path, None, f"--columns is for tables with a header and for JSONL, found {kind}")
     if kind in ("pairs", "scores"):
-        return read_table(path, lines, columns)
+        plain = kind == "scores" and not columns and is_two_columns(lines[0][1])
+        return read_two_columns(path, lines) if plain else read_table(path, lines, columns)
     if kind in ("jsonl", "pearmut"):
         return _read_json(path, lines, columns, kind)
     if kind in RANKINGS:
@@ -241,11 +244,13 @@ def _recognize(path: PathLike, lines: Lines, columns: Mapping[str, str] | None) 
         return "jsonl"
     if is_mqm(lines[0][1]) and not columns:
         return "mqm"
-    if is_appraise(first):
+    if appraise_columns(first) and not columns:
         return "appraise"
     table = table_kind(lines[0][1], columns)
     if table is not None:
         return table[0]
+    if is_two_columns(lines[0][1]) and not columns:
+        return "scores"
     fields = first.split()
     if len(fields) == 5 and all(field.isdecimal() for field in fields[2:]):
         return "counts"
@@ -272,10 +277,10 @@ def _read_json(path: PathLike, lines: Lines, columns: Mapping[str, str] | None, 
         values = [(lines[0][0], value) for value in (first if isinstance(first, list) else [first])]
     else:
         values = [(number, _json_value(path, number, line)) for number, line in lines]
-    answers = [pearmut_entries(value) for _, value in values]
-    if all(entries is not None for entries in answers):
+    answers = [pearmut_answers(value) for _, value in values]
+    if values and all(some is not None for some in answers):
         pairs = zip(values, answers, strict=True)
-        return read_pearmut(path, [(number, entry) for (number, _), entries in pairs for entry in entries or ()])
+        return read_pearmut(path, [(number, *answer) for (number, _), some in pairs for answer in some or ()])
     if any(is_wmt25(value) for _, value in values[:1]):
         return read_wmt25(path, values)
     if kind == "pearmut" or not values:

@@ -19,7 +19,10 @@ LANGUAGES = (
     "zh zho chi chinese", "zu zul zulu",
 )  # fmt: skip
 CODES = {name: names.split()[0] for names in LANGUAGES for name in names.split()}
-_PAIR = re.compile(r"(?<![A-Za-z])([A-Za-z]{2,11})(?:_[A-Z]{2})?(?:-|,|2|_to_|-to-)([A-Za-z]{2,11})(?![A-Za-z])")
+_PAIR = re.compile(
+    r"(?<![A-Za-z])([A-Za-z]{2,11})(?:_(?:[A-Z]{2}|[A-Z][a-z]{3}))*(?:-|,|2|_to_|-to-)([A-Za-z]{2,11})(?![A-Za-z])"
+)
+_DOMAIN = re.compile(r"test-[a-z]{2,3}-([a-z]+)_")
 _JOINED = re.compile(r"(?<![A-Za-z])([a-z]{2})([a-z]{2})(?![A-Za-z])")
 
 
@@ -46,8 +49,8 @@ def pair_key(pair: str) -> str:
 def pair_in_name(path: PathLike) -> str:
     """The language pair in the name of a file, as it stands there; empty where there is none.
 
-    >>> [pair_in_name(name) for name in ("wmt10.Czech-English", "mqm_ted_ende.tsv.gz", "ur-en/ranks.csv", "ranks.csv")]
-    ['Czech-English', 'en-de', '', '']
+    >>> [pair_in_name(name) for name in ("wmt10.Czech-English", "mqm_ted_ende.tsv.gz", "ces_Latn-deu_Latn", "ranks")]
+    ['Czech-English', 'en-de', 'ces-deu', '']
     """
     name = Path(str(path)).name
     for source, target in _PAIR.findall(name):
@@ -57,3 +60,13 @@ def pair_in_name(path: PathLike) -> str:
         if source in CODES and target in CODES and source != target:
             return f"{source}-{target}"
     return ""
+
+
+def domain_in_document(document: str) -> str:
+    """The domain in WMT24's names of documents; empty in other names.
+
+    >>> domain_in_document("test-en-speech_WbO8dOhsgY4_003"), domain_in_document("rt.com.39936")
+    ('speech', '')
+    """
+    named = _DOMAIN.match(document)
+    return named.group(1) if named else ""

@@ -2,6 +2,10 @@
 
 wilcoxon     two systems differ if a signed-rank test on the segments that both have says p < 0.05; a system's best
              rank is 1 + how many are significantly better, its worst n − how many are significantly worse
+wilcoxon-neighbours
+             the same tests, but a range goes on to the neighbours in the order of means up to the first one that
+             differs, and clusters are where ranges do not overlap, as in WMT25's findings
+rank-sum     the same as wilcoxon with a rank-sum test, whose scores are not paired, as in WMT's findings up to 2023
 permutation  the same with a paired permutation test of the means
 bootstrap    means on resamples of documents (or segments), ranges of their ranks
 average      the mean is over segments (micro); or over the means of domains, as WMT24's findings have it (macro), whose
@@ -13,12 +17,13 @@ clusters     in the order of means, a cluster ends where all above differ signif
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hits.ranking.confidence import COUNTED_SAMPLES, Ranges, ranges_of, rank_bounds
-from hits.ranking.names import AVERAGES, SCORE_CONFIDENCES, SCORE_UNITS
+from hits.ranking.names import AVERAGES, CONFIDENCES, SCORE_CONFIDENCES, SCORE_UNITS
 from hits.ranking.result import Confidence, Ranked, RankedGroup
 from hits.ranking.scores.data import SegmentScores
-from hits.ranking.scores.paired import PERMUTATIONS, permutation_tests, wilcoxon_tests
+from hits.ranking.scores.paired import PERMUTATIONS, permutation_tests, rank_sum_tests, signed_rank_wins, wilcoxon_tests
 from rypt.arrays import Floats, Ids, Ints
 from rypt.options import Options, check_option
 from rypt.signature import rypt_version, signature
@@ -135,6 +140,8 @@ def score_ranges(
 ) -> tuple[Ranges | None, str | None]:
     """Rank ranges by the method that was asked for, and what the signature says of it."""
     method = confidence.method or "wilcoxon"
+    if method in CONFIDENCES and method not in SCORE_CONFIDENCES:
+        raise RyptError(f"{method} needs comparisons, which scores become with another model: -m expected-wins")
     check_option("confidence", method, SCORE_CONFIDENCES)
     if confidence.unit is not None and method != "bootstrap":
         raise RyptError(f"--unit {confidence.unit} is what a bootstrap draws; {method} tests segments")
@@ -145,6 +152,11 @@ def score_ranges(
         return ranges_by_tests(means, wilcoxon_tests(table, scores.items(), domains), level), f"wilcoxon-{level:g}"
     if domains is not None:
         raise RyptError(f"the mean over domains has wilcoxon's tests, as in WMT's findings; found {method}")
+    if method == "wilcoxon-neighbours":
+        wins = signed_rank_wins(table, scores.items(), level)
+        return ranges_by_neighbours(means, wins), f"wilcoxon-neighbours-{level:g}"
+    if method == "rank-sum":
+        return ranges_by_tests(means, rank_sum_tests(table), level), f"rank-sum-{level:g}"
     if method == "permutation":
         count = confidence.samples or PERMUTATIONS
         return ranges_by_tests(means, permutation_tests(table, rng, count), level), f"permutation-{count}-{level:g}"
@@ -161,6 +173,24 @@ def ranges_by_tests(means: Floats, tests: Floats, level: float) -> Ranges:
     wins = (tests < level) & higher
     low, high = 1 + wins.sum(axis=0).astype(np.int64), len(means) - wins.sum(axis=1).astype(np.int64)
     return Ranges(low, high, groups=clusters_by_tests(means, tests, level))
+
+
+def ranges_by_neighbours(means: Floats, wins: NDArray[np.bool_]) -> Ranges:
+    """Ranges of WMT25's findings: up to the nearest system above that is significantly better, down likewise.
+
+    >>> wins = np.array([[0, 0, 1], [0, 0, 0], [0, 0, 0]], bool)
+    >>> made = ranges_by_neighbours(np.array([90.0, 89.0, 70.0]), wins)
+    >>> made.low.tolist(), made.high.tolist()
+    ([1, 1, 2], [2, 3, 3])
+    """
+    order = np.argsort(-means, kind="stable")
+    n = len(means)
+    low, high = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for place, system in enumerate(order):
+        better = [k for k in range(place) if wins[order[k], system]]
+        worse = [k for k in range(place + 1, n) if wins[system, order[k]]]
+        low[system], high[system] = max(better, default=-1) + 2, min(worse, default=n)
+    return Ranges(low, high)
 
 
 def clusters_by_tests(means: Floats, tests: Floats, level: float) -> Ints:

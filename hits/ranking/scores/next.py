@@ -5,13 +5,15 @@ two neighbours is a boundary to be won: it needs every pair of systems across it
 signed-rank test does not tell apart yet may differ once more segments are rated, or may not: with z of the test on n
 segments that both have, and N segments that both could have, z on all of them is predicted as normal with mean
 z √(N / n) and variance (N − n) / n (a flat prior of the difference), and a pair needs n (2.2 / z)² − n further ones.
-Boundaries that would hardly hold even then (a pair across them has a chance below 10 %) are left alone. Of the others
-the one that needs the fewest further segments is taken, and the pair of it that needs the most is rated on the next
-segment that they do not share. All systems take segments in one order, those first that have ratings already, so that
-one rating serves many pairs.
+A pair that differs now is rated on, by a tenth of its segments, until it is likely to differ with all of them, too (a
+chance of 90 %): whoever looks at a test again and again finds differences by luck, and these do not last. Boundaries
+that would hardly hold even then (a pair across them has a chance below 10 %) are left alone. Of the others the one that
+needs the fewest further segments is taken, and the pair of it that needs the most is rated on the next segment that
+they do not share. All systems take segments in one order, those first that have ratings already, so that one rating
+serves many pairs.
 
-Whoever looks at tests again and again finds differences by chance: the last test should be made on all ratings, with
-a lower level where that matters (`bench/next_ratings.py` counts how often it happens).
+The last test should still be made on all ratings, with a lower level where that matters (`bench/next_ratings.py` counts
+the boundaries that are found by luck).
 """
 
 from collections.abc import Sequence
@@ -31,6 +33,9 @@ from rypt.text import RyptError
 FIRST = 30  # segments of each system before anything is tested
 WANTED = 2.2  # z to aim at, above that of p = 0.05
 CHANCE = 0.1  # that a boundary holds with all segments, below which it is left alone
+SURE = 0.9  # that a difference stays with all segments, below which it is rated on
+AGAIN = 0.1  # the share of its segments that such a pair is rated on for
+TINY = 1e-15  # the least p: a normal quantile needs one
 LEAST = 0.5  # z for the number of segments needed, where it is smaller
 
 
@@ -83,8 +88,10 @@ class RatingPlan:
     `choose` what to rate, fill in the table, and `test` again.
     """
 
-    def __init__(self, table: Floats, order: NDArray[np.intp], level: float = 0.05, chance: float = CHANCE) -> None:
-        self.table, self.order, self.level, self.least_chance = table, order, level, chance
+    def __init__(
+        self, table: Floats, order: NDArray[np.intp], level: float = 0.05, chance: float = CHANCE, sure: float = SURE
+    ) -> None:
+        self.table, self.order, self.level, self.least_chance, self.sure = table, order, level, chance, sure
         self.tests: dict[tuple[int, int, int], float] = {}
         self.test()
 
@@ -97,7 +104,7 @@ class RatingPlan:
         for i in range(n):
             for j in range(i):
                 p = self._p(i, j, int(shared[i, j]))
-                needed, chance = _outlook(p, int(shared[i, j]), everything, self.level)
+                needed, chance = _outlook(p, int(shared[i, j]), everything, self.level, self.sure)
                 self.needed[i, j] = self.needed[j, i] = needed
                 self.chance[i, j] = self.chance[j, i] = chance
         means = np.array([row[~np.isnan(row)].mean() if (~np.isnan(row)).any() else -inf for row in self.table])
@@ -144,19 +151,21 @@ class RatingPlan:
         return pair
 
 
-def _outlook(p: float, n: int, everything: int, level: float) -> tuple[float, float]:
-    """How many further segments a pair needs, 0 where it is told apart; and the chance that it will be with all.
+def _outlook(p: float, n: int, everything: int, level: float, sure: float = SURE) -> tuple[float, float]:
+    """How many further segments a pair needs, 0 where it is surely told apart; and the chance that it will be with all.
 
-    >>> _outlook(0.01, 100, 500, 0.05), [round(x, 2) for x in _outlook(0.1, 100, 500, 0.05)]
+    >>> _outlook(0.001, 100, 500, 0.05), [round(x, 2) for x in _outlook(0.1, 100, 500, 0.05)]
     ((0.0, 1.0), [78.89, 0.81])
+    >>> _outlook(0.04, 250, 500, 0.05)  # it may be luck
+    (25.0, 1.0)
     """
     if n < min(FIRST, everything):
         return float(FIRST - n), 1.0
-    if p < level:
-        return 0.0, 1.0
     if n >= everything:
-        return 0.0, 0.0
-    z, critical = NormalDist().inv_cdf(1 - p / 2), NormalDist().inv_cdf(1 - level / 2)
+        return 0.0, float(p < level)
+    z, critical = NormalDist().inv_cdf(1 - max(p, TINY) / 2), NormalDist().inv_cdf(1 - level / 2)
     mean, spread = z * sqrt(everything / n), sqrt((everything - n) / n)
     chance = normal_tail((critical - mean) / spread) + normal_tail((critical + mean) / spread)
+    if p < level:
+        return (0.0 if chance >= sure else min(float(everything - n), n * AGAIN)), 1.0
     return min(float(everything - n), n * (WANTED / max(z, LEAST)) ** 2 - n), chance

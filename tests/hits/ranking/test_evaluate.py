@@ -222,11 +222,23 @@ def test_a_model_that_fails_says_where() -> None:
 
 
 def test_few_comparisons_say_what_is_needed() -> None:
-    few = comparisons_of([("s", "a", "b", 1, "")] * 120)
+    """What is suggested works."""
+    few = comparisons_of([(f"s{i // (1 + i % 3)}", "a", "b", 1 if i % 4 else -1, "") for i in range(120)])
     with pytest.raises(RyptError, match=r"expected 10,400 comparisons or more: 2,000 to test on and 2,000 to choose"):
         evaluate_models(few, ["bojar"], np.random.default_rng(1))
     with pytest.raises(RyptError, match=r"found 120; try --least 30 --sizes 30"):
         evaluate_models(few, ["bojar"], np.random.default_rng(1))
+    assert evaluate_models(few, ["bojar"], np.random.default_rng(1), least=30, sizes=(30,), trials=1).rows
+
+
+def test_few_segments_are_split_by_rows() -> None:
+    """All segments are judged alike here, so that no few of them can be set aside."""
+    few = comparisons_of([(f"s{i // 10}", "a", "b", 1 if i % 4 else -1, "") for i in range(70)])
+    with pytest.raises(RyptError, match=r"found 70; try --split rows --least 17 --sizes 17"):
+        evaluate_models(few, ["bojar"], np.random.default_rng(1))
+    assert evaluate_models(few, ["bojar"], np.random.default_rng(1), split="rows", least=17, sizes=(17,), trials=1).rows
+    with pytest.raises(RyptError, match="they are too few, or of too few segments"):
+        evaluate_models(few, ["bojar"], np.random.default_rng(1), development=False, radii=(0.1,))
 
 
 def test_without_a_development_set_all_but_the_test_set_is_to_learn_from() -> None:

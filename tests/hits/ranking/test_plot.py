@@ -131,3 +131,12 @@ def test_what_cannot_be_drawn_is_said(tmp_path: Path) -> None:
     with pytest.raises(RyptError, match="its folder does not exist"):
         plot.plot_ranks(tmp_path / "nowhere" / "ranks.svg", ranked())
     assert plot.cluster_bands(RankedGroup("m", "", (Ranked("a", 1.0, 1, None, None, None),))) == []
+
+
+def test_the_legend_hides_no_range(tmp_path: Path, drawn) -> None:
+    """It stands below the panels, once, whatever ranges the first systems have."""
+    plot.plot_ranks(tmp_path / "ranks.png", [*ranked(samples=200), *ranked(samples=200)])
+    (legend,) = drawn[0].legends
+    assert {text.get_text() for text in legend.get_texts()} == {"range of ranks", "middle half", "score (upper axis)"}
+    box = legend.get_window_extent()
+    assert all(panel.get_legend() is None and panel.get_window_extent().y0 > box.y1 for panel in drawn[0].axes)

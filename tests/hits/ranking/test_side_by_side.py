@@ -29,7 +29,10 @@ def test_ranks_of_each_model_and_where_they_disagree(files: ComparisonFiles) -> 
     found = {(item.models, item.better, item.worse) for item in both.disagreements()}
     assert found == {(("bojar", "mfas"), "a", "b"), (("mfas", "expected-wins"), "b", "a")}
     text = both.as_table()
-    assert text.splitlines()[2].split() == ["system", "bojar", "mfas", "expected-wins"]
+    columns = ["range", "cluster"]
+    assert text.splitlines()[2].split() == ["system", "bojar", *columns, "mfas", *columns, "expected-wins", *columns]
+    assert text.splitlines()[4].split()[:3] == ["a", "1", "1"]
+    assert any(line.split()[:3] == ["a", "b", "bojar,"] and line.split()[4] == "mfas," for line in text.splitlines())
     assert "2 disagreements on 9 pairs of systems" in text
     assert "bojar and mfas order 66.7% of 3 pairs of systems alike, Kendall's tau 0.333" in text
     assert text.splitlines()[-3].startswith("bojar|")
@@ -76,3 +79,36 @@ def test_wrong_models_are_said_before_anything_is_read() -> None:
         rank_side_by_side(nowhere, ["bojar:y=1", "mfas"])
     with pytest.raises(RyptError, match="expected every model once"):
         rank_side_by_side(nowhere, ["bojar", "bojar"])
+
+
+def test_disagreements_of_several_language_pairs_say_which(tmp_path: Path) -> None:
+    for name in ("cs-en.counts", "ur-en.counts"):
+        (tmp_path / name).write_text(COUNTS, encoding="utf-8")
+    files = ComparisonFiles((tmp_path / "cs-en.counts", tmp_path / "ur-en.counts"))
+    both = rank_side_by_side(files, ["bojar", "mfas"], confidence=Confidence("none"))
+    assert [item.languages for item in both.disagreements()] == ["cs-en", "ur-en"]
+    lines = both.as_table().splitlines()
+    assert lines[0] == "cs-en: rank by each model, range of ranks, cluster"
+    assert lines[2].split() == ["system", "bojar", "mfas"]  # without ranges
+    assert any(line.split()[:3] == ["ur-en", "a", "b"] for line in lines)
+
+
+def test_options_stand_below_each_other_above_their_column(files: ComparisonFiles) -> None:
+    labels = ["bojar", "trueskill:order=select,games=50,runs=2"]
+    text = rank_side_by_side(files, labels, confidence=Confidence("none")).as_table()
+    assert [line.split()[-1] for line in text.splitlines()[2:6]] == [
+        "trueskill:",
+        "order=select,",
+        "games=50,",
+        "runs=2",
+    ]
+    assert max(map(len, text.splitlines()[2:9])) < 40
+
+
+def test_names_are_shortened_as_in_the_table_of_all_systems(tmp_path: Path) -> None:
+    """Those that models disagree on begin alike, but not all do."""
+    names = {"a": "online.a", "b": "online.b", "c": "other"}
+    lines = [" ".join(names.get(word, word) for word in line.split()) for line in COUNTS.splitlines()]
+    (tmp_path / "counts").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    both = rank_side_by_side(ComparisonFiles((tmp_path / "counts",)), ["bojar", "mfas"], confidence=Confidence("none"))
+    assert any(line.split()[:2] == ["online.a", "online.b"] for line in both.as_table().splitlines())

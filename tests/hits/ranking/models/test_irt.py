@@ -92,7 +92,10 @@ def test_items_know_their_comparisons() -> None:
 def categorical_posterior(
     records: list[tuple[str, str, str, int, str]], systems: list[str], levels: int, strength: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of θ, and the variance of the mean quality, by summing over all qualities of all items."""
+    """The mean of θ, and the variance of the score, by summing over all qualities of all items.
+
+    A score is the mean quality less that of all systems; θ of different systems are independent given the qualities.
+    """
     items, places = wide(records, systems)
     table = outcome_table(levels, 1.0, 0)
     owner = np.array([systems.index(name) for name, _ in items])
@@ -107,20 +110,24 @@ def categorical_posterior(
             weight *= table[assigned[a], assigned[b], record[3] + 1]
         size = counts.sum(axis=1, keepdims=True) + levels * strength
         mean = (counts + strength) / size
-        score = mean @ quality
+        expected = mean @ quality
+        within = np.diag((mean @ quality**2 - expected**2) / (size[:, 0] + 1))
+        score = expected - expected.mean()
+        centred = np.eye(len(systems)) - 1 / len(systems)
         theta += weight * mean
         first += weight * score
-        second += weight * (score**2 + (mean @ quality**2 - score**2) / (size[:, 0] + 1))
+        second += weight * (score**2 + np.diag(centred @ within @ centred))
         total += weight
     return theta / total, second / total - (first / total) ** 2
 
 
 def test_the_categorical_posterior_is_that_of_brute_force() -> None:
     theta, variance = categorical_posterior(TINY_SET, ["a", "b", "c"], 3, 0.5)
-    model = IRTCategorical(levels=3, iterations=120_000, burn_in=1000)
+    model = IRTCategorical(levels=3, iterations=120_000, burn_in=1000, chains=1)
     found = model.fit(comparisons_of(TINY_SET), np.random.default_rng(3))
     assert np.array(found.extra["abilities"]) == pytest.approx(theta, abs=0.006)
-    assert found.scores == pytest.approx(theta @ np.arange(1, 4), abs=0.015)
+    quality = theta @ np.arange(1, 4)
+    assert found.scores == pytest.approx(quality - quality.mean(), abs=0.015)
     assert found.variances == pytest.approx(variance, abs=0.015)
     table = outcome_table(3, 1.0, 0)
     expected = sum(theta[0, x] * theta[1, y] * table[x, y] for x in range(3) for y in range(3))
@@ -206,9 +213,8 @@ def test_the_generator_decides(model: IRTGaussian | IRTCategorical) -> None:
 def test_a_system_that_nobody_compared_has_its_prior(model: IRTGaussian | IRTCategorical) -> None:
     data = comparisons_of([("s", "a", "b", 1, "w")] * 3, ["a", "b", "c"])
     found = model.fit(data, np.random.default_rng(0))
-    prior = 0.0 if isinstance(model, IRTGaussian) else 4.5
     assert found.scores[0] > found.scores[1]
-    assert found.scores[2] == pytest.approx(prior, abs=0.4)
+    assert found.scores[2] == pytest.approx(0.0, abs=0.4)
     assert found.variances[2] > 0.5
 
 
@@ -251,7 +257,10 @@ def test_options() -> None:
 def test_draws_of_scores_are_those_of_the_posterior(name: str) -> None:
     """Their means and variances are what a long fit says."""
     data = comparisons_of(TINY_SET)
-    long = read_model(name, {"iterations": "40000", "burn_in": "100"}).fit(data, np.random.default_rng(1))
+    length = {"iterations": "40000", "burn_in": "100"}
+    long = read_model(name, length | ({"chains": "1"} if name == "irt-categorical" else {})).fit(
+        data, np.random.default_rng(1)
+    )
     drawn = read_model(name).posterior_scores(data, np.random.default_rng(2), 20_000)
     assert drawn.shape == (20_000, 3)
     assert drawn.mean(axis=0) == pytest.approx(long.scores, abs=0.06)
@@ -269,18 +278,20 @@ def test_ranges_come_from_the_posterior_and_the_chain_runs_once(monkeypatch: pyt
     assert (again.source, len(fits)) == ("samples", 4)
 
 
-def test_seeds_differ_by_a_tenth_of_the_posterior_at_most() -> None:
-    """By default the Gaussian sampler runs so long that its own chance hardly matters; differences are centred."""
-    rng = np.random.default_rng(5)
-    quality = np.array([0.6, 0.2, 0.0, -0.3, -0.5])
-    rows = []
-    for i in range(400):
-        a, b = rng.choice(5, 2, replace=False)
-        gap = quality[a] - quality[b] + rng.normal(0, 1.4)
-        rows.append((f"s{i % 150}", f"x{a}", f"x{b}", 0 if abs(gap) < 0.4 else int(np.sign(gap)), "w"))
-    data = comparisons_of(rows)
-    model = read_model("irt-gaussian")
-    fits = np.array([model.fit(data, np.random.default_rng(seed)).scores for seed in range(12)])
-    drawn = model.posterior_scores(data, np.random.default_rng(99), 2000)
-    spread, posterior = (np.std(x - x.mean(axis=1, keepdims=True), axis=0, ddof=1) for x in (fits, drawn))
-    assert np.sqrt((spread**2 / posterior**2).mean()) < 0.1
+@pytest.mark.parametrize("model", [IRTGaussian(), IRTCategorical()])
+def test_seeds_differ_by_a_tenth_of_the_posterior_at_most(model: IRTGaussian | IRTCategorical) -> None:
+    """By default the samplers run so long that their own chance hardly matters."""
+    data = gaussian_data(np.linspace(-0.6, 0.6, 5), 130, np.random.default_rng(1))
+    assert spread_of_seeds(model, data) < 0.1
+
+
+def test_one_chain_of_the_categorical_model_is_not_enough() -> None:
+    data = gaussian_data(np.linspace(-0.6, 0.6, 5), 130, np.random.default_rng(1))
+    assert spread_of_seeds(IRTCategorical(chains=1), data) > 0.1
+
+
+def spread_of_seeds(model: IRTGaussian | IRTCategorical, data: Comparisons) -> float:
+    """The deviation of scores over seeds by that of the posterior."""
+    fits = [model.fit(data, np.random.default_rng(seed)) for seed in range(6)]
+    scores, variances = (np.array([getattr(fit, name) for fit in fits]) for name in ("scores", "variances"))
+    return float((scores.std(axis=0, ddof=1) / np.sqrt(variances.mean(axis=0))).mean())

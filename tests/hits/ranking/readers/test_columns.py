@@ -152,3 +152,48 @@ def test_kinds() -> None:
     assert kind_of(guess(["sys", "ESA"])) == "scores"
     assert kind_of(guess(["text"])) is None
     assert np.all([guess(["seg", "segment"])["segment"] == 1])  # the plainest name wins
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "outcomes"),
+    [
+        ("system_a,system_b,score_a,score_b", ["x,y,80,70", "x,y,10,70.5", "y,x,5,5"], [1, -1, 0]),
+        ("sys1;sys2;rating 1;rating 2", ["x;y;3;4", "x;y;4,5;4", "x;y;1;1"], [-1, 1, 0]),
+        ("system_a,system_b,rank_a,rank_b", ["x,y,1,2", "x,y,2,1", "x,y,1,1"], [1, -1, 0]),
+        ("model_a,model_b,winner_model_a,winner_model_b,winner_tie", ["x,y,1,0,0", "x,y,0,1,0", "x,y,0,0,1"],
+         [1, -1, 0]),
+    ],
+)  # fmt: skip
+def test_two_scores_or_a_column_for_each_outcome(make, header: str, rows: list[str], outcomes: list[int]) -> None:
+    assert read_comparisons([make(header, *rows)]).outcome.tolist() == outcomes
+
+
+def test_two_winners_are_refused(make) -> None:
+    path = make("model_a,model_b,winner_model_a,winner_model_b", "x,y,1,1")
+    with pytest.raises(InputError, match=r"data.csv:2: expected 1 for the system that is better"):
+        read_comparisons([path])
+
+
+def test_what_is_not_rated_keeps_its_place(make) -> None:
+    """Without a column of segments a score is known by its place, so that a gap must not move the others."""
+    path = make("system,score", "x,1", "x,None", "x,3", "y,4", "y,5", "y,6")
+    (part,) = read_parts([path])
+    assert part.data.segments == (("", "1"), ("", "3"), ("", "2"))
+    assert np.isnan(part.data.table()[0, 2])
+
+
+def test_googles_average_scores_of_segments(make) -> None:
+    """Penalties in one year, negative scores in another; separated by spaces."""
+    (part,) = read_parts([make("system mqm_avg_score seg_id", "A 0.5 1", "A None 2", "B 3.0 1", name="mqm_ende.tsv")])
+    assert (part.languages, part.data.scale, part.data.higher, len(part.data)) == ("en-de", "MQM", False, 2)
+    (part,) = read_parts([make("system mqm_avg_score seg_id", "A -0.5 1", "B -3.0 1")])
+    assert part.data.higher
+
+
+def test_wmt21s_direct_assessment(make) -> None:
+    """Tab-separated, with the languages of the input and the type SYSTEM."""
+    header = "HITId\tWorkerId\tInput.src\tInput.trg\tInput.item\thit\tsys_id\trid\ttype\tsid\tscore\ttime"
+    rows = [f'NA\tw\thi\tbn\tad\tNA\t"{name}"\tNA\t{kind}\ts.1_1\t{score}\t0'
+            for name, kind, score in (("G.7", "SYSTEM", 0.5), ("G.7", "REPEAT", 9), ("B.5", "SYSTEM", -1))]  # fmt: skip
+    (part,) = read_parts([make(header, *rows)])
+    assert (part.languages, part.data.systems, part.data.score.tolist()) == ("hi-bn", ("B.5", "G.7"), [0.5, -1.0])

@@ -369,10 +369,16 @@ def test_nothing_judged_names_the_file(make) -> None:
         read_comparisons([path])
 
 
-def test_carriage_returns_alone_are_no_line_ends(tmp_path: Path) -> None:
+def test_carriage_returns_alone_end_lines_too(tmp_path: Path) -> None:
+    """As old spreadsheets write them; one in the midst of other lines is a mistake."""
     path = tmp_path / "mac.csv"
+    path.write_bytes(f"{HEADER}\r{row('1 2 3 4 5')}\r{row('1 2 3 4 9')}\r".encode())
+    with pytest.raises(InputError, match=r"mac.csv:3: "):
+        read_comparisons([path])
     path.write_bytes(f"{HEADER}\r{row('1 2 3 4 5')}\r".encode())
-    with pytest.raises(InputError, match=r"mac.csv:1: expected lines that end with a line feed"):
+    assert len(read_comparisons([path])) == 10
+    path.write_bytes(f"{HEADER}\n{row('1 2 3 4 5')}\r{row('1 2 3 4 5')}\n".encode())
+    with pytest.raises(InputError, match=r"mac.csv:2: expected lines that end with a line feed"):
         read_comparisons([path])
 
 

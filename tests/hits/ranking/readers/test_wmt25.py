@@ -42,6 +42,15 @@ def test_ratings_in_a_list_and_language_pairs(tmp_path: Path) -> None:
     assert parts[0].data.table().tolist() == [[90], [50]]  # type: ignore[union-attr]
 
 
+def test_scores_that_are_not_a_number_and_wmt23(tmp_path: Path) -> None:
+    """WMT25's list has NaN for what was not rated; WMT23's direct assessment in this format names its protocol."""
+    given = {"A": [{"score": float("nan"), "annotator": None}, {"score": 80.0, "annotator": "x"}],
+             "B": [{"score": 60.0, "annotator": "y", "protocol": "DA+SQM"}]}  # fmt: skip
+    (part,) = read_parts([write(tmp_path / "wmt23-humaneval.jsonl", [line(1, given)])])
+    assert part.data.scale == "DA"  # type: ignore[union-attr]
+    assert part.data.score.tolist() == [80.0, 60.0]  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(("record", "message"), [
     (line(1, {"A": {"human1": "good"}}), "expected a number as score, found \"good\""),
     (line(1, {"A": 90}), "expected the ratings of a system, found 90"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from hits.ranking.result import Confidence
 from hits.ranking.scores.data import ScoreRecord, scores_of
@@ -74,8 +75,12 @@ def test_what_is_missing_is_said() -> None:
     rng = np.random.default_rng(1)
     with pytest.raises(RyptError, match="expected documents to draw, found none"):
         rank_by_mean(flat, Confidence("bootstrap", unit="document"), rng)
-    with pytest.raises(RyptError, match="expected confidence as one of wilcoxon, permutation, bootstrap, none"):
+    with pytest.raises(RyptError, match="sign-test needs comparisons, which scores become with another model"):
         rank_by_mean(flat, Confidence("sign-test"), rng)
+    with pytest.raises(
+        RyptError, match="expected confidence as one of wilcoxon, wilcoxon-neighbours, rank-sum, permutation"
+    ):
+        rank_by_mean(flat, Confidence("x"), rng)
     with pytest.raises(RyptError, match="--unit row is what a bootstrap draws; wilcoxon tests segments"):
         rank_by_mean(flat, Confidence(unit="row"), rng)
     with pytest.raises(RyptError, match="expected scores of two systems or more, found a"):
@@ -109,3 +114,53 @@ def test_domains_and_documents_that_are_missing() -> None:
     for average in ("domain", "document"):
         with pytest.raises(RyptError, match="to average over, found none"):
             rank_by_mean(scores, Confidence(), np.random.default_rng(1), average=average)
+
+
+def as_wmt25(values: dict[str, list[float]]) -> list[tuple[str, int, int]]:
+    """A literal reading of WMT25's program: scores of the first wave, then of the second, NaN where there is none."""
+
+    def better(a: list[float], b: list[float]) -> bool:
+        half = len(b) // 2
+        pairs = zip(a + a, b + b[half:] + b[:half], strict=True)
+        gaps = [x - y for x, y in pairs if not (np.isnan(x) or np.isnan(y))]
+        return bool(stats.wilcoxon(gaps, alternative="greater").pvalue < 0.05 / 2)
+
+    systems = sorted(values.items(), key=lambda item: -np.nanmean(item[1]))
+    rows = []
+    for i, (name, mine) in enumerate(systems):
+        low = high = i + 1
+        for _, other in systems[:i][::-1]:
+            if better(other, mine):
+                break
+            low -= 1
+        for _, other in systems[i + 1 :]:
+            if better(mine, other):
+                break
+            high += 1
+        rows.append((name, low, high))
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ranges_of_wmt25(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = {}
+    for k in range(7):
+        scores = np.clip(np.round(rng.normal(90 - 1.2 * k, 9, 120)), 0, 100)
+        values[f"s{k}"] = np.where(rng.random(120) < 0.1, np.nan, scores).tolist()
+    rows = [ScoreRecord(name, str(j % 60), value, "d", "r", str(j // 60))
+            for name, given in values.items() for j, value in enumerate(given) if value == value]  # fmt: skip
+    ranked = rank_by_mean(scores_of(rows), Confidence("wilcoxon-neighbours"), rng)
+    assert [(s.system, s.low, s.high) for s in ranked.systems] == as_wmt25(values)
+    ends = [k for k in range(1, 7) if all(s.high <= k for s in ranked.systems[:k] if s.high is not None)
+            and all(s.low > k for s in ranked.systems[k:] if s.low is not None)]  # fmt: skip
+    assert ranked.clusters == len(ends) + 1
+
+
+def test_rank_sums_tell_less_apart_where_segments_differ_much() -> None:
+    """Paired, the constant difference is clear; unpaired, it drowns in the difference of the segments."""
+    rows = [ScoreRecord(system, str(k), 10 * k + gap) for k in range(10) for system, gap in (("a", 2), ("b", 0))]
+    rng = np.random.default_rng(1)
+    assert rank_by_mean(scores_of(rows), Confidence("wilcoxon"), rng).clusters == 2
+    ranked = rank_by_mean(scores_of(rows), Confidence("rank-sum"), rng)
+    assert (ranked.clusters, ranked.signature.split("|")[-1]) == (1, "ranges:rank-sum-0.05")

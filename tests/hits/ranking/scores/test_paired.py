@@ -1,4 +1,4 @@
-"""The signed-rank test against scipy, permutations against all of them."""
+"""The signed-rank and the rank-sum test against scipy, permutations against all of them."""
 
 from itertools import product
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hits.ranking.scores.paired import permutation_tests, wilcoxon, wilcoxon_tests
+from hits.ranking.scores.paired import permutation_tests, rank_sum, rank_sum_tests, wilcoxon, wilcoxon_tests
 
 
 @given(st.lists(st.integers(-6, 6), min_size=1, max_size=70))
@@ -33,6 +33,21 @@ def test_only_segments_that_both_have_are_paired() -> None:
     assert tests.diagonal().tolist() == [1, 1, 1]
     table[2] = np.nan
     assert wilcoxon_tests(table)[2, 0] == 1
+
+
+@given(st.lists(st.integers(-6, 6), min_size=1, max_size=40), st.lists(st.integers(-6, 6), min_size=1, max_size=40))
+def test_the_rank_sum_test_is_scipys(first: list[int], second: list[int]) -> None:
+    expected = stats.mannwhitneyu(first, second, method="asymptotic").pvalue if len({*first, *second}) > 1 else 1.0
+    assert rank_sum(np.array(first, float), np.array(second, float)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_rank_sum_test_is_of_segments_that_both_have() -> None:
+    table = np.random.default_rng(1).normal(0, 1, (3, 80))
+    table[0, :20] = table[1, 50:] = table[2] = np.nan
+    tests = rank_sum_tests(table)
+    expected = stats.mannwhitneyu(table[0, 20:50], table[1, 20:50], method="asymptotic").pvalue
+    assert tests[0, 1] == tests[1, 0] == pytest.approx(expected)
+    assert tests[2].tolist() == [1, 1, 1]
 
 
 def test_permutations_come_near_the_share_of_all_permutations() -> None:
