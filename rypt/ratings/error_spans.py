@@ -29,7 +29,7 @@ def weight(severity: str, category: str) -> float:
 @cache
 def _weight(severity: str, category: str) -> float:
     kind, plain = letters(severity), letters(category)
-    if "noerror" in (kind, plain) or is_of_the_source(category):
+    if "noerror" in (kind, plain) or is_no_fault(category):
         return 0.0
     if plain.startswith("nontranslation"):
         return 25.0
@@ -38,9 +38,14 @@ def _weight(severity: str, category: str) -> float:
     return {"major": 5.0, "critical": 10.0}.get(kind, 0.0)
 
 
-def is_of_the_source(category: str) -> bool:
-    """Whether an error is one of the source text itself, which says nothing of its translation."""
-    return letters(category).split("/")[0] in ("source", "sourceerror", "sourceissue")
+def is_no_fault(category: str) -> bool:
+    """Whether a mark says nothing against the translation: an error of the source, or a creative reinterpretation.
+
+    >>> [is_no_fault(each) for each in ("Source issue", "Accuracy/Creative Reinterpretation", "Accuracy/Omission")]
+    [True, True, False]
+    """
+    parts = letters(category).split("/")
+    return parts[0] in ("source", "sourceerror", "sourceissue") or parts[-1] == "creativereinterpretation"
 
 
 @cache

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from rypt.ratings.error_spans import ErrorSpan, Rating, is_of_the_source, letters, weight
+from rypt.ratings.error_spans import ErrorSpan, Rating, is_no_fault, letters, weight
 from rypt.ratings.repairs import Repairs
 from rypt.ratings.variants import ALIKE, Variant, Votes
 from rypt.text import InputError, NumberedLines, PathLike, read_lines
@@ -245,7 +245,7 @@ def _errors(
     """
     kind, category = line.row["severity"].strip(), line.row["category"].strip()
     places = [(side, place) for side in ("target", "source") for place in _marks(line, side, repairs)]
-    if "noerror" in (letters(kind), letters(category)) or is_of_the_source(category):
+    if "noerror" in (letters(kind), letters(category)) or is_no_fault(category):
         return []
     spans = []
     for side, place in places:
