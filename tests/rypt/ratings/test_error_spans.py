@@ -11,7 +11,9 @@ from rypt.text import RyptError
     [
         ("minor", "", 1), ("major", "", 5), ("Critical", "Accuracy/Omission", 10), ("Neutral", "Style/Awkward", 0),
         ("Minor", "Fluency/Punctuation", 0.1), ("Major", "Fluency/Punctuation", 5), ("Major", "Non-translation!", 25),
-        ("Minor", "Source error/-", 0), ("Major", "Source issue", 0), ("Major", "Accuracy/Creative Reinterpretation", 0), ("No-error", "No-error", 0), ("huge", "", 0),
+        ("Minor", "Source error/-", 0), ("Major", "Source issue", 0),
+        ("Major", "Accuracy/Creative Reinterpretation", 0),
+        ("No-error", "No-error", 0), ("huge", "", 0),
     ],
 )  # fmt: skip
 def test_weights(severity: str, category: str, penalty: float) -> None:
