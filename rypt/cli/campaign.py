@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from rypt.console import AMOUNT, CAMPAIGN, FILE, JSON, QUIET, painter, read_amount, talk, watcher
-from rypt.options import CASES, HOLD_OUT, MODELS, PICKS, TIES, UNKNOWN_AS
+from rypt.options import CASES, HOLD_OUT, MODELS, PICKS, TIES, TOKENS, UNKNOWN_AS
 
 if TYPE_CHECKING:
     from rypt.campaign.scoring import ScoringChoices
@@ -64,6 +64,9 @@ def scoring_options(command: F) -> F:
     "--case", type=click.Choice(CASES), help="Whether phrases are compared in lower case or as they are [lower]."
 )
 @click.option("--languages", metavar="SRC-TGT", help="The language pair, such as de-en or en:zh-Hans.")
+@click.option("--tokens", type=click.Choice(TOKENS), default="auto", show_default=True,
+              help="Whether texts are cut into tokens first: auto does where they are raw and have no trees and "
+              "links, keep takes them as they are.")  # fmt: skip
 @click.option("--segmenter", metavar="NAME-VERSION", help="What found the words of scripts without spaces, such as "
               "icu-78.3; signatures repeat it.")  # fmt: skip
 @click.option("--model", type=click.Choice(MODELS), help="How candidates are scored: severity picks best where "
@@ -86,15 +89,16 @@ def scoring_options(command: F) -> F:
 @QUIET
 def init(
     folder: str, source: str, trees: str | None, nbest: tuple[str, ...], alignments: tuple[str, ...],
-    references: tuple[str, ...], lexicon: str | None, languages: str | None, segmenter: str | None, case: str | None,
-    model: str | None, decoder: str | None, weights: str | None, timeout: float | None, market: str | None,
-    wage: Decimal | None, assignments: int | None, budget: Decimal | None, labels: int | None, quiet: bool,
+    references: tuple[str, ...], lexicon: str | None, languages: str | None, tokens: str, segmenter: str | None,
+    case: str | None, model: str | None, decoder: str | None, weights: str | None, timeout: float | None,
+    market: str | None, wage: Decimal | None, assignments: int | None, budget: Decimal | None,
+    labels: int | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Check texts and create a campaign from them in FOLDER.
 
     A campaign is a folder with rypt.toml, which holds the paths of the texts, and the database of judgments. With a
-    decoder no list is needed: `rypt decode` makes the first one, and `rypt loop` runs all further steps. Trees, and
-    alignments of lists without links, are made in FOLDER/prepared if they are not given.
+    decoder no list is needed: `rypt decode` makes the first one, and `rypt loop` runs all further steps. What is not
+    given is made in FOLDER/prepared: tokens of raw texts, trees, and alignments of lists without links.
     """
     from dataclasses import replace
 
@@ -108,11 +112,11 @@ def init(
         decoder=DecoderSettings.run_from_here(folder, decoder, weights, timeout),
         market=MarketSettings.located_at(folder, market, wage, assignments or 1),
         loop=LoopSettings(budget, labels) if labels else LoopSettings(budget),
-        case=case, watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet),
+        case=case, tokens=tokens, watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet),
     )  # fmt: skip
     talk(campaign.summary(), quiet=quiet)
-    if decoder:
-        talk(f"next: rypt loop {folder}, or step by step: rypt decode {folder}", quiet=quiet)
+    step = f"rypt loop {folder}, or step by step: rypt decode {folder}" if decoder else f"rypt queries {folder}"
+    talk(f"next: {step}", quiet=quiet)
 
 
 @click.command()

@@ -119,7 +119,7 @@ def test_init_then_demo_commands_work_on_it(capsys, demo_campaign, tmp_path):
     code, out, err = run(capsys, "init", tmp_path / "campaign", *arguments)
     assert (code, out) == (0, "")
     assert "40 segments, 800 candidates" in err
-    assert "1 segments without a parse are left out" in err
+    assert "1 segment without a parse, left out of scores and queries" in err
     assert run(capsys, "score", tmp_path / "campaign", "-b")[1] == "0.5000\n"
 
 
