@@ -115,8 +115,8 @@ def init(
         case=case, tokens=tokens, watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet),
     )  # fmt: skip
     talk(campaign.summary(), quiet=quiet)
-    step = f"rypt loop {folder}, or step by step: rypt decode {folder}" if decoder else f"rypt queries {folder}"
-    talk(f"next: {step}", quiet=quiet)
+    loop, ask = f"rypt loop {folder}, or step by step: rypt decode {folder}", f"rypt queries {folder} --format csv"
+    talk(f"next: {loop if decoder else f'{ask} -o ask.csv'}", quiet=quiet)
 
 
 @click.command()
@@ -126,13 +126,14 @@ def init(
 @click.option("--pick", type=click.Choice(PICKS), default="first", show_default=True,
               help="Score the first candidate of each segment, or the best by RYPT.")  # fmt: skip
 @click.option("--segments", "with_segments", is_flag=True, help="Also print one line for each segment.")
+@click.option("-o", "--output", type=click.Path(), help="Write the scored candidates, a line for each segment.")
 @click.option("-b", "--score-only", is_flag=True, help="Print only the score.")
 @scoring_options
 @JSON
 @QUIET
 def score(
-    campaign: str, file: str | None, alignments: str | None, pick: str, with_segments: bool, score_only: bool,
-    choices: "ScoringChoices", as_json: bool, quiet: bool,
+    campaign: str, file: str | None, alignments: str | None, pick: str, with_segments: bool, output: str | None,
+    score_only: bool, choices: "ScoringChoices", as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Print the RYPT score of a corpus, with its signature and its coverage before and after percolation."""
     from rypt.campaign.folder import Campaign
@@ -140,6 +141,11 @@ def score(
 
     opened = Campaign.open(campaign, watcher(quiet=quiet))
     report = score_campaign(opened, candidates=file, alignments=alignments, pick=pick, choices=choices)
+    if output is not None:
+        report.write_texts(output, [segment.id for segment in opened.segments])
+    if not report.coverage.before:
+        message = f"note: no phrase of these candidates has a label; rypt queries {campaign} lists what to ask"
+        talk(message, quiet=quiet)
     if as_json:
         click.echo(json.dumps(report.as_dict(with_segments=with_segments), ensure_ascii=False))
     elif score_only:
