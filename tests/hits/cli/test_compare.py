@@ -369,7 +369,7 @@ def test_times_that_were_seen_make_the_reward(capsys, campaign, tmp_path, monkey
         (["--pool", "--metrics", "rypt,chrf"], "--metrics is for a campaign, not --pool"),
         (["--from", "mqm", "--languages", "en-de"], "--languages is for --from esa"),
         (["--from", "mqm", "x.tsv"], "expected one file of ratings with --from, found 2"),
-        (["another"], "expected one campaign, found 2"),
+        (["another"], "expected one campaign or two lists, found 2"),
     ],
 )
 def test_options_that_would_do_nothing(capsys, demo_campaign, options, message):

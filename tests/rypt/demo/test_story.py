@@ -136,7 +136,7 @@ def test_a_person_judges_instead(tmp_path: Path) -> None:
 
     def tell(text: str) -> None:
         told.append(text)
-        if "Judge here: http://127.0.0.1:" in text:
+        if "Judge here, " in text and ": http://127.0.0.1:" in text:
             truth = read_truth(folder / "texts/tune.truth.jsonl")
             for number, source in enumerate((folder / "texts/unseen.de").read_text(encoding="utf-8").splitlines()):
                 truth.add_source(f"u{number}", source)
