@@ -52,7 +52,7 @@ SYSTEMS = (BASELINE, BLEU, RYPT)
 TRUTH = {TUNE: f"{TUNE}.truth.jsonl", UNSEEN: f"{UNSEEN}.scores.jsonl"}  # what simulated workers know
 BEAM = "20"  # nodes per stack: less than the decoder's own, for speed
 STAGES, COMPARING = 7, 6  # how many, and the one in which outputs are compared
-MOST_SHOWN = 20  # labels in the report
+MOST_SHOWN = 8  # labels in the report; all of a person's
 PROGRAM = (sys.executable, "-P", "-m")  # the installed package, whatever folder this runs in
 PAUSE = 0.3  # seconds at most between two looks at the market
 
@@ -437,7 +437,7 @@ class Story:
             and row.yes != row.no
             and (not given or (query.segment, query.span, query.phrase) in given)
         ]
-        return sorted(labelled, key=lambda row: -row[3])[:MOST_SHOWN]
+        return sorted(labelled, key=lambda row: -row[3])[: None if given else MOST_SHOWN]
 
     def _weights_then_and_now(self) -> dict[str, tuple[float, ...]]:
         """Each weight at the start, before a person's labels, and in the result; scaled, as only proportions matter."""
