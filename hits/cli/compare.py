@@ -165,7 +165,8 @@ def compare(
         )  # fmt: skip
         if output is not None:
             outcomes.write(output)
-        return _print_report(outcomes, plot, latex=latex, as_json=as_json)
+        _print_report(outcomes, plot, latex=latex, as_json=as_json)
+        return talk(outcomes.answer(), quiet=quiet or as_json or latex)
     compared = compare_metrics(campaign, chosen, tokenize=tokenize, judged_only=judged_only)
     if batch:
         options = BatchOptions(

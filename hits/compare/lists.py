@@ -179,8 +179,8 @@ def compare_lists(
     sides = [[candidates[segment] for segment in shared] for candidates in chosen]
     resources = _resources(segments, documents, sides)
     rows, singles = [], []
-    for spec in _specs(metrics, documents, tokenize):
-        metric = read_metric(spec, resources)
+    for spec in _specs(metrics, documents):
+        metric = read_metric(f"bleu(tokenize={tokenize})" if spec == "bleu" else spec, resources)
         scores = np.array([single_scores(metric, side)[0] for side in sides])
         singles.append(scores)
         rows.append(_row(spec, metric, [counted(metric, side) for side in sides], scores, seed))
@@ -223,11 +223,10 @@ def _first_candidates(path: PathLike, names: Sequence[str] | None) -> dict[str, 
     return candidates
 
 
-def _specs(metrics: str | None, documents: References | None, tokenizer: str) -> list[str]:
-    bleu = f"bleu(tokenize={tokenizer})"
+def _specs(metrics: str | None, documents: References | None) -> list[str]:
     if metrics is None:
-        return ["chrf", bleu] if documents else []
-    return [bleu if spec.strip() == "bleu" else spec.strip() for spec in split_specs(metrics)]
+        return ["chrf", "bleu"] if documents else []
+    return [spec.strip() for spec in split_specs(metrics)]
 
 
 def _resources(
