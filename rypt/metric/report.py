@@ -102,7 +102,7 @@ class ScoreReport:
             f"({self.tied:.1f} tied at the top)",
         ]
         if self.without_candidate:
-            lines.append(f"{self.without_candidate} segments without a candidate left out")
+            lines.append(f"{self.without_candidate} segments have no candidate and are left out")
         if self.without_parse:
             lines.append(f"{self.without_parse} segments without a parse left out")
         if self.unused_keys:
