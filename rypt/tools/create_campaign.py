@@ -116,21 +116,21 @@ def _exists(path: PathLike) -> bool:
 
 
 def _checked_lists(texts: _Texts, watch: Watch) -> bool:
-    """Whether no candidate has links; a mistake in lists or references is an error before anything is made."""
+    """Whether no candidate has links; then a mistake in lists or references is an error before anything is made."""
     names = [segment.id for segment in read_source(texts.source)]
     known = set(names)
     for path in texts.references:
         read_reference(path, len(names))
-    links = False
     for path in texts.lists:
         number = None
         for number, raw in read_raw(path, names, watch):
             if raw.segment not in known:
                 raise InputError(path, number, not_in_source(raw.segment, len(names)))
-            links = links or has_links(raw)
+            if has_links(raw):
+                return False  # what follows is checked when the campaign is made
         if number is None:
             raise InputError(path, None, "expected candidates, found none")
-    return bool(texts.lists) and not links
+    return bool(texts.lists)
 
 
 @dataclass(frozen=True)
