@@ -26,6 +26,8 @@ def examine(problem: TuningProblem, weights: Floats, start: Floats) -> list[str]
     total = float(lengths.sum())
     if total == 0:
         return [*notes, "all weights that decide are 0: every candidate has the same model score"]
+    if len(weights) == 1:
+        notes.append(f"{problem.names[0]} is the only feature: its weight decides nothing but its sign")
     if not free.any():
         notes.append("no weight may move")
     tiny = [

@@ -206,7 +206,9 @@ def make_problem(
 ) -> TuningProblem:
     """Put together what is tuned, from the statistics of all candidates."""
     if not lists.names:
-        raise RyptError("the lists have no features to tune")
+        raise RyptError(
+            "the lists have no features to tune; `rypt score CAMPAIGN --pick best` chooses candidates without weights"
+        )
     constraints = constraints or Constraints()
     constraints.check(lists.names, start)
     base = None if sparse_weights is None else lists.sparse_dot(sparse_weights)

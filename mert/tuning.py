@@ -27,6 +27,7 @@ from rypt.metrics.metric import Metric, Resources, advice_of, read_metric
 from rypt.metrics.references import References, read_references
 from rypt.text import PathLike, RyptError
 from rypt.texts.nbest import read_raw
+from rypt.tools.raw_texts import is_raw
 
 Weights = PathLike | Mapping[str, float] | WeightsFile
 
@@ -221,7 +222,7 @@ def _tune_lists(
     clock.lap("stats")
     if weights is None:
         progress.note(f"no weights are given: starting from 1 for each of the {len(names)} features")
-    for note in advice_of(metric):
+    for note in [*advice_of(metric), *_raw_texts(lists, metric)]:
         progress.note(note)
     solution = solve(
         problem, point, search, executor=executor,
@@ -231,6 +232,13 @@ def _tune_lists(
     clock.lap("optimize")
     signature = f"{metric.signature}|{search}|norm:{problem.normalization}|n:{len(lists.segments)}"
     return _result(names, solution, signature, len(sparse_names), clock.seconds, start)
+
+
+def _raw_texts(lists: NBest, metric: Metric) -> list[str]:
+    """A note where BLEU takes raw text for tokens."""
+    if "tok:none" not in str(metric.signature) or not is_raw(raw.text for raw in lists.candidates):
+        return []
+    return ["the candidates are raw text, and BLEU takes tokens as they are: bleu(tokenize=13a) cuts them as usual"]
 
 
 def _without_columns(lists: NBest, metric: Metric, progress: TuningProgress) -> NBest:

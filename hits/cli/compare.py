@@ -1,7 +1,8 @@
-"""``rypt compare``: whose picks are better, RYPT's or another metric's?"""
+"""``rypt compare``: whose picks are better, RYPT's or another metric's? Or: where do two lists differ?"""
 
 import json
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -40,23 +41,24 @@ BY_OTHER_SYSTEMS = f"rypt:severity+0.2*chrf+2*system,{BY_SCORES}"  # labels of o
 OF_BATCH = ("no_reference", "assignments", "share", "wage")
 OF_TABLES = ("plot", "latex", "as_json")
 OF_FILE = ("references", "reference_files", "folder", "language", "batches", "pair")
+OF_LISTS = ("paths", "metrics", "page", "limit", "source", "reference_files", "tokenize", "seed", "as_json", "quiet")
 OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="[CAMPAIGN]", type=click.Path())
+@click.argument("paths", nargs=-1, metavar="[CAMPAIGN | LIST LIST]", type=click.Path())
 @click.option("--metrics", help="Metrics separated by commas, each as in rypt tune --metric: rypt, bleu, chrf, chrf++, "
               "ter, model, a metric of your own, or a sum such as rypt:table+0.2*chrf [rypt,bleu; with --scores and "
               "--from also severity and chrf].")  # fmt: skip
 @click.option("--show", is_flag=True, help="List where the first two disagree, with rejected words marked.")
-@click.option("--page", type=FILE, help="With --show: write a page (.html) with both picks side by side.")
+@click.option("--page", type=FILE, help="With --show, or of two lists: write a page (.html) with both sides.")
 @click.option("--batch", type=FOLDER, help="Make a batch of comparisons of the picks in this new folder.")
 @click.option("--no-reference", is_flag=True, help="In the batch: hide the reference.")
 @click.option("--assignments", type=click.IntRange(1, 1000), help="In the batch: number of judgments per pair [3].")
 @click.option("--controls", "share", type=click.FloatRange(0, 0.5), default=0.1, show_default=True,
               help="In the batch: share of controls.")  # fmt: skip
 @click.option(
-    "--limit", type=click.IntRange(min=1), help="Maximum number of comparisons in the batch, or of segments to show."
+    "--limit", type=click.IntRange(min=1), help="Maximum number of comparisons in the batch, or of segments shown."
 )
 @click.option("--wage", type=MONEY, help="In the batch: dollars an hour [12.00].")
 @click.option("--scores", type=FILE, help="Judge by these human scores (JSONL), held out from the judgments.")
@@ -64,8 +66,9 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
               "campaign of it, or go on with one that was begun, and judge by its scores.")  # fmt: skip
 @click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="With --from: the reference, a human "
               "translation among the systems.")  # fmt: skip
-@click.option("--references", "reference_files", multiple=True, type=FILE, help="With --from: a file with the "
-              "reference, one line per segment, or TSV or JSONL of ids and texts.")  # fmt: skip
+@click.option("--references", "reference_files", multiple=True, type=FILE, help="With --from, or of two lists: a file "
+              "with the reference, one line per segment; with --from also TSV or JSONL of ids and texts.")  # fmt: skip
+@click.option("--source", type=FILE, help="Of two lists: the source segments, for the page and metrics that need them.")
 @click.option("--folder", type=FOLDER, help="With --from: the campaign's folder [named after the file].")
 @click.option("--language", help="With --from: parse the source, which is in this language [trees from punctuation].")
 @click.option("--batches", type=FILE, help="With --from esa: the JSON of the batches, for Appraise's CSV.")
@@ -115,9 +118,9 @@ def compare(
     wage: Decimal | None, scores: str | None, form: str | None, references: tuple[str, ...],
     reference_files: tuple[str, ...], folder: str | None, language: str | None, batches: str | None, pair: str | None,
     pool: bool, way: str, splits: int, judging: int | None, judged_only: tuple[str, ...], max_len: int | None,
-    segments: str | None, half: str | None, documents: str | None, unit: str, better: str | None, with_controls: bool,
-    ceiling: bool | None, tokenize: str, seed: int, plot: str | None, output: str | None, latex: bool, as_json: bool,
-    quiet: bool,
+    source: str | None, segments: str | None, half: str | None, documents: str | None, unit: str, better: str | None,
+    with_controls: bool, ceiling: bool | None, tokenize: str, seed: int, plot: str | None, output: str | None,
+    latex: bool, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Compare the candidates that metrics pick: RYPT's and BLEU's, say.
 
@@ -125,7 +128,12 @@ def compare(
     command again when their answers are collected; or judge by human scores that are there already (--scores), with
     judgments of other systems or raters than the scores. A public file of ratings is enough (--from); several results
     make one line (--pool).
+
+    Two lists of candidates (rypt compare systemA.txt systemB.jsonl --references dev.en --page compare.html) are
+    compared with each other: their scores by each metric, and the segments in which they differ.
     """
+    if len(paths) == 2 and not pool and form is None and not any(Path(path).is_dir() for path in paths):
+        return _compare_lists(context, paths, page, limit, quiet=quiet)
     _refuse_idle_options(context, show, batch, scores)
     _check_paths(paths, form, pool)
     _check_files(page, plot)
@@ -157,7 +165,8 @@ def compare(
         )  # fmt: skip
         if output is not None:
             outcomes.write(output)
-        return _print_report(outcomes, plot, latex=latex, as_json=as_json)
+        _print_report(outcomes, plot, latex=latex, as_json=as_json)
+        return talk(outcomes.answer(), quiet=quiet or as_json or latex)
     compared = compare_metrics(campaign, chosen, tokenize=tokenize, judged_only=judged_only)
     if batch:
         options = BatchOptions(
@@ -169,13 +178,34 @@ def compare(
     return _print_report(compared.preferences(seed=seed), plot, latex=latex, as_json=as_json)
 
 
+def _compare_lists(
+    context: click.Context, paths: tuple[str, ...], page: str | None, limit: int | None, *, quiet: bool
+) -> None:
+    """Print the comparison of two lists, and write it as a page."""
+    from hits.compare.lists import compare_lists
+
+    given = context.params
+    _refuse(context, [(name, "a campaign, not two lists") for name in given if name not in OF_LISTS])
+    if limit is not None and page is None:
+        raise click.UsageError("--limit is for --page")
+    _check_files(page, None)
+    compared = compare_lists(
+        *paths, source=given["source"], references=given["reference_files"], metrics=given["metrics"],
+        tokenize=given["tokenize"], seed=given["seed"],
+    )  # fmt: skip
+    if page is not None:
+        compared.write(page, limit)
+        talk(f"{page} written", quiet=quiet)
+    click.echo(json.dumps(compared.as_dict(), ensure_ascii=False) if given["as_json"] else compared.text())
+
+
 def _check_paths(paths: tuple[str, ...], form: str | None, pool: bool) -> None:
     if form is not None and len(paths) != 1:
         raise click.UsageError(f"expected one file of ratings with --from, found {len(paths)}")
     if pool and not paths:
         raise click.UsageError("expected files of results with --pool, found none")
     if not pool and len(paths) > 1:
-        raise click.UsageError(f"expected one campaign, found {len(paths)} (--pool takes several results)")
+        raise click.UsageError(f"expected one campaign or two lists, found {len(paths)} (--pool takes several results)")
 
 
 def _ratings_file(
@@ -236,18 +266,24 @@ def _refuse_idle_options(context: click.Context, show: bool, batch: str | None, 
     idle = [] if by_scores else [(name, "--scores or --from") for name in OF_SCORES]
     idle += [] if by_scores or pool else [("unit", "--scores, --from or --pool")]
     idle += [] if form is not None else [(name, "--from") for name in OF_FILE]
+    idle += [("source", "two lists")]
     idle += [] if batch is not None else [(name, "--batch") for name in OF_BATCH]
     idle += [(name, "the tables, not --show or --batch") for name in OF_TABLES] if show or batch is not None else []
     idle += [] if show or batch is not None else [("limit", "--show or --batch")]
     idle += [] if show else [("page", "--show")]
     if pool:
         idle += [(name, "a campaign, not --pool") for name in context.params if name not in OF_POOL]
+    _refuse(context, idle)
+    if context.params["latex"] and context.params["as_json"]:
+        raise click.UsageError("--latex or --json, not both")
+
+
+def _refuse(context: click.Context, idle: list[tuple[str, str]]) -> None:
+    """Refuse options that were given and would do nothing; each with what it is for."""
     for name, what in idle:
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
             option = next(parameter.opts[0] for parameter in context.command.params if parameter.name == name)
             raise click.UsageError(f"{option} is for {what}")
-    if context.params["latex"] and context.params["as_json"]:
-        raise click.UsageError("--latex or --json, not both")
 
 
 def _print_report(

@@ -93,6 +93,17 @@ class OutcomeReport:
         below = beside([*self.notes, self.signature, *self.signatures], latex=latex)
         return f"{outcome_table(self.comparison, latex=latex)}\n\n{below}"
 
+    def answer(self) -> str:
+        """The first metric against BLEU, or against the last one, in a sentence."""
+        outcomes = self.comparison.outcomes
+        of_first = [outcome for outcome in outcomes if outcome.metric == outcomes[0].metric]
+        one = next((outcome for outcome in of_first if outcome.baseline == "bleu"), of_first[-1])
+        net, low, high = 100 * one.net, 100 * one.low, 100 * one.high
+        proof = ", which is no proof of a difference" if low <= 0 <= high else ""
+        shares = f"better in {one.wins:.1%} of the segments, worse in {one.losses:.1%}"
+        points = f"{net:+.1f} points [{low:+.1f}, {high:+.1f}]{proof}"
+        return f"the picks of {one.metric} against those of {one.baseline}: {points}; {shares}"
+
     def plot(self, path: PathLike) -> None:
         """Draw the net wins with their intervals (.svg, .png, .pdf)."""
         plot_outcomes(path, self.comparison, note=self.simulated)

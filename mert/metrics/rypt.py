@@ -13,6 +13,7 @@ from rypt.metrics.rypt import read_rypt_options
 from rypt.records import Candidate, RawCandidate
 from rypt.text import FormatError, PathLike, RyptError
 from rypt.texts.nbest import aligned_candidate
+from rypt.texts.tokenizer import join_pieces
 
 
 class Rypt:
@@ -51,28 +52,38 @@ class Rypt:
 class _Aligner:
     """Brings the lines of a list to candidates of a campaign's segments.
 
-    A line without an alignment gets the one that a file of the campaign's has for its text, where there is one.
+    A line without an alignment gets the one that the campaign has for its text, where there is one. Texts are the same
+    if they differ in nothing but spaces: a campaign of raw texts has them cut into tokens.
     """
 
     def __init__(self, campaign: Campaign) -> None:
         self.folder = campaign.folder
         self.segments = {segment.id: segment for segment in campaign.segments}
         self.lexicon = campaign.lexicon
-        self.links: dict[tuple[str, str], str] = {}
+        self.aligned: dict[tuple[str, str], Candidate] = {}
         if campaign.files.alignments:
             for candidate in campaign.candidates:
-                self.links.setdefault((candidate.segment, candidate.text), candidate.alignment)
+                self.aligned.setdefault((candidate.segment, candidate.text), candidate)
+                self.aligned.setdefault((candidate.segment, _letters(candidate.text)), candidate)
 
     def __call__(self, raw: RawCandidate) -> Candidate:
         segment = self.segments.get(raw.segment)
         if segment is None:
             raise RyptError(f"segment {raw.segment!r} of the list is not in the campaign {self.folder}")
-        if raw.alignment is None and (raw.segment, raw.text) in self.links:
-            raw = replace(raw, alignment=self.links[raw.segment, raw.text])
+        if raw.alignment is None and self.aligned:
+            known = self.aligned.get((raw.segment, raw.text)) or self.aligned.get((raw.segment, _letters(raw.text)))
+            raw = raw if known is None else replace(raw, text=known.text, alignment=known.alignment)
         try:
             return aligned_candidate(raw, segment, self.lexicon)
         except FormatError as error:
-            raise RyptError(f"a candidate of segment {raw.segment}: {error}") from None
+            way = f"`rypt tune {self.folder}` tunes on the campaign's own lists, which have them"
+            hint = f" ({way})" if raw.alignment is None else ""
+            raise RyptError(f"a candidate of segment {raw.segment}: {error}{hint}") from None
+
+
+def _letters(text: str) -> str:
+    """A text without spaces, pieces of words joined."""
+    return "".join(join_pieces(text.split()).split())
 
 
 def make_rypt(resources: Resources, options: Mapping[str, str]) -> Rypt:

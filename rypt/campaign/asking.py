@@ -11,7 +11,7 @@ asked.write("ask.csv", form="csv")           # with empty columns for label and 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from rypt.metric.tree_model import TreeModel
 from rypt.metric.value import WORTHLESS, places_of, query_values
 from rypt.options import QUERY_FORMS, SELECTIONS, check_option, money
 from rypt.records import Query
+from rypt.tables import data_frame, html_table
 from rypt.text import OptionError, PathLike, RyptError, Watch, open_output, unwatched
 
 DEFAULT_LIMITS = QueryLimits()
@@ -87,6 +88,22 @@ class Queries(Sequence[Query]):
     def __repr__(self) -> str:
         segments = len({query.segment for query in self.affordable})
         return f"Queries({len(self)} queries about {segments} segments, about ${self.cost:.2f})"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {"segment": query.segment, "start": query.span.start, "stop": query.span.stop,
+             "source_phrase": query.source_phrase, "phrase": query.phrase, "candidates": query.candidates,
+             "example": query.example}
+            for query in self.affordable
+        ]  # fmt: skip
+
+    def to_pandas(self) -> Any:
+        """The queries as a data frame, a row each (needs pandas)."""
+        return data_frame(self._rows())
+
+    def _repr_html_(self) -> str:
+        """The queries as a table, for notebooks."""
+        return html_table(self._rows(), repr(self))
 
     @property
     def cost(self) -> Decimal:

@@ -120,7 +120,7 @@ class Campaign:
     @cached_property
     def references(self) -> list[list[str]]:
         """For each reference file its lines, as many as there are segments."""
-        return [_read_reference(self.path(name), len(self.segments)) for name in self.files.references]
+        return [read_reference(self.path(name), len(self.segments)) for name in self.files.references]
 
     def database(self, path: PathLike | None = None, *, readonly: bool = True) -> JudgmentDatabase:
         """Open the judgment database, or another at ``path``; refuse a source that changed since it was judged.
@@ -143,14 +143,22 @@ class Campaign:
     def summary(self) -> str:
         """A summary in a few lines: numbers of segments and candidates, and what is missing."""
         unparsed = [segment for segment, tree in self.trees.items() if tree is None]
-        lines = [f"{self.folder}: {len(self.segments)} segments, {len(self.candidates)} candidates"]
+        lines = [
+            f"{self.folder}: {_plural(len(self.segments), 'segment')}, {_plural(len(self.candidates), 'candidate')}"
+        ]
         if unparsed:
             names = ", ".join(unparsed[:5]) + (", …" if len(unparsed) > 5 else "")
-            lines.append(f"{len(unparsed)} segments without a parse are left out of scores and queries: {names}")
+            lines.append(
+                f"{_plural(len(unparsed), 'segment')} without a parse, left out of scores and queries: {names}"
+            )
         missing = len(self.segments) - len({candidate.segment for candidate in self.candidates})
         if missing and self.files.nbest:
-            lines.append(f"{missing} segments have no candidate")
+            lines.append(f"{_plural(missing, 'segment')} without a candidate")
         return "\n".join(lines)
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def create(
@@ -253,7 +261,8 @@ def _json_segment(line: str, language: str | None) -> Segment:
     return replace(segment, language=segment.language or language)
 
 
-def _read_reference(path: PathLike, count: int) -> list[str]:
+def read_reference(path: PathLike, count: int) -> list[str]:
+    """The lines of a reference, one for each of so many segments."""
     lines = [line for _, line in read_lines(path)]
     if len(lines) != count:
         raise InputError(path, len(lines) or None, f"expected {count} lines, one per segment, found {len(lines)}")

@@ -96,7 +96,8 @@ def explain_candidate(
     ``max_len`` is the length of the frontier to mark, by default that of the settings.
     """
     if segment not in campaign.trees:
-        raise RyptError(f"segment {segment!r} is not in the campaign")
+        first, last = campaign.segments[0].id, campaign.segments[-1].id
+        raise RyptError(f"segment {segment!r} is not in the campaign, whose segments are {first} to {last}")
     candidates = [candidate for candidate in campaign.candidates if candidate.segment == segment]
     if not 0 <= number < len(candidates):
         raise RyptError(f"segment {segment} has {len(candidates)} candidates, from 0; there is no candidate {number}")

@@ -201,7 +201,8 @@ def read_settings(folder: Path) -> CampaignSettings:
     """Read the settings of a campaign; unknown names and wrong types are errors."""
     path = folder / SETTINGS
     if not path.is_file():
-        raise InputError(folder, None, f"expected a campaign, a folder with {SETTINGS} ('rypt init' makes one)")
+        command = "rypt init FOLDER --source SOURCE --nbest LIST --languages de-en"
+        raise InputError(folder, None, f"expected a campaign, a folder with {SETTINGS}; `{command}` makes one")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

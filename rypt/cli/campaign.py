@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from rypt.console import AMOUNT, CAMPAIGN, FILE, JSON, QUIET, painter, read_amount, talk, watcher
-from rypt.options import CASES, HOLD_OUT, MODELS, PICKS, TIES, UNKNOWN_AS
+from rypt.options import CASES, HOLD_OUT, MODELS, PICKS, TIES, TOKENS, UNKNOWN_AS
 
 if TYPE_CHECKING:
     from rypt.campaign.scoring import ScoringChoices
@@ -64,6 +64,9 @@ def scoring_options(command: F) -> F:
     "--case", type=click.Choice(CASES), help="Whether phrases are compared in lower case or as they are [lower]."
 )
 @click.option("--languages", metavar="SRC-TGT", help="The language pair, such as de-en or en:zh-Hans.")
+@click.option("--tokens", type=click.Choice(TOKENS), default="auto", show_default=True,
+              help="Whether texts are cut into tokens first: auto does where they are raw and have no trees and "
+              "links, keep takes them as they are.")  # fmt: skip
 @click.option("--segmenter", metavar="NAME-VERSION", help="What found the words of scripts without spaces, such as "
               "icu-78.3; signatures repeat it.")  # fmt: skip
 @click.option("--model", type=click.Choice(MODELS), help="How candidates are scored: severity picks best where "
@@ -86,15 +89,16 @@ def scoring_options(command: F) -> F:
 @QUIET
 def init(
     folder: str, source: str, trees: str | None, nbest: tuple[str, ...], alignments: tuple[str, ...],
-    references: tuple[str, ...], lexicon: str | None, languages: str | None, segmenter: str | None, case: str | None,
-    model: str | None, decoder: str | None, weights: str | None, timeout: float | None, market: str | None,
-    wage: Decimal | None, assignments: int | None, budget: Decimal | None, labels: int | None, quiet: bool,
+    references: tuple[str, ...], lexicon: str | None, languages: str | None, tokens: str, segmenter: str | None,
+    case: str | None, model: str | None, decoder: str | None, weights: str | None, timeout: float | None,
+    market: str | None, wage: Decimal | None, assignments: int | None, budget: Decimal | None,
+    labels: int | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Check texts and create a campaign from them in FOLDER.
 
     A campaign is a folder with rypt.toml, which holds the paths of the texts, and the database of judgments. With a
-    decoder no list is needed: `rypt decode` makes the first one, and `rypt loop` runs all further steps. Trees, and
-    alignments of lists without links, are made in FOLDER/prepared if they are not given.
+    decoder no list is needed: `rypt decode` makes the first one, and `rypt loop` runs all further steps. What is not
+    given is made in FOLDER/prepared: tokens of raw texts, trees, and alignments of lists without links.
     """
     from dataclasses import replace
 
@@ -108,11 +112,11 @@ def init(
         decoder=DecoderSettings.run_from_here(folder, decoder, weights, timeout),
         market=MarketSettings.located_at(folder, market, wage, assignments or 1),
         loop=LoopSettings(budget, labels) if labels else LoopSettings(budget),
-        case=case, watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet),
+        case=case, tokens=tokens, watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet),
     )  # fmt: skip
     talk(campaign.summary(), quiet=quiet)
-    if decoder:
-        talk(f"next: rypt loop {folder}, or step by step: rypt decode {folder}", quiet=quiet)
+    loop, ask = f"rypt loop {folder}, or step by step: rypt decode {folder}", f"rypt queries {folder} --format csv"
+    talk(f"next: {loop if decoder else f'{ask} -o ask.csv'}", quiet=quiet)
 
 
 @click.command()
@@ -122,13 +126,14 @@ def init(
 @click.option("--pick", type=click.Choice(PICKS), default="first", show_default=True,
               help="Score the first candidate of each segment, or the best by RYPT.")  # fmt: skip
 @click.option("--segments", "with_segments", is_flag=True, help="Also print one line for each segment.")
+@click.option("-o", "--output", type=click.Path(), help="Write the scored candidates, a line for each segment.")
 @click.option("-b", "--score-only", is_flag=True, help="Print only the score.")
 @scoring_options
 @JSON
 @QUIET
 def score(
-    campaign: str, file: str | None, alignments: str | None, pick: str, with_segments: bool, score_only: bool,
-    choices: "ScoringChoices", as_json: bool, quiet: bool,
+    campaign: str, file: str | None, alignments: str | None, pick: str, with_segments: bool, output: str | None,
+    score_only: bool, choices: "ScoringChoices", as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Print the RYPT score of a corpus, with its signature and its coverage before and after percolation."""
     from rypt.campaign.folder import Campaign
@@ -136,6 +141,11 @@ def score(
 
     opened = Campaign.open(campaign, watcher(quiet=quiet))
     report = score_campaign(opened, candidates=file, alignments=alignments, pick=pick, choices=choices)
+    if output is not None:
+        report.write_texts(output, [segment.id for segment in opened.segments])
+    if not report.coverage.before:
+        message = f"note: no phrase of these candidates has a label; rypt queries {campaign} lists what to ask"
+        talk(message, quiet=quiet)
     if as_json:
         click.echo(json.dumps(report.as_dict(with_segments=with_segments), ensure_ascii=False))
     elif score_only:

@@ -73,3 +73,6 @@ def queries(
     )  # fmt: skip
     asked.write(output, form)
     talk(asked.summary(), quiet=quiet)
+    if form == "csv" and output != "-":
+        filled = f"next: fill in label (y, n or ?) and worker in {output}"
+        talk(f"{filled}, then rypt db import {campaign} {output}", quiet=quiet)

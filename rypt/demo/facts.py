@@ -34,8 +34,9 @@ class Facts:
     the result, ``labels`` those that count in the end. ``workers`` labelled phrases, ``judges``
     compared outputs: what ``rypt hits workers`` says of them. ``ranking`` and ``preferences`` are what ``rypt rank``
     says (None where outputs are all the same), ``bleu`` what ``rypt tune`` says. ``served`` are the labels that
-    serve the most candidates (constituent, phrase, label, candidates), ``weights`` each weight before
-    and after.
+    serve the most candidates (constituent, phrase, label, candidates), ``weights`` each weight before and after, and
+    in between, before the person's labels, where simulated workers began. ``yours`` and ``pairs`` are how many phrases
+    and pairs of outputs the person judged.
     """
 
     simulated: bool
@@ -55,7 +56,9 @@ class Facts:
     tree: Shown
     sizes: Mapping[str, int]
     served: Sequence[tuple[str, str, str, int]] = ()
-    weights: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    weights: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    yours: int = 0
+    pairs: int = 0
 
     @property
     def excluded(self) -> list[str]:
@@ -69,5 +72,5 @@ class Facts:
             "labels": self.labels, "spent": str(self.spent), "best": self.best, "excluded": self.excluded,
             "iterations": [row.as_dict() for row in self.rows],
             "accepted": {name: asdict(share) for name, share in self.accepted.items()},
-            "preferences": self.preferences, "ranking": self.ranking,
+            "preferences": self.preferences, "ranking": self.ranking, "yours": self.yours, "pairs": self.pairs,
         }  # fmt: skip

@@ -33,12 +33,13 @@ def as_page(facts: Facts) -> str:
 
     shown = {
         "tiles": _tiles(facts), "loop": _loop(facts), "money": _money(facts), "workers": _workers(facts),
-        "weights": [(name, f"{old:+.3f}", f"{new:+.3f}") for name, (old, new) in facts.weights.items()],
+        "weights": [(name, *(f"{value:+.3f}" for value in values)) for name, values in facts.weights.items()],
         "accepted": _accepted(facts), "preferences": _preferences(facts), "ranking": _ranking(facts),
     }  # fmt: skip
     return html_templates("rypt.demo").get_template("report.html").render(
         facts=facts, version=version("rypt"), command=_command(facts), place=_places(facts),
         style=Markup((files("rypt.demo") / "report.css").read_text(encoding="utf-8")),
+        same_weights=all(len(values) == 3 and values[1] == values[2] for values in facts.weights.values()),
         careless=round(facts.plan.spam * facts.plan.workers),
         picture=base64.b64encode(facts.tree.picture.encode()).decode(), **shown,
     )  # fmt: skip

@@ -30,11 +30,13 @@ from hits.results.quality import worker_reports
 from hits.results.workers import exclude_workers
 from hits.server.invitations import invite, worker_names
 from hits.simulate.crowd import Crew, simulate
+from hits.simulated import is_simulated
 from mert.weights import read_weights
 from rypt.campaign.folder import Campaign, create
 from rypt.campaign.scoring import explain_candidate, score
 from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings
 from rypt.children import Child, child, command_line, end
+from rypt.database.answers import AnswerTables
 from rypt.demo.facts import Accepted, Facts, Shown
 from rypt.demo.texts import DECODER, START, TUNE, UNSEEN, Plan, begin, write_texts
 from rypt.loop.best import best_iteration
@@ -42,23 +44,33 @@ from rypt.loop.report import rows, simulated_labels
 from rypt.loop.runner import Loop, Terms, World
 from rypt.metric.explain import as_text
 from rypt.metric.queries import queries
+from rypt.records import Span
 from rypt.text import RyptError, open_output, read_lines
 
 BASELINE, BLEU, RYPT = "baseline", "BLEU-tuned", "RYPT-tuned"
 SYSTEMS = (BASELINE, BLEU, RYPT)
 TRUTH = {TUNE: f"{TUNE}.truth.jsonl", UNSEEN: f"{UNSEEN}.scores.jsonl"}  # what simulated workers know
 BEAM = "20"  # nodes per stack: less than the decoder's own, for speed
-STAGES = 7
-MOST_SHOWN = 20  # labels in the report
+STAGES, COMPARING = 7, 6  # how many, and the one in which outputs are compared
+MOST_SHOWN = 8  # labels in the report; all of a person's
 PROGRAM = (sys.executable, "-P", "-m")  # the installed package, whatever folder this runs in
 PAUSE = 0.3  # seconds at most between two looks at the market
 
 
 class Story:
-    """A demo in a folder; ``tell`` is called with progress messages."""
+    """A demo in a folder; ``tell`` is called with progress messages, ``invite`` with the link for a person."""
 
-    def __init__(self, folder: Path, plan: Plan, tell: Callable[[str], None], *, port: int = 0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        tell: Callable[[str], None],
+        *,
+        port: int = 0,
+        invite: Callable[[str], None] = lambda link: None,
+    ) -> None:
         self.folder = folder
+        self.invite = invite
         self.plan = plan
         self.tell = tell
         self.port = port
@@ -66,6 +78,7 @@ class Story:
         self.market = self.campaign / "market"
         self._served: Serving | None = None
         self._link = ""  # for the person who judges
+        self._asks_person = plan.people  # or else whoever answers is simulated
         self._stage = self._invited = 0  # where it is, and where the person was last told to judge
 
     def run(self) -> Facts:
@@ -197,10 +210,13 @@ class Story:
         """A file that exists once all comparisons are collected."""
         return self.unseen / "collected.json"
 
-    def _new_loop(self) -> Loop:
+    def _new_loop(self, *, before: bool = False) -> Loop:
+        """The loop; of a demo in which a person judges, ``before`` are the iterations of simulated workers."""
         settings = Campaign.open(self.campaign).settings
-        limits = replace(settings.loop, max_iterations=self.plan.iterations, patience=self.plan.iterations)
-        limits = replace(limits, exclude_bad=not self.plan.people)  # whoever looks around quickly is still listened to
+        iterations = self.plan.iterations - before
+        limits = replace(settings.loop, max_iterations=iterations, patience=iterations)
+        limits = replace(limits, labels=self.plan.begun if before else self.plan.labels)
+        limits = replace(limits, exclude_bad=not self._asks_person)  # whoever looks around quickly is listened to
         world = World(lambda text: self.tell(f"  {text}"), self._pause)
         return Loop(str(self.campaign), Terms(limits, settings.market, poll=1.0), world)
 
@@ -212,16 +228,25 @@ class Story:
         """
         if self._served is not None:
             self._served.check()
-        if not self.plan.people:
+        if not self._asks_person:
             self._simulate(TUNE)
             return
         if self._invited != self._stage:
             self._invited = self._stage
-            self.tell(f"\n  Judge here: {self._link}\n  This waits for your answers, and goes on by itself.\n")
+            what = "a few phrases" if self._stage < COMPARING else "which of two outputs is better"
+            self.tell(f"\n  Judge here, {what}: {self._link}\n  This waits for your answers, and goes on by itself.\n")
+            self.invite(self._link)
         time.sleep(min(seconds, PAUSE))
 
     def _loop(self) -> Loop:
         self._begin("the loop: decode, ask, tune to RYPT, again; and tuning to BLEU beside it")
+        if self.plan.begun and self.plan.iterations > 1:
+            self._asks_person = False
+            before = self._new_loop(before=True)
+            if len(before.journal.results("tune")) < self.plan.iterations - 1:
+                self.tell("  SIMULATED workers begin; then it is your turn")
+                before.run()
+            self._asks_person = self.plan.people
         loop = self._new_loop()
         if loop.stopped() is None:
             self._show("loop", str(self.campaign))
@@ -287,6 +312,8 @@ class Story:
         if self._done.exists():
             return
         asked = [(RYPT, BLEU, self.plan.judges), (BASELINE, RYPT, 1), (BASELINE, BLEU, 1)]
+        if self.plan.people:  # ten pages in all: those of labels, and one comparison
+            asked = next(([pair] for pair in asked if self._differ(*pair[:2])), [])
         batches = [self._published(*pair) for pair in asked if self._differ(*pair[:2])]
         if batches and not self.plan.people:
             self._simulate(UNSEEN)
@@ -335,7 +362,8 @@ class Story:
         batch = self.unseen / "batches" / f"{first}-{second}"
         if not batch.exists():
             outputs = {name: self._output(name) for name in (first, second)}
-            options = BatchOptions(assignments=judges, limit=self.plan.compared, seed=self.plan.seed)
+            controls = 0.0 if self.plan.people else BatchOptions().controls
+            options = BatchOptions(assignments=judges, limit=self.plan.compared, seed=self.plan.seed, controls=controls)
             given = [part for name, path in outputs.items() for part in ("--output-of", f"{name}={path}")]
             self._show("hits", "make", str(self.unseen), "-o", str(batch), "--kind", "comparison", *given)
             make_batch(self.unseen, batch, ComparisonQuestions(outputs), options=options)
@@ -376,6 +404,7 @@ class Story:
             judges=self._verdicts(self.unseen), tree=self._explained(),
             sizes={name: len(list(read_lines(self._text(f"{name}.de")))) for name in (TUNE, UNSEEN)},
             served=self._served_most(), weights=self._weights_then_and_now(),
+            yours=len(self._person_keys()), pairs=self._pairs(),
         )  # fmt: skip
 
     def _labels(self) -> int:
@@ -383,8 +412,19 @@ class Story:
         with Campaign.open(self.campaign).database() as db:
             return db.count_counted()
 
+    def _person_keys(self) -> set[tuple[str, Span, str]]:
+        """What the person judged; empty where all workers were simulated."""
+        with Campaign.open(self.campaign).database() as db:
+            return {(j.segment, j.span, j.phrase) for j in db.judgments() if j.source == "hit"}
+
+    def _pairs(self) -> int:
+        """How many pairs of outputs the person compared."""
+        with Campaign.open(self.unseen).database() as db:
+            return sum(bool(row.assignment) and not is_simulated(row.worker) for row in AnswerTables(db).comparisons())
+
     def _served_most(self) -> list[tuple[str, str, str, int]]:
-        """The labels that serve the most candidates: constituent, phrase, label, number of candidates."""
+        """The labels that serve the most candidates, a person's only: constituent, phrase, label, candidates."""
+        given = self._person_keys()
         campaign = Campaign.open(self.campaign)
         with campaign.database() as db:
             votes = {(row.segment, row.span, row.phrase): row for row in db.votes()}
@@ -393,15 +433,24 @@ class Story:
         labelled = [
             (query.source_phrase, query.phrase, "YES" if row.yes > row.no else "NO", query.candidates)
             for query, row in rows
-            if row is not None and row.yes != row.no
+            if row is not None
+            and row.yes != row.no
+            and (not given or (query.segment, query.span, query.phrase) in given)
         ]
-        return sorted(labelled, key=lambda row: -row[3])[:MOST_SHOWN]
+        return sorted(labelled, key=lambda row: -row[3])[: None if given else MOST_SHOWN]
 
-    def _weights_then_and_now(self) -> dict[str, tuple[float, float]]:
-        """Each weight at the start and in the result; both scaled to a sum of 1, for only proportions matter."""
-        before, after = (read_weights(self._weights(system)).values for system in (BASELINE, RYPT))
-        sums = [sum(map(abs, values.values())) or 1.0 for values in (before, after)]
-        return {name: (before[name] / sums[0], after.get(name, 0.0) / sums[1]) for name in before}
+    def _weights_then_and_now(self) -> dict[str, tuple[float, ...]]:
+        """Each weight at the start, before a person's labels, and in the result; scaled, as only proportions matter."""
+        files = [self._weights(BASELINE), self._weights(RYPT)]
+        begun = self.campaign / "weights" / f"{self.plan.iterations}.weights"
+        if self.plan.begun and begun.exists():
+            files.insert(1, begun)
+        columns = [read_weights(path).values for path in files]
+        sums = [sum(map(abs, values.values())) or 1.0 for values in columns]
+        return {
+            name: tuple(values.get(name, 0.0) / total for values, total in zip(columns, sums, strict=True))
+            for name in columns[0]
+        }
 
     def _simulated(self) -> bool:
         """Whether any worker on the market was simulated."""

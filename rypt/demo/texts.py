@@ -23,7 +23,8 @@ class Plan:
 
     ``labels`` is the most new questions of an iteration, ``size`` how many candidates a segment has, ``compared`` on
     how many unseen segments two systems are compared, both results by ``judges`` workers each time. ``people``: a
-    person judges in the browser, nobody is simulated. ``segments`` is how many are taken at most of each part of
+    person judges in the browser, in the last iteration and in one comparison; ``begun`` is the most new questions of
+    the iterations before, which simulated workers answer. ``segments`` is how many are taken at most of each part of
     the corpus.
     """
 
@@ -38,6 +39,7 @@ class Plan:
     budget: str = "60.00"
     seed: int = 1
     people: bool = False
+    begun: int = 0
     segments: int = 120
     tune: tuple[str, ...] = ("dev", "test")
     unseen: tuple[str, ...] = ("heldout",)

@@ -50,7 +50,7 @@ class Situation:
 
     ``decoded`` is the number of the last list the campaign decoded, ``weights`` that of the last weights, 0 for none;
     ``new`` is how many candidates of the last list no earlier one has; ``tuned`` says that weights were found since the
-    last judgment; ``features`` that candidates can be tuned with. ``open`` is how many questions there are to ask,
+    last judgment; ``features`` that candidates have several to tune. ``open`` is how many questions there are to ask,
     ``told_apart`` the share of the segments with several candidates whose labels tell these apart.
     """
 
@@ -103,7 +103,8 @@ class Situation:
 
 
 Row = Callable[[Situation], NextStep | None]
-ENOUGH = 0.05  # of the segments: with labels that tell the candidates of fewer apart, `mert.health` calls a metric flat
+FLAT = 0.05  # of the segments: where the candidates of fewer are told apart, `mert.health` calls a metric flat
+ENOUGH = 0.5  # of the segments: labels that tell the candidates of fewer apart made weights worse (docs/choose.md)
 
 
 def _say(why: str, *arguments: str) -> NextStep:
@@ -174,7 +175,13 @@ def _to_ask(s: Situation) -> NextStep | None:
         return None
     target = str(Path(s.folder) / "batches" / str(s.iteration))
     which = ["--select", s.loop.select, "--labels", str(s.loop.labels)] if s.decoder else []
-    return _say(f"{s.open:,} phrases of the frontier have no label", "hits", "make", s.folder, "-o", target, *which)
+    sheet = "" if s.decoder else f"; in a spreadsheet instead of the browser: {_spreadsheet(s)}"
+    why = f"{s.open:,} phrases of the frontier have no label{sheet}"
+    return _say(why, "hits", "make", s.folder, "-o", target, *which)
+
+
+def _spreadsheet(s: Situation) -> str:
+    return command_line(["queries", s.folder, "--format", "csv", "-o", "ask.csv"])
 
 
 def _to_ask_more(s: Situation) -> NextStep | None:
@@ -183,12 +190,15 @@ def _to_ask_more(s: Situation) -> NextStep | None:
         return None
     numbers = [int(batch.name) for batch in s.batches if batch.name.isdecimal()]
     target = str(Path(s.folder) / "batches" / str(max(numbers, default=0) + 1))
-    why = f"labels tell the candidates of {s.told_apart:.1%} of the segments apart, and tuning needs {ENOUGH:.0%}"
-    return _say(f"{why}: {s.open:,} phrases have no label", "hits", "make", s.folder, "-o", target)
+    goal = "tune" if s.features else "choose by them"
+    why = f"labels tell the candidates of {s.told_apart:.1%} of the segments apart; {goal} when it is {ENOUGH:.0%}"
+    sheet = f"{s.open:,} phrases have no label; in a spreadsheet: {_spreadsheet(s)}"
+    return _say(f"{why}: {sheet}", "hits", "make", s.folder, "-o", target)
 
 
 def _to_tune(s: Situation) -> NextStep | None:
-    if not s.judgments or not s.features or s.tuned or s.converged or (not s.decoder and s.told_apart < ENOUGH):
+    enough = s.decoder or s.told_apart >= (ENOUGH if s.open else FLAT)
+    if not s.judgments or not s.features or s.tuned or s.converged or not enough:
         return None
     number, folder = s.weights + 1, Path(s.folder)
     target = folder / "weights" / f"{number}.weights" if s.decoded else folder / "rypt.weights"
@@ -196,7 +206,8 @@ def _to_tune(s: Situation) -> NextStep | None:
 
 
 def _to_score(s: Situation) -> NextStep | None:
-    return _say("the best candidates by RYPT", "score", s.folder, "--pick", "best")
+    picks = str(Path(s.folder) / "picks.txt")
+    return _say("the best candidate of each segment by RYPT", "score", s.folder, "--pick", "best", "-o", picks)
 
 
 TABLE: tuple[Row, ...] = (

@@ -163,7 +163,7 @@ def _count(campaign: Campaign, watch: CandidateWatch, asks_some: bool) -> Number
         "told_apart": told_apart,
         "people": asdict(people),
         "spent": {name: str(amount) for name, amount in asdict(cost).items()},
-        "features": any(c.features for c in campaign.candidates[:1]),
+        "features": any(len(c.features) > 1 for c in campaign.candidates[:1]),  # one alone cannot be weighed
         "new": _new_in_last_list(campaign) if campaign.settings.decoder.command else 0,
         "to_ask": _to_ask(campaign, questions) if asks_some else None,
     }

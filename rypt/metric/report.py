@@ -79,6 +79,12 @@ class ScoreReport:
         with open_output(path) as stream:
             stream.write(json.dumps(self.as_dict(with_segments=True), ensure_ascii=False) + "\n")
 
+    def write_texts(self, path: PathLike, segments: Sequence[str]) -> None:
+        """Write the picked candidate of each of ``segments``, a line each; empty where a segment has none."""
+        texts = {row.segment: row.candidate for row in self.segments}
+        with open_output(path) as stream:
+            stream.writelines(f"{texts.get(segment, '')}\n" for segment in segments)
+
     def __repr__(self) -> str:
         return (
             f"ScoreReport(RYPT {self.score:.4f}, {PICKED[self.pick]} of {len(self.segments)} segments, "

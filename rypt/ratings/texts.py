@@ -5,7 +5,7 @@
     FOLDER/references/NAME.txt     a human translation, among the systems or from a file, one line per segment
     FOLDER/documents.jsonl         the document of each segment, {"id", "document"}, where ratings name it
 
-Texts are tokenised (`rypt.ratings.tokenizer`) without changing a letter, so that ratings can be matched with their
+Texts are tokenised (`rypt.texts.tokenizer`) without changing a letter, so that ratings can be matched with their
 segments and candidates by text.
 """
 
@@ -21,11 +21,11 @@ from rypt.ratings.error_spans import Rating
 from rypt.ratings.references import human_systems, read_references
 from rypt.ratings.repairs import Repairs
 from rypt.ratings.surface import spelling
-from rypt.ratings.tokenizer import tokens_of
 from rypt.text import InputError, PathLike, RyptError, is_one_line, new_folder
 from rypt.texts.lists import list_name
 from rypt.texts.segmenters import HOW_TO_INSTALL, Segmenter, is_unspaced
 from rypt.texts.segmenters import is_installed as is_segmenter_installed
+from rypt.texts.tokenizer import tokens_of
 from rypt.tools.parsers import is_installed
 
 SOURCE, SYSTEMS, REFERENCES, DOCUMENTS = "source.jsonl", "systems", "references", "documents.jsonl"

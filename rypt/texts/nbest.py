@@ -6,7 +6,7 @@ each phrase, or in a file of their own, line by line.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -19,6 +19,7 @@ from rypt.texts.buffers import first_bad_links, line_buffer, link_message
 from rypt.texts.derivation import is_derivation, parse_derivation
 from rypt.texts.dialects import DIALECTS, dialect_of
 
+LOG_LINES = 200  # how far a log is looked through for the list that follows
 _TRACE = re.compile(r"(?<!\S)\|(\d{1,6})-(\d{1,6})\|(?!\S)")
 
 
@@ -46,7 +47,7 @@ def read_candidates(
                 raw = _with_alignment(raw, aligned, len(candidates))
             segment = segments.get(raw.segment)
             if segment is None:
-                raise FormatError(f"segment {raw.segment!r} is not in the source")
+                raise FormatError(not_in_source(raw.segment, len(segments)))
             candidates.append(aligned_candidate(raw, segment, lexicon))
             places.append(place)
         except FormatError as error:
@@ -71,21 +72,52 @@ def read_raw(
     """
     lines = read_lines(path) if data is None else enumerate(data.decode().removesuffix("\n").split("\n"), start=1)
     watched = iter(watch(lines, f"read {path}"))
-    head = []
+    head: list[tuple[int, str]] = []
     dialect = None
     for number, line in watched:
         head.append((number, line))
         dialect = dialect_of(line)
-        if order is not None or dialect is not None:
-            break  # without an order a log may come before the list
+        if dialect is not None or (order is not None and len(head) >= LOG_LINES):
+            break
+    if order is not None and len(head) > 1 and (dialect is None or not dialect.log_before):
+        dialect = dialect_of(head[0][1])  # what follows plain output is plain output
     if dialect is not None and dialect.read is not None:
-        yield from dialect.read(path, chain(head, watched))
+        yield from dialect.read(path, chain(head, watched), order)
         return
-    for index, (number, line) in enumerate(chain(head, watched)):
+    numbered, index = enumerate(chain(head, watched)), -1
+    for index, (number, line) in numbered:
         try:
             yield number, parse_line(line, order, index)
+        except TooManyLinesError as error:
+            raise InputError(path, number, f"{error}{_grouped(path, len(order or ()), index + 1, numbered)}") from None
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
+    if order is not None and dialect is None and 0 <= index < len(order) - 1:
+        raise InputError(path, index + 1, f"expected {len(order)} lines, one per segment, found {index + 1}")
+
+
+class TooManyLinesError(FormatError):
+    """Plain output has more lines than there are segments."""
+
+
+def _grouped(path: PathLike, segments: int, lines: int, rest: Iterable[object]) -> str:
+    """How to number plain output that has the same number of candidates for each segment, one after the other."""
+    total = lines + sum(1 for _ in rest)
+    if total % segments:
+        return f" ({total} in all)"
+    each = total // segments
+    command = f"awk '{{print int((NR-1)/{each}) \" ||| \" $0}}' {path} > numbered.nbest"
+    return f" ({total} in all); if each segment has {each} candidates in turn, number them: {command}"
+
+
+def not_in_source(segment: str, count: int) -> str:
+    """What to say of a candidate whose segment does not exist.
+
+    >>> not_in_source("40", 40)
+    "segment '40' is not in the source, whose 40 segments count from 0; does the list count from 1?"
+    """
+    hint = f", whose {count} segments count from 0; does the list count from 1?" if segment == str(count) else ""
+    return f"segment {segment!r} is not in the source{hint}"
 
 
 def parse_line(line: str, order: Sequence[str] | None = None, index: int = 0) -> RawCandidate:
@@ -99,7 +131,7 @@ def parse_line(line: str, order: Sequence[str] | None = None, index: int = 0) ->
     if order is None:
         raise FormatError(f"expected id ||| candidate ||| features ||| score, found {line[:40]!r}")
     if index >= len(order):
-        raise FormatError(f"expected {len(order)} lines, one per segment, found more")
+        raise TooManyLinesError(f"expected {len(order)} lines, one per segment, found more")
     return RawCandidate(order[index], line.strip(" \t"), None, {}, None)
 
 
@@ -143,6 +175,11 @@ def aligned_candidate(raw: RawCandidate, segment: Segment, lexicon: Lexicon) -> 
             "which `rypt align` makes and --alignments takes"
         )
     return Candidate(raw.segment, text, alignment, raw.features, raw.score, raw.columns)
+
+
+def has_links(raw: RawCandidate) -> bool:
+    """Whether a candidate says which source words it translates, by links, a derivation or source ranges."""
+    return bool(raw.alignment) or is_derivation(raw.text) or _TRACE.search(raw.text) is not None
 
 
 def _parse_trace(text: str) -> tuple[str, list[PhrasePair]]:

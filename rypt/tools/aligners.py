@@ -33,7 +33,7 @@ from rypt.text import (
 )
 from rypt.texts.alignment import Lexicon, Links, check_links, format_links
 from rypt.texts.lists import expand_outputs
-from rypt.texts.nbest import aligned_candidate, read_raw
+from rypt.texts.nbest import aligned_candidate, not_in_source, read_raw
 from rypt.tools.diagonal_aligner import VERSION, diagonal_links
 from rypt.tools.eflomal_runs import PRIOR_WEIGHT, Work, eflomal_links, eflomal_version, learned_priors
 from rypt.tools.link_cache import Known, LinkCache, digest, digest_of_pair
@@ -140,7 +140,7 @@ def _pairs(path: PathLike, segments: Mapping[str, Segment], watch: Watch) -> lis
     for number, raw in read_raw(path, list(segments), watch):
         segment = segments.get(raw.segment)
         if segment is None:
-            raise InputError(path, number, f"segment {raw.segment!r} is not in the source")
+            raise InputError(path, number, not_in_source(raw.segment, len(segments)))
         try:
             candidate = aligned_candidate(replace(raw, alignment=""), segment, Lexicon())
         except FormatError as error:

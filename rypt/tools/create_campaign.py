@@ -1,29 +1,54 @@
-"""A campaign from texts alone: trees and word alignments that are not given are made, in ``FOLDER/prepared``.
+"""A campaign from texts alone: tokens, trees and word alignments that are not given are made, in ``FOLDER/prepared``.
 
 create_campaign("campaign", source="dev.de", nbest=["list.jsonl"], languages=Languages("de", "en"))
 
+FOLDER/prepared/source.jsonl       where texts are raw, their tokens; also lists/ and references/
 FOLDER/prepared/source.trees       by the parser that is installed, or from punctuation and length
 FOLDER/prepared/links/LIST.links   by the aligner that is installed, or by our own
 """
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rypt.campaign.folder import Campaign, create, read_source
-from rypt.campaign.settings import SETTINGS, Languages
-from rypt.options import PARSERS
-from rypt.text import PathLike, Watch, new_folder, unwatched
+from rypt.campaign.folder import Campaign, create, read_reference, read_source
+from rypt.campaign.settings import SETTINGS, DecoderSettings, Languages
+from rypt.options import PARSERS, TOKENS, check_option
+from rypt.records import RawCandidate
+from rypt.text import InputError, PathLike, Watch, new_folder, unwatched
 from rypt.texts.lists import expand_lists, list_name
-from rypt.texts.nbest import read_raw
+from rypt.texts.nbest import has_links, not_in_source, read_raw
+from rypt.texts.segmenters import choose_segmenter
 from rypt.tools.aligners import align_lists
 from rypt.tools.parsers import FALLBACK, is_installed, parse_source
+from rypt.tools.raw_texts import RawTexts, is_raw
 
 PREPARED = "prepared"
+BETTER_TOKENS = "--tokens keep takes texts as they are"
 BETTER_TREES = "--trees takes the trees of any parser"
 BETTER_LINKS = "--alignments takes the links of any aligner"
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """The files of a campaign, given or made, and what found words where no space is between them."""
+
+    source: PathLike
+    trees: PathLike | None
+    lists: Sequence[PathLike]
+    alignments: Sequence[PathLike]
+    references: Sequence[PathLike]
+    words_by: str | None = None
+
+    def at(self, place: Callable[[PathLike], PathLike]) -> "_Texts":
+        """The same files elsewhere."""
+        return _Texts(
+            place(self.source), None if self.trees is None else place(self.trees), list(map(place, self.lists)),
+            list(map(place, self.alignments)), list(map(place, self.references)), self.words_by,
+        )  # fmt: skip
 
 
 def create_campaign(
@@ -33,40 +58,51 @@ def create_campaign(
     trees: PathLike | None = None,
     nbest: Sequence[PathLike] = (),
     alignments: Sequence[PathLike] = (),
+    references: Sequence[PathLike] = (),
     lexicon: PathLike | None = None,
     languages: Languages | None = None,
+    decoder: DecoderSettings | None = None,
+    tokens: str = "auto",
     watch: Watch = unwatched,
     tell: Callable[[str], None] = lambda message: None,
     **settings: Any,
 ) -> Campaign:
     """Make a campaign as `rypt.campaign.folder.create` does, with trees and alignments where none are given.
 
-    Lists have alignments if one candidate has links. Where something is wrong, nothing that was made is left.
+    Lists have alignments if one candidate has links. ``tokens`` says whether texts are cut into tokens first: "make",
+    "keep", or "auto", where they are raw. Texts that have trees or links are kept, for these count their tokens.
+    Where something is wrong, nothing that was made is left.
     """
+    check_option("tokens", tokens, TOKENS)
     made = Path(folder) / PREPARED
     lists, alignments = expand_lists(nbest, alignments)
-    needs_trees = trees is None and _exists(source) and not any(segment.tree for segment in read_source(source))
-    needs_links = (
-        not alignments and lexicon is None and all(map(_exists, [source, *lists])) and _lack_links(source, lists)
-    )
+    texts = _Texts(source, trees, lists, alignments, references)
     with ExitStack() as on_error:
-        if (needs_trees or needs_links) and not (Path(folder) / SETTINGS).exists():
-            if not Path(folder).exists():
-                on_error.callback(_remove_if_empty, Path(folder))
-            with new_folder(made) as building:
-                if needs_trees:
-                    trees = _make_trees(source, building, languages, watch, tell)
-                if needs_links:
-                    alignments = _make_links(source, lists, building, watch, tell)
-            on_error.callback(shutil.rmtree, made, ignore_errors=True)
-            trees = made / trees.name if needs_trees and isinstance(trees, Path) else trees
-            alignments = [made / "links" / Path(path).name for path in alignments] if needs_links else alignments
+        possible = lists or (decoder is not None and decoder.command)  # else `create` reports what is missing
+        if possible and all(map(_exists, [source, *lists, *references])) and not (Path(folder) / SETTINGS).exists():
+            needs_trees = trees is None and not any(segment.tree for segment in read_source(source))
+            needs_links = _checked_lists(texts, watch) and not alignments and lexicon is None
+            if needs_trees or needs_links:
+                if not Path(folder).exists():
+                    on_error.callback(_remove_if_empty, Path(folder))
+                with new_folder(made) as building:
+                    preparation = _Preparation(building, languages or Languages(), watch, tell)
+                    texts = preparation.run(texts, needs_trees, needs_links, tokens)
+                on_error.callback(shutil.rmtree, made, ignore_errors=True)
+                texts = texts.at(lambda path: _moved(Path(path), building, made))
+        if texts.words_by:
+            languages = replace(languages or Languages(), segmenter=texts.words_by)
         campaign = create(
-            folder, source=source, trees=trees, nbest=lists, alignments=alignments, lexicon=lexicon,
-            languages=languages, watch=watch, **settings,
+            folder, source=texts.source, trees=texts.trees, nbest=texts.lists, alignments=texts.alignments,
+            references=texts.references, lexicon=lexicon, languages=languages,
+            decoder=decoder, watch=watch, **settings,
         )  # fmt: skip
         on_error.pop_all()
     return campaign
+
+
+def _moved(path: Path, old: Path, new: Path) -> Path:
+    return new / path.relative_to(old) if path.is_relative_to(old) else path
 
 
 def _remove_if_empty(folder: Path) -> None:
@@ -79,31 +115,86 @@ def _exists(path: PathLike) -> bool:
     return Path(path).is_file()
 
 
-def _lack_links(source: PathLike, lists: Sequence[PathLike]) -> bool:
-    names = [segment.id for segment in read_source(source)]
-    return bool(lists) and not any(raw.alignment for path in lists for _, raw in read_raw(path, names))
+def _checked_lists(texts: _Texts, watch: Watch) -> bool:
+    """Whether no candidate has links; then a mistake in lists or references is an error before anything is made."""
+    names = [segment.id for segment in read_source(texts.source)]
+    known = set(names)
+    for path in texts.references:
+        read_reference(path, len(names))
+    for path in texts.lists:
+        number = None
+        for number, raw in read_raw(path, names, watch):
+            if raw.segment not in known:
+                raise InputError(path, number, not_in_source(raw.segment, len(names)))
+            if has_links(raw):
+                return False  # what follows is checked when the campaign is made
+        if number is None:
+            raise InputError(path, None, "expected candidates, found none")
+    return bool(texts.lists)
 
 
-def _make_trees(
-    source: PathLike, folder: Path, languages: Languages | None, watch: Watch, tell: Callable[[str], None]
-) -> Path:
-    language = languages.source if languages else None
-    tool = next((name for name in PARSERS if language and is_installed(name)), FALLBACK)
-    path = folder / "source.trees"
-    parsed = parse_source(source, path, tool=tool, language=None if tool == FALLBACK else language, watch=watch)
-    how = "from punctuation and length" if tool == FALLBACK else f"by {tool}"
-    tell(f"{parsed.segments} trees made {how}; {BETTER_TREES}")
-    return path
+@dataclass(frozen=True)
+class _Preparation:
+    """Makes what is missing, in a folder."""
+
+    folder: Path
+    languages: Languages
+    watch: Watch
+    tell: Callable[[str], None]
+
+    def run(self, texts: _Texts, needs_trees: bool, needs_links: bool, tokens: str) -> _Texts:
+        if needs_links and tokens != "keep":
+            texts = self.make_tokens(texts, needs_trees, tokens)
+        if needs_trees:
+            texts = replace(texts, trees=self.make_trees(texts.source))
+        if needs_links:
+            texts = replace(texts, alignments=self.make_links(texts.source, texts.lists))
+        return texts
+
+    def make_tokens(self, texts: _Texts, needs_trees: bool, tokens: str) -> _Texts:
+        """Copies of raw texts as tokens: of the source where it has no trees, and of candidates and references."""
+        segments = read_source(texts.source)
+        names = [segment.id for segment in segments]
+        raw_source = needs_trees and (tokens == "make" or is_raw(segment.text for segment in segments))
+        raw_lists = tokens == "make" or is_raw(raw.text for raw in _sample(texts.lists, names))
+        if not raw_source and not raw_lists:
+            return texts
+        raw = RawTexts(self.folder, choose_segmenter("auto") if self.languages.segmenter is None else None)
+        if raw_source:
+            texts = replace(texts, source=raw.source(segments))
+        if raw_lists:
+            copies = raw.lists(dict(zip(_list_names(texts.lists), texts.lists, strict=True)), names, self.watch)
+            texts = replace(texts, lists=copies, references=raw.references(texts.references))
+        which = "all texts" if raw_source and raw_lists else "the source" if raw_source else "candidates and references"
+        self.tell(f"{which} cut into tokens ({raw.how()}); {BETTER_TOKENS}")
+        return replace(texts, words_by=raw.words_by)
+
+    def make_trees(self, source: PathLike) -> Path:
+        language = self.languages.source
+        tool = next((name for name in PARSERS if language and is_installed(name)), FALLBACK)
+        path = self.folder / "source.trees"
+        parsed = parse_source(
+            source, path, tool=tool, language=None if tool == FALLBACK else language, watch=self.watch
+        )  # fmt: skip
+        how = "from punctuation and length" if tool == FALLBACK else f"by {tool}"
+        self.tell(f"{parsed.segments} trees made {how}; {BETTER_TREES}")
+        return path
+
+    def make_links(self, source: PathLike, lists: Sequence[PathLike]) -> list[Path]:
+        (self.folder / "links").mkdir()
+        outputs = [self.folder / "links" / f"{name}.links" for name in _list_names(lists)]
+        aligned = align_lists(source, lists, outputs, watch=self.watch)
+        self.tell(f"{aligned.candidates} candidates aligned by {aligned.aligner}; {BETTER_LINKS}")
+        return outputs
 
 
-def _make_links(
-    source: PathLike, lists: Sequence[PathLike], folder: Path, watch: Watch, tell: Callable[[str], None]
-) -> list[Path]:
-    (folder / "links").mkdir()
+def _sample(lists: Iterable[PathLike], names: Sequence[str]) -> Iterable[RawCandidate]:
+    return (raw for path in lists for _, raw in read_raw(path, names))
+
+
+def _list_names(lists: Sequence[PathLike]) -> list[str]:
+    """The names of lists, numbered where two in different folders have the same."""
     names = [list_name(path) for path in lists]
-    if len(set(names)) < len(names):  # of lists in different folders
+    if len(set(names)) < len(names):
         names = [f"{number}-{name}" for number, name in enumerate(names, start=1)]
-    outputs = [folder / "links" / f"{name}.links" for name in names]
-    aligned = align_lists(source, lists, outputs, watch=watch)
-    tell(f"{aligned.candidates} candidates aligned by {aligned.aligner}; {BETTER_LINKS}")
-    return outputs
+    return names

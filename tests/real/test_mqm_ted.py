@@ -18,8 +18,8 @@ from commands import run
 
 from rypt.analysis.curve import percolation_curve
 from rypt.campaign.folder import Campaign
-from rypt.ratings.tokenizer import tokens_of
 from rypt.texts.alignment import Links, parse_links
+from rypt.texts.tokenizer import tokens_of
 from rypt.tools import aligners
 from rypt.tools.aligners import Pair, align
 

@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
-SECTIONS = ["story", "loop", "money", "workers", "labels", "weights", "tree", "accepted", "preferences", "ranking"]
+SECTIONS = ["story", "labels", "weights", "loop", "money", "workers", "tree", "accepted", "preferences", "ranking"]
 
 
 class Page(HTMLParser):

@@ -212,7 +212,11 @@ def _read(path: PathLike, format: str | None, columns: Mapping[str, str] | None,
             return [("", compared)]
         if (Path(path) / SCORES).is_file():
             return _read(Path(path) / SCORES, "jsonl", columns, filters)
-        raise InputError(path, None, "expected comparisons, found none in this database")
+        raise InputError(
+            path,
+            None,
+            "expected comparisons, found none in this database (rypt hits make --kind comparison)",
+        )
     lines = [line for line in read_lines(path) if line[1].strip()]
     if not lines:
         raise InputError(path, None, "expected comparisons or scores, found an empty file")

@@ -1,9 +1,9 @@
-"""The dialects of lists: n-best lists with ``|||``, JSONL, the output of fairseq.
+"""The dialects of lists: n-best lists with ``|||``, JSONL and JSON, the output of fairseq.
 
 dialect_of("0 ||| the house ||| lm= -1.5 ||| -1.5")     # BARS
 read_candidates(path, segments)                         # rypt.texts.nbest: a list of any dialect
 
-To add a dialect, write a module with a `Dialect` (`jsonl` is the shortest) and name it in `DIALECTS` below. Everything
+To add a dialect, write a module with a `Dialect` (`fairseq` is the shortest), and name it in `DIALECTS`. Everything
 that reads lists then reads it: ``rypt init``, ``score``, ``queries``, ``align``, ``tune``. A line belongs to the first
 dialect that knows it, so put a dialect before those that would take its lines for theirs. Plain output, a candidate a
 line, is what no dialect knows; `rypt.texts.nbest` reads it.

@@ -1,13 +1,17 @@
-"""The output of fairseq-generate: lines ``H-id<TAB>score<TAB>text``, with ``P-`` and ``A-`` lines after each."""
+"""The output of fairseq-generate: lines ``H-id<TAB>score<TAB>text``, with ``P-`` and ``A-`` lines after each.
+
+Where scripts have cut the scores off, ``H-id<TAB>text`` is read as well: such candidates have no features.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rypt.records import RawCandidate
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, tokenize
 from rypt.texts.dialects.dialect import Dialect
 from rypt.texts.features import finite
 
+_SCORE = re.compile(r"-[0-9.]+\r?")
 _LINE = re.compile(r"([A-Z])-([0-9]+)\t(.*)")
 
 
@@ -16,7 +20,9 @@ def is_fairseq(line: str) -> bool:
     return _LINE.fullmatch(line) is not None
 
 
-def read_fairseq(path: PathLike, lines: NumberedLines) -> Iterator[tuple[int, RawCandidate]]:
+def read_fairseq(
+    path: PathLike, lines: NumberedLines, order: Sequence[str] | None = None
+) -> Iterator[tuple[int, RawCandidate]]:
     """Read the candidates: features ``score`` and, from the scores of the tokens, ``logprob`` and ``length``.
 
     The text is that of the ``H-`` line, tokenised; lines of other kinds, the log among them, are passed over. Either
@@ -49,6 +55,8 @@ def _check_features(path: PathLike, number: int, raw: RawCandidate, names: list[
     """The names of the features, which must be those of the candidates before."""
     features = list(raw.features)
     if names is not None and features != names:
+        if not (features and names):
+            raise InputError(path, number, "expected H-id<TAB>score<TAB>candidate on all lines or on none")
         has, had = ("a", "none") if len(features) > len(names) else ("no", "one")
         message = f"H-{raw.segment} has {has} line P-{raw.segment}, the candidates before have {had}"
         raise InputError(path, number, f"expected scores of the tokens of all candidates or of none: {message}")
@@ -57,10 +65,12 @@ def _check_features(path: PathLike, number: int, raw: RawCandidate, names: list[
 
 def _candidate(segment: str, rest: str) -> RawCandidate:
     score, tab, text = rest.partition("\t")
-    if not tab:
-        raise FormatError(f"expected H-{segment}<TAB>score<TAB>candidate")
-    if "\0" in text:
+    if "\0" in rest:
         raise FormatError("expected text, found a NUL character")
+    if not tab and _SCORE.fullmatch(rest):
+        raise FormatError(f"expected H-{segment}<TAB>score<TAB>candidate, found no candidate")
+    if not tab:
+        return RawCandidate(segment, rest.strip(" \r"), None, {}, None)
     return RawCandidate(segment, text.strip(" \t\r"), None, {"score": finite(score)}, finite(score))
 
 
@@ -73,4 +83,4 @@ def _extended(raw: RawCandidate, kind: str, rest: str) -> RawCandidate:
     return RawCandidate(raw.segment, raw.text, raw.alignment, {**raw.features, **more}, raw.score)
 
 
-FAIRSEQ = Dialect("fairseq", is_fairseq, read=read_fairseq)
+FAIRSEQ = Dialect("fairseq", is_fairseq, read=read_fairseq, log_before=True)

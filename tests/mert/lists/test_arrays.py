@@ -303,7 +303,7 @@ def test_jsonl(tmp_path):
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ({"candidate": "a"}, "expected a field segment"),
+        ({"candidate": "a"}, "expected an id on every line or on none"),
         ({"id": 0}, "expected a field candidate"),
         ({"id": None, "candidate": "a"}, "expected the id as one line of text, found None"),
         ({"id": True, "candidate": "a"}, "expected the id as one line of text, found True"),
@@ -314,8 +314,8 @@ def test_jsonl(tmp_path):
         ({"id": 0, "candidate": "a", "features": {"x": 10**400}}, "expected a finite number, found 1000"),
         ({"id": 0, "candidate": "a", "features": {"two words": 1}}, "expected one word as the name of a feature"),
         ({"id": 0, "candidate": "a", "features": {"": 1}}, "expected one word as the name of a feature"),
-        ({"id": 0, "candidate": "a", "features": [1, 2]}, "expected a JSON object"),
-        ([0, "a"], "expected id|expected a JSON object"),
+        ({"id": 0, "candidate": "a", "features": [1, 2]}, "expected numbers as features and score"),
+        ([0, "a"], "expected an id on every line or on none"),
     ],
 )
 def test_bad_records_are_named(tmp_path, record, message):

@@ -89,3 +89,11 @@ def test_a_limit_takes_the_first_queries(campaign: Campaign, capsys: pytest.Capt
     with pytest.raises(OptionError, match="limit must be at least 1, got 0"):
         rypt.queries(campaign, limit=0)
     assert len(run(capsys, "queries", campaign.folder, "--limit", 4, "-q")[1].splitlines()) == 4
+
+
+def test_queries_are_a_table_in_a_notebook(demo_campaign: Path) -> None:
+    asked = rypt.queries(Campaign.open(demo_campaign), limit=2)
+    page = asked._repr_html_()
+    assert page.startswith("<table><caption>Queries(2 queries about ")
+    assert page.count("<tr>") == 3
+    assert asked[0].phrase in page

@@ -176,7 +176,7 @@ def test_bad_settings(texts, settings, message):
 
 
 def test_a_folder_without_settings_is_no_campaign(tmp_path):
-    with pytest.raises(InputError, match="'rypt init' makes one"):
+    with pytest.raises(InputError, match="`rypt init FOLDER --source SOURCE --nbest LIST"):
         Campaign.open(tmp_path)
 
 

@@ -78,3 +78,15 @@ def test_the_signature_names_the_segmenter(campaign: Campaign) -> None:
     segmented = Campaign(campaign.folder, replace(campaign.settings, languages=languages))
     assert "|case:lower|segmenter:icu-78.3|" in rypt.score(segmented).signature
     assert "segmenter" not in rypt.score(campaign).signature
+
+
+def test_picked_candidates_are_written_in_the_order_of_the_source(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], demo_campaign: Path
+) -> None:
+    code, _, err = run(capsys, "score", demo_campaign, "--pick", "best", "-o", tmp_path / "picks")
+    assert code == 0, err
+    lines = (tmp_path / "picks").read_text(encoding="utf-8").splitlines()
+    campaign = Campaign.open(demo_campaign)
+    assert len(lines) == len(campaign.segments)
+    best = rypt.score(campaign, pick="best")
+    assert [line for line in lines if line] == [row.candidate for row in best.segments]

@@ -15,7 +15,7 @@ def story(monkeypatch):
     class Told:
         plan = None
 
-        def __init__(self, folder, plan, tell, *, port=0):
+        def __init__(self, folder, plan, tell, *, port=0, invite=None):
             Told.plan = plan
             folder.mkdir(exist_ok=True)
             tell("1/7 training")
@@ -50,13 +50,15 @@ def test_json(capsys, tmp_path, story):
 
 def test_a_person_is_asked_less(capsys, tmp_path, story):
     out = run(capsys, "demo", tmp_path / "demo", "--serve")[1]
-    assert (story.plan.people, story.plan.labels, story.plan.judges) == (True, 20, 1)
+    assert (story.plan.people, story.plan.begun, story.plan.labels, story.plan.judges) == (True, 200, 10, 1)
     assert "by you" in out
     run(capsys, "demo", tmp_path / "demo", "--serve", "--labels", "7")
     assert story.plan.labels == 7
 
 
-@pytest.mark.parametrize("options", [["--small", "--serve"], ["--small", "--labels", "3"], ["--port", "80"]])
+@pytest.mark.parametrize(
+    "options", [["--small", "--serve"], ["--small", "--labels", "3"], ["--port", "80"], ["--no-open"]]
+)
 def test_options_that_do_not_go_together(capsys, tmp_path, story, options):
     assert run(capsys, "demo", tmp_path / "demo", *options)[0] == 2
     assert not (tmp_path / "demo").exists()

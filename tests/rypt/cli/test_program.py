@@ -119,7 +119,7 @@ def test_init_then_demo_commands_work_on_it(capsys, demo_campaign, tmp_path):
     code, out, err = run(capsys, "init", tmp_path / "campaign", *arguments)
     assert (code, out) == (0, "")
     assert "40 segments, 800 candidates" in err
-    assert "1 segments without a parse are left out" in err
+    assert "1 segment without a parse, left out of scores and queries" in err
     assert run(capsys, "score", tmp_path / "campaign", "-b")[1] == "0.5000\n"
 
 
@@ -174,7 +174,8 @@ def test_the_status_of_no_campaign_is_how_to_make_one(capsys, tmp_path):
 def test_a_missing_campaign(capsys, tmp_path):
     code, _, err = run(capsys, "score", tmp_path)
     assert code == 1
-    assert err == f"rypt: {tmp_path}: expected a campaign, a folder with rypt.toml ('rypt init' makes one)\n"
+    command = "rypt init FOLDER --source SOURCE --nbest LIST --languages de-en"
+    assert err == f"rypt: {tmp_path}: expected a campaign, a folder with rypt.toml; `{command}` makes one\n"
 
 
 def test_a_broken_command_does_not_break_the_others(capsys, monkeypatch):

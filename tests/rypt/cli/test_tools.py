@@ -69,7 +69,7 @@ def test_a_folder_of_lists(
     """Links in a folder, a file named like each list; nothing of it stays when the aligner fails."""
     monkeypatch.setattr(aligners, "is_installed", lambda name: True)
     (texts / "lists").mkdir()
-    (texts / "lists" / "A.0.txt").write_text("the house\n")
+    (texts / "lists" / "A.0.txt").write_text("0 ||| the house\n")
     (texts / "lists" / "b.jsonl").write_text('{"id": 1, "candidate": "the book"}\n')
     command = ["align", "--source", "src", "--nbest", "lists", "-o", "links"]
 

@@ -1,5 +1,6 @@
 """The demo's report: one page that needs nothing else and says what is simulated."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from made_facts import made_facts
 from report_page import SECTIONS, Page, check_page
 
 from rypt.demo.report import write_report
+from rypt.demo.texts import Plan
 
 
 @pytest.fixture
@@ -66,3 +68,24 @@ def test_labels_with_the_candidates_they_serve_and_the_weights(tmp_path: Path) -
     assert "das &lt;alte&gt; Haus" in page
     assert "<td>17</td>" in page
     assert "<td>&#43;0.500</td><td>&#45;0.250</td>" in page
+
+
+def test_a_person_sees_what_their_labels_did(tmp_path: Path) -> None:
+    """Simulated workers began, a person went on: what each of them did is told apart."""
+    plan = Plan(people=True, begun=200, iterations=2)
+    weights = {"LM0": (0.5, 0.3, 0.25)}
+    write_report(tmp_path / "report.html", replace(made_facts(), plan=plan, yours=9, pairs=3, weights=weights))
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = check_page(text)
+    assert "You judged 9 phrases and 3 pairs of outputs" in text
+    assert "gave\n177 labels" in text
+    assert page.sections["labels"].startswith("Your labels, and how many candidates each serves One answer")
+    assert "Your 9 answers count 17 times." in page.sections["labels"]
+    assert "before your labels" in page.sections["weights"]
+    assert "did not change" not in page.sections["weights"]
+    assert page.sections["preferences"].startswith("Which output you preferred You saw")
+    assert "SIMULATED" not in page.sections["preferences"] + page.sections["labels"]
+    assert "SIMULATED" in page.sections["loop"]
+    same = replace(made_facts(), plan=plan, yours=9, weights={"LM0": (0.5, 0.3, 0.3)})
+    write_report(tmp_path / "report.html", same)
+    assert "Yours did not change them" in (tmp_path / "report.html").read_text(encoding="utf-8")

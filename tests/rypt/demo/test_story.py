@@ -130,13 +130,13 @@ def _wait_for_end(pid: int) -> None:
 
 def test_a_person_judges_instead(tmp_path: Path) -> None:
     """Somebody who comes by a link of the market gives all answers each time the demo says that it waits for them."""
-    plan = replace(TINY, people=True, iterations=1, labels=6, compared=2, judges=1, size=3)
+    plan = replace(TINY, people=True, begun=6, iterations=2, labels=6, compared=2, judges=1, size=3)
     folder = tmp_path / "demo"
     told: list[str] = []
 
     def tell(text: str) -> None:
         told.append(text)
-        if "Judge here: http://127.0.0.1:" in text:
+        if "Judge here, " in text and ": http://127.0.0.1:" in text:
             truth = read_truth(folder / "texts/tune.truth.jsonl")
             for number, source in enumerate((folder / "texts/unseen.de").read_text(encoding="utf-8").splitlines()):
                 truth.add_source(f"u{number}", source)
@@ -151,4 +151,9 @@ def test_a_person_judges_instead(tmp_path: Path) -> None:
     assert facts.excluded == []  # whoever looks around quickly is still listened to
     stages = [text[:2] for text in told if text[1:3] == "/7" or "Judge here" in text]
     assert stages == ["1/", "2/", "3/", "4/", "\n ", "5/", "6/", "\n ", "7/"]
-    assert not any("rypt simulate" in text for text in told)
+    asked = next(number for number, text in enumerate(told) if "Judge here, a few phrases" in text)
+    begun = [number for number, text in enumerate(told) if "rypt simulate" in text]
+    assert begun  # simulated workers come first, and not again
+    assert max(begun) < asked
+    assert len(facts.weights["LM0"]) == 3  # at the start, before the person's labels, after
+    assert (facts.yours, facts.pairs) == (0, 0)  # nobody was a person here

@@ -69,7 +69,9 @@ def test_labels_by_source_coverage_and_what_is_open(fresh):
     assert found.labels.before == 2 / 10
     assert found.labels.after == (5 + 2) / 10  # YES to everything below, NO to the root above
     assert (found.people.workers, found.people.simulated, found.people.excluded) == (3, 1, ["bob"])
-    assert found.next.command == f"rypt score {fresh} --pick best"  # there are no features to tune with
+    assert (
+        found.next.command == f"rypt score {fresh} --pick best -o {fresh}/picks.txt"
+    )  # there are no features to tune with
 
 
 def test_open_phrases_are_those_of_queries(demo_campaign):
@@ -150,7 +152,9 @@ def test_weights_that_were_not_decoded_with(demo_campaign, tmp_path):
     shutil.copytree(demo_campaign, folder)
     (folder / "rypt.weights").write_text("LM 1\n")
     found = status(folder)
-    assert found.next.command == f"rypt score {folder} --pick best"  # tuned since the last judgment
+    assert (
+        found.next.command == f"rypt score {folder} --pick best -o {folder}/picks.txt"
+    )  # tuned since the last judgment
     (folder / "weights").mkdir()
     for number in (2, 10):
         (folder / "weights" / f"{number}.weights").write_text("LM 1\n")

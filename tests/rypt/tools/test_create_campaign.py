@@ -75,3 +75,83 @@ def test_a_folder_of_prepared_texts_that_is_there_is_left_alone(texts, capsys):
     assert code == 1
     assert "campaign/prepared: expected a new or empty folder" in err
     assert (texts / "campaign" / "prepared" / "mine").read_text() == "mine"
+
+
+def test_mistakes_are_found_before_anything_is_made(texts, capsys):
+    code, _, err = run(capsys, "init", "campaign", "--source", "dev.de")
+    assert (code, err) == (
+        1,
+        "rypt: expected at least one list of candidates (--nbest), or what makes them (--decoder)\n",
+    )
+    (texts / "one.nbest").write_text("1 ||| yes\n2 ||| no\n")
+    code, _, err = run(capsys, "init", "campaign", "--source", "dev.de", "--nbest", "one.nbest")
+    assert code == 1
+    assert err.startswith("rypt: one.nbest:2: segment '2' is not in the source, whose 2 segments count from 0; does ")
+    (texts / "short.txt").write_text("yes\n")
+    code, _, err = run(capsys, "init", "campaign", "--source", "dev.de", "--nbest", "short.txt")
+    assert (code, err) == (1, "rypt: short.txt:1: expected 2 lines, one per segment, found 1\n")
+    (texts / "long.txt").write_text("yes\n" * 6)
+    code, _, err = run(capsys, "init", "campaign", "--source", "dev.de", "--nbest", "long.txt")
+    assert code == 1
+    assert "if each segment has 3 candidates in turn, number them: awk '{print int((NR-1)/3)" in err
+
+
+def test_raw_texts_are_cut_into_tokens(texts, capsys):
+    (texts / "raw.de").write_text("Das Haus brennt, sagt er.\nDie Katze schläft jetzt.\n", encoding="utf-8")
+    lines = [{"candidates": ["The house burns, he says.", "It burns."]}, {"candidates": ["The cat sleeps.", "A cat."]}]
+    (texts / "raw.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (texts / "raw.en").write_text("The house is on fire, he says.\nThe cat sleeps.\n")
+    names = ["--source", "raw.de", "--nbest", "raw.jsonl", "--references", "raw.en"]
+    code, _, err = run(capsys, "init", "campaign", *names)
+    assert code == 0, err
+    assert err.startswith("all texts cut into tokens (punctuation cut off); --tokens keep takes texts as they are\n")
+    campaign = Campaign.open("campaign")
+    assert campaign.segments[0].text == "Das Haus brennt , sagt er ."
+    assert [candidate.text for candidate in campaign.candidates][:2] == ["The house burns , he says .", "It burns ."]
+    assert campaign.references == [["The house is on fire , he says .", "The cat sleeps ."]]
+    code, _, err = run(capsys, "init", "kept", *names, "--tokens", "keep")
+    assert code == 0, err
+    assert Campaign.open("kept").files.nbest == ["../raw.jsonl"]
+
+
+def test_features_scores_and_columns_stay(texts, capsys):
+    record = {"id": 0, "candidate": "It burns.", "features": {"lm": -1.5}, "score": -2.0, "comet": 0.5}
+    (texts / "raw.jsonl").write_text(json.dumps(record) + "\n")
+    assert run(capsys, "init", "campaign", "--source", "dev.de", "--nbest", "raw.jsonl", "-q")[0] == 0
+    campaign = Campaign.open("campaign")
+    (candidate,) = campaign.candidates
+    assert (candidate.features, candidate.score, candidate.columns) == ({"lm": -1.5}, -2.0, {"comet": 0.5})
+    assert campaign.files.source == "../dev.de"
+
+
+def test_texts_with_trees_and_links_are_kept(texts, capsys):
+    (texts / "raw.de").write_text("das Haus.\n")
+    (texts / "trees").write_text("(S (X das) (X Haus.))\n")
+    (texts / "list").write_text("0 ||| the house. ||| lm= 1 ||| 1 ||| 0-0 1-1\n")
+    given = ["--source", "raw.de", "--nbest", "list"]
+    assert run(capsys, "init", "campaign", *given, "--trees", "trees", "-q")[0] == 0
+    assert run(capsys, "init", "other", *given, "-q")[0] == 0
+    for name in ("campaign", "other"):
+        assert [segment.text for segment in Campaign.open(name).segments] == ["das Haus."]
+
+
+def test_a_raw_list_is_tuned_with_the_links_of_its_campaign(texts, capsys):
+    """The list as it is, and BLEU with a note; a list of other texts is told where its links are."""
+    records = [
+        {"id": i, "candidate": text.replace(" .", "."), "features": {"lm": -j, "tm": j % 2}}
+        for i, outputs in enumerate(OUTPUTS)
+        for j, text in enumerate(outputs)
+    ]
+    (texts / "raw.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    assert run(capsys, "init", "campaign", "--source", "dev.de", "--nbest", "raw.jsonl", "-q")[0] == 0
+    code, raw, err = run(capsys, "tune", "raw.jsonl", "--metric", "rypt", "--campaign", "campaign", "--json")
+    assert code == 0, err
+    assert json.loads(raw)["score"] == json.loads(run(capsys, "tune", "campaign", "--json")[1])["score"]
+    (texts / "ref").write_text("the house .\nthe cat .\n")
+    code, _, err = run(capsys, "tune", "raw.jsonl", "--references", "ref")
+    assert code == 0, err
+    assert "the candidates are raw text, and BLEU takes tokens as they are: bleu(tokenize=13a)" in err
+    (texts / "other").write_text("0 ||| another ||| lm= 1 tm= 2\n1 ||| text ||| lm= 1 tm= 2\n")
+    code, _, err = run(capsys, "tune", "other", "--metric", "rypt", "--campaign", "campaign")
+    assert code == 1
+    assert "(`rypt tune campaign` tunes on the campaign's own lists, which have them)" in err

@@ -30,6 +30,24 @@
     }, 5000);
   }
 
+  // Where there is no work the page looks again, unless somebody is busy with it, or the market has closed.
+  var sheet = document.querySelector("link[rel=stylesheet]");
+  if (sheet && document.querySelector("[data-waiting]")) {
+    var touched = 0;
+    ["keydown", "pointerdown", "scroll"].forEach(function (name) {
+      document.addEventListener(name, function () { touched = Date.now(); }, { passive: true });
+    });
+    window.setInterval(function () {
+      if (document.hidden || Date.now() - touched < 10000) return;
+      var probe = document.createElement("link"); // loads only where the market answers
+      probe.rel = "stylesheet";
+      probe.href = sheet.href + "?" + Date.now();
+      probe.onload = function () { window.location.reload(); };
+      probe.onerror = function () { probe.remove(); };
+      document.head.appendChild(probe);
+    }, 10000);
+  }
+
   var form = frame && frame.querySelector("form.judge");
   if (!form) return;
 

@@ -1,5 +1,7 @@
 """The output of fairseq-generate."""
 
+from pathlib import Path
+
 import pytest
 
 from mert.lists.arrays import read_lists
@@ -98,3 +100,20 @@ def test_bars_in_a_text_are_words_for_the_tuner_too(tmp_path):
     lists = read_lists([tmp_path / "gen.out"])
     assert [raw.text for raw in lists.candidates] == ["a ||| b", "c"]
     assert (lists.names, lists.features.tolist()) == (("score",), [[-0.5], [-1.5]])
+
+
+def test_a_log_before_the_list_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "gen.out"
+    path.write_text("2024-01-01 | INFO | loading\n" * 3 + "S-0\tja\nH-0\t-0.5\tyes\nH-1\t-1\tno\nGenerate: BLEU4\n")
+    assert [(raw.segment, raw.text) for _, raw in read_raw(path, ("0", "1"))] == [("0", "yes"), ("1", "no")]
+
+
+def test_lines_whose_scores_were_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "gen.out"
+    path.write_text("H-0\tyes\nH-0\t\nH-1\tno\n")
+    assert [(raw.text, raw.features, raw.score) for _, raw in read_raw(path)] == [
+        ("yes", {}, None), ("", {}, None), ("no", {}, None),
+    ]  # fmt: skip
+    path.write_text("H-0\tyes\nH-0\t-1\tno\n")
+    with pytest.raises(InputError, match=r"gen.out:2: expected H-id<TAB>score<TAB>candidate on all lines or on none"):
+        list(read_raw(path))

@@ -5,9 +5,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rypt.ratings.surface import spelling, token_places, token_spelling
-from rypt.ratings.tokenizer import tokens_of
 from rypt.text import tokenize
 from rypt.texts.segmenters import Segmenter, choose_segmenter
+from rypt.texts.tokenizer import tokens_of
 from rypt.texts.trees import SourceTree
 
 ODD = "aB3 .,:'’\"`-–…!?()@&;_\\/*ßée\u0301\u0300\u200d\u00a0\u2028我宇宙〇カな々กคน้า\u200bະខ្ကာ¡|<>{}lrbn"

@@ -10,6 +10,7 @@ character is a token; ``...``, ``--`` and other punctuation that repeats is one.
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 
 from rypt.texts.segmenters import Segmenter, is_ideograph, is_mark, is_unspaced
@@ -49,6 +50,17 @@ def tokens_of(text: str, segmenter: Segmenter | None = None) -> list[str]:
             else:
                 tokens += _without_clitics(token)
     return tokens
+
+
+def join_pieces(tokens: Sequence[str]) -> str:
+    """Words of the pieces that subword models make: SentencePiece's with ▁, or BPE's with @@; else as they are.
+
+    >>> join_pieces(["▁the", "▁hou", "se"]), join_pieces(["the", "hou@@", "se"]), join_pieces(["the", "house"])
+    ('the house', 'the house', 'the house')
+    """
+    if any("▁" in token for token in tokens):
+        return " ".join("".join(tokens).replace("▁", " ").split())
+    return re.sub("@@ |@@$", "", " ".join(tokens))
 
 
 def _without_clitics(token: str) -> list[str]:

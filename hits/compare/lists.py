@@ -1,0 +1,260 @@
+"""Two lists of candidates side by side: what each scores, and the segments where their candidates differ.
+
+    comparison = compare_lists("systemA.txt", "systemB.jsonl", source="dev.de", references=["dev.en"])
+    print(comparison.text())
+    comparison.write("compare.html")
+
+Lists are of any dialect; of several candidates of a segment the first counts. Scores are those of the metrics for the
+whole list, their difference has an interval by resampling segments in pairs (Koehn 2004), and segments are better or
+worse by the score of the single candidate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
+from importlib.resources import files
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from hits.batches.markup import highlight, html_templates, text_direction
+from rypt.arrays import Floats, Ints
+from rypt.campaign.folder import read_source
+from rypt.metrics.expression import split_specs
+from rypt.metrics.metric import Metric, counted, rated, read_metric, single_scores
+from rypt.metrics.references import References, read_references
+from rypt.metrics.resources import Resources
+from rypt.records import RawCandidate, Segment
+from rypt.tables import data_frame
+from rypt.text import PathLike, RyptError, open_output, read_lines, tokenize
+from rypt.texts.dialects import dialect_of
+from rypt.texts.lists import list_name
+from rypt.texts.nbest import read_raw
+
+RESAMPLES = 1000
+EQUAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """One metric's verdict: the scores of both lists, second - first with its 95 % interval, and segments."""
+
+    metric: str
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    better: int
+    equal: int
+    worse: int
+    signature: str
+    digits: int = 2
+
+    def shown(self) -> tuple[str, str, str]:
+        """Both scores, and their difference with its interval."""
+        d = self.digits
+        difference = f"{self.difference:+.{d}f} [{self.low:+.{d}f}, {self.high:+.{d}f}]"
+        return f"{self.first:.{d}f}", f"{self.second:.{d}f}", difference
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentPair:
+    """Both candidates of a segment; ``scores`` of each metric, first and second, from 0 to 1."""
+
+    segment: str
+    source: str
+    references: tuple[str, ...]
+    first: str
+    second: str
+    scores: tuple[tuple[float, float], ...]
+
+    @property
+    def gain(self) -> float:
+        """How much better the second is by the first metric; 0 without a metric."""
+        return self.scores[0][1] - self.scores[0][0] if self.scores else 0.0
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListComparison:
+    """The comparison of two lists; ``different`` are the segments whose texts differ, largest difference first."""
+
+    names: tuple[str, str]
+    metrics: list[MetricRow]
+    segments: int
+    different: list[SegmentPair]
+    left_out: int
+    languages: tuple[str, str] = ("", "")
+
+    def __repr__(self) -> str:
+        return f"ListComparison({' and '.join(self.names)}, {len(self.different)} of {self.segments} segments differ)"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    def to_pandas(self) -> Any:
+        """The segments that differ as a data frame, a row each (needs pandas)."""
+        rows = [
+            asdict(pair) | {f"{row.metric} {side}": score for row, scores in zip(self.metrics, pair.scores, strict=True)
+                            for side, score in zip(self.names, scores, strict=True)}
+            for pair in self.different
+        ]  # fmt: skip
+        return data_frame([{name: value for name, value in row.items() if name != "scores"} for row in rows])
+
+    def text(self) -> str:
+        """A table of the metrics, and how many segments differ."""
+        from tabulate import tabulate
+
+        rows = [(row.metric, *row.shown(), row.better, row.equal, row.worse) for row in self.metrics]
+        head = ("metric", *self.names, "second - first, 95 %", "segments better", "equal", "worse")
+        table = [str(tabulate(rows, head, disable_numparse=True)), ""] if rows else []
+        return "\n".join([*table, *self.notes(), *(row.signature for row in self.metrics)])
+
+    def notes(self) -> list[str]:
+        """What was compared."""
+        lines = [f"different candidates in {len(self.different)} of {self.segments} segments"]
+        if self.left_out:
+            lines.append(f"segments in one list only, left out: {self.left_out}")
+        if any(row.low <= 0 <= row.high for row in self.metrics):
+            lines.append("an interval that contains 0 does not tell the lists apart")
+        return lines
+
+    def write(self, path: PathLike, limit: int | None = None) -> None:
+        """Write a page with both candidates of each segment side by side; it needs nothing else."""
+        from markupsafe import Markup
+
+        def marked(text: str, other: str) -> Markup:
+            tokens = tokenize(text)
+            return Markup(highlight(tokens, changed_words(tokens, tokenize(other))))
+
+        style = (files("hits.compare") / "templates" / "picks.css").read_text(encoding="utf-8")
+        page = html_templates("hits.compare").get_template("lists.html").render(
+            comparison=self, pairs=self.different[:limit], marked=marked, direction=text_direction, style=Markup(style)
+        )  # fmt: skip
+        with open_output(path) as stream:
+            stream.write(page)
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        from rypt.tables import html_table
+
+        return html_table([asdict(row) for row in self.metrics], repr(self))
+
+
+def changed_words(tokens: Sequence[str], others: Sequence[str]) -> list[int]:
+    """The positions of tokens that the other text does not have in their place.
+
+    >>> changed_words("the old house burns".split(), "the house is burning".split())
+    [1, 3]
+    """
+    same = SequenceMatcher(None, list(tokens), list(others), autojunk=False).get_matching_blocks()
+    kept = {block.a + i for block in same for i in range(block.size)}
+    return [i for i in range(len(tokens)) if i not in kept]
+
+
+def compare_lists(
+    first: PathLike,
+    second: PathLike,
+    *,
+    source: PathLike | None = None,
+    references: Sequence[PathLike] = (),
+    metrics: str | None = None,
+    tokenize: str = "13a",
+    seed: int = 1,
+) -> ListComparison:
+    """Compare the first candidates of two lists.
+
+    ``metrics`` are separated by commas, by default chrF and BLEU where there are references; ``tokenize`` is BLEU's
+    tokenizer where a metric names none.
+    """
+    segments = None if source is None else read_source(source)
+    documents = read_references(references) if references else None
+    names = _names(segments, documents) or _numbers(first) or _numbers(second)
+    chosen = [_first_candidates(path, names) for path in (first, second)]
+    shared = [segment for segment in (names or list(chosen[0])) if segment in chosen[0] and segment in chosen[1]]
+    if not shared:
+        raise RyptError(f"expected lists of the same segments, found none that is in both {first} and {second}")
+    sides = [[candidates[segment] for segment in shared] for candidates in chosen]
+    resources = _resources(segments, documents, sides)
+    rows, singles = [], []
+    for spec in _specs(metrics, documents):
+        metric = read_metric(f"bleu(tokenize={tokenize})" if spec == "bleu" else spec, resources)
+        scores = np.array([single_scores(metric, side)[0] for side in sides])
+        singles.append(scores)
+        rows.append(_row(spec, metric, [counted(metric, side) for side in sides], scores, seed))
+    texts = {segment.id: segment.text for segment in segments or ()}
+    pairs = [
+        SegmentPair(
+            segment, texts.get(segment, ""), tuple(documents[segment]) if documents else (), a.text, b.text,
+            tuple((float(scores[0, i]), float(scores[1, i])) for scores in singles),
+        )
+        for i, (segment, a, b) in enumerate(zip(shared, *sides, strict=True))
+        if a.text.split() != b.text.split()
+    ]  # fmt: skip
+    pairs.sort(key=lambda pair: -abs(pair.gain))
+    return ListComparison(_titles(first, second), rows, len(shared), pairs, len({*chosen[0], *chosen[1]}) - len(shared))
+
+
+def _titles(first: PathLike, second: PathLike) -> tuple[str, str]:
+    """The names of the lists, or their paths where these are the same."""
+    names = list_name(first), list_name(second)
+    return names if names[0] != names[1] else (str(first), str(second))
+
+
+def _names(segments: Sequence[Segment] | None, documents: References | None) -> list[str] | None:
+    if segments is not None:
+        return [segment.id for segment in segments]
+    return None if documents is None else [str(i) for i in range(len(documents))]
+
+
+def _numbers(path: PathLike) -> list[str] | None:
+    """The numbers of the lines of plain output; None of a list that names its segments."""
+    head = [line for _, line in islice(read_lines(path), 1)]
+    return [str(i) for i, _ in enumerate(read_lines(path))] if head and dialect_of(head[0]) is None else None
+
+
+def _first_candidates(path: PathLike, names: Sequence[str] | None) -> dict[str, RawCandidate]:
+    """The first candidate of each segment."""
+    candidates: dict[str, RawCandidate] = {}
+    for _, raw in read_raw(path, names):
+        candidates.setdefault(raw.segment, raw)
+    return candidates
+
+
+def _specs(metrics: str | None, documents: References | None) -> list[str]:
+    if metrics is None:
+        return ["chrf", "bleu"] if documents else []
+    return [spec.strip() for spec in split_specs(metrics)]
+
+
+def _resources(
+    segments: Sequence[Segment] | None, documents: References | None, sides: Sequence[Sequence[RawCandidate]]
+) -> Resources:
+    if documents is not None and segments is not None:
+        documents = References(documents.documents, documents.paths, [segment.id for segment in segments])
+    return Resources(
+        documents,
+        references_from="--references",
+        campaign_from="a campaign: rypt compare CAMPAIGN",
+        sources=None if segments is None else lambda: {segment.id: segment.text for segment in segments},
+        lists=lambda: ((raw.segment, raw.text) for side in sides for raw in side),
+    )
+
+
+def _row(spec: str, metric: Metric, stats: Sequence[Ints], singles: Floats, seed: int) -> MetricRow:
+    """The scores of both lists, with an interval of their difference over resampled segments."""
+    count = len(stats[0])
+    first, second = (float(rated(metric, side.sum(axis=0, keepdims=True))[0]) for side in stats)
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(count, np.full(count, 1 / count), size=RESAMPLES)
+    gains = rated(metric, drawn @ stats[1]) - rated(metric, drawn @ stats[0])
+    low, high = np.quantile(gains, (0.025, 0.975))
+    step = singles[1] - singles[0]
+    better, worse = int((step > EQUAL).sum()), int((step < -EQUAL).sum())
+    name = spec.replace(" ", "")
+    return MetricRow(
+        name, first, second, second - first, float(low), float(high), better, count - better - worse, worse,
+        f"{metric.signature}|bootstrap:{RESAMPLES}|seed:{seed}|n:{count}", 2 if metric.scale >= 10 else 4,
+    )  # fmt: skip

@@ -1,0 +1,110 @@
+"""Two lists side by side: scores with intervals, the segments that differ, and the page."""
+
+import json
+from pathlib import Path
+
+import pytest
+import sacrebleu
+from commands import run
+
+from hits.compare.lists import compare_lists
+from rypt.text import InputError, RyptError
+
+SOURCE = ["das Haus brennt .", "die Katze schläft .", "ja ."]
+REFERENCES = ["the house is on fire .", "the cat sleeps .", "yes ."]
+FIRST = ["the house burns .", "the <b>cat</b> sleeps .", "yes ."]
+SECOND = ["the house is on fire .", "a dog sleep .", "yes ."]
+
+
+@pytest.fixture
+def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, lines in {"src": SOURCE, "ref": REFERENCES, "A.txt": FIRST, "B.txt": SECOND}.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    rows = [{"id": i, "candidate": text} for i, text in enumerate(SECOND)]
+    (tmp_path / "B.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in [*rows, {**rows[0], "candidate": "x"}]))
+    return tmp_path
+
+
+def test_scores_are_those_of_the_whole_lists(lists: Path) -> None:
+    compared = compare_lists("A.txt", "B.txt", source="src", references=["ref"])
+    chrf, bleu = compared.metrics
+    for row, metric in ((chrf, sacrebleu.CHRF()), (bleu, sacrebleu.BLEU())):
+        for score, texts in ((row.first, FIRST), (row.second, SECOND)):
+            assert score == pytest.approx(metric.corpus_score(texts, [REFERENCES]).score)
+        assert row.low <= row.difference <= row.high
+    assert (chrf.better, chrf.equal, chrf.worse) == (1, 1, 1)
+    assert [pair.segment for pair in compared.different] == ["0", "1"] or abs(compared.different[0].gain) >= abs(
+        compared.different[1].gain
+    )
+    assert {pair.source for pair in compared.different} == set(SOURCE[:2])
+
+
+def test_a_list_and_an_n_best_list_are_compared_by_first_candidates(lists: Path) -> None:
+    plain, listed = (compare_lists("A.txt", name, references=["ref"]).metrics for name in ("B.txt", "B.jsonl"))
+    assert plain == listed
+
+
+def test_without_references_only_texts_are_compared(lists: Path) -> None:
+    compared = compare_lists("A.txt", "B.txt")
+    assert (compared.metrics, compared.segments, len(compared.different)) == ([], 3, 2)
+
+
+def test_segments_of_one_list_are_left_out(lists: Path) -> None:
+    (lists / "some.jsonl").write_text('{"id": 1, "candidate": "the cat sleeps ."}\n')
+    compared = compare_lists("some.jsonl", "B.txt", references=["ref"])
+    assert (compared.segments, compared.left_out) == (1, 2)
+    assert "segments in one list only, left out: 2" in compared.text()
+    (lists / "none.jsonl").write_text('{"id": "x", "candidate": "the cat sleeps ."}\n')
+    with pytest.raises(RyptError, match="expected lists of the same segments, found none"):
+        compare_lists("none.jsonl", "B.txt", references=["ref"])
+
+
+def test_plain_lists_of_different_lengths_are_refused(lists: Path) -> None:
+    (lists / "short").write_text("one\n")
+    with pytest.raises(InputError, match="short:1: expected 3 lines, one per segment, found 1"):
+        compare_lists("A.txt", "short")
+
+
+def test_the_command_and_its_page(lists: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["compare", "A.txt", "B.txt", "--source", "src", "--references", "ref"]
+    code, out, err = run(capsys, *command, "--page", "page.html", "--limit", "1")
+    assert code == 0, err
+    assert "different candidates in 2 of 3 segments" in out
+    page = (lists / "page.html").read_text(encoding="utf-8")
+    assert page.count("<article>") == 1
+    assert "The first 1 are shown" in page
+    run(capsys, *command, "--page", "page.html")
+    page = (lists / "page.html").read_text(encoding="utf-8")
+    assert "&lt;b&gt;cat" in page
+    assert "<mark>" in page
+    assert "<b>" not in page
+    code, out, _ = run(capsys, *command, "--json", "--metrics", "chrf,0.5*chrf-0.5*ter")
+    assert [row["metric"] for row in json.loads(out)["metrics"]] == ["chrf", "0.5*chrf-0.5*ter"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--show"], "--show is for a campaign, not two lists"),
+        (["--hold-out", "rater"], "--hold-out is for a campaign, not two lists"),
+        (["--limit", "3"], "--limit is for --page"),
+        (["C.txt"], "expected one campaign or two lists, found 3"),
+    ],
+)
+def test_options_that_would_do_nothing(
+    lists: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:  # fmt: skip
+    code, _, err = run(capsys, "compare", "A.txt", "B.txt", *options)
+    assert code == 2
+    assert message in err
+
+
+def test_metrics_that_need_what_is_not_there(lists: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "compare", "A.txt", "B.txt", "--metrics", "chrf")
+    assert (code, err) == (1, "rypt: the metric chrf needs --references\n")
+    code, _, err = run(capsys, "compare", "A.txt", "B.txt", "--metrics", "rypt")
+    assert (code, err) == (1, "rypt: the metric rypt needs a campaign: rypt compare CAMPAIGN\n")
+    code, _, err = run(capsys, "compare", "--source", "src", "campaign")
+    assert code == 2
+    assert "--source is for two lists" in err
