@@ -12,7 +12,8 @@ NO is kept as well, so that nobody is asked twice; it makes no control.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,7 @@ from rypt.texts.alignment import Links
 from rypt.texts.phrases import phrase_key
 
 CONTROLS = "controls.jsonl"
-LONG_WORD = 4  # shorter words are often function words, of which no control is made
+LONG_WORD, LONE_WORD = 4, 5  # letters; shorter words are often function words, of which no control is made
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,23 @@ class ControlCandidate:
 def has_content(phrase: str) -> bool:
     """Whether a phrase has a word that is no punctuation and hardly a function word: long, or with a digit.
 
-    >>> [has_content(phrase) for phrase in ("the red house", "in", ",", "7 %", "das")]
-    [True, False, False, True, False]
+    >>> [has_content(phrase) for phrase in ("the red house", "in", ",", "7 %", "das", "that", "house")]
+    [True, False, False, True, False, False, True]
     """
     words = [word for word in tokenize(phrase) if any(map(str.isalnum, word))]
-    return any(len(word) >= LONG_WORD or any(map(str.isdigit, word)) for word in words)
+    least = LONG_WORD if len(words) > 1 else LONE_WORD
+    return any(len(word) >= least or any(map(str.isdigit, word)) for word in words)
+
+
+def rare_words(texts: Iterable[str]) -> set[str]:
+    """The words, in lower case, that stand in one text or in few: not those that hold every sentence together.
+
+    >>> sorted(rare_words(["There was a house", "there is a dog"]))
+    ['dog', 'house', 'is', 'was']
+    """
+    seen = [set(tokenize(text.lower())) for text in texts]
+    counts = Counter(word for words in seen for word in words)
+    return {word for word, count in counts.items() if count <= max(1, len(seen) // 20)}
 
 
 def reference_part(references: ReferenceParts, place: Place, case: str) -> tuple[str, list[int]]:
@@ -74,10 +87,12 @@ def control_candidates(
         campaign.trees, campaign.candidates, max_len=max_len or campaign.scoring.max_len,
         limits=limits or QueryLimits(), case=case,
     )  # fmt: skip
+    rare = rare_words(references.texts.values())
     made = []
     for place, (query, *_) in by_place(asked).items():
         phrase, positions = reference_part(references, place, case)
-        if has_content(phrase) and (*place, phrase) not in known:
+        telling = has_content(query.source_phrase) and has_content(phrase)
+        if telling and (len(positions) > 1 or phrase.lower() in rare) and (*place, phrase) not in known:
             made.append(ControlCandidate(query, references.texts[place[0]], tuple(positions), phrase))
     return made
 
