@@ -62,7 +62,8 @@ def recruit(
 
 def _make(
     service: "Prolific", make_study: Any, plan_study: Any, batch: str, at: str, hits_each: int | None,
-    places: int | None, reward: Decimal | None, filters: str | None, devices: Sequence[str], api: str, yes: bool, as_json: bool,
+    places: int | None, reward: Decimal | None, filters: str | None, devices: Sequence[str], api: str, yes: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Make the study, after its price was shown."""
     from hits.batches.reader import read_batch
