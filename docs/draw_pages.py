@@ -45,7 +45,7 @@ def rypt(*arguments: object, typed: str = "", place: Path | None = None) -> str:
     return done.stdout
 
 
-def make_batches(folder: Path) -> None:
+def make_batches(folder: Path, limit: int) -> None:
     """A campaign without labels and four batches: labels with training, comparisons after a test, rankings, labels."""
     from rypt.demo.campaign import open_demo
 
@@ -62,7 +62,7 @@ def make_batches(folder: Path) -> None:
     for n, name in enumerate("ABCDE"):
         (folder / name).write_text("".join(f"{texts[3 * n]}\n" for texts in candidates.values()), encoding="utf-8")
         systems += ["--output-of", f"{name}={folder / name}"]
-    labels = ["--limit", 20, "--training", 3, "--assignments", 9, "--controls", 0.2]
+    labels = ["--limit", limit, "--training", 3, "--assignments", 9, "--controls", 0.2]
     rypt("hits", "make", campaign, "-o", folder / "labels", *labels, "-q")
     rypt("hits", "make", campaign, "-o", folder / "more-labels", "--limit", 12, "--seed", 2, "-q")
     pairs = ["--kind", "comparison", *systems[:4], "--assignments", 5, "--title", "Compare two translations"]
@@ -90,9 +90,9 @@ def write_truth(folder: Path) -> Path:
 
 
 @contextmanager
-def busy_market(folder: Path) -> Iterator[dict[str, str]]:
+def busy_market(folder: Path, limit: int = 20) -> Iterator[dict[str, str]]:
     """A served market with a batch on which simulated workers worked, two for the tour, and one to publish."""
-    make_batches(folder)
+    make_batches(folder, limit)
     market = folder / "market"
     arguments = ["hits", "serve", market, "--port", 0, "--json", "-C", folder / "campaign", "--hits-each", 1]
     command = [sys.executable, "-c", "from rypt.cli import main; main()", *map(str, arguments)]
