@@ -7,7 +7,7 @@ import numpy as np
 
 from hits.batches.alternatives import Alternative, Page, Place, ReferenceParts, by_place
 from hits.batches.controls import Donors, confident_label
-from hits.batches.verified import has_content, reference_part
+from hits.batches.verified import find_phrase, has_content
 from hits.records import ControlKind
 from rypt.metric.queries import Key
 from rypt.records import Candidate, Label, Query, Votes
@@ -36,7 +36,10 @@ class LabelControls:
         rng: np.random.Generator,
         verified: Mapping[Key, Label] = MappingProxyType({}),
     ) -> None:
-        self.verified = verified
+        self.accepted: dict[Place, list[str]] = {}
+        for (segment, span, phrase), label in verified.items():
+            if label is Label.YES and has_content(phrase):
+                self.accepted.setdefault((segment, span), []).append(phrase)
         self.places, self.given, self.references = by_place(queries), given, references
         self.confident, self.case, self.rng = confident, case, rng
         texts: dict[str, list[list[str]]] = {}
@@ -64,8 +67,9 @@ class LabelControls:
             made = number - wanted[label]
             if number and 2 * made < number:
                 advice = "; `rypt hits controls` lets you verify some in a minute" if label is Label.YES else ""
-                what = f"only {made} of {number} controls expect" if made else "no control expects"
-                notes.append(f"{what} {label}: there was nothing to make {'more' if made else 'it'} from{advice}")
+                many = f"{made} control{'s expect' if made > 1 else ' expects'} {label}, not {number}"
+                what = f"only {many}" if made else f"no control expects {label}"
+                notes.append(f"{what}: there was nothing to make {'more' if made else 'it'} from{advice}")
         missing = sum(wanted.values())
         missing -= self._on_pages(mixed, missing, room, list(wanted))
         if missing:
@@ -130,10 +134,11 @@ class LabelControls:
         An alignment alone never decides. A phrase to which somebody said anything but YES is left alone.
         """
         text = self.references.texts.get(place[0], "")
-        phrase, positions = reference_part(self.references, place, self.case)
-        if self.verified.get((*place, phrase)) is Label.YES and self._undisputed(place, phrase):
-            return Alternative(phrase, text, tuple(positions), Label.YES, ControlKind.IDENTICAL)
-        words = {normalize(word, self.case) for word in tokenize(text)}
+        tokens = tokenize(text)
+        for phrase in self.accepted.get(place, []):
+            if (positions := find_phrase(tokens, phrase, self.case)) and self._undisputed(place, phrase):
+                return Alternative(phrase, text, positions, Label.YES, ControlKind.IDENTICAL)
+        words = {normalize(word, self.case) for word in tokens}
         for query in self.places.get(place, []):
             source = normalize(query.source_phrase, self.case)
             same = has_content(query.phrase) and query.phrase == source
@@ -143,7 +148,7 @@ class LabelControls:
 
     def _undisputed(self, place: Place, phrase: str) -> bool:
         votes = self.given.get((*place, phrase))
-        return phrase in {query.phrase for query in self.places[place]} and not (votes and (votes.no or votes.not_sure))
+        return not (votes and (votes.no or votes.not_sure))
 
     def _damaged(self, place: Place, page: Sequence[Alternative]) -> Alternative | None:
         """A candidate in which words of another segment took the place of the phrase."""

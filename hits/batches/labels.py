@@ -145,7 +145,8 @@ def with_training(
     }
     known = [(place, a) for place, page in pages for a in page if a.expected and (place[0], a.phrase) not in used]
     kinds = [[each for each in known if each[1].expected is label] for label in (Label.YES, Label.NO)]
-    mixed = [each for pair in zip_longest(*kinds) for each in pair if each is not None][:count]
+    in_turn = [each for pair in zip_longest(*kinds) for each in pair if each is not None]
+    mixed = _of_many_segments(in_turn, count)
     if len(mixed) < count:
         note = f"only {len(mixed)} of {count} controls to practise on could be made"
         batch = replace(batch, notes=(*batch.notes, note))
@@ -157,6 +158,17 @@ def with_training(
         for number, (place, a) in enumerate(mixed, start=1)
     ]
     return replace(batch, training=tuple(replace(item, id=item.columns["item"]) for item in items))
+
+
+def _of_many_segments(controls: Sequence[tuple[Place, Alternative]], count: int) -> list[tuple[Place, Alternative]]:
+    """The first controls of as many segments, YES and NO in turn, filled up with others of the same segments."""
+    labels = [Label.YES, Label.NO]
+    chosen: list[tuple[Place, Alternative]] = []
+    for each in controls:
+        seen = {place[0] for place, _ in chosen}
+        if len(chosen) < count and each[0][0] not in seen and each[1].expected is labels[len(chosen) % 2]:
+            chosen.append(each)
+    return [*chosen, *(each for each in controls if each not in chosen)][:count]
 
 
 def _by_use(asked: Sequence[Query]) -> list[Query]:

@@ -9,7 +9,7 @@ import click
 
 from hits.cli.shared import BATCH, FOLDER, MONEY, open_campaign, tell_price
 from hits.records import Kind
-from rypt.console import JSON, QUIET, talk
+from rypt.console import JSON, QUIET, talk, watcher
 
 if TYPE_CHECKING:
     from hits.asking.make import MadeBatch
@@ -175,26 +175,32 @@ def _outputs(systems: Sequence[str]) -> dict[str, str]:
 
 @click.command()
 @click.argument("campaign", type=FOLDER)
-@click.option("--reference-alignment", type=click.Path(dir_okay=False), required=True,
-              help="Word alignment of source and reference.")  # fmt: skip
+@click.option("--reference-alignment", type=click.Path(dir_okay=False),
+              help="Word alignment of source and reference [made by the aligner that is installed].")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number to look at.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 @QUIET
-def controls(campaign: str, reference_alignment: str, limit: int, seed: int, quiet: bool) -> None:
+def controls(campaign: str, reference_alignment: str | None, limit: int, seed: int, quiet: bool) -> None:
     """Verify controls for a CAMPAIGN that has no labels yet: one key for each.
 
     Shows a part of the source and the part of the reference that a program aligned with it. y: it is a good
     translation, and becomes a control that expects YES; n: it is not; s: skip; q: stop. Without a terminal, the keys
-    are read from stdin, one a line. The decisions are kept in controls.jsonl in the campaign's folder.
+    are read from stdin, one a line. The decisions are kept in controls.jsonl in the campaign's folder, where `rypt hits
+    make` finds them.
     """
     from itertools import islice
 
     from hits.batches.alternatives import read_reference_links
-    from hits.batches.verified import add_verified, control_candidates, mixed
+    from hits.batches.verified import add_verified, align_references, control_candidates, mixed
     from rypt.records import Label
 
     opened = open_campaign(campaign)
-    candidates = control_candidates(opened, read_reference_links(reference_alignment, opened))
+    if reference_alignment is None:
+        talk("aligning references with their segments", quiet=quiet)
+        links = align_references(opened, watcher(quiet=quiet))
+    else:
+        links = read_reference_links(reference_alignment, opened)
+    candidates = control_candidates(opened, links)
     if not candidates:
         talk("no part of a reference is left to verify", quiet=quiet)
     accepted = refused = 0

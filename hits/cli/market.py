@@ -83,6 +83,8 @@ def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
     done = review_work(decisions, market, watch=lambda rows: progress(rows, "review", quiet=quiet))
     for assignment in done.too_late:
         talk(f"assignment {assignment} was approved and cannot be rejected any more")
+    for line in done.unsettled:
+        talk(line)
     click.echo(f"{done.approved} approved, {done.rejected} rejected, {done.already} so already")
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 @click.command()
 @BATCH
 @click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
-@click.option("--hits-each", type=click.IntRange(min=1), default=5, show_default=True,
-              help="Number of hits that a participant does; say the same to `rypt hits serve`.")  # fmt: skip
+@click.option("--hits-each", type=click.IntRange(min=1),
+              help="Number of hits that a participant does [what `rypt hits serve` was told, else 5].")  # fmt: skip
 @click.option("--places", type=click.IntRange(min=1), help="Number of participants [enough for the whole batch].")
 @click.option("--reward", type=MONEY, help="What a participant gets [the mean reward of as many hits].")
 @click.option("--filters", type=click.Path(dir_okay=False), help="File with Prolific's JSON of who may take part.")
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @YES
 @JSON
 def recruit(
-    batch: str, at: str, hits_each: int, places: int | None, reward: Decimal | None, filters: str | None,
+    batch: str, at: str, hits_each: int | None, places: int | None, reward: Decimal | None, filters: str | None,
     devices: tuple[str, ...], action: str | None, token_file: str | None, api: str, yes: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Recruit people on Prolific for a BATCH that is published on your own market.
@@ -61,21 +61,27 @@ def recruit(
 
 
 def _make(
-    service: "Prolific", make_study: Any, plan_study: Any, batch: str, at: str, hits_each: int, places: int | None,
-    reward: Decimal | None, filters: str | None, devices: Sequence[str], api: str, yes: bool, as_json: bool,
+    service: "Prolific", make_study: Any, plan_study: Any, batch: str, at: str, hits_each: int | None,
+    places: int | None, reward: Decimal | None, filters: str | None, devices: Sequence[str], api: str, yes: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Make the study, after its price was shown."""
     from hits.batches.reader import read_batch
+    from hits.market.folder import read_terms
 
-    plan: StudyPlan = plan_study(read_batch(batch), hits_each, places)
+    terms = read_terms(at)
+    each = hits_each or (terms.hits if terms else 0) or 5
+    plan: StudyPlan = plan_study(read_batch(batch), each, places)
     plan = replace(
         plan, reward=plan.reward if reward is None else reward, filters=_filters(filters),
         devices=tuple(devices) or plan.devices,
     )  # fmt: skip
 
     def agreed(plan: "StudyPlan", cost: Decimal) -> bool:
+        hourly = plan.reward * 60 / plan.minutes
         question = (
-            f"Make a study of {plan.places} places, {plan.reward} each for {plan.minutes} minutes: {cost} with the fee?"
+            f"Make a study of {plan.places} places, {plan.hits_each} hits each, {plan.reward} for about {plan.minutes} "
+            f"minutes ({hourly:.2f} an hour): {cost} with the fee, in the currency of your account?"
         )
         return yes or confirm(question)
 

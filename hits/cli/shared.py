@@ -187,7 +187,8 @@ def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = Fa
         click.echo(json.dumps(facts))
         return
     click.echo(f"{what}{cost.hits} hits, {cost.assignments} assignments, {cost.answers} answers")
-    time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else f"{cost.hours * 60:.0f} minutes"
+    minutes = f"{cost.hours * 60:.0f}"
+    time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else f"{minutes} minute{'' if minutes == '1' else 's'}"
     fees = "no fees" if market == "local" else f"fees ${cost.fees}"
     click.echo(f"{market} market: rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work"
                + (f" at ${cost.wage:.2f} an hour" if cost.wage is not None else ""))  # fmt: skip

@@ -73,6 +73,8 @@ def workers(
         for payment in payments:
             client.bonus(payment.worker, payment.assignment, payment.amount, f"{bonus} more for careful work")
         talk(f"{len(payments)} bonuses paid, ${total:.2f}", quiet=quiet)
+    if not reports:
+        talk("nobody's answers are in the campaign yet; `rypt hits collect` brings them", quiet=quiet)
     _print_reports(reports, names, as_json=as_json)
 
 

@@ -157,6 +157,9 @@ class Market(Protocol):
     def participants(self, batch: str) -> "list[Participant]":
         """The people whom a recruiting service sent for a batch; none on a market without one."""
 
+    def unsettled(self) -> list[str]:
+        """Whose work was approved through this client and is not paid by that, a line each; nobody's by default."""
+
 
 class BotoMarket:
     """A market that speaks Mechanical Turk's requester protocol, through boto3."""
@@ -325,6 +328,10 @@ class BotoMarket:
 
     def participants(self, batch: str) -> list[Participant]:
         """None: nobody recruits for this market."""
+        return []
+
+    def unsettled(self) -> list[str]:
+        """Nobody's: what is approved here is settled."""
         return []
 
     def balance(self) -> Decimal:

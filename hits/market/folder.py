@@ -1,6 +1,7 @@
 """The folder of a local market as both sides know it: ``market.json``, and copies of the published batches.
 
     market.json   keys, tokens, and where the market is reached; made by the server, readable by its owner only
+    shared.json   how people of a recruiting service come and go, as the market was last served
     market.db     the market's data; only the server opens it (`hits.server.store`)
     batches/ID    a copy of each published batch: the dashboard knows the controls by it, and a worker gets the
                   instructions in the worker's language
@@ -22,6 +23,7 @@ from rypt.text import InputError, PathLike, RyptError
 
 ACCESS_NAME = "market.json"
 STORE_NAME = "market.db"
+TERMS_NAME = "shared.json"
 BATCHES = "batches"
 BATCH_FILES = (TEMPLATE, BATCH_CSV, BATCH_TOML)  # the last makes it a batch
 FOLDER_NOTE = "folder.txt"  # beside a copied batch: from which folder it came
@@ -117,6 +119,34 @@ def served_access(folder: PathLike) -> MarketAccess:
     if not access.url:
         raise RyptError(f"{folder}: this market was never served; {start}")
     return access
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTerms:
+    """How people of a recruiting service come in, after how many hits they are done (0: all), and with which code."""
+
+    parameter: str
+    hits: int
+    completion_code: str
+
+
+def remember_terms(folder: PathLike, terms: SharedTerms) -> None:
+    """Record how the market is served, for other processes."""
+    path = Path(folder) / TERMS_NAME
+    if read_terms(folder) != terms:
+        fresh = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            json.dump(asdict(terms), file)
+        fresh.replace(path)
+
+
+def read_terms(folder: PathLike) -> SharedTerms | None:
+    """How the market was last served; None where that is not known."""
+    try:
+        values = parse_json((Path(folder) / TERMS_NAME).read_text(encoding="utf-8"))
+        return SharedTerms(str(values["parameter"]), int(values["hits"]), str(values["completion_code"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def private_folder(folder: Path) -> None:

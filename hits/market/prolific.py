@@ -25,6 +25,7 @@ from rypt.text import RyptError
 
 API = "https://api.prolific.com/api/v1"
 TIMEOUT = 60
+LATER = 10  # seconds after which a request of a client that was killed has surely been carried out
 TRIES = 4  # of a request that changes nothing, when the service is busy
 STUDY_ACTIONS = ("PUBLISH", "PAUSE", "START", "STOP")
 REJECTIONS = (
@@ -57,7 +58,8 @@ class Study:
 class Submission:
     """One participant's work on a study, as the service knows it.
 
-    While a participant is asked to return it, its status stays. ``bonuses`` are those that were paid.
+    While a participant is asked to return it, its status stays; lists of submissions may not say so, a submission alone
+    does. ``bonuses`` are those that were paid.
     """
 
     id: str
@@ -82,10 +84,15 @@ class Prolific:
         request = {"reward": _cents(reward), "total_available_places": places}
         return _money(_field(self._ask("POST", "/study-cost-calculator/", request, again=True), "total_cost"))
 
-    def find(self, internal_name: str) -> Study | None:
-        """The study of this name of ours, if there is one."""
-        studies = (_study(record) for record in self._pages("/studies/"))
-        return next((study for study in studies if study.internal_name == internal_name), None)
+    def find(self, internal_name: str, *, wait: bool = False) -> Study | None:
+        """The study of this name of ours, if there is one; ``wait`` looks again later, for one that is being made."""
+        for again in (False, True):
+            studies = (_study(record) for record in self._pages("/studies/"))
+            study = next((study for study in studies if study.internal_name == internal_name), None)
+            if study is not None or again or not wait:
+                return study
+            self._pause(LATER)
+        raise AssertionError
 
     def study(self, study: str) -> Study:
         """A study as it is now."""
@@ -131,15 +138,22 @@ class Prolific:
         self._ask("POST", f"/bulk-bonus-payments/{payment}/pay/", {})
 
     def _pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """The records of a list, page by page; the service says where the next page is."""
-        address: str | None = f"{self._api}{path}"
-        while address:
-            page = self._send("GET", address, None, again=True)
-            yield from _field(page, "results")
-            following = (page.get("_links") or {}).get("next") or {}
-            address = following.get("href") or None
-            if address and not address.startswith(f"{self._api}/"):
-                raise ProlificError(f"the service names a page elsewhere: {address[:100]!r}", 0)
+        """The records of a list, page by page: the next page is the same list with another query.
+
+        A list that ends before as many as the service counts is an error: who is missing in it would go unpaid.
+        """
+        query, seen, count, total = "", set(), 0, 0
+        while query not in seen:
+            seen.add(query)
+            page = self._send("GET", f"{self._api}{path}{query}", None, again=True)
+            records = _field(page, "results")
+            yield from records
+            count += len(records)
+            total = max(total, int((page.get("meta") or {}).get("count") or 0))
+            following = ((page.get("_links") or {}).get("next") or {}).get("href")
+            query = f"?{urlsplit(str(following)).query}" if following else ""
+        if count < total:
+            raise ProlificError(f"expected {total} records of {path}, got {count}", 0)
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, again: bool = False) -> Any:
         return self._send(method, f"{self._api}{path}", body, again=again or method == "GET")
@@ -180,12 +194,16 @@ def _field(record: Any, name: str) -> Any:
 
 
 def _detail(text: bytes) -> str:
-    """What an error says of itself, in one line."""
+    """What an error says of itself, in one line: of its field ``error``, or of a flat one."""
     try:
-        error = parse_json(text)["error"]
-        return str(error.get("detail") or error.get("title"))[:300]
-    except (SyntaxFormatError, KeyError, TypeError, AttributeError):
+        answer = parse_json(text)
+        error = answer.get("error") if isinstance(answer.get("error"), dict) else answer
+        reason = error.get("detail") or error.get("title") or error.get("message")
+    except (SyntaxFormatError, AttributeError):
+        reason = None
+    if reason is None:
         return "without a reason"
+    return (reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False))[:300]
 
 
 def _study(record: Mapping[str, Any]) -> Study:

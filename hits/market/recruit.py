@@ -10,7 +10,8 @@ made once the service lists it.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from pathlib import Path
@@ -19,8 +20,8 @@ from urllib.parse import urlsplit
 
 from hits.asking.make import price
 from hits.batches.question_xml import is_loopback
-from hits.batches.reader import read_batch
-from hits.market.folder import BATCHES, MarketAccess, private_folder, served_access
+from hits.batches.reader import BATCH_TOML, read_batch
+from hits.market.folder import BATCHES, MarketAccess, SharedTerms, private_folder, read_terms, served_access
 from hits.market.prolific import API, Prolific, ProlificError, Study
 from hits.records import CENT, Batch
 from rypt.append_only import AppendOnly
@@ -65,17 +66,28 @@ def plan_study(batch: Batch, hits_each: int, places: int | None = None) -> Study
     return StudyPlan(people, hits_each, (each * hits_each).quantize(CENT, ROUND_UP), max(1, math.ceil(minutes)))
 
 
-def study_codes(access: MarketAccess) -> dict[str, str]:
+def study_terms(market: PathLike, access: MarketAccess, plan: StudyPlan) -> SharedTerms:
+    """How the study's people come and go; a market that is served in another way is refused."""
+    terms = read_terms(market)
+    if terms is None:  # of an older version, which did not write it down
+        return SharedTerms("PROLIFIC_PID", plan.hits_each, access.completion_code)
+    if terms.hits != plan.hits_each:
+        served = f"--hits-each {terms.hits}" if terms.hits else "no --hits-each"
+        raise RyptError(
+            f"{market}: the market is served with {served}, so a participant would not be done after {plan.hits_each} "
+            f"hits; say `rypt hits serve --hits-each {plan.hits_each}`, or the same number here"
+        )
+    return terms
+
+
+def study_codes(code: str) -> dict[str, str]:
     """The completion codes: work done, checks failed (the market blocked the person), nothing left to do."""
-    code = access.completion_code
     return {"COMPLETED": code, "FAILED_ATTENTION_CHECK": f"{code}X", "OTHER": f"{code}N"}
 
 
-def study_properties(batch: Batch, access: MarketAccess, plan: StudyPlan) -> dict[str, Any]:
+def study_properties(batch: Batch, access: MarketAccess, plan: StudyPlan, terms: SharedTerms) -> dict[str, Any]:
     """A study as the service wants it."""
-    codes = study_codes(access)
-    names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-    query = "&".join(f"{name}={{{{%{name}%}}}}" for name in names)
+    query = f"{terms.parameter}={{{{%PROLIFIC_PID%}}}}&STUDY_ID={{{{%STUDY_ID%}}}}&SESSION_ID={{{{%SESSION_ID%}}}}"
     nothing = [{"action": "REQUEST_RETURN", "return_reason": "There was no work left."}]
     review = [{"action": "MANUALLY_REVIEW"}]
     return {
@@ -86,7 +98,7 @@ def study_properties(batch: Batch, access: MarketAccess, plan: StudyPlan) -> dic
         "prolific_id_option": "url_parameters",
         "completion_codes": [
             {"code": code, "code_type": kind, "actions": nothing if kind == "OTHER" else review}
-            for kind, code in codes.items()
+            for kind, code in study_codes(terms.completion_code).items()
         ],
         "total_available_places": plan.places,
         "estimated_completion_time": plan.minutes,
@@ -106,7 +118,8 @@ class RecruitingLog:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / RECRUITED
-        self._file = AppendOnly(self.path, busy="another process is recruiting for this batch")
+        self._file = AppendOnly(self.path, busy="another process is recruiting or paying for this batch")
+        self._held = False
 
     def records(self) -> list[dict[str, Any]]:
         """All lines."""
@@ -123,11 +136,21 @@ class RecruitingLog:
             records.append(record)
         return records
 
-    def add(self, **record: Any) -> None:
-        """One more line, on the disk when this returns."""
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no other process make a study or pay for this batch meanwhile."""
         private_folder(self.path.parent.parent)
         private_folder(self.path.parent)
         with self._file.opened():
+            self._held = True
+            try:
+                yield
+            finally:
+                self._held = False
+
+    def add(self, **record: Any) -> None:
+        """One more line, on the disk when this returns."""
+        with nullcontext() if self._held else self.held():
             self._file.add(record)
 
     def study(self) -> str | None:
@@ -161,19 +184,33 @@ def recruit(
     if is_loopback(urlsplit(access.url).hostname or "") and not is_loopback(urlsplit(api).hostname or ""):
         message = f"{access.url} is this machine alone: participants cannot reach it (`rypt hits serve --url`)"
         raise RyptError(message)
-    cost = service.cost(plan.reward, plan.places)
-    known = log.study()
-    if known is not None:
-        return Recruited(service.study(known), cost, False)
-    earlier = service.find(study_name(opened))  # a run that was killed may have made it
-    if earlier is None:
-        if not confirm(plan, cost):
-            raise RyptError(f"{folder}: the study was not confirmed; nothing was made")
-        study, made = service.create_study(study_properties(opened, access, plan)), True
-    else:
-        study, made = earlier, False
-    log.add(step="study", study=study.id)
+    if not (log.path.parent / BATCH_TOML).is_file():
+        raise RyptError(f"{folder}: is not published on {market}; `rypt hits publish {folder} --at {market}` does that")
+    with log.held():
+        cost = service.cost(plan.reward, plan.places)
+        known = log.study()
+        if known is not None:
+            return Recruited(service.study(known), cost, False)
+        terms = study_terms(market, access, plan)
+        begun = any(record["step"] == "making" for record in log.records())
+        earlier = service.find(study_name(opened), wait=begun)  # a run that was killed may have made it
+        if earlier is None:
+            if not confirm(plan, cost):
+                raise RyptError(f"{folder}: the study was not confirmed; nothing was made")
+            log.add(step="making")
+            study, made = service.create_study(study_properties(opened, access, plan, terms)), True
+        else:
+            study, made = earlier, False
+        log.add(step="study", study=study.id)
     return Recruited(study, cost, made)
+
+
+DONE = {  # in which states there is nothing to do any more
+    "PUBLISH": ("PUBLISHING", "SCHEDULED", "ACTIVE", "AWAITING REVIEW", "COMPLETED"),
+    "START": ("PUBLISHING", "ACTIVE"),
+    "PAUSE": ("PAUSED",),
+    "STOP": ("AWAITING REVIEW", "COMPLETED"),
+}
 
 
 def set_state(batch: PathLike, market: PathLike, service: Prolific, action: str) -> Study:
@@ -182,13 +219,9 @@ def set_state(batch: PathLike, market: PathLike, service: Prolific, action: str)
     if name is None:
         raise RyptError(f"{batch}: no study was made for this batch; `rypt hits recruit` makes one")
     study = service.study(name)
-    done = {
-        "PUBLISH": ("ACTIVE",),
-        "START": ("ACTIVE",),
-        "PAUSE": ("PAUSED",),
-        "STOP": ("AWAITING REVIEW", "COMPLETED"),
-    }
-    if study.status not in done[action]:
+    if action == "PUBLISH" and study.status == "PAUSED":
+        raise RyptError(f"{batch}: study {name} is paused; `rypt hits recruit --start` goes on with it")
+    if study.status not in DONE[action]:
         service.act(study.id, action)
     return service.study(study.id)
 
@@ -200,9 +233,16 @@ def pay_bonus(
 
     A payment that was begun and not finished is not repeated: it counts as made if the service lists it.
     """
-    study, records = log.study(), log.records()
-    if study is None:
+    if log.study() is None:
         raise RyptError(f"{log.path}: no study was made for this batch; `rypt hits recruit` makes one")
+    with log.held():
+        return _pay(log, service, submission, amount, reason, assignment)
+
+
+def _pay(
+    log: RecruitingLog, service: Prolific, submission: str, amount: Decimal, reason: str, assignment: str
+) -> bool:  # fmt: skip
+    study, records = log.study() or "", log.records()
     refused = {each["payment"] for each in records if each["step"] == "refused"}
     key = (submission, assignment, reason)
     mine = [
@@ -225,7 +265,7 @@ def pay_bonus(
     try:
         service.pay_bonuses(payment)
     except ProlificError as error:
-        if 400 <= error.status < 500:  # it was refused, so it was not made
+        if 400 <= error.status < 500 and error.status != 408:  # it was refused, so it was not made
             log.add(step="refused", payment=payment)
         raise
     log.add(step="paid", **facts)

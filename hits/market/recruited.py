@@ -9,7 +9,7 @@ Workers who did not come through the service (invited by link) are those of the 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -19,6 +19,8 @@ from hits.market.prolific import REASON_LENGTH, REJECTIONS, Prolific, Submission
 from hits.market.recruit import RecruitingLog, pay_bonus, recruiting_logs
 from hits.records import Batch, Item
 
+UNFINISHED = ("RESERVED", "ACTIVE", "PROCESSING")
+REVIEWED = ("APPROVED", "REJECTED", "PARTIALLY APPROVED", "SCREENED OUT")
 RETURN = "RETURN"  # begins a reason to ask for a return instead of rejecting
 DECISION = re.compile(rf"\s*({'|'.join((RETURN, *REJECTIONS))})\s*:\s*(.*)", re.DOTALL)
 REVIEWABLE = "AWAITING REVIEW"
@@ -43,12 +45,25 @@ def read_reason(text: str) -> tuple[str, str]:
     return (match[1], match[2].strip()) if match else ("OTHER", text.strip())
 
 
+def _by_participant(submissions: Iterable[Submission]) -> dict[str, Submission]:
+    """The submission of each participant; of several (one was returned, say) the one that can be reviewed or was."""
+    order = {REVIEWABLE: 2} | dict.fromkeys(REVIEWED, 1)
+    chosen: dict[str, Submission] = {}
+    for each in submissions:
+        known = chosen.get(each.participant)
+        if known is None or order.get(each.status, 0) >= order.get(known.status, 0):
+            chosen[each.participant] = each
+    return chosen
+
+
 class RecruitedMarket:
     """A local market and the service that recruits for it; ``names`` are the workers' names, the service's ids."""
 
     def __init__(self, market: BotoMarket, service: Prolific, names: Callable[[], Mapping[str, str]]) -> None:
         self.name, self.key, self.folder = market.name, market.key, market.folder
         self._market, self._service, self._names = market, service, names
+        self._looked_at: dict[str, bool] = {}  # submission → whether its return was asked for
+        self._decided: list[str] = []  # assignments that were decided through this client
 
     def find(self, batch: str) -> dict[str, str]:
         """Those of the local market."""
@@ -96,11 +111,34 @@ class RecruitedMarket:
             rows.append(
                 Participant(
                     submission.id, submission.participant, worker,
-                    "RETURN REQUESTED" if submission.asked_to_return else submission.status, submission.code,
+                    "RETURN REQUESTED" if self._is_returning(submission, statuses) else submission.status,
+                    submission.code,
                     len(statuses), statuses.count("Approved"), statuses.count("Rejected"),
                 )
             )  # fmt: skip
         return rows
+
+    def _is_returning(self, submission: Submission, statuses: Sequence[str]) -> bool:
+        """Whether a submission that is still to be reviewed is asked back; only where all work was rejected here."""
+        if submission.asked_to_return or submission.status != REVIEWABLE or set(statuses) != {"Rejected"}:
+            return submission.asked_to_return
+        return self._is_asked_to_return(submission)
+
+    def unsettled(self) -> list[str]:
+        """The people whose work was approved through this client and who are not paid by that, with the reason."""
+        lines = {}
+        for assignment in self._decided:
+            submission, work = self._submission(assignment), self._work.get(assignment)
+            if submission is None or work is None or submission.status in (REVIEWABLE, *REVIEWED):
+                continue
+            if "Approved" in self._statuses_of(work.batch, work.worker):
+                advice = (
+                    "review again once the participant has sent the code"
+                    if submission.status in UNFINISHED
+                    else "it cannot be approved there any more; a bonus pays for the work"
+                )
+                lines[submission.id] = f"{submission.participant}: {submission.status} on Prolific, not paid: {advice}"
+        return list(lines.values())
 
     def status(self, assignment: str) -> str:
         """The local status; Submitted also where the local market knows of a decision that the service does not."""
@@ -118,6 +156,7 @@ class RecruitedMarket:
         if status != "Approved":
             self._market.approve(assignment, feedback, overturn=overturn or status == "Rejected")
         self._note(assignment, "Approved")
+        self._decided.append(assignment)
         self._settle(assignment, "")
 
     def reject(self, assignment: str, feedback: str) -> None:
@@ -164,7 +203,7 @@ class RecruitedMarket:
     def _submissions(self) -> dict[str, dict[str, Submission]]:
         """Batch → participant → submission, of all studies of this market."""
         return {
-            batch: {each.participant: each for each in self._service.submissions(study)}
+            batch: _by_participant(self._service.submissions(study))
             for batch, log in self._logs.items()
             if (study := log.study()) is not None
         }
@@ -199,7 +238,13 @@ class RecruitedMarket:
         if submission is None or submission.status != REVIEWABLE:
             return True
         statuses = self._statuses_of(self._work[assignment].batch, self._work[assignment].worker)
-        return "Submitted" in statuses or ("Approved" not in statuses and submission.asked_to_return)
+        return "Submitted" in statuses or ("Approved" not in statuses and self._is_asked_to_return(submission))
+
+    def _is_asked_to_return(self, submission: Submission) -> bool:
+        """Whether the participant was asked to return a submission; a list of submissions need not say so."""
+        if not submission.asked_to_return and submission.id not in self._looked_at:
+            self._looked_at[submission.id] = self._service.submission(submission.id).asked_to_return
+        return submission.asked_to_return or self._looked_at[submission.id]
 
     def _settle(self, assignment: str, feedback: str) -> None:
         """Tell the service, once all of a person's work is decided; a submission that is decided stays as it is."""
@@ -212,7 +257,8 @@ class RecruitedMarket:
             self._service.approve(submission.id)
             changed = replace(submission, status="APPROVED")
         elif category == RETURN:
-            self._service.ask_to_return(submission.id, reason)
+            if not self._is_asked_to_return(submission):
+                self._service.ask_to_return(submission.id, reason)
             changed = replace(submission, asked_to_return=True)
         else:
             self._service.reject(submission.id, reason, category)

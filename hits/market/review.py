@@ -10,12 +10,16 @@ from rypt.text import PathLike
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """How many assignments were approved and rejected now, how many were so before, and which cannot be rejected."""
+    """How many assignments were approved and rejected now, how many were so before, and which cannot be rejected.
+
+    ``unsettled`` says whose work was approved and is not paid by that, where another service pays.
+    """
 
     approved: int
     rejected: int
     already: int
     too_late: tuple[str, ...]
+    unsettled: tuple[str, ...] = ()
 
 
 def review(
@@ -41,4 +45,4 @@ def review(
         else:
             market.reject(decision.assignment, decision.reason)
             rejected += 1
-    return Reviewed(approved, rejected, already, tuple(too_late))
+    return Reviewed(approved, rejected, already, tuple(too_late), tuple(market.unsettled()))

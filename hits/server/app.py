@@ -23,7 +23,7 @@ from flask import Flask, Response, render_template, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from hits.market.folder import STORE_NAME, MarketAccess, open_access, remember_url
+from hits.market.folder import STORE_NAME, MarketAccess, SharedTerms, open_access, remember_terms, remember_url
 from hits.server.connections import CLEANUP_SECONDS, limit_waiting
 from hits.server.lock import only_server
 from hits.server.pages.dashboard import Dashboard
@@ -246,7 +246,9 @@ def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> 
 
 
 def _tell(market: ServedMarket, url: str, say_url: Callable[[str], None], ready: Callable[[MarketLinks], None]) -> None:
-    access = remember_url(market.folder, market.access, url)
+    access, shared = remember_url(market.folder, market.access, url), market.options.shared
+    code = shared.completion_code or access.completion_code
+    remember_terms(market.folder, SharedTerms(shared.parameters[0], shared.hits, code))
     say_url(url)
     ready(market_links(access, market.options.shared))
 

@@ -15,6 +15,7 @@ NEEDED = (
     "estimated_completion_time", "reward", "device_compatibility",
 )  # fmt: skip
 STATES = {"PUBLISH": "ACTIVE", "START": "ACTIVE", "PAUSE": "PAUSED", "STOP": "AWAITING REVIEW"}
+FROM = {"PUBLISH": ("UNPUBLISHED",), "START": ("PAUSED",), "PAUSE": ("ACTIVE",), "STOP": ("ACTIVE", "PAUSED")}
 
 
 @dataclass
@@ -33,6 +34,7 @@ class FakeProlific:
     trouble: list[int] = field(default_factory=list)
     deaf: list[str] = field(default_factory=list)
     slow_payments: bool = False
+    lost_page: bool = False
     seen: list[tuple[str, str]] = field(default_factory=list)
 
     def submit(self, study: str, participant: str, code: str = "") -> str:
@@ -68,10 +70,17 @@ class FakeProlific:
             case ["GET", "studies", study] if study in self.studies:
                 return 200, self.studies[study]
             case ["POST", "studies", study, "transition"] if study in self.studies:
+                if self.studies[study]["status"] not in FROM[body["action"]]:
+                    return 400, {"message": "Bad request", "detail": f"not while {self.studies[study]['status']}"}
                 self.studies[study]["status"] = STATES[body["action"]]
                 return 200, self.studies[study]
             case ["GET", "studies", study, "submissions"]:
-                mine = [each for each in self.submissions.values() if each["study_id"] == study]
+                hidden = ("study_id", "return_requested")  # a list does not have these
+                mine = [
+                    {name: value for name, value in each.items() if name not in hidden}
+                    for each in self.submissions.values()
+                    if each["study_id"] == study
+                ]
                 return 200, self.page(mine, f"studies/{study}/submissions", query)
             case ["GET", "submissions", name] if name in self.submissions:
                 record = self.submissions[name]  # alone, a submission names participant and code differently
@@ -85,10 +94,10 @@ class FakeProlific:
                 self.payments[name] = {"id": name, "total_amount": total, "paid": 0, "bonuses": bonuses}
                 return 201, self.payments[name]
             case ["POST", "bulk-bonus-payments", name, "pay"] if name in self.payments:
-                self.payments[name]["paid"] += 1  # not idempotent, as documented
+                self.payments[name]["paid"] += 1  # not idempotent, as documented; the answer is a text
                 for submission, cents in self.payments[name]["bonuses"].items():
                     self.submissions[submission]["bonus_payments"] += [] if self.slow_payments else [float(cents)]
-                return 202, {}
+                return 202, f"Bulk bonus payment with ID {name} is being processed."
             case ["POST", "submissions", name, "transition"] if name in self.submissions:
                 return self.transition(name, body)
             case ["POST", "submissions", name, "request-return"] if name in self.submissions:
@@ -98,8 +107,10 @@ class FakeProlific:
 
     def page(self, records: list[Any], path: str, query: str) -> dict[str, Any]:
         start = int((re.findall(r"offset=(\d+)", query) or ["0"])[0])
-        more = f"{self.url}/{path}/?offset={start + PAGE}" if start + PAGE < len(records) else None
-        return {"results": records[start : start + PAGE], "_links": {"next": {"href": more}}}
+        more = f"http://api.example/{path}/?offset={start + PAGE}" if start + PAGE < len(records) else None
+        shown = records[start : start + PAGE]
+        links = {"next": {"href": None if self.lost_page else more, "title": "Next"}}
+        return {"results": shown, "_links": links, "meta": {"count": len(records)}}
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The cards on a worker's first page: one for each batch, whatever its hits pay."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -21,6 +21,18 @@ class Card:
     duration: int
     needs: tuple[NamedRequirement, ...]
     seconds: float | None = None
+
+
+def numbered(titles: Sequence[str]) -> list[str]:
+    """Titles that tell cards apart: equal ones get a number.
+
+    >>> numbered(["Judge", "Rank", "Judge"])
+    ['Judge (1)', 'Rank', 'Judge (2)']
+    """
+    return [
+        f"{title} ({titles[: at + 1].count(title)})" if titles.count(title) > 1 else title
+        for at, title in enumerate(titles)
+    ]
 
 
 def cards(groups: Iterable[OpenGroup], seconds: Mapping[str, float]) -> list[Card]:

@@ -4,6 +4,7 @@ It opens with the token in its link, once; then a cookie that other sites cannot
 holds no token. Every button is a form with a token of its own.
 """
 
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
-from hits.market.folder import kept_batches, use_dashboard_token
+from hits.market.folder import came_from, kept_batches, use_dashboard_token
 from hits.market.publish import publish
 from hits.records import parse_annotation
 from hits.server.batches import read_kept
@@ -110,7 +111,8 @@ class Dashboard:
         text = results_text(read_kept(kept)[0], store.figures.snapshot(now).answers)
         store.work.mark_seen([a.id for a in store.work.all(now)], now)
         response = Response(text, mimetype="text/csv")
-        response.headers["Content-Disposition"] = f'attachment; filename="{batch}.csv"'
+        name = re.sub(r"[^A-Za-z0-9._-]", "-", Path(came_from(kept)).name) or batch
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
         return response
 
     def _enter(self, token: str) -> Response:

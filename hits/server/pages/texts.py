@@ -73,7 +73,7 @@ def mean_time(texts: PageTexts, seconds: float) -> str:
     ('45 s', '3 min')
     """
     name, number = ("seconds", seconds) if seconds < 100 else ("minutes", seconds / 60)
-    return texts[name].format(n=round(number))
+    return texts[name].format(n=max(1, round(number)))
 
 
 def duration(texts: PageTexts, seconds: int) -> str:

@@ -15,7 +15,7 @@ from hits.batches.page import without_market_parts
 from hits.batches.question_xml import Question, parse_question
 from hits.records import parse_annotation
 from hits.server.batches import market_language, page_in, words_in
-from hits.server.pages.cards import cards
+from hits.server.pages.cards import cards, numbered
 from hits.server.pages.needs import described, kind_words
 from hits.server.pages.tests import TestPages
 from hits.server.pages.texts import PageError, bundled, consent_paragraphs
@@ -110,10 +110,12 @@ class WorkerPages:
             store.work.held(here.worker.id, here.now) or store.requests.missing(here.worker.id, here.now)
         ):
             finished, code = True, f"{code}N"
+        words = [self._words(here, card.first.annotation, card.first) for card in shown]
+        titles = numbered([title for title, _ in words])
         page = here.page(
             "home.html",
             {
-                "cards": [(card, *self._words(here, card.first.annotation, card.first)) for card in shown],
+                "cards": list(zip(shown, titles, [about for _, about in words], strict=True)),
                 "needs": lambda card: [described(need, here.texts) for need in card.needs],
                 "closed": [(self._words(here, group.annotation, group)[0], _needs(group, here)) for group in closed],
                 "kind_words": lambda kind: kind_words(kind.name, kind.description, here.texts),

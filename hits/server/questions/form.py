@@ -14,11 +14,15 @@ SEVERAL = ("checkbox", "list", "multichooser")
 def form_page(form: Element, send: str) -> str:
     """A page with one form: what the QuestionForm shows and asks; ``send`` is the text on its button.
 
+    A title at the very beginning is that of the page.
+
     >>> from hits.batches.question_xml import parse_xml
     >>> form_page(parse_xml("<QuestionForm><Overview><Title>Hi</Title></Overview></QuestionForm>"), "Send")
-    '<main><form><h2>Hi</h2><p class="send"><button type="submit">Send</button></p></form></main>'
+    '<main><form><h1>Hi</h1><p class="send"><button type="submit">Send</button></p></form></main>'
     """
     parts = [_question(part) if local_name(part) == "Question" else _content(part) for part in form]
+    if parts and parts[0].startswith("<h2>"):
+        parts[0] = parts[0].replace("<h2>", "<h1>", 1).replace("</h2>", "</h1>", 1)
     button = f'<p class="send"><button type="submit">{escape(send)}</button></p>'
     return f"<main><form>{''.join(parts)}{button}</form></main>"
 

@@ -12,6 +12,12 @@ from rypt.text import FormatError
 
 CROWD = re.compile(r"<crowd-[a-z]", re.IGNORECASE)
 SCRIPT = re.compile(r"<script[\s>]", re.IGNORECASE)
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+HARMLESS = re.compile(  # what pages for Mechanical Turk usually have: they copy the assignment's id into the form
+    r"""<script[^>]*\ssrc=["']?https://[\w./-]*/externalHIT_v1\.js["']?[^>]*>\s*</script>"""
+    r"""|<script[^>]*>\s*turkSetAssignmentID\(\);?\s*</script>""",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=256)
@@ -44,9 +50,13 @@ def check_shown(text: str) -> None:
         raise XmlError(
             f"expected an ExternalURL with https (http is for this machine alone), found {url.geturl()[:100]!r}"
         )
-    html = without_market_parts(question.html or "")
+    html = HARMLESS.sub("", COMMENT.sub("", without_market_parts(question.html or "")))
     if CROWD.search(html):
         raise XmlError("this market runs no scripts, and crowd-… elements need them; use plain HTML inputs")
+    if SCRIPT.search(html):
+        raise XmlError(
+            "this market runs no scripts, and the page has one: what it makes or checks would be missing; use plain "
+            "HTML inputs, or an ExternalQuestion"
+        )
     if safe is not None and not safe.asked.fields:
-        why = "; this market runs no scripts, so they cannot make it" if SCRIPT.search(html) else ""
-        raise XmlError(f"expected a form with something to answer, found no input with a name{why}")
+        raise XmlError("expected a form with something to answer, found no input with a name")

@@ -12,7 +12,7 @@ from hits.server.store.base import MarketFile
 from hits.server.store.records import Invitation, Locale, Message, RefusedError, Worker
 from hits.simulated import SIMULATED_ID, SIMULATED_NAME
 
-UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 ID_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 WORKER_ROWS = "SELECT workers.*, blocks.reason AS blocked FROM workers LEFT JOIN blocks ON blocks.worker = workers.id"
 

@@ -7,7 +7,7 @@ from commands import run
 from prolific_server import served_prolific
 
 from hits.batches.reader import read_batch
-from hits.market.folder import open_access, remember_url
+from hits.market.folder import keep_batch, open_access, remember_url
 
 
 @pytest.fixture
@@ -21,6 +21,7 @@ def service(monkeypatch):
 def batch(capsys, demo_campaign, tmp_path):
     assert run(capsys, "hits", "make", demo_campaign, "-o", tmp_path / "b", "--limit", 4, "-q")[0] == 0
     remember_url(tmp_path / "market", open_access(tmp_path / "market"), "http://127.0.0.1:1/")
+    keep_batch(tmp_path / "market", tmp_path / "b", read_batch(tmp_path / "b").settings.id)
     return tmp_path / "b"
 
 

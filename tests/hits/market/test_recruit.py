@@ -1,6 +1,7 @@
 """Recruiting against a server of our own: one study and one payment, whenever the client is killed."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -10,7 +11,7 @@ from prolific_server import FakeProlific, served_prolific
 
 from hits.batches.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
-from hits.market.folder import open_access, remember_url
+from hits.market.folder import SharedTerms, keep_batch, open_access, remember_terms, remember_url
 from hits.market.prolific import Prolific, ProlificError
 from hits.market.recruit import (
     Recruited,
@@ -42,6 +43,7 @@ def batch(tmp_path: Path) -> Path:
     segments = [Segment(str(n), f"eins {n}") for n in range(6)]
     write_batch(tmp_path / "b", make_comparison_batch(segments, outputs, settings, control_share=0))
     remember_url(tmp_path / "market", open_access(tmp_path / "market"), "http://127.0.0.1:1/")
+    keep_batch(tmp_path / "market", tmp_path / "b", settings.id)
     return tmp_path / "b"
 
 
@@ -83,12 +85,21 @@ def test_killed_after_the_study_was_made_it_is_found_again(batch: Path, service:
         service.studies[f"o{number}"] = {"id": f"o{number}", "internal_name": "other", "status": "ACTIVE"}
     plan = plan_study(read_batch(batch), hits_each=3)
     broken = client(service)
-    broken.find = lambda name: service.deaf.append(killed)  # type: ignore[method-assign,assignment,return-value,func-returns-value]
+    broken.find = lambda name, wait: service.deaf.append(killed)  # type: ignore[method-assign,assignment,return-value,func-returns-value]
     with pytest.raises(ProlificError, match="does not answer"):
         recruit(batch, batch.parent / "market", broken, plan, api=service.url)
     assert len(service.studies) == 6
     done = recruited(batch, service)
     assert (done.made, len(service.studies)) == (False, 6)
+
+
+def test_a_study_that_is_still_being_made_is_waited_for(batch: Path, service: FakeProlific) -> None:
+    plan, name = plan_study(read_batch(batch), hits_each=3), f"rypt:{read_batch(batch).settings.id}"
+    log_of(batch).add(step="making")  # killed while it asked
+    late = {"id": "late", "internal_name": name, "status": "UNPUBLISHED"}
+    slow = Prolific("secret", service.url, pause=lambda seconds: service.studies.update(late=late))
+    done = recruit(batch, batch.parent / "market", slow, plan, api=service.url)
+    assert (done.made, done.study.id, len(service.studies)) == (False, "late", 1)
 
 
 def test_a_busy_service_is_asked_again_and_a_study_is_not(batch: Path, service: FakeProlific) -> None:
@@ -168,3 +179,53 @@ def test_a_refused_payment_can_be_asked_again(batch: Path, service: FakeProlific
         pay_bonus(log_of(batch), broken, name, Decimal("1.00"), "x")
     assert pay_bonus(log_of(batch), client(service), name, Decimal("1.00"), "x")
     assert [payment["paid"] for payment in service.payments.values()] == [0, 1]
+
+
+def test_a_list_that_ends_early_is_an_error(batch: Path, service: FakeProlific) -> None:
+    study = recruited(batch, service).study.id
+    for name in ("p", "q", "r"):
+        service.submit(study, name)
+    assert [each.participant for each in client(service).submissions(study)] == ["p", "q", "r"]
+    service.lost_page = True
+    with pytest.raises(ProlificError, match="expected 3 records"):
+        client(service).submissions(study)
+
+
+def test_two_processes_make_one_study_and_one_payment(batch: Path, service: FakeProlific) -> None:
+    log, other = log_of(batch), log_of(batch)
+    with other.held(), pytest.raises(RyptError, match="another process is recruiting"):
+        recruited(batch, service)
+    assert service.studies == {}
+    name = service.submit(recruited(batch, service).study.id, "p")
+    with other.held(), pytest.raises(RyptError, match="another process is recruiting or paying"):
+        pay_bonus(log, client(service), name, Decimal("1.00"), "x")
+    assert service.payments == {}
+    assert pay_bonus(log, client(service), name, Decimal("1.00"), "x")
+
+
+def test_the_market_must_be_served_as_the_study_says(batch: Path, service: FakeProlific, tmp_path: Path) -> None:
+    market = tmp_path / "market"
+    remember_terms(market, SharedTerms("pid", 0, "OWNCODE"))
+    with pytest.raises(RyptError, match="served with no --hits-each"):
+        recruited(batch, service)
+    remember_terms(market, SharedTerms("pid", 3, "OWNCODE"))
+    recruited(batch, service)
+    (study,) = service.studies.values()
+    assert "?pid={{%PROLIFIC_PID%}}&STUDY_ID=" in study["external_study_url"]
+    assert [code["code"] for code in study["completion_codes"]] == ["OWNCODE", "OWNCODEX", "OWNCODEN"]
+    write_batch(tmp_path / "other", replace(read_batch(batch), settings=replace(read_batch(batch).settings, id="o")))
+    with pytest.raises(RyptError, match="is not published on"):
+        recruited(tmp_path / "other", service)
+
+
+def test_a_study_on_its_way_is_not_published_again(batch: Path, service: FakeProlific) -> None:
+    study = service.studies[recruited(batch, service).study.id]
+    for status in ("PUBLISHING", "COMPLETED"):
+        study["status"] = status
+        assert set_state(batch, batch.parent / "market", client(service), "PUBLISH").status == status
+    study["status"] = "PAUSED"
+    with pytest.raises(RyptError, match="--start"):
+        set_state(batch, batch.parent / "market", client(service), "PUBLISH")
+    study["status"] = "UNPUBLISHED"
+    with pytest.raises(ProlificError, match=r"Prolific refuses: not while UNPUBLISHED \(400\)"):
+        set_state(batch, batch.parent / "market", client(service), "PAUSE")

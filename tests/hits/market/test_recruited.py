@@ -179,3 +179,36 @@ def test_submissions_are_shown_beside_our_work(recruits: Recruits, tmp_path: Pat
     with JudgmentDatabase(":memory:") as db:
         collected = collect_into(Results(db), recruits.batch, tmp_path / "b", recruits.market())
     assert (collected.assignments, collected.participants) == (4 * HITS, people)
+
+
+def test_a_participant_is_asked_to_return_once(recruits: Recruits) -> None:
+    reason = "RETURN: The page did not load."
+    recruits.service.deaf = ["/request-return/"]  # carried out, not answered
+    with pytest.raises(ProlificError):
+        recruits.decide(p3=reason)
+    assert recruits.decide(p3=reason).already == HITS
+    assert recruits.posts("/request-return/") == 1
+    (shown,) = [each for each in recruits.market().participants(recruits.batch.settings.id) if each.participant == "p3"]
+    assert shown.status == "RETURN REQUESTED"
+
+
+def test_who_is_approved_and_not_paid_is_named(recruits: Recruits) -> None:
+    for name, status in (("p1", "TIMED-OUT"), ("p2", "ACTIVE")):
+        recruits.service.submissions[recruits.submissions[name]]["status"] = status
+    done = recruits.decide(p1="", p2="", p3="")
+    assert done.approved == 3 * HITS
+    assert [line.partition(":")[0] for line in done.unsettled] == ["p1", "p2"]
+    assert "TIMED-OUT on Prolific, not paid: it cannot be approved there any more" in done.unsettled[0]
+    assert "review again once the participant has sent the code" in done.unsettled[1]
+    assert (recruits.status("p3"), recruits.posts("/transition/")) == ("APPROVED", 1)
+    recruits.service.submissions[recruits.submissions["p2"]]["status"] = "AWAITING REVIEW"  # the code was sent
+    assert recruits.decide(p2="").unsettled == ()
+    assert recruits.status("p2") == "APPROVED"
+
+
+def test_of_several_submissions_of_a_person_the_one_to_review_counts(recruits: Recruits) -> None:
+    first = recruits.submissions["p1"]
+    later = recruits.service.submit("s", "p1")
+    recruits.service.submissions[later]["status"] = "RETURNED"
+    recruits.decide(p1="")
+    assert recruits.service.submissions[first]["status"] == "APPROVED"

@@ -25,7 +25,15 @@ from botocore.exceptions import ClientError
 from flask.testing import FlaskClient
 
 from hits.batches.page import question_xml
-from hits.market.folder import BATCH_FILES, MarketAccess, keep_batch, open_access, read_access
+from hits.market.folder import (
+    BATCH_FILES,
+    MarketAccess,
+    SharedTerms,
+    keep_batch,
+    open_access,
+    read_access,
+    read_terms,
+)
 from hits.server.app import MarketLinks, make_app, market_links, serve
 from hits.server.lock import only_server
 from hits.server.settings import ServeOptions, SharedLink
@@ -133,7 +141,9 @@ def test_boto3_works_through_the_server_and_a_restart_keeps_everything(tmp_path:
         made = client_of(info.endpoint_url, info).create_hit(**HIT)["HIT"]
         with pytest.raises(ClientError, match="signature"):
             client_of(info.endpoint_url, info, "wrong").list_hits()
-        assert read_access(tmp_path / "market").url == info.url
+        access = read_access(tmp_path / "market")
+        assert access.url == info.url
+        assert read_terms(tmp_path / "market") == SharedTerms("PROLIFIC_PID", 0, access.completion_code)
     with served(tmp_path / "market") as again:
         assert (again.access_key, again.secret_key) == (info.access_key, info.secret_key)
         assert again.dashboard_url.partition("?")[2] == info.dashboard_url.partition("?")[2]

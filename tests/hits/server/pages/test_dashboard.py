@@ -269,7 +269,7 @@ def test_results_are_downloaded_as_a_csv(world: World) -> None:
     world.add_hit("i0", [{"label_1": "YES", "label_2": "NO"}, {"label_1": "=1+1", "label_2": "NO"}])
     client = world.requester()
     response = client.get("/dashboard/results/b1.csv")
-    assert response.headers["Content-Disposition"] == 'attachment; filename="b1.csv"'
+    assert response.headers["Content-Disposition"] == 'attachment; filename="mine.csv"'
     rows = list(csv.DictReader(io.StringIO(response.text)))
     assert [row["Answer.label_1"] for row in rows] == ["YES", "'=1+1"]
     assert {row["Input.phrase_1"] for row in rows} == {"phrase 0"}

@@ -25,6 +25,7 @@ def form(question: str) -> str:
     (question_xml("<p>Read this.</p>"), "no input with a name$"),
     (question_xml("<form><input></form>"), "no input with a name$"),
     (question_xml("<form></form><script>document.forms[0].innerHTML = '<input name=a>'</script>"), "runs no scripts"),
+    (question_xml(f"{FORM}<script>document.forms[0].innerHTML += '<input name=b>'</script>"), "the page has one"),
     (question_xml("<crowd-form><crowd-radio-group name=a></crowd-radio-group></crowd-form>"), "crowd-… elements"),
     (question_xml("<div>" * 12_000), "at most 200 deep"),
     (question_xml("<b><p>" * 9_000), "at most 200 deep"),
@@ -46,7 +47,10 @@ def test_what_cannot_be_shown_is_refused(question: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize("question", [
-    question_xml(FORM), question_xml(f"<script>x()</script>{FORM}"), question_xml("<ul>" + "<li>x" * 2_000 + FORM),
+    question_xml(FORM), question_xml(f"<!-- <script>x()</script> -->{FORM}"),
+    question_xml(f"<script src='https://s3.amazonaws.com/mturk-public/externalHIT_v1.js'></script>{FORM}"
+                 "<script language='Javascript'>turkSetAssignmentID();</script>"),
+    question_xml("<ul>" + "<li>x" * 2_000 + FORM),
     external("https://survey.example:8443/page?a=1"), external("http://localhost:5000/"), external("http://127.0.0.1/"),
     external("https://xn--mlaut-jva.example/"), form(f"<QuestionIdentifier>q</QuestionIdentifier>{SPECIFIED}"),
 ])  # fmt: skip
@@ -54,7 +58,9 @@ def test_what_can_be_shown_is_taken(question: str) -> None:
     check_shown(question)
 
 
-@pytest.mark.parametrize("make", [external, lambda url: question_xml(FORM)])
+@pytest.mark.parametrize(
+    "make", [external, lambda url: question_xml(FORM), lambda url: question_xml(f"{FORM}<script>")]
+)
 def test_older_hits_are_shown(make: Callable[[str], str]) -> None:
     assert read_question(make("http://survey.example/"), "OK")
 

@@ -7,7 +7,7 @@ from hits.server.store.records import AssignmentStatus, Locale, RefusedError
 from hits.server.store.store import Store
 
 
-@pytest.mark.parametrize("name", ["\x1b[31mAda", "Ada\0", "A\nB", "", " ", "x" * 201, "\x9b"])
+@pytest.mark.parametrize("name", ["\x1b[31mAda", "Ada\0", "A\nB", "", " ", "x" * 201, "\x9b", "Ada\u202eb"])
 def test_names_that_cannot_be_shown_are_refused(store: Store, name: str) -> None:
     with pytest.raises(RefusedError, match="expected a name"):
         store.people.invite(name, 1)
