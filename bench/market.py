@@ -26,7 +26,7 @@ from pathlib import Path
 from time import perf_counter, time
 from urllib.parse import urlencode, urlsplit
 
-from hits.batches.comparisons import make_comparison_batch
+from hits.asking.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.batches.page import question_xml
 from hits.market.client import connect

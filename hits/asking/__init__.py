@@ -11,5 +11,6 @@ Other questions than labels are asked about systems' outputs (`hits.asking.quest
     make_batch(campaign, "pairs", ComparisonQuestions(outputs), options=BatchOptions(limit=300, assignments=1))
     make_batch(campaign, "fives", RankingQuestions(outputs))
 
-CONTRIBUTING.md says how a new kind of batch is added.
+`labels`, `comparisons` and `rankings` make the items of each kind, with controls among them (`label_controls`,
+`verified`). CONTRIBUTING.md says how a new kind of batch is added.
 """

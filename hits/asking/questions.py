@@ -7,12 +7,12 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from hits.batches.alternatives import read_reference_links
-from hits.batches.comparisons import make_comparison_batch
-from hits.batches.labels import LabelOptions, make_label_batch
-from hits.batches.outputs import read_output, same_text
+from hits.asking.alternatives import read_reference_links
+from hits.asking.comparisons import make_comparison_batch
+from hits.asking.labels import LabelOptions, make_label_batch
+from hits.asking.outputs import read_output, same_text
+from hits.asking.rankings import make_ranking_batch
 from hits.batches.price import fees_of
-from hits.batches.rankings import make_ranking_batch
 from hits.ranking.data import comparisons_of
 from hits.ranking.readers.files import only_part, read_parts
 from hits.ranking.scores.data import SegmentScores

@@ -1,10 +1,10 @@
-"""Batches of work for people: the items of each kind, the controls among them, their pages, and what all of it costs.
+"""Batches of work for people: their folder, the rules of each kind, the page that workers see, and what it costs.
 
 A batch is a folder: ``batch.toml`` (settings), ``batch.csv`` (a row for each hit), ``template.html`` (the page, with
 ``${column}`` for what changes) and, for comparisons, ``identical.csv``.
 
     settings = new_settings(Kind.COMPARISON, seed=1, now=now)          # hits.batches.folder
-    batch = make_comparison_batch(segments, outputs, settings)         # or make_label_batch, make_ranking_batch
+    batch = make_comparison_batch(segments, outputs, settings)         # hits.asking has the items of each kind
     write_batch(folder, batch)                                         # hits.batches.folder
     batch = read_batch(folder)                                         # hits.batches.reader: checked line by line
     price(batch, fees=MTURK_FEES).total                                # hits.batches.price

@@ -1,7 +1,7 @@
 """Controls: items whose answer is known, mixed in to detect careless work.
 
 Three kinds. *Repeats* are labels on which workers agreed before. *Identical* texts are equal; a phrase that candidate
-and reference share is an acceptable translation if a person verified it (`hits.batches.verified`), and so is a name or
+and reference share is an acceptable translation if a person verified it (`hits.asking.verified`), and so is a name or
 number that stands as it is in source, candidate and reference. *Damaged* candidates have words of another segment put
 in, the way WMT's direct assessments make bad references, so that a reader sees that they are no translation.
 """

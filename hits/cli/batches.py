@@ -190,8 +190,8 @@ def controls(campaign: str, reference_alignment: str | None, limit: int, seed: i
     """
     from itertools import islice
 
-    from hits.batches.alternatives import read_reference_links
-    from hits.batches.verified import add_verified, align_references, control_candidates, mixed
+    from hits.asking.alternatives import read_reference_links
+    from hits.asking.verified import add_verified, align_references, control_candidates, mixed
     from rypt.records import Label
 
     opened = open_campaign(campaign)

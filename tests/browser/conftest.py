@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from hits.asking.outputs import shown
 from hits.batches.layout import batch_template, read_interface
 from hits.batches.markup import extract, highlight, language_columns
-from hits.batches.outputs import shown
 from hits.batches.page import fill, question_xml
 from hits.records import Kind
 from hits.server.store.hits import NewHit

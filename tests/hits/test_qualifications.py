@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from local_market import local_market
 
 import hits.qualifications
-from hits.batches.comparisons import make_comparison_batch
+from hits.asking.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.batches.question_xml import parse_question
 from hits.market.folder import STORE_NAME

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.batches.alternatives import read_reference_links
-from hits.batches.comparisons import make_comparison_batch
+from hits.asking.alternatives import read_reference_links
+from hits.asking.comparisons import make_comparison_batch
+from hits.asking.labels import make_label_batch
+from hits.asking.rankings import make_ranking_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
-from hits.batches.labels import make_label_batch
 from hits.batches.price import fair_rule
-from hits.batches.rankings import make_ranking_batch
 from hits.records import Batch, BatchSettings, IdenticalPair, Item, Kind, RewardRule
 from rypt.campaign.folder import Campaign
 from rypt.records import Segment

@@ -6,6 +6,8 @@ from hits.batches.kinds import KINDS, kind_of
 from hits.batches.layout import batch_template, interface_languages, read_interface
 from hits.batches.page import placeholders
 from hits.records import Item, Kind
+from hits.results import content
+from hits.server.pages import reviewing
 from rypt.text import FormatError
 
 
@@ -19,8 +21,13 @@ def test_a_kind_has_rules_a_page_in_every_language_and_columns_by_which_it_is_kn
     for language in interface_languages():
         template = batch_template(kind, read_interface(language, kind, "de", "en"), slots=2, reference=True)
         assert f'class="hit hit-{kind}"' in template
-        assert "source" in placeholders(template)
         assert not set(rules.columns) & set(placeholders(template))
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_answers_of_a_kind_are_read_and_shown_to_the_requester(kind):
+    assert kind in content.READERS
+    assert kind in reviewing.READERS
 
 
 def test_an_item_without_all_columns_of_a_kind_is_of_none():

@@ -14,7 +14,7 @@ from rypt.text import InputError, RyptError
 TESTS = Path(__file__).resolve().parents[2]
 SITE = Path(__file__).resolve().parents[3] / "hits/server/pages/static/site.css"
 BUNDLED = TESTS.parent / "hits" / "batches" / "templates"
-MACHINE = re.compile(r"(item|segment|start|stop|size|phrase_\d+|control.*|system_.*|candidate_.*)")
+MACHINE = re.compile(r"(item|segment|start|stop|size|phrase_\d+|control.*|system.*|candidate.*)")
 VOID = {"meta", "input", "link", "br"}
 
 
@@ -225,7 +225,11 @@ def test_bundled_languages_have_the_same_texts() -> None:
     for language in interface_languages():
         copy = BUNDLED / f"instructions.{language}.toml"
         for kind in Kind:
-            assert read_interface(str(copy), kind) == read_interface(language, kind)
+            if f"[{kind}]" in copy.read_text(encoding="utf-8"):  # else English takes its place
+                assert read_interface(str(copy), kind) == read_interface(language, kind)
+            else:
+                assert read_interface(language, kind).language == "en"
+                assert language != "en"
 
 
 @pytest.mark.parametrize(("name", "kind"), [("labels", "label"), ("pairs", "comparison"), ("fives", "ranking")])

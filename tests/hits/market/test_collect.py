@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hits.batches.comparisons import make_comparison_batch
+from hits.asking.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.market.client import SubmittedAssignment
 from hits.market.collect import collect_into

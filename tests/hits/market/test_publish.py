@@ -12,7 +12,7 @@ import pytest
 from local_market import local_market, work
 from store_lives import available
 
-from hits.batches.comparisons import make_comparison_batch
+from hits.asking.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.batches.question_xml import read_answers
 from hits.market.client import BotoMarket, MarketError, connect

@@ -12,7 +12,7 @@ from local_market import local_market
 from prolific_server import FakeProlific, served_prolific
 from store_lives import available
 
-from hits.batches.comparisons import make_comparison_batch
+from hits.asking.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, write_batch
 from hits.market.client import BotoMarket, MarketError
 from hits.market.collect import collect_into

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hits.batches.comparisons import make_comparison_batch
+from hits.asking.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.records import Batch, Kind
 from hits.results.answers import Results

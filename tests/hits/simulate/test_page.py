@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
+from hits.asking.labels import LabelOptions, make_label_batch
 from hits.batches.folder import new_settings
-from hits.batches.labels import LabelOptions, make_label_batch
 from hits.batches.page import fill, without_market_parts
 from hits.records import Kind
 from hits.server.questions.safe_html import safe_page

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hits.batches.alternatives import read_reference_links
+from hits.asking.alternatives import read_reference_links
+from hits.asking.labels import LabelOptions, make_label_batch
+from hits.asking.verified import add_verified, align_references, control_candidates, find_phrase
 from hits.batches.folder import new_settings
-from hits.batches.labels import LabelOptions, make_label_batch
-from hits.batches.verified import add_verified, align_references, control_candidates, find_phrase
 from hits.records import Kind
 from rypt.campaign.folder import Campaign
 from rypt.records import Label

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from hits.batches.alternatives import Alternative, Page, ReferenceParts
-from hits.batches.label_controls import LabelControls
+from hits.asking.alternatives import Alternative, Page, ReferenceParts
+from hits.asking.label_controls import LabelControls
 from hits.records import ControlKind
 from rypt.records import Candidate, Label, Query, Span, Votes
 

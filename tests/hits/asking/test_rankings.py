@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from hits.asking.rankings import make_ranking_batch
 from hits.batches.controls import parse_ranking_control
 from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.batches.markup import readable
 from hits.batches.page import fill
-from hits.batches.rankings import make_ranking_batch
 from hits.records import Answer, Batch, BatchSettings, IdenticalPair, Kind
 from hits.results.content import Assignment, understand
 from rypt.records import Segment

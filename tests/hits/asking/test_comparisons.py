@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from hits.batches.comparisons import make_comparison_batch
+from hits.asking.comparisons import make_comparison_batch
 from hits.batches.folder import new_settings
 from hits.batches.markup import readable
 from hits.batches.page import fill

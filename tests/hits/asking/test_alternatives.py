@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from hits.batches.alternatives import by_place, pages_of, read_reference_links
+from hits.asking.alternatives import by_place, pages_of, read_reference_links
 from rypt.campaign.folder import Campaign, create
 from rypt.records import Query, Span
 from rypt.text import InputError

@@ -12,15 +12,15 @@ from itertools import zip_longest
 
 import numpy as np
 
-from hits.batches.alternatives import Alternative, Page, Place, ReferenceParts, by_place, has_words, pages_of
+from hits.asking.alternatives import Alternative, Page, Place, ReferenceParts, by_place, has_words, pages_of
+from hits.asking.label_controls import LabelControls
+from hits.asking.outputs import short_name
+from hits.asking.verified import read_verified
 from hits.batches.controls import control_count
-from hits.batches.label_controls import LabelControls
 from hits.batches.layout import batch_template, read_interface
 from hits.batches.markup import extract, highlight, language_columns
-from hits.batches.outputs import short_name
 from hits.batches.page import fit
 from hits.batches.price import NO_FEES, Fees, price
-from hits.batches.verified import read_verified
 from hits.records import MAX_ALTERNATIVES, Batch, BatchSettings, Item, Kind
 from rypt.campaign.asking import worthwhile
 from rypt.campaign.folder import Campaign
@@ -81,7 +81,7 @@ def make_label_batch(
 ) -> Batch:
     """Make a batch for the labels that a campaign lacks, with controls; random choices depend on the settings' seed.
 
-    ``reference_links`` (see `hits.batches.alternatives.read_reference_links`) let the reference's part be highlighted.
+    ``reference_links`` (see `hits.asking.alternatives.read_reference_links`) let the reference's part be highlighted.
     ``votes`` are the labels that count as given, by default all in the campaign's database; ``verified`` the parts of
     references that a person verified, by default those in the campaign's folder. With a ``budget`` in
     dollars, fees included, the batch is made smaller until it costs no more.

@@ -5,10 +5,10 @@ from itertools import combinations
 
 import numpy as np
 
+from hits.asking.outputs import Outputs, check_limit, check_outputs, given_columns, same_text, short_name, shown
 from hits.batches.controls import Donors, control_count, damage
 from hits.batches.layout import batch_template, read_interface
 from hits.batches.markup import plain
-from hits.batches.outputs import Outputs, check_limit, check_outputs, given_columns, same_text, short_name, shown
 from hits.batches.page import fit
 from hits.records import Batch, BatchSettings, Choice, ControlKind, IdenticalPair, Item, Kind
 from rypt.records import Segment

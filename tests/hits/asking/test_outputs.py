@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from hits.batches.outputs import check_limit, check_outputs, given_columns, read_output, same_text, short_name, shown
+from hits.asking.outputs import check_limit, check_outputs, given_columns, read_output, same_text, short_name, shown
 from hits.records import BatchSettings, Kind, RewardRule
 from rypt.records import Segment
 from rypt.text import InputError, RyptError

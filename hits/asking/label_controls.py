@@ -5,9 +5,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from hits.batches.alternatives import Alternative, Page, Place, ReferenceParts, by_place
+from hits.asking.alternatives import Alternative, Page, Place, ReferenceParts, by_place
+from hits.asking.verified import find_phrase, has_content
 from hits.batches.controls import Donors, confident_label
-from hits.batches.verified import find_phrase, has_content
 from hits.records import ControlKind
 from rypt.metric.queries import Key
 from rypt.records import Candidate, Label, Query, Votes
@@ -21,7 +21,7 @@ class LabelControls:
     """Finds controls for the constituents of a batch and puts them on its pages.
 
     ``queries`` are all phrases of the frontier, labelled or not; ``given`` the votes on those that are; ``verified``
-    what a person said of parts of references (`hits.batches.verified`).
+    what a person said of parts of references (`hits.asking.verified`).
     """
 
     def __init__(

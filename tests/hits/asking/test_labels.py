@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from hits.batches.alternatives import read_reference_links
+from hits.asking.alternatives import read_reference_links
+from hits.asking.labels import LabelOptions, make_label_batch
+from hits.asking.verified import control_candidates
 from hits.batches.folder import new_settings
-from hits.batches.labels import LabelOptions, make_label_batch
 from hits.batches.page import fill, item_question
 from hits.batches.price import MTURK_FEES, NO_FEES, Fees, price
-from hits.batches.verified import control_candidates
 from hits.records import Batch, BatchSettings, Kind
 from hits.simulate.page import ShownText, read_page
 from rypt.campaign.asking import worthwhile

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hits.batches.alternatives import Place, ReferenceParts, by_place
+from hits.asking.alternatives import Place, ReferenceParts, by_place
 from rypt.campaign.folder import Campaign
 from rypt.metric.queries import Key, QueryLimits, queries
 from rypt.records import Label, Query, Span
