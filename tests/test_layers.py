@@ -34,6 +34,7 @@ HEAVY = {
     },
     "jinja2": {"hits/batches/markup.py"},
     "matplotlib": {"rypt/picture.py", "rypt/metric/tree_figure.py"},
+    "msgspec": {"rypt/database/line_columns.py"},
     "distributed": {"mert/cluster.py"},
     "eflomal": {"rypt/tools/eflomal_runs.py"},
     "stanza": {"rypt/tools/parsers.py"},

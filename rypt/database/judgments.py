@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 BUSY_SECONDS = 120.0
+CACHE = 16_000  # KiB of pages in memory
 IDENTITY = "segment, start, stop, phrase, worker, origin, label, repeat"
 COLUMNS = f"{IDENTITY}, source, time, weight, severity"
 
@@ -72,6 +73,7 @@ class JudgmentDatabase:
 
     def _open(self, case: str | None) -> None:
         self.db.execute("PRAGMA foreign_keys = ON")
+        self.db.execute(f"PRAGMA cache_size = -{CACHE}")
         try:
             SCHEMA.check(self.db, may_be_empty=not self.readonly)
             self._prepare(case or "lower")
