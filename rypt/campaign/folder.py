@@ -110,7 +110,9 @@ class Campaign:
     def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> list[Candidate]:
         """Read candidates of this campaign's segments from any list."""
         segments = {segment.id: segment for segment in self.segments}
-        return read_candidates(path, segments, alignments=alignments, lexicon=self.lexicon, watch=self.watch)
+        return read_candidates(
+            path, segments, alignments=alignments, lexicon=self.lexicon, watch=self.watch, lazy_features=True
+        )
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -209,6 +211,8 @@ def create(
 def _check(campaign: Campaign) -> None:
     """Read all files that a campaign names; the first mistake is an error."""
     _ = campaign.references
+    for candidate in campaign.candidates:
+        len(candidate.features)  # reads them
     if campaign.files.nbest and not campaign.candidates:
         raise InputError(campaign.path(campaign.files.nbest[0]), None, "expected candidates, found none")
     if not any(campaign.trees.values()):

@@ -11,21 +11,25 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
+import numpy as np
+
 from rypt.database.compact import KEY, VOTE_SUMS, VOTE_TABLES
 from rypt.database.schema import SCHEMA
+from rypt.database.vote_sums import sum_votes
 from rypt.database.writing import JudgmentWriter, Row, check_severity
 from rypt.migrations import SchemaError
 from rypt.options import CASES, HOLD_OUT, check_option
 from rypt.records import CandidateJudgments, Judgment, Label, Segment, Span, Votes
 from rypt.text import FormatError, PathLike, RyptError, one_line
 from rypt.texts.phrases import phrase_key
+from rypt.vote_columns import VoteColumns
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -358,6 +362,17 @@ class JudgmentDatabase:
         sql = f"SELECT {KEY}, {VOTE_SUMS} FROM {VOTE_TABLES} WHERE {where} GROUP BY {KEY}"
         with self.errors():
             return [Votes(row[0], Span(row[1], row[2]), *row[3:]) for row in self.db.execute(sql, values)]
+
+    def vote_columns(self) -> VoteColumns:
+        """What `votes` returns of all keys, in the same order, as columns."""
+        columns = "phrase, label, weight, ifnull(severity, -1)"
+        with self.errors():
+            spans = self.db.execute(
+                "SELECT id, segment, start, stop FROM spans ORDER BY segment, start, stop"
+            ).fetchall()
+            keys = self.db.execute("SELECT span, id, phrase FROM phrases").fetchall()
+            rows = np.fromiter(chain.from_iterable(self.db.execute(f"SELECT {columns} FROM counted_rows")), np.float64)
+        return sum_votes(spans, keys, rows.reshape(-1, 4))
 
     def votes_by(self, group: str) -> Iterator[tuple[str, Votes]]:
         """The judgments that count of each worker (``worker``) or of each place they were given in (``origin``)."""

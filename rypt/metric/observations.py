@@ -10,11 +10,12 @@ from rypt.arrays import Codes, Floats, Ids, Ints
 from rypt.metric import kernel
 from rypt.metric.kernel import NOVEL, SILENT, UNALIGNED
 from rypt.metric.percolation import NO, UNKNOWN, YES
-from rypt.records import Candidate, Votes
+from rypt.records import Candidate, Span, Votes
 from rypt.text import FormatError
 from rypt.texts.buffers import line_buffer, link_message
 from rypt.texts.phrases import GAP, joined_keys
 from rypt.texts.trees import SourceTree
+from rypt.vote_columns import VoteColumns
 
 CODES = (
     "unaligned", "silent", "novel", "not sure", "tie",
@@ -183,11 +184,24 @@ class JudgedPhrases:
     def __init__(self, forest: Forest, votes: Iterable[Votes]) -> None:
         self.forest = forest
         self.unused = 0
+        if isinstance(votes, VoteColumns):
+            self._take_columns(votes)
+        else:
+            self._take_each(votes)
+
+    def _take_columns(self, votes: VoteColumns) -> None:
+        places = np.array([self._place(*span) for span in votes.spans], np.int32).reshape(-1, 2)[votes.span]
+        used = places[:, 1] >= 0
+        self.unused = int(len(used) - used.sum())
+        phrases = votes.phrases if not self.unused else [votes.phrases[i] for i in np.flatnonzero(used).tolist()]
+        self.codes = vote_codes(votes.yes[used], votes.no[used], votes.not_sure[used])
+        self.grades = Grades.from_counts(votes.yes[used], votes.no[used], votes.penalty[used], votes.graded[used])
+        self._build(places[used, 0], places[used, 1], [GAP, *phrases])
+
+    def _take_each(self, votes: Iterable[Votes]) -> None:
         segments, nodes, phrases, counts = [], [], [], []
         for vote in votes:
-            segment = forest.index.get(vote.segment, -1)
-            tree = forest.trees[segment] if segment >= 0 else None
-            node = tree.index.get(vote.span, -1) if tree else -1
+            segment, node = self._place(vote.segment, vote.span)
             if node < 0:
                 self.unused += 1
                 continue
@@ -198,15 +212,20 @@ class JudgedPhrases:
         yes, no, not_sure, penalty, graded = np.array(counts, np.float64).reshape(-1, 5).T
         self.codes = vote_codes(yes, no, not_sure)
         self.grades = Grades.from_counts(yes, no, penalty, graded)
-        self._build(segments, nodes, [GAP, *phrases])
+        self._build(np.array(segments, np.int32), np.array(nodes, np.int32), [GAP, *phrases])
 
-    def _build(self, segments: list[int], nodes: list[int], phrases: list[str]) -> None:
+    def _place(self, name: str, span: Span) -> tuple[int, int]:
+        """The segment and the constituent of a span, -1 where there is none."""
+        segment = self.forest.index.get(name, -1)
+        tree = self.forest.trees[segment] if segment >= 0 else None
+        return segment, tree.index.get(span, -1) if tree else -1
+
+    def _build(self, segment: Ids, node: Ids, phrases: list[str]) -> None:
         buffer, lines = line_buffer(joined_keys(phrases, "keep"), len(phrases))
         room = np.full(_power_of_two(2 * (len(buffer) // 2 + len(phrases))), -1, np.int32)
         starts, stops, ids, offsets = kernel.intern_phrases(buffer, lines, room)
         slots = np.full(_power_of_two(4 * len(starts)), -1, np.int32)
         words, starts, stops = kernel.compact_tokens(buffer, starts, stops, slots)
-        segment, node = np.array(segments, np.int32), np.array(nodes, np.int32)
         per_segment = np.bincount(segment, minlength=len(self.forest.trees))
         sizes = [_power_of_two(2 * int(count)) if count else 0 for count in per_segment]
         regions = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
