@@ -29,8 +29,9 @@ def sum_votes(
     counts = np.bincount(which, minlength=len(keys))
     label, weight, severity = rows[:, 1], rows[:, 2], rows[:, 3]
     graded = weight * (severity >= 0)
-    parts = [weight * (label == LABEL_CODES[name]) for name in ("YES", "NO", "NOT_SURE")]
-    sums = [_rounded(np.bincount(which, part, len(keys))) for part in (*parts, graded * severity, graded)]
+    parts: list[Floats] = [weight * (label == LABEL_CODES[name]) for name in ("YES", "NO", "NOT_SURE")]
+    parts += [graded * severity, graded]
+    sums = [_rounded(np.bincount(which, part, len(keys)).astype(np.float64)) for part in parts]
     order = np.argsort(of_span, kind="stable")
     order = order[(counts[order] > 0) & (of_span[order] >= 0)]
     return VoteColumns(

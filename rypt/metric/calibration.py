@@ -36,7 +36,8 @@ def scorer_from_database(
     """A scorer with all judgments of a database; models that need parameters learn them from it."""
     check_option("model", model, MODELS)
     check_option("hold_out", hold_out, HOLD_OUT)
-    scorer = Scorer(trees, db.vote_columns(), case=db.case, model=Percolation(ties=ties))
+    votes = db.vote_columns() if len(trees) != 1 else db.votes(next(iter(trees)))
+    scorer = Scorer(trees, votes, case=db.case, model=Percolation(ties=ties))
     if model == "percolation":
         prior = None
         if unknown in ("prior", "smoothed"):

@@ -173,7 +173,7 @@ def _grown(array: Ids, size: int) -> Ids:
 @compiled_if_large
 def _has_open_phrase(chosen: NDArray[np.bool_], first: int, count: int, rows: Ids, at: int) -> bool:
     """Whether a candidate has a phrase that is chosen and not judged."""
-    for node in range(count):
+    for node in range(count):  # noqa: SIM110 (a generator is not compiled)
         if chosen[first + node] and rows[at + node] < -1 - UNALIGNED:
             return True
     return False
@@ -192,7 +192,7 @@ def find_distinct(
 ) -> tuple[int, _Rows]:
     """The distinct phrases of the chosen constituents; candidates of one segment stand together.
 
-    ``ids`` are the tokens of all candidates, the gap mark (0) before them. Phrases with a row in ``judged``, if that has
+    ``ids`` are the tokens of all candidates, the gap mark (0) before them. Phrases with a row in ``judged``, if it has
     any, are left out. Returns the first candidate with bad links, or -1, and the phrases in the order in which they
     come.
     """

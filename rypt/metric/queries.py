@@ -83,11 +83,11 @@ def queries(
             assert tree is not None
             span = tree.constituents[phrase.node].span
             sources[place] = (names[phrase.segment], span, *_source(tree, span))
-        segment, span, *source = sources[place]
+        segment, span, source_text, source_phrase = sources[place]
         if keys and (segment, span, phrase.text if gap == "mark" else phrase_key(phrase.text, case)) in keys:
             continue
         example = given[phrase.example].text
-        query = Query(segment, span, phrase.text, *source, phrase.served, example, phrase.positions)
+        query = Query(segment, span, phrase.text, source_text, source_phrase, phrase.served, example, phrase.positions)
         asked.append((phrase.segment, span, phrase.text, query))
     asked.sort(key=itemgetter(0, 1, 2))
     return [query for *_, query in asked]

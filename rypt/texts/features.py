@@ -49,7 +49,7 @@ class LazyFeatures(Mapping[str, float]):
     {'LM0': -2.5, 'TM0_0': -1.0, 'TM0_1': -2.0}
     """
 
-    __slots__ = ("_features", "_field", "_path", "_reader", "_line")
+    __slots__ = ("_features", "_field", "_line", "_path", "_reader")
 
     def __init__(self, field: str, reader: FeatureReader, path: PathLike, line: int) -> None:
         self._field = field

@@ -6,7 +6,7 @@ each phrase, or in a file of their own, line by line.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
@@ -32,18 +32,23 @@ def read_candidates(
     lexicon: Lexicon | None = None,
     watch: Watch = unwatched,
     lazy_features: bool = False,
+    only: Collection[str] | None = None,
 ) -> list[Candidate]:
     """Read a list and check it against its segments; errors name file and line.
 
-    With ``lazy_features`` those of most lines are read, and checked, when they are first asked for.
+    With ``lazy_features`` those of most lines are read, and checked, when they are first asked for. With ``only``,
+    segments of which are wanted alone, lines of other segments are left out, and in n-best lists not even looked at.
     """
     lexicon = lexicon or Lexicon()
     aligned = _read_alignments(alignments) if alignments is not None else None
     candidates: list[Candidate] = []
     places: list[int] = []
-    for number, raw in _read_list(path, list(segments), watch):
+    index = -1
+    for index, (number, raw) in enumerate(_read_list(path, list(segments), watch, only)):
+        if raw is None or (only is not None and raw.segment not in only):
+            continue
         try:
-            links = None if aligned is None else _alignment_of(path, alignments, aligned, raw.segment, len(candidates))
+            links = None if aligned is None else _alignment_of(path, alignments, aligned, raw.segment, index)
             segment = segments.get(raw.segment)
             if segment is None:
                 raise FormatError(f"segment {raw.segment!r} is not in the source")
@@ -54,16 +59,16 @@ def read_candidates(
             else:
                 candidate = aligned_candidate(_as_raw(raw, links), segment, lexicon)
             candidates.append(candidate)
-            places.append(number)
+            places.append(number if aligned is None else index + 1)
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
-    if aligned is not None and alignments is not None and len(aligned) != len(candidates):
-        message = f"expected {len(candidates)} alignments, one for each line of {path}, found {len(aligned)}"
+    if aligned is not None and alignments is not None and len(aligned) != index + 1:
+        message = f"expected {index + 1} alignments, one for each line of {path}, found {len(aligned)}"
         raise InputError(alignments, len(aligned), message)
     for candidate in () if lazy_features else candidates:
         if isinstance(candidate.features, LazyFeatures):
             candidate.features.read()
-    _check(candidates, segments, path if alignments is None else alignments, places if aligned is None else None)
+    _check(candidates, segments, path if alignments is None else alignments, places)
     return candidates
 
 
@@ -73,15 +78,21 @@ def _as_raw(candidate: Candidate, alignment: str | None) -> RawCandidate:
 
 
 def _read_list(
-    path: PathLike, order: Sequence[str], watch: Watch
-) -> Iterator[tuple[int, RawCandidate]] | Iterator[tuple[int, RawCandidate | Candidate]]:
-    """The numbered lines of a list: plain ones of an n-best list as candidates, all others as they stand."""
+    path: PathLike, order: Sequence[str], watch: Watch, only: Collection[str] | None
+) -> Iterator[tuple[int, RawCandidate | Candidate | None]]:
+    """The numbered lines of a list: plain ones of an n-best list as candidates, all others as they stand.
+
+    None for a line of an n-best list whose segment is not among ``only``.
+    """
     lines = iter(watch(read_lines(path), f"read {path}"))
     head = list(islice(lines, 1))
     if not head or dialect_of(head[0][1]) is not BARS:
         yield from read_raw(path, order, lines=chain(head, lines))
         return
     for index, (number, line) in enumerate(chain(head, lines)):
+        if only is not None and "|||" in line and line.partition("|||")[0].strip(" \t") not in only:
+            yield number, None
+            continue
         try:
             yield number, plain_candidate(line, path, number) or parse_line(line, order, index)
         except FormatError as error:
@@ -205,18 +216,15 @@ def _parse_trace(text: str) -> tuple[str, list[PhrasePair]]:
     return " ".join(words), [pair for pair in pairs if pair.target]
 
 
-def _check(
-    candidates: list[Candidate], segments: Mapping[str, Segment], path: PathLike, numbers: list[int] | None
-) -> None:
-    """Refuse links that are malformed or out of range; ``numbers`` are the candidates' lines, None for every line."""
+def _check(candidates: list[Candidate], segments: Mapping[str, Segment], path: PathLike, numbers: list[int]) -> None:
+    """Refuse links that are malformed or out of range; ``numbers`` are their lines in the file."""
     sizes = {name: len(segment.tokens) for name, segment in segments.items()}
     links, lines = line_buffer("\n".join([c.alignment for c in candidates]).encode(), len(candidates))
     source_sizes = np.array([sizes[c.segment] for c in candidates], np.int32)
     target_sizes = np.array([_size(c.text) for c in candidates], np.int32)
     bad, wrong = first_bad_links(links, lines, source_sizes, target_sizes)
     if bad >= 0:
-        line = bad + 1 if numbers is None else numbers[bad]
-        raise InputError(path, line, link_message(candidates[bad], wrong, int(source_sizes[bad])))
+        raise InputError(path, numbers[bad], link_message(candidates[bad], wrong, int(source_sizes[bad])))
 
 
 def _size(text: str) -> int:
