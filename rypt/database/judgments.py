@@ -20,16 +20,15 @@ from urllib.parse import quote
 
 import numpy as np
 
-from rypt.database.compact import KEY, VOTE_SUMS, VOTE_TABLES
+from rypt.database.compact import KEY, LABEL_CODES, VOTE_SUMS, VOTE_TABLES
 from rypt.database.schema import SCHEMA
-from rypt.database.vote_sums import sum_votes
+from rypt.database.vote_columns import VoteColumns, sum_votes
 from rypt.database.writing import JudgmentWriter, Row, check_severity
 from rypt.migrations import SchemaError
 from rypt.options import CASES, HOLD_OUT, check_option
 from rypt.records import CandidateJudgments, Judgment, Label, Segment, Span, Votes
 from rypt.text import FormatError, PathLike, RyptError, one_line
 from rypt.texts.phrases import phrase_key
-from rypt.vote_columns import VoteColumns
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -372,7 +371,7 @@ class JudgmentDatabase:
             ).fetchall()
             keys = self.db.execute("SELECT span, id, phrase FROM phrases").fetchall()
             rows = np.fromiter(chain.from_iterable(self.db.execute(f"SELECT {columns} FROM counted_rows")), np.float64)
-        return sum_votes(spans, keys, rows.reshape(-1, 4))
+        return sum_votes(spans, keys, rows.reshape(-1, 4), LABEL_CODES)
 
     def votes_by(self, group: str) -> Iterator[tuple[str, Votes]]:
         """The judgments that count of each worker (``worker``) or of each place they were given in (``origin``)."""

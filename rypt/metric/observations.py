@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats, Ids, Ints
+from rypt.database.vote_columns import VoteColumns
 from rypt.metric import kernel
 from rypt.metric.kernel import NOVEL, SILENT, UNALIGNED
 from rypt.metric.percolation import NO, UNKNOWN, YES
@@ -15,7 +16,6 @@ from rypt.text import FormatError
 from rypt.texts.buffers import line_buffer, link_message
 from rypt.texts.phrases import GAP, joined_keys
 from rypt.texts.trees import SourceTree
-from rypt.vote_columns import VoteColumns
 
 CODES = (
     "unaligned", "silent", "novel", "not sure", "tie",
@@ -232,8 +232,8 @@ class JudgedPhrases:
         table = np.full(int(regions[-1]), -1, np.int32)
         kernel.fill_table(ids, offsets[1:].copy(), segment, node, regions, table)
         asked = np.zeros(len(self.forest.parents), np.bool_)
-        self._nodes = self.forest.firsts[segment] + node
-        asked[self._nodes] = True
+        self.nodes: Ints = self.forest.firsts[segment] + node  # of each key, as an index into the forest's arrays
+        asked[self.nodes] = True
         self.arrays = kernel.Judged(
             words, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, asked,
             gap=0,  # the gap mark was interned first
@@ -242,7 +242,7 @@ class JudgedPhrases:
     @property
     def lengths(self) -> Ids:
         """The length of each key's constituent, in source tokens."""
-        return np.asarray(self.forest.stops[self._nodes] - self.forest.starts[self._nodes], np.int32)
+        return np.asarray(self.forest.stops[self.nodes] - self.forest.starts[self.nodes], np.int32)
 
     def observe(self, candidates: Sequence[Candidate], case: str) -> Observations:
         """Find the phrase of every constituent of every candidate, and the votes on it."""
@@ -272,6 +272,32 @@ class JudgedPhrases:
             return np.array([index[c.segment] for c in candidates], np.int32)
         except KeyError as error:
             raise FormatError(f"segment {error.args[0]!r} of a candidate is not known") from None
+
+
+def observe_counts(
+    forest: Forest, places: Places, key_nodes: Ints, counts: Floats, candidates: NDArray[np.int64] | None = None
+) -> Observations:
+    """What votes say of each constituent of candidates that were looked up before.
+
+    ``counts`` has a row for each key (YES, NO, NOT_SURE, penalty, graded), ``key_nodes`` the constituent of each as an
+    index into the forest's arrays; a key without votes counts as not judged.
+    """
+    if candidates is None:
+        candidates = np.arange(len(places.segments))
+    judged = counts[:, :3].sum(axis=1) > 0
+    asked = np.zeros(len(forest.parents), np.bool_)
+    asked[key_nodes[judged]] = True
+    codes = np.where(judged, vote_codes(*counts[:, :3].T), np.where(asked[key_nodes], NOVEL, SILENT)).astype(np.int8)
+    segments = places.segments[candidates]
+    sizes = np.diff(places.offsets)[candidates]
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    each = np.arange(offsets[-1])
+    rows = places.rows[np.repeat(places.offsets[candidates] - offsets[:-1], sizes) + each]
+    nodes = np.repeat(forest.firsts[segments] - offsets[:-1], sizes) + each
+    missing = np.where(rows == -1 - NOVEL, np.where(asked[nodes], NOVEL, SILENT), -1 - rows)
+    observed = np.where(rows >= 0, codes[np.maximum(rows, 0)], missing) if len(codes) else missing
+    grades = Grades.from_counts(*counts[:, [0, 1, 3, 4]].T)
+    return Observations(forest, segments, offsets, observed.astype(np.int8), rows, grades)
 
 
 def _power_of_two(least: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.csv_rows import write_records
+from rypt.database.vote_columns import VoteColumns
 from rypt.metric.frontier import frontier
 from rypt.metric.observations import Forest, JudgedPhrases
 from rypt.metric.open_phrases import Limits, distinct_phrases
@@ -18,7 +19,6 @@ from rypt.text import FormatError
 from rypt.texts.alignment import check_links, parse_links
 from rypt.texts.phrases import Phrase, linked_positions, phrase_key
 from rypt.texts.trees import SourceTree
-from rypt.vote_columns import VoteColumns
 
 Key = tuple[str, Span, str]
 

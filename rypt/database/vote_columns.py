@@ -1,25 +1,56 @@
-"""Rows of the compact tables summed up by key, by numpy: what the view ``votes`` does, in a fraction of the time."""
+"""The votes on many keys as columns: what a scorer needs of hundreds of thousands of them, without an object each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 import numpy as np
 
-from rypt.arrays import Floats, Ints
-from rypt.database.compact import LABEL_CODES
-from rypt.records import Span
-from rypt.vote_columns import VoteColumns
+from rypt.arrays import Floats, Ids, Ints
+from rypt.records import Label, Span, Votes
 
 DIGITS = 9  # sums are rounded, so that 0.1 + 0.2 ties with 0.3
 
 
+@dataclass(frozen=True, slots=True)
+class VoteColumns:
+    """The votes on keys: ``spans`` with their segments, for each key its span and phrase, and the sums of its votes.
+
+    Iterating gives the same as `Votes`.
+    """
+
+    spans: Sequence[tuple[str, Span]]
+    span: Ids  # of each key, as an index into spans
+    phrases: list[str]
+    yes: Floats
+    no: Floats
+    not_sure: Floats
+    penalty: Floats
+    graded: Floats
+
+    def __len__(self) -> int:
+        return len(self.phrases)
+
+    def __iter__(self) -> Iterator[Votes]:
+        spans = self.spans
+        sums = (column.tolist() for column in (self.yes, self.no, self.not_sure, self.penalty, self.graded))
+        places = (spans[i] for i in self.span.tolist())
+        columns = zip(places, self.phrases, *sums, strict=True)
+        yield from starmap(lambda place, *rest: Votes(*place, *rest), columns)
+
+
 def sum_votes(
-    spans: Sequence[tuple[int, str, int, int]], keys: Sequence[tuple[int, int, str]], rows: Floats
+    spans: Sequence[tuple[int, str, int, int]],
+    keys: Sequence[tuple[int, int, str]],
+    rows: Floats,
+    codes: Mapping[str, int],
 ) -> VoteColumns:
     """The votes on each key that has some, by segment, span and phrase.
 
     ``spans`` are rows of number, segment, start and stop, in order; ``keys`` rows of span, number and phrase, by span
     and phrase; ``rows`` judgments that count: the number of a phrase, a label, a weight, a severity (-1 for none).
+    ``codes`` are the numbers of labels.
     """
     rank = _places([span[0] for span in spans])
     of_span = _taken(rank, [key[0] for key in keys])
@@ -29,7 +60,7 @@ def sum_votes(
     counts = np.bincount(which, minlength=len(keys))
     label, weight, severity = rows[:, 1], rows[:, 2], rows[:, 3]
     graded = weight * (severity >= 0)
-    parts: list[Floats] = [weight * (label == LABEL_CODES[name]) for name in ("YES", "NO", "NOT_SURE")]
+    parts: list[Floats] = [weight * (label == codes[name]) for name in (Label.YES, Label.NO, Label.NOT_SURE)]
     parts += [graded * severity, graded]
     sums = [_rounded(np.bincount(which, part, len(keys)).astype(np.float64)) for part in parts]
     order = np.argsort(of_span, kind="stable")
