@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from rypt.database.compact import KEY, LABEL_CODES, VOTE_SUMS, VOTE_TABLES
+from rypt.database.compact import KEY, LABEL_CODES, SOURCE_CODES, VOTE_SUMS, VOTE_TABLES
 from rypt.database.schema import SCHEMA
 from rypt.database.vote_columns import VoteColumns, sum_votes
 from rypt.database.writing import JudgmentWriter, Row, check_severity
@@ -282,18 +282,20 @@ class JudgmentDatabase:
     def count_by_source(self) -> dict[str, int]:
         """The number of judgments of each source: hit, import, simulation."""
         with self.errors():
-            return dict(self.db.execute("SELECT source, count(*) FROM judgments GROUP BY source").fetchall())
+            counts = dict(self.db.execute("SELECT source, count(*) FROM judgment_rows GROUP BY source").fetchall())
+        return {name: counts[code] for name, code in SOURCE_CODES.items() if code in counts}
 
     def count_workers(self, source: str | None = None) -> int:
         """The number of workers who gave a judgment, of one source or any."""
-        sql = "SELECT count(DISTINCT worker) FROM judgments WHERE ?1 IS NULL OR source = ?1"
+        sql = "SELECT count(DISTINCT worker) FROM judgment_rows WHERE ?1 IS NULL OR source = ?1"
         with self.errors():
-            return int(self.db.execute(sql, [source]).fetchone()[0])
+            return int(self.db.execute(sql, [source and SOURCE_CODES[source]]).fetchone()[0])
 
     def count_repeated_keys(self) -> int:
         """The number of keys with two or more judgments that count."""
         with self.errors():
-            return int(self.db.execute("SELECT count(*) FROM votes WHERE judgments > 1").fetchone()[0])
+            sql = "SELECT 1 FROM counted_rows GROUP BY phrase HAVING count(*) > 1"
+            return int(self.db.execute(f"SELECT count(*) FROM ({sql})").fetchone()[0])
 
     def has_severities(self) -> bool:
         """Whether some judgment carries a severity."""

@@ -17,9 +17,10 @@ import numpy as np
 from hits.batches.reader import BATCH_TOML, read_batch
 from hits.market.ledger import EXPIRED, ledgers
 from hits.results.answers import Results
-from hits.results.numbers import campaign_numbers, label_agreement, spent
+from hits.results.numbers import campaign_numbers, spent
 from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
+from rypt.analysis.agreement import alpha_of_codes
 from rypt.campaign.asking import campaign_values
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
@@ -204,7 +205,7 @@ def _to_ask(campaign: Campaign, questions: list[Query]) -> int:
 
 def _labels(campaign: Campaign, db: JudgmentDatabase, watch: CandidateWatch) -> tuple[Labels, list[Query], float]:
     """What is labelled, what could still be asked, and the share of segments whose candidates labels tell apart."""
-    votes = db.votes()
+    votes = db.vote_columns()
     sources = {WHO.get(name, name): count for name, count in db.count_by_source().items()}
     before = after = None
     left: list[Query] = []
@@ -216,10 +217,7 @@ def _labels(campaign: Campaign, db: JudgmentDatabase, watch: CandidateWatch) -> 
         before, after = covered.before, covered.after
         told_apart = _told_apart(campaign, observations)
         asking = _with_open_phrases(campaign, observations)
-        left = queries(
-            campaign.trees, watch(asking), judged={(v.segment, v.span, v.phrase) for v in votes},
-            max_len=campaign.scoring.max_len, case=db.case,
-        )  # fmt: skip
+        left = queries(campaign.trees, watch(asking), judged=votes, max_len=campaign.scoring.max_len, case=db.case)
     return Labels(db.count(), len(votes), sources, before, after, len(left)), left, told_apart
 
 
@@ -228,11 +226,10 @@ def _told_apart(campaign: Campaign, observations: Observations) -> float:
     states, _ = percolated(observations, campaign.scoring.ties)
     yes = count_per_candidate(observations, np.isin(states, (YES, YES_DOWN)))
     no = count_per_candidate(observations, np.isin(states, (NO, NO_UP)))
-    counts: dict[str, list[tuple[int, int]]] = {}
-    for candidate, *pair in zip(campaign.candidates, yes.tolist(), no.tolist(), strict=True):
-        counts.setdefault(candidate.segment, []).append((pair[0], pair[1]))
-    several = [pairs for pairs in counts.values() if len(pairs) > 1]
-    return sum(len(set(pairs)) > 1 for pairs in several) / max(1, len(several))
+    segments, segment, sizes = np.unique(observations.segments, return_inverse=True, return_counts=True)
+    different = np.unique(np.stack([segment.reshape(-1), yes, no], axis=1), axis=0)
+    kinds = np.bincount(different[:, 0], minlength=len(segments))
+    return float((kinds[sizes > 1] > 1).sum() / max(1, int((sizes > 1).sum())))
 
 
 def _with_open_phrases(campaign: Campaign, observations: Observations) -> list[Candidate]:
@@ -257,7 +254,9 @@ def _spent(results: Results) -> Spent:
 def _people(db: JudgmentDatabase, results: Results) -> People:
     workers, simulated, twice = db.count_workers(), db.count_workers("simulation"), db.count_repeated_keys()
     bad = [r.worker for r in worker_reports(results) if r.verdict == "bad" and not r.excluded]
-    return People(workers, simulated, sorted(db.excluded()), bad, label_agreement(results).alpha, twice)
+    return People(
+        workers, simulated, sorted(db.excluded()), bad, alpha_of_codes(results.tables.counted_columns()), twice
+    )
 
 
 def _batches(campaign: Campaign, results: Results, now: int, notes: list[str]) -> list[BatchState]:
