@@ -175,7 +175,7 @@ def campaign_values(campaign: Campaign, unjudged: Sequence[Query], *, votes: int
     with campaign.database() as db:
         case = db.case
         scorer = Scorer(campaign.trees, db.vote_columns(), case=case)
-        workers = {name for name, _ in db.votes_by("worker")}
+        workers = db.groups("worker")
         model: LabelModel
         if campaign.scoring.model == "severity":
             model = SeverityModel(unseen_penalty(scorer.judged.grades, scorer.judged.lengths))

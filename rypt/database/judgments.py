@@ -22,7 +22,7 @@ import numpy as np
 
 from rypt.database.compact import KEY, LABEL_CODES, SOURCE_CODES, VOTE_SUMS, VOTE_TABLES
 from rypt.database.schema import SCHEMA
-from rypt.database.vote_columns import VoteColumns, sum_votes
+from rypt.database.vote_columns import VoteColumns, VoteRows
 from rypt.database.writing import JudgmentWriter, Row, check_severity
 from rypt.migrations import SchemaError
 from rypt.options import CASES, HOLD_OUT, check_option
@@ -366,14 +366,19 @@ class JudgmentDatabase:
 
     def vote_columns(self) -> VoteColumns:
         """What `votes` returns of all keys, in the same order, as columns."""
-        columns = "phrase, label, weight, ifnull(severity, -1)"
+        return self.vote_rows().columns()
+
+    def vote_rows(self) -> VoteRows:
+        """The judgments that count as numbers, to be summed up by key for any workers or places."""
+        columns = "phrase, label, weight, ifnull(severity, -1), worker, origin"
         with self.errors():
             spans = self.db.execute(
                 "SELECT id, segment, start, stop FROM spans ORDER BY segment, start, stop"
             ).fetchall()
             keys = self.db.execute("SELECT span, id, phrase FROM phrases").fetchall()
             rows = np.fromiter(chain.from_iterable(self.db.execute(f"SELECT {columns} FROM counted_rows")), np.float64)
-        return sum_votes(spans, keys, rows.reshape(-1, 4), LABEL_CODES)
+            names = dict(self.db.execute("SELECT name, id FROM names").fetchall())
+        return VoteRows(spans, keys, rows.reshape(-1, 6), LABEL_CODES, names)
 
     def votes_by(self, group: str) -> Iterator[tuple[str, Votes]]:
         """The judgments that count of each worker (``worker``) or of each place they were given in (``origin``)."""

@@ -1,6 +1,6 @@
 """The votes on many keys as columns: what a scorer needs of hundreds of thousands of them, without an object each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 from typing import Any
@@ -40,37 +40,53 @@ class VoteColumns:
         yield from starmap(lambda place, *rest: Votes(*place, *rest), columns)
 
 
-def sum_votes(
-    spans: Sequence[tuple[int, str, int, int]],
-    keys: Sequence[tuple[int, int, str]],
-    rows: Floats,
-    codes: Mapping[str, int],
-) -> VoteColumns:
-    """The votes on each key that has some, by segment, span and phrase.
+class VoteRows:
+    """Judgments that count, as numbers: votes of any workers or places can be summed up from them by key."""
 
-    ``spans`` are rows of number, segment, start and stop, in order; ``keys`` rows of span, number and phrase, by span
-    and phrase; ``rows`` judgments that count: the number of a phrase, a label, a weight, a severity (-1 for none).
-    ``codes`` are the numbers of labels.
-    """
-    rank = _places([span[0] for span in spans])
-    of_span = _taken(rank, [key[0] for key in keys])
-    place = _places([key[1] for key in keys])
-    which = _taken(place, rows[:, 0].astype(np.int64))
-    rows, which = rows[which >= 0], which[which >= 0]
-    counts = np.bincount(which, minlength=len(keys))
-    label, weight, severity = rows[:, 1], rows[:, 2], rows[:, 3]
-    graded = weight * (severity >= 0)
-    parts: list[Floats] = [weight * (label == codes[name]) for name in (Label.YES, Label.NO, Label.NOT_SURE)]
-    parts += [graded * severity, graded]
-    sums = [_rounded(np.bincount(which, part, len(keys)).astype(np.float64)) for part in parts]
-    order = np.argsort(of_span, kind="stable")
-    order = order[(counts[order] > 0) & (of_span[order] >= 0)]
-    return VoteColumns(
-        [(segment, Span(start, stop)) for _, segment, start, stop in spans],
-        of_span[order].astype(np.int32),
-        [keys[i][2] for i in order.tolist()],
-        *(column[order] for column in sums),
-    )
+    def __init__(
+        self,
+        spans: Sequence[tuple[int, str, int, int]],
+        keys: Sequence[tuple[int, int, str]],
+        rows: Floats,
+        codes: Mapping[str, int],
+        names: Mapping[str, int],
+    ) -> None:
+        """``spans`` are rows of number, segment, start and stop, in order; ``keys`` rows of span, number and phrase, by
+        span and phrase; ``rows`` judgments: the number of a phrase, a label, a weight, a severity (-1 for none), a
+        worker, an origin. ``codes`` are the numbers of labels, ``names`` those of workers and origins.
+        """
+        of_span = _taken(_places([span[0] for span in spans]), [key[0] for key in keys])
+        which = _taken(_places([key[1] for key in keys]), rows[:, 0].astype(np.int64))
+        counts = np.bincount(which[which >= 0], minlength=len(keys))
+        order = np.argsort(of_span, kind="stable")
+        order = order[(counts[order] > 0) & (of_span[order] >= 0)]
+        self._spans = [(segment, Span(start, stop)) for _, segment, start, stop in spans]
+        self._span = of_span[order].astype(np.int32)
+        self._phrases = [keys[i][2] for i in order.tolist()]
+        place = np.full(len(keys) + 1, -1, np.int64)  # one more, for rows without a key
+        place[order] = np.arange(len(order))
+        key = place[which]
+        self._key, self._rows = key[key >= 0], rows[key >= 0]
+        self._codes = codes
+        self._names = names
+
+    def counts(self, *, workers: Collection[str] | None = None, origins: Collection[str] | None = None) -> Floats:
+        """The votes of these workers, in these places, on each key, (keys, 5): YES, NO, NOT_SURE, penalty, graded."""
+        chosen = np.ones(len(self._rows), np.bool_)
+        for column, names in ((4, workers), (5, origins)):
+            if names is not None:
+                chosen &= np.isin(self._rows[:, column], [self._names[name] for name in names if name in self._names])
+        key, rows = self._key[chosen], self._rows[chosen]
+        label, weight, severity = rows[:, 1], rows[:, 2], rows[:, 3]
+        graded = weight * (severity >= 0)
+        parts = [weight * (label == self._codes[name]) for name in (Label.YES, Label.NO, Label.NOT_SURE)]
+        parts += [graded * severity, graded]
+        size = len(self._phrases)
+        return np.stack([_rounded(np.bincount(key, part, size).astype(np.float64)) for part in parts], axis=1)
+
+    def columns(self) -> VoteColumns:
+        """All votes, by segment, span and phrase."""
+        return VoteColumns(self._spans, self._span, self._phrases, *self.counts().T.copy())
 
 
 def _places(numbers: Sequence[int]) -> Ints:

@@ -11,7 +11,7 @@ import numpy as np
 from rypt.arrays import Codes
 from rypt.database.judgments import JudgmentDatabase
 from rypt.metric.model import CalibratedTable, Percolation, direct_labels, yes_share_by_length
-from rypt.metric.observations import Forest, Grades, JudgedPhrases, Observations
+from rypt.metric.observations import Forest, Grades, JudgedPhrases, Observations, observe_counts
 from rypt.metric.scorer import Scorer
 from rypt.metric.severity_model import SeverityModel, unseen_penalty
 from rypt.metric.tree_model import TreeModel
@@ -68,16 +68,22 @@ def held_out_labels(
             f"{db.path}: this model learns from the labels of one {hold_out} where another was left out; "
             f"expected judgments of at least two {hold_out}s, found {len(groups)}"
         )
+    rows = db.vote_rows()
+    judged = JudgedPhrases(forest, rows.columns())
+    places = judged.rows(candidates, db.case)
     observed, labels = [], []
     for fold in range(min(FOLDS, len(groups))):
         out = set(groups[fold::FOLDS])
         rest = [group for group in groups if group not in out]
-        phrases, left_out = (
-            JudgedPhrases(forest, db.votes(workers=chosen) if hold_out == "worker" else db.votes(origins=chosen))
-            for chosen in (rest, sorted(out))
-        )
-        observed.append(phrases.observe(candidates, db.case))
-        labels.append(direct_labels(left_out.observe(candidates, db.case), ties))
+        said, left_out = (
+            observe_counts(
+                forest, places, judged.nodes,
+                (rows.counts(workers=chosen) if hold_out == "worker" else rows.counts(origins=chosen))[judged.used],
+            )
+            for chosen in (rest, out)
+        )  # fmt: skip
+        observed.append(said)
+        labels.append(direct_labels(left_out, ties))
     return concatenate(observed), np.concatenate(labels)
 
 

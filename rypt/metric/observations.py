@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +127,7 @@ class Forest:
         return kernel.Trees(self.firsts, self.starts, self.parents, self.sizes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Observations:
     """The code of each constituent of each candidate; those of candidate c stand at ``offsets[c]:offsets[c + 1]``.
 
@@ -150,7 +151,7 @@ class Observations:
         firsts = np.repeat(self.forest.firsts[self.segments], counts)
         return firsts + np.arange(self.offsets[-1]) - np.repeat(self.offsets[:-1], counts)
 
-    @property
+    @cached_property
     def lengths(self) -> Ids:
         """For each code the length of its constituent in source tokens."""
         nodes = self.nodes
@@ -184,6 +185,7 @@ class JudgedPhrases:
     def __init__(self, forest: Forest, votes: Iterable[Votes]) -> None:
         self.forest = forest
         self.unused = 0
+        self.used: NDArray[np.bool_] | None = None  # of votes as columns: which are on constituents
         if isinstance(votes, VoteColumns):
             self._take_columns(votes)
         else:
@@ -191,7 +193,7 @@ class JudgedPhrases:
 
     def _take_columns(self, votes: VoteColumns) -> None:
         places = np.array([self._place(*span) for span in votes.spans], np.int32).reshape(-1, 2)[votes.span]
-        used = places[:, 1] >= 0
+        self.used = used = places[:, 1] >= 0
         self.unused = int(len(used) - used.sum())
         phrases = votes.phrases if not self.unused else [votes.phrases[i] for i in np.flatnonzero(used).tolist()]
         self.codes = vote_codes(votes.yes[used], votes.no[used], votes.not_sure[used])
