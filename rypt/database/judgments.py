@@ -22,7 +22,7 @@ import numpy as np
 
 from rypt.database.compact import KEY, LABEL_CODES, SOURCE_CODES, VOTE_SUMS, VOTE_TABLES
 from rypt.database.schema import SCHEMA
-from rypt.database.vote_columns import VoteColumns, VoteRows
+from rypt.database.vote_columns import VoteColumns, VoteRows, segment_marks
 from rypt.database.writing import JudgmentWriter, Row, check_severity
 from rypt.migrations import SchemaError
 from rypt.options import CASES, HOLD_OUT, check_option
@@ -379,6 +379,21 @@ class JudgmentDatabase:
             rows = np.fromiter(chain.from_iterable(self.db.execute(f"SELECT {columns} FROM counted_rows")), np.float64)
             names = dict(self.db.execute("SELECT name, id FROM names").fetchall())
         return VoteRows(spans, keys, rows.reshape(-1, 6), LABEL_CODES, names)
+
+    def vote_marks(self) -> dict[str, int]:
+        """For each segment with judgments that count a number that changes with them."""
+        with self.errors():
+            spans = self.db.execute("SELECT id, segment FROM spans").fetchall()
+            keys = chain.from_iterable(self.db.execute("SELECT span, id FROM phrases"))
+            phrases = np.fromiter(keys, np.int64).reshape(-1, 2)
+            columns = "phrase, label, weight, ifnull(severity, -1)"
+            rows = np.fromiter(chain.from_iterable(self.db.execute(f"SELECT {columns} FROM counted_rows")), np.float64)
+        return segment_marks(spans, phrases, rows.reshape(-1, 4))
+
+    def count_keys(self) -> int:
+        """The number of keys with judgments that count."""
+        with self.errors():
+            return int(self.db.execute("SELECT count(DISTINCT phrase) FROM counted_rows").fetchone()[0])
 
     def votes_by(self, group: str) -> Iterator[tuple[str, Votes]]:
         """The judgments that count of each worker (``worker``) or of each place they were given in (``origin``)."""

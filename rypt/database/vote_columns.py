@@ -10,6 +10,7 @@ import numpy as np
 from rypt.arrays import Floats, Ids, Ints
 from rypt.records import Label, Span, Votes
 
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 DIGITS = 9  # sums are rounded, so that 0.1 + 0.2 ties with 0.3
 
 
@@ -87,6 +88,28 @@ class VoteRows:
     def columns(self) -> VoteColumns:
         """All votes, by segment, span and phrase."""
         return VoteColumns(self._spans, self._span, self._phrases, *self.counts().T.copy())
+
+
+def segment_marks(spans: Sequence[tuple[int, str]], phrases: Ints, rows: Floats) -> dict[str, int]:
+    """For each segment a number that its votes determine, whatever their order: a sum of hashes of 64 bits.
+
+    ``spans`` are rows of number and segment, ``phrases`` of span and number, ``rows`` of phrase, label, weight and
+    severity.
+    """
+    names = list(dict.fromkeys(segment for _, segment in spans))
+    number = {segment: i for i, segment in enumerate(names)}
+    of_span = np.full(max([0, *(span for span, _ in spans)]) + 1, -1, np.int64)
+    of_span[[span for span, _ in spans]] = [number[segment] for _, segment in spans]
+    of_phrase = np.full(int(max(phrases[:, 1].max(initial=0), rows[:, 0].max(initial=0))) + 1, -1, np.int64)
+    of_phrase[phrases[:, 1]] = _taken(of_span, phrases[:, 0])
+    hashes = np.zeros(len(rows), np.uint64)
+    for column in np.ascontiguousarray(rows.T).view(np.uint64):
+        hashes = (hashes ^ column) * _MIX
+        hashes ^= hashes >> np.uint64(29)
+    segment = of_phrase[rows[:, 0].astype(np.int64)]
+    sums = np.zeros(len(names) + 1, np.uint64)  # the last for rows without a segment
+    np.add.at(sums, segment, hashes)
+    return dict(zip(names, sums.tolist(), strict=False))
 
 
 def _places(numbers: Sequence[int]) -> Ints:
