@@ -104,8 +104,8 @@ class _Given:
     def of_others(self, rows: Ints) -> Ints:
         """For replies, the counts of all answers to their question but the worker's own, (replies, slots)."""
         counts = self.counts[self.question[rows]]
-        own = self._slots[np.searchsorted(self._places, self.place[rows])]
-        counts[np.arange(len(rows)), own] -= 1
+        mine = self._slots[np.searchsorted(self._places, self.place[rows])]
+        counts[np.arange(len(rows)), mine] -= 1
         return counts
 
 

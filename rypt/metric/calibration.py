@@ -75,14 +75,14 @@ def held_out_labels(
     for fold in range(min(FOLDS, len(groups))):
         out = set(groups[fold::FOLDS])
         rest = [group for group in groups if group not in out]
-        said, left_out = (
+        others, left_out = (
             observe_counts(
                 forest, places, judged.nodes,
                 (rows.counts(workers=chosen) if hold_out == "worker" else rows.counts(origins=chosen))[judged.used],
             )
             for chosen in (rest, out)
         )  # fmt: skip
-        observed.append(said)
+        observed.append(others)
         labels.append(direct_labels(left_out, ties))
     return concatenate(observed), np.concatenate(labels)
 
