@@ -8,6 +8,7 @@ A loop is written once, as a Python function over arrays, and decorated by what 
   all its calls of this process; from then on it is machine code. So a small campaign waits for no compiler, and numba
   is not even imported. Both forms give the same result, bit for bit: integers taken from narrow arrays are widened
   before they are added up (``int(buffer[i])``), and functions come from `math` where numpy's round differently.
+- `compiled_if_much`: the same for a function that is given large tables and looks up little: it says what it does.
 - `inlined`: a small function that only compiled loops call; its code becomes a part of theirs.
 - `quick`: as `compiled`, for a maximum of numbers none of which is NaN; several are compared at once.
 
@@ -18,7 +19,9 @@ warning of the logger ``rypt.compiled``, `compile_always` turns the plain form o
 """
 
 import functools
+import hashlib
 import logging
+import os
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -47,17 +50,25 @@ class Compiled:
 
     small: int | None = SMALL  # the limit in force; None when everything is compiled
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any], *, if_large: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        *,
+        if_large: bool = False,
+        work: Callable[..., int] | None = None,
+    ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.options = options
         self.if_large = if_large
+        self.work = work
         self.given = 0  # numbers in the arrays of the calls so far
 
     def __call__(self, *arguments: Any) -> Any:
         """Run whichever form costs less."""
         if self.if_large and Compiled.small is not None:
-            self.given += _numbers(arguments)
+            self.given += _numbers(arguments) if self.work is None else self.work(*arguments)
             if self.given <= (Compiled.small // WARM if self._on_disk else Compiled.small):
                 return self.plain(*arguments)
             self.if_large = False
@@ -85,14 +96,13 @@ class Compiled:
 
     @functools.cached_property
     def _on_disk(self) -> bool:
-        """Whether its machine code seems to be beside the source and newer; numba need not be loaded to see it."""
+        """Whether its machine code seems to be on the disk and newer than it; numba need not be loaded to see it."""
         code = self.function.__code__
         source = Path(code.co_filename)
         python = f"py{sys.version_info.major}{sys.version_info.minor}"
         name = f"{source.stem}.{self.function.__qualname__}-{code.co_firstlineno}.{python}.nbi"
-        index = source.parent / "__pycache__" / name
         try:
-            return index.stat().st_mtime >= source.stat().st_mtime
+            return (_cache_folder(source) / name).stat().st_mtime >= source.stat().st_mtime
         except OSError:
             return False
 
@@ -119,6 +129,15 @@ class Compiled:
     def _numba_type_(self) -> Any:
         """What numba takes this for in a compiled caller."""
         return self._inner._numba_type_
+
+
+def _cache_folder(source: Path) -> Path:
+    """Where numba keeps the machine code of a source file, if it may write there."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if not chosen:
+        return source.parent / "__pycache__"
+    folder = source.resolve().parent
+    return Path(chosen) / f"{folder.name}_{hashlib.sha1(str(folder).encode(), usedforsecurity=False).hexdigest()}"
 
 
 def _with_names(function: Callable[..., Any], form: Callable[[Compiled], Any]) -> Callable[..., Any]:
@@ -185,6 +204,15 @@ def compiled(function: F) -> F:
 def compiled_if_large(function: F) -> F:
     """Compile only when there is so much to do that it pays; until then the function runs as it is."""
     return cast(F, Compiled(function, _OPTIONS, if_large=True))
+
+
+def compiled_if_much(work: Callable[..., int]) -> Callable[[F], F]:
+    """As `compiled_if_large`, for a function that does not go through all its arrays: ``work`` counts what it does."""
+
+    def decorate(function: F) -> F:
+        return cast(F, Compiled(function, _OPTIONS, if_large=True, work=work))
+
+    return decorate
 
 
 def quick(function: F) -> F:

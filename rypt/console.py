@@ -37,11 +37,20 @@ def read_amount(value: str | None) -> Decimal | None:
     return amount
 
 
-def progress(items: Iterable[T], what: str, *, quiet: bool, total: int | None = None) -> Iterator[T]:
-    """Show a progress bar on stderr, unless quiet or stderr is not a terminal."""
+def progress(
+    items: Iterable[T], what: str, *, quiet: bool, total: int | None = None, size: Callable[[T], int] | None = None
+) -> Iterator[T]:
+    """Show a progress bar on stderr, unless quiet or stderr is not a terminal; ``size`` is how many an item counts."""
     from tqdm import tqdm
 
-    yield from tqdm(items, desc=what, total=total, disable=True if quiet else None, file=sys.stderr, leave=False)
+    bar = tqdm(items, desc=what, total=total, disable=True if quiet else None, file=sys.stderr, leave=False)
+    if size is None:
+        yield from bar
+        return
+    with bar:
+        for item in items:
+            yield item
+            bar.update(size(item))
 
 
 def watcher(*, quiet: bool) -> Watch:

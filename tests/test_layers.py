@@ -34,6 +34,7 @@ HEAVY = {
     },
     "jinja2": {"hits/batches/markup.py"},
     "matplotlib": {"rypt/picture.py", "rypt/metric/tree_figure.py"},
+    "msgspec": {"rypt/database/line_columns.py"},
     "distributed": {"mert/cluster.py"},
     "eflomal": {"rypt/tools/eflomal_runs.py"},
     "stanza": {"rypt/tools/parsers.py"},
@@ -163,7 +164,8 @@ def test_only_the_command_line_prints_and_exits() -> None:
                 assert node.func.id not in {"print", "input"}, f"{path}:{node.lineno}"
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 assert (node.value.id, node.attr) != ("sys", "exit"), f"{path}:{node.lineno}"
-                assert (node.value.id, node.attr) != ("os", "environ"), f"{path}:{node.lineno}"
+                if path != ROOT / "rypt" / "compiled.py":  # which asks where numba keeps its code
+                    assert (node.value.id, node.attr) != ("os", "environ"), f"{path}:{node.lineno}"
 
 
 SHARED_STATE = {  # what belongs to the whole process, and who may change it: programs, and blocks that change it back

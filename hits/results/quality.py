@@ -55,9 +55,9 @@ def worker_reports(campaign: "Campaign | PathLike | Results", limits: Limits | N
     ``campaign`` may be its folder, or open results; ``limits`` are the thresholds of the verdicts.
     """
     if isinstance(campaign, Results):
-        excluded, used = set(campaign.db.excluded()), limits or Limits()
-        unread = Counter(row.worker for row in campaign.tables.left_out())
-        return reports(read_replies(campaign), read_efforts(campaign), campaign.controls(), excluded, used, unread)
+        from hits.results.reply_columns import column_reports
+
+        return column_reports(campaign, limits or Limits())
     from rypt.campaign.folder import Campaign
 
     opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
@@ -113,7 +113,7 @@ def reports(
         for worker in dict.fromkeys([*of_worker, *paces, *outcomes, *unread])
     ]
     made = [replace(report, unread=unread.get(report.worker, 0)) for report in made]
-    typical = _typical(made, limits)
+    typical = typical_agreement(made, limits)
     return sorted(
         (judged(report, typical, limits) for report in made), key=lambda report: (-report.answers, report.worker)
     )
@@ -215,7 +215,7 @@ def _longest_run(answers: Sequence[str]) -> int:
     return longest
 
 
-def _typical(made: Iterable[WorkerReport], limits: Limits) -> float:
+def typical_agreement(made: Iterable[WorkerReport], limits: Limits) -> float:
     """The median worker's agreement with the others, of workers with enough answers; NaN when there is none."""
     known = [report.agreement.value for report in made if report.agreement.of >= limits.answers]
     return median(known) if known else nan

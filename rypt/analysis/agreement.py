@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import nan
 
+import numpy as np
+
+from rypt.arrays import Ints
+
 Triple = tuple[Hashable, Hashable, Hashable]
 Units = dict[Hashable, dict[Hashable, Hashable]]
 
@@ -73,6 +77,31 @@ def krippendorff_alpha(answers: Iterable[Triple]) -> float:
     total = sum(totals.values())
     expected = total * total - sum(count * count for count in totals.values())
     return 1.0 - (total - 1) * disagreement / expected if expected else nan
+
+
+def alpha_of_codes(answers: Ints) -> float:
+    """`krippendorff_alpha` of many answers: rows of question, worker and answer, as numbers, in order.
+
+    >>> alpha_of_codes(np.array([(1, 0, 2), (1, 1, 2), (2, 0, 0), (2, 1, 0), (3, 0, 0)]))
+    1.0
+    """
+    if not len(answers):
+        return nan
+    _, first, question = np.unique(answers[:, 0], return_index=True, return_inverse=True)
+    pair = question.reshape(-1) * (int(answers[:, 1].max()) + 1) + answers[:, 1]
+    last = len(pair) - 1 - np.unique(pair[::-1], return_index=True)[1]
+    counts = np.zeros((len(first), int(answers[:, 2].max()) + 1), np.int64)
+    np.add.at(counts, (question.reshape(-1)[last], answers[last, 2]), 1)
+    counts = counts[np.argsort(first)]
+    sizes = counts.sum(axis=1)
+    counts, sizes = counts[sizes > 1], sizes[sizes > 1]
+    totals = counts.sum(axis=0)
+    total = int(totals.sum())
+    expected = total * total - int((totals * totals).sum())
+    if not expected:
+        return nan
+    disagreement = np.cumsum((sizes * sizes - (counts * counts).sum(axis=1)) / (sizes - 1))[-1]
+    return float(1.0 - (total - 1) * float(disagreement) / expected)
 
 
 def mean_pairwise_kappa(answers: Iterable[Triple]) -> float:

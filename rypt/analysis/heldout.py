@@ -7,21 +7,22 @@ Whole systems or workers are held out. Holding out one candidate's own judgments
 biased: the remaining judgments look better exactly for the candidates that lost a NO.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from rypt.arrays import Codes
+from rypt.arrays import Codes, Floats
 from rypt.metric.calibration import concatenate
 from rypt.metric.frontier import frontier
 from rypt.metric.model import direct_labels
-from rypt.metric.observations import Forest, JudgedPhrases, Observations
+from rypt.metric.observations import Forest, JudgedPhrases, Observations, observe_counts
 from rypt.records import Candidate, Span, Votes
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
+ALL = "all"  # the one list of candidates that workers judge
 VotesOf = Callable[[Collection[str]], Sequence[Votes]]
 
 
@@ -70,6 +71,39 @@ def _on(allowed: set[tuple[str, Span]] | None, votes: Sequence[Votes]) -> Sequen
     return votes if allowed is None else [vote for vote in votes if (vote.segment, vote.span) in allowed]
 
 
+class LookedUp:
+    """Candidates whose phrases are looked up once, so that any part of the votes can be observed again and again."""
+
+    def __init__(
+        self, forest: Forest, votes: Sequence[Votes], lists: Mapping[str, Sequence[Candidate]], case: str
+    ) -> None:
+        """``votes`` are all that may be observed, ``lists`` named lists of candidates."""
+        self.forest = forest
+        used = [vote for vote in votes if _is_constituent(forest, vote)]
+        judged = JudgedPhrases(forest, used)
+        self._nodes = judged.nodes
+        self._rows = {(vote.segment, vote.span, vote.phrase): row for row, vote in enumerate(used)}
+        self._places = {name: judged.rows(candidates, case) for name, candidates in lists.items()}
+
+    def counts(self, votes: Iterable[Votes]) -> Floats:
+        """The votes of each key, for `observe`."""
+        counts = np.zeros((len(self._rows), 5))
+        for vote in votes:
+            row = self._rows.get((vote.segment, vote.span, vote.phrase))
+            if row is not None:
+                counts[row] = vote.yes, vote.no, vote.not_sure, vote.penalty, vote.graded
+        return counts
+
+    def observe(self, counts: Floats, name: str) -> Observations:
+        """What these counts say of the candidates of a list."""
+        return observe_counts(self.forest, self._places[name], self._nodes, counts)
+
+
+def _is_constituent(forest: Forest, vote: Votes) -> bool:
+    tree = forest.trees[forest.index[vote.segment]] if vote.segment in forest.index else None
+    return tree is not None and vote.span in tree.index
+
+
 class DisjointSystems:
     """Candidates by system, and the judgments of any set of systems."""
 
@@ -89,9 +123,10 @@ class DisjointSystems:
         self.votes_of = votes_of
         self.judged_only = sorted(judged_only)
         self.case = case
+        self.looked_up = LookedUp(self.forest, votes_of([*systems, *self.judged_only]), systems, case)
         self.own = {
-            system: direct_labels(JudgedPhrases(self.forest, votes_of([system])).observe(candidates, case))
-            for system, candidates in systems.items()
+            system: direct_labels(self.looked_up.observe(self.looked_up.counts(votes_of([system])), system))
+            for system in systems
         }
 
     @property
@@ -110,8 +145,8 @@ class DisjointSystems:
             yield [self._split(_on(allowed, votes), scored) for allowed in frontiers]
 
     def _split(self, votes: Sequence[Votes], scored: Sequence[str]) -> JudgmentSplit:
-        judged = JudgedPhrases(self.forest, votes)
-        observations = concatenate([judged.observe(self.systems[system], self.case) for system in scored])
+        counts = self.looked_up.counts(votes)
+        observations = concatenate([self.looked_up.observe(counts, system) for system in scored])
         return JudgmentSplit(observations, np.concatenate([self.own[system] for system in scored]))
 
 
@@ -133,6 +168,7 @@ class DisjointWorkers:
         self.groups = sorted(workers)
         self.votes_of = votes_of
         self.case = case
+        self.looked_up = LookedUp(self.forest, votes_of(self.groups), {ALL: candidates}, case)
 
     def splits(
         self, count: int, judging: int, rng: np.random.Generator, max_lens: Sequence[int | None] = (None,)
@@ -142,13 +178,11 @@ class DisjointWorkers:
         for _ in range(count):
             judges, others = _divided(self.groups, judging, rng)
             votes = self.votes_of(judges)
-            truth = direct_labels(JudgedPhrases(self.forest, self.votes_of(others)).observe(self.candidates, self.case))
-            yield [
-                JudgmentSplit(
-                    JudgedPhrases(self.forest, _on(allowed, votes)).observe(self.candidates, self.case), truth
-                )
-                for allowed in frontiers
-            ]
+            truth = direct_labels(self._observe(self.votes_of(others)))
+            yield [JudgmentSplit(self._observe(_on(allowed, votes)), truth) for allowed in frontiers]
+
+    def _observe(self, votes: Sequence[Votes]) -> Observations:
+        return self.looked_up.observe(self.looked_up.counts(votes), ALL)
 
 
 def _divided(names: Sequence[str], judging: int, rng: np.random.Generator) -> tuple[list[str], list[str]]:

@@ -165,7 +165,7 @@ def queries(
     if paid == 0:
         raise RyptError(f"a label costs ${price.each:.4f}, more than the budget of ${budget}")
     with campaign.database() as db:
-        judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
+        judged = db.vote_columns()
         case = db.case
     unjudged = find_queries(
         campaign.trees,
@@ -191,8 +191,8 @@ def campaign_values(campaign: Campaign, unjudged: Sequence[Query], *, votes: int
         return np.zeros(0)
     with campaign.database() as db:
         case = db.case
-        scorer = Scorer(campaign.trees, db.votes(), case=case)
-        workers = {name for name, _ in db.votes_by("worker")}
+        scorer = Scorer(campaign.trees, db.vote_columns(), case=case)
+        workers = db.groups("worker")
         model: LabelModel
         if campaign.scoring.model == "severity":
             model = SeverityModel(unseen_penalty(scorer.judged.grades, scorer.judged.lengths))

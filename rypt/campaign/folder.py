@@ -10,7 +10,7 @@ campaign.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import entry_points
@@ -45,16 +45,24 @@ CHECKS = "rypt.checks"
 
 @dataclass(frozen=True, repr=False)
 class Campaign:
-    """An open campaign; texts are read when they are first needed."""
+    """An open campaign; texts are read when they are first needed.
+
+    With ``only``, ids of segments, it is a part of a campaign: other segments and their candidates are not read.
+    """
 
     folder: Path
     settings: CampaignSettings
     watch: Watch = unwatched
+    only: frozenset[str] | None = None
 
     @classmethod
     def open(cls, folder: PathLike, watch: Watch = unwatched) -> "Campaign":
         """Open the campaign in a folder."""
         return cls(Path(folder), read_settings(Path(folder)), watch)
+
+    def part(self, segments: Iterable[str]) -> "Campaign":
+        """The campaign with these segments alone."""
+        return replace(self, only=frozenset(segments))
 
     def __repr__(self) -> str:
         return f"Campaign({str(self.folder)!r})"
@@ -77,8 +85,8 @@ class Campaign:
     def _parsed_segments(self) -> list[tuple[Segment, SourceTree | None]]:
         segments = read_source(self.path(self.files.source), self.settings.languages.source)
         if self.files.trees:
-            return segments_with_trees(segments, self.path(self.files.trees))
-        return [(segment, parsed(segment)) for segment in segments]
+            return segments_with_trees(segments, self.path(self.files.trees), self.only)
+        return [(segment, parsed(segment)) for segment in segments if self.only is None or segment.id in self.only]
 
     @cached_property
     def segments(self) -> list[Segment]:
@@ -110,7 +118,10 @@ class Campaign:
     def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> list[Candidate]:
         """Read candidates of this campaign's segments from any list."""
         segments = {segment.id: segment for segment in self.segments}
-        return read_candidates(path, segments, alignments=alignments, lexicon=self.lexicon, watch=self.watch)
+        return read_candidates(
+            path, segments, alignments=alignments, lexicon=self.lexicon, watch=self.watch, lazy_features=True,
+            only=self.only,
+        )  # fmt: skip
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -223,6 +234,8 @@ def create(
 def _check(campaign: Campaign) -> None:
     """Read all files that a campaign names; the first mistake is an error."""
     _ = campaign.references
+    for candidate in campaign.candidates:
+        len(candidate.features)  # reads them
     if campaign.files.nbest and not campaign.candidates:
         raise InputError(campaign.path(campaign.files.nbest[0]), None, "expected candidates, found none")
     if not any(campaign.trees.values()):

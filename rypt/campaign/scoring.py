@@ -51,13 +51,15 @@ def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICE
     if choices.unknown and model != "percolation":
         raise OptionError(f"unknown is an option of the model percolation; the model {model} gives unknown "
                           "constituents a probability")  # fmt: skip
+    unknown = choices.unknown or settings.unknown
+    learns = model in ("table", "tree") or (model == "percolation" and unknown in ("prior", "smoothed"))
     with campaign.database(choices.database) as db:
         scorer = scorer_from_database(
             campaign.trees,
             db,
-            campaign.candidates,
+            campaign.candidates if learns else (),
             model=model,
-            unknown=choices.unknown or settings.unknown,
+            unknown=unknown,
             ties=choices.ties or settings.ties,
             hold_out=choices.hold_out,
         )
@@ -95,13 +97,16 @@ def explain_candidate(
 
     ``max_len`` is the length of the frontier to mark, by default that of the settings.
     """
-    if segment not in campaign.trees:
+    part = campaign.part([segment])
+    if segment not in part.trees:
         first, last = campaign.segments[0].id, campaign.segments[-1].id
         raise RyptError(f"segment {segment!r} is not in the campaign, whose segments are {first} to {last}")
-    candidates = [candidate for candidate in campaign.candidates if candidate.segment == segment]
+    candidates = part.candidates
     if not 0 <= number < len(candidates):
         raise RyptError(f"segment {segment} has {len(candidates)} candidates, from 0; there is no candidate {number}")
-    scorer = campaign_scorer(campaign, choices)
-    with campaign.database(choices.database) as db:
+    model, unknown = choices.model or campaign.scoring.model, choices.unknown or campaign.scoring.unknown
+    learns = model != "percolation" or unknown in ("prior", "smoothed")  # from all judgments
+    scorer = campaign_scorer(campaign if learns else part, choices)
+    with part.database(choices.database) as db:
         votes = db.votes(segment)
     return explain(scorer, candidates[number], votes, max_len=max_len or campaign.scoring.max_len)

@@ -144,9 +144,10 @@ def import_(
 
 def _import_one(importer: Callable[..., "Imported"], file: str, *, quiet: bool) -> dict[str, Any]:
     """Import one file; return what was done with its lines."""
-    from rypt.text import read_lines
+    from rypt.text import read_line_blocks
 
-    result = importer(file, lines=progress(read_lines(file), f"import {file}", quiet=quiet))
+    blocks = progress(read_line_blocks(file), f"import {file}", quiet=quiet, size=lambda block: len(block[1]))
+    result = importer(file, blocks=blocks)
     for number, message in result.refusals:
         talk(f"{file}:{number}: refused: {message}", quiet=quiet)
     return {"file": file, **asdict(result)}

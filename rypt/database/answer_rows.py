@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rypt.arrays import Ints
 from rypt.records import Judgment
 
 SUBMITTED, APPROVED, REJECTED = STATUSES = ("Submitted", "Approved", "Rejected")
@@ -168,6 +172,17 @@ class GivenLabel(NamedTuple):
     phrase: str
     label: str
     control: int = 0
+
+
+class LabelColumns(NamedTuple):
+    """Labels as workers gave them, in the order in which they came: codes of workers, questions and labels."""
+
+    workers: list[str]
+    worker: Ints
+    question: Ints
+    labels: list[str]
+    label: Ints
+    control: NDArray[np.bool_]
 
 
 class GivenComparison(NamedTuple):

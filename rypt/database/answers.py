@@ -14,8 +14,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
+import numpy as np
+
+from rypt.arrays import Ints
 from rypt.database.answer_rows import (
     APPROVED,
     REJECTED,
@@ -30,16 +34,18 @@ from rypt.database.answer_rows import (
     GivenLabel,
     HitRow,
     IdenticalRow,
+    LabelColumns,
     LabelRow,
     LeftOutRow,
     WorkRow,
     filled,
 )
-from rypt.database.compact import SOURCE_CODES
+from rypt.database.compact import LABEL_CODES, SOURCE_CODES
 from rypt.database.judgments import JudgmentDatabase
 from rypt.text import FormatError, is_one_line
 
 IN_HITS = (SOURCE_CODES["hit"], SOURCE_CODES["simulation"])
+PEOPLE = f"source <> {SOURCE_CODES['simulation']}"
 DECISIONS = (SUBMITTED, REJECTED, APPROVED)  # where two databases differ, the later one of these stands
 
 
@@ -330,6 +336,57 @@ class AnswerTables:
             """)
         ]
 
+    def label_columns(self) -> LabelColumns:
+        """What `given_labels` and then `imported_labels` return, as columns."""
+        names = [str(name) for (name,) in self._rows("SELECT name FROM names ORDER BY id")]
+        place = {number: i for i, (number,) in enumerate(self._rows("SELECT id FROM names ORDER BY id"))}
+        given = self._rows("""
+            SELECT a.worker, p.id, l.segment, l.start, l.stop, l.phrase, l.label, l.control
+            FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
+                LEFT JOIN spans AS s ON s.segment = l.segment AND s.start = l.start AND s.stop = l.stop
+                LEFT JOIN phrases AS p ON p.span = s.id AND p.phrase = l.phrase
+            WHERE l.label IS NOT NULL ORDER BY ifnull(a.submitted, 0), a.number, l.slot
+        """)
+        in_hits = "SELECT n.id FROM hits AS h CROSS JOIN names AS n ON n.name = h.id"
+        rows = self._numbers(f"judgment_rows WHERE {PEOPLE} AND NOT (source = {IN_HITS[0]} AND origin IN ({in_hits}))")
+        last = int(rows[:, 0].max(initial=0)) if len(rows) else 0
+        last = max([last, *(row[1] or 0 for row in given)])
+        others: dict[tuple[Any, ...], int] = {}  # questions of hits that no judgment is about, such as controls
+        numbers = {name: i for i, name in enumerate(names)}
+        for worker, *_ in given:
+            if numbers.setdefault(worker, len(names)) == len(names):
+                names.append(worker)
+        questions = [row[1] or last + 1 + others.setdefault(row[2:6], len(others)) for row in given]
+        return LabelColumns(
+            names,
+            np.array([numbers[row[0]] for row in given] + [place[w] for w in rows[:, 1].tolist()], np.int64),
+            np.array(questions + rows[:, 0].tolist(), np.int64),
+            list(LABEL_CODES),
+            np.array([LABEL_CODES[row[6]] for row in given] + rows[:, 2].tolist(), np.int64),
+            np.array([bool(row[7]) for row in given] + [False] * len(rows), np.bool_),
+        )
+
+    def counted_columns(self) -> Ints:
+        """Phrase, worker and label, as numbers, of people's judgments that count, the earliest first."""
+        return self._numbers(f"counted_rows WHERE {PEOPLE}")
+
+    def _numbers(self, rows_of: str) -> Ints:
+        """Phrase, worker and label of rows by time, key, worker and place."""
+        sql = f"SELECT phrase, worker, label, origin, repeat, ifnull(time, 0) FROM {rows_of}"
+        keys = """
+            SELECT p.id FROM spans AS s CROSS JOIN phrases AS p ON p.span = s.id
+            ORDER BY s.segment, s.start, s.stop, p.phrase
+        """
+        with self.db.errors():
+            rows = np.fromiter(chain.from_iterable(self.db.db.execute(sql)), np.int64).reshape(-1, 6)
+            key_rank = _ranks([number for (number,) in self.db.db.execute(keys)], rows[:, 0])
+            names = self.db.db.execute("SELECT id FROM names ORDER BY name")
+            name_rank = _ranks([number for (number,) in names], rows[:, [1, 3]])
+        rows = rows[key_rank[rows[:, 0]] >= 0]
+        phrase, worker, label, origin, repeat, time = rows.T
+        order = np.lexsort((repeat, label, name_rank[origin], name_rank[worker], key_rank[phrase], time))
+        return np.asarray(rows[order, :3], np.int64)
+
     def given_comparisons(self) -> list[GivenComparison]:
         """All comparisons that were asked for, the earliest first."""
         return [
@@ -369,6 +426,14 @@ class AnswerTables:
 
     def _execute(self, sql: str, values: Sequence[Any]) -> None:
         self.db.db.execute(sql, values)
+
+
+def _ranks(numbers: Sequence[int], used: Ints) -> Ints:
+    """Where each number stands, -1 where it does not; up to the largest that is used."""
+    array = np.array(numbers, np.int64)
+    ranks = np.full(int(max(array.max(initial=0), used.max(initial=0))) + 1, -1, np.int64)
+    ranks[array] = np.arange(len(array))
+    return ranks
 
 
 def _last_texts(facts: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:

@@ -8,16 +8,24 @@ worker whose judgments do not count, one with ``assignment`` or ``identical`` wh
 import json
 import os
 import secrets
+from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from types import TracebackType
+from typing import Any, Self, TextIO
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rypt.arrays import Ints
 from rypt.csv_rows import csv_rows, restore, write_records
 from rypt.database.answer_rows import AnswerRows, AssignmentRow, HitRow
 from rypt.database.answers import AnswerTables
+from rypt.database.column_writing import ColumnWriter
+from rypt.database.columns import JudgmentColumns
 from rypt.database.fields import (
     JUDGMENT_FIELDS,
     OTHER_FIELDS,
@@ -35,15 +43,16 @@ from rypt.database.fields import (
     segment_record,
 )
 from rypt.database.judgments import COLUMNS, IDENTITY, DatabaseError, JudgmentDatabase
-from rypt.database.writing import insert_many
+from rypt.database.staging import StagedJudgments
 from rypt.options import check_option
-from rypt.records import Record, Segment
+from rypt.records import Record, Segment, Span
 from rypt.strict import SyntaxFormatError, parse_json
-from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
+from rypt.text import FormatError, InputError, PathLike, RyptError, decoded_line, open_output, read_line_blocks
 from rypt.texts.treebank import parsed
 
 REFUSED_KEPT = 1000
 BATCH = 20_000
+LineBlock = tuple[int, list[bytes]]  # the number of the first line, and lines
 Understand = Callable[[HitRow, AssignmentRow, str], tuple[HitRow, AssignmentRow, AnswerRows]]
 
 
@@ -60,10 +69,10 @@ class Imported:
     refusals: list[tuple[int, str]] = field(default_factory=list)
 
     def refuse(self, line: int, message: str) -> None:
-        """Count a refused line; the first thousand are kept with their numbers."""
+        """Count a refused line; the first thousand of the file are kept with their numbers."""
         self.refused += 1
-        if len(self.refusals) < REFUSED_KEPT:
-            self.refusals.append((line, message))
+        insort(self.refusals, (line, message))
+        del self.refusals[REFUSED_KEPT:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,7 @@ def import_file(
     db: JudgmentDatabase,
     path: PathLike,
     *,
-    lines: Iterable[tuple[int, str]] | None = None,
+    blocks: Iterable[LineBlock] | None = None,
     rename: Mapping[str, str] | None = None,
     defaults: Mapping[str, str] | None = None,
     skip_refused: bool = False,
@@ -91,71 +100,157 @@ def import_file(
     """Import one file in one transaction.
 
     A line that is refused stops the import and nothing is changed, unless ``skip_refused``. ``rename`` maps the
-    file's own column names to ours; ``defaults`` fills fields the file does not have. ``lines`` replaces reading
-    ``path``, for a caller who shows progress. ``understand`` reads what the form of an assignment says, for a database
-    with that ``case``: `hits.results.content.understand_rows`; without it a record of an assignment is refused. Memory
-    stays bounded: rows wait in a temporary table.
+    file's own column names to ours; ``defaults`` fills fields the file does not have. ``blocks`` replaces reading
+    ``path``, for a caller who shows progress (`rypt.text.read_line_blocks`). ``understand`` reads what the form of an
+    assignment says, for a database with that ``case``: `hits.results.content.understand_rows`; without it a record of
+    an assignment is refused. Memory stays bounded: judgments wait in a temporary file.
     """
     result = Imported()
-    records = read_records(path, lines if lines is not None else read_lines(path), rename or {}, result)
-    with db.errors():
-        _stage(db, records, {"source": "import", **(defaults or {})}, result)
-    with db.writing():
-        _add_staged_segments(db, result, replace_trees)
-        _put_staged_others(db, result, understand)
-        _refuse_misplaced(db, result)
-        if result.refused and not skip_refused:
-            line, message = min(result.refusals)
-            more = f" ({result.refused - 1} more lines refused)" if result.refused > 1 else ""
-            raise InputError(path, line, message + more)
-        _insert_staged(db, result)
-        if result.others:
-            AnswerTables(db).settle_weights()
+    with _Staging(db, path, rename or {}, {"source": "import", **(defaults or {})}, result) as staging:
+        with db.errors():
+            staging.read(read_line_blocks(path) if blocks is None else blocks)
+        with db.writing():
+            _add_staged_segments(db, result, replace_trees)
+            _put_staged_others(db, result, understand)
+            _insert_staged(db, staging.judgments, result, skip_refused=skip_refused)
+            if result.refused and not skip_refused:
+                line, message = result.refusals[0]
+                more = f" ({result.refused - 1} more lines refused)" if result.refused > 1 else ""
+                raise InputError(path, line, message + more)
+            if result.others:
+                AnswerTables(db).settle_weights()
     return result
 
 
-def read_records(
-    path: PathLike, lines: Iterable[tuple[int, str]], rename: Mapping[str, str], result: Imported
-) -> Iterator[tuple[int, Record]]:
-    """Numbered records of a JSONL, CSV or TSV file; what cannot be read is refused."""
-    rows = iter(lines)
-    first = next(((number, line) for number, line in rows if line.strip()), None)
-    if first is None:
-        return
-    if first[1].lstrip().startswith("{"):
-        yield from _json_records([first], rename, result)
-        yield from _json_records(rows, rename, result)
-        return
-    delimiter = max("\t,;", key=first[1].count)
-    names = [name.strip() for name in next(_csv_rows(path, [first], delimiter))[1]]
-    missing = set(rename) - set(names)
-    if missing:
-        raise InputError(path, first[0], f"expected the columns to rename, {sorted(missing)}, found {names}")
-    header = [rename.get(name, name) for name in names]
-    if not {"label", "text"} & set(header):
-        raise InputError(path, first[0], f"expected a column label (judgments) or text (segments), found {header}")
-    for number, row in _csv_rows(path, rows, delimiter):
-        if len(row) != len(header):
-            result.refuse(number, f"expected {len(header)} fields, found {len(row)}")
-        else:
-            yield number, dict(zip(header, row, strict=True))
+class _Staging:
+    """What a file holds, checked line by line, before the database is locked."""
 
+    def __init__(
+        self,
+        db: JudgmentDatabase,
+        path: PathLike,
+        rename: Mapping[str, str],
+        defaults: Mapping[str, str],
+        result: Imported,
+    ) -> None:
+        self.db = db
+        self.path = path
+        self.rename = rename
+        self.defaults = defaults
+        self.result = result
+        self.judgments = StagedJudgments()
+        self._rows: list[tuple[Any, ...]] = []  # judgments that were read one by one
 
-def _json_records(
-    lines: Iterable[tuple[int, str]], rename: Mapping[str, str], result: Imported
-) -> Iterator[tuple[int, Record]]:
-    for number, line in lines:
-        if not line.strip():
-            continue
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.judgments.close()
+
+    def read(self, blocks: Iterable[LineBlock]) -> None:
+        """Read a JSONL, CSV or TSV file."""
+        self.db.db.executescript("""
+            DROP TABLE IF EXISTS temp.incoming_segments;
+            DROP TABLE IF EXISTS temp.incoming_others;
+            CREATE TEMP TABLE incoming_segments (line INTEGER, id TEXT, text TEXT, tree TEXT, language TEXT);
+            CREATE TEMP TABLE incoming_others (line INTEGER, field TEXT, record TEXT);
+        """)
         try:
-            record = parse_json(line)
-        except SyntaxFormatError as error:
-            result.refuse(number, f"expected a JSON object: {error}")
-            continue
-        if isinstance(record, dict):
-            yield number, {rename.get(name, name): value for name, value in record.items()} if rename else record
-        else:
-            result.refuse(number, f"expected a JSON object, found {line[:40]!r}")
+            remaining = iter(blocks)
+            if (head := self._head(remaining)) is not None:
+                if head[1][0].lstrip().startswith(b"{"):
+                    for first, lines in chain([head], remaining):
+                        self._read_json(first, lines)
+                else:
+                    self._read_table(chain([head], remaining))
+            self._stage_rows()
+        except OSError as error:
+            message = f"cannot write a temporary file: {error.strerror or error} (nothing was changed)"
+            raise DatabaseError(self.db.path, message) from None
+        self.db.db.commit()
+
+    def _head(self, blocks: Iterator[LineBlock]) -> LineBlock | None:
+        """The first lines, from the first one that is not blank on."""
+        for first, lines in blocks:
+            for i, raw in enumerate(lines):
+                if decoded_line(self.path, first + i, raw).strip():
+                    return first + i, lines[i:]
+        return None
+
+    def _read_json(self, first: int, lines: list[bytes]) -> None:
+        """Read lines of JSON: most judgments as columns, everything else one by one."""
+        from rypt.database.line_columns import read_judgments  # loads msgspec
+
+        others = list(range(len(lines)))
+        if not self.rename:
+            columns, others = read_judgments(lines, first, case=self.db.case, defaults=self.defaults)
+            if columns is not None:
+                self.judgments.add(columns)
+        for i in others:
+            line = decoded_line(self.path, first + i, lines[i])
+            if not line.strip():
+                continue
+            try:
+                record = parse_json(line)
+            except SyntaxFormatError as error:
+                self.result.refuse(first + i, f"expected a JSON object: {error}")
+                continue
+            if isinstance(record, dict):
+                self._take(first + i, {self.rename.get(name, name): value for name, value in record.items()})
+            else:
+                self.result.refuse(first + i, f"expected a JSON object, found {line[:40]!r}")
+
+    def _read_table(self, blocks: Iterable[LineBlock]) -> None:
+        """Read a CSV or TSV file; its first line names the columns."""
+        lines = (
+            (number, decoded_line(self.path, number, raw))
+            for first, block in blocks
+            for number, raw in enumerate(block, start=first)
+        )
+        first, text = next(lines)
+        delimiter = max("\t,;", key=text.count)
+        names = [name.strip() for name in next(_csv_rows(self.path, [(first, text)], delimiter))[1]]
+        missing = set(self.rename) - set(names)
+        if missing:
+            message = f"expected the columns to rename, {sorted(missing)}, found {names}"
+            raise InputError(self.path, first, message)
+        header = [self.rename.get(name, name) for name in names]
+        if not {"label", "text"} & set(header):
+            message = f"expected a column label (judgments) or text (segments), found {header}"
+            raise InputError(self.path, first, message)
+        for number, row in _csv_rows(self.path, lines, delimiter):
+            if len(row) != len(header):
+                self.result.refuse(number, f"expected {len(header)} fields, found {len(row)}")
+            else:
+                self._take(number, dict(zip(header, row, strict=True)))
+
+    def _take(self, line: int, record: Record) -> None:
+        """Stage one record; what is wrong with it is refused."""
+        db, execute = self.db, self.db.db.execute
+        try:
+            has_label = "label" in record
+            if "text" in record and not has_label:
+                segment = segment_from_record(record)
+                parsed(segment)
+                values = (line, segment.id, segment.text, segment.tree, segment.language)
+                execute("INSERT INTO incoming_segments VALUES (?, ?, ?, ?, ?)", values)
+            elif not has_label and (name := next((name for name in record if name in OTHER_FIELDS), None)):
+                execute("INSERT INTO incoming_others VALUES (?, ?, ?)", (line, name, json.dumps(record)))
+            elif is_unanswered(complete := {**self.defaults, **record}):
+                self.result.unanswered += 1
+            elif "label" in complete:
+                self._rows.append((line, *db.row(judgment_from_record(complete))))
+            else:
+                raise FormatError("expected a label (a judgment) or a text (a segment)")
+        except RyptError as error:
+            self.result.refuse(line, str(error))
+        if len(self._rows) >= BATCH:
+            self._stage_rows()
+
+    def _stage_rows(self) -> None:
+        if self._rows:
+            self.judgments.add(JudgmentColumns.from_rows(self._rows))
+            self._rows.clear()
 
 
 def _csv_rows(path: PathLike, lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -166,47 +261,6 @@ def _csv_rows(path: PathLike, lines: Iterable[tuple[int, str]], delimiter: str) 
     with_ends = ((number, f"{line}\n") for number, line in lines)
     rows = csv_rows(path, with_ends, delimiter=delimiter)
     yield from ((number, [restore(cell) for cell in row]) for number, row in rows if row)
-
-
-def _stage(
-    db: JudgmentDatabase, records: Iterable[tuple[int, Record]], defaults: Mapping[str, str], result: Imported
-) -> None:
-    """Put judgments, segments and other records into temporary tables; other processes may write meanwhile."""
-    db.db.executescript("""
-        DROP TABLE IF EXISTS temp.incoming;
-        DROP TABLE IF EXISTS temp.incoming_segments;
-        DROP TABLE IF EXISTS temp.incoming_others;
-        CREATE TEMP TABLE incoming (
-            line INTEGER, segment TEXT, start INTEGER, stop INTEGER, phrase TEXT, worker TEXT, origin TEXT, label TEXT,
-            repeat INTEGER, source TEXT, time INTEGER, weight REAL, severity REAL);
-        CREATE TEMP TABLE incoming_segments (line INTEGER, id TEXT, text TEXT, tree TEXT, language TEXT);
-        CREATE TEMP TABLE incoming_others (line INTEGER, field TEXT, record TEXT);
-    """)
-    batch: list[tuple[Any, ...]] = []
-    for line, record in records:
-        try:
-            has_label = "label" in record
-            if "text" in record and not has_label:
-                segment = segment_from_record(record)
-                parsed(segment)
-                values = (line, segment.id, segment.text, segment.tree, segment.language)
-                db.db.execute("INSERT INTO incoming_segments VALUES (?, ?, ?, ?, ?)", values)
-            elif not has_label and (name := next((name for name in record if name in OTHER_FIELDS), None)):
-                row = (line, name, json.dumps(record))
-                db.db.execute("INSERT INTO incoming_others VALUES (?, ?, ?)", row)
-            elif is_unanswered(complete := {**defaults, **record}):
-                result.unanswered += 1
-            elif "label" in complete:
-                batch.append((line, *db.row(judgment_from_record(complete))))
-            else:
-                raise FormatError("expected a label (a judgment) or a text (a segment)")
-        except RyptError as error:
-            result.refuse(line, str(error))
-        if len(batch) >= BATCH:
-            insert_many(db.db, "incoming", batch)
-            batch.clear()
-    insert_many(db.db, "incoming", batch)
-    db.db.commit()
 
 
 def _add_staged_segments(db: JudgmentDatabase, result: Imported, replace_trees: bool) -> None:
@@ -242,42 +296,37 @@ def _put_other(
     return tables.put_merged(*understand(hit, assignment, db.case), paid)
 
 
-def _refuse_misplaced(db: JudgmentDatabase, result: Imported) -> None:
-    """Take out staged judgments of unknown segments and of spans outside their segment."""
-    execute = db.db.execute
-    execute("DROP TABLE IF EXISTS temp.sizes")
-    execute("CREATE TEMP TABLE sizes (id TEXT PRIMARY KEY, tokens INTEGER) WITHOUT ROWID")
-    sizes = ((segment.id, len(segment.tokens)) for segment in db.segments())
-    db.db.executemany("INSERT INTO sizes VALUES (?, ?)", sizes)
-    misplaced = """
-        SELECT line, segment, start, stop, tokens FROM incoming LEFT JOIN sizes ON segment = id
-        WHERE tokens IS NULL OR stop > tokens
-    """
-    for line, segment, start, stop, tokens in execute(misplaced):
-        if tokens is None:
-            result.refuse(line, f"segment {segment!r} is not in the database")
-        else:
-            result.refuse(line, f"span {start}-{stop} is outside segment {segment}, which has {tokens} tokens")
-    execute(f"DELETE FROM incoming WHERE line IN (SELECT line FROM ({misplaced}))")
-
-
-def _insert_staged(db: JudgmentDatabase, result: Imported) -> None:
-    """Move staged judgments over; the window sorts them, so that each segment comes once."""
-    execute = db.db.execute
-    staged = execute("SELECT count(*) FROM incoming").fetchone()[0]
-    before = db.count()
-    db.put_rows(
-        execute("""
-            SELECT segment, start, stop, phrase, worker, origin, label, row_number() OVER (
-                PARTITION BY segment, start, stop, phrase, worker, origin, label ORDER BY line),
-                source, time, weight, severity
-            FROM incoming
-        """)
-    )
+def _insert_staged(db: JudgmentDatabase, judgments: StagedJudgments, result: Imported, *, skip_refused: bool) -> None:
+    """Move staged judgments over, part by part; those of unknown segments or outside their segment are refused."""
+    sizes = {segment.id: len(segment.tokens) for segment in db.segments()}
+    before, taken = db.count(), 0
+    writer = ColumnWriter(db.db)
+    for columns in judgments.parts():
+        tokens = np.array([sizes.get(segment, -1) for segment in columns.segment.texts], np.int64)
+        fits = columns.stop <= tokens[columns.segment.codes]
+        if not fits.all():
+            _refuse_misplaced(columns, ~fits, tokens, result)
+            columns = columns.take(np.flatnonzero(fits))
+        taken += len(columns)
+        if skip_refused or not result.refused:
+            writer.put(columns)
     result.added = db.count() - before
-    result.already = staged - result.added
-    for table in ("incoming", "incoming_segments", "incoming_others", "sizes"):
-        execute(f"DROP TABLE temp.{table}")
+    result.already = taken - result.added
+    for table in ("incoming_segments", "incoming_others"):
+        db.db.execute(f"DROP TABLE temp.{table}")
+
+
+def _refuse_misplaced(columns: JudgmentColumns, misplaced: NDArray[np.bool_], tokens: Ints, result: Imported) -> None:
+    places = np.flatnonzero(misplaced)
+    places = places[np.argsort(columns.line[places])]
+    for i in places[:REFUSED_KEPT].tolist():
+        segment = columns.segment.texts[columns.segment.codes[i]]
+        size, span = tokens[columns.segment.codes[i]], Span(int(columns.start[i]), int(columns.stop[i]))
+        message = f"segment {segment!r} is not in the database"
+        if size >= 0:
+            message = f"span {span} is outside segment {segment}, which has {size} tokens"
+        result.refuse(int(columns.line[i]), message)
+    result.refused += len(places[REFUSED_KEPT:])
 
 
 def export_jsonl(db: JudgmentDatabase, stream: TextIO) -> int:

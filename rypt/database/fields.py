@@ -43,8 +43,8 @@ def judgment_from_record(record: Record) -> Judgment:
     origin = _optional_text(record, "origin") or ""
     weight, severity = _number(record, "weight"), _number(record, "severity")
     return Judgment(
-        segment, span, phrase, label, worker, origin, source, _time(record), 1.0 if weight is None else weight,
-        graded if severity is None else severity,
+        segment, span, phrase, label, worker, origin, source, time_field(record.get("time")),
+        1.0 if weight is None else weight, graded if severity is None else severity,
     )  # fmt: skip
 
 
@@ -80,7 +80,11 @@ def segment_record(segment: Segment) -> dict[str, Any]:
 
 
 def _text(record: Record, name: str) -> str:
-    value = record.get(name)
+    return text_field(name, record.get(name))
+
+
+def text_field(name: str, value: Any) -> str:
+    """The text in a field that must have one."""
     if type(value) is str and value.isprintable() and value.strip() and len(value) <= LONGEST_NAME:
         return value
     if isinstance(value, str) and "\0" in value:
@@ -129,9 +133,8 @@ def _number(record: Record, name: str) -> float | None:
     return number
 
 
-def _time(record: Record) -> int | None:
+def time_field(value: Any) -> int | None:
     """Seconds since 1970, from them or from ISO 8601 (UTC where no zone is given)."""
-    value = record.get("time")
     if type(value) is int and 0 <= value < TOO_LATE:
         return value
     if value in (None, ""):

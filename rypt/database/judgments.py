@@ -11,15 +11,18 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
-from rypt.database.compact import KEY, VOTE_SUMS, VOTE_TABLES
+import numpy as np
+
+from rypt.database.compact import KEY, LABEL_CODES, SOURCE_CODES, VOTE_SUMS, VOTE_TABLES
 from rypt.database.schema import SCHEMA
+from rypt.database.vote_columns import VoteColumns, VoteRows, segment_marks
 from rypt.database.writing import JudgmentWriter, Row, check_severity
 from rypt.migrations import SchemaError
 from rypt.options import CASES, HOLD_OUT, check_option
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 BUSY_SECONDS = 120.0
+CACHE = 16_000  # KiB of pages in memory
 IDENTITY = "segment, start, stop, phrase, worker, origin, label, repeat"
 COLUMNS = f"{IDENTITY}, source, time, weight, severity"
 
@@ -72,6 +76,7 @@ class JudgmentDatabase:
 
     def _open(self, case: str | None) -> None:
         self.db.execute("PRAGMA foreign_keys = ON")
+        self.db.execute(f"PRAGMA cache_size = -{CACHE}")
         try:
             SCHEMA.check(self.db, may_be_empty=not self.readonly)
             self._prepare(case or "lower")
@@ -277,18 +282,20 @@ class JudgmentDatabase:
     def count_by_source(self) -> dict[str, int]:
         """The number of judgments of each source: hit, import, simulation."""
         with self.errors():
-            return dict(self.db.execute("SELECT source, count(*) FROM judgments GROUP BY source").fetchall())
+            counts = dict(self.db.execute("SELECT source, count(*) FROM judgment_rows GROUP BY source").fetchall())
+        return {name: counts[code] for name, code in SOURCE_CODES.items() if code in counts}
 
     def count_workers(self, source: str | None = None) -> int:
         """The number of workers who gave a judgment, of one source or any."""
-        sql = "SELECT count(DISTINCT worker) FROM judgments WHERE ?1 IS NULL OR source = ?1"
+        sql = "SELECT count(DISTINCT worker) FROM judgment_rows WHERE ?1 IS NULL OR source = ?1"
         with self.errors():
-            return int(self.db.execute(sql, [source]).fetchone()[0])
+            return int(self.db.execute(sql, [source and SOURCE_CODES[source]]).fetchone()[0])
 
     def count_repeated_keys(self) -> int:
         """The number of keys with two or more judgments that count."""
         with self.errors():
-            return int(self.db.execute("SELECT count(*) FROM votes WHERE judgments > 1").fetchone()[0])
+            sql = "SELECT 1 FROM counted_rows GROUP BY phrase HAVING count(*) > 1"
+            return int(self.db.execute(f"SELECT count(*) FROM ({sql})").fetchone()[0])
 
     def has_severities(self) -> bool:
         """Whether some judgment carries a severity."""
@@ -356,6 +363,37 @@ class JudgmentDatabase:
         sql = f"SELECT {KEY}, {VOTE_SUMS} FROM {VOTE_TABLES} WHERE {where} GROUP BY {KEY}"
         with self.errors():
             return [Votes(row[0], Span(row[1], row[2]), *row[3:]) for row in self.db.execute(sql, values)]
+
+    def vote_columns(self) -> VoteColumns:
+        """What `votes` returns of all keys, in the same order, as columns."""
+        return self.vote_rows().columns()
+
+    def vote_rows(self) -> VoteRows:
+        """The judgments that count as numbers, to be summed up by key for any workers or places."""
+        columns = "phrase, label, weight, ifnull(severity, -1), worker, origin"
+        with self.errors():
+            spans = self.db.execute(
+                "SELECT id, segment, start, stop FROM spans ORDER BY segment, start, stop"
+            ).fetchall()
+            keys = self.db.execute("SELECT span, id, phrase FROM phrases").fetchall()
+            rows = np.fromiter(chain.from_iterable(self.db.execute(f"SELECT {columns} FROM counted_rows")), np.float64)
+            names = dict(self.db.execute("SELECT name, id FROM names").fetchall())
+        return VoteRows(spans, keys, rows.reshape(-1, 6), LABEL_CODES, names)
+
+    def vote_marks(self) -> dict[str, int]:
+        """For each segment with judgments that count a number that changes with them."""
+        with self.errors():
+            spans = self.db.execute("SELECT id, segment FROM spans").fetchall()
+            keys = chain.from_iterable(self.db.execute("SELECT span, id FROM phrases"))
+            phrases = np.fromiter(keys, np.int64).reshape(-1, 2)
+            columns = "phrase, label, weight, ifnull(severity, -1)"
+            rows = np.fromiter(chain.from_iterable(self.db.execute(f"SELECT {columns} FROM counted_rows")), np.float64)
+        return segment_marks(spans, phrases, rows.reshape(-1, 4))
+
+    def count_keys(self) -> int:
+        """The number of keys with judgments that count."""
+        with self.errors():
+            return int(self.db.execute("SELECT count(DISTINCT phrase) FROM counted_rows").fetchone()[0])
 
     def votes_by(self, group: str) -> Iterator[tuple[str, Votes]]:
         """The judgments that count of each worker (``worker``) or of each place they were given in (``origin``)."""

@@ -21,7 +21,7 @@ from rypt.text import FormatError, one_line
 from rypt.texts.phrases import phrase_key
 
 ROWS = 50_000  # turned into numbers and sorted at a time
-TOGETHER = 50  # rows of one statement: half the time of a statement each
+TOGETHER = 100  # rows of one statement: less than half the time of a statement each
 REMEMBERED = 200_000  # texts whose numbers are kept in memory
 KEEP_BOTH = """
     ON CONFLICT (phrase, worker, origin, label, repeat) DO UPDATE SET

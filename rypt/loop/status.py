@@ -6,38 +6,30 @@ Nothing is changed but the numbers that `rypt.loop.kept` keeps. Parts that do no
 loop) are left out.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
 from time import time
 
-import numpy as np
-
 from hits.batches.reader import BATCH_TOML, read_batch
 from hits.market.ledger import EXPIRED, ledgers
 from hits.results.answers import Results
-from hits.results.numbers import campaign_numbers, label_agreement, spent
+from hits.results.numbers import campaign_numbers, spent
 from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
+from rypt.analysis.agreement import alpha_of_codes
 from rypt.campaign.asking import campaign_values
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
 from rypt.loop.kept import Numbers, kept_numbers
 from rypt.loop.next_step import BatchState, NextStep, Situation, next_step
 from rypt.loop.runner import known_budget, open_loop
-from rypt.metric.frontier import frontier
-from rypt.metric.kernel import NOVEL, SILENT
-from rypt.metric.model import count_per_candidate, percolated
-from rypt.metric.observations import Forest, JudgedPhrases, Observations
-from rypt.metric.percolation import NO, NO_UP, YES, YES_DOWN
-from rypt.metric.queries import queries
-from rypt.metric.scorer import coverage
+from rypt.loop.segment_counts import CandidateWatch, SegmentCounts, count_segments
 from rypt.metric.value import WORTHLESS
-from rypt.records import Candidate, Query
+from rypt.records import Query
 from rypt.text import RyptError
 
-CandidateWatch = Callable[[Iterable[Candidate]], Iterable[Candidate]]
 WHO = {"hit": "people", "import": "imported", "simulation": "simulated"}
 
 
@@ -113,9 +105,9 @@ def campaign_status(
     notes: list[str] = []
     going, reason = _loop(campaign)
     asks_some = not going and campaign.settings.decoder.command is not None
-    numbers = kept_numbers(campaign, lambda: _count(campaign, watch, asks_some), time())
+    numbers = kept_numbers(campaign, lambda kept: _count(campaign, watch, asks_some, kept), time())
     if asks_some and numbers["to_ask"] is None:  # a loop went on when they were counted
-        numbers = _count(campaign, watch, asks_some)
+        numbers = _count(campaign, watch, asks_some, None)
     labels, people, cost = Labels(**numbers["labels"]), People(**numbers["people"]), _spent_from(numbers["spent"])
     texts = TextCounts(
         **numbers["texts"], decoder=campaign.settings.decoder.command, weights=_current_weights(campaign)
@@ -145,12 +137,13 @@ def campaign_status(
     return CampaignStatus(str(campaign.folder), texts, labels, people, cost, batches, next_step(situation), notes)
 
 
-def _count(campaign: Campaign, watch: CandidateWatch, asks_some: bool) -> Numbers:
-    """All that depends on the texts and the database alone, for JSON."""
+def _count(campaign: Campaign, watch: CandidateWatch, asks_some: bool, kept: Numbers | None) -> Numbers:
+    """All that depends on the texts and the database alone, for JSON; ``kept`` was counted from the same texts."""
+    if kept is not None and not asks_some:
+        return _count_changed(campaign, watch, kept)
     with campaign.database() as db:
-        labels, questions, told_apart = _labels(campaign, db, watch)
-        results = Results(db)
-        people, cost = _people(db, results), _spent(results)
+        segments, questions = count_segments(campaign, db, db.vote_marks(), watch)
+        numbers = _database_numbers(db, segments)
     return {
         "texts": {
             "segments": len(campaign.segments),
@@ -159,13 +152,43 @@ def _count(campaign: Campaign, watch: CandidateWatch, asks_some: bool) -> Number
             "candidates": len(campaign.candidates),
             "references": len(campaign.references),
         },
-        "labels": asdict(labels),
-        "told_apart": told_apart,
-        "people": asdict(people),
-        "spent": {name: str(amount) for name, amount in asdict(cost).items()},
+        **numbers,
         "features": any(len(c.features) > 1 for c in campaign.candidates[:1]),  # one alone cannot be weighed
         "new": _new_in_last_list(campaign) if campaign.settings.decoder.command else 0,
         "to_ask": _to_ask(campaign, questions) if asks_some else None,
+    }
+
+
+def _count_changed(campaign: Campaign, watch: CandidateWatch, kept: Numbers) -> Numbers:
+    """The numbers after a change of the database: only segments whose votes changed are looked at."""
+    segments = {name: SegmentCounts(*row) for name, row in kept["segments"].items()}
+    with JudgmentDatabase(campaign.path(campaign.files.database), readonly=True) as db:
+        marks = db.vote_marks()
+        changed = [name for name, counts in segments.items() if counts.mark != marks.get(name, 0)]
+        if changed:
+            segments |= count_segments(campaign.part(changed), db, marks, watch)[0]
+        return {**kept, **_database_numbers(db, segments), "to_ask": None}
+
+
+def _database_numbers(db: JudgmentDatabase, segments: Mapping[str, SegmentCounts]) -> Numbers:
+    """What depends on the judgments: labels, people, money."""
+    results = Results(db)
+    people, cost = _people(db, results), _spent(results)
+    sources = {WHO.get(name, name): count for name, count in db.count_by_source().items()}
+    nodes, direct, percolated_nodes, left, several, apart = (
+        sum(getattr(counts, name) for counts in segments.values())
+        for name in ("nodes", "direct", "percolated", "open", "several", "apart")
+    )
+    before = direct / nodes if nodes else None
+    after = None if before is None else before + percolated_nodes / nodes
+    if any(counts.candidates for counts in segments.values()) and not nodes:
+        before = after = 0.0
+    return {
+        "labels": asdict(Labels(db.count(), db.count_keys(), sources, before, after, left)),
+        "told_apart": apart / max(1, several),
+        "people": asdict(people),
+        "spent": {name: str(amount) for name, amount in asdict(cost).items()},
+        "segments": {name: list(counts) for name, counts in segments.items()},
     }
 
 
@@ -202,51 +225,6 @@ def _to_ask(campaign: Campaign, questions: list[Query]) -> int:
     return int((campaign_values(campaign, questions, votes=campaign.settings.market.assignments) > WORTHLESS).sum())
 
 
-def _labels(campaign: Campaign, db: JudgmentDatabase, watch: CandidateWatch) -> tuple[Labels, list[Query], float]:
-    """What is labelled, what could still be asked, and the share of segments whose candidates labels tell apart."""
-    votes = db.votes()
-    sources = {WHO.get(name, name): count for name, count in db.count_by_source().items()}
-    before = after = None
-    left: list[Query] = []
-    told_apart = 0.0
-    if campaign.candidates:
-        forest = Forest(campaign.trees)
-        observations = JudgedPhrases(forest, votes).observe(campaign.candidates, db.case)
-        covered = coverage(observations, campaign.scoring.ties)
-        before, after = covered.before, covered.after
-        told_apart = _told_apart(campaign, observations)
-        asking = _with_open_phrases(campaign, observations)
-        left = queries(
-            campaign.trees, watch(asking), judged={(v.segment, v.span, v.phrase) for v in votes},
-            max_len=campaign.scoring.max_len, case=db.case,
-        )  # fmt: skip
-    return Labels(db.count(), len(votes), sources, before, after, len(left)), left, told_apart
-
-
-def _told_apart(campaign: Campaign, observations: Observations) -> float:
-    """The share of the segments with several candidates in which not all have as many YES and as many NO."""
-    states, _ = percolated(observations, campaign.scoring.ties)
-    yes = count_per_candidate(observations, np.isin(states, (YES, YES_DOWN)))
-    no = count_per_candidate(observations, np.isin(states, (NO, NO_UP)))
-    counts: dict[str, list[tuple[int, int]]] = {}
-    for candidate, *pair in zip(campaign.candidates, yes.tolist(), no.tolist(), strict=True):
-        counts.setdefault(candidate.segment, []).append((pair[0], pair[1]))
-    several = [pairs for pairs in counts.values() if len(pairs) > 1]
-    return sum(len(set(pairs)) > 1 for pairs in several) / max(1, len(several))
-
-
-def _with_open_phrases(campaign: Campaign, observations: Observations) -> list[Candidate]:
-    """The candidates with a phrase on the frontier that nobody judged: only these can have queries."""
-    forest = observations.forest
-    on_frontier = np.zeros(len(forest.parents), np.bool_)
-    for segment, tree in enumerate(forest.trees):
-        if tree is not None:
-            on_frontier[forest.firsts[segment] + np.array(frontier(tree, campaign.scoring.max_len))] = True
-    asked = on_frontier[observations.nodes] & np.isin(observations.codes, (SILENT, NOVEL))
-    counts = count_per_candidate(observations, asked)
-    return [candidate for candidate, count in zip(campaign.candidates, counts, strict=True) if count]
-
-
 def _spent(results: Results) -> Spent:
     """What hits cost."""
     numbers = campaign_numbers(results)
@@ -257,7 +235,9 @@ def _spent(results: Results) -> Spent:
 def _people(db: JudgmentDatabase, results: Results) -> People:
     workers, simulated, twice = db.count_workers(), db.count_workers("simulation"), db.count_repeated_keys()
     bad = [r.worker for r in worker_reports(results) if r.verdict == "bad" and not r.excluded]
-    return People(workers, simulated, sorted(db.excluded()), bad, label_agreement(results).alpha, twice)
+    return People(
+        workers, simulated, sorted(db.excluded()), bad, alpha_of_codes(results.tables.counted_columns()), twice
+    )
 
 
 def _batches(campaign: Campaign, results: Results, now: int, notes: list[str]) -> list[BatchState]:

@@ -11,7 +11,7 @@ import numpy as np
 from rypt.arrays import Codes
 from rypt.database.judgments import JudgmentDatabase
 from rypt.metric.model import CalibratedTable, Percolation, direct_labels, yes_share_by_length
-from rypt.metric.observations import Forest, Grades, JudgedPhrases, Observations
+from rypt.metric.observations import Forest, Grades, JudgedPhrases, Observations, observe_counts
 from rypt.metric.scorer import Scorer
 from rypt.metric.severity_model import SeverityModel, unseen_penalty
 from rypt.metric.tree_model import TreeModel
@@ -36,7 +36,8 @@ def scorer_from_database(
     """A scorer with all judgments of a database; models that need parameters learn them from it."""
     check_option("model", model, MODELS)
     check_option("hold_out", hold_out, HOLD_OUT)
-    scorer = Scorer(trees, db.votes(), case=db.case, model=Percolation(ties=ties))
+    votes = db.vote_columns() if len(trees) != 1 else db.votes(next(iter(trees)))
+    scorer = Scorer(trees, votes, case=db.case, model=Percolation(ties=ties))
     if model == "percolation":
         prior = None
         if unknown in ("prior", "smoothed"):
@@ -67,16 +68,22 @@ def held_out_labels(
             f"{db.path}: this model learns from the labels of one {hold_out} where another was left out; "
             f"expected judgments of at least two {hold_out}s, found {len(groups)}"
         )
+    rows = db.vote_rows()
+    judged = JudgedPhrases(forest, rows.columns())
+    places = judged.rows(candidates, db.case)
     observed, labels = [], []
     for fold in range(min(FOLDS, len(groups))):
         out = set(groups[fold::FOLDS])
         rest = [group for group in groups if group not in out]
-        phrases, left_out = (
-            JudgedPhrases(forest, db.votes(workers=chosen) if hold_out == "worker" else db.votes(origins=chosen))
-            for chosen in (rest, sorted(out))
-        )
-        observed.append(phrases.observe(candidates, db.case))
-        labels.append(direct_labels(left_out.observe(candidates, db.case), ties))
+        others, left_out = (
+            observe_counts(
+                forest, places, judged.nodes,
+                (rows.counts(workers=chosen) if hold_out == "worker" else rows.counts(origins=chosen))[judged.used],
+            )
+            for chosen in (rest, out)
+        )  # fmt: skip
+        observed.append(others)
+        labels.append(direct_labels(left_out, ties))
     return concatenate(observed), np.concatenate(labels)
 
 

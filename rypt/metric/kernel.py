@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Bytes, Ids, Ints
-from rypt.compiled import HASH_BASE, SPACE, TAB, compiled_if_large, find_token, mix
+from rypt.compiled import HASH_BASE, SPACE, TAB, compiled_if_large, compiled_if_much, find_token, mix
 from rypt.texts.buffers import read_links
 
 UNALIGNED, SILENT, NOVEL = 0, 1, 2  # codes: no phrase; no judgment of the constituent; none of this phrase
@@ -219,7 +219,11 @@ def _room(trees: Trees, texts: Texts) -> tuple[int, int, int]:
     return longest, most, widest
 
 
-@compiled_if_large
+def _look_ups(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, rows: Ids) -> int:
+    return len(texts.text) + len(texts.links) + len(rows)
+
+
+@compiled_if_much(_look_ups)
 def find_rows(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, rows: Ids) -> tuple[int, int]:
     """Fill ``rows`` with the judged phrase of each constituent of each candidate, ``-1 - code`` where there is none.
 

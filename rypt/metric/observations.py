@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats, Ids, Ints
+from rypt.database.vote_columns import VoteColumns
 from rypt.metric import kernel
 from rypt.metric.kernel import NOVEL, SILENT, UNALIGNED
 from rypt.metric.percolation import NO, UNKNOWN, YES
-from rypt.records import Candidate, Votes
+from rypt.records import Candidate, Span, Votes
 from rypt.text import FormatError
 from rypt.texts.buffers import line_buffer, link_message
 from rypt.texts.phrases import GAP, joined_keys
@@ -125,7 +127,7 @@ class Forest:
         return kernel.Trees(self.firsts, self.starts, self.parents, self.sizes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Observations:
     """The code of each constituent of each candidate; those of candidate c stand at ``offsets[c]:offsets[c + 1]``.
 
@@ -149,7 +151,7 @@ class Observations:
         firsts = np.repeat(self.forest.firsts[self.segments], counts)
         return firsts + np.arange(self.offsets[-1]) - np.repeat(self.offsets[:-1], counts)
 
-    @property
+    @cached_property
     def lengths(self) -> Ids:
         """For each code the length of its constituent in source tokens."""
         nodes = self.nodes
@@ -183,11 +185,25 @@ class JudgedPhrases:
     def __init__(self, forest: Forest, votes: Iterable[Votes]) -> None:
         self.forest = forest
         self.unused = 0
+        self.used: NDArray[np.bool_] | None = None  # of votes as columns: which are on constituents
+        if isinstance(votes, VoteColumns):
+            self._take_columns(votes)
+        else:
+            self._take_each(votes)
+
+    def _take_columns(self, votes: VoteColumns) -> None:
+        places = np.array([self._place(*span) for span in votes.spans], np.int32).reshape(-1, 2)[votes.span]
+        self.used = used = places[:, 1] >= 0
+        self.unused = int(len(used) - used.sum())
+        phrases = votes.phrases if not self.unused else [votes.phrases[i] for i in np.flatnonzero(used).tolist()]
+        self.codes = vote_codes(votes.yes[used], votes.no[used], votes.not_sure[used])
+        self.grades = Grades.from_counts(votes.yes[used], votes.no[used], votes.penalty[used], votes.graded[used])
+        self._build(places[used, 0], places[used, 1], [GAP, *phrases])
+
+    def _take_each(self, votes: Iterable[Votes]) -> None:
         segments, nodes, phrases, counts = [], [], [], []
         for vote in votes:
-            segment = forest.index.get(vote.segment, -1)
-            tree = forest.trees[segment] if segment >= 0 else None
-            node = tree.index.get(vote.span, -1) if tree else -1
+            segment, node = self._place(vote.segment, vote.span)
             if node < 0:
                 self.unused += 1
                 continue
@@ -198,23 +214,28 @@ class JudgedPhrases:
         yes, no, not_sure, penalty, graded = np.array(counts, np.float64).reshape(-1, 5).T
         self.codes = vote_codes(yes, no, not_sure)
         self.grades = Grades.from_counts(yes, no, penalty, graded)
-        self._build(segments, nodes, [GAP, *phrases])
+        self._build(np.array(segments, np.int32), np.array(nodes, np.int32), [GAP, *phrases])
 
-    def _build(self, segments: list[int], nodes: list[int], phrases: list[str]) -> None:
+    def _place(self, name: str, span: Span) -> tuple[int, int]:
+        """The segment and the constituent of a span, -1 where there is none."""
+        segment = self.forest.index.get(name, -1)
+        tree = self.forest.trees[segment] if segment >= 0 else None
+        return segment, tree.index.get(span, -1) if tree else -1
+
+    def _build(self, segment: Ids, node: Ids, phrases: list[str]) -> None:
         buffer, lines = line_buffer(joined_keys(phrases, "keep"), len(phrases))
         room = np.full(_power_of_two(2 * (len(buffer) // 2 + len(phrases))), -1, np.int32)
         starts, stops, ids, offsets = kernel.intern_phrases(buffer, lines, room)
         slots = np.full(_power_of_two(4 * len(starts)), -1, np.int32)
         words, starts, stops = kernel.compact_tokens(buffer, starts, stops, slots)
-        segment, node = np.array(segments, np.int32), np.array(nodes, np.int32)
         per_segment = np.bincount(segment, minlength=len(self.forest.trees))
         sizes = [_power_of_two(2 * int(count)) if count else 0 for count in per_segment]
         regions = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
         table = np.full(int(regions[-1]), -1, np.int32)
         kernel.fill_table(ids, offsets[1:].copy(), segment, node, regions, table)
         asked = np.zeros(len(self.forest.parents), np.bool_)
-        self._nodes = self.forest.firsts[segment] + node
-        asked[self._nodes] = True
+        self.nodes: Ints = self.forest.firsts[segment] + node  # of each key, as an index into the forest's arrays
+        asked[self.nodes] = True
         self.arrays = kernel.Judged(
             words, starts, stops, slots, ids, offsets[1:].copy(), node, regions, table, asked,
             gap=0,  # the gap mark was interned first
@@ -223,7 +244,7 @@ class JudgedPhrases:
     @property
     def lengths(self) -> Ids:
         """The length of each key's constituent, in source tokens."""
-        return np.asarray(self.forest.stops[self._nodes] - self.forest.starts[self._nodes], np.int32)
+        return np.asarray(self.forest.stops[self.nodes] - self.forest.starts[self.nodes], np.int32)
 
     def observe(self, candidates: Sequence[Candidate], case: str) -> Observations:
         """Find the phrase of every constituent of every candidate, and the votes on it."""
@@ -253,6 +274,32 @@ class JudgedPhrases:
             return np.array([index[c.segment] for c in candidates], np.int32)
         except KeyError as error:
             raise FormatError(f"segment {error.args[0]!r} of a candidate is not known") from None
+
+
+def observe_counts(
+    forest: Forest, places: Places, key_nodes: Ints, counts: Floats, candidates: NDArray[np.int64] | None = None
+) -> Observations:
+    """What votes say of each constituent of candidates that were looked up before.
+
+    ``counts`` has a row for each key (YES, NO, NOT_SURE, penalty, graded), ``key_nodes`` the constituent of each as an
+    index into the forest's arrays; a key without votes counts as not judged.
+    """
+    if candidates is None:
+        candidates = np.arange(len(places.segments))
+    judged = counts[:, :3].sum(axis=1) > 0
+    asked = np.zeros(len(forest.parents), np.bool_)
+    asked[key_nodes[judged]] = True
+    codes = np.where(judged, vote_codes(*counts[:, :3].T), np.where(asked[key_nodes], NOVEL, SILENT)).astype(np.int8)
+    segments = places.segments[candidates]
+    sizes = np.diff(places.offsets)[candidates]
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    each = np.arange(offsets[-1])
+    rows = places.rows[np.repeat(places.offsets[candidates] - offsets[:-1], sizes) + each]
+    nodes = np.repeat(forest.firsts[segments] - offsets[:-1], sizes) + each
+    missing = np.where(rows == -1 - NOVEL, np.where(asked[nodes], NOVEL, SILENT), -1 - rows)
+    observed = np.where(rows >= 0, codes[np.maximum(rows, 0)], missing) if len(codes) else missing
+    grades = Grades.from_counts(*counts[:, [0, 1, 3, 4]].T)
+    return Observations(forest, segments, offsets, observed.astype(np.int8), rows, grades)
 
 
 def _power_of_two(least: int) -> int:

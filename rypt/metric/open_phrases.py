@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Ids, Ints
 from rypt.compiled import HASH_BASE, compiled_if_large, mix
-from rypt.metric.kernel import Texts, Trees, find_runs, intern_phrases
-from rypt.metric.observations import Forest
+from rypt.metric.kernel import UNALIGNED, Texts, Trees, find_runs, intern_phrases
+from rypt.metric.observations import Forest, Places
 from rypt.records import Candidate
 from rypt.text import tokenize
 from rypt.texts.buffers import line_buffer, read_links
@@ -57,6 +57,16 @@ class _Rows(NamedTuple):
     stops: Ids
 
 
+class _Known(NamedTuple):
+    """The rows of judged phrases for the constituents of candidates, and where those of each candidate begin."""
+
+    rows: Ids
+    offsets: Ints
+
+
+_NO_ROWS = _Known(np.empty(0, np.int32), np.empty(0, np.int64))
+
+
 def distinct_phrases(
     forest: Forest,
     chosen: NDArray[np.bool_],
@@ -66,9 +76,10 @@ def distinct_phrases(
     *,
     case: str,
     gap: str,
+    judged: Places | None = None,
 ) -> Iterator[DistinctPhrase | int]:
     """Each distinct phrase of the ``chosen`` constituents within the limits, by segment; a number is a candidate whose
-    links are bad, after which nothing comes."""
+    links are bad, after which nothing comes. Phrases that have a row in ``judged`` are left out."""
     order = np.argsort(segments, kind="stable")
     order = order[np.logical_or.reduceat(np.append(chosen, False), forest.firsts[:-1])[segments[order]]
                   & (forest.counts[segments[order]] > 0)] if len(order) else order  # fmt: skip
@@ -76,7 +87,9 @@ def distinct_phrases(
     while start < len(order):
         stop = min(start + CANDIDATES, len(order))
         stop = int(np.searchsorted(segments[order], segments[order[stop - 1]], side="right"))
-        yield from _phrases_of(forest, chosen, candidates, segments, order[start:stop], limits, case, gap)
+        taken = order[start:stop]
+        rows = _NO_ROWS if judged is None else _Known(judged.rows, judged.offsets[taken])
+        yield from _phrases_of(forest, chosen, candidates, segments, taken, limits, case, gap, rows)
         start = stop
 
 
@@ -89,6 +102,7 @@ def _phrases_of(
     limits: Limits,
     case: str,
     gap: str,
+    known: "_Known",
 ) -> Iterator[DistinctPhrase | int]:
     some = [candidates[i] for i in taken.tolist()]
     mark = GAP if gap == "mark" else SKIP
@@ -98,7 +112,7 @@ def _phrases_of(
     slots = np.full(1 << (len(data) // 2 + len(some)).bit_length() + 1, -1, np.int32)
     _, _, ids, offsets = intern_phrases(text, lines, slots)
     texts = Texts(segments[taken], text, lines, links, link_lines)
-    bad, rows = find_distinct(forest.arrays(), chosen, texts, ids, offsets[1:], limits, gap == "words")
+    bad, rows = find_distinct(forest.arrays(), chosen, texts, ids, offsets[1:], limits, gap == "words", known)
     if bad >= 0:
         yield int(taken[bad])
         return
@@ -106,19 +120,19 @@ def _phrases_of(
         *(column.tolist() for column in rows[:3]), rows.runs[:-1].tolist(), rows.runs[1:].tolist(), strict=True
     )
     starts, stops = rows.starts.tolist(), rows.stops.tolist()
+    examples, of_segment = taken.tolist(), segments[taken].tolist()
     last, tokens = -1, [""]
     for candidate, node, count, first, after in numbers:
         if candidate != last:
             last, tokens = candidate, tokenize(normalize(some[candidate].text, case))
-        words: list[str] = []
-        positions: list[int] = []
-        for begin, end in zip(starts[first:after], stops[first:after], strict=True):
-            if words:
-                words += [mark] * (1 if gap == "mark" else begin - positions[-1] - 1)
+        begin, end = starts[first], stops[first]
+        words, positions = tokens[begin:end], [*range(begin, end)]
+        for run in range(first + 1, after):
+            begin, end = starts[run], stops[run]
+            words += [mark] * (1 if gap == "mark" else begin - positions[-1] - 1)
             words += tokens[begin:end]
             positions += range(begin, end)
-        example = int(taken[candidate])
-        yield DistinctPhrase(int(segments[example]), node, " ".join(words), count, example, tuple(positions))
+        yield DistinctPhrase(of_segment[candidate], node, " ".join(words), count, examples[candidate], tuple(positions))
 
 
 @compiled_if_large
@@ -157,13 +171,30 @@ def _grown(array: Ids, size: int) -> Ids:
 
 
 @compiled_if_large
+def _has_open_phrase(chosen: NDArray[np.bool_], first: int, count: int, rows: Ids, at: int) -> bool:
+    """Whether a candidate has a phrase that is chosen and not judged."""
+    for node in range(count):  # noqa: SIM110 (a generator is not compiled)
+        if chosen[first + node] and rows[at + node] < -1 - UNALIGNED:
+            return True
+    return False
+
+
+@compiled_if_large
 def find_distinct(
-    trees: Trees, chosen: NDArray[np.bool_], texts: Texts, ids: Ids, offsets: Ints, limits: Limits, by_words: bool
+    trees: Trees,
+    chosen: NDArray[np.bool_],
+    texts: Texts,
+    ids: Ids,
+    offsets: Ints,
+    limits: Limits,
+    by_words: bool,
+    judged: _Known,
 ) -> tuple[int, _Rows]:
     """The distinct phrases of the chosen constituents; candidates of one segment stand together.
 
-    ``ids`` are the tokens of all candidates, the gap mark (0) before them. Returns the first candidate with bad links,
-    or -1, and the phrases in the order in which they come.
+    ``ids`` are the tokens of all candidates, the gap mark (0) before them. Phrases with a row in ``judged``, if it has
+    any, are left out. Returns the first candidate with bad links, or -1, and the phrases in the order in which they
+    come.
     """
     firsts, starts, parents, sizes = trees
     segments, links, link_lines = texts.segments, texts.links, texts.link_lines
@@ -187,6 +218,9 @@ def find_distinct(
             before, first_known = segment, known
             table[:] = -1
         first, count = firsts[segment], firsts[segment + 1] - firsts[segment]
+        at = judged.offsets[candidate] if len(judged.offsets) else -1
+        if at >= 0 and not _has_open_phrase(chosen, first, count, judged.rows, at):
+            continue
         size = offsets[candidate + 1] - offsets[candidate]
         width = max(1, (size + 63) >> 6)
         linked[: sizes[segment] * width] = _ZERO
@@ -202,7 +236,7 @@ def find_distinct(
                     covered[node * width + word] = linked[starts[first + node] * width + word]
                 if parent >= 0:
                     covered[parent * width + word] |= covered[node * width + word]
-            if not chosen[first + node]:
+            if not chosen[first + node] or (at >= 0 and judged.rows[at + node] >= 0):
                 continue
             runs = find_runs(covered, node * width, width, run_starts, run_stops)
             if runs == 0 or _phrase_size(runs, run_starts, run_stops, limits) < 0:

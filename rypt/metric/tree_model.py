@@ -22,13 +22,14 @@ PSEUDO_COUNT = 2.0
 
 @compiled_if_large
 def posteriors(
-    firsts: Ints, parents: Ids, segments: Ids, offsets: Ints, classes: Ints, evidence: Floats, root: Floats,
-    down: Floats, out: Floats,
+    firsts: Ints, parents: Ids, classes: Ints, segments: Ids, offsets: Ints, codes: Codes, evidence: Floats,
+    root: Floats, down: Floats, out: Floats,
 ) -> None:  # fmt: skip
     """P(YES) of every constituent of every candidate, by one pass up and one down its tree.
 
-    ``evidence`` (constituents, 2) is P(votes | NO), P(votes | YES); ``root`` (classes) P(YES) of a root; ``down``
-    (child's class, parent's class, 2) P(child YES | parent NO), P(child YES | parent YES).
+    ``classes`` are those of the constituents of all trees. ``evidence`` (codes, 2) is P(votes | NO), P(votes | YES) of
+    each code; ``root`` (classes) P(YES) of a root; ``down`` (child's class, parent's class, 2) P(child YES | parent
+    NO), P(child YES | parent YES).
     """
     room = 1
     for segment in segments:
@@ -38,13 +39,14 @@ def posteriors(
         first = firsts[segments[candidate]]
         count, at = firsts[segments[candidate] + 1] - first, offsets[candidate]
         for node in range(count):
-            inside[node, 0], inside[node, 1] = evidence[at + node, 0], evidence[at + node, 1]
+            code = codes[at + node]
+            inside[node, 0], inside[node, 1] = evidence[code, 0], evidence[code, 1]
         for node in range(count - 1, 0, -1):
             total = inside[node, 0] + inside[node, 1]
             inside[node, 0], inside[node, 1] = inside[node, 0] / total, inside[node, 1] / total
             parent = parents[first + node]
             for label in range(2):
-                yes = down[classes[at + node], classes[at + parent], label]
+                yes = down[classes[first + node], classes[first + parent], label]
                 message[node, label] = yes * inside[node, 1] + (1 - yes) * inside[node, 0]
                 inside[parent, label] *= message[node, label]
             most = max(inside[parent, 0], inside[parent, 1])
@@ -52,13 +54,13 @@ def posteriors(
         for node in range(count):
             parent = parents[first + node]
             if parent < 0:
-                outside[node, 1] = root[classes[at + node]]
+                outside[node, 1] = root[classes[first + node]]
                 outside[node, 0] = 1 - outside[node, 1]
             else:
                 above_no = outside[parent, 0] * inside[parent, 0] / message[node, 0]
                 above_yes = outside[parent, 1] * inside[parent, 1] / message[node, 1]
-                no = down[classes[at + node], classes[at + parent], 0]
-                yes = down[classes[at + node], classes[at + parent], 1]
+                no = down[classes[first + node], classes[first + parent], 0]
+                yes = down[classes[first + node], classes[first + parent], 1]
                 yes_here = above_no * no + above_yes * yes
                 no_here = above_no * (1 - no) + above_yes * (1 - yes)
                 outside[node, 0] = no_here / (no_here + yes_here)
@@ -123,11 +125,10 @@ class TreeModel(Expected):
         """Exact posteriors."""
         out = np.empty(len(observations.codes))
         forest = observations.forest
-        evidence = (self.emission**self.temper)[observations.codes]
-        classes = length_class(observations.lengths)
+        classes = length_class(forest.stops - forest.starts)
         posteriors(
-            forest.firsts, forest.parents, observations.segments, observations.offsets, classes, evidence, self.root,
-            self.down, out,
+            forest.firsts, forest.parents, classes, observations.segments, observations.offsets, observations.codes,
+            self.emission**self.temper, self.root, self.down, out,
         )  # fmt: skip
         return out
 

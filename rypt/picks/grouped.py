@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from rypt.arrays import Codes, Floats, Ids
 from rypt.database.vote_table import LABELS, VoteTable
 from rypt.metric.frontier import frontier
-from rypt.metric.kernel import NOVEL, SILENT
 from rypt.metric.model import direct_labels
-from rypt.metric.observations import Forest, Grades, JudgedPhrases, Observations, vote_codes
+from rypt.metric.observations import Forest, Grades, JudgedPhrases, Observations, observe_counts
 from rypt.options import HOLD_OUT, check_option
 from rypt.records import Candidate, Span, Votes
 from rypt.texts.trees import SourceTree
@@ -116,21 +115,7 @@ class GroupedVotes:
 
     def observe(self, counts: Floats, candidates: Chosen) -> Observations:
         """What these counts say of each constituent of some of the candidates."""
-        judged = _is_judged(counts)
-        asked = np.zeros(len(self.forest.parents), np.bool_)
-        asked[self._nodes[judged]] = True
-        codes = np.where(
-            judged, vote_codes(*counts[:, : len(LABELS)].T), np.where(asked[self._nodes], NOVEL, SILENT)
-        ).astype(np.int8)
-        segments = self.places.segments[candidates]
-        sizes = np.diff(self.places.offsets)[candidates]
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        each = np.arange(offsets[-1])
-        rows = self.places.rows[np.repeat(self.places.offsets[candidates] - offsets[:-1], sizes) + each]
-        nodes = np.repeat(self.forest.firsts[segments] - offsets[:-1], sizes) + each
-        missing = np.where(rows == -1 - NOVEL, np.where(asked[nodes], NOVEL, SILENT), -1 - rows)
-        observed = np.where(rows >= 0, codes[np.maximum(rows, 0)], missing) if len(codes) else missing
-        return Observations(self.forest, segments, offsets, observed.astype(np.int8), rows, self.grades(counts))
+        return observe_counts(self.forest, self.places, self._nodes, counts, candidates)
 
     def grades(self, counts: Floats) -> Grades:
         """The votes and penalties of each key."""

@@ -6,18 +6,20 @@ each phrase, or in a file of their own, line by line.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
 from rypt.records import Candidate, RawCandidate, Segment
-from rypt.text import FormatError, InputError, PathLike, Watch, read_lines, tokenize, unwatched
+from rypt.text import FormatError, InputError, NumberedLines, PathLike, Watch, read_lines, tokenize, unwatched
 from rypt.texts.alignment import Lexicon, PhrasePair, format_links, links_of_pairs, parse_phrase_pairs
 from rypt.texts.buffers import first_bad_links, line_buffer, link_message
 from rypt.texts.derivation import is_derivation, parse_derivation
-from rypt.texts.dialects import DIALECTS, dialect_of
+from rypt.texts.dialects import BARS, DIALECTS, dialect_of
+from rypt.texts.dialects.bars import plain_candidate
+from rypt.texts.features import LazyFeatures
 
 LOG_LINES = 200  # how far a log is looked through for the list that follows
 _TRACE = re.compile(r"(?<!\S)\|(\d{1,6})-(\d{1,6})\|(?!\S)")
@@ -30,33 +32,72 @@ def read_candidates(
     alignments: PathLike | None = None,
     lexicon: Lexicon | None = None,
     watch: Watch = unwatched,
+    lazy_features: bool = False,
+    only: Collection[str] | None = None,
 ) -> list[Candidate]:
-    """Read a list and check it against its segments; errors name file and line."""
+    """Read a list and check it against its segments; errors name file and line.
+
+    With ``lazy_features`` those of most lines are read, and checked, when they are first asked for. With ``only``,
+    segments of which are wanted alone, lines of other segments are left out, and in n-best lists not even looked at.
+    """
     lexicon = lexicon or Lexicon()
     aligned = _read_alignments(alignments) if alignments is not None else None
     candidates: list[Candidate] = []
-    places: list[tuple[PathLike, int]] = []
-    for number, raw in read_raw(path, list(segments), watch):
+    places: list[int] = []
+    index = -1
+    for index, (number, raw) in enumerate(_read_list(path, list(segments), watch, only)):
+        if raw is None or (only is not None and raw.segment not in only):
+            continue
         try:
-            place: tuple[PathLike, int] = (path, number)
-            if aligned is not None and alignments is not None:
-                place = (alignments, len(candidates) + 1)
-                if len(candidates) >= len(aligned):
-                    message = f"expected an alignment for each candidate of {path}, found {len(aligned)}"
-                    raise InputError(alignments, len(aligned) or None, message)
-                raw = _with_alignment(raw, aligned, len(candidates))
+            links = None if aligned is None else _alignment_of(path, alignments, aligned, raw.segment, index)
             segment = segments.get(raw.segment)
             if segment is None:
                 raise FormatError(not_in_source(raw.segment, len(segments)))
-            candidates.append(aligned_candidate(raw, segment, lexicon))
-            places.append(place)
+            if isinstance(raw, RawCandidate):
+                candidate = aligned_candidate(raw if links is None else replace(raw, alignment=links), segment, lexicon)
+            elif links is None:
+                candidate = raw if raw.alignment else aligned_candidate(_as_raw(raw, None), segment, lexicon)
+            else:
+                candidate = aligned_candidate(_as_raw(raw, links), segment, lexicon)
+            candidates.append(candidate)
+            places.append(number if aligned is None else index + 1)
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
-    if aligned is not None and alignments is not None and len(aligned) != len(candidates):
-        message = f"expected {len(candidates)} alignments, one for each line of {path}, found {len(aligned)}"
+    if aligned is not None and alignments is not None and len(aligned) != index + 1:
+        message = f"expected {index + 1} alignments, one for each line of {path}, found {len(aligned)}"
         raise InputError(alignments, len(aligned), message)
-    _check(candidates, segments, places)
+    for candidate in () if lazy_features else candidates:
+        if isinstance(candidate.features, LazyFeatures):
+            candidate.features.read()
+    _check(candidates, segments, path if alignments is None else alignments, places)
     return candidates
+
+
+def _as_raw(candidate: Candidate, alignment: str | None) -> RawCandidate:
+    c = candidate
+    return RawCandidate(c.segment, c.text, alignment, c.features, c.score, c.columns)
+
+
+def _read_list(
+    path: PathLike, order: Sequence[str], watch: Watch, only: Collection[str] | None
+) -> Iterator[tuple[int, RawCandidate | Candidate | None]]:
+    """The numbered lines of a list: plain ones of an n-best list as candidates, all others as they stand.
+
+    None for a line of an n-best list whose segment is not among ``only``.
+    """
+    lines = iter(watch(read_lines(path), f"read {path}"))
+    head = list(islice(lines, 1))
+    if not head or dialect_of(head[0][1]) is not BARS:
+        yield from read_raw(path, order, lines=chain(head, lines))
+        return
+    for index, (number, line) in enumerate(chain(head, lines)):
+        if only is not None and "|||" in line and line.partition("|||")[0].strip(" \t") not in only:
+            yield number, None
+            continue
+        try:
+            yield number, plain_candidate(line, path, number) or parse_line(line, order, index)
+        except FormatError as error:
+            raise InputError(path, number, str(error)) from None
 
 
 def read_raw(
@@ -65,12 +106,15 @@ def read_raw(
     watch: Watch = unwatched,
     *,
     data: bytes | bytearray | None = None,
+    lines: NumberedLines | None = None,
 ) -> Iterator[tuple[int, RawCandidate]]:
     """The numbered lines of a list as they stand; ``order`` names the segments of plain output, a line each.
 
-    ``data`` is what the file holds, where it has been read already.
+    ``data`` is what the file holds, or ``lines`` its lines, where it has been read already.
     """
-    lines = read_lines(path) if data is None else enumerate(data.decode().removesuffix("\n").split("\n"), start=1)
+    if data is not None:
+        lines = enumerate(data.decode().removesuffix("\n").split("\n"), start=1)
+    lines = read_lines(path) if lines is None else lines
     watched = iter(watch(lines, f"read {path}"))
     head: list[tuple[int, str]] = []
     dialect = None
@@ -144,11 +188,17 @@ def _read_alignments(path: PathLike) -> list[tuple[str | None, str]]:
     return lines
 
 
-def _with_alignment(raw: RawCandidate, aligned: list[tuple[str | None, str]], index: int) -> RawCandidate:
+def _alignment_of(
+    path: PathLike, alignments: PathLike | None, aligned: list[tuple[str | None, str]], name: str, index: int
+) -> str:
+    """The links of a candidate from a file of them."""
+    if index >= len(aligned):
+        message = f"expected an alignment for each candidate of {path}, found {len(aligned)}"
+        raise InputError(alignments or path, len(aligned) or None, message)
     segment, links = aligned[index]
-    if segment is not None and segment != raw.segment:
-        raise FormatError(f"the alignment on line {index + 1} is for segment {segment}, not for segment {raw.segment}")
-    return replace(raw, alignment=links)
+    if segment is not None and segment != name:
+        raise FormatError(f"the alignment on line {index + 1} is for segment {segment}, not for segment {name}")
+    return links
 
 
 def aligned_candidate(raw: RawCandidate, segment: Segment, lexicon: Lexicon) -> Candidate:
@@ -203,15 +253,20 @@ def _parse_trace(text: str) -> tuple[str, list[PhrasePair]]:
     return " ".join(words), [pair for pair in pairs if pair.target]
 
 
-def _check(candidates: list[Candidate], segments: Mapping[str, Segment], places: list[tuple[PathLike, int]]) -> None:
-    """Refuse links that are malformed or out of range."""
+def _check(candidates: list[Candidate], segments: Mapping[str, Segment], path: PathLike, numbers: list[int]) -> None:
+    """Refuse links that are malformed or out of range; ``numbers`` are their lines in the file."""
     sizes = {name: len(segment.tokens) for name, segment in segments.items()}
-    links, lines = line_buffer("\n".join(c.alignment for c in candidates).encode(), len(candidates))
+    links, lines = line_buffer("\n".join([c.alignment for c in candidates]).encode(), len(candidates))
     source_sizes = np.array([sizes[c.segment] for c in candidates], np.int32)
-    target_sizes = np.array([len(c.tokens) for c in candidates], np.int32)
+    target_sizes = np.array([_size(c.text) for c in candidates], np.int32)
     bad, wrong = first_bad_links(links, lines, source_sizes, target_sizes)
     if bad >= 0:
-        raise InputError(*places[bad], link_message(candidates[bad], wrong, int(source_sizes[bad])))
+        raise InputError(path, numbers[bad], link_message(candidates[bad], wrong, int(source_sizes[bad])))
+
+
+def _size(text: str) -> int:
+    """The number of tokens."""
+    return len(tokenize(text)) if "  " in text or "\t" in text or not text else text.count(" ") + 1
 
 
 def by_segment(candidates: list[Candidate]) -> Iterator[tuple[str, list[int]]]:

@@ -1,7 +1,7 @@
 """Files of source trees: one per line, in blocks, or CoNLL-U; and their segments."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rypt.records import Segment
 from rypt.text import FormatError, InputError, PathLike, read_lines
@@ -26,16 +26,20 @@ def attach_trees(segments: Sequence[Segment], path: PathLike) -> list[Segment]:
     return [segment for segment, _ in segments_with_trees(segments, path)]
 
 
-def segments_with_trees(segments: Sequence[Segment], path: PathLike) -> list[tuple[Segment, SourceTree | None]]:
+def segments_with_trees(
+    segments: Sequence[Segment], path: PathLike, only: Collection[str] | None = None
+) -> list[tuple[Segment, SourceTree | None]]:
     """Each segment with the tree that stands at its place in the file, in any of the forms `read_blocks` knows.
 
-    ``()`` or an empty line is a segment without a parse. Tokens must match; a mismatch names segment and token.
+    ``()`` or an empty line is a segment without a parse. Tokens must match; a mismatch names segment and token. With
+    ``only``, ids of segments, these alone are returned, and no other tree is looked at.
     """
     blocks = list(read_blocks(path))
     if len(blocks) != len(segments):
         line = blocks[-1][0][0] if blocks else 1
         raise InputError(path, line, f"expected {len(segments)} trees, one per segment, found {len(blocks)}")
-    return [_with_tree(segment, block, path) for segment, block in zip(segments, blocks, strict=True)]
+    pairs = zip(segments, blocks, strict=True)
+    return [_with_tree(segment, block, path) for segment, block in pairs if only is None or segment.id in only]
 
 
 def _with_tree(segment: Segment, block: Lines, path: PathLike) -> tuple[Segment, SourceTree | None]:

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -137,3 +139,28 @@ def test_little_work_does_not_load_numba():
         "percolate(SourceTree.from_brackets('(S (A a) (B b))'), ['YES', None, None]); assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_machine_code_is_looked_for_where_numba_keeps_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from numba.core.caching import _CacheLocator
+
+    source = Path(compiled.__file__)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    assert compiled._cache_folder(source) == source.parent / "__pycache__"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    subfolder = _CacheLocator.get_suitable_cache_subpath(str(source))
+    assert compiled._cache_folder(source) == tmp_path / subfolder
+
+
+def test_little_work_in_large_tables_is_not_compiled() -> None:
+    def first(table: np.ndarray, places: np.ndarray) -> int:
+        return int(table[places[0]])
+
+    loop: Any = compiled.compiled_if_much(lambda table, places: len(places))(first)
+    table = np.arange(compiled.SMALL + 1)
+    for _ in range(3):
+        assert loop(table, np.array([7])) == 7
+    assert (loop.given, loop.if_large) == (3, True)
+    loop.__dict__["machine"] = first  # without waiting for the compiler
+    assert loop(np.arange(1), np.zeros(compiled.SMALL, np.int64)) == 0
+    assert not loop.if_large

@@ -6,12 +6,14 @@ from itertools import combinations, permutations
 from math import isnan
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rypt.analysis.agreement import (
     agreement,
+    alpha_of_codes,
     by_question,
     cohen_kappa,
     krippendorff_alpha,
@@ -170,3 +172,9 @@ def test_all_numbers_at_once() -> None:
     assert (summary.questions, summary.answers, summary.at_least, summary.of, summary.same) == (5, 24, 2, 5, 1.0)
     assert summary.alpha == krippendorff_alpha(answers)
     assert summary.kappa == mean_pairwise_kappa(answers)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(0, 2)), max_size=40))
+def test_alpha_of_codes_is_that_of_single_answers_to_the_last_digit(answers: list[tuple[int, int, int]]) -> None:
+    codes = np.array(answers, np.int64).reshape(-1, 3)
+    assert repr(alpha_of_codes(codes)) == repr(krippendorff_alpha(answers))

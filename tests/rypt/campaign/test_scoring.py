@@ -73,6 +73,23 @@ def test_an_explanation_is_drawn(campaign: Campaign, tmp_path: Path) -> None:
         explain_candidate(campaign, "7", -1)
 
 
+@pytest.mark.parametrize(
+    "choices", [ScoringChoices(), ScoringChoices(unknown="prior"), ScoringChoices(model="severity")]
+)
+def test_an_explanation_reads_its_segment_alone_and_says_what_the_whole_campaign_does(
+    campaign: Campaign, choices: ScoringChoices
+) -> None:
+    segment = campaign.segments[3].id
+    scorer = campaign_scorer(campaign, choices)
+    whole = [candidate for candidate in campaign.candidates if candidate.segment == segment]
+    part = campaign.part([segment])
+    assert ([s.id for s in part.segments], list(part.trees), part.candidates) == ([segment], [segment], whole)
+    for number, candidate in enumerate(whole[:3]):
+        explanation = explain_candidate(campaign, segment, number, choices=choices)
+        assert (explanation.candidate, explanation.signature) == (candidate, scorer.signature)
+        assert explanation.score == scorer.score(scorer.stats([candidate]))[0]
+
+
 def test_the_signature_names_the_segmenter(campaign: Campaign) -> None:
     languages = replace(campaign.settings.languages, segmenter="icu-78.3")
     segmented = Campaign(campaign.folder, replace(campaign.settings, languages=languages))

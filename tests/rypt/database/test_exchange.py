@@ -41,8 +41,8 @@ def database(path: str | Path = ":memory:", records: Sequence[Record] = (), **op
 
 def take(db: JudgmentDatabase, text: str, **options: Any) -> Imported:
     """Import text as if it stood in a file."""
-    lines = enumerate((line.removesuffix("\n") for line in io.StringIO(text, newline="\n")), start=1)
-    return import_file(db, "file", lines=lines, **options)
+    lines = [line.encode() for line in io.StringIO(text, newline="\n")]
+    return import_file(db, "file", blocks=[(1, lines)], **options)
 
 
 def exported(db: JudgmentDatabase) -> str:

@@ -456,8 +456,8 @@ import os, signal, sys
 from rypt.database import exchange
 from rypt.database.judgments import JudgmentDatabase
 insert = exchange._insert_staged
-def insert_and_die(db, result):
-    insert(db, result)
+def insert_and_die(db, *arguments, **options):
+    insert(db, *arguments, **options)
     db.db.execute("PRAGMA cache_spill = ON")
     print(db.count(), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -481,7 +481,7 @@ def test_an_import_killed_while_it_reads_leaves_the_old_state(tmp_path: Path) ->
     assert process.returncode == -signal.SIGKILL
     with JudgmentDatabase(path) as db:
         assert (db.segments(), list(db.judgments())) == ([SEGMENT], [judgment()])
-        result = import_file(db, "-", lines=enumerate(lines, start=1))
+        result = import_file(db, "-", blocks=[(1, [line.encode() for line in lines])])
         assert (result.added, result.segments, db.count()) == (1000, count, 1001)
 
 

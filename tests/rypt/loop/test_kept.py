@@ -27,7 +27,7 @@ def campaign(tmp_path: Path) -> Campaign:
 def counted(campaign: Campaign, now: float = LATER) -> bool:
     """Whether the numbers were counted and not taken from the folder."""
     calls = []
-    numbers = kept_numbers(campaign, lambda: calls.append(1) or {"candidates": 1}, now)  # type: ignore[func-returns-value]
+    numbers = kept_numbers(campaign, lambda kept: calls.append(1) or {"candidates": 1}, now)  # type: ignore[func-returns-value]
     assert numbers == {"candidates": 1}
     return bool(calls)
 
@@ -66,7 +66,7 @@ def test_nothing_is_kept_about_files_that_just_changed(campaign):
 
 
 def test_nothing_is_kept_when_a_file_changes_during_the_count(campaign):
-    def count() -> dict[str, int]:
+    def count(kept) -> dict[str, int]:
         os.utime(campaign.path("../nbest"), ns=(1, 1))
         return {}
 

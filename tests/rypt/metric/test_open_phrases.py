@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rypt.database.judgments import JudgmentDatabase
 from rypt.metric import open_phrases
 from rypt.metric.frontier import frontier
 from rypt.metric.queries import QueryLimits, candidate_links, queries
-from rypt.records import Candidate, Query, Span
+from rypt.records import Candidate, Judgment, Label, Query, Segment, Span
 from rypt.text import tokenize
 from rypt.texts.phrases import normalize, phrase_key, phrase_of
 from rypt.texts.trees import SourceTree
@@ -104,3 +106,19 @@ def test_thousands_of_phrases_in_several_portions(monkeypatch: pytest.MonkeyPatc
     for portion in (1, 3000, 20_000):
         monkeypatch.setattr(open_phrases, "CANDIDATES", portion)
         assert queries(TREES, candidates) == expected
+
+
+@given(lists_of_candidates(), st.sampled_from(["mark", "words"]), st.data())
+def test_judged_phrases_as_columns_are_left_out_like_keys(
+    candidates: list[Candidate], gap: str, data: st.DataObject
+) -> None:
+    candidates = [replace(c, text=c.text.replace("[Skip]", "x")) for c in candidates]  # which is a gap in a key
+    asked = queries(TREES, candidates, select="all", max_len=5, gap=gap)
+    keys = {(q.segment, q.span, phrase_key(q.phrase)) for q in asked if data.draw(st.booleans())}
+    with JudgmentDatabase(":memory:") as db:
+        db.add_segments(Segment(name, " ".join(tree.tokens)) for name, tree in TREES.items() if tree)
+        db.add(Judgment(segment, span, phrase, Label.NO, "w") for segment, span, phrase in keys)
+        columns = db.vote_columns()
+    left = queries(TREES, candidates, judged=keys, select="all", max_len=5, gap=gap)
+    assert queries(TREES, candidates, judged=columns, select="all", max_len=5, gap=gap) == left
+    assert len(left) == sum((q.segment, q.span, phrase_key(q.phrase)) not in keys for q in asked)

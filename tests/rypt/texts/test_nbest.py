@@ -2,11 +2,17 @@
 
 import gzip
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rypt.records import Segment
 from rypt.text import InputError
+from rypt.texts import nbest
 from rypt.texts.alignment import Lexicon
 from rypt.texts.nbest import read_candidates
 
@@ -128,3 +134,46 @@ def test_bad_alignment_files_are_named(tmp_path, alignments, message):
 def test_more_lines_than_segments(tmp_path):
     with pytest.raises(InputError, match="list:3: expected 2 lines, one per segment, found more"):
         read(tmp_path, "a\nb\nc\n", "\n\n\n")
+
+
+FIELDS = st.sampled_from([
+    "0", "1", " 1\t", "7", "the old house", " a  b ", "", "(S{0-3} the house)", "a |0-0| b", "LM0= -1 TM0= 2 3", "lm=1",
+    "LM0= x", "WordScores= 1", "0-0 1-1", "0-0", "0=0 1-2=1", "-4.5", "nan", "1_0", "5 6", "x|y",
+])  # fmt: skip
+LINES = st.lists(FIELDS, min_size=1, max_size=7).map(lambda fields: " ||| ".join(fields))
+
+
+@given(st.lists(LINES, min_size=1, max_size=4), st.booleans())
+def test_plain_lines_are_read_as_all_others_are(lines: list[str], with_links: bool) -> None:
+    def outcome(plain):
+        with TemporaryDirectory() as folder, patch.object(nbest, "plain_candidate", plain):
+            links = "0-0\n" * len(lines) if with_links else None
+            try:
+                candidates = read(Path(folder), "\n".join(["0 ||| x ||| a=1 ||| 1 ||| 0-0", *lines[1:]]), links)
+                return [(c, dict(c.features)) for c in candidates]
+            except InputError as error:
+                return str(error).removeprefix(folder)
+
+    assert outcome(nbest.plain_candidate) == outcome(lambda *_: None)
+
+
+def test_features_are_read_late_and_then_checked(tmp_path):
+    text = "0 ||| the house ||| LM0= -1 TM= 2 3 ||| -4.5 ||| 0-0\n0 ||| a house ||| LM0= x TM= 2 3 ||| -4.5 ||| 0-0\n"
+    good, bad = read(tmp_path, text, lazy_features=True)
+    assert good.features == {"LM0": -1.0, "TM_0": 2.0, "TM_1": 3.0}
+    with pytest.raises(InputError, match="list:2: expected a finite number, found 'x'"):
+        len(bad.features)
+    with pytest.raises(InputError, match="list:2: expected a finite number, found 'x'"):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize("with_links", [False, True])
+def test_lines_of_other_segments_are_not_looked_at(tmp_path, with_links):
+    links = "" if with_links else " ||| 0-0"
+    lines = [f"0 ||| a ||| LM0= 1 ||| 1{links}", "9 ||| nobody ||| LM0= bad ||| 1", f"1 ||| b ||| LM0= 1 ||| 1{links}"]
+    pairs = ["0-0", "7-7", "0-0"]
+    text, alignments = "\n".join([*lines, lines[0]]), "\n".join([*pairs, pairs[0]]) if with_links else None
+    assert [c.text for c in read(tmp_path, text, alignments, only={"0"})] == ["a", "a"]
+    assert [c.text for c in read(tmp_path, text, alignments, only={"1"})] == ["b"]
+    records = [json.dumps({"id": i, "candidate": "x", "alignment": "0-0"}) for i in (0, 1, 0)]
+    assert [c.segment for c in read(tmp_path, "\n".join(records), only={"0"})] == ["0", "0"]
