@@ -17,7 +17,7 @@ from mert.metrics.rypt import Rypt, make_rypt
 from mert.metrics.ter import Ter
 from mert.moses.edits import accuracy, edit_stats, position_free_accuracy, position_free_stats
 from mert.moses.preparation import Preparation
-from mert.search import Window
+from mert.search.lines import Window
 from rypt.arrays import Floats, Ints
 from rypt.metrics.metric import Resources
 from rypt.metrics.references import References
