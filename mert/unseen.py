@@ -101,8 +101,12 @@ class _Gains:
         """The gains of the candidates of a share."""
         *earlier, (weights, total) = self.at
         name = f"gains {[(each.tolist(), sums.tolist()) for each, sums in self.at]}"
-        before = _Gains(self.count, tuple(earlier)).of(share) if earlier else 0.0
-        return share.memo.keep(name, lambda: before + gains_at(share, weights, total, self.count))
+
+        def make() -> Floats:
+            latest = gains_at(share, weights, total, self.count)
+            return _Gains(self.count, tuple(earlier)).of(share) + latest if earlier else latest
+
+        return share.memo.keep(name, make)
 
 
 def _squares(share: Share, axes: _Axes) -> Floats:

@@ -70,19 +70,18 @@ class Memo(Protocol):
 
 
 class Memory:
-    """Keeps the arrays of the last few names."""
+    """Keeps the arrays that were used last."""
 
-    def __init__(self, most: int = 2) -> None:
+    def __init__(self, most: int = 3) -> None:
         self.most = most
         self.arrays: dict[str, Floats] = {}
 
     def keep(self, name: str, make: Callable[[], Floats]) -> Floats:
         """The array of this name, made if it is not kept."""
-        array = self.arrays.get(name)
-        if array is None:
-            self.arrays[name] = array = make()
-            for old in list(self.arrays)[: -self.most]:
-                self.arrays.pop(old, None)
+        array = self.arrays.pop(name, None)
+        self.arrays[name] = array = make() if array is None else array
+        for old in list(self.arrays)[: -self.most]:
+            self.arrays.pop(old, None)
         return array
 
     def __reduce__(self) -> tuple[type["Memory"], tuple[int]]:
