@@ -21,6 +21,7 @@ from mert.decoder import Decoder, NoMoreListsError
 from mert.folder import TuningFolder
 from mert.lists.arrays import NBest, read_lists
 from mert.optimize import Tuned, make_problem
+from mert.reading import check_against_references
 from mert.solve import HOLD, SearchSettings, solve
 from mert.weights import WeightsFile
 from rypt.arrays import Floats
@@ -307,14 +308,6 @@ def check_features_and_segments(lists: NBest, first: NBest, path: Path) -> None:
     if not first.open_ended and lists.names != first.names:
         names = ", ".join(lists.names)
         raise InputError(path, 1, f"expected the features of the first list, {', '.join(first.names)}, found {names}")
-
-
-def check_against_references(lists: NBest, metric: Metric) -> list[str]:
-    """Refuse segments without a reference, with file and line; return notes on references without candidates."""
-    references = references_of(metric)
-    if references is None:
-        return []
-    return lists.check_segments(len(references), ", ".join(map(str, references.paths)) or "the references")
 
 
 def _inside(constraints: Constraints, names: Sequence[str], weights: Floats) -> Floats:

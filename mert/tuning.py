@@ -6,6 +6,7 @@ Both return the weights, the score before and after, and warnings about the weig
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,14 @@ from mert.bootstrap import Gain
 from mert.decode import current_weights, weights_before
 from mert.decoder import Decoder, DecoderFunction, FunctionDecoder, ReplayDecoder, read_decoder
 from mert.limits import WeightLimits
-from mert.lists.arrays import NBest, read_lists
-from mert.optimize import make_problem
-from mert.run import DecoderTuning, LoopPlan, Stopping, TuningProgress, check_against_references, run_loop
+from mert.reading import TuningLists, check_against_references, open_lists, this_machine
+from mert.run import DecoderTuning, LoopPlan, Stopping, TuningProgress, run_loop
+from mert.search.build import Workplace
 from mert.solve import SearchSettings, Solution, solve
 from mert.weights import WeightsFile, default_weights, read_weights
 from rypt.campaign.folder import Campaign, read_source
 from rypt.metrics.mean_score import columns_of
-from rypt.metrics.metric import Metric, Resources, advice_of, read_metric
+from rypt.metrics.metric import Metric, Resources, read_metric
 from rypt.metrics.references import References, read_references
 from rypt.text import PathLike, RyptError
 from rypt.texts.nbest import read_raw
@@ -116,7 +117,9 @@ def tune(
     search: SearchSettings | None = None,
     limits: WeightLimits | None = None,
     allow_missing: bool = False,
+    memory: int | None = None,
     executor: Executor | None = None,
+    workplace: Workplace | None = None,
     progress: TuningProgress | None = None,
 ) -> TuningResult:
     """Find weights under which the best candidates of n-best lists win.
@@ -127,6 +130,10 @@ def tune(
     file of the source segments, for metrics that look at it [the campaign's]. ``weights`` is where the search starts: a
     file, names with numbers, or nothing for 1 each. The random seed is in ``search``. Lists without candidates for some
     segments of the references are refused unless ``allow_missing`` is true.
+
+    With ``memory``, in bytes, lists that are larger are divided into shares in temporary files, of which only as many
+    are in memory at once; the weights are the same. ``workplace`` is where shares are, if not on this machine
+    (`mert.cluster`), and ``executor`` where restarts run.
     """
     search, limits, progress = search or SearchSettings(), limits or WeightLimits(), progress or TuningProgress()
     earlier: list[Path] = []
@@ -141,7 +148,12 @@ def tune(
         metric = metric or "rypt"
     resources = _resources(references, campaign, source, lists)
     chosen = read_metric(metric or "bleu", resources) if isinstance(metric, str | None) else metric
-    return _tune_lists(lists, chosen, weights, earlier, search, limits, allow_missing, executor, progress)
+    with ExitStack() as stack:
+        if memory is not None and workplace is None:
+            workplace = stack.enter_context(this_machine(memory, search.threads))
+        return _tune_lists(
+            lists, chosen, weights, earlier, search, limits, allow_missing, executor, workplace, progress
+        )
 
 
 def _of_campaign(
@@ -199,29 +211,27 @@ def _read_start(weights: Weights) -> WeightsFile:
 def _tune_lists(
     paths: Sequence[PathLike], metric: Metric, weights: Weights | None, earlier: Sequence[Path],
     search: SearchSettings, limits: WeightLimits, allow_missing: bool, executor: Executor | None,
-    progress: TuningProgress,
+    workplace: Workplace | None, progress: TuningProgress,
 ) -> TuningResult:  # fmt: skip
     clock = _Clock()
     start = None if weights is None else _read_start(weights)
-    lists = _without_columns(read_lists(paths, progress.read, tune=limits.only or None), metric, progress)
-    sparse_names = lists.sparse.names if lists.sparse else ()
+    lists = open_lists(paths, progress.read, limits.only or None, workplace)
+    _leave_out_columns(lists, metric, progress)
+    sparse_names = lists.sparse_names
     if start is None:
         start = default_weights(lists.names, np.ones(len(lists.names)))
     names, point, sparse = start.match(lists.names, sparse_names, open_ended=lists.open_ended)
-    lists = replace(lists, names=names)
+    lists.names = names
     for note in check_against_references(lists, metric):
         if not allow_missing:
             raise RyptError(f"{note}; --allow-missing tunes on the others")
         progress.note(note)
     clock.lap("read")
-    problem = make_problem(
-        lists, metric, point, limits.constraints(names, start),
-        sparse_weights=sparse if lists.sparse else None, window=search.window,
-    )  # fmt: skip
+    problem = lists.problem(metric, point, limits.constraints(names, start), sparse, search.window)
     clock.lap("stats")
     if weights is None:
         progress.note(f"no weights are given: starting from 1 for each of the {len(names)} features")
-    for note in advice_of(metric):
+    for note in lists.advice:
         progress.note(note)
     solution = solve(
         problem, point, search, executor=executor,
@@ -233,18 +243,15 @@ def _tune_lists(
     return _result(names, solution, signature, len(sparse_names), clock.seconds, start)
 
 
-def _without_columns(lists: NBest, metric: Metric, progress: TuningProgress) -> NBest:
-    """The lists without the features that are tuned to: a weight for one of them would take it all."""
+def _leave_out_columns(lists: TuningLists, metric: Metric, progress: TuningProgress) -> None:
+    """Leave out the features that are tuned to: a weight for one of them would take it all."""
     columns = [name for name in columns_of(metric) if name in lists.names]
     for name in columns:
         progress.note(f"the feature {name} is what is tuned to: it gets no weight")
-    kept = [i for i, name in enumerate(lists.names) if name not in columns]
-    if columns and not kept:
+    if columns and len(columns) == len(lists.names):
         raise RyptError(f"the lists have no feature besides {', '.join(columns)}, which is tuned to: nothing to tune")
-    if not columns:
-        return lists
-    features = np.ascontiguousarray(lists.features.T[kept]).T
-    return replace(lists, names=tuple(lists.names[i] for i in kept), features=features)
+    if columns:
+        lists.without(columns)
 
 
 def _result(
