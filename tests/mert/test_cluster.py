@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from commands import run
 
-from mert.cluster import dask_executor
+from mert.cluster import cluster_workplace
 from mert.lists.arrays import arrange
 from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem, optimize
@@ -43,7 +43,8 @@ def made_problem():
 def test_the_answer_is_the_same_as_here(cluster):
     problem = made_problem()
     here = optimize(problem, np.ones(3), restarts=5, seed=2)
-    with dask_executor(cluster.scheduler_address) as executor:
+    with cluster_workplace(cluster.scheduler_address) as workplace:
+        executor = workplace.executor
         there = optimize(problem, np.ones(3), restarts=5, seed=2, executor=executor)
         busy = executor.client.run(lambda dask_worker: dask_worker.state.executed_count)
     assert [tuned.score for tuned in there] == [tuned.score for tuned in here]
@@ -54,7 +55,7 @@ def test_the_answer_is_the_same_as_here(cluster):
 
 def test_a_scheduler_that_is_not_there():
     expected = "--dask tcp://127.0.0.1:1: no scheduler answers"
-    with pytest.raises(RyptError, match=expected), dask_executor("tcp://127.0.0.1:1", timeout=1):
+    with pytest.raises(RyptError, match=expected), cluster_workplace("tcp://127.0.0.1:1", timeout=1):
         pass
 
 
