@@ -35,7 +35,7 @@ T = TypeVar("T")
 CHECK = 2.0  # seconds after which it is looked whether a worker is still there
 TRIES = 5  # how often a call is sent again when workers are lost
 LARGEST_SHARE = 1 << 28  # bytes of a list in a share, at most
-FIXED = 400 << 20  # bytes that a worker needs besides its shares
+FIXED = 240 << 20  # bytes that a worker needs besides its shares
 
 
 @dataclass(slots=True)

@@ -55,7 +55,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RangeIndex:
-    """What is in a part of a file: runs, labels with the places where they first stand, and the number of lines."""
+    """What is in a part of a file: runs, labels with the places where they first stand, and the number of lines.
+
+    Lines count from the beginning of the part; the first line of all lists is line 0.
+    """
 
     runs: list[Run]
     labels: dict[str, tuple[Label, tuple[PathLike, int]]]
@@ -97,7 +100,8 @@ def index_range(part: Range, head: tuple[PathLike, bytes], scratch: Path, line: 
             _check_text(part.path, data, number)
             scanned = Scanned([head, (part.path, data)], [1, number])
             for label in scanned.labels.labels_met():
-                _add_label(labels, label, scanned.lines.place_of_byte(label.first))
+                in_head = label.first < len(head[1])
+                _add_label(labels, label, (head[0], 0) if in_head else scanned.lines.place_of_byte(label.first))
             _add_runs(runs, scanned, part.path, place, place + len(data), number)
             number += len(scanned.ids) - 1
     except InputError:
@@ -223,8 +227,7 @@ def merge(parts: Iterable[tuple[Range, RangeIndex]], tune: Sequence[str] | None)
     for part, index in parts:
         before = lines.setdefault(part.path, 0)
         for label, place in index.labels.values():
-            in_part = place[0] == part.path and label.name not in labels  # else it is of the first line of all
-            _add_label(labels, label, (place[0], place[1] + before * in_part))
+            _add_label(labels, label, (place[0], place[1] + before if place[1] else 1))
         for run in index.runs:
             pieces.setdefault(run.segment, []).append(replace(run.piece, line=run.piece.line + before))
         lines[part.path] += index.lines

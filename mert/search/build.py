@@ -16,8 +16,8 @@ from rypt.arrays import Floats, Ints
 from rypt.metrics.metric import Metric, advice_of, counted
 from rypt.text import PathLike
 
-NEED = 8  # bytes of memory that a byte of a list takes while it is read and searched, at most
-BESIDES = 320 << 20  # bytes that a process needs besides its shares
+NEED = 5  # bytes of memory that a byte of a list takes while it is read and searched, at most
+BESIDES = 300 << 20  # bytes that a process needs besides its shares
 
 
 @dataclass(frozen=True, slots=True)
