@@ -7,13 +7,15 @@ another when it is asked next.
 
 import shutil
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -27,12 +29,14 @@ from rypt.text import PathLike, RyptError
 
 try:
     from distributed import Client, WorkerPlugin, get_worker
+    from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
 except ImportError:
     raise RyptError("--dask needs Dask: pip install 'rypt[cluster]'") from None
 
 T = TypeVar("T")
 CHECK = 2.0  # seconds after which it is looked whether a worker is still there
+WAIT = 60  # seconds for a worker to come, if all are lost
 TRIES = 5  # how often a call is sent again when workers are lost
 LARGEST_SHARE = 1 << 28  # bytes of a list in a share, at most
 FIXED = 240 << 20  # bytes that a worker needs besides its shares
@@ -40,11 +44,12 @@ FIXED = 240 << 20  # bytes that a worker needs besides its shares
 
 @dataclass(slots=True)
 class _Call:
-    """A call on the cluster: on the worker at ``home``, if that matters."""
+    """A call on the cluster: of a share on its worker, whose address is ``home``, otherwise on any."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     share: int | None = None
+    home: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,7 @@ class ClusterExecutor(Executor):
         self.client = client
         self.homes: list[str] = []
         self._sent: tuple[TuningProblem, Any] | None = None
+        self._moving = Lock()
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **named: Any) -> "Future[Any]":
         """Run one call."""
@@ -90,7 +96,10 @@ class ClusterExecutor(Executor):
 
     def _submit(self, call: _Call) -> Any:
         arguments = [self._share(each) if isinstance(each, TuningProblem) else each for each in call.arguments]
-        where = {} if call.share is None else {"workers": [self.homes[call.share]], "allow_other_workers": False}
+        where: dict[str, Any] = {}
+        if call.share is not None:
+            call.home = self.homes[call.share]
+            where = {"workers": [call.home], "allow_other_workers": False}
         return self.client.submit(_guarded, call.function, *arguments, pure=False, **where)
 
     def _result(self, call: _Call, future: Any) -> Any:
@@ -100,9 +109,9 @@ class ClusterExecutor(Executor):
             try:
                 return future.result(timeout=CHECK)
             except TimeoutError:
-                if call.share is None or self.homes[call.share] in self._workers():
+                if call.home is None or call.home in self._workers():
                     continue
-            except (CancelledError, KilledWorker) as error:
+            except (CancelledError, KilledWorker, CommClosedError) as error:
                 tries += 1
                 if tries > TRIES:
                     raise RyptError(f"the cluster lost its workers again and again: {error}") from None
@@ -114,25 +123,40 @@ class ClusterExecutor(Executor):
 
     def _move(self, share: int) -> None:
         """Give a share to the worker that has fewest, if its own is lost."""
-        workers = self._workers()
-        if self.homes[share] not in workers:
-            counts = Counter(self.homes)
-            self.homes[share] = min(sorted(workers), key=lambda worker: counts[worker])
+        with self._moving:
+            workers = self._workers()
+            if self.homes[share] not in workers:
+                counts = Counter(self.homes)
+                self.homes[share] = min(sorted(workers), key=lambda worker: counts[worker])
 
     def _workers(self) -> dict[str, int]:
         """The addresses of all workers, and how many threads each has; one that is awaited may take a while."""
         workers: dict[str, int] = self.client.nthreads()
         if not workers:
-            self.client.wait_for_workers(1, timeout=60)
+            try:
+                self.client.wait_for_workers(1, timeout=WAIT)
+            except TimeoutError:
+                raise RyptError(f"the cluster lost all its workers, and none came back in {WAIT} seconds") from None
             workers = self.client.nthreads()
         return workers
 
     def _share(self, problem: TuningProblem) -> Any:
         sent = self._sent
         if sent is None or sent[0] is not problem:
-            sent = problem, self.client.scatter(problem, broadcast=True, hash=False)
+            sent = problem, _persistent(lambda: self.client.scatter(problem, broadcast=True, hash=False))
             self._sent = sent
         return sent[1]
+
+
+def _persistent(call: Callable[[], T]) -> T:
+    """The result of a call to all workers, which fails when one of them goes away at that moment: it is repeated."""
+    for tries in range(1, TRIES + 1):
+        try:
+            return call()
+        except OSError as error:  # what Dask raises where a connection is closed
+            failure = error
+            time.sleep(tries / 2)
+    raise RyptError(f"the cluster lost its workers again and again: {failure}")
 
 
 def _guarded(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -255,13 +279,15 @@ class ClusterWorkplace:
 
     def _tell(self, reading: Reading, pieces: Sequence[Sequence[Piece]]) -> None:
         self.made = True
-        self.executor.client.register_plugin(_SharePlugin(self.name, reading, pieces), name=self.name)
+        plugin = _SharePlugin(self.name, reading, pieces)
+        _persistent(lambda: self.executor.client.register_plugin(plugin, name=self.name))
 
     def close(self) -> None:
         """Have the workers remove the files."""
-        if self.made:
-            self.executor.client.unregister_worker_plugin(self.name)
-        self.executor.client.run(_clean, self.name)
+        with suppress(OSError, ValueError):  # a worker that is gone has no files
+            if self.made:
+                self.executor.client.unregister_worker_plugin(self.name)
+            self.executor.client.run(_clean, self.name, on_error="ignore")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ that order (`ordered_sum`).
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from rypt.compiled import compiled
 from rypt.metrics.metric import Metric, rated
 
 BLOCK = 1024  # rows of features combined at once
+STRIDE = 32  # steps of a climb after which the model scores are kept
 Line = tuple[Floats, float, float]  # a direction, and how far to go each way
 Moves = Sequence[tuple[float, Floats]]  # steps that were made: length and direction
 
@@ -168,9 +170,9 @@ def joined(shares: Sequence[Share]) -> Share:
 class Position:
     """A point on a way along lines: the model scores there, which every step changes."""
 
-    def __init__(self, share: Share, start: Floats) -> None:
+    def __init__(self, share: Share, start: Floats, moves: Moves = ()) -> None:
         self.share = share
-        self.values = share.values(start)
+        self.values = values_after(share, start, moves)
 
     def take(self, length: float, direction: Floats) -> None:
         """Make a step."""
@@ -187,10 +189,21 @@ class Position:
 
 def corners_after(share: Share, start: Floats, moves: Moves, lines: Iterable[Line]) -> list[Corners]:
     """Where winners change along lines through the point that steps from a start lead to."""
-    position = Position(share, start)
-    for length, direction in moves:
-        position.take(length, direction)
-    return [corners.narrow() for corners in position.corners(lines)]
+    return [corners.narrow() for corners in Position(share, start, moves).corners(lines)]
+
+
+def values_after(share: Share, start: Floats, moves: Moves) -> Floats:
+    """The model scores that steps from a start lead to; those after every `STRIDE` steps are kept."""
+    done = max(0, len(moves) - 1) // STRIDE * STRIDE
+    if done:
+        way = [start.tobytes(), *(np.append(direction, length).tobytes() for length, direction in moves[:done])]
+        name = f"values {sha256(b''.join(way)).hexdigest()}"
+        values = share.memo.keep(name, lambda: values_after(share, start, moves[:done]))
+    else:
+        values = share.values(start)
+    for length, direction in moves[done:]:
+        values = values + length * share.slopes(direction)
+    return values
 
 
 @dataclass(frozen=True, slots=True)
