@@ -170,16 +170,20 @@ def _guarded(function: Callable[..., Any], *arguments: Any) -> Any:
 class _SharePlugin(WorkerPlugin):
     """What every worker knows of a list: how it is read, and the pieces of each share."""
 
-    def __init__(self, name: str, reading: Reading, pieces: Sequence[Sequence[Piece]]) -> None:
-        self.name, self.reading, self.pieces = name, reading, pieces
+    def __init__(self, folder: str, name: str, reading: Reading, pieces: Sequence[Sequence[Piece]]) -> None:
+        self.folder, self.name, self.reading, self.pieces = folder, name, reading, pieces
 
     def setup(self, worker: Any) -> None:
         """Remember where the files of this worker are."""
-        self.scratch = Path(worker.local_directory) / self.name
+        self.scratch = Path(worker.local_directory) / self.folder
 
-    def folder(self, share: int) -> ShareFolder:
+    def teardown(self, worker: Any) -> None:
+        """Remove the shares."""
+        shutil.rmtree(self.scratch / self.name, ignore_errors=True)
+
+    def share(self, number: int) -> ShareFolder:
         """The folder of a share, on this worker."""
-        return ShareFolder(self.scratch / f"share{share}")
+        return ShareFolder(self.scratch / self.name / f"share{number}")
 
 
 def _plugin(name: str) -> _SharePlugin:
@@ -205,13 +209,13 @@ def _index(name: str, part: Range, head: tuple[PathLike, bytes]) -> RangeIndex:
 
 def _build(name: str, share: int) -> ShareSummary:
     plugin = _plugin(name)
-    return build(plugin.reading, plugin.pieces[share], plugin.folder(share), plugin.scratch)
+    return build(plugin.reading, plugin.pieces[share], plugin.share(share), plugin.scratch)
 
 
 def _answer(name: str, share: int, question: Callable[..., T], arguments: tuple[Any, ...]) -> T:
     """What a share answers; a worker that does not have it makes it first."""
     plugin = _plugin(name)
-    folder = plugin.folder(share)
+    folder = plugin.share(share)
     if not folder.path.exists():
         _build(name, share)
     return question(folder.open(Rate(plugin.reading.metric)), *arguments)
@@ -244,7 +248,7 @@ class ClusterWorkplace:
     executor: ClusterExecutor
     scratch: Path
     name: str = field(default_factory=lambda: f"rypt-{uuid4().hex[:12]}")
-    made: bool = False
+    made: str | None = None  # the name of the shares that are there
 
     @property
     def least(self) -> int:
@@ -269,24 +273,29 @@ class ClusterWorkplace:
 
     def make(self, reading: Reading, pieces: Sequence[Sequence[Piece]]) -> Iterator[ShareSummary]:
         """Make shares, one for each of the pieces."""
-        self._tell(reading, pieces)
+        self._forget()  # an earlier iteration
+        self.made = f"{self.name}-{uuid4().hex[:12]}"
+        plugin = _SharePlugin(self.name, self.made, reading, pieces)
+        _persistent(lambda: self.executor.client.register_plugin(plugin, name=self.made))
         self.executor.assign(len(pieces))
-        return self.executor.run([_Call(_build, (self.name, i), i) for i in range(len(pieces))])
+        return self.executor.run([_Call(_build, (self.made, i), i) for i in range(len(pieces))])
 
     def shares(self, sizes: Sequence[Ints]) -> Shares:
         """The shares that were made."""
-        return SharesOnCluster(self.executor, self.name, sizes)
+        assert self.made is not None
+        return SharesOnCluster(self.executor, self.made, sizes)
 
-    def _tell(self, reading: Reading, pieces: Sequence[Sequence[Piece]]) -> None:
-        self.made = True
-        plugin = _SharePlugin(self.name, reading, pieces)
-        _persistent(lambda: self.executor.client.register_plugin(plugin, name=self.name))
+    def _forget(self) -> None:
+        """Let no worker know of the shares any more, and remove their files."""
+        if self.made is not None:
+            with suppress(OSError, ValueError):  # a worker that is gone has no files
+                self.executor.client.unregister_worker_plugin(self.made)
+            self.made = None
 
     def close(self) -> None:
-        """Have the workers remove the files."""
-        with suppress(OSError, ValueError):  # a worker that is gone has no files
-            if self.made:
-                self.executor.client.unregister_worker_plugin(self.name)
+        """Have the workers remove all files."""
+        self._forget()
+        with suppress(OSError):
             self.executor.client.run(_clean, self.name, on_error="ignore")
 
 

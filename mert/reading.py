@@ -17,7 +17,7 @@ from mert.search.lines import Window
 from mert.search.shares import scratch_folder
 from rypt.arrays import Floats
 from rypt.metrics.metric import Metric, advice_of, references_of
-from rypt.text import PathLike, RyptError, Watch, unwatched
+from rypt.text import PathLike, RyptError, Watch, open_binary_input, unwatched
 
 RANGE = 1 << 28  # bytes of a list that are indexed at once
 
@@ -128,6 +128,17 @@ def open_lists(
     parts = [part for path in paths for part in ranges_of(path, RANGE)]
     indexed = watch(workplace.index(parts, (paths[0], lines[0])), "index", len(parts))
     return DividedLists(merge(zip(parts, indexed, strict=True), tune), workplace, watch)
+
+
+def in_shares(paths: Sequence[PathLike]) -> bool:
+    """Whether lists can be divided into shares, as those with ``|||`` can."""
+    return all(has_bars(_first(path)) for path in paths)
+
+
+def _first(path: PathLike) -> bytes:
+    with open_binary_input(path) as stream:
+        line: bytes = stream.readline()
+    return line
 
 
 def check_against_references(lists: NBest | TuningLists, metric: Metric) -> list[str]:

@@ -5,7 +5,6 @@ Both return the weights, the score before and after, and warnings about the weig
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -118,7 +117,6 @@ def tune(
     limits: WeightLimits | None = None,
     allow_missing: bool = False,
     memory: int | None = None,
-    executor: Executor | None = None,
     workplace: Workplace | None = None,
     progress: TuningProgress | None = None,
 ) -> TuningResult:
@@ -133,7 +131,7 @@ def tune(
 
     With ``memory``, in bytes, lists that are larger are divided into shares in temporary files, of which only as many
     are in memory at once; the weights are the same. ``workplace`` is where shares are, if not on this machine
-    (`mert.cluster`), and ``executor`` where restarts run.
+    (`mert.cluster.cluster_workplace`).
     """
     search, limits, progress = search or SearchSettings(), limits or WeightLimits(), progress or TuningProgress()
     earlier: list[Path] = []
@@ -151,9 +149,7 @@ def tune(
     with ExitStack() as stack:
         if memory is not None and workplace is None:
             workplace = stack.enter_context(this_machine(memory, search.threads))
-        return _tune_lists(
-            lists, chosen, weights, earlier, search, limits, allow_missing, executor, workplace, progress
-        )
+        return _tune_lists(lists, chosen, weights, earlier, search, limits, allow_missing, workplace, progress)
 
 
 def _of_campaign(
@@ -210,8 +206,8 @@ def _read_start(weights: Weights) -> WeightsFile:
 
 def _tune_lists(
     paths: Sequence[PathLike], metric: Metric, weights: Weights | None, earlier: Sequence[Path],
-    search: SearchSettings, limits: WeightLimits, allow_missing: bool, executor: Executor | None,
-    workplace: Workplace | None, progress: TuningProgress,
+    search: SearchSettings, limits: WeightLimits, allow_missing: bool, workplace: Workplace | None,
+    progress: TuningProgress,
 ) -> TuningResult:  # fmt: skip
     clock = _Clock()
     start = None if weights is None else _read_start(weights)
@@ -234,7 +230,7 @@ def _tune_lists(
     for note in lists.advice:
         progress.note(note)
     solution = solve(
-        problem, point, search, executor=executor,
+        problem, point, search, executor=workplace.executor if workplace else None,
         earlier=[read_weights(path).match(names, sparse_names, open_ended=True)[1] for path in earlier],
         watch=lambda results: progress.climb(results, search.climbs + 1),
     )  # fmt: skip
@@ -302,7 +298,8 @@ def tune_decoder(
     limits: WeightLimits | None = None,
     stopping: Stopping | None = None,
     timeout: float | None = None,
-    executor: Executor | None = None,
+    memory: int | None = None,
+    workplace: Workplace | None = None,
     progress: TuningProgress | None = None,
 ) -> DecoderTuning:
     """Decode and tune in turn, on the lists of all iterations merged; a run that was interrupted is resumed.
@@ -310,7 +307,8 @@ def tune_decoder(
     ``decoder`` is a shell command with ``{weights}`` (or ``{config}``) and ``{nbest}`` in it, a function of the
     iteration, the file of weights and the file for the list (or its name, ``package.module:function``), or
     `mert.decoder.ReplayDecoder` for lists of an earlier run, whose last weights are returned. ``timeout`` is how many
-    seconds a command may take. Everything is kept in ``folder``, which belongs to one run.
+    seconds a command may take. Everything is kept in ``folder``, which belongs to one run. ``memory`` and ``workplace``
+    are as in `tune`; the list of one iteration is read whole.
     """
     limits, stopping = limits or WeightLimits(), stopping or Stopping()
     resources = _resources(references, campaign, source)
@@ -330,7 +328,10 @@ def tune_decoder(
         stopping,
         made.identity,
     )
-    return run_loop(plan, made, Path(folder), executor=executor, progress=progress)
+    with ExitStack() as stack:
+        if memory is not None and workplace is None:
+            workplace = stack.enter_context(this_machine(memory, plan.search.threads))
+        return run_loop(plan, made, Path(folder), workplace=workplace, progress=progress)
 
 
 def _make_decoder(decoder: str | Decoder | DecoderFunction, timeout: float | None) -> Decoder:

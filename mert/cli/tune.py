@@ -152,20 +152,19 @@ def tune(
     shown = _progress(quiet=quiet)
     result: TuningResult | DecoderTuning
     with _cluster(dask) as workplace:
-        executor = workplace.executor if workplace else None
         if zmert is not None:
             from mert.zmert.program import tune_zmert
 
             place = folder if _given(click.get_current_context(), "folder") else None
             now = int(time.time() * 1000)
             result = tune_zmert(
-                zmert, search, now=now, folder=place, timeout=timeout, executor=executor, progress=shown
+                zmert, search, now=now, folder=place, timeout=timeout, workplace=workplace, progress=shown
             )
         elif lists:
             result = tune_lists(
                 None if of_campaign else lists, campaign=lists[0] if of_campaign else campaign, metric=spec,
                 references=references, source=source, weights=start_file, search=search, limits=limits,
-                allow_missing=allow_missing, memory=memory, executor=executor, workplace=workplace, progress=shown,
+                allow_missing=allow_missing, memory=memory, workplace=workplace, progress=shown,
             )  # fmt: skip
         else:
             if start_file is None:
@@ -173,8 +172,8 @@ def tune(
             result = tune_decoder(
                 ReplayDecoder(replay) if decoder is None else decoder, weights=start_file, folder=folder,
                 metric=spec or "bleu", references=references, source=source, campaign=campaign, search=search,
-                limits=limits, stopping=Stopping(max_iterations, patience, keep), timeout=timeout, executor=executor,
-                progress=shown,
+                limits=limits, stopping=Stopping(max_iterations, patience, keep), timeout=timeout, memory=memory,
+                workplace=workplace, progress=shown,
             )  # fmt: skip
     if output:
         result.write(output)
@@ -216,7 +215,7 @@ def _check_options(context: click.Context) -> None:
     if lists:
         _refuse(context, LOOP_ONLY, "needs --decoder, --replay or --zmert")
     else:
-        _refuse(context, ("allow_missing", "memory"), "needs n-best LISTS")
+        _refuse(context, ("allow_missing",), "needs n-best LISTS")
     if given["algorithm"] != "mert":
         _refuse(context, MERT_ONLY, "needs --algorithm mert")
     if given["zmert"] is not None:

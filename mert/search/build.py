@@ -1,5 +1,6 @@
 """Shares made from lists: the candidates of some segments read, their statistics counted, the arrays written."""
 
+import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -57,7 +58,13 @@ def build(reading: Reading, pieces: Sequence[Piece], folder: ShareFolder, scratc
 class Workplace(Protocol):
     """Where shares are made and searched: this machine, or the workers of a cluster."""
 
-    scratch: Path  # for files of this process
+    @property
+    def scratch(self) -> Path:
+        """A folder for files of this process."""
+
+    @property
+    def executor(self) -> Executor | None:
+        """Where restarts run, if not in threads of this process."""
 
     @property
     def share_bytes(self) -> int:
@@ -84,6 +91,7 @@ class ThisMachine:
         self.scratch, self.pool, self.threads = scratch, pool, threads
         self.share_bytes = max(1 << 20, (memory - BESIDES) // (NEED * threads))
         self.least = threads
+        self.executor = None
         self.reading: Reading | None = None
         self.folders: list[ShareFolder] = []
 
@@ -93,6 +101,8 @@ class ThisMachine:
 
     def make(self, reading: Reading, pieces: Sequence[Sequence[Piece]]) -> Iterator[ShareSummary]:
         """Make shares, one for each of the pieces."""
+        for folder in self.folders:  # of an earlier iteration
+            shutil.rmtree(folder.path)
         self.reading = reading
         self.folders = [ShareFolder(self.scratch / f"share{i}") for i in range(len(pieces))]
         return self.pool.map(lambda each, folder: build(reading, each, folder, self.scratch), pieces, self.folders)

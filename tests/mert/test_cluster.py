@@ -53,7 +53,7 @@ def killed_on_the_way(cluster, *, after):
 
 def tuned_on(cluster, lists, folder, **more):
     with cluster_workplace(cluster.scheduler_address) as workplace:
-        return mert.tune(lists, references=[folder / "ref"], workplace=workplace, executor=workplace.executor, **more)
+        return mert.tune(lists, references=[folder / "ref"], workplace=workplace, **more)
 
 
 def made_problem():
