@@ -6,6 +6,7 @@ import signal
 
 import numpy as np
 import pytest
+import toy
 from commands import run
 from large_list import write_large_list
 from test_reading import divided_list, same_tuning
@@ -114,6 +115,22 @@ def test_a_mistake_that_a_worker_finds(cluster, tmp_path):
     (tmp_path / "list").write_text("0 ||| a ||| x= 1\n1 ||| b ||| x= one\n")
     with pytest.raises(RyptError, match="list:2: "):
         tuned_on(cluster, [tmp_path / "list"], tmp_path)
+
+
+def test_a_loop_around_a_decoder(cluster, tmp_path):
+    """The shares of an iteration are made anew in the next one."""
+    runs = []
+    for name in ("here", "there"):
+        made = toy.write_set(tmp_path / name)
+        with cluster_workplace(cluster.scheduler_address) as workplace:
+            result = mert.tune_decoder(
+                toy.decode, weights=made / "weights", references=[made / "ref"], folder=made / "run",
+                search=mert.SearchSettings(restarts=1), stopping=mert.Stopping(max_iterations=2),
+                workplace=workplace if name == "there" else None,
+            )  # fmt: skip
+        runs.append([(each.candidates, each.weights) for each in result.iterations])
+    assert runs[0] == runs[1]
+    assert len(runs[0]) == 2
 
 
 @pytest.mark.parametrize("after", ["index", "shares", "climb"])
