@@ -131,7 +131,8 @@ class TuningProblem:
     def part(self, kept: NDArray[np.bool_]) -> "TuningProblem":
         """The same with some of the candidates, at least one of each segment, in memory; lengths stay as they are."""
         ends = np.cumsum([int(sizes.sum()) for sizes in self.shares.sizes])
-        parts = self.shares.ask(Share.part, each=np.split(kept, ends[:-1]))
+        each = [np.flatnonzero(part) for part in np.split(kept, ends[:-1])]
+        parts = self.shares.ask(Share.part, each=each)
         return replace(self, shares=WholeList(parts[0] if len(parts) == 1 else joined(parts)))
 
     def all_tied(self, weights: Floats) -> bool:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from rypt.arrays import Floats, Ints, Score
 from rypt.compiled import compiled, quick
 
+TOGETHER = 1_000_000  # intervals scored at once, so that memory stays bounded
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -316,17 +318,29 @@ def best_steps(
     window: Window | None = None,
 ) -> list[Step]:
     """The best step along each of several lines, given by the corners of all parts of a list, and low and high."""
-    corners, rows = [], []
+    steps: list[Step] = []
+    waiting: list[tuple[Floats, Ints]] = []
     for parts, (low, high) in zip(lines, limits, strict=True):
         points, sums = merged(parts)
         if window is not None:  # only intervals with a width are neighbours
             apart = np.append(points[1:] > points[:-1], True)[: len(points)] & (points > low) & (points < high)
             points, sums = points[apart], sums[np.append(True, apart)]
-        corners.append(points)
-        rows.append(sums)
-    scored = score(rows[0] if len(rows) == 1 else np.concatenate(rows))
+        waiting.append((points, sums))
+        if sum(len(rows) for _, rows in waiting) > TOGETHER:
+            steps += _choose_steps(waiting, limits[len(steps) :], score, window)
+            waiting = []
+    return [*steps, *_choose_steps(waiting, limits[len(steps) :], score, window)]
+
+
+def _choose_steps(
+    lines: Sequence[tuple[Floats, Ints]], limits: Sequence[tuple[float, float]], score: Score, window: Window | None
+) -> list[Step]:
+    """Score the intervals of several lines at once, and choose the best of each line."""
+    if not lines:
+        return []
+    scored = score(lines[0][1] if len(lines) == 1 else np.concatenate([sums for _, sums in lines]))
     steps, end = [], 0
-    for points, (low, high) in zip(corners, limits, strict=True):
+    for (points, _), (low, high) in zip(lines, limits, strict=False):
         scores = scored[end : end + len(points) + 1]
         end += len(points) + 1
         if window is not None:

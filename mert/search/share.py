@@ -141,9 +141,9 @@ class Share:
         starts = self.offsets[:-1]
         return bool((np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)).all())
 
-    def part(self, kept: NDArray[np.bool_]) -> "Share":
-        """The same with some of the candidates, at least one of each segment."""
-        counts = np.add.reduceat(kept, self.offsets[:-1], dtype=np.int64)
+    def part(self, kept: Ints) -> "Share":
+        """The same with some of the candidates, in their order, at least one of each segment."""
+        counts = np.diff(np.searchsorted(kept, self.offsets))
         return Share(
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             np.asfortranarray(self.features[kept]),

@@ -119,6 +119,14 @@ def test_bleu_of_shares_with_one_candidate():
     assert np.concatenate(parts).tolist() == whole.tolist()
 
 
+def test_many_intervals_are_scored_in_turn(monkeypatch):
+    problem = make_problem(made_lists(7, segments=30), ShareOfRight(), START)
+    search = SearchSettings(restarts=2, aim="list")
+    here = solve(problem, START, search)
+    monkeypatch.setattr("mert.search.lines.TOGETHER", 40)
+    same(solve(divided(problem, DIVISIONS[0]), START, search), here)
+
+
 def test_the_same_from_the_same_starts():
     problem = make_problem(made_lists(7, segments=30), ShareOfRight(), START)
     here = optimize(problem, START, restarts=5, seed=3)
@@ -195,9 +203,11 @@ def test_parts_are_joined_and_do_not_score():
     share = make_problem(made_lists(2, segments=9), ShareOfRight(), START).whole
     kept = np.random.default_rng(1).random(len(share.features)) < 0.5
     kept[share.offsets[:-1]] = True
-    whole = share.part(kept)
+    whole = share.part(np.flatnonzero(kept))
     ends = share.offsets[[0, 2, 9]]
-    parts = [cut(share, a, b).part(kept[ends[i] : ends[i + 1]]) for i, (a, b) in enumerate(((0, 2), (2, 9)))]
+    parts = [
+        cut(share, a, b).part(np.flatnonzero(kept[ends[i] : ends[i + 1]])) for i, (a, b) in enumerate(((0, 2), (2, 9)))
+    ]
     for name in ("offsets", "features", "stats"):
         assert (getattr(joined(parts), name) == getattr(whole, name)).all()
     with pytest.raises(ValueError, match="does not score"):
