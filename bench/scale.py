@@ -51,7 +51,7 @@ def run_cluster(folder: Path, aim: str, workers: int, limit: str, kill: float) -
     peaks: dict[int, int] = defaultdict(int)
     done = threading.Event()
     with LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1",
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1",
         memory_limit=limit,
     ) as local:  # fmt: skip
         victim = next(iter(local.workers.values())).pid

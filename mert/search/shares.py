@@ -148,8 +148,8 @@ class SharesInFiles:
     def ask(self, question: Callable[..., T], *arguments: Any, each: Sequence[Any] | None = None) -> list[T]:
         """The answers of all shares, as many at once as the pool has threads."""
 
-        def answer(folder: ShareFolder, *own: Any) -> T:
-            return question(folder.open(self.rate), *arguments, *own)
+        def answer(folder: ShareFolder, *last: Any) -> T:
+            return question(folder.open(self.rate), *arguments, *last)
 
         return list(self.pool.map(answer, self.folders, *([each] if each is not None else [])))
 
