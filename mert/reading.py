@@ -12,7 +12,7 @@ from mert.constraints import Constraints
 from mert.lists.arrays import NBest, check_segments, has_bars, read_lists
 from mert.lists.index import ListIndex, first_line, merge, ranges_of
 from mert.optimize import TuningProblem, check_features, make_problem, problem_of_shares
-from mert.search.build import Reading, ThisMachine, Workplace
+from mert.search.build import BESIDES, NEED, Reading, ThisMachine, Workplace
 from mert.search.lines import Window
 from mert.search.shares import scratch_folder
 from rypt.arrays import Floats
@@ -20,6 +20,7 @@ from rypt.metrics.metric import Metric, advice_of, references_of
 from rypt.text import PathLike, RyptError, Watch, open_binary_input, unwatched
 
 RANGE = 1 << 28  # bytes of a list that are indexed at once
+SMALLEST = 1 << 23  # bytes of a list for which a thread of its own is worth it
 
 
 class TuningLists(Protocol):
@@ -151,6 +152,7 @@ def check_against_references(lists: NBest | TuningLists, metric: Metric) -> list
 
 @contextmanager
 def this_machine(memory: int, threads: int) -> Iterator[ThisMachine]:
-    """A place for shares in temporary files, removed in the end."""
+    """A place for shares in temporary files, removed in the end; fewer threads where there is little memory."""
+    threads = max(1, min(threads, (memory - BESIDES) // (NEED * SMALLEST)))
     with scratch_folder() as scratch, ThreadPoolExecutor(max_workers=threads) as pool:
         yield ThisMachine(scratch, pool, threads, memory)
