@@ -171,10 +171,18 @@ def envelopes(
 
 
 @compiled
-def _changed_stats(stats: Ints, before: Ints, after: Ints, changes: Ints) -> None:
-    """What the statistics of the winners gain at each change, segment by segment, which is how rows lie in memory."""
+def _changed_stats(stats: Ints, first: Ints, before: Ints, after: Ints, total: Ints, changes: Ints) -> None:
+    """The summed statistics of the first winners, and what they gain at each change.
+
+    Changes come segment by segment, which is how rows lie in memory.
+    """
     width = np.uint64(stats.shape[1])  # unsigned and flat: no index has to be checked for counting from the end
     rows, flat = stats.reshape(-1), changes.reshape(-1)
+    total[:] = 0
+    for segment in range(len(first)):
+        row = np.uint64(first[segment]) * width
+        for column in range(width):
+            total[column] += rows[row + column]
     place = np.uint64(0)
     for change in range(len(changes)):
         gone, come = np.uint64(before[change]) * width, np.uint64(after[change]) * width
@@ -266,9 +274,9 @@ class Sweep:
     def corners(self, slopes: Floats, intercepts: Floats, stats: Ints, low: float, high: float) -> Corners:
         """The changes of winners between two places on a line."""
         count = self.walk(slopes, intercepts, low, high)
-        changes = np.empty((count, stats.shape[1]), np.int64)
-        _changed_stats(stats, self.before, self.after, changes)
-        return Corners(self.where[:count].copy(), changes, stats[self.first].sum(axis=0))
+        total, changes = np.empty(stats.shape[1], np.int64), np.empty((count, stats.shape[1]), np.int64)
+        _changed_stats(stats, self.first, self.before, self.after, total, changes)
+        return Corners(self.where[:count].copy(), changes, total)
 
     def mark_winners(
         self, slopes: Floats, intercepts: Floats, low: float, high: float, marks: NDArray[np.bool_]
