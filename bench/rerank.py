@@ -40,7 +40,7 @@ from mert.learners.pro import pro
 from mert.lists.arrays import NBest
 from mert.metrics.rypt import Rypt
 from mert.optimize import make_problem, optimize
-from mert.search import Window
+from mert.search.lines import Window
 from rypt.campaign.folder import Campaign
 from rypt.metrics.metric import Resources, counted, read_metric
 from rypt.metrics.references import References

@@ -29,8 +29,9 @@ import numpy as np
 
 from mert.lists.arrays import NBest, arrange, read_lists
 from mert.metrics.bleu import Bleu
-from mert.optimize import TuningProblem, combine, make_problem, optimize
-from mert.search import best_step
+from mert.optimize import TuningProblem, make_problem, optimize
+from mert.search.lines import best_step
+from mert.search.share import combine
 from rypt.arrays import Floats
 from rypt.metrics.references import References, read_references
 from rypt.records import RawCandidate
@@ -72,7 +73,7 @@ def read(folder: Path) -> tuple[NBest, Bleu, Floats]:
 def numpy_step(problem: TuningProblem, slopes: Floats, intercepts: Floats) -> tuple[float, float]:
     """The same search in plain numpy: walk each segment's envelope with array operations, then cumulative sums."""
     changes, first = [], []
-    for start, stop in pairwise(problem.offsets):
+    for start, stop in pairwise(problem.whole.offsets):
         slope, height = slopes[start:stop], intercepts[start:stop]
         line = int(np.lexsort((-height, slope))[0])
         first.append(start + line)
@@ -88,8 +89,8 @@ def numpy_step(problem: TuningProblem, slopes: Floats, intercepts: Floats) -> tu
     places = np.array([change[0] for change in changes])
     order = np.argsort(places)
     before, after = (np.array([change[i] for change in changes])[order] for i in (1, 2))
-    deltas = problem.stats[after] - problem.stats[before]
-    sums = np.vstack([problem.stats[first].sum(axis=0), deltas]).cumsum(axis=0)
+    deltas = problem.whole.stats[after] - problem.whole.stats[before]
+    sums = np.vstack([problem.whole.stats[first].sum(axis=0), deltas]).cumsum(axis=0)
     scores = problem.rate(sums)
     return float(places[order][max(0, int(np.argmax(scores)) - 1)]), float(scores.max())
 
@@ -152,7 +153,7 @@ def memory(folder: Path) -> tuple[float, float]:
         "problem = bench.make_problem(lists, metric, start)\n"
         "bench.optimize(problem, start, restarts=1, seed=1)\n"
         "c = lists.candidates\n"
-        "arrays = [c.buffer, c.texts, c.equals, c.segments, lists.features, problem.stats]\n"
+        "arrays = [c.buffer, c.texts, c.equals, c.segments, lists.features, problem.whole.stats]\n"
         "print(bench.peak() - before, sum(a.nbytes for a in arrays))\n"
     )
     with tempfile.TemporaryDirectory() as scratch:
@@ -228,11 +229,13 @@ def wall_seconds(function):
 
 def compare_with_numpy(problem: TuningProblem, start: Floats) -> None:
     """Line searches along all axes from the start, both ways; the scores must agree."""
-    values = combine(problem.features, start)
+    values = combine(problem.whole.features, start)
     ours, theirs = [], []
     for axis in problem.axes:
-        slopes = combine(problem.features, axis)
-        step, took = cpu(lambda s=slopes: best_step(problem.offsets, s, values, problem.stats, problem.rate))
+        slopes = combine(problem.whole.features, axis)
+        step, took = cpu(
+            lambda s=slopes: best_step(problem.whole.offsets, s, values, problem.whole.stats, problem.rate)
+        )
         (_, score), plain = cpu(lambda s=slopes: numpy_step(problem, s, values))
         assert abs(step.score - score) < 1e-9, (step.score, score)
         ours.append(took)

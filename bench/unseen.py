@@ -20,7 +20,9 @@ from tuning import paths, warm_up
 from mert.learned import learned
 from mert.lists.arrays import read_lists
 from mert.metrics.bleu import Bleu
-from mert.optimize import TuningProblem, make_problem, optimize, spreads
+from mert.optimize import TuningProblem, make_problem, optimize
+from mert.search.share import Share, column_facts, spreads
+from mert.search.shares import WholeList
 from mert.unseen import unseen_weights
 from rypt.arrays import Floats
 from rypt.metrics.references import read_references
@@ -31,17 +33,17 @@ Method = Callable[[TuningProblem, Floats, int], Floats]
 
 def of_segments(problem: TuningProblem, chosen: Floats) -> TuningProblem:
     """The same with some of the segments only."""
-    spans = [np.arange(problem.offsets[i], problem.offsets[i + 1]) for i in chosen]
+    whole = problem.whole
+    spans = [np.arange(whole.offsets[i], whole.offsets[i + 1]) for i in chosen]
     rows = np.concatenate(spans)
     offsets = np.concatenate([[0], np.cumsum([len(span) for span in spans])]).astype(np.int64)
-    features = np.asfortranarray(problem.features[rows])
-    return replace(
-        problem, offsets=offsets, features=features, stats=problem.stats[rows], spread=spreads(features, offsets)
-    )
+    features = np.asfortranarray(whole.features[rows])
+    share = Share(offsets, features, None, whole.stats[rows], whole.rate)
+    return replace(problem, shares=WholeList(share), spread=spreads([column_facts(features, offsets)]))
 
 
 def halves(problem: TuningProblem, splits: int) -> list[tuple[TuningProblem, TuningProblem]]:
-    size = len(problem.offsets) - 1
+    size = len(problem.sizes)
     rng = np.random.default_rng(99)
     orders = [np.concatenate([np.arange(0, size, 2), np.arange(1, size, 2)])]
     orders += [rng.permutation(size) for _ in range(splits - 1)]

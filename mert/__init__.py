@@ -21,10 +21,10 @@ Three candidates with two features; under the weights 1 and 1 the second one win
     >>> mert.tune([nbest], metric="chrf", references=[folder / "ref"], weights=folder / "tuned").start_score
     100.0
 
-The rooms: `mert.tuning` has the verbs, `mert.search` Och's exact line search (2003), `mert.optimize` the search over
-directions and starting points, `mert.run` the loop around a decoder, `mert.decode` the decoding of a campaign;
-`mert.lists` reads n-best lists, `mert.metrics` has the metrics, `mert.moses` and `mert.zmert` take the place of Moses'
-programs and of Z-MERT.
+The rooms: `mert.tuning` has the verbs, `mert.search` Och's exact line search (2003) and the shares of a list that it
+goes over, `mert.optimize` the search over directions and starting points, `mert.run` the loop around a decoder,
+`mert.decode` the decoding of a campaign; `mert.lists` reads n-best lists, `mert.metrics` has the metrics, `mert.moses`
+and `mert.zmert` take the place of Moses' programs and of Z-MERT.
 """
 
 from typing import TYPE_CHECKING

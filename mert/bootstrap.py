@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mert.optimize import TuningProblem
+from mert.search.share import chosen_rows
 from rypt.arrays import Floats
 
 SAMPLES = 1000
@@ -28,7 +29,7 @@ def bootstrap_gain(
     problem: TuningProblem, before: Floats, after: Floats, rng: np.random.Generator, samples: int = SAMPLES
 ) -> Gain:
     """The gain from one set of weights to another in the metric's score, positive when it got better."""
-    old, new = (problem.stats[problem.chosen(weights)] for weights in (before, after))
+    old, new = (np.concatenate(problem.shares.ask(chosen_rows, weights)) for weights in (before, after))
     size = len(old)
     gains = []
     for start in range(0, samples, BLOCK):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mert.optimize import TuningProblem
-from mert.unseen import gains_at
+from mert.search.share import segments_that_change
 from rypt.arrays import Floats
 
 TINY = 1e-4  # of the mean length of a weight
@@ -16,7 +16,7 @@ FEW = 0.05  # of the segments with several candidates
 def examine(problem: TuningProblem, weights: Floats, start: Floats) -> list[str]:
     """Notes on weights that collapsed, one that drowns the others, and weights on the edge of their bounds."""
     notes = []
-    if len(problem.features) > len(problem.offsets) - 1 and problem.all_tied(start):
+    if (problem.sizes > 1).any() and problem.all_tied(start):
         notes.append(
             "the weights to start from give all candidates of a segment the same model score: the score before tuning "
             "is that of the first candidates of the lists, and the gain says nothing"
@@ -71,10 +71,9 @@ def examine(problem: TuningProblem, weights: Floats, start: Floats) -> list[str]
 
 def flatness(problem: TuningProblem, start: Floats) -> list[str]:
     """A note where the metric tells the candidates of no segment apart, or those of few."""
-    sizes = np.diff(problem.offsets)
-    several = int((sizes > 1).sum())
-    changing = (gains_at(problem, start) != 0).astype(np.int64)
-    differing = int((np.add.reduceat(changing, problem.offsets[:-1]) > 0).sum())
+    several = int((problem.sizes > 1).sum())
+    total = problem.choice(start).sums[None]
+    differing = sum(problem.shares.ask(segments_that_change, start, total))
     if several and not differing:
         return [
             "the metric is flat: no candidate of any segment changes the score, so any weights are as good as these "

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mert.constraints import Constraints, Normalization
-from mert.search import Window
+from mert.search.lines import Window
 from mert.weights import WeightsFile
 from rypt.text import RyptError
 

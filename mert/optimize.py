@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mert.constraints import Constraints, Normalization
-from mert.lists.arrays import NBest, winners
-from mert.search import Step, Window, best_steps, mark_winners
+from mert.lists.arrays import NBest
+from mert.search.lines import Step, Window, best_steps
+from mert.search.share import Choice, ColumnFacts, Line, Rate, Share, choice, column_facts, joined, seen_from, spreads
+from mert.search.shares import Shares, WholeList
 from rypt.arrays import Floats, Ints
-from rypt.compiled import compiled
-from rypt.metrics.metric import Metric, counted, rated
+from rypt.metrics.metric import Metric, counted
 from rypt.text import RyptError
 
 RESTARTS = 80  # random starts by default
@@ -44,7 +45,6 @@ FINISHERS_SCATTERED = 2  # the same of scattered climbs
 SMALL = 2000  # lists of fewer candidates are searched as a whole
 SIGHT = 1.5  # how far from a point candidates that win are looked for, the mean length of a weight being 1
 LARGEST = 1e300
-BLOCK = 1024  # rows of features combined at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +72,12 @@ def unwatched(results: Iterable[Tuned]) -> Iterable[Tuned]:
 class TuningProblem:
     """What is tuned: features and statistics of candidates, and the directions in which weights may move.
 
-    ``score`` of sums is the metric's, turned over where lower is better. ``base`` is what held sparse features add.
+    Candidates are in ``shares``, which may be in memory, in files or on the workers of a cluster. ``score`` of sums is
+    the metric's, turned over where lower is better.
     """
 
     names: tuple[str, ...]
-    offsets: Ints
-    features: Floats  # (candidates, features), columns contiguous
-    base: Floats | None  # (candidates,)
-    stats: Ints  # (candidates, columns)
+    shares: Shares
     metric: Metric
     axes: Floats  # (axes, features)
     deciding: NDArray[np.bool_]  # (features,): whether a feature ever differs inside a segment
@@ -92,38 +90,36 @@ class TuningProblem:
 
     def rate(self, sums: Ints) -> Floats:
         """Scores of sums, higher is better."""
-        scores = rated(self.metric, sums)
-        return scores if self.metric.maximize else -scores
+        return Rate(self.metric)(sums)
 
-    def values(self, weights: Floats) -> Floats:
-        """The model score of each candidate."""
-        total = combine(self.features, weights)
-        return total if self.base is None else total + self.base
+    @property
+    def whole(self) -> Share:
+        """All candidates, where they are in memory."""
+        share = self.shares.whole
+        if share is None:
+            raise ValueError("the candidates are divided into shares")
+        return share
 
-    def chosen(self, weights: Floats) -> Ints:
-        """The candidates these weights choose, one per segment."""
-        return self.winners(self.values(weights))
+    @property
+    def sizes(self) -> Ints:
+        """The number of candidates of each segment."""
+        return np.concatenate(self.shares.sizes)
 
-    def winners(self, values: Floats) -> Ints:
-        """The candidates with the highest model scores, one per segment."""
-        best = np.empty(len(self.offsets) - 1, np.int64)
-        winners(self.offsets, values, best)
-        return best
+    def choice(self, weights: Floats) -> Choice:
+        """What weights choose; the candidates are numbered from the first of all segments."""
+        answers = self.shares.ask(choice, weights)
+        begins = np.cumsum([0, *(int(sizes.sum()) for sizes in self.shares.sizes)])
+        chosen = [answer.chosen + begin for answer, begin in zip(answers, begins, strict=False)]
+        sums = np.sum([answer.sums for answer in answers], axis=0)
+        return Choice(sums, np.concatenate(chosen), all(answer.tied for answer in answers))
 
-    def total(self, chosen: Ints) -> float:
-        """The score of some candidates, one per segment, higher is better."""
-        return float(self.rate(self.stats[chosen].sum(axis=0, keepdims=True))[0])
+    def total(self, sums: Ints) -> float:
+        """The score of summed statistics, higher is better."""
+        return float(self.rate(sums[None])[0])
 
     def score(self, weights: Floats) -> float:
         """The score of the candidates these weights choose, higher is better."""
-        return self.total(self.chosen(weights))
-
-    def slopes(self, direction: Floats) -> Floats:
-        """What a step of 1 along a direction adds to the model score of each candidate."""
-        moving = np.flatnonzero(direction)
-        if len(moving) == 1 and direction[moving[0]] == 1.0:
-            return self.features[:, moving[0]]
-        return combine(self.features, direction)
+        return self.total(self.choice(weights).sums)
 
     def moved(self, point: Floats, lengths: Floats) -> Floats:
         """The point after steps along all axes, each as far as the bounds allow."""
@@ -133,24 +129,15 @@ class TuningProblem:
         return np.clip(point, self.low, self.high)
 
     def part(self, kept: NDArray[np.bool_]) -> "TuningProblem":
-        """The same with some of the candidates, at least one of each segment; lengths stay as they are."""
-        counts = np.add.reduceat(kept, self.offsets[:-1], dtype=np.int64)
-        return replace(
-            self,
-            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            features=np.asfortranarray(self.features[kept]),
-            base=None if self.base is None else self.base[kept],
-            stats=self.stats[kept],
-        )
+        """The same with some of the candidates, at least one of each segment, in memory; lengths stay as they are."""
+        ends = np.cumsum([int(sizes.sum()) for sizes in self.shares.sizes])
+        each = [np.flatnonzero(part) for part in np.split(kept, ends[:-1])]
+        parts = self.shares.ask(Share.part, each=each)
+        return replace(self, shares=WholeList(parts[0] if len(parts) == 1 else joined(parts)))
 
     def all_tied(self, weights: Floats) -> bool:
         """Whether all candidates of each segment have the same model score, so that the order of the lists decides."""
-        return self.ties(self.values(weights))
-
-    def ties(self, values: Floats) -> bool:
-        """Whether all candidates of each segment have the same of these model scores."""
-        starts = self.offsets[:-1]
-        return bool((np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)).all())
+        return self.choice(weights).tied
 
     @property
     def bounded(self) -> bool:
@@ -178,23 +165,6 @@ class TuningProblem:
         return self.normalization.apply(weights, self.names)
 
 
-@compiled
-def combine(features: Floats, weights: Floats) -> Floats:
-    """The sum of the columns times their weights, in the order of the columns; blocks of rows stay in the cache."""
-    size = features.shape[0]
-    total = np.zeros(size)
-    for start in range(0, size, BLOCK):
-        stop = min(start + BLOCK, size)
-        block = total[start:stop]
-        for column in range(features.shape[1]):
-            weight = weights[column]
-            if weight != 0.0:
-                values = features[start:stop, column]
-                for row in range(stop - start):
-                    block[row] += values[row] * weight
-    return total
-
-
 def make_problem(
     lists: NBest,
     metric: Metric,
@@ -205,56 +175,63 @@ def make_problem(
     window: Window | None = None,
 ) -> TuningProblem:
     """Put together what is tuned, from the statistics of all candidates."""
-    if not lists.names:
+    check_features(lists.names, start, constraints)
+    base = None if sparse_weights is None else lists.sparse_dot(sparse_weights)
+    share = Share(lists.offsets, np.asfortranarray(lists.features), base, counted(metric, lists.candidates),
+                  Rate(metric))  # fmt: skip
+    facts = column_facts(share.features, share.offsets)
+    return problem_of_shares(lists.names, WholeList(share), [facts], metric, start, constraints, window=window,
+                             anything_held=base is not None and bool(base.any()))  # fmt: skip
+
+
+def check_features(names: Sequence[str], start: Floats, constraints: Constraints | None) -> None:
+    """Refuse lists without features, and constraints that do not fit them."""
+    if not names:
         raise RyptError(
             "the lists have no features to tune; `rypt score CAMPAIGN --pick best` chooses candidates without weights"
         )
-    constraints = constraints or Constraints()
-    constraints.check(lists.names, start)
-    base = None if sparse_weights is None else lists.sparse_dot(sparse_weights)
-    constraints = constraints.settled(lists.names, anything_held=base is not None and bool(base.any()))
-    _check_sizes(lists, start)
-    spread = spreads(lists.features, lists.offsets)
-    low, high = constraints.low_high(lists.names)
+    (constraints or Constraints()).check(names, start)
+
+
+def problem_of_shares(
+    names: tuple[str, ...],
+    shares: Shares,
+    facts: Sequence[ColumnFacts],
+    metric: Metric,
+    start: Floats,
+    constraints: Constraints | None = None,
+    *,
+    window: Window | None = None,
+    anything_held: bool = False,
+) -> TuningProblem:
+    """Put together what is tuned, from shares and what is known of their features."""
+    constraints = (constraints or Constraints()).settled(names, anything_held=anything_held)
+    _check_sizes(names, np.max([each.largest for each in facts], axis=0), start)
+    spread = spreads(facts)
+    low, high = constraints.low_high(names)
     none = (np.nan, np.nan)
     return TuningProblem(
-        lists.names,
-        lists.offsets,
-        np.asfortranarray(lists.features),
-        base,
-        counted(metric, lists.candidates),
+        names,
+        shares,
         metric,
-        constraints.axes(lists.names, start, spread > 0),
+        constraints.axes(names, start, spread > 0),
         spread > 0,
         spread,
         low,
         high,
-        np.array([constraints.ranges.get(name, none) for name in lists.names], np.float64).reshape(-1, 2),
+        np.array([constraints.ranges.get(name, none) for name in names], np.float64).reshape(-1, 2),
         constraints.normalization or Normalization(),
         window,
     )
 
 
-def _check_sizes(lists: NBest, start: Floats) -> None:
+def _check_sizes(names: Sequence[str], sizes: Floats, start: Floats) -> None:
     """Refuse features and weights so large that sums of them are not numbers any more."""
-    for name, column, weight in zip(lists.names, lists.features.T, start, strict=True):
-        largest = float(np.abs(column).max(initial=0.0))
+    for name, largest, weight in zip(names, sizes.tolist(), start, strict=True):
         if max(largest, abs(weight), largest * abs(weight)) > LARGEST:
             raise RyptError(
                 f"feature {name} has values up to {largest:g} and the weight {weight:g}: too large to add up"
             )
-
-
-def spreads(features: Floats, offsets: Ints) -> Floats:
-    """The standard deviation of each feature around the means of the segments; 0 for one that never differs."""
-    spread = np.zeros(features.shape[1])
-    sizes = np.diff(offsets)
-    for i, column in enumerate(features.T):
-        if (np.maximum.reduceat(column, offsets[:-1]) > np.minimum.reduceat(column, offsets[:-1])).any():
-            means = np.add.reduceat(column / np.repeat(sizes, sizes), offsets[:-1])
-            away = np.abs(column - np.repeat(means, sizes))
-            spread[i] = away.max() * np.sqrt(np.mean((away / away.max()) ** 2))  # no square over- or underflows
-    return spread
 
 
 class _Climb:
@@ -263,10 +240,10 @@ class _Climb:
     def __init__(self, problem: TuningProblem, start: Floats, reach: float) -> None:
         self.problem = problem
         self.weights = start.copy()
-        self.values = problem.values(start)
+        self.position = problem.shares.position(start)
         # before a step nothing is smoothed, and a score that only the order of the lists gives is none to beat
-        unknown = problem.window or problem.ties(self.values)
-        self.score = -np.inf if unknown else problem.total(problem.winners(self.values))
+        here = problem.choice(start)
+        self.score = -np.inf if problem.window or here.tied else problem.total(here.sums)
         self.reach, self.bounded = reach, problem.bounded
         self.longest = problem.length(start) or 1.0
         self.searches = 0
@@ -275,24 +252,27 @@ class _Climb:
         """The best step along each direction."""
         p = self.problem
         reach = self.reach * min(p.length(self.weights) or 1.0, REACH * self.longest)
-        lines = []
+        lines: list[Line] = []
         for direction in directions:
             most = reach / p.length(direction)
             low, high = p.limits(self.weights, direction) if self.bounded else (-np.inf, np.inf)
-            lines.append((p.slopes(direction), max(low, -most), min(high, most)))
+            lines.append((direction, max(low, -most), min(high, most)))
         self.searches += len(lines)
+        if not lines:
+            return []
         moves = []
-        steps = best_steps(p.offsets, lines, self.values, p.stats, p.rate, p.window) if lines else []
-        for direction, (slopes, _, _), step in zip(directions, lines, steps, strict=True):
+        limits = [(low, high) for _, low, high in lines]
+        steps = best_steps(self.position.corners(lines), limits, p.rate, p.window)
+        for direction, step in zip(directions, steps, strict=True):
             here = self.score if p.window is None else step.here
-            moves.append(_Move(direction, slopes, step, step.score - here if step.length else 0.0))
+            moves.append(_Move(direction, step, step.score - here if step.length else 0.0))
         return moves
 
     def take(self, move: "_Move") -> None:
         """Make a step."""
         p, length = self.problem, move.step.length
         self.weights = np.clip(self.weights + length * move.direction, p.low, p.high)
-        self.values = self.values + length * move.slopes
+        self.position.take(length, move.direction)
         self.score = move.step.score
 
     def best_of_axes(self, gains: Floats) -> "_Move | None":
@@ -320,7 +300,6 @@ class _Move:
     """A step along a direction that was searched, and what it gains."""
 
     direction: Floats
-    slopes: Floats
     step: Step
     gain: float
 
@@ -389,29 +368,33 @@ class _Sight:
 
     def __init__(self, problem: TuningProblem) -> None:
         self.problem = problem
-        self.marks = np.zeros(len(problem.features), np.bool_)
-        self.whole = len(problem.features) < SMALL
+        self.size = int(problem.sizes.sum())
+        self.marks = np.zeros(self.size, np.bool_)
+        self.whole = self.size < SMALL
 
     def look(self, point: Floats, directions: Iterable[Floats]) -> None:
         """Mark the winners along lines through a point, as far as one can see."""
         p = self.problem
         if self.whole:
             return
-        values, far = p.values(point), SIGHT * (p.length(point) / max(1, len(p.axes)) or 1.0)
-        for direction in directions:
-            reach = far / p.length(direction)
-            mark_winners(p.offsets, p.slopes(direction), values, -reach, reach, self.marks)
+        far = SIGHT * (p.length(point) / max(1, len(p.axes)) or 1.0)
+        lines = [(direction, -far / p.length(direction), far / p.length(direction)) for direction in directions]
+        begin = 0
+        for seen, sizes in zip(p.shares.ask(seen_from, point, lines), p.shares.sizes, strict=True):
+            self.marks[begin + seen] = True
+            begin += int(sizes.sum())
 
     def score(self, tuned: Tuned) -> Tuned:
         """A result scored on all candidates, whose winners are marked."""
-        values = self.problem.values(tuned.weights)
-        chosen = self.problem.winners(values)
-        self.marks[chosen] = True
-        return replace(tuned, score=self.problem.total(chosen), tied=self.problem.ties(values))
+        here = self.problem.choice(tuned.weights)
+        self.marks[here.chosen] = True
+        return replace(tuned, score=self.problem.total(here.sums), tied=here.tied)
 
     def seen(self) -> TuningProblem:
-        """The problem with the marked candidates only."""
-        return self.problem if self.whole else self.problem.part(self.marks)
+        """The problem with the marked candidates only, in memory."""
+        if self.whole and self.problem.shares.whole is not None:
+            return self.problem
+        return self.problem.part(np.ones(self.size, np.bool_) if self.whole else self.marks)
 
 
 def optimize(
@@ -435,16 +418,18 @@ def optimize(
     given = [start, *earlier]
     generators = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(len(given) + restarts + 1)]
     pool = executor or ThreadPoolExecutor(max_workers=threads)
+    # climbs on all candidates wait for the shares: they run here, side by side
+    finish = pool if problem.shares.whole is not None else ThreadPoolExecutor(max_workers=FINISHERS)
 
     try:
         results = sorted(watch(_rounds(problem, given, generators, pool, scattered)), key=_order)
         finishers = results[: FINISHERS_SCATTERED if scattered else FINISHERS]
         points = [tuned.weights for tuned in finishers]
         rngs = generators[-1].spawn(len(points))
-        ends = list(pool.map(partial(climb, enough=0.0), [problem] * len(points), points, rngs))
+        ends = list(finish.map(partial(climb, enough=0.0), [problem] * len(points), points, rngs))
     finally:
-        if executor is None:
-            pool.shutdown()
+        for each in {pool, finish} - {executor}:
+            each.shutdown()
     ends = [replace(tuned, tied=problem.all_tied(tuned.weights)) for tuned in ends]
     return [_scaled(problem, tuned) for tuned in sorted([*ends, *results[len(ends) :]], key=_order)]
 

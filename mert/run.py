@@ -8,7 +8,6 @@ was killed anywhere goes on where it was, to the same result.
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +19,9 @@ from mert.constraints import Constraints
 from mert.decoder import Decoder, NoMoreListsError
 from mert.folder import TuningFolder
 from mert.lists.arrays import NBest, read_lists
-from mert.optimize import Tuned, make_problem
+from mert.optimize import Tuned
+from mert.reading import check_against_references, in_shares, open_lists
+from mert.search.build import Workplace
 from mert.solve import HOLD, SearchSettings, solve
 from mert.weights import WeightsFile
 from rypt.arrays import Floats
@@ -211,10 +212,13 @@ def run_loop(
     decoder: Decoder,
     folder: Path,
     *,
-    executor: Executor | None = None,
+    workplace: Workplace | None = None,
     progress: TuningProgress | None = None,
 ) -> DecoderTuning:
-    """Tune until no candidate is new, nothing changes significantly any more, or the iterations are used up."""
+    """Tune until no candidate is new, nothing changes significantly any more, or the iterations are used up.
+
+    With a ``workplace`` the lists of all iterations are read and searched in shares.
+    """
     progress = progress or TuningProgress()
     kept = TuningFolder.of_run(folder)
     kept.make()
@@ -226,7 +230,7 @@ def run_loop(
             iteration = _read_iteration(kept.record_file(number))
             if iteration is None:
                 try:
-                    iteration = _iterate(plan, decoder, kept, number, done, executor, progress)
+                    iteration = _iterate(plan, decoder, kept, number, done, workplace, progress)
                 except NoMoreListsError:
                     stopped = f"there are {number - 1} lists to replay"
                     break
@@ -242,7 +246,7 @@ def run_loop(
 
 def _iterate(
     plan: LoopPlan, decoder: Decoder, folder: TuningFolder, number: int, done: list[Iteration],
-    executor: Executor | None, progress: TuningProgress,
+    workplace: Workplace | None, progress: TuningProgress,
 ) -> Iteration:  # fmt: skip
     began = time.perf_counter()
     used = done[-1].weights if done else plan.start.values
@@ -252,22 +256,22 @@ def _iterate(
     latest = read_lists([folder.list_file(number)], tune=plan.tune)
     first = 1 if plan.previous is None else max(1, number - plan.previous)
     lists = [folder.list_file(n) for n in range(first, number + 1)]
-    everything = read_lists(lists, tune=plan.tune)
-    sparse_names = everything.sparse.names if everything.sparse else ()
-    names, start, sparse = plan.start.match(everything.names, sparse_names, open_ended=everything.open_ended)
-    everything = replace(everything, names=names)
+    divided = workplace if workplace is not None and in_shares(lists) else None
+    everything = open_lists(lists, progress.read, plan.tune, divided)
+    held = everything.sparse_names
+    names, start, sparse = plan.start.match(everything.names, held, open_ended=everything.open_ended)
+    everything.names = names
     start = np.array([used.get(name, value) for name, value in zip(names, start, strict=True)])
     decoded = _decoded_score(plan, latest, used)
-    bounded = Constraints() if everything.sparse else plan.constraints  # what is held does not scale with the rest
+    bounded = Constraints() if held else plan.constraints  # what is held does not scale with the rest
     inside = _inside(bounded, names, start)
-    problem = make_problem(
-        everything, plan.metric, inside, plan.constraints.within(names, [entry.name for entry in plan.start.entries]),
-        sparse_weights=sparse if everything.sparse else None, window=plan.search.window,
-    )  # fmt: skip
+    constraints = plan.constraints.within(names, [entry.name for entry in plan.start.entries])
+    problem = everything.problem(plan.metric, inside, constraints, sparse, plan.search.window)
+    candidates = int(problem.sizes.sum())
     known = done[-1].candidates if done else 0
     if first > 1:  # lists were left behind, so the last count is of others
         known = len(read_lists(lists[:-1], tune=plan.tune).candidates) if lists[:-1] else 0
-    new = len(everything.candidates) - known
+    new = candidates - known
     earlier = [
         _inside(bounded, names, np.array([iteration.used.get(name, 0.0) for name in names])) for iteration in done
     ]
@@ -275,12 +279,12 @@ def _iterate(
     if new == 0:  # the last step has found what there is
         search = replace(search, algorithm=HOLD)
     solution = solve(
-        problem, inside, search, earlier=earlier, executor=executor,
+        problem, inside, search, earlier=earlier, executor=workplace.executor if workplace else None,
         watch=lambda results: progress.climb(results, search.climbs + 1),
     )  # fmt: skip
     notes = (*solution.notes, *check_against_references(latest, plan.metric))
     iteration = Iteration(
-        number, len(everything.candidates), new, decoded, solution.start_score, solution.score, solution.gain.p,
+        number, candidates, new, decoded, solution.start_score, solution.score, solution.gain.p,
         dict(zip(names, start.tolist(), strict=True)), dict(zip(names, solution.weights.tolist(), strict=True)),
         notes, time.perf_counter() - began,
     )  # fmt: skip
@@ -307,14 +311,6 @@ def check_features_and_segments(lists: NBest, first: NBest, path: Path) -> None:
     if not first.open_ended and lists.names != first.names:
         names = ", ".join(lists.names)
         raise InputError(path, 1, f"expected the features of the first list, {', '.join(first.names)}, found {names}")
-
-
-def check_against_references(lists: NBest, metric: Metric) -> list[str]:
-    """Refuse segments without a reference, with file and line; return notes on references without candidates."""
-    references = references_of(metric)
-    if references is None:
-        return []
-    return lists.check_segments(len(references), ", ".join(map(str, references.paths)) or "the references")
 
 
 def _inside(constraints: Constraints, names: Sequence[str], weights: Floats) -> Floats:

@@ -10,7 +10,7 @@ from mert.bootstrap import Gain, bootstrap_gain
 from mert.health import examine, flatness
 from mert.learned import learned
 from mert.optimize import Tuned, TuningProblem, Watcher, optimize, unwatched
-from mert.search import Window
+from mert.search.lines import Window
 from mert.unseen import mean_weights, unseen_weights
 from rypt.arrays import Floats
 from rypt.metrics.metric import Metric

@@ -5,7 +5,7 @@ Both return the weights, the score before and after, and warnings about the weig
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,18 +16,17 @@ from mert.bootstrap import Gain
 from mert.decode import current_weights, weights_before
 from mert.decoder import Decoder, DecoderFunction, FunctionDecoder, ReplayDecoder, read_decoder
 from mert.limits import WeightLimits
-from mert.lists.arrays import NBest, read_lists
-from mert.optimize import make_problem
-from mert.run import DecoderTuning, LoopPlan, Stopping, TuningProgress, check_against_references, run_loop
+from mert.reading import TuningLists, check_against_references, open_lists, this_machine
+from mert.run import DecoderTuning, LoopPlan, Stopping, TuningProgress, run_loop
+from mert.search.build import Workplace
 from mert.solve import SearchSettings, Solution, solve
 from mert.weights import WeightsFile, default_weights, read_weights
 from rypt.campaign.folder import Campaign, read_source
 from rypt.metrics.mean_score import columns_of
-from rypt.metrics.metric import Metric, Resources, advice_of, read_metric
+from rypt.metrics.metric import Metric, Resources, read_metric
 from rypt.metrics.references import References, read_references
 from rypt.text import PathLike, RyptError
 from rypt.texts.nbest import read_raw
-from rypt.tools.raw_texts import is_raw
 
 Weights = PathLike | Mapping[str, float] | WeightsFile
 
@@ -117,7 +116,8 @@ def tune(
     search: SearchSettings | None = None,
     limits: WeightLimits | None = None,
     allow_missing: bool = False,
-    executor: Executor | None = None,
+    memory: int | None = None,
+    workplace: Workplace | None = None,
     progress: TuningProgress | None = None,
 ) -> TuningResult:
     """Find weights under which the best candidates of n-best lists win.
@@ -128,6 +128,10 @@ def tune(
     file of the source segments, for metrics that look at it [the campaign's]. ``weights`` is where the search starts: a
     file, names with numbers, or nothing for 1 each. The random seed is in ``search``. Lists without candidates for some
     segments of the references are refused unless ``allow_missing`` is true.
+
+    With ``memory``, in bytes, lists that are larger are divided into shares in temporary files, of which only as many
+    are in memory at once; the weights are the same. ``workplace`` is where shares are, if not on this machine
+    (`mert.cluster.cluster_workplace`).
     """
     search, limits, progress = search or SearchSettings(), limits or WeightLimits(), progress or TuningProgress()
     earlier: list[Path] = []
@@ -142,7 +146,10 @@ def tune(
         metric = metric or "rypt"
     resources = _resources(references, campaign, source, lists)
     chosen = read_metric(metric or "bleu", resources) if isinstance(metric, str | None) else metric
-    return _tune_lists(lists, chosen, weights, earlier, search, limits, allow_missing, executor, progress)
+    with ExitStack() as stack:
+        if memory is not None and workplace is None:
+            workplace = stack.enter_context(this_machine(memory, search.threads))
+        return _tune_lists(lists, chosen, weights, earlier, search, limits, allow_missing, workplace, progress)
 
 
 def _of_campaign(
@@ -199,33 +206,31 @@ def _read_start(weights: Weights) -> WeightsFile:
 
 def _tune_lists(
     paths: Sequence[PathLike], metric: Metric, weights: Weights | None, earlier: Sequence[Path],
-    search: SearchSettings, limits: WeightLimits, allow_missing: bool, executor: Executor | None,
+    search: SearchSettings, limits: WeightLimits, allow_missing: bool, workplace: Workplace | None,
     progress: TuningProgress,
 ) -> TuningResult:  # fmt: skip
     clock = _Clock()
     start = None if weights is None else _read_start(weights)
-    lists = _without_columns(read_lists(paths, progress.read, tune=limits.only or None), metric, progress)
-    sparse_names = lists.sparse.names if lists.sparse else ()
+    lists = open_lists(paths, progress.read, limits.only or None, workplace)
+    _leave_out_columns(lists, metric, progress)
+    sparse_names = lists.sparse_names
     if start is None:
         start = default_weights(lists.names, np.ones(len(lists.names)))
     names, point, sparse = start.match(lists.names, sparse_names, open_ended=lists.open_ended)
-    lists = replace(lists, names=names)
+    lists.names = names
     for note in check_against_references(lists, metric):
         if not allow_missing:
             raise RyptError(f"{note}; --allow-missing tunes on the others")
         progress.note(note)
     clock.lap("read")
-    problem = make_problem(
-        lists, metric, point, limits.constraints(names, start),
-        sparse_weights=sparse if lists.sparse else None, window=search.window,
-    )  # fmt: skip
+    problem = lists.problem(metric, point, limits.constraints(names, start), sparse, search.window)
     clock.lap("stats")
     if weights is None:
         progress.note(f"no weights are given: starting from 1 for each of the {len(names)} features")
-    for note in [*advice_of(metric), *_raw_texts(lists, metric)]:
+    for note in lists.advice:
         progress.note(note)
     solution = solve(
-        problem, point, search, executor=executor,
+        problem, point, search, executor=workplace.executor if workplace else None,
         earlier=[read_weights(path).match(names, sparse_names, open_ended=True)[1] for path in earlier],
         watch=lambda results: progress.climb(results, search.climbs + 1),
     )  # fmt: skip
@@ -234,25 +239,15 @@ def _tune_lists(
     return _result(names, solution, signature, len(sparse_names), clock.seconds, start)
 
 
-def _raw_texts(lists: NBest, metric: Metric) -> list[str]:
-    """A note where BLEU takes raw text for tokens."""
-    if "tok:none" not in str(metric.signature) or not is_raw(raw.text for raw in lists.candidates):
-        return []
-    return ["the candidates are raw text, and BLEU takes tokens as they are: bleu(tokenize=13a) cuts them as usual"]
-
-
-def _without_columns(lists: NBest, metric: Metric, progress: TuningProgress) -> NBest:
-    """The lists without the features that are tuned to: a weight for one of them would take it all."""
+def _leave_out_columns(lists: TuningLists, metric: Metric, progress: TuningProgress) -> None:
+    """Leave out the features that are tuned to: a weight for one of them would take it all."""
     columns = [name for name in columns_of(metric) if name in lists.names]
     for name in columns:
         progress.note(f"the feature {name} is what is tuned to: it gets no weight")
-    kept = [i for i, name in enumerate(lists.names) if name not in columns]
-    if columns and not kept:
+    if columns and len(columns) == len(lists.names):
         raise RyptError(f"the lists have no feature besides {', '.join(columns)}, which is tuned to: nothing to tune")
-    if not columns:
-        return lists
-    features = np.ascontiguousarray(lists.features.T[kept]).T
-    return replace(lists, names=tuple(lists.names[i] for i in kept), features=features)
+    if columns:
+        lists.without(columns)
 
 
 def _result(
@@ -303,7 +298,8 @@ def tune_decoder(
     limits: WeightLimits | None = None,
     stopping: Stopping | None = None,
     timeout: float | None = None,
-    executor: Executor | None = None,
+    memory: int | None = None,
+    workplace: Workplace | None = None,
     progress: TuningProgress | None = None,
 ) -> DecoderTuning:
     """Decode and tune in turn, on the lists of all iterations merged; a run that was interrupted is resumed.
@@ -311,7 +307,8 @@ def tune_decoder(
     ``decoder`` is a shell command with ``{weights}`` (or ``{config}``) and ``{nbest}`` in it, a function of the
     iteration, the file of weights and the file for the list (or its name, ``package.module:function``), or
     `mert.decoder.ReplayDecoder` for lists of an earlier run, whose last weights are returned. ``timeout`` is how many
-    seconds a command may take. Everything is kept in ``folder``, which belongs to one run.
+    seconds a command may take. Everything is kept in ``folder``, which belongs to one run. ``memory`` and ``workplace``
+    are as in `tune`; the list of one iteration is read whole.
     """
     limits, stopping = limits or WeightLimits(), stopping or Stopping()
     resources = _resources(references, campaign, source)
@@ -331,7 +328,10 @@ def tune_decoder(
         stopping,
         made.identity,
     )
-    return run_loop(plan, made, Path(folder), executor=executor, progress=progress)
+    with ExitStack() as stack:
+        if memory is not None and workplace is None:
+            workplace = stack.enter_context(this_machine(memory, plan.search.threads))
+        return run_loop(plan, made, Path(folder), workplace=workplace, progress=progress)
 
 
 def _make_decoder(decoder: str | Decoder | DecoderFunction, timeout: float | None) -> Decoder:

@@ -16,12 +16,14 @@ this asks of a metric only that its statistics add up.
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mert.learned import learned
-from mert.optimize import Tuned, TuningProblem, combine
-from rypt.arrays import Floats
+from mert.optimize import Tuned, TuningProblem
+from mert.search.share import Share, combine, gains_at, ordered_sum, segment_products
+from rypt.arrays import Floats, Ints
 from rypt.text import RyptError
 
 ROUNDS = 6  # of regression, each with the gains at the winners of the one before, averaged
@@ -60,68 +62,123 @@ def mean_weights(problem: TuningProblem, weights: Sequence[Floats]) -> Floats:
 
 def _estimates(problem: TuningProblem, start: Floats, rng: np.random.Generator) -> list[Floats]:
     """PRO's weights, those of the regression, and those of the greatest expected gain."""
-    centred = _Centred(problem)
-    steady, gains = centred.regression(start)
-    estimates = [steady, centred.expectation(steady, gains)]
+    estimator = _Estimator(problem)
+    steady, gains = estimator.regression(start)
+    estimates = [steady, estimator.expectation(steady, gains)]
     with suppress(RyptError):  # it needs segments whose candidates differ in their own scores
         estimates.append(learned(problem, start, "pro", rng, samples=SAMPLES))
     return estimates
 
 
-def gains_at(problem: TuningProblem, weights: Floats) -> Floats:
-    """What each candidate gains in the place of its segment's winner, times the number of segments."""
-    rows = problem.stats[problem.chosen(weights)]
-    total = rows.sum(axis=0, keepdims=True)
-    others = np.repeat(total - rows, np.diff(problem.offsets), axis=0)
-    return (problem.rate(others + problem.stats) - problem.rate(total)) * len(rows)
+@dataclass(frozen=True, slots=True)
+class _Axes:
+    """The directions in which weights may move, and how far 1 goes along each."""
+
+    axes: Floats  # (axes, features)
+    units: Floats  # (axes,)
+
+    def places(self, share: Share) -> Floats:
+        """Where candidates are along each axis, in spreads from the mean of their segment, (candidates, axes)."""
+        return share.memo.keep("places", lambda: self._make_places(share))
+
+    def _make_places(self, share: Share) -> Floats:
+        starts, sizes = share.offsets[:-1], np.diff(share.offsets)
+        places = np.empty((len(share.features), len(self.axes)), order="F")
+        for i, (axis, unit) in enumerate(zip(self.axes, self.units, strict=True)):
+            column = share.slopes(axis) / unit
+            places[:, i] = column - np.repeat(np.add.reduceat(column, starts) / sizes, sizes)
+        return places
 
 
-class _Centred:
-    """Candidates by what they are along each axis, in spreads from the mean of their segment."""
+@dataclass(frozen=True, slots=True)
+class _Gains:
+    """The gains of candidates, summed over several sets of weights, each with the statistics that it chooses in all."""
+
+    count: int  # of all segments
+    at: tuple[tuple[Floats, Ints], ...] = ()
+
+    def of(self, share: Share) -> Floats:
+        """The gains of the candidates of a share."""
+        *earlier, (weights, total) = self.at
+        name = f"gains {[(each.tolist(), sums.tolist()) for each, sums in self.at]}"
+
+        def make() -> Floats:
+            latest = gains_at(share, weights, total, self.count)
+            return _Gains(self.count, tuple(earlier)).of(share) + latest if earlier else latest
+
+        return share.memo.keep(name, make)
+
+
+def _squares(share: Share, axes: _Axes) -> Floats:
+    """The products of all pairs of axes, summed over each segment, (segments, axes * axes)."""
+    places = axes.places(share)
+    size = places.shape[1]
+    sums = np.empty((len(share.offsets) - 1, size, size))
+    for i in range(size):
+        segment_products(places, places[:, i], share.offsets, sums[:, i])
+    return sums.reshape(len(sums), -1)
+
+
+def _project(share: Share, axes: _Axes, values: Floats) -> Floats:
+    """The products of the axes with the values, summed over each segment, (segments, axes)."""
+    sums = np.empty((len(share.offsets) - 1, len(axes.units)))
+    segment_products(axes.places(share), values, share.offsets, sums)
+    return sums
+
+
+def _project_gains(share: Share, axes: _Axes, gains: _Gains) -> Floats:
+    return _project(share, axes, gains.of(share))
+
+
+def _expected(share: Share, axes: _Axes, gains: _Gains, lengths: Floats) -> tuple[Floats, Floats]:
+    """The expected gain of each segment, (segments,), and how it grows along the axes, (segments, axes)."""
+    starts, sizes = share.offsets[:-1], np.diff(share.offsets)
+    values = gains.of(share) / len(gains.at)
+    scores = combine(axes.places(share), lengths)
+    scores = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
+    shares = scores / np.repeat(np.add.reduceat(scores, starts), sizes)
+    expected = np.add.reduceat(shares * values, starts)
+    return expected, _project(share, axes, shares * (values - np.repeat(expected, sizes)))
+
+
+class _Estimator:
+    """Weights from the gains of all candidates."""
 
     def __init__(self, problem: TuningProblem) -> None:
         self.problem = problem
-        self.starts, self.sizes = problem.offsets[:-1], np.diff(problem.offsets)
         self.units = np.abs(problem.axes * problem.spread).sum(axis=1)
-        places = np.empty((len(problem.features), len(problem.axes)), order="F")
-        for i, (axis, unit) in enumerate(zip(problem.axes, self.units, strict=True)):
-            column = problem.slopes(axis) / unit
-            places[:, i] = column - np.repeat(np.add.reduceat(column, self.starts) / self.sizes, self.sizes)
-        self.places = places
+        self.axes = _Axes(problem.axes, self.units)
 
     def weights(self, lengths: Floats) -> Floats:
         """The weights that these lengths along the axes come to, within their bounds."""
         problem = self.problem
         return problem.moved(np.zeros(len(problem.names)), lengths / self.units)
 
-    def regression(self, start: Floats) -> tuple[Floats, Floats]:
+    def regression(self, start: Floats) -> tuple[Floats, _Gains]:
         """The weights that predict the gains of candidates best, and these gains."""
-        square = np.einsum("ci,cj->ij", self.places, self.places, optimize=False) + np.eye(len(self.units))
-        weights, gains = start, np.zeros(len(self.places))
+        p = self.problem
+        sums = ordered_sum(np.concatenate(p.shares.ask(_squares, self.axes)))
+        square = sums.reshape(len(self.units), -1) + np.eye(len(self.units))
+        weights, gains = start, _Gains(len(p.sizes))
         for _ in range(ROUNDS):
-            gains += gains_at(self.problem, weights)
-            weights = self.weights(np.linalg.solve(square, self._project(gains)))
-        return weights, gains / ROUNDS
+            gains = replace(gains, at=(*gains.at, (weights, p.choice(weights).sums[None])))
+            projected = ordered_sum(np.concatenate(p.shares.ask(_project_gains, self.axes, gains)))
+            weights = self.weights(np.asarray(np.linalg.solve(square, projected), np.float64))
+        return weights, gains
 
-    def expectation(self, start: Floats, gains: Floats) -> Floats:
+    def expectation(self, start: Floats, gains: _Gains) -> Floats:
         """The weights with the greatest expected gain, less a pull towards 0, by steps from the start."""
         pull = PULL * self.problem.metric.scale
-        count = len(self.sizes)
 
         def loss(lengths: Floats) -> tuple[float, Floats]:
-            scores = combine(self.places, lengths)
-            scores = np.exp(scores - np.repeat(np.maximum.reduceat(scores, self.starts), self.sizes))
-            shares = scores / np.repeat(np.add.reduceat(scores, self.starts), self.sizes)
-            expected = np.add.reduceat(shares * gains, self.starts)
-            slope = self._project(shares * (gains - np.repeat(expected, self.sizes))) / count
+            answers = self.problem.shares.ask(_expected, self.axes, gains, lengths)
+            expected = np.concatenate([answer[0] for answer in answers])
+            slope = ordered_sum(np.concatenate([answer[1] for answer in answers])) / len(expected)
             return pull * float(lengths @ lengths) - float(expected.mean()), 2 * pull * lengths - slope
 
         lengths = np.array([start[np.flatnonzero(axis)[0]] for axis in self.problem.axes]) * self.units
         size = float(np.abs(lengths).mean())
         return self.weights(descend(loss, lengths / size if size > 0 else np.ones(len(lengths))))
-
-    def _project(self, values: Floats) -> Floats:
-        return np.array([np.einsum("c,c->", column, values) for column in self.places.T])
 
 
 def descend(loss: Callable[[Floats], tuple[float, Floats]], point: Floats) -> Floats:

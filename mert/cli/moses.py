@@ -2,12 +2,11 @@
 
 import argparse
 import hashlib
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
-from statistics import fmean, pvariance
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -40,6 +39,8 @@ def moses_tools(folder: str | None) -> None:
 
 def _default_folder() -> Path:
     """One folder for each Python and version of rypt."""
+    from importlib.metadata import version  # the programs start without it
+
     data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
     key = hashlib.sha256(sys.executable.encode("utf-8", "surrogateescape")).hexdigest()[:10]
     return Path(data) / "rypt" / f"moses-tools-{version('rypt')}-{key}"
@@ -159,7 +160,9 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
         talk(f"start {number}: {score:.6f}")
     for ends, what in ((tuned.ends, "starts"), (tuned.near, "starts near the best")):
         if ends:
-            talk(f"{len(ends)} {what}: mean {fmean(ends):.6f}, variance {pvariance(ends):.3g}")
+            mean = math.fsum(ends) / len(ends)
+            variance = math.fsum((end - mean) ** 2 for end in ends) / len(ends)
+            talk(f"{len(ends)} {what}: mean {mean:.6f}, variance {variance:.3g}")
     write_weights_line("weights.txt", tuned.weights)
     talk(format_best_point(tuned.weights, tuned.score))
     for note in tuned.notes:
@@ -354,4 +357,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
+    # numba loads these where they are installed, and nothing that is compiled here needs them; scipy takes 0.2 s
+    for package in ("scipy", "coverage"):
+        sys.modules.setdefault(package, None)  # type: ignore[arg-type]
     main(sys.argv[1:])

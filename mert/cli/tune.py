@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +19,7 @@ from rypt.picture import check_picture
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
+    from mert.cluster import ClusterWorkplace
     from mert.run import DecoderTuning, Iteration, TuningProgress
     from mert.tuning import TuningResult
 
@@ -64,7 +64,11 @@ SEARCH = _options(
     click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed."),
     click.option("--threads", type=click.IntRange(min=1), default=lambda: os.cpu_count() or 1, show_default="all cores",
                  help="Number of threads; the result does not depend on it."),
-    click.option("--dask", metavar="ADDRESS", help="Search on the Dask cluster with this scheduler (tcp://…)."),
+    click.option("--memory", metavar="SIZE", callback=lambda context, option, value: _read_size(value),
+                 help="Maximum memory for lists, such as 2G: they are divided into shares in temporary files."),
+    click.option("--dask", metavar="ADDRESS",
+                 help="Read, count and search on the Dask cluster with this scheduler (tcp://…), each worker its share "
+                 "of the segments."),
     click.option("--replicates", type=click.IntRange(min=1), default=1, show_default=True,
                  help="Number of random seeds to tune with; mean and deviation of the scores are reported."),
     click.option("--average", is_flag=True, help="Return the mean weights of the replicates, not the best ones."),
@@ -83,8 +87,9 @@ CONSTRAINTS = _options(
 )  # fmt: skip
 
 
+LEAST_MEMORY = 400 << 20  # bytes: the interpreter, compiled code and the smallest shares
 LOOP_ONLY = ("folder", "max_iterations", "patience", "keep", "timeout")
-MERT_ONLY = ("aim", "restarts", "window", "dask")
+MERT_ONLY = ("aim", "restarts", "window", "memory", "dask")
 BESIDE_ZMERT = {
     "zmert", "algorithm", "aim", "threads", "dask", "replicates", "average", "window", "folder", "timeout", "plot",
     "output", "as_json", "quiet",
@@ -116,8 +121,8 @@ def tune(
     campaign: str | None,
     start_file: str | None, only: tuple[str, ...], fix: tuple[str, ...], bound: tuple[str, ...],
     ranges: tuple[str, ...], tie: tuple[str, ...], norm: str | None,
-    algorithm: str, aim: str, restarts: int | None, seed: int, threads: int, dask: str | None, replicates: int,
-    average: bool, window: str | None,
+    algorithm: str, aim: str, restarts: int | None, seed: int, threads: int, memory: int | None, dask: str | None,
+    replicates: int, average: bool, window: str | None,
     decoder: str | None, replay: tuple[str, ...], zmert: str | None, folder: str, max_iterations: int, patience: int,
     keep: str, timeout: float | None, plot: str | None,
     output: str | None, as_json: bool, quiet: bool,
@@ -146,20 +151,20 @@ def tune(
     )
     shown = _progress(quiet=quiet)
     result: TuningResult | DecoderTuning
-    with _executor(dask) as executor:
+    with _cluster(dask) as workplace:
         if zmert is not None:
             from mert.zmert.program import tune_zmert
 
             place = folder if _given(click.get_current_context(), "folder") else None
             now = int(time.time() * 1000)
             result = tune_zmert(
-                zmert, search, now=now, folder=place, timeout=timeout, executor=executor, progress=shown
+                zmert, search, now=now, folder=place, timeout=timeout, workplace=workplace, progress=shown
             )
         elif lists:
             result = tune_lists(
                 None if of_campaign else lists, campaign=lists[0] if of_campaign else campaign, metric=spec,
                 references=references, source=source, weights=start_file, search=search, limits=limits,
-                allow_missing=allow_missing, executor=executor, progress=shown,
+                allow_missing=allow_missing, memory=memory, workplace=workplace, progress=shown,
             )  # fmt: skip
         else:
             if start_file is None:
@@ -167,8 +172,8 @@ def tune(
             result = tune_decoder(
                 ReplayDecoder(replay) if decoder is None else decoder, weights=start_file, folder=folder,
                 metric=spec or "bleu", references=references, source=source, campaign=campaign, search=search,
-                limits=limits, stopping=Stopping(max_iterations, patience, keep), timeout=timeout, executor=executor,
-                progress=shown,
+                limits=limits, stopping=Stopping(max_iterations, patience, keep), timeout=timeout, memory=memory,
+                workplace=workplace, progress=shown,
             )  # fmt: skip
     if output:
         result.write(output)
@@ -203,6 +208,10 @@ def _check_options(context: click.Context) -> None:
         check_picture(plot)
     if output == "-" and given["as_json"]:
         raise click.UsageError("-o - and --json both write to standard output")
+    if given["memory"] is not None and given["dask"] is not None:
+        raise click.UsageError("--memory is for this machine; the workers of --dask have limits of their own")
+    if "-" in lists and given["dask"] is not None:
+        raise click.UsageError("--dask cannot read standard input: the workers read the lists")
     if lists:
         _refuse(context, LOOP_ONLY, "needs --decoder, --replay or --zmert")
     else:
@@ -225,15 +234,28 @@ def _given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) == ParameterSource.COMMANDLINE
 
 
+def _read_size(text: str | None) -> int | None:
+    """A number of bytes such as 500M or 2G."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])(?:i?B)?", text, re.IGNORECASE)
+    if match is None:
+        raise click.BadParameter(f"expected a size such as 500M or 2G, got {text!r}")
+    size = int(float(match[1]) * 1024 ** ("KMGT".index(match[2].upper()) + 1))
+    if size < LEAST_MEMORY:
+        raise click.BadParameter(f"expected at least {LEAST_MEMORY >> 20}M, got {text}")
+    return size
+
+
 @contextmanager
-def _executor(address: str | None) -> "Iterator[Executor | None]":
+def _cluster(address: str | None) -> "Iterator[ClusterWorkplace | None]":
     if address is None:
         yield None
         return
-    from mert.cluster import dask_executor
+    from mert.cluster import cluster_workplace
 
-    with dask_executor(address) as executor:
-        yield executor
+    with cluster_workplace(address) as workplace:
+        yield workplace
 
 
 def _progress(*, quiet: bool) -> "TuningProgress":

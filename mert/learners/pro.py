@@ -53,11 +53,17 @@ def pro(
     quality = (sentence_score or score)(stats)
     better, worse = sample_pairs(offsets, quality, rng, samples, kept, threshold * scale)
     if not len(better):
-        raise RyptError(
-            f"no pair of candidates to learn from: in none of the sampled ones do the scores differ by "
-            f"{threshold * scale:g} or more; lower the threshold"
-        )
-    differences = features[better] - features[worse]
+        raise no_pairs(threshold * scale)
+    return fit_pairs(features[better] - features[worse], start, free, l2=l2, interpolate=interpolate)
+
+
+def fit_pairs(
+    differences: Floats, start: Floats, free: NDArray[np.bool_], *, l2: float = 1.0, interpolate: float = 1.0
+) -> Floats:
+    """The weights that pairs of candidates teach: ``differences`` (pairs, features) are the better less the worse.
+
+    The rest is as `pro` says.
+    """
     spread = np.sqrt((differences**2).mean(axis=0))
     moving = free & (spread > 0)
     margins = differences[:, ~moving] @ start[~moving]
@@ -67,6 +73,14 @@ def pro(
     if not margins.any() and before > 0 and after > 0:
         fitted[moving] *= before / after
     return np.where(moving, start + interpolate * (fitted - start), start)
+
+
+def no_pairs(threshold: float) -> RyptError:
+    """The error where no pair differs enough."""
+    return RyptError(
+        f"no pair of candidates to learn from: in none of the sampled ones do the scores differ by {threshold:g} or "
+        "more; lower the threshold"
+    )
 
 
 def sample_pairs(
@@ -85,6 +99,13 @@ def sample_pairs(
         better.append(np.where(wins, first[order], second[order]))
         worse.append(np.where(wins, second[order], first[order]))
     return np.concatenate(better), np.concatenate(worse)
+
+
+def skip_samples(sizes: Ints, rng: np.random.Generator, samples: int) -> None:
+    """Bring a generator where `sample_pairs` leaves it after segments of these sizes."""
+    for size in sizes:
+        if size > 1:
+            rng.integers(0, size, size=(2, samples))
 
 
 def fit_logistic(differences: Floats, margins: Floats, l2: float) -> Floats:

@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 
 from mert.lists import scan
-from mert.lists.columns import Scanned, Sparse, check_tuned, reordered, too_many
+from mert.lists.columns import ColumnPlan, Scanned, Sparse, check_tuned, reordered, too_many
 from rypt.arrays import Bytes, Floats, Ids, Ints
 from rypt.compiled import compiled_if_large
 from rypt.records import RawCandidate
@@ -87,13 +87,7 @@ class NBest:
 
     def check_segments(self, size: int, where: str) -> list[str]:
         """Refuse a segment that is none of ``size`` segments from 0; a note where some have no candidates."""
-        for segment, first in zip(self.segments, self.offsets, strict=False):
-            number = segment_number(segment)
-            if number is None or number >= size:
-                expected = f"expected one of the {size} segments of {where}, from 0"
-                raise InputError(*self.places(int(first)), f"segment {segment}: {expected}")
-        missing = size - len(self.segments)
-        return [f"{missing} of {size} segments of {where} have no candidates"] if missing else []
+        return check_segments(self.segments, lambda i: self.places(int(self.offsets[i])), size, where)
 
 
 def read_lists(paths: Sequence[PathLike], watch: Watch = unwatched, *, tune: Sequence[str] | None = None) -> NBest:
@@ -107,14 +101,14 @@ def read_lists(paths: Sequence[PathLike], watch: Watch = unwatched, *, tune: Seq
     for path, data in files:
         if not data or data.isspace():
             raise InputError(path, None, "expected candidates, found an empty list")
-    barred = [file for file in files if _has_bars(file[1])]
+    barred = [file for file in files if has_bars(file[1])]
     if len(barred) == len(files):
         lists = _scan(files, tune)
     else:
         if barred:  # what is wrong inside a list is said as if it came alone
             Scanned(barred)
         lists = arrange(chain.from_iterable(_numbered(path, data, watch) for path, data in files), tune)
-    _check_numbers(lists)
+    check_numbers(lists.segments, lambda i: lists.places(int(lists.offsets[i])))
     return lists
 
 
@@ -127,14 +121,28 @@ def segment_number(segment: str) -> int | None:
     return int(segment) if re.fullmatch("[0-9]{1,18}", segment) else None
 
 
-def _check_numbers(lists: NBest) -> None:
+Place = Callable[[int], tuple[PathLike, int]]  # file and line of the first candidate of a segment
+
+
+def check_segments(segments: Sequence[str], place: Place, size: int, where: str) -> list[str]:
+    """Refuse a segment that is none of ``size`` segments from 0; a note where some have no candidates."""
+    for i, segment in enumerate(segments):
+        number = segment_number(segment)
+        if number is None or number >= size:
+            expected = f"expected one of the {size} segments of {where}, from 0"
+            raise InputError(*place(i), f"segment {segment}: {expected}")
+    missing = size - len(segments)
+    return [f"{missing} of {size} segments of {where} have no candidates"] if missing else []
+
+
+def check_numbers(segments: Sequence[str], place: Place) -> None:
     """Refuse two ids that are one number: their candidates would compete apart for one reference."""
-    for i, (one, other) in enumerate(pairwise(lists.segments), start=1):
+    for i, (one, other) in enumerate(pairwise(segments), start=1):
         if segment_number(other) is not None and segment_number(one) == segment_number(other):
-            raise InputError(*lists.places(int(lists.offsets[i])), f"segment {other} is called {one} elsewhere")
+            raise InputError(*place(i), f"segment {other} is called {one} elsewhere")
 
 
-def _has_bars(data: bytes | bytearray) -> bool:
+def has_bars(data: bytes | bytearray) -> bool:
     """Whether the first line is of the dialect with ``|||``, which the compiled reader reads."""
     line = data[: data.find(b"\n") + 1 or len(data)].decode()
     return dialect_of(line.rstrip("\r\n")) is BARS
@@ -147,10 +155,15 @@ def _numbered(path: PathLike, data: bytes | bytearray, watch: Watch) -> Iterator
 
 def _scan(files: Sequence[tuple[PathLike, bytes | bytearray]], tune: Sequence[str] | None) -> NBest:
     scanned = Scanned(files)
+    return arrange_scanned(scanned, scanned.labels.plan(tune))
+
+
+def arrange_scanned(scanned: Scanned, plan: ColumnPlan) -> NBest:
+    """Put the lines of lists with ``|||`` into arrays, segment by segment, each distinct candidate once."""
     lines, texts = scanned.lines, scanned.texts
     size = len(texts)
     segments, segment_of = _segments(lines.buffer, scanned.ids)
-    names, columns, sparse = scanned.labels.read(scanned.fields, scanned.scores, tune)
+    columns, sparse = scanned.labels.read(scanned.fields, scanned.scores, plan)
     equals = np.empty(size, np.int64)
     scan.first_equals(lines.buffer, segment_of, texts, equals)
     keep = np.empty(size, np.bool_)
@@ -165,8 +178,8 @@ def _scan(files: Sequence[tuple[PathLike, bytes | bytearray]], tune: Sequence[st
         columns, sparse = np.ascontiguousarray(columns[:, order]), reordered(sparse, order)
     candidates = Candidates(lines.buffer, texts, equals, segment_of, lambda i: lines.parse(int(order[i])))
     return NBest(
-        segments, offsets, candidates, names, columns.T, sparse if sparse.names else None,
-        lambda i: lines.place(int(order[i])), any(scanned.labels.glued),
+        segments, offsets, candidates, plan.names, columns.T, sparse if sparse.names else None,
+        lambda i: lines.place(int(order[i])), plan.open_ended,
     )  # fmt: skip
 
 
@@ -176,12 +189,12 @@ def _segments(buffer: Bytes, ids: Ints) -> tuple[list[str], Ids]:
     count = scan.group_lines(buffer, ids, groups)
     firsts = np.searchsorted(groups, np.arange(count))
     names = [buffer[a:b].tobytes().decode() for a, b in ids[firsts]]
-    segments = _in_order(names)
+    segments = in_order(names)
     place = {segment: i for i, segment in enumerate(segments)}
     return segments, np.array([place[segment] for segment in names], np.int32)[groups]
 
 
-def _in_order(names: Iterable[str]) -> list[str]:
+def in_order(names: Iterable[str]) -> list[str]:
     """Numbers by their value, then the others by their letters."""
     numbers = {name: segment_number(name) for name in names}
     return sorted(numbers, key=lambda name: (numbers[name] is None, numbers[name] or 0, name))
@@ -196,7 +209,7 @@ def arrange(
         path, line, raw = given if isinstance(given, tuple) else ("candidates", number, given)
         key = (raw.text, frozenset((name, value) for name, value in raw.features.items() if value))
         by_segment.setdefault(raw.segment, {}).setdefault(key, (path, line, raw))
-    segments = _in_order(by_segment)
+    segments = in_order(by_segment)
     placed = [entry for segment in segments for entry in by_segment[segment].values()]
     raws = [raw for _, _, raw in placed]
     names = tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys(tuple(raw.features) for raw in raws))))

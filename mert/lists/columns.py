@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
@@ -49,10 +48,16 @@ def reordered(sparse: Sparse, order: Ints) -> Sparse:
 
 
 class Lines:
-    """The lines of several files, one after the other in one buffer."""
+    """The lines of several files, or of pieces of them, one after the other in one buffer.
 
-    def __init__(self, files: Sequence[tuple[PathLike, bytes | bytearray]]) -> None:
+    ``numbers`` are the numbers of the first line of each piece in its file, 1 unless given.
+    """
+
+    def __init__(
+        self, files: Sequence[tuple[PathLike, bytes | bytearray]], numbers: Sequence[int] | None = None
+    ) -> None:
         self.paths = [path for path, _ in files]
+        self.numbers = numbers or [1] * len(files)
         whole = [data if data.endswith(b"\n") else data + b"\n" for _, data in files]
         counts = [data.count(b"\n") for data in whole]
         self.buffer = np.frombuffer(whole[0] if len(whole) == 1 else b"".join(whole), np.uint8)
@@ -63,7 +68,11 @@ class Lines:
     def place(self, line: int) -> tuple[PathLike, int]:
         """File and number of a line."""
         file = int(np.searchsorted(self.firsts, line, "right")) - 1
-        return self.paths[file], line - int(self.firsts[file]) + 1
+        return self.paths[file], line - int(self.firsts[file]) + self.numbers[file]
+
+    def place_of_byte(self, byte: int) -> tuple[PathLike, int]:
+        """File and number of the line that a byte of the buffer is in."""
+        return self.place(int(np.searchsorted(self.starts, byte, "right")) - 1)
 
     def text(self, line: int) -> str:
         """One line without its end."""
@@ -85,8 +94,10 @@ class Lines:
 class Scanned:
     """The lines of lists with ``|||``, where their fields stand, and their labels."""
 
-    def __init__(self, files: Sequence[tuple[PathLike, bytes | bytearray]]) -> None:
-        self.lines = Lines(files)
+    def __init__(
+        self, files: Sequence[tuple[PathLike, bytes | bytearray]], numbers: Sequence[int] | None = None
+    ) -> None:
+        self.lines = Lines(files, numbers)
         size = len(self.lines.starts) - 1
         self.ids, self.texts, self.fields, self.scores = (np.empty((size, 2), np.int64) for _ in range(4))
         bad = scan.find_fields(
@@ -121,25 +132,32 @@ class FeatureLabels:
             what = "no numbers without a name" if expected < 0 else f"{expected} numbers"
         return f"expected {before} features like line {number} of {path}, with {what}, found {count}"
 
-    def column_names(self, label: int) -> list[str]:
-        """``Name`` for one value, else ``Name_0``, ``Name_1`` …."""
-        size = max(int(self.labels[label, scan.VALUES]), 0)
-        return [self.names[label]] if size == 1 else [f"{self.names[label]}_{i}" for i in range(size)]
+    def labels_met(self) -> "list[Label]":
+        """The labels, in the order in which they first stand in the lines."""
+        facts = self.labels[:, [scan.FIRST, scan.VALUES, scan.OPTIONAL]].tolist()
+        return [
+            Label(name if i else "", values, bool(optional), glued, first)
+            for i, (name, glued, (first, values, optional)) in enumerate(
+                zip(self.names, self._glued(), facts, strict=True)
+            )
+        ]
 
-    def read(self, fields: Ints, scores: Ints, tune: Sequence[str] | None) -> tuple[tuple[str, ...], Floats, Sparse]:
-        """All features: the names and columns of those that are not sparse, and the sparse ones."""
-        by_label = [self.column_names(label) for label in range(len(self.names))]
-        self._check_names(by_label)
-        dense = self._dense(by_label, tune)
-        firsts = np.zeros(len(by_label), np.int64)
-        names: list[str] = []
-        sparse_names: list[str] = []
-        for label, columns in enumerate(by_label):
-            firsts[label] = len(names) if dense[label] else -1 - len(sparse_names)
-            (names if dense[label] else sparse_names).extend(columns)
+    def plan(self, tune: Sequence[str] | None) -> "ColumnPlan":
+        """Which labels get columns of their own."""
+
+        def refuse(label: Label, text: str) -> InputError:
+            line = int(np.searchsorted(self.lines.starts, label.first, "right")) - 1
+            return self.lines.refuse(line, lambda: text)
+
+        return plan_columns(self.labels_met(), tune, refuse)
+
+    def read(self, fields: Ints, scores: Ints, plan: "ColumnPlan") -> tuple[Floats, Sparse]:
+        """All features: the columns of those that are not sparse, and the sparse ones."""
+        firsts = np.array([plan.firsts[name] for name in ["", *self.names[1:]]], np.int64)
+        sparse_names = plan.sparse_names
         size = len(fields)
         room = self._values_in(fields) if sparse_names else 0
-        matrix = np.zeros((len(names), size))
+        matrix = np.zeros((len(plan.names), size))
         rows, columns_, values = np.empty(size + 1, np.int64), np.empty(room, np.int32), np.empty(room)
         hard = np.empty((0, 4), np.int64)
         while True:
@@ -153,7 +171,7 @@ class FeatureLabels:
             hard = np.empty((hards, 4), np.int64)
         self._read_hard(hard, matrix, values)
         count = int(rows[-1])
-        return tuple(names), matrix, sorted_columns(Sparse(tuple(sparse_names), rows, columns_[:count], values[:count]))
+        return matrix, sorted_columns(Sparse(sparse_names, rows, columns_[:count], values[:count]))
 
     def _read_hard(self, hard: Ints, matrix: Floats, values: Floats) -> None:
         """Round the numbers that were left, each to the nearest."""
@@ -170,33 +188,75 @@ class FeatureLabels:
         """The maximum number of numbers in the feature fields."""
         return int((fields[:, 1] - fields[:, 0]).sum()) // 2 + len(fields)
 
-    def _check_names(self, by_label: list[list[str]]) -> None:
-        """Refuse two features of one name, such as TM_0 beside the first value of TM."""
-        owner: dict[str, int] = {}
-        for label, columns in enumerate(by_label):
-            for name in columns:
-                if owner.setdefault(name, label) != label:
-                    line = int(np.searchsorted(self.lines.starts, self.labels[label, scan.FIRST], "right")) - 1
-                    raise self.lines.refuse(line, lambda name=name: f"the feature {name} is there twice")  # type: ignore[misc]
+    def _glued(self) -> list[bool]:
+        """Which labels stand in one word with their value, as in ``lm=-1.5``."""
+        after = self.lines.buffer[self.labels[1:, scan.STOP] + 1]
+        return [False, *((after != scan.SPACE) & (after != scan.TAB)).tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label of features: ``name``, empty for numbers without one, and its number of ``values``, below 0 for none.
+
+    An ``optional`` one may be absent from a line; one that is ``glued`` stands in one word with its value. ``first`` is
+    the byte at which it first stands.
+    """
+
+    name: str
+    values: int
+    optional: bool
+    glued: bool
+    first: int
 
     @property
-    def glued(self) -> list[bool]:
-        """Which labels stand in one word with their value, as in ``lm=-1.5``."""
-        after = [self.lines.buffer[row[scan.STOP] + 1] for row in self.labels[1:]]
-        return [False, *(byte not in b" \t" for byte in after)]
+    def columns(self) -> list[str]:
+        """``Name`` for one value, else ``Name_0``, ``Name_1`` …."""
+        name, size = self.name or "F", max(self.values, 0)
+        return [name] if size == 1 else [f"{name}_{i}" for i in range(size)]
 
-    def _dense(self, by_label: list[list[str]], tune: Sequence[str] | None) -> list[bool]:
-        """Which labels get columns of their own."""
-        must = [not optional for optional in self.labels[:, scan.OPTIONAL]]
-        named = [
-            tune is not None and not {self.names[label], *columns}.isdisjoint(tune)
-            for label, columns in enumerate(by_label)
-        ]
-        check_tuned(tune, {*self.names, *chain.from_iterable(by_label)})
-        dense = [a or b for a, b in zip(must, self.glued, strict=True)]
-        if too_many(sum(len(columns) for label, columns in enumerate(by_label) if dense[label]), tune):
-            dense = must
-        return [a or b for a, b in zip(dense, named, strict=True)]
+
+@dataclass(frozen=True, slots=True)
+class ColumnPlan:
+    """Where the values of labels go: ``firsts`` has for each label its first column, or below 0 the sparse one.
+
+    The sparse column with the number n is -1 - n. ``open_ended`` says that lines leave out features that are 0.
+    """
+
+    names: tuple[str, ...]
+    sparse_names: tuple[str, ...]
+    firsts: dict[str, int]
+    open_ended: bool
+
+
+def plan_columns(
+    labels: Sequence[Label], tune: Sequence[str] | None, refuse: Callable[[Label, str], InputError]
+) -> ColumnPlan:
+    """Give each label its columns; two features of one name, such as TM_0 beside the first value of TM, are refused."""
+    owner: dict[str, Label] = {}
+    for label in labels:
+        for name in label.columns:
+            if owner.setdefault(name, label) is not label:
+                raise refuse(label, f"the feature {name} is there twice")
+    names: list[str] = []
+    sparse_names: list[str] = []
+    firsts: dict[str, int] = {}
+    for label, dense in zip(labels, _dense(labels, tune), strict=True):
+        firsts[label.name] = len(names) if dense else -1 - len(sparse_names)
+        (names if dense else sparse_names).extend(label.columns)
+    return ColumnPlan(tuple(names), tuple(sparse_names), firsts, any(label.glued for label in labels))
+
+
+def _dense(labels: Sequence[Label], tune: Sequence[str] | None) -> list[bool]:
+    """Which labels get columns of their own."""
+    check_tuned(tune, {"F", *(label.name for label in labels), *(name for each in labels for name in each.columns)})
+    dense = [not label.optional or label.glued for label in labels]
+    if too_many(sum(len(label.columns) for label, has in zip(labels, dense, strict=True) if has), tune):
+        dense = [not label.optional for label in labels]
+    named = set(tune or ())
+    return [
+        has or not named.isdisjoint([label.name or "F", *label.columns])
+        for has, label in zip(dense, labels, strict=True)
+    ]
 
 
 def check_tuned(tune: Sequence[str] | None, known: set[str]) -> None:

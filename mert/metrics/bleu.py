@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ORDER = 4
 COLUMNS = 2 + 2 * ORDER
-SMOOTHINGS = ("none", "exp", "floor", "add-k")
+SMOOTHINGS = {"none": 0.0, "exp": 0.0, "floor": 0.1, "add-k": 1.0}  # sacrebleu's names and values
 
 
 class Bleu:
@@ -42,16 +42,21 @@ class Bleu:
         smooth_value: float | None = None,
         lowercase: bool = False,
     ) -> None:
+        self.references = references
+        self.tokenize, self.lowercase = tokenize, lowercase
+        self.plain = tokenize == "none" and not lowercase
+        self.smooth_method, self.given_smooth_value = smooth_method, smooth_value
+        self.smooth_value = SMOOTHINGS[smooth_method] if smooth_value is None else smooth_value
+
+    @cached_property
+    def bleu(self) -> "BLEU":
+        """sacrebleu's metric with these options; loading it takes a while, and counting plain texts needs none."""
         from sacrebleu.metrics.bleu import BLEU
 
-        self.references = references
-        self.tokenize = tokenize
-        self.plain = tokenize == "none" and not lowercase
-        self.bleu: BLEU = BLEU(
-            tokenize=tokenize, smooth_method=smooth_method, smooth_value=smooth_value, lowercase=lowercase, force=True
-        )
-        defaults = BLEU.SMOOTH_DEFAULTS
-        self.smooth_value = float(defaults[smooth_method] or 0.0) if smooth_value is None else smooth_value
+        return BLEU(
+            tokenize=self.tokenize, smooth_method=self.smooth_method, smooth_value=self.given_smooth_value,
+            lowercase=self.lowercase, force=True,
+        )  # fmt: skip
 
     @property
     def signature(self) -> str:
@@ -93,7 +98,7 @@ class Bleu:
         """
         if len(sums) == 1:
             return np.array([self.bleu._compute_score_from_stats(sums[0].tolist()).score])
-        method = SMOOTHINGS.index(self.bleu.smooth_method)
+        method = list(SMOOTHINGS).index(self.smooth_method)
         return bleu_scores(np.ascontiguousarray(sums, np.int64), method, self.smooth_value)
 
     @cached_property
@@ -102,8 +107,8 @@ class Bleu:
         from sacrebleu.metrics.bleu import BLEU
 
         metric = BLEU(
-            effective_order=True, tokenize=self.tokenize, smooth_method=self.bleu.smooth_method,
-            smooth_value=self.bleu.smooth_value, lowercase=self.bleu.lowercase,
+            effective_order=True, tokenize=self.tokenize, smooth_method=self.smooth_method,
+            smooth_value=self.given_smooth_value, lowercase=self.lowercase,
         )  # fmt: skip
         metric.num_refs = self.references.count
         return metric
@@ -120,16 +125,20 @@ class Bleu:
 
 def make_bleu(resources: Resources, options: "dict[str, str]") -> Metric:
     """BLEU by name: ``bleu(tokenize=13a,smooth=floor,smooth_value=0.1,lowercase=true)``."""
-    from sacrebleu.metrics.bleu import BLEU
-
     given = Options("bleu", options)
-    tokenize = given.choice("tokenize", "none", sorted(BLEU.TOKENIZERS))
-    smooth = given.choice("smooth", "exp", SMOOTHINGS)
+    tokenize = given.choice("tokenize", "none", _tokenizers() if "tokenize" in options else ["none"])
+    smooth = given.choice("smooth", "exp", list(SMOOTHINGS))
     value = given.number("smooth_value", None, least=0.0)
     lowercase = given.flag("lowercase", False)
     given.done()
     references = resources.need_references("bleu")
     return Bleu(references, tokenize=tokenize, smooth_method=smooth, smooth_value=value, lowercase=lowercase)
+
+
+def _tokenizers() -> list[str]:
+    from sacrebleu.metrics.bleu import BLEU
+
+    return sorted(BLEU.TOKENIZERS)
 
 
 class _Texts:

@@ -12,7 +12,7 @@ from mert.moses.metrics import FileMetric
 from mert.moses.pairs import PairFiles, Pairs
 from mert.moses.weights import Starts, read_sparse_weights, read_starts
 from mert.optimize import GOOD_POINTS, Tuned, TuningProblem, Watcher, make_problem, optimize, random_start
-from mert.search import Window
+from mert.search.lines import Window
 from mert.unseen import mean_weights
 from rypt.arrays import Floats, Ints
 from rypt.records import RawCandidate
@@ -124,7 +124,7 @@ def search(
     for number, part in enumerate(parts):
         climbed.append(_climb(part, points, how, number))
         if how.shards:
-            tell(f"shard {number}: {len(part.offsets) - 1} segments, score {climbed[-1].best.score:.6f}")
+            tell(f"shard {number}: {len(part.sizes)} segments, score {climbed[-1].best.score:.6f}")
     winners = [climb.best.weights for climb in climbed]
     weights = mean_weights(whole, winners) if len(winners) > 1 else winners[0]
     notes = examine(whole, weights, points[0])

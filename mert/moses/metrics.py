@@ -8,22 +8,25 @@ A score file does not say how its statistics were made, only the metric's name, 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mert.metrics.bleu import Bleu, bleu_scores
 from mert.metrics.chrf import ChrF, chrf_scores
-from mert.metrics.rypt import Rypt, make_rypt
 from mert.metrics.ter import Ter
 from mert.moses.edits import accuracy, edit_stats, position_free_accuracy, position_free_stats
 from mert.moses.preparation import Preparation
-from mert.search import Window
+from mert.search.lines import Window
 from rypt.arrays import Floats, Ints
 from rypt.metrics.metric import Resources
 from rypt.metrics.references import References
 from rypt.options import Options
 from rypt.records import RawCandidate
 from rypt.text import RyptError
+
+if TYPE_CHECKING:
+    from mert.metrics.rypt import Rypt
 
 REFERENCE_LENGTHS = ("closest", "shortest", "average")
 SCALED = 100  # TER's statistics are counted in hundredths
@@ -199,7 +202,7 @@ class RyptFile(FileMetric):
     name = "RYPT"
     needs_references = False
 
-    def __init__(self, rypt: Rypt) -> None:
+    def __init__(self, rypt: "Rypt") -> None:
         self.rypt = rypt
         self.columns = rypt.stats([]).shape[1]
 
@@ -216,6 +219,8 @@ class RyptFile(FileMetric):
         if campaign is None and "db" not in chosen:
             raise RyptError("the metric RYPT needs campaign:FOLDER or db:FILE in --scconfig")
         if campaign is not None:
+            from mert.metrics.rypt import make_rypt
+
             return cls(make_rypt(Resources(campaign=campaign), chosen))
         from mert.moses.database import rypt_of_database
 

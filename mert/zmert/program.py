@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +19,7 @@ import numpy as np
 from mert.constraints import Constraints
 from mert.folder import TuningFolder
 from mert.run import DecoderTuning, LoopPlan, Stillness, Stopping, TuningProgress, run_loop
+from mert.search.build import Workplace
 from mert.solve import SearchSettings
 from mert.weights import WeightsFile, read_weights
 from mert.zmert.config import Configuration, read_configuration
@@ -61,7 +61,7 @@ def tune_zmert(
     now: int,
     folder: PathLike | None = None,
     timeout: float | None = None,
-    executor: Executor | None = None,
+    workplace: Workplace | None = None,
     progress: TuningProgress | None = None,
 ) -> DecoderTuning:
     """Run a configuration of Z-MERT and leave behind the files that Z-MERT leaves.
@@ -72,7 +72,7 @@ def tune_zmert(
     job = read_zmert(
         path, search or SearchSettings(), now=now, folder=None if folder is None else Path(folder), timeout=timeout
     )
-    result = run_loop(job.plan, job.decoder, job.folder, executor=executor, progress=progress)
+    result = run_loop(job.plan, job.decoder, job.folder, workplace=workplace, progress=progress)
     job.finish(result.weights)
     return result
 

@@ -47,7 +47,7 @@ X, Y = np.array([1.0, 0.0]), np.array([0.0, 1.0])
 def test_gains_are_those_of_resampled_segments():
     problem = made_problem(3, shift=2)
     found = bootstrap_gain(problem, X, Y, np.random.default_rng(7), samples=250)
-    old, new = problem.stats[0::2], problem.stats[1::2]
+    old, new = problem.whole.stats[0::2], problem.whole.stats[1::2]
     rng, gains = np.random.default_rng(7), []
     for size in (100, 100, 50):
         for drawn in rng.integers(20, size=(size, 20)):

@@ -1,12 +1,18 @@
-"""Restarts on a real Dask cluster of two workers on this machine."""
+"""Shares and restarts on a real Dask cluster of four workers on this machine."""
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
+import toy
 from commands import run
+from large_list import write_large_list
+from test_reading import divided_list, same_tuning
 
-from mert.cluster import dask_executor
+import mert
+from mert.cluster import cluster_workplace
 from mert.lists.arrays import arrange
 from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem, optimize
@@ -14,15 +20,50 @@ from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 
+dask = pytest.importorskip("dask", reason="Dask is not installed (pip install 'rypt[cluster]')")
 distributed = pytest.importorskip("distributed", reason="Dask is not installed (pip install 'rypt[cluster]')")
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-    ) as local:
+def started():
+    """Workers that are killed when they have more than 300 MB (to the letter: 95 % of it), and started anew."""
+    unused = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
+    with (
+        dask.config.set(unused),
+        distributed.LocalCluster(
+            n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1",
+            memory_limit="300MB",
+        ) as local,
+    ):  # fmt: skip
         yield local
+
+
+@pytest.fixture
+def cluster(started):
+    """The cluster, with all of its workers; one that was killed comes back before the next test, and before the end."""
+    with distributed.Client(started.scheduler_address) as client:
+        client.wait_for_workers(4, timeout=120)
+        yield started
+        client.wait_for_workers(4, timeout=120)
+
+
+def killed_on_the_way(cluster, *, after):
+    """Functions that show progress, of which one kills a worker after this step, once; and the worker's process."""
+    victim = next(iter(cluster.workers.values())).pid
+    left = [victim]
+
+    def watch(items, what, total=None):
+        for item in items:
+            yield item
+            if what == after and left:
+                os.kill(left.pop(), signal.SIGKILL)
+
+    return mert.TuningProgress(read=watch, climb=lambda results, total: watch(results, "climb")), victim
+
+
+def tuned_on(cluster, lists, folder, **more):
+    with cluster_workplace(cluster.scheduler_address) as workplace:
+        return mert.tune(lists, references=[folder / "ref"], workplace=workplace, **more)
 
 
 def made_problem():
@@ -43,18 +84,18 @@ def made_problem():
 def test_the_answer_is_the_same_as_here(cluster):
     problem = made_problem()
     here = optimize(problem, np.ones(3), restarts=5, seed=2)
-    with dask_executor(cluster.scheduler_address) as executor:
+    with cluster_workplace(cluster.scheduler_address) as workplace:
+        executor = workplace.executor
         there = optimize(problem, np.ones(3), restarts=5, seed=2, executor=executor)
         busy = executor.client.run(lambda dask_worker: dask_worker.state.executed_count)
     assert [tuned.score for tuned in there] == [tuned.score for tuned in here]
     assert all((a.weights == b.weights).all() for a, b in zip(here, there, strict=True))
-    assert len(busy) == 2
-    assert all(count > 0 for count in busy.values())
+    assert sum(count > 0 for count in busy.values()) > 1
 
 
 def test_a_scheduler_that_is_not_there():
     expected = "--dask tcp://127.0.0.1:1: no scheduler answers"
-    with pytest.raises(RyptError, match=expected), dask_executor("tcp://127.0.0.1:1", timeout=1):
+    with pytest.raises(RyptError, match=expected), cluster_workplace("tcp://127.0.0.1:1", timeout=1):
         pass
 
 
@@ -67,3 +108,55 @@ def test_the_command_line_tunes_on_a_cluster(capsys, cluster, demo_campaign):
     here = run(capsys, *common)
     assert there[0] == 0, there[2]
     assert json.loads(there[1])["weights"] == json.loads(here[1])["weights"]
+
+
+def test_the_workers_read_the_lists(cluster, tmp_path):
+    """Two lists, one of them gzipped, with sparse features that are held."""
+    lists = divided_list(tmp_path)
+    search = mert.SearchSettings(restarts=3)
+    here = mert.tune(lists, references=[tmp_path / "ref"], search=search)
+    same_tuning(tuned_on(cluster, lists, tmp_path, search=search), here)
+
+
+def test_a_mistake_that_a_worker_finds(cluster, tmp_path):
+    (tmp_path / "ref").write_text("a\nb\n")
+    (tmp_path / "list").write_text("0 ||| a ||| x= 1\n1 ||| b ||| x= one\n")
+    with pytest.raises(RyptError, match="list:2: "):
+        tuned_on(cluster, [tmp_path / "list"], tmp_path)
+
+
+def test_a_loop_around_a_decoder(cluster, tmp_path):
+    """The shares of an iteration are made anew in the next one."""
+    runs = []
+    for name in ("here", "there"):
+        made = toy.write_set(tmp_path / name)
+        with cluster_workplace(cluster.scheduler_address) as workplace:
+            result = mert.tune_decoder(
+                toy.decode, weights=made / "weights", references=[made / "ref"], folder=made / "run",
+                search=mert.SearchSettings(restarts=1), stopping=mert.Stopping(max_iterations=2),
+                workplace=workplace if name == "there" else None,
+            )  # fmt: skip
+        runs.append([(each.candidates, each.weights) for each in result.iterations])
+    assert runs[0] == runs[1]
+    assert len(runs[0]) == 2
+
+
+@pytest.mark.parametrize("after", ["index", "shares", "climb"])
+def test_a_worker_that_is_killed(cluster, tmp_path, after):
+    lists = divided_list(tmp_path)
+    search = mert.SearchSettings(restarts=3)
+    progress, _ = killed_on_the_way(cluster, after=after)
+    there = tuned_on(cluster, lists, tmp_path, search=search, progress=progress)
+    same_tuning(there, mert.tune(lists, references=[tmp_path / "ref"], search=search))
+
+
+def test_a_list_larger_than_any_worker(cluster, tmp_path):
+    """No worker has the memory for the list, and one is killed in the middle of the search."""
+    path = write_large_list(tmp_path, megabytes=290)
+    search = mert.SearchSettings(aim="list", restarts=3)
+    before = {worker.pid for worker in cluster.workers.values()}
+    progress, victim = killed_on_the_way(cluster, after="climb")
+    more = {"weights": tmp_path / "weights", "search": search}
+    there = tuned_on(cluster, [path], tmp_path, progress=progress, **more)
+    assert before - {worker.pid for worker in cluster.workers.values()} == {victim}
+    same_tuning(there, mert.tune([path], references=[tmp_path / "ref"], memory=600 << 20, **more))

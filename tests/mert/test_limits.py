@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mert.limits import WeightLimits, read_groups, read_intervals, read_window
-from mert.search import Window
+from mert.search.lines import Window
 from mert.weights import default_weights
 from rypt.text import RyptError
 

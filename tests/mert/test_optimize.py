@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from mert.constraints import Constraints, Normalization
 from mert.lists.arrays import arrange, read_lists
 from mert.metrics.bleu import Bleu
-from mert.optimize import REACH, climb, combine, make_problem, optimize, random_start
-from mert.search import Window
+from mert.optimize import REACH, climb, make_problem, optimize, random_start
+from mert.search.lines import Window
+from mert.search.share import combine
 from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
@@ -158,7 +159,7 @@ def test_the_units_of_features_change_nothing(scales):
         start = np.ones(5) / scale
         problem = make_problem(made_lists(5, scales=scale), Share(), start)
         best = optimize(problem, start, restarts=4, seed=1)[0]
-        found.append((best.score, problem.chosen(best.weights).tolist()))
+        found.append((best.score, problem.choice(best.weights).chosen.tolist()))
     assert found[0][0] == found[1][0]
     assert found[0][1] == found[1][1]
 
@@ -202,7 +203,7 @@ def test_a_feature_that_never_differs_has_no_say_in_lengths():
         constraints = Constraints(normalization=Normalization("none"))
         problem = make_problem(made_lists(3), Share(), start, constraints)
         assert problem.length(start) == pytest.approx(problem.length(np.array([1.0, 1.0, 1.0, 1.0, 0.0])))
-        found.append(problem.chosen(optimize(problem, start, restarts=2, seed=1)[0].weights).tolist())
+        found.append(problem.choice(optimize(problem, start, restarts=2, seed=1)[0].weights).chosen.tolist())
     assert found[0] == found[1]
 
 
@@ -360,10 +361,10 @@ def test_what_is_held_adds_to_the_model_score(tmp_path):
     start = np.array([1.0, 1.0])
     problem = make_problem(lists, Share(), start, sparse_weights=np.array([1.0, 0.0]))
     assert problem.normalization.kind == "none"
-    assert problem.values(np.array([5.0, 1.0])).tolist() == [5, 10, 4.5]
-    assert problem.chosen(np.array([5.0, 1.0])).tolist() == [1]
+    assert problem.whole.values(np.array([5.0, 1.0])).tolist() == [5, 10, 4.5]
+    assert problem.choice(np.array([5.0, 1.0])).chosen.tolist() == [1]
     best = optimize(problem, start, restarts=0, seed=1)[0]
-    assert (best.score, problem.chosen(best.weights).tolist()) == (1.0, [0])
+    assert (best.score, problem.choice(best.weights).chosen.tolist()) == (1.0, [0])
     assert best.weights[0] > 10
     unused = make_problem(lists, Share(), start, sparse_weights=np.zeros(2))
     assert unused.normalization.kind == "l1"

@@ -6,21 +6,23 @@ from test_optimize import START, Errors, Share, made_lists
 
 from mert.constraints import Constraints
 from mert.optimize import Tuned, make_problem, optimize
+from mert.search.share import gains_at
 from mert.solve import SearchSettings, solve
-from mert.unseen import descend, gains_at, mean_weights, unseen_weights
+from mert.unseen import descend, mean_weights, unseen_weights
 from rypt.text import RyptError
 
 
 def test_gains_are_those_of_one_exchanged_candidate():
     problem = make_problem(made_lists(segments=5), Share(), START)
-    gains = gains_at(problem, START)
-    chosen = problem.chosen(START)
-    before = problem.total(chosen)
-    for segment, start in enumerate(problem.offsets[:-1]):
-        for candidate in range(start, problem.offsets[segment + 1]):
-            exchanged = chosen.copy()
+    share, here = problem.whole, problem.choice(START)
+    gains = gains_at(share, START, here.sums[None], 5)
+    before = problem.total(here.sums)
+    for segment, start in enumerate(share.offsets[:-1]):
+        for candidate in range(start, share.offsets[segment + 1]):
+            exchanged = here.chosen.copy()
             exchanged[segment] = candidate
-            assert gains[candidate] == pytest.approx(5 * (problem.total(exchanged) - before))
+            score = problem.total(share.stats[exchanged].sum(axis=0))
+            assert gains[candidate] == pytest.approx(5 * (score - before))
 
 
 def test_weights_for_unseen_segments_do_better_there_than_the_optimum_of_few():

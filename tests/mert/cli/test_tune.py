@@ -442,3 +442,30 @@ def test_a_plot_of_one_search_and_a_metric_from_a_column(capsys, tmp_path):
     assert results[0]["score"] == pytest.approx(0.9)
     assert results[0]["weights"] == results[1]["weights"]
     assert list(results[2]["weights"]) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--memory", "much"], "expected a size such as 500M or 2G, got 'much'"),
+        (["--memory", "5M"], "expected at least 400M, got 5M"),
+        (["--memory", "2G", "--dask", "tcp://127.0.0.1:1"], "--memory is for this machine"),
+        (["--memory", "2G", "--algorithm", "pro"], "--memory needs --algorithm mert"),
+    ],
+)
+def test_memory_that_makes_no_sense(capsys, demo_campaign, options, message):
+    code, _, err = run(capsys, "tune", demo_campaign / "nbest.en", *options)
+    assert code == 2
+    assert message in err
+
+
+def test_standard_input_is_for_no_cluster(capsys):
+    code, _, err = run(capsys, "tune", "-", "--dask", "tcp://127.0.0.1:1")
+    assert (code, "--dask cannot read standard input" in err) == (2, True)
+
+
+def test_memory_is_bounded_with_the_same_result(capsys, demo_campaign):
+    common = ["tune", demo_campaign / "nbest.en", "--references", demo_campaign / "reference.en", "--restarts", 2]
+    results = [run(capsys, *common, "--json", *more) for more in ([], ["--memory", "0.5GiB"])]
+    one, other = (json.loads(out) for _, out, _ in results)
+    assert {**one, "seconds": 0} == {**other, "seconds": 0}

@@ -10,7 +10,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from mert.moses.metrics import MAKERS, parse_scconfig, read_file_metric, read_window
 from mert.moses.preparation import Preparation, read_preparations
-from mert.search import Window
+from mert.search.lines import Window
 from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError

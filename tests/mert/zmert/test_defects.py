@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from zmert_set import best_of, bleu_of, go, write_config
 
-from mert.search import best_step
+from mert.search.lines import best_step
 
 
 @pytest.fixture

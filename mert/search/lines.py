@@ -6,7 +6,7 @@ intervals on which the summed statistics, and so the metric, are constant (Och 2
 section 2). Every interval is scored, so nothing along the line is missed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Floats, Ints, Score
 from rypt.compiled import compiled, quick
+
+TOGETHER = 1_000_000  # intervals scored at once, so that memory stays bounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,27 +171,36 @@ def envelopes(
 
 
 @compiled
-def running_sums(stats: Ints, first: Ints, before: Ints, after: Ints, order: Ints, sums: Ints) -> None:
-    """The summed statistics of the winners in each interval, from left to right."""
+def _changed_stats(stats: Ints, first: Ints, before: Ints, after: Ints, total: Ints, changes: Ints) -> None:
+    """The summed statistics of the first winners, and what they gain at each change.
+
+    Changes come segment by segment, which is how rows lie in memory.
+    """
     width = np.uint64(stats.shape[1])  # unsigned and flat: no index has to be checked for counting from the end
-    rows, total = stats.reshape(-1), sums.reshape(-1)
-    sums[0] = 0
+    rows, flat = stats.reshape(-1), changes.reshape(-1)
+    total[:] = 0
     for segment in range(len(first)):
         row = np.uint64(first[segment]) * width
         for column in range(width):
             total[column] += rows[row + column]
-    changes = np.empty(len(order) * stats.shape[1], np.int64)  # segment by segment, which is how rows lie in memory
     place = np.uint64(0)
-    for change in range(len(order)):
+    for change in range(len(changes)):
         gone, come = np.uint64(before[change]) * width, np.uint64(after[change]) * width
         for column in range(width):
-            changes[place + column] = rows[come + column] - rows[gone + column]
+            flat[place + column] = rows[come + column] - rows[gone + column]
         place += width
+
+
+@compiled
+def _running_sums(changes: Ints, order: Ints, sums: Ints) -> None:
+    """The summed statistics of the winners in each interval, from left to right; those of the first are given."""
+    width = np.uint64(sums.shape[1])
+    flat, total = changes.reshape(-1), sums.reshape(-1)
     place = np.uint64(0)
     for i in range(len(order)):
-        change_row = np.uint64(order[i]) * width
+        change = np.uint64(order[i]) * width
         for column in range(width):
-            total[place + width + column] = total[place + column] + changes[change_row + column]
+            total[place + width + column] = total[place + column] + flat[change + column]
         place += width
 
 
@@ -224,16 +235,70 @@ def choose(points: Floats, scores: Floats, low: float, high: float) -> tuple[int
     return best, length
 
 
-def mark_winners(
-    offsets: Ints, slopes: Floats, intercepts: Floats, low: float, high: float, marks: NDArray[np.bool_]
-) -> None:
-    """Mark the candidates that win somewhere in [low, high]."""
-    size = len(slopes)
-    first, where = np.empty(len(offsets) - 1, np.int64), np.empty(size)
-    before, after = np.empty(size, np.int64), np.empty(size, np.int64)
-    count = envelopes(offsets, slopes, intercepts, low, high, first, where, before, after)
-    marks[first] = True
-    marks[after[:count]] = True
+@dataclass(frozen=True, slots=True)
+class Corners:
+    """Where the winners of some segments change along a line, segment by segment.
+
+    ``where`` (changes,) are the places, ``changes`` (changes, columns) what the summed statistics gain there, ``first``
+    (columns,) the sums at the lower end of the line. Those of different segments can be put together (`merged`).
+    """
+
+    where: Floats
+    changes: Ints
+    first: Ints
+
+    def narrow(self) -> "Corners":
+        """The same with whole numbers as narrow as they can be, to be sent over a network."""
+        least, most = int(self.changes.min(initial=0)), int(self.changes.max(initial=0))
+        for kind in (np.int8, np.int16, np.int32):
+            if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max:
+                return Corners(self.where, self.changes.astype(kind), self.first)
+        return self
+
+
+class Sweep:
+    """The room that walking along lines needs, for lists of the same segments."""
+
+    def __init__(self, offsets: Ints) -> None:
+        size = int(offsets[-1])
+        self.offsets = offsets
+        self.first, self.where = np.empty(len(offsets) - 1, np.int64), np.empty(size)
+        self.before, self.after = np.empty(size, np.int64), np.empty(size, np.int64)
+
+    def walk(self, slopes: Floats, intercepts: Floats, low: float, high: float) -> int:
+        """Find all changes of winners between two places on a line; their number."""
+        return envelopes(
+            self.offsets, slopes, intercepts, low, high, self.first, self.where, self.before, self.after
+        )  # fmt: skip
+
+    def corners(self, slopes: Floats, intercepts: Floats, stats: Ints, low: float, high: float) -> Corners:
+        """The changes of winners between two places on a line."""
+        count = self.walk(slopes, intercepts, low, high)
+        total, changes = np.empty(stats.shape[1], np.int64), np.empty((count, stats.shape[1]), np.int64)
+        _changed_stats(stats, self.first, self.before, self.after, total, changes)
+        return Corners(self.where[:count].copy(), changes, total)
+
+    def mark_winners(
+        self, slopes: Floats, intercepts: Floats, low: float, high: float, marks: NDArray[np.bool_]
+    ) -> None:
+        """Mark the candidates that win somewhere in [low, high]."""
+        count = self.walk(slopes, intercepts, low, high)
+        marks[self.first] = True
+        marks[self.after[:count]] = True
+
+
+def merged(parts: Sequence[Corners]) -> tuple[Floats, Ints]:
+    """The places where winners of any segment change, in order, and the sums in the intervals between them.
+
+    ``parts`` come in the order of their segments: so the result does not depend on how segments are divided.
+    """
+    where = parts[0].where if len(parts) == 1 else np.concatenate([part.where for part in parts])
+    changes = parts[0].changes if len(parts) == 1 else np.concatenate([part.changes for part in parts])
+    order = where.argsort()
+    sums = np.empty((len(where) + 1, changes.shape[1]), np.int64)
+    sums[0] = sum(part.first for part in parts)
+    _running_sums(changes.astype(np.int64, copy=False), order, sums)
+    return where[order], sums
 
 
 def best_step(
@@ -251,36 +316,39 @@ def best_step(
     ``stats`` (candidates, columns) add up; ``score`` rates many sums at once, higher is better. With a window the
     smoothed scores decide, and are returned.
     """
-    return best_steps(offsets, [(slopes, low, high)], intercepts, stats, score, window)[0]
+    return best_steps([[Sweep(offsets).corners(slopes, intercepts, stats, low, high)]], [(low, high)], score, window)[0]
 
 
 def best_steps(
-    offsets: Ints,
-    lines: Sequence[tuple[Floats, float, float]],
-    intercepts: Floats,
-    stats: Ints,
+    lines: Iterable[Sequence[Corners]],
+    limits: Sequence[tuple[float, float]],
     score: Score,
     window: Window | None = None,
 ) -> list[Step]:
-    """The best step along each of several lines through one point, given by slopes, low and high."""
-    size = len(intercepts)
-    first, where = np.empty(len(offsets) - 1, np.int64), np.empty(size)
-    before, after = np.empty(size, np.int64), np.empty(size, np.int64)
-    corners, rows = [], []
-    for slopes, low, high in lines:
-        count = envelopes(offsets, slopes, intercepts, low, high, first, where, before, after)
-        order = where[:count].argsort()
-        points = where[order]
-        sums = np.empty((count + 1, stats.shape[1]), np.int64)
-        running_sums(stats, first, before, after, order, sums)
+    """The best step along each of several lines, given by the corners of all parts of a list, and low and high."""
+    steps: list[Step] = []
+    waiting: list[tuple[Floats, Ints]] = []
+    for parts, (low, high) in zip(lines, limits, strict=True):
+        points, sums = merged(parts)
         if window is not None:  # only intervals with a width are neighbours
-            apart = np.append(points[1:] > points[:-1], True)[:count] & (points > low) & (points < high)
+            apart = np.append(points[1:] > points[:-1], True)[: len(points)] & (points > low) & (points < high)
             points, sums = points[apart], sums[np.append(True, apart)]
-        corners.append(points)
-        rows.append(sums)
-    scored = score(rows[0] if len(rows) == 1 else np.concatenate(rows))
+        waiting.append((points, sums))
+        if sum(len(rows) for _, rows in waiting) > TOGETHER:
+            steps += _choose_steps(waiting, limits[len(steps) :], score, window)
+            waiting = []
+    return [*steps, *_choose_steps(waiting, limits[len(steps) :], score, window)]
+
+
+def _choose_steps(
+    lines: Sequence[tuple[Floats, Ints]], limits: Sequence[tuple[float, float]], score: Score, window: Window | None
+) -> list[Step]:
+    """Score the intervals of several lines at once, and choose the best of each line."""
+    if not lines:
+        return []
+    scored = score(lines[0][1] if len(lines) == 1 else np.concatenate([sums for _, sums in lines]))
     steps, end = [], 0
-    for points, (_, low, high) in zip(corners, lines, strict=True):
+    for (points, _), (low, high) in zip(lines, limits, strict=False):
         scores = scored[end : end + len(points) + 1]
         end += len(points) + 1
         if window is not None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mert.lists.arrays import winners
 from mert.metrics.bleu import Bleu
-from mert.search import Window, best_step, choose
+from mert.search.lines import Window, best_step, choose
 from rypt.metrics.references import References
 
 RATIO_COLUMNS = 2
