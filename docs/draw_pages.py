@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 CHROMIUM = "/usr/bin/chromium"
 LOOKS: dict[str, dict[str, Any]] = {
@@ -35,6 +36,24 @@ text = "Does 'the red house' say what 'das rote Haus' says?"
 choices = ["Yes", "No"]
 answer = "Yes"
 """
+EXTERNAL = (
+    '<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/'
+    'ExternalQuestion.xsd"><ExternalURL>https://survey.invalid/</ExternalURL><FrameHeight>300</FrameHeight>'
+    "</ExternalQuestion>"
+)
+SEND = """([to, assignment]) => {
+  const form = document.createElement("form");
+  form.method = "post";
+  form.action = to;
+  for (const [name, value] of [["assignmentId", assignment], ["answer", "yes"]]) {
+    const input = document.createElement("input");
+    input.name = name;
+    input.value = value;
+    form.append(input);
+  }
+  document.body.append(form);
+  form.submit();
+}"""
 Look = Callable[[str, Any], None]  # is called with the name of each page and the browser's tab
 
 
@@ -105,10 +124,22 @@ def busy_market(folder: Path, limit: int = 20) -> Iterator[dict[str, str]]:
             rypt("simulate", "--at", market, *known, "--workers", 4, "--spam", 0.25, "-q")
             for name in ("pairs", "ranked"):
                 rypt("hits", "publish", name, "--at", "market", "--yes", "-q", place=folder)
+            publish_external(market, links["url"])
             yield links
         finally:
             process.terminate()
             process.wait(60)
+
+
+def publish_external(market: Path, url: str) -> None:
+    """A hit whose page is on another server."""
+    from hits.market.client import connect
+
+    keys = json.loads((market / "market.json").read_text())
+    connect(url, keys["access_key"], keys["secret_key"], "local", market).client.create_hit(
+        Title="Survey elsewhere", Description="On another server.", Reward="0.05", MaxAssignments=9, Question=EXTERNAL,
+        AssignmentDurationInSeconds=1800, LifetimeInSeconds=86400,
+    )  # fmt: skip
 
 
 def answer_first(page: Any) -> None:
@@ -156,7 +187,7 @@ def tour(page: Any, folder: Path, links: dict[str, str], name: str, look: Look) 
 def tour_of_work(page: Any, look: Look) -> None:
     """Training, hits of all kinds, the page that was sent last, and a test."""
     titles = page.locator(".card h3").all_inner_texts()  # in the worker's language
-    batches = [each for each in titles if "Rank" not in each and "Read" not in each and "Compare" not in each]
+    batches = [each for each in titles if each.split()[0] not in ("Rank", "Read", "Compare", "Survey")]
     begin(page, batches[0])
     look("training", page)
     answer_first(page)
@@ -186,6 +217,20 @@ def tour_of_work(page: Any, look: Look) -> None:
         look(kind, page)
         with page.expect_navigation():
             page.locator(".under form button").first.click()
+    tour_of_external(page, look)
+
+
+def tour_of_external(page: Any, look: Look) -> None:
+    """A hit whose page is elsewhere, which is not there to see, and what its answer leads to."""
+    home = page.url.partition("/work")[0]
+    page.goto(f"{home}/work")
+    with page.expect_navigation(wait_until="domcontentloaded"):
+        page.locator(".card", has_text="Survey").locator("button, a.button").first.click()
+    look("external", page)
+    source = urlsplit(page.locator("iframe.external").get_attribute("src"))
+    with page.expect_navigation():
+        page.evaluate(SEND, [f"{home}/mturk/externalSubmit", parse_qs(source.query)["assignmentId"][0]])
+    look("external-sent", page)
 
 
 def tour_of_dashboard(page: Any, folder: Path, look: Look) -> None:
