@@ -44,33 +44,46 @@ def read_candidates(
     aligned = _read_alignments(alignments) if alignments is not None else None
     candidates: list[Candidate] = []
     places: list[int] = []
-    index = -1
-    for index, (number, raw) in enumerate(_read_list(path, list(segments), watch, only)):
-        if raw is None or (only is not None and raw.segment not in only):
-            continue
-        try:
-            links = None if aligned is None else _alignment_of(path, alignments, aligned, raw.segment, index)
-            segment = segments.get(raw.segment)
-            if segment is None:
-                raise FormatError(not_in_source(raw.segment, len(segments)))
-            if isinstance(raw, RawCandidate):
-                candidate = aligned_candidate(raw if links is None else replace(raw, alignment=links), segment, lexicon)
-            elif links is None:
-                candidate = raw if raw.alignment else aligned_candidate(_as_raw(raw, None), segment, lexicon)
-            else:
-                candidate = aligned_candidate(_as_raw(raw, links), segment, lexicon)
-            candidates.append(candidate)
+    index, raw = -1, None
+    try:
+        for index, (number, raw) in enumerate(_read_list(path, list(segments), watch, only)):
+            if raw is None or (only is not None and raw.segment not in only):
+                continue
+            try:
+                links = None if aligned is None else _alignment_of(path, alignments, aligned, raw.segment, index)
+                segment = segments.get(raw.segment)
+                if segment is None:
+                    raise FormatError(not_in_source(raw.segment, len(segments)))
+                candidates.append(_with_links(raw, links, segment, lexicon))
+            except FormatError as error:
+                raise InputError(path, number, str(error)) from None
             places.append(number if aligned is None else index + 1)
-        except FormatError as error:
-            raise InputError(path, number, str(error)) from None
+    except InputError:  # the first mistake is named, which may be in features that were put off
+        _read_features([*candidates, raw])
+        raise
+    if not lazy_features:
+        _read_features(candidates)
     if aligned is not None and alignments is not None and len(aligned) != index + 1:
         message = f"expected {index + 1} alignments, one for each line of {path}, found {len(aligned)}"
         raise InputError(alignments, len(aligned), message)
-    for candidate in () if lazy_features else candidates:
-        if isinstance(candidate.features, LazyFeatures):
-            candidate.features.read()
     _check(candidates, segments, path if alignments is None else alignments, places)
     return candidates
+
+
+def _read_features(candidates: Iterable[Candidate | RawCandidate | None]) -> None:
+    """Read features that were put off."""
+    for candidate in candidates:
+        if candidate is not None and isinstance(candidate.features, LazyFeatures):
+            candidate.features.read()
+
+
+def _with_links(raw: RawCandidate | Candidate, links: str | None, segment: Segment, lexicon: Lexicon) -> Candidate:
+    """A line of a list as a candidate; ``links`` are those of a file of alignments."""
+    if isinstance(raw, RawCandidate):
+        return aligned_candidate(raw if links is None else replace(raw, alignment=links), segment, lexicon)
+    if links is None and raw.alignment:
+        return raw
+    return aligned_candidate(_as_raw(raw, links), segment, lexicon)
 
 
 def _as_raw(candidate: Candidate, alignment: str | None) -> RawCandidate:
