@@ -9,5 +9,6 @@ Bytes = NDArray[np.uint8]
 Codes = NDArray[np.int8]  # what is observed of constituents, or labels
 Ids = NDArray[np.int32]
 Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]  # sets of 64 bits, or hashes
 Floats = NDArray[np.float64]
 Score = Callable[[Ints], Floats]  # of rows of summed statistics, higher is better

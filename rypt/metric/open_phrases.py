@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.arrays import Ids, Ints
-from rypt.compiled import HASH_BASE, compiled_if_large, mix
+from rypt.arrays import Ids, Ints, Words
+from rypt.compiled import HASH_BASE, compiled_if_large, inlined, mix
 from rypt.metric.kernel import UNALIGNED, Texts, Trees, find_runs, intern_phrases
 from rypt.metric.observations import Forest, Places
 from rypt.records import Candidate
@@ -170,6 +170,46 @@ def _grown(array: Ids, size: int) -> Ids:
     return larger
 
 
+@inlined
+def _hash_phrase(node: int, row: Ids, words: int) -> np.uint64:
+    """The hash of a phrase of a constituent, whose tokens are the first ``words`` of ``row``."""
+    hashed = np.uint64(node + 1)
+    for k in range(words):
+        hashed = hashed * HASH_BASE + mix(np.uint64(row[k] + 1))
+    return mix(hashed)
+
+
+@inlined
+def _find_slot(
+    table: Ids, nodes: Ids, words_at: Ints, kept: Ids, node: int, row: Ids, words: int, hashed: np.uint64
+) -> np.int64:
+    """Where a phrase is in the table, or belongs."""
+    slot = np.int64(hashed & np.uint64(len(table) - 1))
+    while table[slot] >= 0:
+        phrase = table[slot]
+        same = nodes[phrase] == node and words_at[phrase + 1] - words_at[phrase] == words
+        k = 0
+        while same and k < words:
+            same = kept[words_at[phrase] + k] == row[k]
+            k += 1
+        if same:
+            break
+        slot = (slot + 1) & (len(table) - 1)
+    return slot
+
+
+@inlined
+def _rebuilt(size: int, hashes: Words, first: int, stop: int) -> Ids:
+    """A table of this size with the phrases from ``first`` up to ``stop``."""
+    table = np.full(size, -1, np.int32)
+    for phrase in range(first, stop):
+        slot = np.int64(hashes[phrase] & np.uint64(size - 1))
+        while table[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        table[slot] = phrase
+    return table
+
+
 @compiled_if_large
 def _has_open_phrase(chosen: NDArray[np.bool_], first: int, count: int, rows: Ids, at: int) -> bool:
     """Whether a candidate has a phrase that is chosen and not judged."""
@@ -242,21 +282,8 @@ def find_distinct(
             if runs == 0 or _phrase_size(runs, run_starts, run_stops, limits) < 0:
                 continue
             words = _write_phrase(ids, offsets[candidate], runs, run_starts, run_stops, by_words, row)
-            hashed = np.uint64(node + 1)
-            for k in range(words):
-                hashed = hashed * HASH_BASE + mix(np.uint64(row[k] + 1))
-            hashed = mix(hashed)
-            slot = np.int64(hashed & np.uint64(len(table) - 1))
-            while table[slot] >= 0:
-                phrase = table[slot]
-                same = nodes[phrase] == node and words_at[phrase + 1] - words_at[phrase] == words
-                k = 0
-                while same and k < words:
-                    same = kept[words_at[phrase] + k] == row[k]
-                    k += 1
-                if same:
-                    break
-                slot = (slot + 1) & (len(table) - 1)
+            hashed = _hash_phrase(node, row, words)
+            slot = _find_slot(table, nodes, words_at, kept, node, row, words, hashed)
             if table[slot] >= 0:
                 counts[table[slot]] += 1
                 continue
@@ -279,11 +306,6 @@ def find_distinct(
             runs_at[known + 1], words_at[known + 1] = runs_at[known] + runs, words_at[known] + words
             known += 1
             if 2 * (known - first_known) > len(table):
-                table = np.full(2 * len(table), -1, np.int32)
-                for phrase in range(first_known, known):
-                    slot = np.int64(hashes[phrase] & np.uint64(len(table) - 1))
-                    while table[slot] >= 0:
-                        slot = (slot + 1) & (len(table) - 1)
-                    table[slot] = phrase
+                table = _rebuilt(2 * len(table), hashes, first_known, known)
     return -1, _Rows(of[:known].copy(), nodes[:known].copy(), counts[:known].copy(), runs_at[: known + 1].copy(),
                      kept_starts[: runs_at[known]].copy(), kept_stops[: runs_at[known]].copy())  # fmt: skip
