@@ -119,13 +119,18 @@ class DividedLists:
 def open_lists(
     paths: Sequence[PathLike], watch: Watch, tune: Sequence[str] | None, workplace: Workplace | None
 ) -> TuningLists:
-    """Read lists, or find out what is in them where there is a workplace to read them in shares."""
+    """Read lists, or find out what is in them where there is a workplace to read them in shares.
+
+    Lists of other dialects than that with ``|||`` cannot be divided; those of a cluster are read here.
+    """
     if workplace is None:
         return ListsInMemory(read_lists(paths, watch, tune=tune))
     lines = [first_line(path, workplace.scratch) for path in paths]
-    for path, line in zip(paths, lines, strict=True):
-        if not has_bars(line):
-            raise RyptError(f"{path}: expected a list with |||, the only ones that --memory and --dask divide")
+    whole = [path for path, line in zip(paths, lines, strict=True) if not has_bars(line)]
+    if whole and workplace.executor is None:
+        raise RyptError(f"{whole[0]}: expected a list with |||, the only ones that --memory divides")
+    if whole:  # read here, and only the restarts are shared
+        return ListsInMemory(read_lists(paths, watch, tune=tune))
     parts = [part for path in paths for part in ranges_of(path, RANGE)]
     indexed = watch(workplace.index(parts, (paths[0], lines[0])), "index", len(parts))
     return DividedLists(merge(zip(parts, indexed, strict=True), tune), workplace, watch)

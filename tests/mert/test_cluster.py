@@ -118,6 +118,20 @@ def test_the_workers_read_the_lists(cluster, tmp_path):
     same_tuning(tuned_on(cluster, lists, tmp_path, search=search), here)
 
 
+def test_lists_that_cannot_be_divided_are_read_here(cluster, tmp_path):
+    divided_list(tmp_path)
+    records = [
+        {"id": str(segment), "candidate": f"{'x ' * k}{reference}", "features": {"LM0": k % 2 - 1, "WP": -k}}
+        for segment, reference in enumerate((tmp_path / "ref").read_text().splitlines())
+        for k in (2, 0, 1)
+    ]
+    path = tmp_path / "list.jsonl"
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    search = mert.SearchSettings(restarts=3)
+    here = mert.tune([path], references=[tmp_path / "ref"], search=search)
+    same_tuning(tuned_on(cluster, [path], tmp_path, search=search), here)
+
+
 def test_a_mistake_that_a_worker_finds(cluster, tmp_path):
     (tmp_path / "ref").write_text("a\nb\n")
     (tmp_path / "list").write_text("0 ||| a ||| x= 1\n1 ||| b ||| x= one\n")

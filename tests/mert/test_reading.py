@@ -66,7 +66,7 @@ def test_mistakes_in_shares(tmp_path):
     with pytest.raises(InputError, match="three:1: segment 99: expected one of the 12 segments"):
         mert.tune([*lists, tmp_path / "three"], **more)
     (tmp_path / "three").write_text('{"id": "0", "candidate": "a", "features": {"LM0": 1}}\n')
-    with pytest.raises(RyptError, match=r"three: expected a list with \|\|\|, the only ones that --memory and --dask"):
+    with pytest.raises(RyptError, match=r"three: expected a list with \|\|\|, the only ones that --memory divides"):
         mert.tune([tmp_path / "three"], **more)
 
 
