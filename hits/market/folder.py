@@ -114,7 +114,7 @@ def served_access(folder: PathLike) -> MarketAccess:
     """Read the ``market.json`` of a market that was served, so that it is known where it is reached."""
     start = f"start it first with `rypt hits serve {folder}`"
     if not has_market(folder):
-        raise RyptError(f"{folder}: there is no market here; {start}")
+        raise RyptError(f"{folder}: there is no market here; {start}, and wait until it prints its address")
     access = read_access(folder)
     if not access.url:
         raise RyptError(f"{folder}: this market was never served; {start}")

@@ -8,9 +8,11 @@ asked[0].phrase, asked[0].value
 asked.write("ask.csv", form="csv")           # with empty columns for label and worker
 """
 
+import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -28,7 +30,7 @@ from rypt.metric.value import WORTHLESS, places_of, query_values
 from rypt.options import QUERY_FORMS, SELECTIONS, check_option, money
 from rypt.records import Query
 from rypt.tables import data_frame, html_table
-from rypt.text import OptionError, PathLike, RyptError, Watch, open_output, unwatched
+from rypt.text import InputError, OptionError, PathLike, RyptError, Watch, open_output, read_lines, unwatched
 
 DEFAULT_LIMITS = QueryLimits()
 
@@ -125,12 +127,29 @@ class Queries(Sequence[Query]):
         return "\n".join([*lines, cost + total])
 
     def write(self, path: PathLike, form: str = "jsonl") -> None:
-        """Write JSONL, CSV with empty columns for label and worker, or the form of the paper's authors ("pilot")."""
+        """Write JSONL, CSV with empty columns for label and worker, or the form of the paper's authors ("pilot").
+
+        A sheet in which somebody filled in labels is not written over.
+        """
         check_option("form", form, QUERY_FORMS)
         if (form == "pilot") != (self.gap == "words"):
             raise OptionError('the form pilot is for queries with gap="words", and only for those')
+        if form == "csv":
+            _refuse_filled(path)
         with open_output(path) as stream:
             write_queries(self.affordable, stream, form)
+
+
+def _refuse_filled(path: PathLike) -> None:
+    """Refuse to write over a sheet that has labels, which may be nowhere else."""
+    if str(path) == "-" or not Path(path).is_file():
+        return
+    lines = [line for _, line in read_lines(path)]
+    separator = max(",;\t", key=lines[0].count) if lines else ","
+    for row in csv.DictReader(lines, delimiter=separator):
+        if (row.get("label") or "").strip():
+            raise InputError(path, None, "expected a new file, found labels that somebody filled in; import them "
+                             "with `rypt db import`, and name another file")  # fmt: skip
 
 
 def queries(

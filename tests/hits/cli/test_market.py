@@ -89,7 +89,8 @@ def test_a_folder_without_a_market_is_not_made_one(capsys, tmp_path):
     code, out, err = run(capsys, "hits", "invite", "Ada", "--at", tmp_path / "typo")
     assert (code, out) == (1, "")
     assert err == (
-        f"rypt: {tmp_path}/typo: there is no market here; start it first with `rypt hits serve {tmp_path}/typo`\n"
+        f"rypt: {tmp_path}/typo: there is no market here; start it first with `rypt hits serve {tmp_path}/typo`, "
+        "and wait until it prints its address\n"
     )
     assert not (tmp_path / "typo").exists()
 

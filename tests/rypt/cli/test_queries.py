@@ -80,3 +80,16 @@ def test_values_in_a_table(capsys, demo_campaign, tmp_path):
     lines = (tmp_path / "ask.csv").read_text().splitlines()
     assert len(lines) == len(valued) + 1
     assert lines[1].startswith(f"{valued[0]['segment']},{valued[0]['start']},")
+
+
+def test_a_sheet_with_labels_is_not_written_over(capsys, demo_campaign, tmp_path):
+    sheet = tmp_path / "ask.csv"
+    command = ("queries", demo_campaign, "--format", "csv", "--limit", 3, "-o", sheet)
+    assert run(capsys, *command)[0] == 0
+    assert run(capsys, *command)[0] == 0
+    head, first, *others = sheet.read_text(encoding="utf-8").splitlines()
+    filled = "\n".join([head, f"{first.removesuffix(',')}y,Ada", *others]).replace(",", ";")
+    sheet.write_text(filled, encoding="utf-8")
+    code, _, err = run(capsys, *command)
+    assert (code, "found labels that somebody filled in" in err) == (1, True)
+    assert sheet.read_text(encoding="utf-8") == filled
