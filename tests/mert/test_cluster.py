@@ -9,6 +9,7 @@ import pytest
 import toy
 from commands import run
 from large_list import write_large_list
+from local_cluster import running_cluster
 from test_reading import divided_list, same_tuning
 
 import mert
@@ -20,36 +21,26 @@ from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 
-dask = pytest.importorskip("dask", reason="Dask is not installed (pip install 'rypt[cluster]')")
-distributed = pytest.importorskip("distributed", reason="Dask is not installed (pip install 'rypt[cluster]')")
+pytest.importorskip("distributed", reason="Dask is not installed (pip install 'rypt[cluster]')")
 
 
 @pytest.fixture(scope="module")
-def started():
-    """Workers that are killed when they have more than 300 MB (to the letter: 95 % of it), and started anew."""
-    unused = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
-    with (
-        dask.config.set(unused),
-        distributed.LocalCluster(
-            n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1",
-            memory_limit="300MB",
-        ) as local,
-    ):  # fmt: skip
-        yield local
+def cluster():
+    """One cluster for the tests that leave its workers alone."""
+    with running_cluster() as running:
+        yield running
 
 
 @pytest.fixture
-def cluster(started):
-    """The cluster, with all of its workers; one that was killed comes back before the next test, and before the end."""
-    with distributed.Client(started.scheduler_address) as client:
-        client.wait_for_workers(4, timeout=120)
-        yield started
-        client.wait_for_workers(4, timeout=120)
+def cluster_to_harm():
+    """A cluster of which the test may kill a worker."""
+    with running_cluster() as running:
+        yield running
 
 
 def killed_on_the_way(cluster, *, after):
     """Functions that show progress, of which one kills a worker after this step, once; and the worker's process."""
-    victim = next(iter(cluster.workers.values())).pid
+    victim = min(cluster.workers())
     left = [victim]
 
     def watch(items, what, total=None):
@@ -156,21 +147,22 @@ def test_a_loop_around_a_decoder(cluster, tmp_path):
 
 
 @pytest.mark.parametrize("after", ["index", "shares", "climb"])
-def test_a_worker_that_is_killed(cluster, tmp_path, after):
+def test_a_worker_that_is_killed(cluster_to_harm, tmp_path, after):
     lists = divided_list(tmp_path)
     search = mert.SearchSettings(restarts=3)
-    progress, _ = killed_on_the_way(cluster, after=after)
-    there = tuned_on(cluster, lists, tmp_path, search=search, progress=progress)
+    progress, victim = killed_on_the_way(cluster_to_harm, after=after)
+    there = tuned_on(cluster_to_harm, lists, tmp_path, search=search, progress=progress)
+    assert victim not in cluster_to_harm.workers()
     same_tuning(there, mert.tune(lists, references=[tmp_path / "ref"], search=search))
 
 
-def test_a_list_larger_than_any_worker(cluster, tmp_path):
+def test_a_list_larger_than_any_worker(cluster_to_harm, tmp_path):
     """No worker has the memory for the list, and one is killed in the middle of the search."""
     path = write_large_list(tmp_path, megabytes=290)
     search = mert.SearchSettings(aim="list", restarts=3)
-    before = {worker.pid for worker in cluster.workers.values()}
-    progress, victim = killed_on_the_way(cluster, after="climb")
+    before = cluster_to_harm.workers()
+    progress, victim = killed_on_the_way(cluster_to_harm, after="climb")
     more = {"weights": tmp_path / "weights", "search": search}
-    there = tuned_on(cluster, [path], tmp_path, progress=progress, **more)
-    assert before - {worker.pid for worker in cluster.workers.values()} == {victim}
+    there = tuned_on(cluster_to_harm, [path], tmp_path, progress=progress, **more)
+    assert before - cluster_to_harm.workers() == {victim}
     same_tuning(there, mert.tune([path], references=[tmp_path / "ref"], memory=600 << 20, **more))
