@@ -7,18 +7,37 @@ from collections.abc import Mapping, Sequence
 from hits.batches.markup import escape, language_columns, readable
 from hits.records import BatchSettings
 from rypt.records import Segment
-from rypt.text import InputError, PathLike, RyptError, read_lines, tokenize
+from rypt.text import InputError, NumberedLines, PathLike, RyptError, read_lines, tokenize
+from rypt.texts.dialects import dialect_of
+from rypt.texts.nbest import not_in_source, read_raw
 
 Outputs = Mapping[str, Mapping[str, str]]  # system → segment → candidate
 _SHORT_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 def read_output(path: PathLike, segments: Sequence[Segment]) -> dict[str, str]:
-    """One candidate per line, as many as there are segments."""
-    lines = [line for _, line in read_lines(path)]
+    """One candidate per line, as many as there are segments; of an n-best list the first of each segment."""
+    numbered = list(read_lines(path))
+    if numbered and dialect_of(numbered[0][1]) is not None:
+        return _first_of_list(path, segments, numbered)
+    lines = [line for _, line in numbered]
     if len(lines) != len(segments):
         raise InputError(path, len(lines), f"expected {len(segments)} lines, one per segment, found {len(lines)}")
     return {segment.id: line for segment, line in zip(segments, lines, strict=True)}
+
+
+def _first_of_list(path: PathLike, segments: Sequence[Segment], lines: NumberedLines) -> dict[str, str]:
+    firsts: dict[str, str | None] = {segment.id: None for segment in segments}
+    for number, raw in read_raw(path, list(firsts), lines=lines):
+        if raw.segment not in firsts:
+            raise InputError(path, number, not_in_source(raw.segment, len(firsts)))
+        if firsts[raw.segment] is None:
+            firsts[raw.segment] = raw.text
+    texts = {name: text for name, text in firsts.items() if text is not None}
+    missing = next((name for name in firsts if name not in texts), None)
+    if missing is not None:
+        raise InputError(path, None, f"expected a candidate of every segment, found none of segment {missing}")
+    return texts
 
 
 def check_outputs(segments: Sequence[Segment], outputs: Outputs, least: int = 2) -> None:

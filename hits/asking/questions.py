@@ -1,7 +1,7 @@
 """What a batch asks, a class for each kind: its options, what ``batch.toml`` keeps of them, and how items are made."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import ClassVar, Protocol
 
@@ -120,13 +120,14 @@ class LabelQuestions:
 class ComparisonQuestions:
     """Which of two systems' candidates is better; ``outputs`` is a file for each system, one line per segment.
 
+    Without ``outputs`` they are the campaign's lists, if each has one candidate for every segment.
     ``select`` is "all", or "trueskill" for those that TrueSkill learns most from, given the comparisons in the
     campaign's database, and those that the segment scores in the files ``scores`` make; their number is the options'
     limit.
     """
 
     kind: ClassVar[Kind] = Kind.COMPARISON
-    outputs: Mapping[str, PathLike]
+    outputs: Mapping[str, PathLike] = field(default_factory=dict)
     select: str = "all"
     scores: tuple[PathLike, ...] = ()
 
@@ -136,11 +137,11 @@ class ComparisonQuestions:
     def record(self, campaign: Campaign) -> Mapping[str, object]:
         """All options."""
         scores = {"scores": [str(path) for path in self.scores]} if self.scores else {}
-        return {"systems": _systems(self.outputs), "select": self.select} | scores
+        return {"systems": _systems(_outputs(self.outputs, campaign)), "select": self.select} | scores
 
     def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
         """The batch of comparisons; pairs of the same text are set aside."""
-        outputs = _read_outputs(self.outputs, campaign)
+        outputs = _read_outputs(_outputs(self.outputs, campaign), campaign)
         references = first_references(campaign) if options.reference else None
         if self.select == "trueskill":
             if options.limit is None:
@@ -159,21 +160,22 @@ class ComparisonQuestions:
 
 @dataclass(frozen=True, slots=True)
 class RankingQuestions:
-    """The order of up to five systems' candidates; ``outputs`` is a file for each system, one line per segment."""
+    """The order of up to five systems' candidates; ``outputs`` as in `ComparisonQuestions`."""
 
     kind: ClassVar[Kind] = Kind.RANKING
-    outputs: Mapping[str, PathLike]
+    outputs: Mapping[str, PathLike] = field(default_factory=dict)
 
     def record(self, campaign: Campaign) -> Mapping[str, object]:
         """All options."""
-        return {"systems": _systems(self.outputs), "select": "all"}
+        return {"systems": _systems(_outputs(self.outputs, campaign)), "select": "all"}
 
     def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
         """The batch of rankings."""
+        outputs = _read_outputs(_outputs(self.outputs, campaign), campaign)
         references = first_references(campaign) if options.reference else None
         return make_ranking_batch(
-            campaign.segments, _read_outputs(self.outputs, campaign), settings, references=references,
-            control_share=options.controls, limit=options.limit,
+            campaign.segments, outputs, settings, references=references, control_share=options.controls,
+            limit=options.limit,
         )  # fmt: skip
 
 
@@ -182,6 +184,15 @@ def first_references(campaign: Campaign) -> dict[str, str] | None:
     if not campaign.references:
         return None
     return {segment.id: text for segment, text in zip(campaign.segments, campaign.references[0], strict=True)}
+
+
+def _outputs(given: Mapping[str, PathLike], campaign: Campaign) -> Mapping[str, PathLike]:
+    """The outputs that were given, or those that the campaign has."""
+    outputs = given or campaign.outputs
+    if not outputs:
+        lists = "the campaign's lists are none, for these have one candidate for each segment"
+        raise RyptError(f"expected the outputs of at least 2 systems (--output-of SYSTEM=FILE); {lists}")
+    return outputs
 
 
 def _systems(outputs: Mapping[str, PathLike]) -> list[str]:

@@ -24,7 +24,8 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
 @click.option("--kind", type=click.Choice([str(kind) for kind in Kind]), default="label", show_default=True,
               help="What workers are asked.")  # fmt: skip
 @click.option("--output-of", "systems", multiple=True, metavar="SYSTEM=FILE",
-              help="A system's output, one line per segment, for comparisons and rankings.")  # fmt: skip
+              help="A system's output, one line per segment, for comparisons and rankings [the campaign's lists, if "
+              "each has one candidate for every segment].")  # fmt: skip
 @click.option(
     "--select",
     "selection",

@@ -164,11 +164,17 @@ def _each(cost: Decimal, count: int) -> Decimal | None:
     return cost / count if count else None
 
 
-def asked_comparisons(results: Results, hits: Iterable[str]) -> list[Comparison]:
-    """The comparisons that count and that people made in these hits, those that follow from equal texts left out."""
-    implied, wanted = results.tables.implied(), set(hits)
+def asked_comparisons(results: Results, hits: Iterable[str] | None = None) -> list[Comparison]:
+    """The comparisons that count and that people made, those that follow from equal texts left out.
+
+    With ``hits`` only those made in these.
+    """
+    implied = results.tables.implied()
+    wanted = None if hits is None else set(hits)
     return [
-        c for c in results.comparisons() if c.hit in wanted and (c.assignment, c.system_a, c.system_b) not in implied
+        c
+        for c in results.comparisons()
+        if (c.hit if wanted is None else c.hit in wanted) and (c.assignment, c.system_a, c.system_b) not in implied
     ]
 
 

@@ -35,12 +35,20 @@ from rypt.records import Candidate, Segment
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, read_lines, unwatched
 from rypt.texts.alignment import Lexicon
-from rypt.texts.lists import expand_lists
+from rypt.texts.lists import expand_lists, list_names
 from rypt.texts.nbest import read_candidates
 from rypt.texts.treebank import parsed, segments_with_trees
 from rypt.texts.trees import SourceTree
 
 CHECKS = "rypt.checks"
+
+
+@dataclass(frozen=True, slots=True)
+class ListSize:
+    """How many candidates a list has, and of how many segments."""
+
+    candidates: int
+    segments: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,14 +106,25 @@ class Campaign:
         """The tree of each segment, None where there is no parse."""
         return {segment.id: tree for segment, tree in self._parsed_segments}
 
-    @cached_property
+    @property
     def candidates(self) -> list[Candidate]:
         """The candidates of all lists in order, each text with its alignment once per segment."""
+        return self._distinct[0]
+
+    @property
+    def list_sizes(self) -> list["ListSize"]:
+        """How many candidates each list has."""
+        return self._distinct[1]
+
+    @cached_property
+    def _distinct(self) -> tuple[list[Candidate], list["ListSize"]]:
         distinct: dict[tuple[str, str, str], Candidate] = {}
+        sizes = []
         for _, candidates in self.lists():
             for c in candidates:
                 distinct.setdefault((c.segment, c.text, c.alignment), c)
-        return list(distinct.values())
+            sizes.append(ListSize(len(candidates), len({c.segment for c in candidates})))
+        return list(distinct.values()), sizes
 
     def lists(self) -> Iterator[tuple[str, list[Candidate]]]:
         """Each list's file, as the settings name it, and its candidates as they stand there."""
@@ -114,6 +133,15 @@ class Campaign:
             raise InputError(self.path(SETTINGS), None, "expected as many files in alignments as in nbest")
         for name, alignments in zip(self.files.nbest, aligned, strict=True):
             yield name, self.read_candidates(self.path(name), self.path(alignments) if alignments else None)
+
+    @cached_property
+    def outputs(self) -> dict[str, Path]:
+        """The outputs of systems by their names: two or more lists with one candidate for each segment, else none."""
+        whole = ListSize(len(self.segments), len(self.segments))
+        if len(self.list_sizes) < 2 or any(size != whole for size in self.list_sizes):
+            return {}
+        paths = [self.path(name) for name in self.files.originals or self.files.nbest]
+        return dict(zip(list_names(paths), paths, strict=True))
 
     def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> list[Candidate]:
         """Read candidates of this campaign's segments from any list."""
@@ -157,6 +185,9 @@ class Campaign:
         lines = [
             f"{self.folder}: {_plural(len(self.segments), 'segment')}, {_plural(len(self.candidates), 'candidate')}"
         ]
+        repeated = sum(size.candidates for size in self.list_sizes) - len(self.candidates)
+        if repeated:
+            lines[0] += f" ({repeated:,} more with a text and links that are there already)"
         if unparsed:
             names = ", ".join(unparsed[:5]) + (", …" if len(unparsed) > 5 else "")
             lines.append(
@@ -169,7 +200,7 @@ class Campaign:
 
 
 def _plural(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def create(
@@ -181,6 +212,7 @@ def create(
     alignments: Sequence[PathLike] = (),
     references: Sequence[PathLike] = (),
     lexicon: PathLike | None = None,
+    originals: Sequence[PathLike] = (),
     languages: Languages | None = None,
     scoring: Scoring | None = None,
     decoder: DecoderSettings | None = None,
@@ -191,14 +223,16 @@ def create(
 ) -> Campaign:
     """Make a campaign from files, which stay where they are; everything is read and checked before it is written.
 
-    A folder in ``nbest`` stands for all lists in it, one in ``alignments`` for the files named like them. The paths in
+    A folder in ``nbest`` stands for all lists in it, one in ``alignments`` for the files named like them. Where
+    lists are copies cut into tokens, ``originals`` are the files they were made from. The paths in
     ``decoder`` and ``market`` are relative to the new folder (`DecoderSettings.run_from_here`,
     `MarketSettings.located_at`).
     """
     target = Path(folder)
     nbest, alignments = expand_lists(nbest, alignments)
     if (target / SETTINGS).exists():
-        raise InputError(folder, None, "expected a folder without a campaign, found one with rypt.toml")
+        message = f"expected a folder without a campaign, found one with {SETTINGS}"
+        raise InputError(folder, None, f"{message}; `rypt status {folder}` says what is next")
     if not nbest and not (decoder and decoder.command):
         raise RyptError("expected at least one list of candidates (--nbest), or what makes them (--decoder)")
     if len(alignments) not in (0, len(nbest)):
@@ -216,6 +250,7 @@ def create(
         [relative(path) for path in alignments],
         [relative(path) for path in references],
         relative(lexicon) if lexicon is not None else None,
+        [relative(path) for path in originals],
     )
     settings = CampaignSettings(
         files, scoring=scoring or Scoring(), languages=languages or Languages(), decoder=decoder or DecoderSettings(),

@@ -26,7 +26,8 @@ FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*")  # a decoder that is
 class Files:
     """Where the texts are, relative to the campaign's folder.
 
-    ``alignments`` has a file for each list in ``nbest``, or "" for one that has its alignments inside.
+    ``alignments`` has a file for each list in ``nbest``, or "" for one that has its alignments inside. Where
+    lists were cut into tokens, ``originals`` are the files they were made from.
     """
 
     source: str
@@ -35,6 +36,7 @@ class Files:
     alignments: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
     lexicon: str | None = None
+    originals: list[str] = field(default_factory=list)
     database: str = "judgments.db"
 
 

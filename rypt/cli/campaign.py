@@ -115,8 +115,16 @@ def init(
         case=case, tokens=tokens, watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet),
     )  # fmt: skip
     talk(campaign.summary(), quiet=quiet)
-    loop, ask = f"rypt loop {folder}, or step by step: rypt decode {folder}", f"rypt queries {folder} --format csv"
-    talk(f"next: {loop if decoder else f'{ask} -o ask.csv'}", quiet=quiet)
+    ask = f"rypt queries {folder} --format csv -o ask.csv"
+    if decoder:
+        talk(f"next: rypt loop {folder}, or step by step: rypt decode {folder}", quiet=quiet)
+    elif campaign.outputs:
+        systems = f"the {len(campaign.outputs)} systems"
+        talk(f"next, to have people compare {systems}: rypt hits make {folder} -o {folder}/batches/1 --kind comparison",
+             quiet=quiet)  # fmt: skip
+        talk(f"      or to have phrases labelled: {ask}", quiet=quiet)
+    else:
+        talk(f"next: {ask}", quiet=quiet)
 
 
 @click.command()

@@ -12,7 +12,7 @@ from hits.cli.shared import plain
 from rypt.console import CAMPAIGN, JSON, QUIET, progress, watcher
 
 if TYPE_CHECKING:
-    from rypt.loop.status import CampaignStatus, Labels, People
+    from rypt.loop.status import CampaignStatus, Compared, Labels, People
 
 
 @click.command()
@@ -39,6 +39,8 @@ def status(campaign: str, as_json: bool, quiet: bool) -> None:
     if as_json:
         facts = asdict(status_now)
         facts["people"]["alpha"] = plain(status_now.people.alpha)
+        if status_now.compared is None:
+            del facts["compared"]
         facts["batches"] = [{**asdict(batch), "state": batch.state} for batch in status_now.batches]
         click.echo(json.dumps(facts, ensure_ascii=False, default=str))
         return
@@ -57,7 +59,8 @@ def status_text(status: "CampaignStatus") -> str:
         ("references", str(texts.references) if texts.references else "none"),
         *([("decoder", texts.decoder)] if texts.decoder else []),
         *([("weights", texts.weights)] if texts.weights else []),
-        *_label_rows(status.labels),
+        *(_label_rows(status.labels) if _is_about_labels(status) else []),
+        *(_comparison_rows(status.compared) if status.compared else []),
         *_people_rows(status.people),
         ("cost", _cost(status)),
         *(
@@ -78,6 +81,21 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def _is_about_labels(status: "CampaignStatus") -> bool:
+    """Whether there are labels, or people could still be asked for some: not where they only compare systems."""
+    asks_else = any(batch.kind != "label" for batch in status.batches) or status.compared is not None
+    return bool(status.labels.judgments) or not asks_else or any(batch.kind == "label" for batch in status.batches)
+
+
+def _comparison_rows(compared: "Compared") -> list[tuple[str, str]]:
+    played = f", {compared.simulated:,} of them SIMULATED" if compared.simulated else ""
+    who = f"{_count(compared.workers, 'worker')}{played}"
+    rows = [("compared", f"{_count(compared.comparisons, 'pair')} of {_names(compared.systems)}, by {who}")]
+    if compared.identical:
+        rows.append(("not asked", f"{_count(compared.identical, 'pair')} of the same text"))
+    return rows
+
+
 def _label_rows(labels: "Labels") -> list[tuple[str, str]]:
     given = ", ".join(
         f"{count:,} {'SIMULATED' if who == 'simulated' else who}" for who, count in labels.sources.items()
@@ -90,11 +108,11 @@ def _label_rows(labels: "Labels") -> list[tuple[str, str]]:
 
 
 def _people_rows(people: "People") -> list[tuple[str, str]]:
-    if not people.workers:
-        return []
-    alpha = "no agreement known" if people.alpha != people.alpha else f"agreement alpha {people.alpha:.2f}"
-    who = f"{people.workers:,}" + (f", {people.simulated:,} of them SIMULATED" if people.simulated else "")
-    rows = [("workers", f"{who}; {_count(people.judged_twice, 'key')} judged twice or more, {alpha}")]
+    rows = []
+    if people.workers:
+        alpha = "no agreement known" if people.alpha != people.alpha else f"agreement alpha {people.alpha:.2f}"
+        who = f"{people.workers:,}" + (f", {people.simulated:,} of them SIMULATED" if people.simulated else "")
+        rows.append(("workers", f"{who}; {_count(people.judged_twice, 'key')} judged twice or more, {alpha}"))
     if people.excluded:
         rows.append(("excluded", _names(people.excluded)))
     if people.bad:
@@ -102,8 +120,8 @@ def _people_rows(people: "People") -> list[tuple[str, str]]:
     return rows
 
 
-def _names(workers: list[str]) -> str:
-    return ", ".join(workers[:5]) + (f" and {len(workers) - 5} more" if len(workers) > 5 else "")
+def _names(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _cost(status: "CampaignStatus") -> str:

@@ -1,6 +1,6 @@
 """The next command for a campaign: the first rule of a table that applies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,7 +51,9 @@ class Situation:
     ``decoded`` is the number of the last list the campaign decoded, ``weights`` that of the last weights, 0 for none;
     ``new`` is how many candidates of the last list no earlier one has; ``tuned`` says that weights were found since the
     last judgment; ``features`` that candidates have several to tune. ``open`` is how many questions there are to ask,
-    ``told_apart`` the share of the segments with several candidates whose labels tell these apart.
+    ``told_apart`` the share of the segments with several candidates whose labels tell these apart. ``outputs`` are the
+    systems whose outputs the lists are, ``compared`` those that people compared, ``bad`` the workers whose answers look
+    bad and still count.
     """
 
     folder: str
@@ -72,6 +74,9 @@ class Situation:
     loop_going: bool = False
     loop_stopped: str | None = None
     told_apart: float = 1.0
+    outputs: Sequence[str] = ()
+    compared: Sequence[str] = ()
+    bad: Sequence[str] = ()
 
     @property
     def iteration(self) -> int:
@@ -122,7 +127,7 @@ def _loop(s: Situation) -> NextStep | None:
 
 
 def _without_trees(s: Situation) -> NextStep | None:
-    return None if s.parsed else _say(
+    return None if s.parsed or s.outputs else _say(
         "no segment has a parse: this makes trees, which [files] trees in rypt.toml names then",
         "parse", "SOURCE", "-o", str(Path(s.folder) / "source.trees"),
     )  # fmt: skip
@@ -170,6 +175,31 @@ def _to_collect(s: Situation) -> NextStep | None:
     return _say(why, "hits", "collect", batch.folder, "-C", s.folder, *s.market_options())
 
 
+def _to_rank(s: Situation) -> NextStep | None:
+    """The answer of a campaign that people compared systems in and labelled nothing."""
+    if s.judgments or len(s.compared) < 2:
+        return None
+    why = "people compared the systems"
+    if s.bad:
+        look = command_line(["hits", "workers", "-C", s.folder])
+        why += f"; the answers of {', '.join(s.bad[:3])} look bad and still count, see: {look}"
+    if len(s.compared) == 2:
+        return _say(why, "rank", "preferences", s.folder, "--systems", ",".join(s.compared))
+    return _say(why, "rank", "systems", s.folder)
+
+
+def _to_compare(s: Situation) -> NextStep | None:
+    """Comparisons, where the lists are the outputs of systems and nobody was asked anything."""
+    if s.judgments or s.batches or len(s.outputs) < 2:
+        return None
+    labels = f"; to have phrases labelled instead: {_spreadsheet(s)}" if s.open else ""
+    target = str(Path(s.folder) / "batches" / "1")
+    return _say(
+        f"{len(s.outputs)} systems have one candidate for each segment, which people can compare{labels}",
+        "hits", "make", s.folder, "-o", target, "--kind", "comparison",
+    )  # fmt: skip
+
+
 def _to_ask(s: Situation) -> NextStep | None:
     if not s.asks:
         return None
@@ -211,8 +241,8 @@ def _to_score(s: Situation) -> NextStep | None:
 
 
 TABLE: tuple[Row, ...] = (
-    _loop, _without_trees, _to_decode, _without_candidates, _to_publish, _to_collect, _to_ask, _to_ask_more,
-    _to_tune, _to_score,
+    _loop, _without_trees, _to_decode, _without_candidates, _to_publish, _to_collect, _to_rank, _to_compare, _to_ask,
+    _to_ask_more, _to_tune, _to_score,
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from time import time
 from hits.batches.reader import BATCH_TOML, read_batch
 from hits.market.ledger import EXPIRED, ledgers
 from hits.results.answers import Results
-from hits.results.numbers import campaign_numbers, spent
+from hits.results.numbers import asked_comparisons, campaign_numbers, spent
 from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
 from rypt.analysis.agreement import alpha_of_codes
@@ -62,6 +62,20 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """What people compared: how many comparisons count, by how many workers, and of which systems.
+
+    ``identical`` is the number of pairs that nobody was asked about, because their texts are the same.
+    """
+
+    comparisons: int
+    workers: int
+    simulated: int
+    systems: list[str]
+    identical: int
+
+
+@dataclass(frozen=True, slots=True)
 class People:
     """Who judged: ``excluded`` workers do not count, ``bad`` ones do; alpha is that of people alone."""
 
@@ -86,11 +100,12 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """The state of a campaign."""
+    """The state of a campaign; ``compared`` is None where nobody compared anything."""
 
     folder: str
     texts: TextCounts
     labels: Labels
+    compared: Compared | None
     people: People
     spent: Spent | None
     batches: list[BatchState]
@@ -109,6 +124,7 @@ def campaign_status(
     if asks_some and numbers["to_ask"] is None:  # a loop went on when they were counted
         numbers = _count(campaign, watch, asks_some, None)
     labels, people, cost = Labels(**numbers["labels"]), People(**numbers["people"]), _spent_from(numbers["spent"])
+    compared = Compared(**numbers["compared"]) if numbers["compared"] else None
     texts = TextCounts(
         **numbers["texts"], decoder=campaign.settings.decoder.command, weights=_current_weights(campaign)
     )
@@ -133,8 +149,12 @@ def campaign_status(
         loop_going=going,
         loop_stopped=reason,
         told_apart=numbers["told_apart"],
+        outputs=numbers["outputs"],
+        compared=compared.systems if compared else (),
+        bad=people.bad,
     )
-    return CampaignStatus(str(campaign.folder), texts, labels, people, cost, batches, next_step(situation), notes)
+    step = next_step(situation)
+    return CampaignStatus(str(campaign.folder), texts, labels, compared, people, cost, batches, step, notes)
 
 
 def _count(campaign: Campaign, watch: CandidateWatch, asks_some: bool, kept: Numbers | None) -> Numbers:
@@ -154,6 +174,7 @@ def _count(campaign: Campaign, watch: CandidateWatch, asks_some: bool, kept: Num
         },
         **numbers,
         "features": any(len(c.features) > 1 for c in campaign.candidates[:1]),  # one alone cannot be weighed
+        "outputs": list(campaign.outputs),
         "new": _new_in_last_list(campaign) if campaign.settings.decoder.command else 0,
         "to_ask": _to_ask(campaign, questions) if asks_some else None,
     }
@@ -186,6 +207,7 @@ def _database_numbers(db: JudgmentDatabase, segments: Mapping[str, SegmentCounts
     return {
         "labels": asdict(Labels(db.count(), db.count_keys(), sources, before, after, left)),
         "told_apart": apart / max(1, several),
+        "compared": _compared(results),
         "people": asdict(people),
         "spent": {name: str(amount) for name, amount in asdict(cost).items()},
         "segments": {name: list(counts) for name, counts in segments.items()},
@@ -230,6 +252,16 @@ def _spent(results: Results) -> Spent:
     numbers = campaign_numbers(results)
     played = spent(w for w in results.tables.work() if w.status != "Rejected" and is_simulated(w.worker))
     return Spent(numbers.rewards, numbers.fees, numbers.bonuses, numbers.cost, played.total)
+
+
+def _compared(results: Results) -> Numbers | None:
+    compared = asked_comparisons(results)
+    if not compared:
+        return None
+    systems = {system for c in compared for system in (c.system_a, c.system_b)}
+    workers = {c.worker for c in compared}
+    played, identical = sum(map(is_simulated, workers)), results.tables.count_identical()
+    return asdict(Compared(len(compared), len(workers), played, sorted(systems), identical))
 
 
 def _people(db: JudgmentDatabase, results: Results) -> People:

@@ -21,6 +21,18 @@ def list_name(path: PathLike) -> str:
     return Path(Path(path).name.removesuffix(".gz")).stem
 
 
+def list_names(paths: Sequence[PathLike]) -> list[str]:
+    """The names of several files, numbered where two in different folders have the same.
+
+    >>> list_names(["A/out.txt", "B/out.txt"])
+    ['1-out', '2-out']
+    """
+    names = [list_name(path) for path in paths]
+    if len(set(names)) < len(names):
+        names = [f"{number}-{name}" for number, name in enumerate(names, start=1)]
+    return names
+
+
 def list_system(path: PathLike, systems: Collection[str]) -> str | None:
     """The system that a list's file is named after: the longest that fits between points; None where none does.
 

@@ -19,7 +19,7 @@ from rypt.campaign.settings import SETTINGS, DecoderSettings, Languages
 from rypt.options import PARSERS, TOKENS, check_option
 from rypt.records import RawCandidate
 from rypt.text import InputError, PathLike, Watch, new_folder, unwatched
-from rypt.texts.lists import expand_lists, list_name
+from rypt.texts.lists import expand_lists, list_names
 from rypt.texts.nbest import has_links, not_in_source, read_raw
 from rypt.texts.segmenters import choose_segmenter
 from rypt.tools.aligners import align_lists
@@ -94,8 +94,8 @@ def create_campaign(
             languages = replace(languages or Languages(), segmenter=texts.words_by)
         campaign = create(
             folder, source=texts.source, trees=texts.trees, nbest=texts.lists, alignments=texts.alignments,
-            references=texts.references, lexicon=lexicon, languages=languages,
-            decoder=decoder, watch=watch, **settings,
+            references=texts.references, lexicon=lexicon, originals=lists if texts.lists != lists else (),
+            languages=languages, decoder=decoder, watch=watch, **settings,
         )  # fmt: skip
         on_error.pop_all()
     return campaign
@@ -163,7 +163,7 @@ class _Preparation:
         if raw_source:
             texts = replace(texts, source=raw.source(segments))
         if raw_lists:
-            copies = raw.lists(dict(zip(_list_names(texts.lists), texts.lists, strict=True)), names, self.watch)
+            copies = raw.lists(dict(zip(list_names(texts.lists), texts.lists, strict=True)), names, self.watch)
             texts = replace(texts, lists=copies, references=raw.references(texts.references))
         which = "all texts" if raw_source and raw_lists else "the source" if raw_source else "candidates and references"
         self.tell(f"{which} cut into tokens ({raw.how()}); {BETTER_TOKENS}")
@@ -182,7 +182,7 @@ class _Preparation:
 
     def make_links(self, source: PathLike, lists: Sequence[PathLike]) -> list[Path]:
         (self.folder / "links").mkdir()
-        outputs = [self.folder / "links" / f"{name}.links" for name in _list_names(lists)]
+        outputs = [self.folder / "links" / f"{name}.links" for name in list_names(lists)]
         aligned = align_lists(source, lists, outputs, watch=self.watch)
         self.tell(f"{aligned.candidates} candidates aligned by {aligned.aligner}; {BETTER_LINKS}")
         return outputs
@@ -190,11 +190,3 @@ class _Preparation:
 
 def _sample(lists: Iterable[PathLike], names: Sequence[str]) -> Iterable[RawCandidate]:
     return (raw for path in lists for _, raw in read_raw(path, names))
-
-
-def _list_names(lists: Sequence[PathLike]) -> list[str]:
-    """The names of lists, numbered where two in different folders have the same."""
-    names = [list_name(path) for path in lists]
-    if len(set(names)) < len(names):
-        names = [f"{number}-{name}" for number, name in enumerate(names, start=1)]
-    return names

@@ -20,6 +20,20 @@ def test_output_is_a_line_a_segment(tmp_path: Path) -> None:
         read_output(path, SEGMENTS)
 
 
+def test_of_a_list_the_first_candidate_of_each_segment_counts(tmp_path: Path) -> None:
+    path = tmp_path / "list.jsonl"
+    path.write_text(
+        '{"id": 1, "candidate": "the dog"}\n{"id": 0, "candidate": "house"}\n{"id": 1, "candidate": "dog"}\n'
+    )
+    assert read_output(path, SEGMENTS) == {"0": "house", "1": "the dog"}
+    path.write_text('{"id": 1, "candidate": "the dog"}\n')
+    with pytest.raises(InputError, match=r"list.jsonl: expected a candidate of every segment, found none of segment 0"):
+        read_output(path, SEGMENTS)
+    path.write_text("0 ||| house ||| lm= 1\n2 ||| dog ||| lm= 1\n")
+    with pytest.raises(InputError, match=r"list.jsonl:2: segment '2' is not in the source"):
+        read_output(path, SEGMENTS)
+
+
 def test_outputs_that_cannot_be_right_are_refused() -> None:
     with pytest.raises(RyptError, match="at least 2 systems, found 1"):
         check_outputs(SEGMENTS, {"x": {}})

@@ -116,6 +116,8 @@ def test_campaigns_that_could_not_be_scored(texts, changes, message):
 def test_lists_merge_without_duplicates(texts):
     campaign = make(texts, nbest=[texts / "nbest", texts / "nbest"])
     assert len(campaign.candidates) == 3
+    assert "3 candidates (3 more with a text and links that are there already)" in campaign.summary()
+    assert campaign.outputs == {}  # n-best lists are not the outputs of systems
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ LABELLED = Situation(
     decoded=0, weights=0, new=0, tuned=False, judgments=50, open=5, batches=[], loop=LoopSettings(labels=40),
 )  # fmt: skip
 NEW = replace(LABELLED, judgments=0)
+SYSTEMS = replace(NEW, outputs=["A", "B"], features=False)
+PAIRS = replace(ANSWERED, kind="comparison")
 LOOPED = replace(LABELLED, decoder=True, decoded=2, weights=2, new=7)
 SECOND = replace(ANSWERED, name="2")
 
@@ -37,6 +39,11 @@ SECOND = replace(ANSWERED, name="2")
         (replace(LABELLED, told_apart=0.3), "rypt hits make c -o c/batches/1"),
         (replace(LABELLED, told_apart=0.3, open=0), "rypt tune c --metric rypt -o c/rypt.weights"),
         (replace(LABELLED, told_apart=0.007, open=0), "rypt score c --pick best -o c/picks.txt"),
+        (SYSTEMS, "rypt hits make c -o c/batches/1 --kind comparison"),
+        (replace(SYSTEMS, parsed=0), "rypt hits make c -o c/batches/1 --kind comparison"),
+        (replace(SYSTEMS, batches=[PAIRS], compared=["A", "B"]), "rypt rank preferences c --systems A,B"),
+        (replace(SYSTEMS, batches=[PAIRS], compared=["A", "B", "C"]), "rypt rank systems c"),
+        (replace(SYSTEMS, judgments=9, compared=["A", "B"]), "rypt score c --pick best -o c/picks.txt"),
         (replace(NEW, candidates=0, decoder=True), "rypt decode c"),
         (NEW, "rypt hits make c -o c/batches/1"),
         (replace(NEW, open=0, features=False), "rypt score c --pick best -o c/picks.txt"),
@@ -71,6 +78,12 @@ def test_the_one_next_command(situation, command):
     assert found.why
     if command:
         check(command)
+
+
+def test_workers_to_look_at_before_ranking():
+    step = next_step(replace(SYSTEMS, batches=[PAIRS], compared=["A", "B"], bad=["Eli"]))
+    assert step.why.endswith("the answers of Eli look bad and still count, see: rypt hits workers -C c")
+    check("rypt hits workers -C c")
 
 
 def check(line: str) -> None:

@@ -15,7 +15,8 @@ from hits.results.content import Assignment
 from hits.results.csv_file import batch_facts
 from rypt.campaign.folder import Campaign, create
 from rypt.cli import program as cli
-from rypt.loop.status import campaign_status
+from rypt.cli.status import status_text
+from rypt.loop.status import Compared, campaign_status
 from rypt.metric.queries import queries
 from rypt.records import Judgment, Label, Span
 from rypt.text import RyptError
@@ -126,15 +127,45 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     assert status(folder).batches[0].state == "answered"  # a rejected assignment keeps its place
 
 
-def answer(folder: Path, batch, workers) -> None:
-    """All workers say YES to everything."""
+def test_a_campaign_of_comparisons_alone(tmp_path):
+    """Nothing is said of labels, which nobody asks for, and the end is the answer to the question."""
+    (tmp_path / "source").write_text("a b c\nd e f\ng h i\n")
+    (tmp_path / "trees").write_text("(S a b c)\n(S d e f)\n(S g h i)\n")
+    for name, last in (("A", "z"), ("B", "v")):
+        lines = [f"{i} ||| x y {last if i < 2 else 'z'} ||| ||| 0 ||| 0-0 1-1 2-2\n" for i in range(3)]
+        (tmp_path / f"{name}.nbest").write_text("".join(lines))
+    folder = tmp_path / "two"
+    lists = [tmp_path / "A.nbest", tmp_path / "B.nbest"]
+    create(folder, source=tmp_path / "source", trees=tmp_path / "trees", nbest=lists)
+    first = f"rypt hits make {folder} -o {folder}/batches/1 --kind comparison"
+    assert status(folder).next.command == first
+    rypt(*first.split()[1:], "--controls", "0", "--assignments", "2", "-q")
+    assert "labels" not in status_text(status(folder))
+    batch = read_batch(folder / "batches" / "1")
+    answer(folder, batch, workers=("ada", "ASIMULATED1"), fields={"choice": "A"})
+    with Campaign.open(folder).database(readonly=False) as db:
+        Results(db).add_identical(batch.settings.id, batch.identical, 1)
+    with Ledger(folder / "batches" / "1" / "published.local.jsonl").opened() as ledger:
+        for item in batch.items:
+            ledger.add(item.id, f"hit-{item.id}")
+    at_the_end = status(folder)
+    assert at_the_end.compared == Compared(4, 2, 1, ["A", "B"], 1)
+    assert at_the_end.next.command == f"rypt rank preferences {folder} --systems A,B"
+    lines = status_text(at_the_end).splitlines()
+    assert "compared    4 pairs of A, B, by 2 workers, 1 of them SIMULATED" in lines
+    assert "not asked   1 pair of the same text" in lines
+    assert not any(line.startswith(("labels", "coverage", "to ask")) for line in lines)
+
+
+def answer(folder: Path, batch, workers, fields=None) -> None:
+    """All workers give the same answers: YES to everything, if nothing else is given."""
     with Campaign.open(folder).database(readonly=False) as db:
         results = Results(db)
         for item in batch.items:
             for worker in workers:
-                fields = {f"label_{n}": "YES" for n in range(1, item.size + 1)}
+                labels = {f"label_{n}": "YES" for n in range(1, item.size + 1)}
                 names = (f"hit-{item.id}", f"{item.id}-{worker}", worker)
-                given = Answer(batch.settings.id, item.id, *names, fields, NOW, NOW + 60)
+                given = Answer(batch.settings.id, item.id, *names, fields or labels, NOW, NOW + 60)
                 results.add([Assignment(given, item.columns, "Submitted", batch_facts(batch, item), "local")])
 
 

@@ -155,3 +155,25 @@ def test_a_raw_list_is_tuned_with_the_links_of_its_campaign(texts, capsys):
     code, _, err = run(capsys, "tune", "other", "--metric", "rypt", "--campaign", "campaign")
     assert code == 1
     assert "(`rypt tune campaign` tunes on the campaign's own lists, which have them)" in err
+
+
+def test_the_outputs_of_systems_are_for_comparing(texts, capsys):
+    """They are shown as the systems wrote them, though the campaign has copies cut into tokens."""
+    for number, name in enumerate("AB"):
+        lines = [outputs[number].replace(" .", ".").replace(" ,", ",") for outputs in OUTPUTS]
+        (texts / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    given = ["--source", "dev.de", "--nbest", "A.txt", "--nbest", "B.txt"]
+    code, _, err = run(capsys, "init", "two", *given)
+    assert code == 0, err
+    compare = "rypt hits make two -o two/batches/1 --kind comparison"
+    assert f"next, to have people compare the 2 systems: {compare}\n" in err
+    assert err.endswith("or to have phrases labelled: rypt queries two --format csv -o ask.csv\n")
+    assert [str(path) for path in Campaign.open("two").outputs.values()] == ["A.txt", "B.txt"]
+    code, _, err = run(capsys, *compare.split()[1:], "--controls", 0)
+    assert code == 0, err
+    made = (texts / "two" / "batches" / "1" / "batch.csv").read_text()
+    assert "the house burns, he says." in made
+    assert {"A", "B"} <= set(made.split(","))
+    code, _, err = run(capsys, "init", "two", *given)
+    assert code == 1
+    assert "`rypt status two` says what is next" in err
