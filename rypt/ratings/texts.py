@@ -16,7 +16,6 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from rypt.options import PARSERS
 from rypt.ratings.error_spans import Rating
 from rypt.ratings.references import human_systems, read_references
 from rypt.ratings.repairs import Repairs
@@ -26,7 +25,6 @@ from rypt.texts.lists import list_name
 from rypt.texts.segmenters import HOW_TO_INSTALL, Segmenter, is_unspaced
 from rypt.texts.segmenters import is_installed as is_segmenter_installed
 from rypt.texts.tokenizer import tokens_of
-from rypt.tools.parsers import is_installed
 
 SOURCE, SYSTEMS, REFERENCES, DOCUMENTS = "source.jsonl", "systems", "references", "documents.jsonl"
 
@@ -140,16 +138,12 @@ class RatingTexts:
         def inside(*names: str) -> str:
             return quote("/".join((str(folder).rstrip("/") or "/", *names)))
 
-        parser = "--language LANGUAGE" if any(map(is_installed, PARSERS)) else "--tool fallback"
-        source, systems = inside(SOURCE), inside(SYSTEMS)
-        trees, links, scores = inside("source.trees"), inside("links"), inside("scores.jsonl")
+        source, systems, scores = inside(SOURCE), inside(SYSTEMS), inside("scores.jsonl")
         references = "".join(f" --references {inside(REFERENCES, f'{name}.txt')}" for name in self.references)
         judged_only = "".join(f" --judged-only {quote(name)}" for name in self.human)
-        texts = f"--source {source} --trees {trees} --nbest {systems} --alignments {links}{references}"
+        texts = f"--source {source} --nbest {systems}{references} --tokens keep"
         segmenter = f" --segmenter {quote(self.words_by)}" if self.words_by else ""
         commands = [
-            f"rypt parse {source} {parser} -o {trees}",
-            f"rypt align --source {source} --nbest {systems} -o {links}",
             f"rypt init {inside()} {texts}{segmenter}",
             f"rypt import {import_command} -C {inside()} --scores {scores}",
         ]

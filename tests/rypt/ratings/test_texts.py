@@ -165,7 +165,7 @@ def test_references_in_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "t/references/newstest.ref.txt").read_text() == "Yes , good .\n"
     assert (list(texts.sources), texts.without_reference, texts.human) == (["8"], 1, ())
     commands = texts.next_commands(tmp_path / "t", "mqm x.tsv")
-    assert f"--references {tmp_path}/t/references/newstest.ref.txt" in commands[2]
+    assert f"--references {tmp_path}/t/references/newstest.ref.txt" in commands[0]
     assert commands[-1].startswith("rypt compare ")
 
 
@@ -180,7 +180,7 @@ def test_words_of_scripts_without_spaces(tmp_path: Path) -> None:
     assert jsonl(tmp_path / "t/systems/A.jsonl") == [{"id": "7", "candidate": "ปี 2020"}]
     assert texts.as_dict()["segmenter"] == "runs-1.0"
     assert "  words of scripts without spaces are found by runs-1.0" in texts.summary("t").splitlines()
-    assert texts.next_commands("t", "mqm x.tsv")[2].endswith(" --segmenter runs-1.0")
+    assert texts.next_commands("t", "mqm x.tsv")[0].endswith(" --segmenter runs-1.0")
 
 
 def test_a_segmenter_that_is_not_needed_is_not_named() -> None:
