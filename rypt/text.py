@@ -57,6 +57,11 @@ class InputError(RyptError):
     def __init__(self, path: PathLike, line: int | None, message: str) -> None:
         name = "<stdin>" if str(path) == "-" else str(path)
         super().__init__(f"{name}:{line}: {message}" if line is not None else f"{name}: {message}")
+        self._given = (path, line, message)
+
+    def __reduce__(self) -> tuple[type["InputError"], tuple[PathLike, int | None, str]]:
+        """Let the error reach the process that waits for a result; exceptions are otherwise made of their text."""
+        return type(self), self._given
 
 
 def read_lines(path: PathLike) -> Iterator[tuple[int, str]]:

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import pickle
 import stat
 import sys
 from contextlib import suppress
@@ -210,3 +211,8 @@ def test_a_folder_that_another_process_made_meanwhile_stays(tmp_path):
         making.__exit__(None, None, None)
     assert (tmp_path / "new" / "x").read_text() == "theirs"
     assert os.listdir(tmp_path) == ["new"]
+
+
+def test_an_error_reaches_another_process():
+    error = pickle.loads(pickle.dumps(InputError("list", 3, "expected a number")))
+    assert (type(error), str(error)) == (InputError, "list:3: expected a number")
