@@ -115,7 +115,7 @@ def init(
         case=case, tokens=tokens, watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet),
     )  # fmt: skip
     talk(campaign.summary(), quiet=quiet)
-    ask = f"rypt queries {folder} --format csv -o ask.csv"
+    ask = f"rypt queries {folder} --select value --format csv -o ask.csv"
     if decoder:
         talk(f"next: rypt loop {folder}, or step by step: rypt decode {folder}", quiet=quiet)
     elif campaign.outputs:

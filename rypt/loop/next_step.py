@@ -108,6 +108,7 @@ class Situation:
 
 
 Row = Callable[[Situation], NextStep | None]
+BEST_FIRST = ("--select", "value")  # half of the labels do the work of all (docs/choose.md)
 FLAT = 0.05  # of the segments: where the candidates of fewer are told apart, `mert.health` calls a metric flat
 ENOUGH = 0.5  # of the segments: labels that tell the candidates of fewer apart made weights worse (docs/choose.md)
 
@@ -204,14 +205,14 @@ def _to_ask(s: Situation) -> NextStep | None:
     if not s.asks:
         return None
     target = str(Path(s.folder) / "batches" / str(s.iteration))
-    which = ["--select", s.loop.select, "--labels", str(s.loop.labels)] if s.decoder else []
+    which = ["--select", s.loop.select, "--labels", str(s.loop.labels)] if s.decoder else [*BEST_FIRST]
     sheet = "" if s.decoder else f"; in a spreadsheet instead of the browser: {_spreadsheet(s)}"
     why = f"{s.open:,} phrases of the frontier have no label{sheet}"
     return _say(why, "hits", "make", s.folder, "-o", target, *which)
 
 
 def _spreadsheet(s: Situation) -> str:
-    return command_line(["queries", s.folder, "--format", "csv", "-o", "ask.csv"])
+    return command_line(["queries", s.folder, *BEST_FIRST, "--format", "csv", "-o", "ask.csv"])
 
 
 def _to_ask_more(s: Situation) -> NextStep | None:
@@ -223,7 +224,7 @@ def _to_ask_more(s: Situation) -> NextStep | None:
     goal = "tune" if s.features else "choose by them"
     why = f"labels tell the candidates of {s.told_apart:.1%} of the segments apart; {goal} when it is {ENOUGH:.0%}"
     sheet = f"{s.open:,} phrases have no label; in a spreadsheet: {_spreadsheet(s)}"
-    return _say(f"{why}: {sheet}", "hits", "make", s.folder, "-o", target)
+    return _say(f"{why}: {sheet}", "hits", "make", s.folder, "-o", target, *BEST_FIRST)
 
 
 def _to_tune(s: Situation) -> NextStep | None:

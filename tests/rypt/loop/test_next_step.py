@@ -34,9 +34,9 @@ SECOND = replace(ANSWERED, name="2")
     [
         (replace(NEW, parsed=0), "rypt parse SOURCE -o c/source.trees"),
         (replace(NEW, candidates=0), "rypt init c-2 --source SOURCE --nbest LIST"),
-        (replace(LABELLED, told_apart=0.007), "rypt hits make c -o c/batches/1"),
-        (replace(LABELLED, told_apart=0.007, batches=[ANSWERED]), "rypt hits make c -o c/batches/2"),
-        (replace(LABELLED, told_apart=0.3), "rypt hits make c -o c/batches/1"),
+        (replace(LABELLED, told_apart=0.007), "rypt hits make c -o c/batches/1 --select value"),
+        (replace(LABELLED, told_apart=0.007, batches=[ANSWERED]), "rypt hits make c -o c/batches/2 --select value"),
+        (replace(LABELLED, told_apart=0.3), "rypt hits make c -o c/batches/1 --select value"),
         (replace(LABELLED, told_apart=0.3, open=0), "rypt tune c --metric rypt -o c/rypt.weights"),
         (replace(LABELLED, told_apart=0.007, open=0), "rypt score c --pick best -o c/picks.txt"),
         (SYSTEMS, "rypt hits make c -o c/batches/1 --kind comparison"),
@@ -45,7 +45,7 @@ SECOND = replace(ANSWERED, name="2")
         (replace(SYSTEMS, batches=[PAIRS], compared=["A", "B", "C"]), "rypt rank systems c"),
         (replace(SYSTEMS, judgments=9, compared=["A", "B"]), "rypt score c --pick best -o c/picks.txt"),
         (replace(NEW, candidates=0, decoder=True), "rypt decode c"),
-        (NEW, "rypt hits make c -o c/batches/1"),
+        (NEW, "rypt hits make c -o c/batches/1 --select value"),
         (replace(NEW, open=0, features=False), "rypt score c --pick best -o c/picks.txt"),
         (replace(NEW, batches=[MADE]), "rypt hits publish c/batches/1 --market mturk --endpoint https://example.org"),
         (

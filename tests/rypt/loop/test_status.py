@@ -53,7 +53,7 @@ def test_a_campaign_of_which_nothing_is_known(fresh):
     assert found.people.workers == 0
     assert found.spent.total == Decimal(0)
     assert found.batches == []
-    assert found.next.command == f"rypt hits make {fresh} -o {fresh}/batches/1"
+    assert found.next.command == f"rypt hits make {fresh} -o {fresh}/batches/1 --select value"
 
 
 def test_labels_by_source_coverage_and_what_is_open(fresh):
