@@ -178,7 +178,7 @@ def _passed_over(given: Scores, systems: Sequence[str], lines: int) -> list[str]
 
 def _advice(data: HeldOutPicks, metrics: Sequence[PickMetric]) -> list[str]:
     """Where a metric counts unknowns one half, what that does to segments that half of the groups judged."""
-    for term in (term for metric in metrics for term in metric.terms if term.name == "rypt"):
+    for term in (term for metric in metrics for term in metric.all_terms if term.name == "rypt"):
         scoring = data.scoring_of(term)
         if (scoring.model, scoring.unknown) == ("percolation", "half"):
             known = data.votes.counts(set(data.votes.groups[::2]))
@@ -225,7 +225,7 @@ def _fixed_terms(
     scorer: TermScorer, metrics: Sequence[PickMetric], candidates: Sequence[Candidate]
 ) -> tuple[dict[str, Floats], list[str]]:
     """What each candidate scores by the terms that need no judgments, and the signatures of these scores."""
-    terms = {term.label: term for metric in metrics for term in metric.terms if term.name not in ("rypt", "human")}
+    terms = {term.label: term for metric in metrics for term in metric.all_terms if term.name not in ("rypt", "human")}
     fixed: dict[str, Floats] = {}
     signatures = []
     for label, term in sorted(terms.items()):
