@@ -165,8 +165,7 @@ def compare(
         )  # fmt: skip
         if output is not None:
             outcomes.write(output)
-        _print_report(outcomes, plot, latex=latex, as_json=as_json)
-        return talk(outcomes.answer(), quiet=quiet or as_json or latex)
+        return _print_report(outcomes, plot, latex=latex, as_json=as_json)
     compared = compare_metrics(campaign, chosen, tokenize=tokenize, judged_only=judged_only)
     if batch:
         options = BatchOptions(

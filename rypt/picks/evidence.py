@@ -133,6 +133,12 @@ class Evidence:
             judges=self.data.votes.groups,
         )  # fmt: skip
 
+    def rated_once(self, judged_only: Collection[str] = ()) -> bool:
+        """Whether no candidate that can be picked was scored by two raters."""
+        scored = [i for i, system in enumerate(self.data.systems) if system not in judged_only]
+        ratings = sum((~np.isnan(table[scored])).astype(np.int64) for table in self.scores.raters.values())
+        return bool(np.max(ratings, initial=0) < 2)
+
 
 def read_evidence(
     campaign: Campaign, scores: PathLike, metrics: Sequence[PickMetric], *, way: str = "system",

@@ -10,8 +10,8 @@
 The language is that of `rypt.metrics.expression`, and any metric can be named. Here it scores single candidates
 (`rypt.metrics.metric.single_scores`): all terms run from 0 to 1, higher is better, but for ``model``, the decoder's own
 score, ``human``, the mean score by the raters who judge (only where other raters are held out), and ``system``, a mean
-over the candidates of a system: of the other terms together, or of the metric in parentheses. A metric that is better when lower is turned round, so its weight counts alike whether it is
-written with a minus, as for tuning, or without.
+over the candidates of a system: of the other terms together, or of the metric in parentheses. A metric that is better
+when lower is turned round, so its weight counts alike whether it is written with a minus, as for tuning, or without.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ HUMAN_ELSEWHERE = "the term human is the judging raters' own score: it is for --
 class PickMetric:
     """A sum of terms; ``name`` is how it was written, ``system`` the weight of the term of that name.
 
-    ``means`` are the terms ``system(METRIC)``, each a weight and the metric whose mean over a system's candidates counts.
+    ``means`` are the terms ``system(METRIC)``: a weight, and the metric whose mean over a system's candidates counts.
     """
 
     name: str
