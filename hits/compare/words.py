@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from hits.compare.tables import in_points
 from rypt.campaign.settings import Scoring
-from rypt.metrics.expression import Term
+from rypt.metrics.expression import Term, parse_spec
 from rypt.options import MODELS, scoring_words
 from rypt.picks.heldout import CONTROLS
 from rypt.picks.metrics import PickMetric, parse_pick_metric
@@ -21,10 +21,10 @@ POINTS = (
     "score; net: better - worse, in points (percentage points of the segments), with its 95 % interval"
 )
 MEANINGS = {
-    "bleu": "sentence BLEU: overlap with the reference in words and word sequences",
+    "bleu": "BLEU: overlap with the reference in words and word sequences",
     "chrf": "chrF: overlap with the reference in sequences of characters",
     "chrf++": "chrF++: overlap with the reference in sequences of characters, words and word pairs",
-    "ter": "TER: share of the words that stay when the candidate is edited into the reference",
+    "ter": "TER: edits that turn the candidate into the reference, per word of the reference",
     "model": "the decoder's own score",
     "human": "ceiling: the judging raters' own scores of whole candidates, which labels of phrases can only approach",
     "scores": "scores from a file",
@@ -85,7 +85,7 @@ def legend(metrics: Iterable[PickMetric], scoring: Scoring, others: Collection[s
     rypt:half  people's labels as the paper scores them: YES and NO, spread through the source tree, a constituent \
 without a label counting one half
     2*system   2 times the mean of the other terms over all candidates of the same system
-    bleu       sentence BLEU: overlap with the reference in words and word sequences
+    bleu       BLEU: overlap with the reference in words and word sequences
     best       the candidate that the held-out scores put first
     """
     lines: dict[str, str] = {}
@@ -108,6 +108,17 @@ without a label counting one half
             lines[name] = BOUND_MEANINGS[name]
     width = max(map(len, lines), default=0)
     return [f"{name:<{width}}  {what}" for name, what in lines.items()]
+
+
+def spec_legend(specs: Iterable[str]) -> list[str]:
+    """A line for each term of metrics that are written as for tuning.
+
+    >>> spec_legend(["bleu"])
+    ['bleu  BLEU: overlap with the reference in words and word sequences']
+    """
+    terms = {term.label: term for spec in specs for term in parse_spec(spec)}
+    width = max(map(len, terms), default=0)
+    return [f"{label:<{width}}  {term_words(term, Scoring())}" for label, term in terms.items()]
 
 
 def term_words(term: Term, scoring: Scoring) -> str:

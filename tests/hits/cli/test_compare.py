@@ -150,7 +150,7 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
     assert re.search(rf"rypt \+2 +{len(asked)} +100.0\n", out)
     assert re.search(r"bleu \+3 +0 +0.0\n", out)
     assert out.startswith("People prefer rypt to bleu, reference shown: +66.7 points [+66.7, +66.7]")
-    assert re.search(r"\nbleu +sentence BLEU: ", out)
+    assert re.search(r"\nbleu +BLEU: ", out)
     assert "the labels behind the picks are SIMULATED" in out
     assert f"compare|preferences|metrics:rypt,bleu|judgments:{3 * len(asked)}|seed:1|v:" in out
     assert "RYPT|nodes:spans" in out
