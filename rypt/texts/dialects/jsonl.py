@@ -18,6 +18,7 @@ from rypt.records import NO_COLUMNS, RawCandidate
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, is_one_line
 from rypt.texts.dialects.dialect import Dialect
 from rypt.texts.features import finite
+from rypt.texts.parallel_rows import describe_row
 from rypt.texts.tokenizer import join_pieces
 
 TEXTS = (
@@ -186,6 +187,8 @@ def _shortened(value: Any) -> str:
 
 def _candidate(segment: str, item: Mapping[str, Any]) -> RawCandidate:
     text, alignment, score = item["candidate"], item.get("alignment"), item.get("score")
+    if isinstance(text, dict) and (row := describe_row({"translation": text})):
+        raise FormatError(f"expected a field candidate with the text that a system wrote, found {row}")
     for name, value in (("candidate", text), ("alignment", alignment or "")):
         if not isinstance(value, str) or not is_one_line(value):
             raise FormatError(f"expected the {name} as one line of text, found {value!r}")
