@@ -1,6 +1,7 @@
 """Rows of parallel corpora are refused with the command that writes what they hold."""
 
 import json
+import re
 
 import pytest
 from commands import run
@@ -23,16 +24,16 @@ def rows(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("init c --source rows.jsonl --nbest out.en", f"expected the source as plain text or JSON with id and text, found {DE}"),
-        ("init c --source dev.de --nbest rows.jsonl", f"expected a field candidate with the text that a system wrote, found {EN}"),
-        ("init c --source dev.de --nbest out.en --references rows.jsonl", f"expected plain text, a line per segment, found {EN}"),
-        ("compare out.en --references rows.jsonl", f"expected plain text, a line per segment, found {EN}"),
+        ("init c --source rows.jsonl --nbest out.en", f"source as plain text or JSON with id and text, found {DE}"),
+        ("init c --source dev.de --nbest rows.jsonl", f"candidate with the text that a system wrote, found {EN}"),
+        ("init c --source dev.de --nbest out.en --references rows.jsonl", f"text, a line per segment, found {EN}"),
+        ("compare out.en --references rows.jsonl", f"plain text, a line per segment, found {EN}"),
     ],
 )  # fmt: skip
 def test_a_row_with_two_languages_is_refused_everywhere(capsys, rows, command, message):
     code, out, err = run(capsys, *command.split(), "-q")
     assert (code, out) == (1, "")
-    assert f"rows.jsonl:1: {message}" in err
+    assert re.search(rf"rows.jsonl:1: expected .*{message}", err)
     assert not (rows / "c").exists()
 
 
