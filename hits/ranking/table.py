@@ -100,8 +100,9 @@ def verdict(ranking: RankedGroup) -> str:
     systems = table_order(ranking)
     if len(systems) < 2 or not ranking.clusters:
         return ""
+    names = dict(zip((s.system for s in systems), system_labels([s.system for s in systems]), strict=True))
     if ranking.clusters > 1:
-        best = _enumerated([s for s in systems if s.cluster == 1])
+        best = _enumerated([names[s.system] for s in systems if s.cluster == 1])
         inside = "inside a cluster no such line can be drawn"
         return f"{ranking.clusters} clusters: {best} significantly better than the other systems; {inside}."
     apart = [(a, b) for a, b in combinations(systems, 2) if (a.high or 0) < (b.low or 0)]
@@ -112,13 +113,12 @@ def verdict(ranking: RankedGroup) -> str:
     single = "single systems may still differ"
     if apart:
         pair = max(apart, key=lambda pair: (pair[1].low or 0) - (pair[0].high or 0))
-        first, second = system_labels([system.system for system in pair])
+        first, second = (names[system.system] for system in pair)
         single = f"{single}, such as {first} and {second}, whose ranges do not overlap"
     return f"No group of systems is significantly better than the rest: {together}; {single}."
 
 
-def _enumerated(systems: Sequence[Ranked]) -> str:
-    names = system_labels([system.system for system in systems])
+def _enumerated(names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"{names[0]} is"
     shown = names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]

@@ -79,9 +79,7 @@ def group(*ranges: tuple[str, int, int, int]) -> RankedGroup:
 
 def test_one_cluster_is_said_in_words() -> None:
     even = group(("ref", 1, 3, 1), ("a", 1, 3, 1), ("b", 2, 3, 1))
-    sentence = (
-        "No system is significantly better than another: all 3 are in one cluster, and their order may be chance."
-    )
+    sentence = "No system is significantly better than another: all 3 are in one cluster, and their order may be chance"
     chained = group(("a", 1, 2, 1), ("b", 1, 3, 1), ("wmt.refA", 3, 3, 1))
     assert verdict(even) == f"{sentence}."
     assert verdict(chained).startswith("No group of systems is significantly better than the rest: all 3 are in one cl")
