@@ -37,7 +37,7 @@ OF_SCORES = (
 )
 BY_PEOPLE = "rypt,bleu"
 BY_SCORES = "rypt:severity+0.2*chrf,rypt:severity,rypt:half,bleu,chrf"  # what generalises first, then the paper's own
-BY_OTHER_SYSTEMS = f"rypt:severity+0.2*chrf+2*system,{BY_SCORES}"  # labels of other systems
+BY_OTHER_SYSTEMS = f"rypt:severity+0.2*chrf+2*system,{BY_SCORES},bleu+2*system,chrf+2*system"  # labels of other systems
 OF_BATCH = ("no_reference", "assignments", "share", "wage")
 OF_TABLES = ("plot", "latex", "as_json")
 OF_REFERENCES = "--from, or for lists of candidates (rypt compare LIST --references FILE), not for a campaign"

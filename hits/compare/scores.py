@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hits.compare.metrics import DEFAULT_METRICS, AnyMetrics, read_metrics
 from hits.compare.plot import plot_outcomes
-from hits.compare.tables import beside, outcome_table, quality_table
+from hits.compare.tables import beside, in_points, outcome_table, quality_table
 from hits.compare.words import POINTS, answer_line, legend, model_name, name_in_words
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
@@ -104,7 +104,7 @@ class OutcomeReport:
     def text(self, *, latex: bool = False) -> str:
         """The answer in a sentence, tables of wins and of mean human scores, what the names mean, and signatures."""
         compared = self.comparison
-        first = [self.answer(), *([f"note: {self.caution}"] if self.caution else [])]
+        first = [*self.answers(), *([f"note: {self.caution}"] if self.caution else [])]
         rows = [outcome.metric for outcome in compared.outcomes]
         names = [POINTS, *legend(self.metrics, self.scoring, dict.fromkeys((*rows, *compared.quality)))]
         return "\n\n".join([
@@ -119,6 +119,20 @@ class OutcomeReport:
         of_first = [outcome for outcome in outcomes if outcome.metric == outcomes[0].metric]
         one = next((outcome for outcome in of_first if outcome.baseline == "bleu"), of_first[-1])
         return answer_line(one, name_in_words)
+
+    def answers(self) -> list[str]:
+        """The answer, and where the first metric has the systems' means, what is left if BLEU has its own, too."""
+        outcomes = self.comparison.outcomes
+        first = next((metric for metric in self.metrics if metric.name == outcomes[0].metric), None)
+        fair = None
+        if first is not None and first.system:
+            name = f"bleu+{first.system:g}*system"
+            fair = next((o for o in outcomes if (o.metric, o.baseline) == (first.name, name)), None)
+        if fair is None:
+            return [self.answer()]
+        shown = "no difference is shown" if fair.low <= 0 <= fair.high else "a difference is shown"
+        points = f"{in_points(fair.net)} points [{in_points(fair.low)}, {in_points(fair.high)}]"
+        return [self.answer(), f"If BLEU knows the mean of each system, too ({fair.baseline}), {shown}: {points}."]
 
     def plot(self, path: PathLike) -> None:
         """Draw the net wins with their intervals (.svg, .png, .pdf)."""
