@@ -26,7 +26,7 @@ MEANINGS = {
     "chrf++": "chrF++: overlap with the reference in sequences of characters, words and word pairs",
     "ter": "TER: edits that turn the candidate into the reference, per word of the reference",
     "model": "the decoder's own score",
-    "human": "ceiling: the judging raters' own scores of whole candidates, which labels of phrases can only approach",
+    "human": "ceiling: the judging raters' own scores of whole candidates, at random among those they scored alike",
     "scores": "scores from a file",
     "column": "scores from a field of the lists",
     "command": "scores by another program",
