@@ -327,12 +327,15 @@ def _print_batch(folder: str, batch: "MadeBatch", *, quiet: bool) -> None:
 
 
 def _print_disagreements(different: "Disagreements", page: str | None, limit: int | None, *, quiet: bool) -> None:
+    from hits.compare.words import spec_legend
+
     if page:
         different.write(page, limit)
         talk(f"{page} written", quiet=quiet)
     else:
         _print_picks(different, limit)
-    click.echo("\n".join(filter(None, [different.summary, different.simulated])))
+    names = spec_legend([different.facts.first, different.facts.second], different.scoring)
+    click.echo("\n".join(filter(None, [different.summary, *names, different.simulated])))
 
 
 def _print_picks(different: "Disagreements", limit: int | None) -> None:

@@ -40,6 +40,7 @@ class Disagreements:
     segments: list[Disagreement]
     scorer: Scorer
     simulated: str = ""
+    scoring: Scoring = field(default_factory=Scoring)
 
     @property
     def summary(self) -> str:
@@ -126,7 +127,8 @@ class MetricComparison:
             first, second, same, len(segments), languages.source or "", languages.target or "",
             [simulated] if simulated else [], list(self.chooser.signatures.values()),
         )  # fmt: skip
-        return Disagreements(facts, segments, self.chooser.scorer({"unknown": "half"}), simulated)
+        scorer = self.chooser.scorer({"unknown": "half"})
+        return Disagreements(facts, segments, scorer, simulated, self.campaign.scoring)
 
     def ask(self, folder: PathLike | None = None, *, options: BatchOptions = DEFAULT_OPTIONS) -> MadeBatch:
         """Make a batch that asks people which of two picks is better; picks of the same text are set aside.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hits.compare.metrics import DEFAULT_METRICS, AnyMetrics, read_metrics
 from hits.compare.plot import plot_outcomes
-from hits.compare.tables import beside, in_points, outcome_table, quality_table
+from hits.compare.tables import beside, gain, outcome_table, quality_table
 from hits.compare.words import POINTS, answer_line, legend, model_name, name_in_words
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
@@ -131,8 +131,8 @@ class OutcomeReport:
         if fair is None:
             return [self.answer()]
         shown = "no difference is shown" if fair.low <= 0 <= fair.high else "a difference is shown"
-        points = f"{in_points(fair.net)} points [{in_points(fair.low)}, {in_points(fair.high)}]"
-        return [self.answer(), f"If BLEU knows the mean of each system, too ({fair.baseline}), {shown}: {points}."]
+        left = f"{shown}: {gain(fair.net, fair.low, fair.high)}"
+        return [self.answer(), f"If BLEU knows the mean of each system, too ({fair.baseline}), {left}."]
 
     def plot(self, path: PathLike) -> None:
         """Draw the net wins with their intervals (.svg, .png, .pdf)."""

@@ -72,9 +72,8 @@ def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = Fa
         liked, other = (p.first, p.second) if net > 0 else (p.second, p.first)
         start = f"People prefer {liked} to {other}{_condition(p, bool(p.reference))}: "
     sentence = (
-        f"{start}{in_points(net)} points [{in_points(low)}, {in_points(high)}] (% of the judgments for {p.first} - % "
-        f"for {p.second}, 95 % interval); sign test p = {p.p_judgments:.3g} over judgments, {p.p_segments:.3g} over "
-        "segments"
+        f"{start}{gain(net, low, high)}, % of the judgments for {p.first} - % for {p.second}; "
+        f"sign test p = {p.p_judgments:.3g} over judgments, {p.p_segments:.3g} over segments"
     )
     notes = [f"{p.identical} segments with the same text are set aside"] if p.identical else []
     notes += [f"{p.stale} judgments are about earlier picks and left out"] if p.stale else []
@@ -92,6 +91,15 @@ def quality_table(comparison: PickComparison, *, latex: bool = False) -> str:
     """The mean human score of each metric's picks, of random ones and of the best there are."""
     rows = [[name, f"{value:.3f}"] for name, value in comparison.quality.items()]
     return _table(rows, ["picks of", "human score, higher is better"], latex)
+
+
+def gain(net: float, low: float, high: float) -> str:
+    """A net gain in points with its interval.
+
+    >>> gain(0.053, 0.031, 0.076)
+    '+5.3 points (95 % interval +3.1 to +7.6)'
+    """
+    return f"{in_points(net)} points (95 % interval {in_points(low)} to {in_points(high)})"
 
 
 def in_points(share: float) -> str:

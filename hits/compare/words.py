@@ -6,7 +6,7 @@ legend(rows, scoring)    a line for each term of the metrics in a table
 
 from collections.abc import Callable, Collection, Iterable
 
-from hits.compare.tables import in_points
+from hits.compare.tables import gain
 from rypt.campaign.settings import Scoring
 from rypt.metrics.expression import Term, parse_spec
 from rypt.options import MODELS, scoring_words
@@ -42,12 +42,12 @@ def answer_line(outcome: Outcome, meaning: Callable[[str], str] = str) -> str:
     """The outcome in a sentence; ``meaning`` writes the name of a metric so that readers know what it is.
 
     >>> print(answer_line(Outcome("rypt", "bleu", 0.25, 0.6, 0.15, 0.1, 0.02, 0.18, 0.01, 529)))
-    The picks of rypt are better than those of BLEU by +10.0 points [+2.0, +18.0]: people scored them higher in 25.0 % \
-of 529 segments and lower in 15.0 %.
+    The picks of rypt are better than those of BLEU by +10.0 points (95 % interval +2.0 to +18.0): people scored them \
+higher in 25.0 % of 529 segments and lower in 15.0 %.
     """
     low, high = outcome.low, outcome.high
     first, second = meaning(outcome.metric), NAMES.get(outcome.baseline) or meaning(outcome.baseline)
-    points = f"{in_points(outcome.net)} points [{in_points(low)}, {in_points(high)}]"
+    points = gain(outcome.net, low, high)
     if low <= 0 <= high:
         start = f"It is not shown whether the picks of {first} or those of {second} are better: {points}"
     else:
@@ -110,7 +110,7 @@ without a label counting one half
     return [f"{name:<{width}}  {what}" for name, what in lines.items()]
 
 
-def spec_legend(specs: Iterable[str]) -> list[str]:
+def spec_legend(specs: Iterable[str], scoring: Scoring | None = None) -> list[str]:
     """A line for each term of metrics that are written as for tuning.
 
     >>> spec_legend(["bleu"])
@@ -118,7 +118,7 @@ def spec_legend(specs: Iterable[str]) -> list[str]:
     """
     terms = {term.label: term for spec in specs for term in parse_spec(spec)}
     width = max(map(len, terms), default=0)
-    return [f"{label:<{width}}  {term_words(term, Scoring())}" for label, term in terms.items()]
+    return [f"{label:<{width}}  {term_words(term, scoring or Scoring())}" for label, term in terms.items()]
 
 
 def term_words(term: Term, scoring: Scoring) -> str:

@@ -51,7 +51,9 @@ def refused(capsys, code, message, *arguments):
 def test_disagreements_are_shown_with_rejected_words_marked(capsys, campaign):
     out = compare(capsys, campaign, "--show")
     blocks = out.split("\n\n")
-    summary, simulated = blocks[-1].splitlines()
+    summary, rypt, bleu, simulated = blocks[-1].splitlines()
+    assert rypt.startswith("rypt  people's labels as the paper scores them")
+    assert bleu.startswith("bleu  BLEU: overlap with the reference")
     assert re.fullmatch(r"\d+ segments with different picks, \d+ with the same", summary)
     assert simulated == "SIMULATED: 2,274 of 2,274 judgments were given by no person"
     different, same = map(int, re.findall(r"\d+", summary))
@@ -149,7 +151,7 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
     assert re.search(r"first by bleu +0 +0.0\n", out)
     assert re.search(rf"rypt \+2 +{len(asked)} +100.0\n", out)
     assert re.search(r"bleu \+3 +0 +0.0\n", out)
-    assert out.startswith("People prefer rypt to bleu, reference shown: +66.7 points [+66.7, +66.7]")
+    assert out.startswith("People prefer rypt to bleu, reference shown: +66.7 points (95 % interval +66.7 to +66.7)")
     assert re.search(r"\nbleu +BLEU: ", out)
     assert "the labels behind the picks are SIMULATED" in out
     assert f"compare|preferences|metrics:rypt,bleu|judgments:{3 * len(asked)}|seed:1|v:" in out

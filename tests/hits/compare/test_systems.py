@@ -68,7 +68,7 @@ def test_tables(judged: Path) -> None:
         ["y", "+1", "1", "50.0"], ["y", "+2", "0", "0.0"], ["y", "+3", "0", "0.0"],
         ["x", "+any", "1", "50.0"], ["y", "+any", "1", "50.0"], ["total", "2", "100.0"],
     ]  # fmt: skip
-    assert out[0].startswith("It is not shown whether people prefer x or y: +40.0 points [")  # 60 % - 20 %
+    assert out[0].startswith("It is not shown whether people prefer x or y: +40.0 points (")  # 60 % - 20 %
     found = json.loads(CliRunner().invoke(rank, [*arguments, "--json"], catch_exceptions=False).stdout)
     assert found["judgments"] == {"x": 3, "y": 1, "neither": 1}
     assert found["aggregates"] == {"+3": 1, "-1": 1}

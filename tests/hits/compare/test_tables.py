@@ -73,11 +73,11 @@ def test_everything_beside_the_tables_is_a_comment_for_latex():
 
 def test_what_the_tables_say():
     said = preference_line(PAPER)
-    assert said.startswith("People prefer rypt to bleu: +10.1 points [+")
-    assert "(% of the judgments for rypt - % for bleu, 95 % interval)" in said
+    assert said.startswith("People prefer rypt to bleu: +10.1 points (95 % interval +")
+    assert "), % of the judgments for rypt - % for bleu; sign test" in said
     even = Preferences("a", "b", {"1": (1, 0, 0), "2": (0, 1, 0)})
     assert preference_line(even).startswith(
-        "It is not shown whether people prefer a or b: +0.0 points [-100.0, +100.0]"
+        "It is not shown whether people prefer a or b: +0.0 points (95 % interval -100.0 to +"
     )
     judgments, segments = (scipy.stats.binomtest(*won).pvalue for won in ((346, 346 + 270), (120, 120 + 88)))
     assert f"p = {judgments:.3g} over judgments, {segments:.3g} over segments" in said

@@ -12,9 +12,15 @@ from rypt.picks.outcome import Outcome
 @pytest.mark.parametrize(
     ("bounds", "start"),
     [
-        ((0.053, 0.031, 0.076), "The picks of rypt are better than those of BLEU by +5.3 points [+3.1, +7.6]: "),
-        ((-0.053, -0.076, -0.031), "The picks of rypt are worse than those of BLEU by -5.3 points [-7.6, -3.1]: "),
-        ((0.01, -0.02, 0.04), "It is not shown whether the picks of rypt or those of BLEU are better: +1.0 points ["),
+        (
+            (0.053, 0.031, 0.076),
+            "The picks of rypt are better than those of BLEU by +5.3 points (95 % interval +3.1 to +7.6): ",
+        ),
+        (
+            (-0.053, -0.076, -0.031),
+            "The picks of rypt are worse than those of BLEU by -5.3 points (95 % interval -7.6 to -3.1): ",
+        ),
+        ((0.01, -0.02, 0.04), "It is not shown whether the picks of rypt or those of BLEU are better: +1.0 points ("),
     ],
 )
 def test_the_answer_says_whether_it_is_shown(bounds, start):
