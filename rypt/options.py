@@ -13,6 +13,20 @@ FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
 MODELS = ("percolation", "table", "tree", "severity")
 UNKNOWN_AS = ("half", "ignore", "no", "yes", "prior", "smoothed")
+MODEL_WORDS = {
+    "percolation": "people's labels, YES and NO, spread through the source tree (percolation)",
+    "table": "people's labels; the rest by how often such constituents were YES (model table)",
+    "tree": "people's labels; the rest by a probability that neighbours in the source tree give (model tree)",
+    "severity": "people's labels, an error counting by how severe it is; the rest an average penalty (model severity)",
+}
+UNKNOWN_WORDS = {
+    "half": "counting one half",
+    "ignore": "left out",
+    "no": "counting as NO",
+    "yes": "counting as YES",
+    "prior": "counting as the share of YES among constituents of its length",
+    "smoothed": "left out, and few labels drawn towards the mean",
+}
 TIES = ("unknown", "no", "yes")
 HOLD_OUT = ("worker", "origin")
 SELECTIONS = ("frontier", "value", "all")
@@ -39,6 +53,22 @@ def check_option(name: str, value: str, allowed: tuple[str, ...]) -> None:
     """
     if value not in allowed:
         raise RyptError(f"expected {name} as one of {', '.join(allowed)}, found {value!r}")
+
+
+def scoring_words(model: str, unknown: str) -> str:
+    """How labels become scores, in a line for readers who do not know the names of models.
+
+    >>> scoring_words("percolation", "no")
+    "people's labels, YES and NO, spread through the source tree (percolation), a constituent without a label counting \
+as NO"
+    """
+    if model != "percolation":
+        return MODEL_WORDS[model]
+    if unknown == "half":
+        words = "people's labels as the paper scores them: YES and NO, spread through the source tree"
+    else:
+        words = MODEL_WORDS[model]
+    return f"{words}, a constituent without a label {UNKNOWN_WORDS[unknown]}"
 
 
 def check_held_out(way: str, allowed: tuple[str, ...]) -> None:

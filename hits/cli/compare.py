@@ -37,16 +37,17 @@ OF_SCORES = (
 )
 BY_PEOPLE = "rypt,bleu"
 BY_SCORES = "rypt:severity+0.2*chrf,rypt:severity,rypt:half,bleu,chrf"  # what generalises first, then the paper's own
-BY_OTHER_SYSTEMS = f"rypt:severity+0.2*chrf+2*system,{BY_SCORES}"  # labels of other systems
+BY_OTHER_SYSTEMS = f"rypt:severity+0.2*chrf+2*system,{BY_SCORES},bleu+2*system,chrf+2*system"  # labels of other systems
 OF_BATCH = ("no_reference", "assignments", "share", "wage")
 OF_TABLES = ("plot", "latex", "as_json")
-OF_FILE = ("references", "reference_files", "folder", "language", "batches", "pair")
+OF_REFERENCES = "--from, or for lists of candidates (rypt compare LIST --references FILE), not for a campaign"
+OF_FILE = ("references", "folder", "language", "batches", "pair")
 OF_LISTS = ("paths", "metrics", "page", "limit", "source", "reference_files", "tokenize", "seed", "as_json", "quiet")
 OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="[CAMPAIGN | LIST LIST]", type=click.Path())
+@click.argument("paths", nargs=-1, metavar="[CAMPAIGN | LIST [LIST]]", type=click.Path())
 @click.option("--metrics", help="Metrics separated by commas, each as in rypt tune --metric: rypt, bleu, chrf, chrf++, "
               "ter, model, a metric of your own, or a sum such as rypt:table+0.2*chrf [rypt,bleu; with --scores and "
               "--from also severity and chrf].")  # fmt: skip
@@ -66,9 +67,9 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
               "campaign of it, or go on with one that was begun, and judge by its scores.")  # fmt: skip
 @click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="With --from: the reference, a human "
               "translation among the systems.")  # fmt: skip
-@click.option("--references", "reference_files", multiple=True, type=FILE, help="With --from, or of two lists: a file "
+@click.option("--references", "reference_files", multiple=True, type=FILE, help="With --from, or of lists: a file "
               "with the reference, one line per segment; with --from also TSV or JSONL of ids and texts.")  # fmt: skip
-@click.option("--source", type=FILE, help="Of two lists: the source segments, for the page and metrics that need them.")
+@click.option("--source", type=FILE, help="Of lists: the source segments, for the page and metrics that need them.")
 @click.option("--folder", type=FOLDER, help="With --from: the campaign's folder [named after the file].")
 @click.option("--language", help="With --from: parse the source, which is in this language [trees from punctuation].")
 @click.option("--batches", type=FILE, help="With --from esa: the JSON of the batches, for Appraise's CSV.")
@@ -130,9 +131,12 @@ def compare(
     make one line (--pool).
 
     Two lists of candidates (rypt compare systemA.txt systemB.jsonl --references dev.en --page compare.html) are
-    compared with each other: their scores by each metric, and the segments in which they differ.
+    compared with each other: their scores by each metric, and the segments in which they differ. One list alone
+    (rypt compare systemA.txt --references dev.en) gets its scores: BLEU, chrF and TER of the first candidates.
     """
-    if len(paths) == 2 and not pool and form is None and not any(Path(path).is_dir() for path in paths):
+    if _are_lists(paths, reference_files) and not pool and form is None:
+        if len(paths) == 1:
+            return _score_list(context, paths[0])
         return _compare_lists(context, paths, page, limit, quiet=quiet)
     _refuse_idle_options(context, show, batch, scores)
     _check_paths(paths, form, pool)
@@ -165,8 +169,7 @@ def compare(
         )  # fmt: skip
         if output is not None:
             outcomes.write(output)
-        _print_report(outcomes, plot, latex=latex, as_json=as_json)
-        return talk(outcomes.answer(), quiet=quiet or as_json or latex)
+        return _print_report(outcomes, plot, latex=latex, as_json=as_json)
     compared = compare_metrics(campaign, chosen, tokenize=tokenize, judged_only=judged_only)
     if batch:
         options = BatchOptions(
@@ -176,6 +179,27 @@ def compare(
     if show:
         return _print_disagreements(compared.disagreements(), page, limit, quiet=quiet)
     return _print_report(compared.preferences(seed=seed), plot, latex=latex, as_json=as_json)
+
+
+def _are_lists(paths: tuple[str, ...], references: tuple[str, ...]) -> bool:
+    """Whether one or two lists are named, not a campaign: files, or what has references and is no folder."""
+    if len(paths) not in (1, 2) or any(Path(path).is_dir() for path in paths):
+        return False
+    return len(paths) == 2 or Path(paths[0]).is_file() or bool(references)
+
+
+def _score_list(context: click.Context, path: str) -> None:
+    """Print the scores of one list."""
+    from hits.compare.lists import score_list
+
+    given = context.params
+    _refuse(context, [(name, "two lists") for name in ("page", "limit")])
+    _refuse(context, [(name, "a campaign, not a list") for name in given if name not in OF_LISTS])
+    scores = score_list(
+        path, source=given["source"], references=given["reference_files"], metrics=given["metrics"],
+        tokenize=given["tokenize"], seed=given["seed"],
+    )  # fmt: skip
+    click.echo(json.dumps(scores.as_dict(), ensure_ascii=False) if given["as_json"] else scores.text())
 
 
 def _compare_lists(
@@ -266,7 +290,8 @@ def _refuse_idle_options(context: click.Context, show: bool, batch: str | None, 
     idle = [] if by_scores else [(name, "--scores or --from") for name in OF_SCORES]
     idle += [] if by_scores or pool else [("unit", "--scores, --from or --pool")]
     idle += [] if form is not None else [(name, "--from") for name in OF_FILE]
-    idle += [("source", "two lists")]
+    idle += [] if form is not None else [("reference_files", OF_REFERENCES)]
+    idle += [("source", "lists of candidates, not a campaign")]
     idle += [] if batch is not None else [(name, "--batch") for name in OF_BATCH]
     idle += [(name, "the tables, not --show or --batch") for name in OF_TABLES] if show or batch is not None else []
     idle += [] if show or batch is not None else [("limit", "--show or --batch")]
@@ -302,12 +327,15 @@ def _print_batch(folder: str, batch: "MadeBatch", *, quiet: bool) -> None:
 
 
 def _print_disagreements(different: "Disagreements", page: str | None, limit: int | None, *, quiet: bool) -> None:
+    from hits.compare.words import spec_legend
+
     if page:
         different.write(page, limit)
         talk(f"{page} written", quiet=quiet)
     else:
         _print_picks(different, limit)
-    click.echo("\n".join(filter(None, [different.summary, different.simulated])))
+    names = spec_legend([different.facts.first, different.facts.second], different.scoring)
+    click.echo("\n".join(filter(None, [different.summary, *names, different.simulated])))
 
 
 def _print_picks(different: "Disagreements", limit: int | None) -> None:

@@ -1,8 +1,9 @@
-"""Two lists of candidates side by side: what each scores, and the segments where their candidates differ.
+"""Lists of candidates: the scores of one, or two side by side with the segments where their candidates differ.
 
     comparison = compare_lists("systemA.txt", "systemB.jsonl", source="dev.de", references=["dev.en"])
     print(comparison.text())
     comparison.write("compare.html")
+    print(score_list("systemA.txt", references=["dev.en"]).text())      # one list alone
 
 Lists are of any dialect; of several candidates of a segment the first counts. Scores are those of the metrics for the
 whole list, their difference has an interval by resampling segments in pairs (Koehn 2004), and segments are better or
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from hits.batches.markup import highlight, html_templates, text_direction
+from hits.compare.words import spec_legend
 from rypt.arrays import Floats, Ints
 from rypt.campaign.folder import read_source
 from rypt.metrics.expression import split_specs
@@ -51,6 +53,14 @@ class MetricRow:
     worse: int
     signature: str
     digits: int = 2
+    maximize: bool = True
+
+    def verdict(self, names: tuple[str, str]) -> str:
+        """Which list is better by this metric, where that is shown."""
+        if self.low <= 0 <= self.high:
+            return f"by {self.metric} no difference is shown"
+        better = names[(self.difference > 0) == self.maximize]
+        return f"by {self.metric} {better} is better"
 
     def shown(self) -> tuple[str, str, str]:
         """Both scores, and their difference with its interval."""
@@ -104,13 +114,15 @@ class ListComparison:
         return data_frame([{name: value for name, value in row.items() if name != "scores"} for row in rows])
 
     def text(self) -> str:
-        """A table of the metrics, and how many segments differ."""
+        """The answer in a sentence, a table of the metrics, what they are, and how many segments differ."""
         from tabulate import tabulate
 
+        answer = "; ".join(row.verdict(self.names) for row in self.metrics)
         rows = [(row.metric, *row.shown(), row.better, row.equal, row.worse) for row in self.metrics]
         head = ("metric", *self.names, "second - first, 95 %", "segments better", "equal", "worse")
-        table = [str(tabulate(rows, head, disable_numparse=True)), ""] if rows else []
-        return "\n".join([*table, *self.notes(), *(row.signature for row in self.metrics)])
+        table = [f"{answer[:1].upper()}{answer[1:]}.", "", str(tabulate(rows, head, disable_numparse=True)), ""]
+        names = spec_legend(row.metric for row in self.metrics)
+        return "\n".join([*(table if rows else []), *names, *self.notes(), *(row.signature for row in self.metrics)])
 
     def notes(self) -> list[str]:
         """What was compared."""
@@ -179,8 +191,8 @@ def compare_lists(
     sides = [[candidates[segment] for segment in shared] for candidates in chosen]
     resources = _resources(segments, documents, sides)
     rows, singles = [], []
-    for spec in _specs(metrics, documents):
-        metric = read_metric(f"bleu(tokenize={tokenize})" if spec == "bleu" else spec, resources)
+    for spec in _specs(metrics, ["chrf", "bleu"] if documents else []):
+        metric = _metric(spec, tokenize, resources)
         scores = np.array([single_scores(metric, side)[0] for side in sides])
         singles.append(scores)
         rows.append(_row(spec, metric, [counted(metric, side) for side in sides], scores, seed))
@@ -195,6 +207,106 @@ def compare_lists(
     ]  # fmt: skip
     pairs.sort(key=lambda pair: -abs(pair.gain))
     return ListComparison(_titles(first, second), rows, len(shared), pairs, len({*chosen[0], *chosen[1]}) - len(shared))
+
+
+@dataclass(frozen=True, slots=True)
+class MetricScore:
+    """The score of a list by one metric, with its 95 % interval over resampled segments."""
+
+    metric: str
+    score: float
+    low: float
+    high: float
+    signature: str
+    digits: int = 2
+    maximize: bool = True
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListScores:
+    """The scores of one list: of the first candidate of each segment, of ``candidates`` in the list."""
+
+    name: str
+    scores: list[MetricScore]
+    segments: int
+    candidates: int
+    without: int
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{row.metric} {row.score:.{row.digits}f}" for row in self.scores)
+        return f"ListScores({self.name}: {shown}; {self.segments} segments)"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    def text(self) -> str:
+        """A table of the metrics, what they are, and what was scored."""
+        from tabulate import tabulate
+
+        rows = [
+            (row.metric, f"{row.score:.{row.digits}f}", f"[{row.low:.{row.digits}f}, {row.high:.{row.digits}f}]",
+             "higher" if row.maximize else "lower")
+            for row in self.scores
+        ]  # fmt: skip
+        table = str(tabulate(rows, ("metric", self.name, "95 % interval", "better if"), disable_numparse=True))
+        first = f"the first of {self.candidates} candidates" if self.candidates > self.segments else "all candidates"
+        notes = [f"{first} of {self.segments} segments, scored as one corpus"]
+        notes += [f"segments without a candidate, left out: {self.without}"] if self.without else []
+        return "\n".join([
+            table, "", *spec_legend(row.metric for row in self.scores), *notes, *(row.signature for row in self.scores)
+        ])  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        from rypt.tables import html_table
+
+        return html_table([asdict(row) for row in self.scores], repr(self))
+
+
+def score_list(
+    path: PathLike,
+    *,
+    references: Sequence[PathLike] = (),
+    source: PathLike | None = None,
+    metrics: str | None = None,
+    tokenize: str = "13a",
+    seed: int = 1,
+) -> ListScores:
+    """Score the first candidates of a list, by default with BLEU, chrF and TER."""
+    segments = None if source is None else read_source(source)
+    documents = read_references(references) if references else None
+    if documents is None and metrics is None:
+        raise RyptError(f"{path}: expected --references FILE, with a line per segment, to score a list (a file of "
+                        "ratings is read with --from mqm or --from esa)")  # fmt: skip
+    names = _names(segments, documents) or _numbers(path)
+    everything = [raw for _, raw in read_raw(path, names)]
+    chosen: dict[str, RawCandidate] = {}
+    for raw in everything:
+        chosen.setdefault(raw.segment, raw)
+    if not chosen:
+        raise RyptError(f"{path}: expected candidates, found none")
+    side = list(chosen.values())
+    resources = _resources(segments, documents, [side])
+    rows = []
+    for spec in _specs(metrics, ["bleu", "chrf", "ter"]):
+        metric = _metric(spec, tokenize, resources)
+        stats = counted(metric, side)
+        drawn = _drawn(len(side), seed) @ stats
+        low, high = np.quantile(rated(metric, drawn), (0.025, 0.975))
+        score = float(rated(metric, stats.sum(axis=0, keepdims=True))[0])
+        signature = f"{metric.signature}|bootstrap:{RESAMPLES}|seed:{seed}|n:{len(side)}"
+        digits = 2 if metric.scale >= 10 else 4
+        rows.append(
+            MetricScore(spec.replace(" ", ""), score, float(low), float(high), signature, digits, metric.maximize)
+        )  # fmt: skip
+    without = 0 if names is None else len(set(names) - set(chosen))
+    return ListScores(list_name(path), rows, len(side), len(everything), without)
+
+
+def _drawn(count: int, seed: int) -> Ints:
+    """How often each segment is in each resample, (resamples, segments)."""
+    return np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=RESAMPLES)
 
 
 def _titles(first: PathLike, second: PathLike) -> tuple[str, str]:
@@ -223,10 +335,12 @@ def _first_candidates(path: PathLike, names: Sequence[str] | None) -> dict[str, 
     return candidates
 
 
-def _specs(metrics: str | None, documents: References | None) -> list[str]:
-    if metrics is None:
-        return ["chrf", "bleu"] if documents else []
-    return [spec.strip() for spec in split_specs(metrics)]
+def _specs(metrics: str | None, default: list[str]) -> list[str]:
+    return default if metrics is None else [spec.strip() for spec in split_specs(metrics)]
+
+
+def _metric(spec: str, tokenize: str, resources: Resources) -> Metric:
+    return read_metric(f"bleu(tokenize={tokenize})" if spec == "bleu" else spec, resources)
 
 
 def _resources(
@@ -247,8 +361,7 @@ def _row(spec: str, metric: Metric, stats: Sequence[Ints], singles: Floats, seed
     """The scores of both lists, with an interval of their difference over resampled segments."""
     count = len(stats[0])
     first, second = (float(rated(metric, side.sum(axis=0, keepdims=True))[0]) for side in stats)
-    rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(count, np.full(count, 1 / count), size=RESAMPLES)
+    drawn = _drawn(count, seed)
     gains = rated(metric, drawn @ stats[1]) - rated(metric, drawn @ stats[0])
     low, high = np.quantile(gains, (0.025, 0.975))
     step = singles[1] - singles[0]
@@ -257,4 +370,5 @@ def _row(spec: str, metric: Metric, stats: Sequence[Ints], singles: Floats, seed
     return MetricRow(
         name, first, second, second - first, float(low), float(high), better, count - better - worse, worse,
         f"{metric.signature}|bootstrap:{RESAMPLES}|seed:{seed}|n:{count}", 2 if metric.scale >= 10 else 4,
+        metric.maximize,
     )  # fmt: skip

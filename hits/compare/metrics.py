@@ -1,7 +1,7 @@
 """``compare_metrics``: the candidates that metrics pick, where they differ, and which people prefer."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from itertools import combinations
 
@@ -13,8 +13,10 @@ from hits.compare.picks import Disagreement, PickQuestions, Picks, disagreements
 from hits.compare.plot import plot_preferences
 from hits.compare.preferences import Preferences, read_preferences
 from hits.compare.tables import beside, preference_line, preference_tables
+from hits.compare.words import legend
 from hits.results.opening import open_results
 from rypt.campaign.folder import Campaign
+from rypt.campaign.settings import Scoring
 from rypt.database.simulation import simulated_note
 from rypt.metric.scorer import Scorer
 from rypt.picks.choose import Chooser
@@ -38,6 +40,7 @@ class Disagreements:
     segments: list[Disagreement]
     scorer: Scorer
     simulated: str = ""
+    scoring: Scoring = field(default_factory=Scoring)
 
     @property
     def summary(self) -> str:
@@ -64,6 +67,7 @@ class PreferenceReport:
     signatures: Mapping[str, str]
     simulated: str = ""
     seed: int = 1
+    scoring: Scoring = field(default_factory=Scoring)
 
     @property
     def preferences(self) -> list[Preferences]:
@@ -84,11 +88,13 @@ class PreferenceReport:
         }
 
     def text(self, *, latex: bool = False) -> str:
-        """The paper's Tables 1 and 2 of each pair, with tests and signatures."""
+        """Of each pair the answer in a sentence and the paper's Tables 1 and 2, then what the metrics are."""
         parts = []
         for pair in self.pairs:
-            parts.append(preference_tables(pair, latex=latex))
             parts += [preference_line(preferences, self.seed, latex=latex) for preferences in pair]
+            parts.append(preference_tables(pair, latex=latex))
+        names = dict.fromkeys(name for p in self.preferences for name in (p.first, p.second))
+        parts.append(beside(legend(map(parse_pick_metric, names), self.scoring), latex=latex))
         labels = [f"the labels behind the picks are {self.simulated}"] if self.simulated else []
         return "\n\n".join([*parts, beside([*labels, self.signature, *self.signatures.values()], latex=latex)])
 
@@ -121,7 +127,8 @@ class MetricComparison:
             first, second, same, len(segments), languages.source or "", languages.target or "",
             [simulated] if simulated else [], list(self.chooser.signatures.values()),
         )  # fmt: skip
-        return Disagreements(facts, segments, self.chooser.scorer({"unknown": "half"}), simulated)
+        scorer = self.chooser.scorer({"unknown": "half"})
+        return Disagreements(facts, segments, scorer, simulated, self.campaign.scoring)
 
     def ask(self, folder: PathLike | None = None, *, options: BatchOptions = DEFAULT_OPTIONS) -> MadeBatch:
         """Make a batch that asks people which of two picks is better; picks of the same text are set aside.
@@ -170,7 +177,9 @@ class MetricComparison:
         judgments = sum(sum(preferences.judgments) for pair in answered for preferences in pair)
         names = ",".join(self.picks)
         signature = f"compare|preferences|metrics:{names}|judgments:{judgments}|seed:{seed}|v:{version('rypt')}"
-        return PreferenceReport(answered, signature, dict(self.chooser.signatures), simulated, seed)
+        return PreferenceReport(
+            answered, signature, dict(self.chooser.signatures), simulated, seed, self.campaign.scoring
+        )
 
     def _why_nothing(self, pairs: Sequence[Sequence[Preferences]]) -> str:
         first, second = list(self.picks)[:2]

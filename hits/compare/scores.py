@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 
 import numpy as np
@@ -10,17 +10,23 @@ from numpy.typing import NDArray
 
 from hits.compare.metrics import DEFAULT_METRICS, AnyMetrics, read_metrics
 from hits.compare.plot import plot_outcomes
-from hits.compare.tables import beside, outcome_table
+from hits.compare.tables import beside, gain, outcome_table, quality_table
+from hits.compare.words import POINTS, answer_line, legend, model_name, name_in_words
 from rypt.campaign.folder import Campaign
+from rypt.campaign.settings import Scoring
 from rypt.options import check_option
 from rypt.picks.documents import find_documents, half_of, need_documents
 from rypt.picks.evidence import read_evidence
 from rypt.picks.metrics import PickMetric, parse_pick_metric
 from rypt.picks.outcome import PickComparison, SplitWatch, compare_picks
-from rypt.text import InputError, PathLike, open_output, read_lines
+from rypt.text import InputError, PathLike, RyptError, open_output, read_lines
 
 UNITS = ("segment", "document")
 CEILING = ("human", "human+0.001*chrf")
+RATED_ONCE = (
+    "every candidate was scored by a single rater, so nobody who judges scored a candidate that is picked from: there "
+    "is no ceiling (human), and labels come from other candidates, as with --hold-out system, which uses more of them"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,10 @@ class HeldOutScores:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OutcomeReport:
-    """How often each metric's pick is better, equal and worse than another's, by held-out human scores."""
+    """How often each metric's pick is better, equal and worse than another's, by held-out human scores.
+
+    ``scoring`` is how a metric ``rypt`` without options scores; ``caution`` is to be read before the numbers.
+    """
 
     comparison: PickComparison
     signature: str
@@ -65,6 +74,9 @@ class OutcomeReport:
     simulated: str = ""
     segments: tuple[str, ...] = ()
     documents: tuple[str, ...] | None = None
+    metrics: tuple[PickMetric, ...] = ()
+    scoring: Scoring = field(default_factory=Scoring)
+    caution: str = ""
 
     def __repr__(self) -> str:
         nets = "; ".join(f"{o.metric} - {o.baseline}: {o.net:+.3f}" for o in self.comparison.outcomes)
@@ -74,7 +86,8 @@ class OutcomeReport:
         """For JSON."""
         compared = self.comparison
         return {
-            "signature": self.signature, "metrics": self.signatures, "notes": self.notes,
+            "signature": self.signature, "metrics": self.signatures,
+            "notes": [*filter(None, [self.caution]), *self.notes],
             "outcomes": [asdict(outcome) for outcome in compared.outcomes], "quality": compared.quality,
             "splits": compared.splits,
         }  # fmt: skip
@@ -89,20 +102,37 @@ class OutcomeReport:
             stream.write(json.dumps({**self.as_dict(), "segments": by_segment}, ensure_ascii=False) + "\n")
 
     def text(self, *, latex: bool = False) -> str:
-        """Tables of wins and of the mean human scores, with notes and signatures."""
-        below = beside([*self.notes, self.signature, *self.signatures], latex=latex)
-        return f"{outcome_table(self.comparison, latex=latex)}\n\n{below}"
+        """The answer in a sentence, tables of wins and of mean human scores, what the names mean, and signatures."""
+        compared = self.comparison
+        first = [*self.answers(), *([f"note: {self.caution}"] if self.caution else [])]
+        rows = [outcome.metric for outcome in compared.outcomes]
+        names = [POINTS, *legend(self.metrics, self.scoring, dict.fromkeys((*rows, *compared.quality)))]
+        return "\n\n".join([
+            beside(first, latex=latex), outcome_table(compared, latex=latex), beside(names, latex=latex),
+            quality_table(compared, latex=latex),
+            beside([*self.notes, self.signature, *self.signatures], latex=latex),
+        ])  # fmt: skip
 
     def answer(self) -> str:
         """The first metric against BLEU, or against the last one, in a sentence."""
         outcomes = self.comparison.outcomes
         of_first = [outcome for outcome in outcomes if outcome.metric == outcomes[0].metric]
         one = next((outcome for outcome in of_first if outcome.baseline == "bleu"), of_first[-1])
-        net, low, high = 100 * one.net, 100 * one.low, 100 * one.high
-        proof = ", which is no proof of a difference" if low <= 0 <= high else ""
-        shares = f"better in {one.wins:.1%} of the segments, worse in {one.losses:.1%}"
-        points = f"{net:+.1f} points [{low:+.1f}, {high:+.1f}]{proof}"
-        return f"the picks of {one.metric} against those of {one.baseline}: {points}; {shares}"
+        return answer_line(one, name_in_words)
+
+    def answers(self) -> list[str]:
+        """The answer, and where the first metric has the systems' means, what is left if BLEU has its own, too."""
+        outcomes = self.comparison.outcomes
+        first = next((metric for metric in self.metrics if metric.name == outcomes[0].metric), None)
+        fair = None
+        if first is not None and first.system:
+            name = f"bleu+{first.system:g}*system"
+            fair = next((o for o in outcomes if (o.metric, o.baseline) == (first.name, name)), None)
+        if fair is None:
+            return [self.answer()]
+        shown = "no difference is shown" if fair.low <= 0 <= fair.high else "a difference is shown"
+        left = f"{shown}: {gain(fair.net, fair.low, fair.high)}"
+        return [self.answer(), f"If BLEU knows the mean of each system, too ({fair.baseline}), {left}."]
 
     def plot(self, path: PathLike) -> None:
         """Draw the net wins with their intervals (.svg, .png, .pdf)."""
@@ -135,6 +165,10 @@ def compare_by_scores(
     splits = evidence.splits(
         scores.way, scores.splits, seed, judging=scores.judging, judged_only=scores.judged_only
     )  # fmt: skip
+    caution = ""
+    if scores.way == "rater" and evidence.rated_once(scores.judged_only):
+        _refuse_human(scores, chosen)
+        ceiling, caution = [], RATED_ONCE
     documents = find_documents(campaign, scores.documents)
     counted = _counted(evidence.segments, documents, scores)
     comparison = compare_picks(
@@ -142,14 +176,22 @@ def compare_by_scores(
         units=need_documents(documents, "--unit document") if scores.unit == "document" else None,
         controls=scores.controls, ceiling=ceiling, seed=seed, watch=watch,
     )  # fmt: skip
-    signature = _signature(campaign, scores, comparison, seed)
+    signature = _signature(campaign, scores, comparison, [*chosen, *ceiling], seed)
     notes = [*evidence.notes, *splits.notes, *filter(None, [evidence.simulated])]
     if counted is not None:
         notes.append(f"only {int(counted.sum())} of {len(counted)} segments are counted, those that were asked for")
     return OutcomeReport(
-        comparison, signature, evidence.signatures, notes, evidence.simulated, tuple(evidence.segments),
-        None if documents is None else tuple(documents),
+        comparison, signature, evidence.signatures, notes, evidence.simulated,
+        tuple(evidence.segments), None if documents is None else tuple(documents), (*chosen, *ceiling),
+        campaign.scoring, caution,
     )  # fmt: skip
+
+
+def _refuse_human(scores: HeldOutScores, metrics: Sequence[PickMetric]) -> None:
+    """Refuse what asks for the judging raters' own scores where they scored none of the candidates to pick from."""
+    asked = "--ceiling" if scores.ceiling else next((m.name for m in metrics if m.uses("human")), None)
+    if asked is not None:
+        raise RyptError(f"{asked} cannot be had here: {RATED_ONCE}")
 
 
 def _counted(
@@ -174,8 +216,13 @@ def _ceiling(campaign: Campaign, scores: HeldOutScores, metrics: Sequence[PickMe
     return [parse_pick_metric(name) for name in names if name not in {metric.name for metric in metrics}]
 
 
-def _signature(campaign: Campaign, scores: HeldOutScores, comparison: PickComparison, seed: int) -> str:
+def _signature(
+    campaign: Campaign, scores: HeldOutScores, comparison: PickComparison, metrics: Sequence[PickMetric], seed: int
+) -> str:
     scoring = campaign.scoring
+    models = dict.fromkeys(
+        model_name(term, scoring) for metric in metrics for term in metric.all_terms if term.name == "rypt"
+    )
     judging = scores.judging or (1 if scores.way == "rater" else "half")
     part = [f"half:{scores.half}"] if scores.half else []
     part += [f"unit:{scores.unit}"] if scores.unit != "segment" else []
@@ -183,7 +230,7 @@ def _signature(campaign: Campaign, scores: HeldOutScores, comparison: PickCompar
     return "|".join([
         "compare", f"hold-out:{scores.way}", f"splits:{comparison.splits}", f"judging:{judging}",
         *judged_only, f"max_len:{scores.max_len or 'all'}", *part, f"segments:{comparison.outcomes[0].segments}",
-        f"rypt:{scoring.unknown if scoring.model == 'percolation' else scoring.model}", f"ties:{scoring.ties}",
+        *([f"rypt:{','.join(models)}"] if models else []), f"ties:{scoring.ties}",
         f"seed:{seed}", f"v:{version('rypt')}",
     ])  # fmt: skip
 

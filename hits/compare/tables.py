@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hits.compare.preferences import Preferences
 from rypt.picks.outcome import Outcome, PickComparison
 
-OUTCOME_COLUMNS = ("better", "equal", "worse", "net", "95 % interval", "p")
+OUTCOME_COLUMNS = ("better %", "equal %", "worse %", "net, points", "95 % interval", "p")
 
 
 def _table(rows: Sequence[Sequence[object]], names: Sequence[str], latex: bool) -> str:
@@ -66,9 +66,14 @@ def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = Fa
     """The tables in a sentence; ``seed`` is the random seed of the bootstrap."""
     p = preferences
     net, low, high = p.interval(seed)
+    if low <= 0 <= high:
+        start = f"It is not shown whether people prefer {p.first} or {p.second}{_condition(p, bool(p.reference))}: "
+    else:
+        liked, other = (p.first, p.second) if net > 0 else (p.second, p.first)
+        start = f"People prefer {liked} to {other}{_condition(p, bool(p.reference))}: "
     sentence = (
-        f"{p.first} - {p.second}{_condition(p, bool(p.reference))}: {100 * net:+.1f} points [{100 * low:+.1f}, "
-        f"{100 * high:+.1f}]; sign test p = {p.p_judgments:.3g} over judgments, {p.p_segments:.3g} over segments"
+        f"{start}{gain(net, low, high)}, % of the judgments for {p.first} - % for {p.second}; "
+        f"sign test p = {p.p_judgments:.3g} over judgments, {p.p_segments:.3g} over segments"
     )
     notes = [f"{p.identical} segments with the same text are set aside"] if p.identical else []
     notes += [f"{p.stale} judgments are about earlier picks and left out"] if p.stale else []
@@ -77,18 +82,39 @@ def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = Fa
 
 
 def outcome_table(comparison: PickComparison, *, latex: bool = False) -> str:
-    """Wins, ties, losses and net with its interval, and the mean human score of each metric's picks."""
+    """Wins, ties, losses and net with its interval, in % of the segments."""
     rows = [[o.metric, o.baseline, *_outcome_cells(o)] for o in comparison.outcomes]
-    names = ["picks of", "against", *OUTCOME_COLUMNS]
-    quality = [[name, f"{value:.3f}"] for name, value in comparison.quality.items()]
-    return f"{_table(rows, names, latex)}\n\n{_table(quality, ['picks of', 'human score, higher is better'], latex)}"
+    return _table(rows, ["picks of", "against", *OUTCOME_COLUMNS], latex)
+
+
+def quality_table(comparison: PickComparison, *, latex: bool = False) -> str:
+    """The mean human score of each metric's picks, of random ones and of the best there are."""
+    rows = [[name, f"{value:.3f}"] for name, value in comparison.quality.items()]
+    return _table(rows, ["picks of", "human score, higher is better"], latex)
+
+
+def gain(net: float, low: float, high: float) -> str:
+    """A net gain in points with its interval.
+
+    >>> gain(0.053, 0.031, 0.076)
+    '+5.3 points (95 % interval +3.1 to +7.6)'
+    """
+    return f"{in_points(net)} points (95 % interval {in_points(low)} to {in_points(high)})"
+
+
+def in_points(share: float) -> str:
+    """A difference of shares in percentage points, with its sign.
+
+    >>> in_points(0.0534), in_points(-0.0001)
+    ('+5.3', '+0.0')
+    """
+    return f"{round(100 * share, 1) + 0.0:+.1f}"
 
 
 def _outcome_cells(o: Outcome) -> list[str]:
-    return [
-        f"{o.wins:.3f}", f"{o.equal:.3f}", f"{o.losses:.3f}", f"{o.net:+.3f}", f"[{o.low:+.3f}, {o.high:+.3f}]",
-        f"{o.p:.3f}" if o.p >= 0.001 else "<0.001",
-    ]  # fmt: skip
+    shares = [f"{100 * share:.1f}" for share in (o.wins, o.equal, o.losses)]
+    interval = f"[{in_points(o.low)}, {in_points(o.high)}]"
+    return [*shares, in_points(o.net), interval, f"{o.p:.3f}" if o.p >= 0.001 else "<0.001"]
 
 
 def pool_table(pairs: Sequence[tuple[Mapping[str, Outcome], Outcome]], *, latex: bool = False) -> str:

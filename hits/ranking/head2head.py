@@ -15,7 +15,7 @@ from hits.ranking.confidence import sign_tests
 from hits.ranking.data import Comparisons, Counts
 from hits.ranking.model import check_fit
 from hits.ranking.models.heuristics import expected_wins
-from hits.ranking.table import short_names
+from hits.ranking.table import system_labels
 from rypt.arrays import Floats
 
 LEVELS = ((0.01, "‡"), (0.05, "†"), (0.10, "⋆"))  # WMT's marks; Koehn's table has one star, at 0.05
@@ -55,7 +55,7 @@ def as_rows(table: HeadToHead, *, marks: bool = False, level: float = 0.05) -> l
         return "★" if p <= level else ""
 
     rows = []
-    for i, system in enumerate(short_names(table.systems)):
+    for i, system in enumerate(system_labels(table.systems)):
         cells = [
             "–" if i == j else "" if np.isnan(share) else f"{share:.2f}".removeprefix("0") + star(table.tests[i, j])
             for j, share in enumerate(table.shares[i])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hits.ranking.evaluate import ModelEvaluation
 from hits.ranking.heatmap import Heatmap
 from hits.ranking.result import RankedGroup
-from hits.ranking.table import short_names, table_order
+from hits.ranking.table import system_labels, table_order
 from rypt.picture import check_picture, new_figure, save_picture
 from rypt.text import PathLike, RyptError
 
@@ -38,7 +38,7 @@ def plot_ranks(path: PathLike, rankings: Sequence[RankedGroup]) -> None:
     from tests, not from resamples, there are no boxes. Groups of systems are panels below each other.
     """
     heights = [1.7 + 0.27 * max(4, len(ranking.systems)) for ranking in rankings]
-    names = [short_names([system.system for system in table_order(ranking)]) for ranking in rankings]
+    names = [system_labels([system.system for system in table_order(ranking)]) for ranking in rankings]
     width = 6.0 + 0.085 * max(len(name) for group in names for name in group)
     check_picture(path)
     figure = new_figure(width, sum(heights))
@@ -82,7 +82,9 @@ def _draw_ranks(panel: Any, ranking: RankedGroup, labels: Sequence[str]) -> None
     panel.tick_params(axis="x", colors=RANKS)
     panel.grid(axis="x", alpha=0.3, zorder=0)
     _draw_scores(panel, ranking)
-    count = f"{ranking.clusters} cluster{'s' if ranking.clusters != 1 else ''} of {n} systems"
+    count = (
+        f"{ranking.clusters} clusters of {n} systems" if ranking.clusters != 1 else f"all {n} systems in one cluster"
+    )
     panel.set_title(": ".join(filter(None, (ranking.title, ranking.model, count))), fontsize="medium", loc="left")
 
 
@@ -142,7 +144,7 @@ def plot_heatmap(path: PathLike, table: Heatmap) -> None:
     n = len(table.systems)
     side = max(3.6, 1.2 + 0.28 * n)
     titles = ("all comparisons", "first selected matches", "last selected matches")
-    shares, names = (table.everything, table.first, table.last), short_names(table.systems)
+    shares, names = (table.everything, table.first, table.last), system_labels(table.systems)
     top = max(float(part.max()) for part in shares)
     with _figure(path, 1, 3, 3 * side + 2.2, side + 1.6) as (figure, panels):
         for panel, title, part in zip(panels[0], titles, shares, strict=True):

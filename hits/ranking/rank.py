@@ -21,7 +21,7 @@ from hits.ranking.readers.files import DataPart, Filters, only_part, read_parts
 from hits.ranking.result import Confidence, Ranked, RankedGroup, choose_ranges, rank_systems
 from hits.ranking.scores.data import SegmentScores
 from hits.ranking.scores.mean import rank_by_mean, read_average
-from hits.ranking.table import as_html, as_json, as_latex, as_markdown, as_text
+from hits.ranking.table import as_html, as_json, as_latex, as_markdown, as_text, verdict
 from rypt.options import Options, check_option
 from rypt.signature import signature
 from rypt.tables import data_frame
@@ -138,7 +138,7 @@ class SystemTable:
             if name in SHOWN:
                 lines.append(f"{name.replace('_', ' ')}: {'too many to count' if value is None else value}")
         lines += [" > ".join(listed) for listed in group.extra.get("rankings", ())]
-        return "\n".join([*lines, self._sign(group)])
+        return "\n".join([*lines, *filter(None, [verdict(group)]), self._sign(group)])
 
     def _repr_html_(self) -> str:
         """The tables, for notebooks."""

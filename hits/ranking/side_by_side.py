@@ -23,7 +23,7 @@ from hits.ranking.output import write_output
 from hits.ranking.rank import ComparisonFiles, SystemTable, rank_parts
 from hits.ranking.result import Confidence, Ranked, RankedGroup
 from hits.ranking.scores.agree import Agreement, OrderEvidence, agreement
-from hits.ranking.table import escape_latex, short_names, span, table_order
+from hits.ranking.table import escape_latex, span, system_labels, table_order, verdict
 from rypt.arrays import Floats
 from rypt.options import check_option
 from rypt.signature import signature
@@ -109,7 +109,7 @@ class SideBySide:
         by_model = [{system.system: system for system in group.systems} for group in groups]
         rows = [
             [short, *chain.from_iterable(_cells(ranked[name]) for ranked in by_model)]
-            for name, short in zip(systems, short_names(systems), strict=True)
+            for name, short in zip(systems, system_labels(systems), strict=True)
         ]
         labels = [_broken(label) if style == "text" else label for label in self.labels]
         head = ["system", *chain.from_iterable((label, "range", "cluster") for label in labels)]
@@ -120,7 +120,11 @@ class SideBySide:
             disable_numparse=True, colalign=[sides[k] for k in kept],
         )  # fmt: skip
         title = ": ".join(filter(None, (groups[0].title, "rank by each model, range of ranks, cluster")))
-        return f"{_prose(title, style)}\n\n{table}"
+        verdicts = [
+            f"{label}: {text}" for label, group in zip(self.labels, groups, strict=True) if (text := verdict(group))
+        ]
+        below = "\n".join(_prose(line, style) for line in verdicts)
+        return "\n\n".join(filter(None, [_prose(title, style), table, below]))
 
     def _agreement_line(self, made: Agreement) -> str:
         where = f"{made.languages}: " if made.languages else ""
@@ -142,7 +146,7 @@ class SideBySide:
         short: dict[tuple[str, str], str] = {}  # as in the table above, by language pair
         for group in self.tables[0].groups:
             names = [system.system for system in group.systems]
-            short |= zip(((group.title, name) for name in names), short_names(names), strict=True)
+            short |= zip(((group.title, name) for name in names), system_labels(names), strict=True)
         several, label = any(item.languages for item in items), self._short_labels()
         rows = [
             [*([item.languages] if several else []),

@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from html import escape
-from itertools import chain, groupby
+from itertools import chain, combinations, groupby
 from typing import Any
 
 from hits.ranking.result import Ranked, RankedGroup
+from rypt.ratings.references import is_human
 
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -18,6 +19,7 @@ LATEX = {
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
 }  # fmt: skip
 LONGEST = 28  # of a system's name
+MOST_NAMED = 6  # systems of the best cluster in a sentence
 LEFT = ("range", "system")  # columns that are not aligned to the right
 HTML_STYLE = (
     "border-collapse:collapse;font-variant-numeric:tabular-nums",  # of the table
@@ -63,7 +65,7 @@ def cells(ranking: RankedGroup) -> tuple[list[str], list[list[list[str]]]]:
     Clusters come from the best to the worst; without clusters all systems are one group, with a rank each.
     """
     systems = table_order(ranking)
-    names = dict(zip((s.system for s in systems), short_names([s.system for s in systems]), strict=True))
+    names = dict(zip((s.system for s in systems), system_labels([s.system for s in systems]), strict=True))
     columns: dict[str, Callable[[Ranked], str]] = {ranking.score: lambda s: f"{s.score:.{ranking.digits}f}"}
     if any(system.error is not None for system in systems):
         columns["±"] = lambda s: "" if s.error is None else f"{s.error:.{ranking.digits}f}"
@@ -81,6 +83,46 @@ def cells(ranking: RankedGroup) -> tuple[list[str], list[list[list[str]]]]:
             ]
         )
     return ["#", *columns], clusters
+
+
+def verdict(ranking: RankedGroup) -> str:
+    """The clusters in a sentence: which systems are better than others beyond chance; empty without ranges.
+
+    In one cluster no group of systems is better than the rest, but single systems may differ: where ranges come from
+    tests, if a range does not reach from the first rank to the last; where they come from resamples, if two are apart.
+
+    >>> a, b, c = Ranked("a", 0.6, 1, 1, 2, 1), Ranked("b", 0.5, 2, 1, 2, 1), Ranked("c", 0.4, 3, 3, 3, 2)
+    >>> print(verdict(RankedGroup("bojar", "bojar|n:9", (a, b, c))))
+    2 clusters: a and b are significantly better than the other systems; inside a cluster no such line can be drawn.
+    >>> print(verdict(RankedGroup("bojar", "bojar|n:9", (a, b))))
+    No system is significantly better than another: all 2 are in one cluster, and their order may be chance.
+    """
+    systems = table_order(ranking)
+    if len(systems) < 2 or not ranking.clusters:
+        return ""
+    names = dict(zip((s.system for s in systems), system_labels([s.system for s in systems]), strict=True))
+    if ranking.clusters > 1:
+        best = _enumerated([names[s.system] for s in systems if s.cluster == 1])
+        inside = "inside a cluster no such line can be drawn"
+        return f"{ranking.clusters} clusters: {best} significantly better than the other systems; {inside}."
+    apart = [(a, b) for a, b in combinations(systems, 2) if (a.high or 0) < (b.low or 0)]
+    together = f"all {len(systems)} are in one cluster"
+    tested = ranking.rank_samples is None and any(s.low != 1 or s.high != len(systems) for s in systems)
+    if not apart and not tested:
+        return f"No system is significantly better than another: {together}, and their order may be chance."
+    single = "single systems may still differ"
+    if apart:
+        pair = max(apart, key=lambda pair: (pair[1].low or 0) - (pair[0].high or 0))
+        first, second = (names[system.system] for system in pair)
+        single = f"{single}, such as {first} and {second}, whose ranges do not overlap"
+    return f"No group of systems is significantly better than the rest: {together}; {single}."
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"{names[0]} is"
+    shown = names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
+    return f"{', '.join(shown[:-1])} and {shown[-1]} are"
 
 
 def table_order(ranking: RankedGroup) -> list[Ranked]:
@@ -118,7 +160,8 @@ def as_markdown(ranking: RankedGroup) -> str:
     title = [f"**{ranking.title}**", ""] if ranking.title else []
     lines = [row(head), row(sides)]
     lines += [row(line) for cluster in clusters for line in cluster]
-    return "\n".join([*title, *lines, "", ranking.signature.replace("|", "\\|")])
+    below = [line.replace("|", "\\|") for line in (verdict(ranking), ranking.signature) if line]
+    return "\n".join([*title, *lines, "", "\n\n".join(below)])
 
 
 def as_latex(ranking: RankedGroup) -> str:
@@ -137,7 +180,8 @@ def as_latex(ranking: RankedGroup) -> str:
     lines = [*title, rf"\begin{{tabular}}{{{shape}}}", r"\hline", row(head).replace("±", r"$\pm$")]
     for cluster in clusters:
         lines += [r"\hline", *map(row, cluster)]
-    return "\n".join([*lines, r"\hline", r"\end{tabular}", f"% {ranking.signature}"])
+    below = [f"% {line}" for line in (verdict(ranking), ranking.signature) if line]
+    return "\n".join([*lines, r"\hline", r"\end{tabular}", *below])
 
 
 def escape_latex(text: str) -> str:
@@ -167,7 +211,8 @@ def as_html(ranking: RankedGroup) -> str:
         return f"<tr>{''.join(parts)}</tr>"
 
     title = f"<strong>{escape(ranking.title)}</strong> " if ranking.title else ""
-    lines = [f'<table style="{table}">', f"<caption>{title}{escape(ranking.signature)}</caption>"]
+    below = "<br/>".join(escape(line) for line in (verdict(ranking), ranking.signature) if line)
+    lines = [f'<table style="{table}">', f"<caption>{title}{below}</caption>"]
     lines.append(f"<thead>{row(head, 'th')}</thead>")
     for cluster in clusters:
         body = "\n".join(row(line, title=next(full)) for line in cluster)
@@ -205,11 +250,22 @@ def as_json(rankings: Sequence[RankedGroup]) -> dict[str, Any]:
 
 
 def _record(system: Ranked) -> dict[str, Any]:
-    """A system's keys; ``error`` only where the model has standard errors."""
-    record = asdict(system)
+    """A system's keys; ``error`` only where the model has standard errors, ``human`` of a human translation."""
+    record = asdict(system) | ({"human": True} if is_human(system.system) else {})
     if system.error is None:
         del record["error"]
     return record
+
+
+def system_labels(names: Sequence[str]) -> list[str]:
+    """Names as `short_names` has them, with human translations marked.
+
+    >>> system_labels(["wmt23.refA", "wmt23.GPT4-5shot"])
+    ['refA (human)', 'GPT4-5shot']
+    """
+    return [
+        f"{short} (human)" if is_human(name) else short for name, short in zip(names, short_names(names), strict=True)
+    ]
 
 
 def short_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:

@@ -37,6 +37,7 @@ from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, read_
 from rypt.texts.alignment import Lexicon
 from rypt.texts.lists import expand_lists, list_names
 from rypt.texts.nbest import read_candidates
+from rypt.texts.parallel_rows import describe_row, json_row, texts_by_language
 from rypt.texts.treebank import parsed, segments_with_trees
 from rypt.texts.trees import SourceTree
 
@@ -305,6 +306,8 @@ def _json_segment(line: str, language: str | None) -> Segment:
         record = parse_json(line)
     except SyntaxFormatError as error:
         raise FormatError(f"expected a JSON object with id and text: {error}") from None
+    if row := describe_row(record, source=True) if texts_by_language(record) else None:
+        raise FormatError(f"expected the source as plain text or JSON with id and text, found {row}")
     segment = segment_from_record(record)
     return replace(segment, language=segment.language or language)
 
@@ -312,6 +315,8 @@ def _json_segment(line: str, language: str | None) -> Segment:
 def read_reference(path: PathLike, count: int) -> list[str]:
     """The lines of a reference, one for each of so many segments."""
     lines = [line for _, line in read_lines(path)]
+    if row := json_row(lines[0]) if lines else None:
+        raise InputError(path, 1, f"expected plain text, a line per segment, found {row}")
     if len(lines) != count:
         raise InputError(path, len(lines) or None, f"expected {count} lines, one per segment, found {len(lines)}")
     return lines

@@ -9,6 +9,7 @@ explanation = explain_candidate(campaign, "12", 0)
 explanation.write("why.html")                # or .svg
 """
 
+import json
 from dataclasses import dataclass
 
 from rypt.campaign.folder import Campaign
@@ -17,7 +18,8 @@ from rypt.metric.explain import Explanation, explain
 from rypt.metric.report import ScoreReport, score_report
 from rypt.metric.scorer import Scorer
 from rypt.options import HOLD_OUT, MODELS, TIES, UNKNOWN_AS, check_option
-from rypt.text import OptionError, PathLike, RyptError
+from rypt.text import OptionError, PathLike, RyptError, read_lines
+from rypt.texts.dialects.jsonl import RAW
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class ScoringChoices:
 
 
 DEFAULT_CHOICES = ScoringChoices()
+PREPARED_LISTS = "prepared/lists/"  # where `rypt init` writes lists that it cut into tokens
 
 
 def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICES) -> Scorer:
@@ -83,6 +86,37 @@ def score(
         raise OptionError("alignments are those of a file of candidates: expected candidates, too")
     scored = campaign.candidates if candidates is None else campaign.read_candidates(candidates, alignments)
     return score_report(campaign_scorer(campaign, choices), scored, pick=pick)
+
+
+def write_picks(campaign: Campaign, report: ScoreReport, path: PathLike, *, from_lists: bool = True) -> str:
+    """Write the picked candidates, a line for each segment of the campaign, and say in what form they are.
+
+    Where the campaign's lists keep the texts as they were before they were cut into tokens, those are written;
+    candidates that are not ``from_lists`` stand as they were read.
+    """
+    originals = _original_texts(campaign, report) if from_lists else {}
+    report.write_texts(path, [segment.id for segment in campaign.segments], originals)
+    if originals:
+        form = "as they were read, before they were cut into tokens"
+    elif from_lists and any(PREPARED_LISTS in name for name in campaign.files.nbest):
+        form = "as tokens; rypt init makes a campaign whose picks are written as they were read"
+    else:
+        form = "as they stand in the lists, so as tokens where these hold tokens"
+    return f"{path}: {len(report.segments)} candidates written, {form}"
+
+
+def _original_texts(campaign: Campaign, report: ScoreReport) -> dict[str, str]:
+    """The texts of the picked candidates before they were cut into tokens, by segment, where the lists keep them."""
+    picked = {row.segment: row.candidate for row in report.segments}
+    texts: dict[str, str] = {}
+    for name in (name for name in campaign.files.nbest if PREPARED_LISTS in name):
+        for _, line in read_lines(campaign.path(name)):
+            if f'"{RAW}"' not in line:
+                break  # a list of a version that kept the tokens alone
+            record = json.loads(line)
+            if picked.get(record["id"]) == record["candidate"]:
+                texts.setdefault(record["id"], record[RAW])
+    return texts
 
 
 def explain_candidate(

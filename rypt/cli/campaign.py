@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable
 from decimal import Decimal
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from rypt.console import AMOUNT, CAMPAIGN, FILE, JSON, QUIET, painter, read_amount, talk, watcher
+from rypt.console import AMOUNT, FILE, JSON, QUIET, painter, read_amount, talk, watcher
 from rypt.options import CASES, HOLD_OUT, MODELS, PICKS, TIES, TOKENS, UNKNOWN_AS
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def init(
 
 
 @click.command()
-@CAMPAIGN
+@click.argument("campaign", type=click.Path(), default=".")
 @click.option("--candidates", "file", type=click.Path(), help="Score these candidates instead of the campaign's lists.")
 @click.option("--alignments", type=click.Path(), help="Word alignments of these candidates, line by line.")
 @click.option("--pick", type=click.Choice(PICKS), default="first", show_default=True,
@@ -146,12 +147,16 @@ def score(
     """Print the RYPT score of a corpus, with its signature and its coverage before and after percolation."""
     from rypt.campaign.folder import Campaign
     from rypt.campaign.scoring import score as score_campaign
+    from rypt.campaign.scoring import write_picks
 
+    if Path(campaign).is_file():
+        list_scores = f"rypt compare {campaign} --references FILE prints the BLEU, chrF and TER of a list"
+        raise click.UsageError(f"expected a campaign's folder, found the file {campaign}; {list_scores}")
     opened = Campaign.open(campaign, watcher(quiet=quiet))
     report = score_campaign(opened, candidates=file, alignments=alignments, pick=pick, choices=choices)
     if output is not None:
-        report.write_texts(output, [segment.id for segment in opened.segments])
-    if not report.coverage.before:
+        talk(write_picks(opened, report, output, from_lists=file is None), quiet=quiet)
+    if report.without_labels:
         message = f"note: no phrase of these candidates has a label; rypt queries {campaign} lists what to ask"
         talk(message, quiet=quiet)
     if as_json:
@@ -179,9 +184,9 @@ def explain(
     """Draw the tree of SEGMENT with the labels and phrases of CANDIDATE (its number in the list, from 0)."""
     from rypt.campaign.folder import Campaign
     from rypt.campaign.scoring import explain_candidate
-    from rypt.metric.explain import as_text
+    from rypt.metric.explain import as_text, legend
 
     explanation = explain_candidate(Campaign.open(campaign), segment, candidate, max_len=max_len, choices=choices)
     if output is not None:
         explanation.write(output)
-    click.echo(as_text(explanation, painter()))
+    click.echo(f"{as_text(explanation, painter())}\n\n{legend(explanation)}")

@@ -46,7 +46,7 @@ class ExplainedNode:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """A candidate's whole tree and its score."""
+    """A candidate's whole tree and its score; ``scoring`` says in words how labels became that."""
 
     tree: SourceTree
     candidate: Candidate
@@ -54,6 +54,7 @@ class Explanation:
     links: list[list[int]]
     score: float
     signature: str
+    scoring: str = ""
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -112,7 +113,7 @@ def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len
         vote = known.get((constituent.span, phrase_key(phrase.text, scorer.case))) if phrase else None
         nodes.append(ExplainedNode(constituent, phrase, vote, int(states[i]), float(p_yes[i]), i in on_frontier))
     score = float(scorer.score(scorer.model.stats(observations))[0])
-    return Explanation(tree, candidate, nodes, links, score, scorer.signature)
+    return Explanation(tree, candidate, nodes, links, score, scorer.signature, scorer.words)
 
 
 def as_text(explanation: Explanation, paint: Callable[[str, int], str] = lambda text, state: text) -> str:
@@ -129,6 +130,17 @@ def as_text(explanation: Explanation, paint: Callable[[str, int], str] = lambda 
         mark = paint(f"{node.mark:<5}", node.state)
         lines.append(f"{mark} {star} {label:<{wide}}  {source:<{long}}  {phrase}{tally}".rstrip())
     return "\n".join(lines)
+
+
+def legend(explanation: Explanation) -> str:
+    """What the score and the marks of the outline mean, a line each."""
+    return "\n".join([
+        f"RYPT, from 0 to 1: {explanation.scoring}",
+        "YES, NO: labels that people gave, their votes in brackets; yes ↓: below a YES; no ↑: above a NO; ?: no label; "
+        "–: no words of the candidate",
+        "*: on the frontier, the constituents that people are asked about; names such as NP are the parser's",
+        explanation.signature,
+    ])  # fmt: skip
 
 
 def _branches(tree: SourceTree, index: int) -> str:

@@ -1,7 +1,7 @@
 """The RYPT score of a corpus with everything that belongs beside it: coverage, picks, ties, segments."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from rypt.texts.nbest import by_segment
 
 LONG = 40  # mean words of a segment from which it is a paragraph
 FEW = 0.5  # share of labelled constituents below which labels are few
+WITHOUT_LABELS = ": none of their phrases has a label, so the score says nothing about them"
 PICKED = {"first": "first candidates", "best": "candidates best by RYPT"}
 
 
@@ -40,7 +41,7 @@ class ScoreReport:
     ``pick`` is "first" or "best", ``coverage`` that of the picked candidates. ``all_candidates`` is the score of all
     candidates, ``best`` that of the best of each segment by RYPT, ``tied`` how many candidates share the highest score
     of a segment, on average. ``unused_keys`` counts judged keys that are of no constituent. ``advice`` says where
-    another model would serve better.
+    another model would serve better, ``scoring`` how labels become scores.
     """
 
     score: float
@@ -56,12 +57,21 @@ class ScoreReport:
     unused_keys: int
     signature: str
     advice: str = ""
+    scoring: str = ""
+
+    @property
+    def without_labels(self) -> bool:
+        """Whether no phrase of the picked candidates has a label, so that the score says nothing about them."""
+        return not self.coverage.before
 
     def as_dict(self, *, with_segments: bool) -> dict[str, Any]:
-        """For JSON; the rows of segments only when asked for, the advice where there is one."""
+        """For JSON; the rows of segments only when asked for, advice and a lack of labels where there is one."""
         record = asdict(self)
+        del record["scoring"]
         if not self.advice:
             del record["advice"]
+        if self.without_labels:
+            record["without_labels"] = True
         record["coverage"] |= {"before": self.coverage.before, "after": self.coverage.after}
         record["segments"] = record["segments"] if with_segments else len(self.segments)
         return record
@@ -79,9 +89,14 @@ class ScoreReport:
         with open_output(path) as stream:
             stream.write(json.dumps(self.as_dict(with_segments=True), ensure_ascii=False) + "\n")
 
-    def write_texts(self, path: PathLike, segments: Sequence[str]) -> None:
-        """Write the picked candidate of each of ``segments``, a line each; empty where a segment has none."""
-        texts = {row.segment: row.candidate for row in self.segments}
+    def write_texts(
+        self, path: PathLike, segments: Sequence[str], originals: Mapping[str, str] | None = None
+    ) -> None:  # fmt: skip
+        """Write the picked candidate of each of ``segments``, a line each; empty where a segment has none.
+
+        ``originals`` are texts to be written in the place of the candidates' tokens, by segment.
+        """
+        texts = {row.segment: row.candidate for row in self.segments} | dict(originals or {})
         with open_output(path) as stream:
             stream.writelines(f"{texts.get(segment, '')}\n" for segment in segments)
 
@@ -94,10 +109,12 @@ class ScoreReport:
     def __str__(self) -> str:
         covered = self.coverage
         lines = [
-            f"RYPT = {self.score:.4f}   {PICKED[self.pick]} of {len(self.segments)} segments",
+            f"RYPT = {self.score:.4f}   {PICKED[self.pick]} of {len(self.segments)} segments"
+            f"{WITHOUT_LABELS if self.without_labels else ''}",
             f"coverage {covered.before:.1%} labelled, {covered.after:.1%} after percolation, "
-            f"of {covered.nodes} constituents "
-            f"({covered.unaligned / max(1, covered.nodes):.1%} unaligned, {covered.conflicts} NO below YES)",
+            f"of the {covered.nodes} constituents of these {covered.candidates} candidates "
+            f"({covered.unaligned / max(1, covered.nodes):.1%} unaligned, {covered.conflicts} NO below YES); "
+            "rypt status counts those of all candidates",
             f"all {self.candidates} candidates {self.all_candidates:.4f}, best of each segment {self.best:.4f} "
             f"({self.tied:.1f} tied at the top)",
         ]
@@ -109,7 +126,8 @@ class ScoreReport:
             lines.append(
                 f"{self.unused_keys} judged keys are of no constituent and were not used (see 'rypt db check')"
             )
-        return "\n".join([*lines, *([f"note: {self.advice}"] if self.advice else []), self.signature])
+        how = [f"scored by {self.scoring}"] if self.scoring else []
+        return "\n".join([*lines, *how, *([f"note: {self.advice}"] if self.advice else []), self.signature])
 
     def segment_table(self) -> str:
         """A line for each segment: score, coverage before and after percolation, and the candidate."""
@@ -152,6 +170,7 @@ def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str =
         unused_keys=scorer.judged.unused,
         signature=signature(scorer.signature, pick=pick, n=len(chosen)),
         advice=scoring_advice(scorer.model, observations),
+        scoring=scorer.words,
     )
 
 

@@ -11,6 +11,7 @@ from rypt.metric.kernel import UNALIGNED
 from rypt.metric.model import LabelModel, Percolation, Stats, percolated
 from rypt.metric.observations import Forest, JudgedPhrases, Observations, label_states
 from rypt.metric.percolation import NO, UNKNOWN, YES
+from rypt.options import scoring_words
 from rypt.records import Candidate, Votes
 from rypt.signature import rypt_version, signature
 from rypt.texts.trees import SourceTree
@@ -78,6 +79,12 @@ class Scorer:
     def score(self, sums: Stats) -> Floats:
         """The RYPT score of each row of summed statistics."""
         return self.model.score(sums)
+
+    @property
+    def words(self) -> str:
+        """How labels become scores, for readers who do not know the names of models."""
+        options = dict(part.split(":", 1) for part in self.model.options.split("|"))
+        return scoring_words(options["model"], options.get("unknown", "half"))
 
     @property
     def signature(self) -> str:

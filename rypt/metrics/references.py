@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rypt.text import InputError, PathLike, RyptError, read_lines
+from rypt.texts.parallel_rows import json_row
 
 
 class References:
@@ -67,6 +68,8 @@ def read_references(paths: Sequence[PathLike]) -> References:
         lines = [line for _, line in read_lines(file)]
         if not lines:
             raise InputError(file, None, "expected references, found an empty file")
+        if row := json_row(lines[0]):
+            raise InputError(file, 1, f"expected plain text, a line per segment, found {row}")
         if documents and len(lines) != len(documents[0]):
             expected = f"expected {len(documents[0])} lines like {files[0]}"
             raise InputError(file, len(lines), f"{expected}, found {len(lines)}")

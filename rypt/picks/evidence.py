@@ -133,6 +133,12 @@ class Evidence:
             judges=self.data.votes.groups,
         )  # fmt: skip
 
+    def rated_once(self, judged_only: Collection[str] = ()) -> bool:
+        """Whether no candidate that can be picked was scored by two raters."""
+        scored = [i for i, system in enumerate(self.data.systems) if system not in judged_only]
+        ratings = sum((~np.isnan(table[scored])).astype(np.int64) for table in self.scores.raters.values())
+        return bool(np.max(ratings, initial=0) < 2)
+
 
 def read_evidence(
     campaign: Campaign, scores: PathLike, metrics: Sequence[PickMetric], *, way: str = "system",
@@ -178,7 +184,7 @@ def _passed_over(given: Scores, systems: Sequence[str], lines: int) -> list[str]
 
 def _advice(data: HeldOutPicks, metrics: Sequence[PickMetric]) -> list[str]:
     """Where a metric counts unknowns one half, what that does to segments that half of the groups judged."""
-    for term in (term for metric in metrics for term in metric.terms if term.name == "rypt"):
+    for term in (term for metric in metrics for term in metric.all_terms if term.name == "rypt"):
         scoring = data.scoring_of(term)
         if (scoring.model, scoring.unknown) == ("percolation", "half"):
             known = data.votes.counts(set(data.votes.groups[::2]))
@@ -225,7 +231,7 @@ def _fixed_terms(
     scorer: TermScorer, metrics: Sequence[PickMetric], candidates: Sequence[Candidate]
 ) -> tuple[dict[str, Floats], list[str]]:
     """What each candidate scores by the terms that need no judgments, and the signatures of these scores."""
-    terms = {term.label: term for metric in metrics for term in metric.terms if term.name not in ("rypt", "human")}
+    terms = {term.label: term for metric in metrics for term in metric.all_terms if term.name not in ("rypt", "human")}
     fixed: dict[str, Floats] = {}
     signatures = []
     for label, term in sorted(terms.items()):

@@ -4,19 +4,21 @@
     rypt:ignore                  percolation, with constituents without a label left out
     rypt:table+0.2*chrf          calibrated RYPT, with chrF as a prior where labels are silent
     rypt:tree+0.2*chrf+2*system  … and twice the mean of the rest over all candidates of the same system
+    bleu+2*system(rypt:tree)     BLEU, and twice the mean of another metric over all candidates of the same system
     human+0.001*chrf             what the judging raters' own scores say, with chrF where they are equal
 
 The language is that of `rypt.metrics.expression`, and any metric can be named. Here it scores single candidates
 (`rypt.metrics.metric.single_scores`): all terms run from 0 to 1, higher is better, but for ``model``, the decoder's own
-score, ``human``, the mean score by the raters who judge (only where other raters are held out), and ``system``, which
-is made of the others. A metric that is better when lower is turned round, so its weight counts alike whether it is
-written with a minus, as for tuning, or without.
+score, ``human``, the mean score by the raters who judge (only where other raters are held out), and ``system``, a mean
+over the candidates of a system: of the other terms together, or of the metric in parentheses. A metric that is better
+when lower is turned round, so its weight counts alike whether it is written with a minus, as for tuning, or without.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
@@ -33,26 +35,43 @@ HUMAN_ELSEWHERE = "the term human is the judging raters' own score: it is for --
 
 @dataclass(frozen=True, slots=True)
 class PickMetric:
-    """A sum of terms; ``name`` is how it was written, ``system`` the weight of the term of that name."""
+    """A sum of terms; ``name`` is how it was written, ``system`` the weight of the term of that name.
+
+    ``means`` are the terms ``system(METRIC)``: a weight, and the metric whose mean over a system's candidates counts.
+    """
 
     name: str
     terms: tuple[Term, ...]
     system: float = 0.0
+    means: tuple[tuple[float, "PickMetric"], ...] = ()
+
+    @property
+    def all_terms(self) -> tuple[Term, ...]:
+        """The terms of the sum, and of the metrics whose means are in it."""
+        return (*self.terms, *(term for _, metric in self.means for term in metric.terms))
 
     def uses(self, name: str) -> bool:
         """Whether a term has this name."""
-        return any(term.name == name for term in self.terms)
+        return any(term.name == name for term in self.all_terms)
 
     def scores(self, score: Callable[[Term], Floats], systems: Sequence[int] | None = None) -> Floats:
         """The sum for each candidate; ``score`` gives one term, ``systems`` says whose each candidate is."""
-        total = np.sum([abs(term.weight) * score(term) for term in self.terms], axis=0)
-        if not self.system:
-            return np.asarray(total, np.float64)
+        total = np.asarray(sum(abs(term.weight) * score(term) for term in self.terms), np.float64)
+        if not self.system and not self.means:
+            return total
         if systems is None:
             raise RyptError(f"{self.name}: candidates here have no systems, so the term system means nothing")
         whose = np.asarray(systems)
-        means = np.bincount(whose, total) / np.maximum(1, np.bincount(whose))
-        return np.asarray(total + self.system * means[whose], np.float64)
+        parts = [weight * _means(metric.scores(score), whose) for weight, metric in self.means]
+        if self.system:
+            parts.append(self.system * _means(total, whose))
+        return np.asarray(total + sum(parts), np.float64)
+
+
+def _means(scores: Floats, whose: NDArray[np.int64]) -> Floats:
+    """For each candidate the mean score over all candidates of its system."""
+    means = np.bincount(whose, scores) / np.maximum(1, np.bincount(whose))
+    return np.asarray(means[whose], np.float64)
 
 
 def parse_pick_metrics(text: str) -> list[PickMetric]:
@@ -70,24 +89,39 @@ def parse_pick_metric(text: str) -> PickMetric:
     >>> metric = parse_pick_metric("rypt:table + 0.2*chrf + 2*system")
     >>> metric.name, [term.label for term in metric.terms], metric.system
     ('rypt:table+0.2*chrf+2*system', ['rypt:table', 'chrf'], 2.0)
+    >>> parse_pick_metric("bleu+2*system(rypt:severity)").means[0][1].name
+    'rypt:severity'
     """
     terms: list[Term] = []
+    means: list[tuple[float, PickMetric]] = []
     system = 0.0
     for term in parse_spec(text):
         check_metric_name(term.name, PICK_TERMS)
         _check_term(term, text)
-        if term.name == "system":
+        if term.name == "system" and term.options:
+            means.append((term.weight, _mean_of(term, text)))
+        elif term.name == "system":
             system += term.weight
         else:
             terms.append(term)
-    if not terms:
+    if not terms and (system or not means):
         raise RyptError(f"the metric {text!r}: expected a metric such as rypt or bleu besides system")
-    return PickMetric(text.replace(" ", ""), tuple(terms), system)
+    return PickMetric(text.replace(" ", ""), tuple(terms), system, tuple(means))
+
+
+def _mean_of(term: Term, text: str) -> PickMetric:
+    """The metric whose mean over a system's candidates a term ``system(METRIC)`` adds."""
+    metric = parse_pick_metric(term.options["of"])
+    if metric.system or metric.means:
+        raise RyptError(f"the metric {text!r}: expected a metric without system in {term.label}")
+    return metric
 
 
 def _check_term(term: Term, text: str) -> None:
     """Refuse what can be seen to be wrong before anything is loaded."""
-    if term.name in PICK_TERMS and term.options:
+    if term.name == "system" and set(term.options) - {"of"}:
+        raise RyptError(f"the metric {text!r}: expected a metric in parentheses, such as system(rypt:severity)")
+    if term.name in PICK_TERMS and term.name != "system" and term.options:
         raise RyptError(f"the metric {text!r}: the term {term.name} has no options")
     if term.name == "rypt":
         read_rypt_options(term.options, Scoring())

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rypt.records import RawCandidate, Segment
 from rypt.text import PathLike, Watch, open_output, read_lines
+from rypt.texts.dialects.jsonl import RAW
 from rypt.texts.nbest import read_raw
 from rypt.texts.segmenters import HOW_TO_INSTALL, Segmenter, is_ideograph, is_unspaced
 from rypt.texts.tokenizer import join_pieces, tokens_of
@@ -74,7 +75,7 @@ class RawTexts:
         return path
 
     def lists(self, paths: Mapping[str, PathLike], names: Sequence[str], watch: Watch) -> list[Path]:
-        """Copy lists under their names, with all that their lines hold."""
+        """Copy lists under their names, with all that their lines hold, and the texts as they were."""
         copies = [self.folder / "lists" / f"{name}.jsonl" for name in paths]
         (self.folder / "lists").mkdir()
         for path, copy in zip(paths.values(), copies, strict=True):
@@ -95,6 +96,7 @@ class RawTexts:
 
     def _record(self, raw: RawCandidate) -> dict[str, object]:
         record: dict[str, object] = {"id": raw.segment, "candidate": self._tokens(raw.text)}
+        record[RAW] = join_pieces(raw.text.split())
         if raw.features:
             record["features"] = dict(raw.features)
         if raw.score is not None:

@@ -152,13 +152,13 @@ def head2head(
     """Show how often the column's system was better than the row's, with stars by the sign test."""
     from hits.cli.rank.matrix import matrix
     from hits.ranking.head2head import as_record, as_rows, head_to_head
-    from hits.ranking.table import short_names
+    from hits.ranking.table import system_labels
 
     table = head_to_head(data.read())
     if as_json:
         click.echo(json.dumps(as_record(table, level), ensure_ascii=False))
         return
-    click.echo(matrix(short_names(table.systems), as_rows(table, marks=marks, level=level)))
+    click.echo(matrix(system_labels(table.systems), as_rows(table, marks=marks, level=level)))
     click.echo(f"{table.significant(level):.1%} of all pairs differ significantly (sign test, p ≤ {level:g})")
 
 
@@ -178,7 +178,7 @@ def heatmap(
     from hits.ranking.heatmap import as_record, nearness
     from hits.ranking.heatmap import heatmap as make_heatmap
     from hits.ranking.models.trueskill import TrueSkill
-    from hits.ranking.table import short_names
+    from hits.ranking.table import system_labels
 
     comparisons = data.read()
     model = TrueSkill(variant=variant, order="select", games=games, runs=10)
@@ -196,7 +196,7 @@ def heatmap(
         ("last 20 %", table.last),
     ):
         click.echo(f"{title}: % of comparisons, {nearness(shares):.2f} ranks apart on average")
-        names = short_names(table.systems)
+        names = system_labels(table.systems)
         rows = [[name, *(f"{100 * s:.1f}" for s in line)] for name, line in zip(names, shares, strict=True)]
         click.echo(matrix(names, rows))
 

@@ -36,5 +36,5 @@ def preferences(
     if as_json:
         click.echo(json.dumps(preferred.as_dict(), ensure_ascii=False))
         return
+    click.echo(f"{preference_line(preferred, latex=latex)}\n")
     click.echo(preference_tables([preferred], latex=latex, pick=""))
-    click.echo(f"\n{preference_line(preferred, latex=latex)}")

@@ -18,6 +18,7 @@ from rypt.records import NO_COLUMNS, RawCandidate
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, is_one_line
 from rypt.texts.dialects.dialect import Dialect
 from rypt.texts.features import finite
+from rypt.texts.parallel_rows import describe_row, texts_by_language
 from rypt.texts.tokenizer import join_pieces
 
 TEXTS = (
@@ -27,6 +28,7 @@ TEXTS = (
 LISTS = ("candidates", "hypotheses", "translations", "predictions", "outputs", "nbest")
 IDS = ("id", "segment", "segment_id", "seg_id", "index")
 SOURCES = ("source", "src")
+RAW = "raw"  # the text before it was cut into tokens, in lists that `rypt init` made
 FIELDS = {*TEXTS, *LISTS, *IDS, *SOURCES, "alignment", "features", "score", "scores"}
 OBJECT = "a JSON object with id and candidate"
 ONE_BY_ONE = "give each line an id, the number of its segment from 0"
@@ -186,6 +188,8 @@ def _shortened(value: Any) -> str:
 
 def _candidate(segment: str, item: Mapping[str, Any]) -> RawCandidate:
     text, alignment, score = item["candidate"], item.get("alignment"), item.get("score")
+    if texts_by_language(item) and (row := describe_row(item)):
+        raise FormatError(f"expected a field candidate with the text that a system wrote, found {row}")
     for name, value in (("candidate", text), ("alignment", alignment or "")):
         if not isinstance(value, str) or not is_one_line(value):
             raise FormatError(f"expected the {name} as one line of text, found {value!r}")

@@ -51,7 +51,9 @@ def refused(capsys, code, message, *arguments):
 def test_disagreements_are_shown_with_rejected_words_marked(capsys, campaign):
     out = compare(capsys, campaign, "--show")
     blocks = out.split("\n\n")
-    summary, simulated = blocks[-1].splitlines()
+    summary, rypt, bleu, simulated = blocks[-1].splitlines()
+    assert rypt.startswith("rypt  people's labels as the paper scores them")
+    assert bleu.startswith("bleu  BLEU: overlap with the reference")
     assert re.fullmatch(r"\d+ segments with different picks, \d+ with the same", summary)
     assert simulated == "SIMULATED: 2,274 of 2,274 judgments were given by no person"
     different, same = map(int, re.findall(r"\d+", summary))
@@ -149,7 +151,8 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
     assert re.search(r"first by bleu +0 +0.0\n", out)
     assert re.search(rf"rypt \+2 +{len(asked)} +100.0\n", out)
     assert re.search(r"bleu \+3 +0 +0.0\n", out)
-    assert "rypt - bleu, reference shown: +66.7 points [+66.7, +66.7]" in out
+    assert out.startswith("People prefer rypt to bleu, reference shown: +66.7 points (95 % interval +66.7 to +66.7)")
+    assert re.search(r"\nbleu +BLEU: ", out)
     assert "the labels behind the picks are SIMULATED" in out
     assert f"compare|preferences|metrics:rypt,bleu|judgments:{3 * len(asked)}|seed:1|v:" in out
     assert "RYPT|nodes:spans" in out
@@ -202,12 +205,13 @@ def test_answers_about_other_picks_are_not_counted(capsys, campaign, tmp_path):
 def test_held_out_systems(capsys, systems, tmp_path):
     options = [systems, "--scores", systems / "scores.jsonl", "--splits", 5]
     out = compare(capsys, *options, "--metrics", "rypt,bleu,chrf", "--with-controls", "--plot", tmp_path / "o.png")
-    rows = [re.split(r"\s{2,}", line) for line in out.splitlines()[2:9]]
+    assert out.splitlines()[0].startswith("It is not shown whether the picks of rypt (people's labels) or those")
+    rows = [re.split(r"\s{2,}", line) for line in out.splitlines()[4:11]]
     assert [row[0] for row in rows] == ["rypt", "rypt", "bleu", *["rypt, coverage"] * 2, *["rypt, permuted"] * 2]
     for row in rows:
         better, equal, worse, net = map(float, row[2:6])
-        assert better + equal + worse == pytest.approx(1, abs=0.002)
-        assert better - worse == pytest.approx(net, abs=0.002)
+        assert better + equal + worse == pytest.approx(100, abs=0.2)
+        assert better - worse == pytest.approx(net, abs=0.2)
     signature = "compare|hold-out:system|splits:5|judging:half|max_len:all|segments:20|rypt:half|ties:unknown|seed:1|v:"
     assert signature in out
     assert (tmp_path / "o.png").read_bytes().startswith(b"\x89PNG")
@@ -271,9 +275,10 @@ def test_a_file_of_ratings_is_enough(capsys, tmp_path, monkeypatch):
     options = ["--from", "mqm", path, "--reference", "ref", "--hold-out", "rater", "--metrics", "rypt,bleu"]
     code, out, err = run(capsys, "compare", *options, "--plot", "p.svg")
     assert code == 0, err
-    made, answer = err.splitlines()[-2:]
-    assert made == "the campaign is in mqm_small-campaign; never picked: Human-A, ref"
-    assert answer.startswith("the picks of rypt against those of bleu: +0.0 points [+0.0, +0.0], which is no proof")
+    assert err.splitlines()[-1] == "the campaign is in mqm_small-campaign; never picked: Human-A, ref"
+    assert out.startswith(
+        "It is not shown whether the picks of rypt (people's labels) or those of BLEU are better: +0.0 "
+    )
     assert "judged_only:Human-A,ref" in out
     assert "2 of 2 segments take part" in out
     again = compare(capsys, *options, "--quiet")
@@ -313,8 +318,11 @@ def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
     code, out, err = run(capsys, "compare", *options, "--reference", "refA", "--splits", 2)
     assert code == 0, err
     assert "from 8 of 8 ratings (1 raters, 4 systems)" in err
-    assert err.splitlines()[-2] == "the campaign is in scores-campaign; never picked: refA"
-    assert [line.split()[0] for line in out.splitlines()[2:4]] == ["rypt:severity+0.2*chrf+2*system"] * 2
+    assert err.splitlines()[-1] == "the campaign is in scores-campaign; never picked: refA"
+    assert [line.split()[0] for line in out.splitlines()[5:7]] == ["rypt:severity+0.2*chrf+2*system"] * 2
+    assert re.match(
+        r"If BLEU knows the mean of each system, too \(bleu\+2\*system\), .* is shown: ", out.splitlines()[1]
+    )
     assert "human score, higher is better" in out
     refused(capsys, 2, "--batches is for --from esa", "--from", "mqm", "scores.csv", "--batches", "batches.json")
 

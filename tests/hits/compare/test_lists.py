@@ -1,13 +1,14 @@
 """Two lists side by side: scores with intervals, the segments that differ, and the page."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import sacrebleu
 from commands import run
 
-from hits.compare.lists import compare_lists
+from hits.compare.lists import compare_lists, score_list
 from rypt.text import InputError, RyptError
 
 SOURCE = ["das Haus brennt .", "die Katze schläft .", "ja ."]
@@ -48,6 +49,45 @@ def test_a_list_and_an_n_best_list_are_compared_by_first_candidates(lists: Path)
 def test_without_references_only_texts_are_compared(lists: Path) -> None:
     compared = compare_lists("A.txt", "B.txt")
     assert (compared.metrics, compared.segments, len(compared.different)) == ([], 3, 2)
+
+
+def test_one_list_alone_gets_its_scores(lists: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scored = score_list("B.jsonl", references=["ref"])
+    metrics = (sacrebleu.BLEU(), sacrebleu.CHRF(), sacrebleu.TER())
+    for row, metric in zip(scored.scores, metrics, strict=True):
+        assert row.score == pytest.approx(metric.corpus_score(SECOND, [REFERENCES]).score)
+        assert row.low <= row.score <= row.high
+    assert [row.maximize for row in scored.scores] == [True, True, False]
+    assert (scored.segments, scored.candidates, scored.without) == (3, 4, 0)
+    code, out, err = run(capsys, "compare", "B.jsonl", "--references", "ref")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[2].split() == ["bleu", f"{scored.scores[0].score:.2f}", *out.splitlines()[2].split()[2:]]
+    assert "the first of 4 candidates of 3 segments" in out
+    code, out, _ = run(capsys, "compare", "A.txt", "--references", "ref", "--metrics", "chrf", "--json")
+    assert [row["metric"] for row in json.loads(out)["scores"]] == ["chrf"]
+    (lists / "some.jsonl").write_text('{"id": 1, "candidate": "the cat sleeps ."}\n')
+    assert "segments without a candidate, left out: 2" in score_list("some.jsonl", references=["ref"]).text()
+    for arguments, message in [
+        (["A.txt"], "A.txt: expected --references FILE, .* --from mqm or --from esa"),
+        (["nothing.txt", "--references", "ref"], "nothing.txt: No such file"),
+        (["A.txt", "--references", "ref", "--page", "x.html"], "--page is for two lists"),
+        (["A.txt", "--references", "ref", "--judging", "2"], "--judging is for a campaign, not a list"),
+        ([".", "--references", "ref"], "--references is for --from, or for lists of candidates"),
+    ]:
+        code, out, err = run(capsys, "compare", *arguments)
+        assert code in (1, 2)
+        assert out == ""
+        assert re.search(message, err)
+
+
+def test_the_answer_knows_which_way_is_better(lists: Path) -> None:
+    many = [line for _ in range(40) for line in REFERENCES]
+    (lists / "many").write_text("".join(f"{line}\n" for line in many))
+    (lists / "worse").write_text("".join(f"{line} x y\n" for line in many))
+    text = compare_lists("many", "worse", references=["many"], metrics="bleu,ter").text()
+    assert text.startswith("By bleu many is better; by ter many is better.\n")
+    same = compare_lists("many", "many", references=["many"]).text()
+    assert same.startswith("By chrf no difference is shown; by bleu no difference is shown.\n")
 
 
 def test_segments_of_one_list_are_left_out(lists: Path) -> None:
@@ -107,4 +147,4 @@ def test_metrics_that_need_what_is_not_there(lists: Path, capsys: pytest.Capture
     assert (code, err) == (1, "rypt: the metric rypt needs a campaign: rypt compare CAMPAIGN\n")
     code, _, err = run(capsys, "compare", "--source", "src", "campaign")
     assert code == 2
-    assert "--source is for two lists" in err
+    assert "--source is for lists of candidates, not a campaign" in err

@@ -45,7 +45,7 @@ def test_what_compare_writes_is_pooled(tmp_path):
     assert report.signature.startswith("compare|pool:2|unit:segment|segments:30|seed:1|v:")
     assert [line.split(":")[0] for line in report.signatures] == ["set1", "set2"]
     assert json.loads(json.dumps(report.as_dict()))["pairs"][0]["pooled"]["net"] == report.pairs[0].pooled.net
-    rows = [line.split() for line in report.text().splitlines()[2:5]]
+    rows = [line.split() for line in report.text().splitlines()[4:7]]
     sets = (("set1", "15"), ("set2", "15"), ("all", "30"))
     assert [row[:4] for row in rows] == [["rypt", "bleu", *line] for line in sets]
     assert r"\begin{tabular}" in report.text(latex=True)

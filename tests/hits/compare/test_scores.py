@@ -21,16 +21,55 @@ def test_outcomes(campaign, tmp_path):
     assert comparison.splits == 3
     assert len(comparison.outcomes) == 3 + 2 * 2  # and two controls of the first, against two others
     assert report.signature.startswith(
-        "compare|hold-out:system|splits:3|judging:half|judged_only:sys0|max_len:2|segments:20|rypt:half|ties:unknown|seed:4|"
+        "compare|hold-out:system|splits:3|judging:half|judged_only:sys0|max_len:2|segments:20|rypt:half,no|ties:unknown|seed:4|"
     )
     assert [signature.split("|")[0] for signature in report.signatures] == ["bleu", "chrf"]
     assert json.loads(json.dumps(report.as_dict()))["quality"] == comparison.quality
     assert report.text().splitlines()[-3] == report.signature
     assert report.text(latex=True).splitlines()[-3] == f"% {report.signature}"
+    assert report.text().splitlines()[0] == report.answer()
+    names = [line.split("  ")[0] for line in report.text().split("\n\n")[2].splitlines()[1:]]
+    terms = ["rypt", "bleu", "rypt:no", "chrf", "A+0.2*B"]
+    assert names == [*terms, "…, coverage", "…, permuted", "random", "best"]
     net = comparison.outcomes[0].net
     assert repr(report).startswith(f"OutcomeReport(rypt - bleu: {net:+.3f}; ")
     report.plot(tmp_path / "o.svg")
     assert "<svg" in (tmp_path / "o.svg").read_text()
+
+
+def test_a_candidate_that_one_rater_scored_has_no_ceiling(campaign, tmp_path):
+    """Four raters share the systems of each segment: who judges scored nothing that is picked from."""
+    lines = [json.loads(line) for line in (campaign.folder / "scores.jsonl").read_text().splitlines()]
+    raters = sorted({line["rater"] for line in lines})
+    systems = sorted({line["system"] for line in lines})
+    once = [line for line in lines if systems.index(line["system"]) % len(raters) == raters.index(line["rater"])]
+    path = tmp_path / "once.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in once))
+    report = compare_by_scores(campaign, HeldOutScores(path, way="rater"), "rypt,bleu")
+    assert [outcome.metric for outcome in report.comparison.outcomes] == ["rypt"]
+    assert report.text().splitlines()[1].startswith("note: every candidate was scored by a single rater")
+    assert report.as_dict()["notes"][0].startswith("every candidate was scored by a single rater")
+    with pytest.raises(RyptError, match="--ceiling cannot be had here: every candidate was scored by a single rater"):
+        compare_by_scores(campaign, HeldOutScores(path, way="rater", ceiling=True), "rypt,bleu")
+    with pytest.raises(RyptError, match=r"human\+0.1\*bleu cannot be had here"):
+        compare_by_scores(campaign, HeldOutScores(path, way="rater"), "rypt,human+0.1*bleu")
+    twice = compare_by_scores(campaign, HeldOutScores(campaign.folder / "scores.jsonl", way="rater"), "rypt,bleu")
+    assert not twice.caution
+    assert "human" in twice.comparison.quality
+
+
+def test_what_is_left_against_a_bleu_that_knows_the_systems(campaign):
+    scores = HeldOutScores(campaign.folder / "scores.jsonl", splits=3)
+    report = compare_by_scores(campaign, scores, "rypt+2*system,bleu,bleu+2*system")
+    assert report.answers()[0] == report.answer()
+    fair = report.comparison.outcomes[1]
+    assert (fair.metric, fair.baseline) == ("rypt+2*system", "bleu+2*system")
+    shown = "no" if fair.low <= 0 <= fair.high else "a"
+    assert report.answers()[1].startswith(
+        f"If BLEU knows the mean of each system, too (bleu+2*system), {shown} difference is shown: "
+    )
+    assert len(compare_by_scores(campaign, scores, "rypt,bleu,bleu+2*system").answers()) == 1
+    assert len(compare_by_scores(campaign, scores, "rypt+2*system,bleu").answers()) == 1
 
 
 def test_some_segments(campaign, tmp_path):

@@ -3,7 +3,7 @@
 import scipy.stats
 
 from hits.compare.preferences import Preferences
-from hits.compare.tables import outcome_table, preference_line, preference_tables
+from hits.compare.tables import outcome_table, preference_line, preference_tables, quality_table
 from rypt.picks.outcome import Outcome, PickComparison
 
 # the paper's Tables 1 and 2: votes for RYPT, BLEU and neither of each of 250 segments
@@ -54,7 +54,7 @@ def test_the_two_halves_of_table_1():
         ("rypt +1", "0", "0.0"), ("±0", "0", "0.0"), ("bleu +1", "2", "100.0"), ("rypt +any", "0", "0.0"),
         ("bleu +any", "2", "100.0"), ("total", "2", "100.0"),
     ]  # fmt: skip
-    assert preference_line(hidden).startswith("rypt - bleu, reference hidden: -100.0 points")
+    assert preference_line(hidden).startswith("People prefer bleu to rypt, reference hidden: -100.0 points")
 
 
 def test_everything_beside_the_tables_is_a_comment_for_latex():
@@ -73,7 +73,12 @@ def test_everything_beside_the_tables_is_a_comment_for_latex():
 
 def test_what_the_tables_say():
     said = preference_line(PAPER)
-    assert said.startswith("rypt - bleu: +10.1 points [")
+    assert said.startswith("People prefer rypt to bleu: +10.1 points (95 % interval +")
+    assert "), % of the judgments for rypt - % for bleu; sign test" in said
+    even = Preferences("a", "b", {"1": (1, 0, 0), "2": (0, 1, 0)})
+    assert preference_line(even).startswith(
+        "It is not shown whether people prefer a or b: +0.0 points (95 % interval -100.0 to +"
+    )
     judgments, segments = (scipy.stats.binomtest(*won).pvalue for won in ((346, 346 + 270), (120, 120 + 88)))
     assert f"p = {judgments:.3g} over judgments, {segments:.3g} over segments" in said
     assert "9 segments with the same text are set aside" in said
@@ -86,14 +91,15 @@ def test_outcomes():
     assert "rypt:table+0.2*chrf" in text
     assert text.splitlines()[2].split()[1:] == [
         "bleu",
-        "0.250",
-        "0.600",
-        "0.150",
-        "+0.100",
-        "[+0.020,",
-        "+0.180]",
+        "25.0",
+        "60.0",
+        "15.0",
+        "+10.0",
+        "[+2.0,",
+        "+18.0]",
         "0.012",
     ]
-    assert text.splitlines()[-2].split() == ["rypt:table+0.2*chrf", "-1.250"]
+    quality = quality_table(PickComparison([OUTCOME], {"rypt:table+0.2*chrf": -1.25, "best": 0.0}, 200))
+    assert quality.splitlines()[-2].split() == ["rypt:table+0.2*chrf", "-1.250"]
     latex = outcome_table(PickComparison([OUTCOME], {"best": 0.0}, 200), latex=True)
     assert r"95 \% interval" in latex

@@ -1,6 +1,7 @@
 """Rankings as text, LaTeX and JSON, and head to head."""
 
 import json
+from dataclasses import replace
 from threading import Barrier
 from xml.etree import ElementTree
 
@@ -12,8 +13,9 @@ from hits.ranking.head2head import as_record, as_rows, head_to_head
 from hits.ranking.heatmap import heatmap, nearness
 from hits.ranking.model import read_model
 from hits.ranking.models.trueskill import TrueSkill
-from hits.ranking.result import Confidence, rank_systems
-from hits.ranking.table import LONGEST, as_html, as_json, as_latex, as_markdown, as_text, short_names
+from hits.ranking.rank import SystemTable
+from hits.ranking.result import Confidence, Ranked, RankedGroup, rank_systems
+from hits.ranking.table import LONGEST, as_html, as_json, as_latex, as_markdown, as_text, short_names, verdict
 from rypt.text import RyptError
 
 WINS = np.array([[0, 90, 95, 99], [30, 0, 61, 80], [25, 60, 0, 82], [5, 15, 11, 0]])
@@ -67,6 +69,46 @@ def test_markdown_and_html_have_the_same_cells() -> None:
     assert [body[3::4] for body in bodies] == [["best"], ["mid_1", "mid_2"], ["worst"]]
     assert bodies[1][2] == "2–3"
     assert ranking.signature in "".join(root.find("caption").itertext())
+
+
+def group(*ranges: tuple[str, int, int, int]) -> RankedGroup:
+    systems = (Ranked(name, 1 / rank, rank, low, high, cluster) for rank, (name, low, high, cluster) in
+               enumerate(ranges, start=1))  # fmt: skip
+    return RankedGroup("bojar", "bojar|n:9", tuple(systems), rank_samples=np.ones((3, len(ranges))))
+
+
+def test_one_cluster_is_said_in_words() -> None:
+    even = group(("ref", 1, 3, 1), ("a", 1, 3, 1), ("b", 2, 3, 1))
+    sentence = "No system is significantly better than another: all 3 are in one cluster, and their order may be chance"
+    chained = group(("a", 1, 2, 1), ("b", 1, 3, 1), ("wmt.refA", 3, 3, 1))
+    assert verdict(even) == f"{sentence}."
+    assert verdict(chained).startswith("No group of systems is significantly better than the rest: all 3 are in one cl")
+    assert verdict(chained).endswith("may still differ, such as a and wmt.refA (human), whose ranges do not overlap.")
+    tested = replace(even, rank_samples=None)
+    assert verdict(tested).endswith("all 3 are in one cluster; single systems may still differ.")
+    assert verdict(replace(group(("a", 1, 2, 1), ("b", 1, 2, 1)), rank_samples=None)).startswith("No system is signif")
+    assert verdict(group(("a", 1, 1, 1), ("b", 2, 2, 2))).startswith("2 clusters: a is significantly better than the")
+    many = group(*((f"s{i}", 1, 8, 1) for i in range(8)), ("x", 9, 9, 2))
+    assert "s0, s1, s2, s3, s4 and 3 others are significantly better" in verdict(many)
+    assert verdict(group(("alone", 1, 1, 1))) == ""
+    assert verdict(ranked(method="none")[0]) == ""
+    table = SystemTable((even,), 1)
+    assert str(table).splitlines()[-2] == f"{sentence}."
+    for style in ("markdown", "latex", "html"):
+        assert sentence in table.as_table(style)
+
+
+def test_human_translations_are_marked(tmp_path) -> None:
+    systems = group(("news.Human-A.0", 1, 2, 1), ("news.refine", 1, 2, 1))
+    table = SystemTable((systems,), 1)
+    for style in ("text", "markdown", "latex", "html"):
+        assert "Human-A.0 (human)" in table.as_table(style)
+        assert "refine (human)" not in table.as_table(style)
+    assert [record.get("human") for record in table.records()] == [True, None]
+    table.write(tmp_path / "ranks.svg")
+    picture = (tmp_path / "ranks.svg").read_text()
+    assert "Human-A.0 (human)" in picture
+    assert "all 2 systems in one cluster" in picture
 
 
 def test_names_are_shortened_alike_and_escaped() -> None:

@@ -107,3 +107,44 @@ def test_picked_candidates_are_written_in_the_order_of_the_source(
     assert len(lines) == len(campaign.segments)
     best = rypt.score(campaign, pick="best")
     assert [line for line in lines if line] == [row.candidate for row in best.segments]
+
+
+def test_picks_are_written_as_they_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lists that were cut into tokens keep the texts, which are what people want back."""
+    monkeypatch.chdir(tmp_path)
+    Path("dev.de").write_text("Das Haus brennt.\nDie Katze schläft.\n", encoding="utf-8")
+    lists = {"raw": "0 ||| The house burns.\n0 ||| A house.\n1 ||| The cat  sleeps.\n",
+             "pieces": "0 ||| ▁The ▁hou se ▁burn s .\n1 ||| ▁The ▁cat ▁sleep s .\n",
+             "tokens": "0 ||| The house burns .\n1 ||| The cat sleeps .\n"}  # fmt: skip
+    forms = {"raw": "as they were read, before they were cut into tokens", "pieces": "as they were read, before",
+             "tokens": "as they stand in the lists, so as tokens where these hold tokens"}  # fmt: skip
+    for name, text in lists.items():
+        Path(f"{name}.nbest").write_text(text, encoding="utf-8")
+        code, _, err = run(capsys, "init", name, "--source", "dev.de", "--nbest", f"{name}.nbest", "-q")
+        assert code == 0, err
+        code, out, err = run(capsys, "score", name, "-o", "picks.txt")
+        assert code == 0, err
+        assert f"picks.txt: 2 candidates written, {forms[name]}" in err
+        tokens = name == "tokens"
+        assert Path("picks.txt").read_text() == (lists[name].replace("0 ||| ", "").replace("1 ||| ", "") if tokens
+                                                 else "The house burns.\nThe cat sleeps.\n")  # fmt: skip
+        assert "none of their phrases has a label" in out
+    older = Path("raw/prepared/lists/raw.jsonl")
+    records = [json.loads(line) for line in older.read_text().splitlines()]
+    tokens_alone = [{name: record[name] for name in ("id", "candidate")} for record in records]
+    older.write_text("".join(json.dumps(record) + "\n" for record in tokens_alone))
+    assert "picks.txt: 2 candidates written, as tokens; rypt init" in run(capsys, "score", "raw", "-o", "picks.txt")[2]
+    assert Path("picks.txt").read_text() == "The house burns .\nThe cat sleeps .\n"
+    Path("other.jsonl").write_text('{"id": "0", "candidate": "A house", "alignment": "0-0"}\n')
+    code, _, err = run(capsys, "score", "raw", "--candidates", "other.jsonl", "-o", "picks.txt")
+    assert "1 candidates written, as they stand in the lists" in err
+    assert Path("picks.txt").read_text() == "A house\n\n"
+
+
+def test_a_list_is_no_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "list.txt").write_text("x\n")
+    code, _, err = run(capsys, "score", tmp_path / "list.txt")
+    assert code == 2
+    assert f"rypt compare {tmp_path / 'list.txt'} --references FILE prints the BLEU" in err

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from rypt.metric.drawing import as_html, as_svg
-from rypt.metric.explain import ExplainedNode, as_text, explain
+from rypt.metric.explain import ExplainedNode, as_text, explain, legend
 from rypt.metric.scorer import Scorer
 from rypt.records import Candidate, Span, Votes
 from rypt.text import RyptError
@@ -38,6 +38,15 @@ def test_outline():
     assert "YES   * ├ NP" in lines[5]
     assert lines[5].endswith("The [GAP] & co  [2 YES, 1 NO]")
     assert len(lines) == 4 + 7
+
+
+def test_the_legend_names_the_model_and_the_marks():
+    lines = legend(explained()).splitlines()
+    assert lines[0].startswith("RYPT, from 0 to 1: people's labels as the paper scores them")
+    for mark in ("YES, NO", "yes ↓", "no ↑", "?", "–"):
+        assert f"{mark}: " in lines[1]
+    assert lines[2].startswith("*: on the frontier")
+    assert lines[-1] == explained().signature
 
 
 def test_svg_is_well_formed_and_shows_all_constituents():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rypt.metric.model import Percolation
 from rypt.metric.report import score_report
 from rypt.metric.scorer import Scorer
 from rypt.records import Candidate, Span, Votes
@@ -45,6 +46,28 @@ def test_signature_and_json():
     assert report.signature.endswith("|pick:best|n:2")
     assert report.as_dict(with_segments=False)["segments"] == 2
     assert report.as_dict(with_segments=True)["segments"][0]["segment"] == "1"
+
+
+def test_a_score_without_labels_says_so():
+    report = score_report(Scorer(TREES, []), CANDIDATES)
+    assert report.without_labels
+    assert (
+        str(report)
+        .splitlines()[0]
+        .endswith("of 2 segments: none of their phrases has a label, so the score says nothing about them")
+    )
+    assert report.as_dict(with_segments=False)["without_labels"] is True
+    labelled = score_report(Scorer(TREES, VOTES), CANDIDATES)
+    assert "without_labels" not in labelled.as_dict(with_segments=False)
+    assert str(labelled).splitlines()[0].endswith("   first candidates of 2 segments")
+
+
+def test_it_says_what_coverage_and_model_are_of():
+    lines = str(score_report(Scorer(TREES, VOTES, model=Percolation("no")), CANDIDATES)).splitlines()
+    assert "of the 6 constituents of these 2 candidates (" in lines[1]
+    assert lines[1].endswith("; rypt status counts those of all candidates")
+    assert lines[-2].startswith("scored by people's labels")
+    assert lines[-2].endswith("a constituent without a label counting as NO")
 
 
 def test_nothing_to_score():

@@ -56,6 +56,11 @@ def test_commas_between_options_do_not_split():
         ("1.2.3*rypt", "expected a metric such as bleu"),
         ("1e999*rypt", "expected a finite weight"),
         ("2*system", "expected a metric such as rypt or bleu besides system"),
+        ("2*system+system(bleu)", "expected a metric such as rypt or bleu besides system"),
+        ("bleu-system(rypt)", "system\\(rypt\\) is better when higher"),
+        ("bleu+system(x=1)", "expected a metric in parentheses, such as system"),
+        ("bleu+system(rypt+system)", "expected a metric without system in system"),
+        ("bleu+system(coin)", "unknown metric 'coin'"),
         ("RYPT", "unknown metric 'RYPT'"),
         ("rypt bleu", r"expected \+, - or the end"),
     ],
@@ -73,6 +78,19 @@ def test_the_system_term_adds_the_mean_of_a_systems_candidates():
     assert found == pytest.approx(sums + 2 * np.array([sums[:2].mean(), sums[:2].mean(), sums[2]]))
     with pytest.raises(RyptError, match="candidates here have no systems"):
         metric.scores(lambda term: own[term.name])
+
+
+def test_the_mean_over_a_systems_candidates_may_be_of_another_metric():
+    metric = parse_pick_metric("bleu+2*system(rypt+0.5*chrf)")
+    own = {name: np.array(values) for name, values in
+           (("bleu", [0.2, 0.0, 0.4]), ("rypt", [0.1, 0.3, 0.8]), ("chrf", [0.2, 0.6, 0.0]))}  # fmt: skip
+    assert metric.scores(lambda term: own[term.name], [0, 0, 2]) == pytest.approx([1.0, 0.8, 2.0])
+    assert metric.uses("rypt")
+    assert [term.label for term in metric.all_terms] == ["bleu", "rypt", "chrf"]
+    with pytest.raises(RyptError, match="candidates here have no systems"):
+        metric.scores(lambda term: own[term.name])
+    alone = parse_pick_metric("system(rypt)")
+    assert alone.scores(lambda term: own[term.name], [0, 0, 2]) == pytest.approx([0.2, 0.2, 0.8])
 
 
 # scores of single candidates

@@ -201,7 +201,8 @@ def scores(tmp_path: Path) -> Path:
 def test_segment_scores_are_ranked_by_mean(scores: Path) -> None:
     lines = run(scores).stdout.splitlines()
     assert lines[0].split() == ["#", "score", "range", "system"]
-    assert lines[-2].split()[-1] == "z"
+    assert lines[-3].split()[-1] == "z"
+    assert lines[-2].startswith("2 clusters: x and y are significantly better than the other systems")
     assert "mean|scores:score|systems:3|segments:40|n:120" in lines[-1]
     for method in ("permutation", "bootstrap"):
         assert f"{'samples' if method == 'bootstrap' else method}-" in run(scores, "--confidence", method).stdout

@@ -1,0 +1,54 @@
+"""Outcomes and metrics in words."""
+
+import pytest
+
+from hits.compare.words import answer_line, legend, name_in_words
+from rypt.campaign.settings import Scoring
+from rypt.options import MODELS, UNKNOWN_AS, scoring_words
+from rypt.picks.metrics import parse_pick_metrics
+from rypt.picks.outcome import Outcome
+
+
+@pytest.mark.parametrize(
+    ("bounds", "start"),
+    [
+        (
+            (0.053, 0.031, 0.076),
+            "The picks of rypt are better than those of BLEU by +5.3 points (95 % interval +3.1 to +7.6): ",
+        ),
+        (
+            (-0.053, -0.076, -0.031),
+            "The picks of rypt are worse than those of BLEU by -5.3 points (95 % interval -7.6 to -3.1): ",
+        ),
+        ((0.01, -0.02, 0.04), "It is not shown whether the picks of rypt or those of BLEU are better: +1.0 points ("),
+    ],
+)
+def test_the_answer_says_whether_it_is_shown(bounds, start):
+    outcome = Outcome("rypt", "bleu", 0.204, 0.645, 0.151, *bounds, 0.01, 529)
+    assert answer_line(outcome).startswith(start)
+    assert answer_line(outcome).endswith("people scored them higher in 20.4 % of 529 segments and lower in 15.1 %.")
+
+
+def test_names_with_labels_say_so():
+    words = name_in_words("rypt:severity+0.2*chrf+2*system")
+    assert words == "rypt:severity+0.2*chrf+2*system (people's labels, chrF and the mean of each system)"
+    assert (
+        name_in_words("bleu+2*system(rypt)")
+        == "bleu+2*system(rypt) (people's labels, BLEU and the mean of each system)"
+    )
+    assert name_in_words("nowhere.at.all:Metric") == "nowhere.at.all:Metric"
+
+
+def test_each_term_has_one_line():
+    metrics = parse_pick_metrics("rypt+0.2*chrf,rypt:severity,bleu+2*system(rypt:severity),human,scores(x.jsonl),model")
+    lines = legend(metrics, Scoring(model="tree"), ["rypt+0.2*chrf, permuted", "rypt", "random"])
+    names = [line.split("  ")[0] for line in lines]
+    assert names == ["rypt", "chrf", "A+0.2*B", "rypt:severity", "bleu", "2*system(rypt:severity)", "human",
+                     "scores(x.jsonl)", "model", "…, permuted", "random"]  # fmt: skip
+    assert "(model tree)" in lines[0]
+    assert legend([], Scoring()) == []
+
+
+def test_every_model_is_said_in_other_words():
+    every = {scoring_words(model, unknown) for model in MODELS for unknown in UNKNOWN_AS}
+    assert len(every) == len(MODELS) - 1 + len(UNKNOWN_AS)
