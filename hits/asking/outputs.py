@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from hits.batches.markup import escape, language_columns, readable
 from hits.records import BatchSettings
 from rypt.records import Segment
-from rypt.text import InputError, NumberedLines, PathLike, RyptError, read_lines, tokenize
+from rypt.text import InputError, PathLike, RyptError, read_lines, tokenize
 from rypt.texts.dialects import dialect_of
+from rypt.texts.dialects.jsonl import original_texts
 from rypt.texts.nbest import not_in_source, read_raw
 
 Outputs = Mapping[str, Mapping[str, str]]  # system → segment → candidate
@@ -26,13 +27,15 @@ def read_output(path: PathLike, segments: Sequence[Segment]) -> dict[str, str]:
     return {segment.id: line for segment, line in zip(segments, lines, strict=True)}
 
 
-def _first_of_list(path: PathLike, segments: Sequence[Segment], lines: NumberedLines) -> dict[str, str]:
+def _first_of_list(path: PathLike, segments: Sequence[Segment], lines: Sequence[tuple[int, str]]) -> dict[str, str]:
+    """The first candidate of each segment, before it was cut into tokens where the list keeps that."""
     firsts: dict[str, str | None] = {segment.id: None for segment in segments}
+    originals = {(segment, candidate): text for segment, candidate, text in original_texts(lines)}
     for number, raw in read_raw(path, list(firsts), lines=lines):
         if raw.segment not in firsts:
             raise InputError(path, number, not_in_source(raw.segment, len(firsts)))
         if firsts[raw.segment] is None:
-            firsts[raw.segment] = raw.text
+            firsts[raw.segment] = originals.get((raw.segment, raw.text), raw.text)
     texts = {name: text for name, text in firsts.items() if text is not None}
     missing = next((name for name in firsts if name not in texts), None)
     if missing is not None:

@@ -141,7 +141,7 @@ class Campaign:
         whole = ListSize(len(self.segments), len(self.segments))
         if len(self.list_sizes) < 2 or any(size != whole for size in self.list_sizes):
             return {}
-        paths = [self.path(name) for name in self.files.originals or self.files.nbest]
+        paths = [self.path(name) for name in self.files.nbest]
         return dict(zip(list_names(paths), paths, strict=True))
 
     def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> list[Candidate]:
@@ -213,7 +213,6 @@ def create(
     alignments: Sequence[PathLike] = (),
     references: Sequence[PathLike] = (),
     lexicon: PathLike | None = None,
-    originals: Sequence[PathLike] = (),
     languages: Languages | None = None,
     scoring: Scoring | None = None,
     decoder: DecoderSettings | None = None,
@@ -224,8 +223,7 @@ def create(
 ) -> Campaign:
     """Make a campaign from files, which stay where they are; everything is read and checked before it is written.
 
-    A folder in ``nbest`` stands for all lists in it, one in ``alignments`` for the files named like them. Where
-    lists are copies cut into tokens, ``originals`` are the files they were made from. The paths in
+    A folder in ``nbest`` stands for all lists in it, one in ``alignments`` for the files named like them. The paths in
     ``decoder`` and ``market`` are relative to the new folder (`DecoderSettings.run_from_here`,
     `MarketSettings.located_at`).
     """
@@ -251,7 +249,6 @@ def create(
         [relative(path) for path in alignments],
         [relative(path) for path in references],
         relative(lexicon) if lexicon is not None else None,
-        [relative(path) for path in originals],
     )
     settings = CampaignSettings(
         files, scoring=scoring or Scoring(), languages=languages or Languages(), decoder=decoder or DecoderSettings(),

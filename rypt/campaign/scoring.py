@@ -9,7 +9,6 @@ explanation = explain_candidate(campaign, "12", 0)
 explanation.write("why.html")                # or .svg
 """
 
-import json
 from dataclasses import dataclass
 
 from rypt.campaign.folder import Campaign
@@ -19,7 +18,7 @@ from rypt.metric.report import ScoreReport, score_report
 from rypt.metric.scorer import Scorer
 from rypt.options import HOLD_OUT, MODELS, TIES, UNKNOWN_AS, check_option
 from rypt.text import OptionError, PathLike, RyptError, read_lines
-from rypt.texts.dialects.jsonl import RAW
+from rypt.texts.dialects.jsonl import original_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +109,9 @@ def _original_texts(campaign: Campaign, report: ScoreReport) -> dict[str, str]:
     picked = {row.segment: row.candidate for row in report.segments}
     texts: dict[str, str] = {}
     for name in (name for name in campaign.files.nbest if PREPARED_LISTS in name):
-        for _, line in read_lines(campaign.path(name)):
-            if f'"{RAW}"' not in line:
-                break  # a list of a version that kept the tokens alone
-            record = json.loads(line)
-            if picked.get(record["id"]) == record["candidate"]:
-                texts.setdefault(record["id"], record[RAW])
+        for segment, candidate, original in original_texts(read_lines(campaign.path(name))):
+            if picked.get(segment) == candidate:
+                texts.setdefault(segment, original)
     return texts
 
 

@@ -26,8 +26,7 @@ FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*")  # a decoder that is
 class Files:
     """Where the texts are, relative to the campaign's folder.
 
-    ``alignments`` has a file for each list in ``nbest``, or "" for one that has its alignments inside. Where
-    lists were cut into tokens, ``originals`` are the files they were made from.
+    ``alignments`` has a file for each list in ``nbest``, or "" for one that has its alignments inside.
     """
 
     source: str
@@ -36,7 +35,6 @@ class Files:
     alignments: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
     lexicon: str | None = None
-    originals: list[str] = field(default_factory=list)
     database: str = "judgments.db"
 
 

@@ -94,8 +94,8 @@ def create_campaign(
             languages = replace(languages or Languages(), segmenter=texts.words_by)
         campaign = create(
             folder, source=texts.source, trees=texts.trees, nbest=texts.lists, alignments=texts.alignments,
-            references=texts.references, lexicon=lexicon, originals=lists if texts.lists != lists else (),
-            languages=languages, decoder=decoder, watch=watch, **settings,
+            references=texts.references, lexicon=lexicon, languages=languages,
+            decoder=decoder, watch=watch, **settings,
         )  # fmt: skip
         on_error.pop_all()
     return campaign

@@ -29,6 +29,7 @@ LISTS = ("candidates", "hypotheses", "translations", "predictions", "outputs", "
 IDS = ("id", "segment", "segment_id", "seg_id", "index")
 SOURCES = ("source", "src")
 RAW = "raw"  # the text before it was cut into tokens, in lists that `rypt init` made
+KEPT = ("id", "candidate", RAW)
 FIELDS = {*TEXTS, *LISTS, *IDS, *SOURCES, "alignment", "features", "score", "scores"}
 OBJECT = "a JSON object with id and candidate"
 ONE_BY_ONE = "give each line an id, the number of its segment from 0"
@@ -50,6 +51,22 @@ def read_json(
             raise InputError(path, number, str(error)) from None
     if message := segments.missing():
         raise InputError(path, number, message)
+
+
+def original_texts(lines: NumberedLines) -> Iterator[tuple[str, str, str]]:
+    """Segment, candidate and the candidate before it was cut into tokens; nothing where a list does not keep them.
+
+    >>> list(original_texts([(1, '{"id": "0", "candidate": "It burns .", "raw": "It burns."}')]))
+    [('0', 'It burns .', 'It burns.')]
+    """
+    for _, line in lines:
+        try:
+            record = json.loads(line) if f'"{RAW}"' in line else None
+        except ValueError:
+            return
+        if not isinstance(record, dict) or not all(isinstance(record.get(name), str) for name in KEPT):
+            return
+        yield record["id"], record["candidate"], record[RAW]
 
 
 def parse_json(line: str) -> RawCandidate:
