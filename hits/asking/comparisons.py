@@ -31,8 +31,8 @@ def make_comparison_batch(
 ) -> Batch:
     """Compare systems two by two, all pairs or those given, on every segment for which both have a candidate.
 
-    ``matches`` (segment, system, system) asks exactly these instead. Pairs with the same text are set aside in
-    ``identical``: they are ties and need no question. ``limit`` is the maximum number of comparisons, drawn at random.
+    ``matches`` (segment, system, system) asks exactly these instead. Pairs with the same text stand in
+    ``identical``, and nobody is asked about them. ``limit`` is the maximum number of comparisons, drawn at random.
     """
     check_outputs(segments, outputs)
     check_limit(limit)
@@ -83,9 +83,9 @@ def _questions(segments: Sequence[Segment], outputs: Outputs, pairs: Sequence[tu
 def _drawn(
     questions: Sequence[Question], limit: int | None, rng: np.random.Generator
 ) -> tuple[list[Question], tuple[IdenticalPair, ...]]:
-    """Questions in a random order, up to a limit, and the ties found on the way, which need no question.
+    """Questions in a random order, up to a limit, and the pairs with the same text that were drawn on the way.
 
-    So the share of ties among a batch's comparisons is their share among the systems' outputs.
+    So the share of these pairs in a batch is their share among the systems' outputs.
     """
     asked: list[Question] = []
     identical = []

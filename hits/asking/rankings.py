@@ -133,7 +133,7 @@ def _controls(
 def _identical(
     segments: Sequence[Segment], outputs: Outputs, seen: Collection[tuple[str, str]]
 ) -> tuple[IdenticalPair, ...]:
-    """Ties among the candidates that were drawn; others would weigh more than what is asked."""
+    """Pairs with the same text among the candidates that were drawn."""
     return tuple(
         IdenticalPair(segment.id, a, b)
         for segment in segments

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hits.cli.shared import BATCH, FOLDER, MONEY, open_campaign, tell_price
-from hits.records import Kind
+from hits.records import Kind, same_text_note
 from rypt.console import JSON, QUIET, talk, watcher
 
 if TYPE_CHECKING:
@@ -134,10 +134,7 @@ def make(
     batch = make_batch(campaign, folder, questions, options=options)
     tell_notes(batch, quiet=quiet)
     if batch.identical:
-        talk(
-            f"{len(batch.identical)} pairs have identical texts and are not asked about; they count as ties",
-            quiet=quiet,
-        )
+        talk(f"note: {same_text_note(len(batch.identical))}", quiet=quiet)
     tell_price(batch, batch.price, market, as_json=as_json, what=f"{folder}: ")
 
 

@@ -9,6 +9,7 @@ import click
 
 from hits.cli.shared import CAMPAIGN, FOLDER, market_options, participant_lines, plain
 from rypt.console import JSON, QUIET, talk
+from rypt.text import plural
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -116,9 +117,11 @@ def _label_lines(facts: Facts) -> Iterator[str]:
 
 def _comparison_lines(facts: Facts) -> Iterator[str]:
     from hits.batches.kinds import KINDS
-    from hits.records import Kind
+    from hits.records import Kind, same_text_note
 
-    yield f"{facts['comparisons']} comparisons; {facts['identical']} pairs tied because their texts are the same"
+    yield plural(facts["comparisons"], "comparison")
+    if facts["identical"]:
+        yield same_text_note(facts["identical"])
     yield "preferred: " + (", ".join(f"{name} {count}" for name, count in facts["preferred"].items()) or "-")
     for kind, rules in KINDS.items():
         if kind in facts["seconds"] and kind is not Kind.LABEL:

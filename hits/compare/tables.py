@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from hits.compare.preferences import Preferences
+from hits.records import same_text_note
 from rypt.picks.outcome import Outcome, PickComparison
 
 OUTCOME_COLUMNS = ("better", "equal", "worse", "net", "95 % interval", "p")
@@ -70,7 +71,7 @@ def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = Fa
         f"{p.first} - {p.second}{_condition(p, bool(p.reference))}: {100 * net:+.1f} points [{100 * low:+.1f}, "
         f"{100 * high:+.1f}]; sign test p = {p.p_judgments:.3g} over judgments, {p.p_segments:.3g} over segments"
     )
-    notes = [f"{p.identical} segments with the same text are set aside"] if p.identical else []
+    notes = [same_text_note(p.identical, "segment")] if p.identical else []
     notes += [f"{p.stale} judgments are about earlier picks and left out"] if p.stale else []
     notes += [p.simulated_note] if p.simulated else []
     return beside([sentence, *notes], latex=latex)

@@ -1,4 +1,4 @@
-"""The answers collected from hits: hits, assignments, comparisons, controls, bonuses and ties, each exactly once.
+"""The answers collected from hits: hits, assignments, comparisons, controls and bonuses, each exactly once.
 
     tables = AnswerTables(db)
     tables.put(hit, assignment, answers)      # inside db.writing(); adds or updates
@@ -195,11 +195,11 @@ class AnswerTables:
                 AND r.label = given.label AND r.repeat = given.repeat
         """)
 
-    def put_identical(self, ties: Iterable[IdenticalRow]) -> int:
-        """Record ties of systems with the same text; return the number of new ones."""
+    def put_identical(self, pairs: Iterable[IdenticalRow]) -> int:
+        """Record pairs of systems with the same text for a segment; return the number of new ones."""
         before = self._one("SELECT count(*) FROM identical")[0]
-        rows = ((t.batch, t.segment, *sorted((t.system_a, t.system_b)), t.count) for t in ties)
-        self.db.db.executemany("INSERT OR IGNORE INTO identical VALUES (?, ?, ?, ?, ?)", rows)
+        rows = ((pair.batch, pair.segment, *sorted((pair.system_a, pair.system_b))) for pair in pairs)
+        self.db.db.executemany("INSERT OR IGNORE INTO identical VALUES (?, ?, ?, ?)", rows)
         return int(self._one("SELECT count(*) FROM identical")[0] - before)
 
     def put_bonuses(self, assignment: str, paid: Sequence[BonusRow]) -> None:
@@ -250,12 +250,12 @@ class AnswerTables:
         return paid
 
     def identical(self) -> list[IdenticalRow]:
-        """All ties of systems with the same text."""
-        rows = self._rows("SELECT batch, segment, system_a, system_b, count FROM identical")
+        """All pairs of systems with the same text for a segment."""
+        rows = self._rows("SELECT batch, segment, system_a, system_b FROM identical")
         return [IdenticalRow(*row) for row in rows]
 
     def count_identical(self, batch: str | None = None) -> int:
-        """The number of pairs of systems that are tied on a segment because their text is the same."""
+        """The number of pairs of systems with the same text for a segment, of a batch or all."""
         sql = """
             SELECT count(*) FROM (
                 SELECT DISTINCT segment, system_a, system_b FROM identical WHERE ?1 IS NULL OR batch = ?1

@@ -340,7 +340,7 @@ def export_jsonl(db: JudgmentDatabase, stream: TextIO) -> int:
 
 
 def _others(db: JudgmentDatabase) -> Iterator[Record]:
-    """What is no segment and no judgment: excluded workers, assignments in the order in which they came, ties."""
+    """What is no segment and no judgment: excluded workers, assignments in the order in which they came, same texts."""
     yield from (excluded_record(*each) for each in db.excluded().items())
     tables = AnswerTables(db)
     paid = tables.bonuses()

@@ -188,21 +188,20 @@ def assignment_from_record(record: Record) -> tuple[HitRow, AssignmentRow, list[
     )
 
 
-def identical_record(tie: IdenticalRow) -> dict[str, Any]:
-    """A tie of equal texts as it is exported; `identical_from_record` reads it back."""
+def identical_record(pair: IdenticalRow) -> dict[str, Any]:
+    """Two systems with the same text as they are exported; `identical_from_record` reads them back."""
     return {
-        "identical": tie.segment,
-        "batch": tie.batch,
-        "system_a": tie.system_a,
-        "system_b": tie.system_b,
-        "count": tie.count,
+        "identical": pair.segment,
+        "batch": pair.batch,
+        "system_a": pair.system_a,
+        "system_b": pair.system_b,
     }
 
 
 def identical_from_record(record: Record) -> IdenticalRow:
-    """Read one tie of equal texts."""
+    """Read two systems with the same text; ``count``, which files of older versions have, says nothing any more."""
     batch, segment, a, b = (_plain(record, name) for name in ("batch", "identical", "system_a", "system_b"))
-    return IdenticalRow(batch, segment, a, b, _seconds(record, "count") or 1)
+    return IdenticalRow(batch, segment, a, b)
 
 
 def excluded_record(worker: str, reason: str) -> dict[str, Any]:
