@@ -71,6 +71,11 @@ class Item:
         """How many answers it asks for: alternatives of a label item, candidates of a ranking, else one."""
         return int(self.columns.get("size") or 1)
 
+    @property
+    def control_slots(self) -> int:
+        """How many of the alternatives of a label item are controls; other items are controls as a whole."""
+        return sum(bool(self.columns.get(f"control_{n}")) for n in range(1, self.size + 1))
+
 
 @dataclass(frozen=True, slots=True)
 class RewardRule:

@@ -12,7 +12,7 @@ from hits.batches.markup import plain
 from hits.batches.page import fit
 from hits.records import Batch, BatchSettings, Choice, ControlKind, IdenticalPair, Item, Kind
 from rypt.records import Segment
-from rypt.text import RyptError, tokenize
+from rypt.text import RyptError, plural, tokenize
 
 Side = tuple[str, str]  # system (empty: made for a control) and candidate
 Question = tuple[Segment, Side, Side]
@@ -48,7 +48,7 @@ def make_comparison_batch(
     rows = [(segment, _sides(a, b, rng), "", "") for segment, a, b in asked]
     count = control_count(len(rows), control_share)
     controls = _controls(segments, outputs, count, rng)
-    notes = [f"only {len(controls)} of {count} controls could be made"] if len(controls) < count else []
+    notes = [f"only {len(controls)} of {plural(count, 'control')} could be made"] if len(controls) < count else []
     rows += controls
     interface = read_interface(settings.interface, Kind.COMPARISON, settings.source_language, settings.target_language)
     items = []

@@ -10,6 +10,7 @@ import click
 from hits.cli.shared import BATCH, FOLDER, MONEY, open_campaign, tell_price
 from hits.records import Kind, same_text_note
 from rypt.console import JSON, QUIET, talk, watcher
+from rypt.text import plural
 
 if TYPE_CHECKING:
     from hits.asking.make import MadeBatch
@@ -210,7 +211,7 @@ def controls(campaign: str, reference_alignment: str | None, limit: int, seed: i
         if key in "yn":
             add_verified(opened, {candidate.key: Label.YES if key == "y" else Label.NO})
             accepted, refused = accepted + (key == "y"), refused + (key == "n")
-    click.echo(f"{accepted} controls verified, {refused} refused")
+    click.echo(f"{plural(accepted, 'control')} verified, {refused} refused")
 
 
 def _bracketed(text: str, positions: Collection[int]) -> str:

@@ -42,7 +42,7 @@ from rypt.database.answer_rows import (
 )
 from rypt.database.compact import LABEL_CODES, SOURCE_CODES
 from rypt.database.judgments import JudgmentDatabase
-from rypt.text import FormatError, is_one_line
+from rypt.text import FormatError, is_one_line, plural
 
 IN_HITS = (SOURCE_CODES["hit"], SOURCE_CODES["simulation"])
 PEOPLE = f"source <> {SOURCE_CODES['simulation']}"
@@ -97,7 +97,9 @@ class AnswerTables:
             if segment not in self._tokens:
                 raise FormatError(f"segment {segment!r} is not in the database")
             if stop > (tokens := self._tokens[segment]):
-                raise FormatError(f"span {start}-{stop} is outside segment {segment}, which has {tokens} tokens")
+                raise FormatError(
+                    f"span {start}-{stop} is outside segment {segment}, which has {plural(tokens, 'token')}"
+                )
 
     def _put_hit(self, hit: HitRow) -> None:
         row = self._one("SELECT columns FROM hits WHERE id = ?", hit.id)
@@ -307,6 +309,10 @@ class AnswerTables:
                 AND a.worker NOT IN (SELECT worker FROM excluded_workers) GROUP BY l.label
         """
         return dict(self._rows(sql, batch))
+
+    def statuses(self) -> dict[str, str]:
+        """The status of each assignment, also of those that could not be read."""
+        return dict(self._rows("SELECT id, status FROM assignments UNION SELECT assignment, status FROM left_out"))
 
     def count_assignments(self) -> dict[str, int]:
         """The number of assignments of each batch, rejected ones included."""

@@ -47,7 +47,7 @@ from rypt.database.staging import StagedJudgments
 from rypt.options import check_option
 from rypt.records import Record, Segment, Span
 from rypt.strict import SyntaxFormatError, parse_json
-from rypt.text import FormatError, InputError, PathLike, RyptError, decoded_line, open_output, read_line_blocks
+from rypt.text import FormatError, InputError, PathLike, RyptError, decoded_line, open_output, plural, read_line_blocks
 from rypt.texts.treebank import parsed
 
 REFUSED_KEPT = 1000
@@ -115,7 +115,7 @@ def import_file(
             _insert_staged(db, staging.judgments, result, skip_refused=skip_refused)
             if result.refused and not skip_refused:
                 line, message = result.refusals[0]
-                more = f" ({result.refused - 1} more lines refused)" if result.refused > 1 else ""
+                more = f" ({plural(result.refused - 1, 'more line')} refused)" if result.refused > 1 else ""
                 raise InputError(path, line, message + more)
             if result.others:
                 AnswerTables(db).settle_weights()
@@ -324,7 +324,7 @@ def _refuse_misplaced(columns: JudgmentColumns, misplaced: NDArray[np.bool_], to
         size, span = tokens[columns.segment.codes[i]], Span(int(columns.start[i]), int(columns.stop[i]))
         message = f"segment {segment!r} is not in the database"
         if size >= 0:
-            message = f"span {span} is outside segment {segment}, which has {size} tokens"
+            message = f"span {span} is outside segment {segment}, which has {plural(size, 'token')}"
         result.refuse(int(columns.line[i]), message)
     result.refused += len(places[REFUSED_KEPT:])
 
