@@ -135,9 +135,8 @@ def _agreement_line(agreement: Facts, what: str, many: str) -> str:
     if agreement["same"] is not None:
         same = f", {agreement['same']:.1%} with at least {agreement['at_least']} of {agreement['of']} equal"
     coefficients = f"alpha {_number(agreement['alpha'], '.3f')}, kappa {_number(agreement['kappa'], '.3f')}"
-    return (
-        f"agreement on {agreement['questions']} {what} ({plural(agreement['answers'], 'answer')}): {coefficients}{same}"
-    )
+    asked, answers = plural(agreement["questions"], what, many), plural(agreement["answers"], "answer")
+    return f"agreement on {asked} ({answers}): {coefficients}{same}"
 
 
 def _money_lines(facts: Facts) -> Iterator[str]:
