@@ -90,7 +90,11 @@ def add(
     "--rename", multiple=True, metavar="THEIRS=OURS", help="Read the column THEIRS of the file as the field OURS."
 )
 @click.option(
-    "--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="Set a field that the file does not have."
+    "--set",
+    "defaults",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Set a field that the file does not have or leaves blank.",
 )
 @click.option("--skip-refused", is_flag=True, help="Import the valid lines if others are refused.")
 @click.option("--replace-trees", is_flag=True, help="Replace the trees of segments by those in the file.")

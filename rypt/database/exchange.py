@@ -100,10 +100,11 @@ def import_file(
     """Import one file in one transaction.
 
     A line that is refused stops the import and nothing is changed, unless ``skip_refused``. ``rename`` maps the
-    file's own column names to ours; ``defaults`` fills fields the file does not have. ``blocks`` replaces reading
-    ``path``, for a caller who shows progress (`rypt.text.read_line_blocks`). ``understand`` reads what the form of an
-    assignment says, for a database with that ``case``: `hits.results.content.understand_rows`; without it a record of
-    an assignment is refused. Memory stays bounded: judgments wait in a temporary file.
+    file's own column names to ours; ``defaults`` fills fields that the file does not have or leaves blank, except for a
+    blank label. ``blocks`` replaces reading ``path``, for a caller who shows progress (`rypt.text.read_line_blocks`).
+    ``understand`` reads what the form of an assignment says, for a database with that ``case``:
+    `hits.results.content.understand_rows`; without it a record of an assignment is refused. Memory stays bounded:
+    judgments wait in a temporary file.
     """
     result = Imported()
     with _Staging(db, path, rename or {}, {"source": "import", **(defaults or {})}, result) as staging:
@@ -120,6 +121,15 @@ def import_file(
             if result.others:
                 AnswerTables(db).settle_weights()
     return result
+
+
+def _filled_in(record: Record, defaults: Mapping[str, str]) -> Record:
+    """A record without the blank fields that have a default; a blank label stays, for nobody answered."""
+    return {
+        name: value
+        for name, value in record.items()
+        if name == "label" or name not in defaults or (value is not None and str(value).strip())
+    }
 
 
 class _Staging:
@@ -236,7 +246,7 @@ class _Staging:
                 execute("INSERT INTO incoming_segments VALUES (?, ?, ?, ?, ?)", values)
             elif not has_label and (name := next((name for name in record if name in OTHER_FIELDS), None)):
                 execute("INSERT INTO incoming_others VALUES (?, ?, ?)", (line, name, json.dumps(record)))
-            elif is_unanswered(complete := {**self.defaults, **record}):
+            elif is_unanswered(complete := {**self.defaults, **_filled_in(record, self.defaults)}):
                 self.result.unanswered += 1
             elif "label" in complete:
                 self._rows.append((line, *db.row(judgment_from_record(complete))))

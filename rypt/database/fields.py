@@ -93,7 +93,11 @@ def text_field(name: str, value: Any) -> str:
         size = len(str(value))
         raise FormatError(f"expected at most {LONGEST_NAME:,} characters in the field {name}, found {size:,}")
     if value is None or isinstance(value, (dict, list)) or not str(value).strip(" \t\r\n\0"):
-        raise FormatError(f"expected a field {name}, found {'nothing' if value is None else repr(value)}")
+        nothing = "nothing" if value is None or isinstance(value, str) else repr(value)
+        if name == "worker":
+            advice = "who gave this label? (--set worker=NAME names one person for all such lines)"
+            raise FormatError(f"expected a worker, found {nothing}: {advice}")
+        raise FormatError(f"expected text in the field {name}, found {nothing}")
     text = one_line(str(value))
     if not is_one_line(text):
         raise FormatError(f"expected Unicode text in the field {name}, found {text[:200]!r}")

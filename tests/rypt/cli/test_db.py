@@ -103,7 +103,7 @@ def test_add(run: Run, one: Path) -> None:
         ),
         (["s", "0", "5", "x", "YES"], "span 0-5 is outside segment s, which has 4 tokens"),
         (["s", "2", "2", "x", "YES"], "span 2-2 is outside segment s, which has 4 tokens"),
-        (["s", "0", "2", "x", "maybe"], "expected a label YES, NO or NOT_SURE, found 'maybe'"),
+        (["s", "0", "2", "x", "maybe"], "expected a label YES, NO or NOT_SURE (or y, n, ?), found 'maybe'"),
         (["s", "0", "2", " ", "YES"], "expected a phrase of at least one word"),
     ],
 )
@@ -116,7 +116,7 @@ def test_import_says_what_became_of_the_lines(run: Run, one: Path, tmp_path: Pat
     (tmp_path / "a.csv").write_text(
         "\ufeff" + HEADER + "s,0,2,the patient,YES,w\ns,0,2,the patient,NO,v\ns,0,2,x,maybe,v\n"
     )
-    complaint = "expected a label YES, NO or NOT_SURE, found 'maybe'"
+    complaint = "expected a label YES, NO or NOT_SURE (or y, n, ?), found 'maybe'"
     assert failed(run("import", "j.db", "a.csv")) == f"a.csv:4: {complaint}"
     assert len(content(one)) == 1
     counts = "a.csv: 1 judgment added, 1 already there, 0 unanswered, 1 refused; 0 segments added\n"
