@@ -140,5 +140,8 @@ def _print_reports(reports: "Sequence[WorkerReport]", names: Mapping[str, str], 
 
 
 def _shares(shares: Mapping[str, float]) -> str:
-    names = {"YES": "YES", "NO": "NO", "NOT_SURE": "?", "A": "first", "B": "second", "EQUAL": "="}
-    return " ".join(f"{short} {100 * shares[name]:.0f}" for name, short in names.items() if name in shares)
+    from hits.batches.kinds import answer_words
+
+    return " ".join(
+        f"{words.short} {100 * shares[answer]:.0f}" for answer, words in answer_words().items() if answer in shares
+    )

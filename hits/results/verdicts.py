@@ -6,13 +6,13 @@ from enum import StrEnum
 from math import exp, isnan, log, nan, sqrt
 from typing import Any
 
+from hits.batches.kinds import answer_words
 from rypt.tails import binomial_tail
 from rypt.text import plural
 
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 
 CLEAN = "nothing against it"  # the one reason of a good verdict
-IN_WORDS = {"A": "the first text", "B": "the second text", "EQUAL": "equal"}  # what is clicked on pages of comparisons
 
 
 class Verdict(StrEnum):
@@ -194,7 +194,8 @@ def _judge_straight_lining(report: WorkerReport, limits: Limits) -> Reason | Non
     if report.answers < limits.answers or isnan(report.expected):
         return None
     share = Share(round(report.shares[report.top] * report.answers), report.answers)
-    answer = IN_WORDS.get(report.top, report.top)
+    known = answer_words().get(report.top)
+    answer = known.words if known else report.top
     text = f"{answer} to {share.value:.0%} of {share.of} (others: {report.expected:.0%} of the same)"
     if improbability(share, report.expected) < limits.chance:
         if share.value >= limits.share_bad:

@@ -14,7 +14,8 @@ edges nothing. Or the truth is a judgment database, by the majority of its label
 A phrase that is not acceptable is slightly wrong if a database says so (its mean severity is nearer to that of a slight
 error), else if it shares at least half of its words with an acceptable one; all others are badly wrong.
 
-A candidate without a number is as good as the share of constituents for which an acceptable phrase stands in it.
+A candidate without a number is as good as the share of constituents for which an acceptable phrase stands in it. Where
+no phrases are known either, it is worse than the candidates that have numbers: it may be the damaged one of a control.
 """
 
 import re
@@ -95,7 +96,9 @@ class Truth:
         if shown in self.candidates.get(name, {}):
             return self.candidates[name][shown]
         if (name, shown) not in self._scores:
-            self._scores[name, shown] = self._share(name, phrase_key(shown, self.case) if shown else "")
+            share = self._share(name, phrase_key(shown, self.case) if shown else "")
+            listed = self.candidates.get(name)
+            self._scores[name, shown] = min(listed.values()) - 1 if share is None and listed else share
         return self._scores[name, shown]
 
     def _share(self, segment: str, text: str) -> float | None:

@@ -293,6 +293,30 @@ SAME_TEXTS = (
     "ALTER TABLE identical_pairs RENAME TO identical",
 )
 
+# Which kinds of hits there are is known to `hits.batches.kinds` alone. SQLite cannot drop a CHECK, so the table is made
+# anew; answers refer to its rows, which are back before the transaction ends.
+HITS_OF_ANY_KIND = (
+    "PRAGMA defer_foreign_keys = ON",
+    "CREATE TABLE hits_before AS SELECT number, id, batch, item, kind, size, columns, facts, market FROM hits",
+    "DROP TABLE hits",
+    """
+    CREATE TABLE hits (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        batch TEXT NOT NULL,
+        item TEXT NOT NULL,
+        kind TEXT NOT NULL CHECK (kind <> ''),
+        size INTEGER NOT NULL CHECK (size >= 1),
+        columns TEXT NOT NULL,
+        facts TEXT NOT NULL,
+        market TEXT NOT NULL DEFAULT ''
+    )
+    """,
+    "INSERT INTO hits SELECT number, id, batch, item, kind, size, columns, facts, market FROM hits_before",
+    "DROP TABLE hits_before",
+    "CREATE INDEX hits_of_batch ON hits (batch, item)",
+)
+
 ANSWER_TABLES = ("hits", "assignments", "label_answers", "comparisons", "controls", "bonuses", "identical")
 OF_0_1_0 = ("m001_segments_and_judgments", "m002_judgments_that_count")
 
@@ -320,6 +344,7 @@ SCHEMA = Schema(
         COMPACT_JUDGMENTS,
         LEFT_OUT,
         SAME_TEXTS,
+        HITS_OF_ANY_KIND,
     ),
     recorded_by_0_1_0,
 )

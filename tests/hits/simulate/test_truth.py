@@ -106,6 +106,16 @@ def test_of_equal_sources_the_one_that_is_known():
     assert truth.segment(["ja"]) == "2"
 
 
+def test_a_candidate_that_is_not_listed_is_worse_than_those_that_are() -> None:
+    truth = Truth()
+    truth.candidates["7"] = {"the old man": 0.4, "an old man": 0.6}
+    score = truth.score("7", "the man old")
+    assert score is not None
+    assert score < 0.4
+    truth.constituents["7"] = {Span(0, 1): Known({"the man"})}
+    assert truth.score("7", "the man") == 1  # its phrases are known
+
+
 @pytest.mark.parametrize(
     ("record", "message"),
     [

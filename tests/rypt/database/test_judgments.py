@@ -596,6 +596,23 @@ def test_a_database_of_an_older_rypt_is_read_as_it_is_and_brought_up_to_date_whe
         assert db.votes() == []
 
 
+@pytest.mark.parametrize("seen", [3, 4, 5])
+def test_hits_of_an_older_file_keep_their_answers_and_may_be_of_any_kind(tmp_path: Path, seen: int) -> None:
+    older(tmp_path / "j.db", seen, [FIRST, SECOND], str(seen - 2))
+    with JudgmentDatabase(tmp_path / "j.db") as db:
+        tables = AnswerTables(db)
+        ((hit, work),) = tables.assignments()
+        assert (hit.id, hit.batch, hit.item, hit.kind, hit.size, work.id) == ("H1", "b1", "7-1", "label", 2, "X1")
+        with db.writing():
+            other = HitRow("H2", "b1", "7-2", "transcript", 1, {"item": "7-2"}, {}, "local")
+            tables.put(other, AssignmentRow("X2", "H2", "A1", "Submitted", 1, 9, 8, {}, {}), AnswerRows())
+        assert [hit.kind for hit, _ in tables.assignments()] == ["label", "transcript"]
+        assert db.db.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert db.db.execute("PRAGMA foreign_keys").fetchone() == (1,)
+        with pytest.raises(DatabaseError, match="FOREIGN KEY"), db.errors():
+            db.db.execute("DELETE FROM hits WHERE id = 'H1'")
+
+
 def test_pairs_with_the_same_text_count_once_whatever_an_older_file_says(tmp_path: Path) -> None:
     older(tmp_path / "j.db", 4, [FIRST, SECOND], "2")
     with sqlite3.connect(tmp_path / "j.db") as connection:
