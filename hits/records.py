@@ -158,17 +158,15 @@ class IdenticalPair:
     system_b: str
 
 
-def same_text_note(count: int, what: str = "pair") -> str:
+def same_text_note(count: int) -> str:
     """What becomes of pairs of candidates with the same text, in the same words wherever they are counted.
 
     >>> same_text_note(1)
-    '1 pair has the same text: nobody is asked about it, and rankings and preferences leave it out'
+    '1 pair of candidates has the same text: nobody is asked about it, and rankings and preferences leave it out'
     """
     have, them = ("has", "it") if count == 1 else ("have", "them")
-    return (
-        f"{plural(count, what)} {have} the same text: nobody is asked about {them}, and rankings and preferences leave "
-        f"{them} out"
-    )
+    pairs = plural(count, "pair of candidates", "pairs of candidates")
+    return f"{pairs} {have} the same text: nobody is asked about {them}, and rankings and preferences leave {them} out"
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,8 @@ def _comparison_lines(facts: Facts) -> Iterator[str]:
     yield plural(facts["comparisons"], "comparison")
     if facts["identical"]:
         yield same_text_note(facts["identical"])
-    yield "preferred: " + (", ".join(f"{name} {count}" for name, count in facts["preferred"].items()) or "-")
+    preferred = {"neither" if name == "EQUAL" else name: count for name, count in facts["preferred"].items()}
+    yield "preferred: " + (", ".join(f"{name} {count}" for name, count in preferred.items()) or "-")
     for kind, rules in KINDS.items():
         if kind in facts["seconds"] and kind is not Kind.LABEL:
             yield f"{facts['seconds'][kind]:.1f} seconds per {rules.unit}"

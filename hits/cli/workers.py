@@ -127,6 +127,8 @@ def _print_reports(reports: "Sequence[WorkerReport]", names: Mapping[str, str], 
         rows = [{"worker": r.worker, "name": names.get(r.worker), **r.as_dict()} for r in reports]
         click.echo(json.dumps(rows))
         return
+    if not reports:
+        return
     head = ("worker", "n", "s each", "answers in %", "controls", "agree", "self", "verdict", "why")
     lines = [
         (

@@ -71,7 +71,7 @@ def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = Fa
         f"{p.first} - {p.second}{_condition(p, bool(p.reference))}: {100 * net:+.1f} points [{100 * low:+.1f}, "
         f"{100 * high:+.1f}]; sign test p = {p.p_judgments:.3g} over judgments, {p.p_segments:.3g} over segments"
     )
-    notes = [same_text_note(p.identical, "segment")] if p.identical else []
+    notes = [same_text_note(p.identical)] if p.identical else []
     notes += [f"{p.stale} judgments are about earlier picks and left out"] if p.stale else []
     notes += [p.simulated_note] if p.simulated else []
     return beside([sentence, *notes], latex=latex)

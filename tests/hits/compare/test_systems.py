@@ -65,7 +65,7 @@ def test_segments_with_the_same_text_are_left_out_and_counted(tmp_path: Path) ->
     assert (found.segments, found.identical) == ({"1": (2, 0, 0)}, 2)
     assert len(ComparisonFiles((path,)).read()) == 2  # one for each worker who was asked
     out = CliRunner().invoke(rank, ["preferences", str(path), "--systems", "x,y"], catch_exceptions=False).stdout
-    assert same_text_note(2, "segment") in out
+    assert same_text_note(2) in out
 
 
 @pytest.fixture

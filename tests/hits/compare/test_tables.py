@@ -77,7 +77,7 @@ def test_what_the_tables_say():
     assert said.startswith("rypt - bleu: +10.1 points [")
     judgments, segments = (scipy.stats.binomtest(*won).pvalue for won in ((346, 346 + 270), (120, 120 + 88)))
     assert f"p = {judgments:.3g} over judgments, {segments:.3g} over segments" in said
-    assert same_text_note(9, "segment") in said
+    assert same_text_note(9) in said
     assert "2 judgments are about earlier picks and left out" in said
     assert "same text" not in preference_line(Preferences("a", "b", {"1": (1, 0, 0)}))
 
