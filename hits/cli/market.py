@@ -204,7 +204,11 @@ def serve(
     hits_each: int, completion_code: str, parameters: tuple[str, ...], publish_from: str | None, campaign: str | None,
     simulated_link: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Serve your own market from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol."""
+    """Serve your own market from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol.
+
+    It runs until Ctrl-C or a signal stops it. What people sent is on the disk then, and serving FOLDER again goes on
+    with the same links.
+    """
     from hits.server.app import serve as serve_market
     from hits.server.settings import PARAMETERS, ServeOptions, SharedLink
 

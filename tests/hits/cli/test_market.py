@@ -68,8 +68,9 @@ def test_serve_says_how_to_stop_it_and_whom_the_shared_link_is_for(tmp_path, opt
     command = [sys.executable, "-c", START, "hits", "serve", str(tmp_path / "market"), "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         lines = [process.stdout.readline().split()[0] for _ in range(4 if shared else 3)]
+        err = "".join(process.stderr.readline() for _ in range(2 if shared else 1))
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=180)
+        assert process.communicate(timeout=180) == ("", "")
     assert lines == ["market", "dashboard", "endpoint", *(["shared"] if shared else [])]
     assert ("the link to give to the recruiting service" in err) == shared
     assert "Ctrl-C stops the market" in err
