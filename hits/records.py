@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from hits.qualifications import Qualifications
-from rypt.text import FormatError, RyptError
+from rypt.text import FormatError, RyptError, plural
 
 MAX_ALTERNATIVES = 10
 MAX_RANKED = 5
@@ -70,6 +70,11 @@ class Item:
     def size(self) -> int:
         """How many answers it asks for: alternatives of a label item, candidates of a ranking, else one."""
         return int(self.columns.get("size") or 1)
+
+    @property
+    def control_slots(self) -> int:
+        """How many of the alternatives of a label item are controls; other items are controls as a whole."""
+        return sum(bool(self.columns.get(f"control_{n}")) for n in range(1, self.size + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +151,22 @@ class BatchSettings:
 
 @dataclass(frozen=True, slots=True)
 class IdenticalPair:
-    """Two systems with the same text for a segment: a tie that needs no question.
-
-    It counts as one when the batch's answers come in (`hits.results.answers.Results.add_identical`).
-    """
+    """Two systems with the same text for a segment: nobody is asked, and it is no comparison (`same_text_note`)."""
 
     segment: str
     system_a: str
     system_b: str
+
+
+def same_text_note(count: int) -> str:
+    """What becomes of pairs of candidates with the same text, in the same words wherever they are counted.
+
+    >>> same_text_note(1)
+    '1 pair of candidates has the same text: nobody is asked about it, and rankings and preferences leave it out'
+    """
+    have, them = ("has", "it") if count == 1 else ("have", "them")
+    pairs = plural(count, "pair of candidates", "pairs of candidates")
+    return f"{pairs} {have} the same text: nobody is asked about {them}, and rankings and preferences leave {them} out"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class Label(StrEnum):
         try:
             return cls(name)
         except ValueError:
-            raise FormatError(f"expected a label YES, NO or NOT_SURE, found {text!r}") from None
+            raise FormatError(f"expected a label YES, NO or NOT_SURE (or y, n, ?), found {text!r}") from None
 
 
 SEVERITIES = {"NO_SLIGHTLY": 1.0, "NO_BADLY": 5.0}  # penalties of a graded NO: MQM's of a minor and a major error

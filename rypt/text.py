@@ -262,6 +262,15 @@ def shown_message(message: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
+def plural(count: int, what: str, many: str = "") -> str:
+    """A number and what it counts, for messages; ``many`` where the plural does not end in s.
+
+    >>> plural(1, "hit"), plural(2, "hit"), plural(0, "person", "people")
+    ('1 hit', '2 hits', '0 people')
+    """
+    return f"{count} {what if count == 1 else many or what + 's'}"
+
+
 def one_line(text: str) -> str:
     """Text without line breaks and NULs, which would break files of one record per line."""
     return text if text.isprintable() else re.sub(r"[\r\n\0]+", " ", text)

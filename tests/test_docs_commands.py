@@ -18,10 +18,14 @@ from pathlib import Path
 
 import pytest
 
+from rypt.campaign.folder import Campaign
+from rypt.database.answers import AnswerTables
+
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "rypt" / "demo" / "data"
 EXAMPLE = "# example only: "
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+PEOPLE = "rypt simulate --at two/market --truth judgments.jsonl -C two --workers 5"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -30,8 +34,11 @@ def blocks(page: Path) -> list[str]:
     return [block for block in BLOCK.findall(page.read_text(encoding="utf-8")) if not block.startswith(EXAMPLE)]
 
 
-def run(script: str, folder: Path) -> None:
-    """Run a script in a group of its own, which ends with it; every question is answered by yes."""
+def run(script: str, folder: Path, people: str = "") -> None:
+    """Run a script in a group of its own, which ends with it; every question is answered by yes.
+
+    ``people`` is run after every invitation, in the place of those who were invited.
+    """
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -40,6 +47,7 @@ def run(script: str, folder: Path) -> None:
     script = re.sub(
         r"^rypt hits publish (?!.*--yes)", "rypt hits publish --yes ", script, flags=re.MULTILINE
     )  # no terminal
+    script = re.sub(r"^(rypt hits invite .*)$", rf"\1\n{people}", script, flags=re.MULTILINE)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "XDG_DATA_HOME": str(folder / "data")}
     output, answers = folder / "output.log", folder / "answers"
@@ -78,7 +86,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{name}.txt").write_text("".join(f"{of[n]}\n" for of in texts.values()), encoding="utf-8")
     write_ratings(folder)
     write_comparisons(folder)
-    run("\n".join(blocks(ROOT / "README.md")), folder)
+    run("\n".join(blocks(ROOT / "README.md")), folder, PEOPLE)
     run("rypt db import campaign judgments.jsonl", folder)  # what the reader would have filled in
     return folder
 
@@ -120,10 +128,14 @@ def write_comparisons(folder: Path) -> None:
 def test_the_commands_of_a_page_run(page: Path, reader: Path, tmp_path: Path) -> None:
     folder = tmp_path / "reader"
     shutil.copytree(reader, folder, symlinks=True)
-    run("\n".join(blocks(page)), folder)
+    script = "\n".join(blocks(page))
+    if "rypt init two " in script:
+        shutil.rmtree(folder / "two")  # the README makes the same, in fewer words
+    run(script, folder)
 
 
 def test_the_commands_of_the_readme_run(reader: Path) -> None:
     assert (reader / "tuned.weights").exists()
     assert (reader / "why.html").exists()
-    assert (reader / "comparisons" / "batch.csv").exists()
+    with Campaign.open(reader / "two").database() as db:
+        assert len(AnswerTables(db).comparisons()) == 100

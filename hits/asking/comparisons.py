@@ -12,7 +12,7 @@ from hits.batches.markup import plain
 from hits.batches.page import fit
 from hits.records import Batch, BatchSettings, Choice, ControlKind, IdenticalPair, Item, Kind
 from rypt.records import Segment
-from rypt.text import RyptError, tokenize
+from rypt.text import RyptError, plural, tokenize
 
 Side = tuple[str, str]  # system (empty: made for a control) and candidate
 Question = tuple[Segment, Side, Side]
@@ -31,8 +31,8 @@ def make_comparison_batch(
 ) -> Batch:
     """Compare systems two by two, all pairs or those given, on every segment for which both have a candidate.
 
-    ``matches`` (segment, system, system) asks exactly these instead. Pairs with the same text are set aside in
-    ``identical``: they are ties and need no question. ``limit`` is the maximum number of comparisons, drawn at random.
+    ``matches`` (segment, system, system) asks exactly these instead. Pairs with the same text stand in
+    ``identical``, and nobody is asked about them. ``limit`` is the maximum number of comparisons, drawn at random.
     """
     check_outputs(segments, outputs)
     check_limit(limit)
@@ -48,7 +48,7 @@ def make_comparison_batch(
     rows = [(segment, _sides(a, b, rng), "", "") for segment, a, b in asked]
     count = control_count(len(rows), control_share)
     controls = _controls(segments, outputs, count, rng)
-    notes = [f"only {len(controls)} of {count} controls could be made"] if len(controls) < count else []
+    notes = [f"only {len(controls)} of {plural(count, 'control')} could be made"] if len(controls) < count else []
     rows += controls
     interface = read_interface(settings.interface, Kind.COMPARISON, settings.source_language, settings.target_language)
     items = []
@@ -83,9 +83,9 @@ def _questions(segments: Sequence[Segment], outputs: Outputs, pairs: Sequence[tu
 def _drawn(
     questions: Sequence[Question], limit: int | None, rng: np.random.Generator
 ) -> tuple[list[Question], tuple[IdenticalPair, ...]]:
-    """Questions in a random order, up to a limit, and the ties found on the way, which need no question.
+    """Questions in a random order, up to a limit, and the pairs with the same text that were drawn on the way.
 
-    So the share of ties among a batch's comparisons is their share among the systems' outputs.
+    So the share of these pairs in a batch is their share among the systems' outputs.
     """
     asked: list[Question] = []
     identical = []

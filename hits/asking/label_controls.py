@@ -11,7 +11,7 @@ from hits.batches.controls import Donors, confident_label
 from hits.records import ControlKind
 from rypt.metric.queries import Key
 from rypt.records import Candidate, Label, Query, Votes
-from rypt.text import tokenize
+from rypt.text import plural, tokenize
 from rypt.texts.phrases import normalize, phrase_key
 
 DONORS = 20  # candidates of a segment that lend words: enough to choose from, however long the lists are
@@ -73,7 +73,7 @@ class LabelControls:
         missing = sum(wanted.values())
         missing -= self._on_pages(mixed, missing, room, list(wanted))
         if missing:
-            notes.append(f"only {count - missing} of {count} controls could be made")
+            notes.append(f"only {count - missing} of {plural(count, 'control')} could be made")
         return notes
 
     def _on_pages(self, pages: Sequence[Page], count: int, room: int, labels: Sequence[Label]) -> int:

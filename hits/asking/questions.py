@@ -140,7 +140,7 @@ class ComparisonQuestions:
         return {"systems": _systems(_outputs(self.outputs, campaign)), "select": self.select} | scores
 
     def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
-        """The batch of comparisons; pairs of the same text are set aside."""
+        """The batch of comparisons; pairs with the same text are left out."""
         outputs = _read_outputs(_outputs(self.outputs, campaign), campaign)
         references = first_references(campaign) if options.reference else None
         if self.select == "trueskill":

@@ -14,7 +14,7 @@ from hits.batches.markup import plain
 from hits.batches.page import fit
 from hits.records import MAX_RANKED, Batch, BatchSettings, ControlKind, IdenticalPair, Item, Kind
 from rypt.records import Segment
-from rypt.text import RyptError, tokenize
+from rypt.text import RyptError, plural, tokenize
 
 Slot = tuple[str, str]  # system (empty: made for a control) and candidate
 Row = tuple[Segment, list[Slot], str, str]  # with the control and its kind
@@ -46,7 +46,7 @@ def make_ranking_batch(
         raise RyptError("nothing to rank: no segment has two candidates that differ")
     count = control_count(len(rows), control_share)
     controls = _controls(segments, outputs, rows, count, rng)
-    notes = [f"only {len(controls)} of {count} controls could be made"] if len(controls) < count else []
+    notes = [f"only {len(controls)} of {plural(count, 'control')} could be made"] if len(controls) < count else []
     rows += controls
     interface = read_interface(settings.interface, Kind.RANKING, settings.source_language, settings.target_language)
     items = []
@@ -133,7 +133,7 @@ def _controls(
 def _identical(
     segments: Sequence[Segment], outputs: Outputs, seen: Collection[tuple[str, str]]
 ) -> tuple[IdenticalPair, ...]:
-    """Ties among the candidates that were drawn; others would weigh more than what is asked."""
+    """Pairs with the same text among the candidates that were drawn."""
     return tuple(
         IdenticalPair(segment.id, a, b)
         for segment in segments

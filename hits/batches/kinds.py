@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import NamedTuple
 
 from hits.batches.controls import parse_ranking_control, same_systems
 from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Choice, Item, Kind
@@ -13,6 +14,21 @@ from rypt.records import Label
 from rypt.text import FormatError
 
 Row = Mapping[str, str]  # a line of batch.csv
+
+
+class AnswerWords(NamedTuple):
+    """What an answer is called: in the columns of a table, and in a sentence."""
+
+    short: str
+    words: str
+
+
+LABELS = {label: AnswerWords(label, label) for label in ("YES", "NO")} | {"NOT_SURE": AnswerWords("?", "NOT SURE")}
+SIDES = {
+    "A": AnswerWords("first", "the first text"),
+    "B": AnswerWords("second", "the second text"),
+    "EQUAL": AnswerWords("=", "equal"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +39,8 @@ class KindRules:
     ``known_by``, and a value in at least one of them, is of this kind. ``assignments`` is the default number of workers
     per item; with ``campaign_assignments`` that of the campaign takes its place. ``columns`` are those that programs
     need; ``check`` raises a `FormatError` for a row that cannot be asked. ``can_be_split`` says whether an item that is
-    too long may be split in two.
+    too long may be split in two. ``answers`` are those that a worker can click, for the reports on workers; rankings
+    are read as comparisons.
     """
 
     unit: str
@@ -34,6 +51,7 @@ class KindRules:
     check: Callable[[Row], None]
     can_be_split: Callable[[Item], bool]
     campaign_assignments: bool = False
+    answers: Mapping[str, AnswerWords] = field(default_factory=dict)
 
 
 def _whole(row: Row, name: str, least: int, most: int) -> int:
@@ -84,6 +102,7 @@ KINDS: Mapping[Kind, KindRules] = {
         columns=("item", "segment", "start", "stop", "size", "phrase_1", "control_1"),
         check=_check_label,
         can_be_split=lambda item: item.size > 1,
+        answers=LABELS,
     ),
     Kind.COMPARISON: KindRules(
         unit="comparison",
@@ -93,6 +112,7 @@ KINDS: Mapping[Kind, KindRules] = {
         columns=("item", "segment", "system_a", "system_b", "candidate_a", "candidate_b", "control"),
         check=_check_comparison,
         can_be_split=lambda item: False,
+        answers=SIDES,
     ),
     Kind.RANKING: KindRules(
         unit="ranked candidate",
@@ -103,8 +123,14 @@ KINDS: Mapping[Kind, KindRules] = {
         check=_check_ranking,
         # each half needs two candidates, and a control both of those that it is about
         can_be_split=lambda item: item.size >= 4 and not item.columns.get("control"),
+        answers=SIDES,
     ),
 }
+
+
+def answer_words() -> dict[str, AnswerWords]:
+    """What the answers of all kinds are called."""
+    return {answer: words for rules in KINDS.values() for answer, words in rules.answers.items()}
 
 
 def kind_of(columns: Row) -> Kind:

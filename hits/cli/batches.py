@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hits.cli.shared import BATCH, FOLDER, MONEY, open_campaign, tell_price
-from hits.records import Kind
+from hits.records import Kind, same_text_note
 from rypt.console import JSON, QUIET, talk, watcher
+from rypt.text import plural
 
 if TYPE_CHECKING:
     from hits.asking.make import MadeBatch
@@ -135,10 +136,7 @@ def make(
     batch = make_batch(campaign, folder, questions, options=options)
     tell_notes(batch, quiet=quiet)
     if batch.identical:
-        talk(
-            f"{len(batch.identical)} pairs have identical texts and are not asked about; they count as ties",
-            quiet=quiet,
-        )
+        talk(f"note: {same_text_note(len(batch.identical))}", quiet=quiet)
     tell_price(batch, batch.price, market, as_json=as_json, what=f"{folder}: ")
 
 
@@ -214,7 +212,7 @@ def controls(campaign: str, reference_alignment: str | None, limit: int, seed: i
         if key in "yn":
             add_verified(opened, {candidate.key: Label.YES if key == "y" else Label.NO})
             accepted, refused = accepted + (key == "y"), refused + (key == "n")
-    click.echo(f"{accepted} controls verified, {refused} refused")
+    click.echo(f"{plural(accepted, 'control')} verified, {refused} refused")
 
 
 def _bracketed(text: str, positions: Collection[int]) -> str:

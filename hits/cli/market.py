@@ -9,9 +9,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hits.cli.shared import BATCH, CAMPAIGN, FOLDER, MONEY, YES, market_options, open_campaign, participant_lines
+from hits.cli.shared import (
+    BATCH,
+    CAMPAIGN,
+    FOLDER,
+    MONEY,
+    YES,
+    added_line,
+    market_options,
+    open_campaign,
+    participant_lines,
+)
 from hits.cli.shared import confirm as ask
 from rypt.console import JSON, QUIET, progress, talk
+from rypt.text import plural
 
 if TYPE_CHECKING:
     from hits.batches.price import Price
@@ -30,7 +41,7 @@ def publish(batch: str, market: "MarketAddress", yes: bool, as_json: bool, quiet
     from hits.market.publish import publish as publish_batch
 
     def confirm(price: "Price", client: "Market") -> bool:
-        question = f"Publish {price.hits} hits for ${price.total} on {client.name}?"
+        question = f"Publish {plural(price.hits, 'hit')} for ${price.total} on {client.name}?"
         return yes or ask(question)
 
     done = publish_batch(
@@ -39,7 +50,7 @@ def publish(batch: str, market: "MarketAddress", yes: bool, as_json: bool, quiet
     if as_json:
         click.echo(json.dumps({"published": done.made, "already": done.already, "cost": str(done.cost)}))
     else:
-        click.echo(f"{done.made} hits published, {done.already} were there")
+        click.echo(f"{plural(done.made, 'hit')} published, {done.already} already there")
 
 
 @click.command()
@@ -60,10 +71,7 @@ def collect(batch: str, campaign: str, market: "MarketAddress", as_json: bool, q
         people = facts.pop("participants")
         click.echo(json.dumps(facts | {"left_out": len(done.left_out)} | ({"participants": people} if people else {})))
         return
-    click.echo(
-        f"{done.assignments} assignments added, {done.already} were there: {done.judgments} judgments, "
-        f"{done.comparisons} comparisons, {done.controls} controls, {done.unanswered} unanswered"
-    )
+    click.echo(added_line(done))
     for line in participant_lines(done.participants):
         click.echo(line)
 
@@ -86,6 +94,8 @@ def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
     for line in done.unsettled:
         talk(line)
     click.echo(f"{done.approved} approved, {done.rejected} rejected, {done.already} so already")
+    if done.approved or done.rejected:
+        talk("`rypt hits collect BATCH -C CAMPAIGN` brings these decisions into the campaign", quiet=quiet)
 
 
 @click.command()
@@ -138,7 +148,7 @@ def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> No
     for message in done.failed:
         talk(message, quiet=quiet)
     rest = f", {len(done.failed)} not" if done.failed else ""
-    click.echo(f"{done.hits} hits {'removed' if delete else 'expired'}{rest}")
+    click.echo(f"{plural(done.hits, 'hit')} {'removed' if delete else 'expired'}{rest}")
 
 
 @click.command()
@@ -194,7 +204,11 @@ def serve(
     hits_each: int, completion_code: str, parameters: tuple[str, ...], publish_from: str | None, campaign: str | None,
     simulated_link: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Serve your own market from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol."""
+    """Serve your own market from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol.
+
+    It runs until Ctrl-C or a signal stops it. What people sent is on the disk then, and serving FOLDER again goes on
+    with the same links.
+    """
     from hits.server.app import serve as serve_market
     from hits.server.settings import PARAMETERS, ServeOptions, SharedLink
 
@@ -208,7 +222,10 @@ def serve(
             click.echo(json.dumps(values))
         else:
             click.echo(f"market     {links.url}\ndashboard  {links.dashboard_url}\nendpoint   {links.endpoint_url}")
-            click.echo(f"shared     {links.shared_url}")
+            if shared != SharedLink():
+                click.echo(f"shared     {links.shared_url}")
+                talk("shared is the link to give to the recruiting service, which puts a participant's id into it")
+            talk("Ctrl-C stops the market; what people sent is on the disk, and serving it again goes on from there")
 
     options = ServeOptions(
         url, proxy, tuple(map(Path, batches)), shared, Path(publish_from) if publish_from else None,
@@ -241,6 +258,7 @@ def invite(
 ) -> None:  # fmt: skip
     """Create an invitation link for each of NAMES, and print it with the worker's id."""
     from hits.server.invitations import invite as invite_people
+    from hits.server.invitations import open_hits
     from hits.server.invitations import revoke as revoke_links
 
     everybody = [*names, *(_read_names(bulk) if bulk else [])]
@@ -250,7 +268,7 @@ def invite(
         if country is not None:
             raise click.UsageError("--country is for invitations, not for --revoke")
         count = revoke_links(at, everybody)
-        click.echo(json.dumps({"revoked": count}) if as_json else f"{count} links revoked")
+        click.echo(json.dumps({"revoked": count}) if as_json else f"{plural(count, 'link')} revoked")
         return
     if country is not None and not (len(country) == 2 and country.isascii() and country.isalpha()):
         raise click.UsageError(f"--country {country}: expected two letters such as DE (ISO 3166)")
@@ -260,6 +278,9 @@ def invite(
         return
     for person in people:
         click.echo("\t".join(person.values()))
+    if not open_hits(at):
+        talk(f"warning: this market has no work to give now; `rypt hits publish BATCH --at {at}` brings some. "
+             "The links stay valid")  # fmt: skip
 
 
 def _read_names(path: str) -> list[str]:

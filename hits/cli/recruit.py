@@ -11,6 +11,7 @@ import click
 
 from hits.cli.shared import BATCH, FOLDER, MONEY, TOKEN_FILE, YES, confirm, read_token
 from rypt.console import JSON
+from rypt.text import plural
 
 if TYPE_CHECKING:
     from hits.market.prolific import Prolific
@@ -80,8 +81,9 @@ def _make(
     def agreed(plan: "StudyPlan", cost: Decimal) -> bool:
         hourly = plan.reward * 60 / plan.minutes
         question = (
-            f"Make a study of {plan.places} places, {plan.hits_each} hits each, {plan.reward} for about {plan.minutes} "
-            f"minutes ({hourly:.2f} an hour): {cost} with the fee, in the currency of your account?"
+            f"Make a study of {plural(plan.places, 'place')}, {plural(plan.hits_each, 'hit')} each, {plan.reward} for "
+            f"about {plural(plan.minutes, 'minute')} ({hourly:.2f} an hour): {cost} with the fee, in the currency of "
+            "your account?"
         )
         return yes or confirm(question)
 

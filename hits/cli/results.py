@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from hits.cli.shared import CAMPAIGN, FOLDER, open_results
+from hits.cli.shared import CAMPAIGN, FOLDER, added_line, open_results
 from rypt.console import JSON, talk
-from rypt.text import open_output
+from rypt.text import open_output, plural
 
 
 @click.command("import")
@@ -40,8 +40,7 @@ def import_(
     if as_json:
         click.echo(json.dumps(asdict(added)))
     else:
-        click.echo(f"{added.assignments} assignments added, {added.already} were there: {added.judgments} judgments, "
-                   f"{added.comparisons} comparisons, {added.controls} controls, {added.unanswered} blank")  # fmt: skip
+        click.echo(added_line(added))
 
 
 def _renamed(text: str) -> tuple[str, str]:
@@ -89,4 +88,4 @@ def aggregate(campaign: str, method: str, form: str | None, output: str) -> None
         raise click.UsageError("--format db needs --output FILE.db")
     labels = aggregate_labels(campaign, method)
     labels.write(output, form)
-    talk(f"{len(labels)} labels by {method}", quiet=output == "-")
+    talk(f"{plural(len(labels), 'label')} by {method}", quiet=output == "-")

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from rypt.console import talk
-from rypt.text import RyptError
+from rypt.text import RyptError, plural
 
 if TYPE_CHECKING:
     from hits.batches.price import Price
     from hits.market.client import BotoMarket, Market, MarketAddress, Participant
+    from hits.market.collect import Collected
     from hits.records import Batch
-    from hits.results.answers import Results
+    from hits.results.answers import Added, Results
     from rypt.campaign.folder import Campaign
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -186,14 +187,34 @@ def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = Fa
         }  # fmt: skip
         click.echo(json.dumps(facts))
         return
-    click.echo(f"{what}{cost.hits} hits, {cost.assignments} assignments, {cost.answers} answers")
-    minutes = f"{cost.hours * 60:.0f}"
-    time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else f"{minutes} minute{'' if minutes == '1' else 's'}"
+    click.echo(f"{what}{_size(batch, cost)}")
+    time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else plural(round(cost.hours * 60), "minute")
     fees = "no fees" if market == "local" else f"fees ${cost.fees}"
     click.echo(f"{market} market: rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work"
                + (f" at ${cost.wage:.2f} an hour" if cost.wage is not None else ""))  # fmt: skip
     if cost.warning:
         talk(f"warning: {cost.warning}")
+
+
+def _size(batch: "Batch", cost: "Price") -> str:
+    """How many hits, assignments and answers a batch has, and how many of them are controls."""
+    hits, answers = plural(cost.hits, "hit"), plural(cost.answers, "answer")
+    if pages := sum(bool(item.columns.get("control")) for item in batch.items):
+        hits += f" ({cost.hits - pages} + {plural(pages, 'control')})"
+    if slots := sum(item.control_slots for item in batch.items):
+        answers += f" ({slots * batch.settings.assignments} of them to controls)"
+    return f"{hits}, {plural(cost.assignments, 'assignment')}, {answers}"
+
+
+def added_line(added: "Added | Collected") -> str:
+    """What `rypt hits collect` and `import` say that they added."""
+    counts = {
+        "judgment": added.judgments, "comparison": added.comparisons, "control": added.controls,
+        "unanswered question": added.unanswered,
+    }  # fmt: skip
+    parts = ", ".join(plural(count, what) for what, count in counts.items() if count)
+    line = f"{plural(added.assignments, 'assignment')} added, {added.already} already there"
+    return f"{line}: {parts}" if parts else line
 
 
 def participant_lines(people: "Sequence[Participant]") -> list[str]:

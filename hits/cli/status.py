@@ -9,6 +9,7 @@ import click
 
 from hits.cli.shared import CAMPAIGN, FOLDER, market_options, participant_lines, plain
 from rypt.console import JSON, QUIET, talk
+from rypt.text import plural
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -87,51 +88,56 @@ def _market_lines(facts: Facts) -> Iterator[str]:
     if "published" in facts and not facts["published"]:
         yield f"none of {facts['of']['hits']} hits is published"
     if state := facts.get("market"):
-        yield f"{state['assignable']} hits can be taken now"
-        yield (f"{state['places']} assignments: {state['open']} free, {state['pending']} in work, "
+        yield f"{plural(state['assignable'], 'hit')} can be taken now"
+        yield (f"{plural(state['places'], 'assignment')}: {state['open']} free, {state['pending']} in work, "
                f"{state['submitted']} submitted, {state['reviewed']} of them reviewed")  # fmt: skip
 
 
 def _work_lines(facts: Facts) -> Iterator[str]:
     of = facts.get("of")
-    expected = f" of {of['assignments']}" if of else ""
-    yield (f"{facts['assignments']}{expected} assignments of {facts['hits']} hits: {facts['approved']} approved, "
+    done = facts["assignments"]
+    work = f"{done} of {plural(of['assignments'], 'assignment')}" if of else plural(done, "assignment")
+    yield (f"{work} of {plural(facts['hits'], 'hit')}: {facts['approved']} approved, "
            f"{facts['waiting']} waiting for review; rejected besides: {facts['rejected']}")  # fmt: skip
     if facts.get("left_out"):
-        yield (f"{facts['left_out']} assignments cannot be read and are left out; {facts['left_out_waiting']} of them "
-               "are unpaid and wait for your review (`rypt hits collect` names them)")  # fmt: skip
+        yield (f"{plural(facts['left_out'], 'unreadable assignment')} left out of the results, "
+               f"{facts['left_out_waiting']} unpaid and to be reviewed (`rypt hits collect` names them)")  # fmt: skip
     yield (f"workers: {facts['workers']}, {facts['excluded_workers']} of them excluded; "
            f"{facts['hours']:.1f} hours of work")  # fmt: skip
 
 
 def _label_lines(facts: Facts) -> Iterator[str]:
     if facts["labels"] or facts["unanswered"]:
-        yield f"{facts['labels']} labels, {_number(facts['alternatives_per_hit'], '.2f')} alternatives a hit"
+        yield f"{plural(facts['labels'], 'label')}, {_number(facts['alternatives_per_hit'], '.2f')} alternatives a hit"
         blank = f" (with {facts['unanswered']} left blank)" if facts["unanswered"] else ""
         yield f"YES {facts['yes']:.1%}, NO {facts['no']:.1%}, NOT SURE {facts['not_sure']:.1%}{blank}"
         speed = facts["seconds"].get("label")
         yield f"{_number(speed, '.1f')} seconds per label, {_number(facts['labels_per_hour'], '.0f')} an hour"
-    yield _agreement_line(facts["agreement"], "phrases")
+    yield _agreement_line(facts["agreement"], "phrase", "phrases")
 
 
 def _comparison_lines(facts: Facts) -> Iterator[str]:
     from hits.batches.kinds import KINDS
-    from hits.records import Kind
+    from hits.records import Kind, same_text_note
 
-    yield f"{facts['comparisons']} comparisons; {facts['identical']} pairs tied because their texts are the same"
-    yield "preferred: " + (", ".join(f"{name} {count}" for name, count in facts["preferred"].items()) or "-")
+    yield plural(facts["comparisons"], "comparison")
+    if facts["identical"]:
+        yield same_text_note(facts["identical"])
+    preferred = {"neither" if name == "EQUAL" else name: count for name, count in facts["preferred"].items()}
+    yield "preferred: " + (", ".join(f"{name} {count}" for name, count in preferred.items()) or "-")
     for kind, rules in KINDS.items():
         if kind in facts["seconds"] and kind is not Kind.LABEL:
             yield f"{facts['seconds'][kind]:.1f} seconds per {rules.unit}"
-    yield _agreement_line(facts["comparison_agreement"], "pairs of candidates")
+    yield _agreement_line(facts["comparison_agreement"], "pair of candidates", "pairs of candidates")
 
 
-def _agreement_line(agreement: Facts, what: str) -> str:
+def _agreement_line(agreement: Facts, what: str, many: str) -> str:
     same = ""
     if agreement["same"] is not None:
         same = f", {agreement['same']:.1%} with at least {agreement['at_least']} of {agreement['of']} equal"
     coefficients = f"alpha {_number(agreement['alpha'], '.3f')}, kappa {_number(agreement['kappa'], '.3f')}"
-    return f"agreement on {agreement['questions']} {what} ({agreement['answers']} answers): {coefficients}{same}"
+    asked, answers = plural(agreement["questions"], what, many), plural(agreement["answers"], "answer")
+    return f"agreement on {asked} ({answers}): {coefficients}{same}"
 
 
 def _money_lines(facts: Facts) -> Iterator[str]:

@@ -11,9 +11,11 @@ import click
 
 from hits.cli.shared import CAMPAIGN, YES, confirm, market_options, open_campaign, open_results
 from rypt.console import JSON, QUIET, talk
+from rypt.text import plural
 
 if TYPE_CHECKING:
     from hits.market.client import MarketAddress
+    from hits.results.answers import Results
     from hits.results.verdicts import WorkerReport
 
 
@@ -47,7 +49,8 @@ def workers(
 ) -> None:  # fmt: skip
     """Report on each worker, with a verdict and its reasons, and act on it.
 
-    Workers' names are shown if the local market in --at is on this machine.
+    Reports are about the answers that `rypt hits collect` and `import` added. Workers' names are shown if the local
+    market in --at is on this machine, and a note says what is newer there.
     """
     from hits.results.quality import worker_reports
     from hits.results.workers import bonus_payments, exclude_workers
@@ -65,16 +68,20 @@ def workers(
         client.block(worker, reason)
     with open_results(campaign) as results:
         reports = worker_reports(results)
+        behind = 0 if market.folder is None else _behind(market.folder, results)
         payments = bonus_payments(results, reports, rate, client.paid) if rate is not None else []
     if rate is not None:
         total = sum((payment.amount for payment in payments), Decimal(0))
         if payments and not yes:
-            confirm(f"Pay {len(payments)} bonuses, ${total:.2f} in all?")
+            confirm(f"Pay {plural(len(payments), 'bonus', 'bonuses')}, ${total:.2f} in all?")
         for payment in payments:
             client.bonus(payment.worker, payment.assignment, payment.amount, f"{bonus} more for careful work")
-        talk(f"{len(payments)} bonuses paid, ${total:.2f}", quiet=quiet)
+        talk(f"{plural(len(payments), 'bonus', 'bonuses')} paid, ${total:.2f}", quiet=quiet)
     if not reports:
         talk("nobody's answers are in the campaign yet; `rypt hits collect` brings them", quiet=quiet)
+    elif behind:
+        talk(f"note: on the market, {plural(behind, 'assignment')} came or changed since the last `rypt hits collect`; "
+             "collect again to see this here", quiet=quiet)  # fmt: skip
     _print_reports(reports, names, as_json=as_json)
 
 
@@ -83,6 +90,13 @@ def _names(folder: Path) -> dict[str, str]:
     from hits.server.invitations import worker_names
 
     return worker_names(folder)
+
+
+def _behind(folder: Path, results: "Results") -> int:
+    """How many assignments of the campaign's batches are newer on the market."""
+    from hits.server.invitations import uncollected
+
+    return uncollected(folder, results.tables.statuses(), results.tables.count_assignments())
 
 
 def _ids(people: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
@@ -113,6 +127,8 @@ def _print_reports(reports: "Sequence[WorkerReport]", names: Mapping[str, str], 
         rows = [{"worker": r.worker, "name": names.get(r.worker), **r.as_dict()} for r in reports]
         click.echo(json.dumps(rows))
         return
+    if not reports:
+        return
     head = ("worker", "n", "s each", "answers in %", "controls", "agree", "self", "verdict", "why")
     lines = [
         (
@@ -126,5 +142,8 @@ def _print_reports(reports: "Sequence[WorkerReport]", names: Mapping[str, str], 
 
 
 def _shares(shares: Mapping[str, float]) -> str:
-    names = {"YES": "YES", "NO": "NO", "NOT_SURE": "?", "A": "A", "B": "B", "EQUAL": "="}
-    return " ".join(f"{short} {100 * shares[name]:.0f}" for name, short in names.items() if name in shares)
+    from hits.batches.kinds import answer_words
+
+    return " ".join(
+        f"{words.short} {100 * shares[answer]:.0f}" for answer, words in answer_words().items() if answer in shares
+    )

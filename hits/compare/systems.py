@@ -1,17 +1,23 @@
 """What people preferred of two systems: the paper's Tables 1 and 2 from comparisons of any origin."""
 
+from dataclasses import replace
+
 from hits.compare.preferences import Preferences
 from hits.ranking.data import Comparisons
+from hits.ranking.rank import ComparisonFiles
+from hits.ranking.readers.files import same_texts
 from hits.simulated import is_simulated
 from rypt.text import RyptError
 
-SAME_TEXT = "identical-"  # how the workers begin that stand for ties which nobody was asked about
+
+def system_preferences(files: ComparisonFiles, first: str, second: str) -> Preferences:
+    """The comparisons of two systems in files or a campaign, with the segments for which both have the same text."""
+    made = preferences_between(files.read(), first, second)
+    return replace(made, identical=len(same_texts(files.paths, first, second) - made.segments.keys()))
 
 
 def preferences_between(comparisons: Comparisons, first: str, second: str) -> Preferences:
     """The comparisons of two systems, segment by segment; a tie is one for neither.
-
-    Segments for which both have the same text, so that nobody was asked, are set aside and counted as ``identical``.
 
     >>> from hits.ranking.data import comparisons_of
     >>> rows = [("1", "a", "b", 1, "w1"), ("1", "b", "a", 0, "w2"), ("2", "b", "a", 1, "w1"), ("2", "a", "c", 1, "w1")]
@@ -25,18 +31,14 @@ def preferences_between(comparisons: Comparisons, first: str, second: str) -> Pr
         raise RyptError(f"expected two different systems, found {first} twice")
     pair = comparisons.among([comparisons.systems.index(first), comparisons.systems.index(second)])
     votes: dict[str, list[int]] = {}
-    same: set[str] = set()
     simulated = 0
     columns = (pair.a, pair.outcome, pair.segment, pair.worker)
     for a, outcome, number, worker in zip(*(column.tolist() for column in columns), strict=True):
         segment = pair.segments[number]
-        if pair.workers[worker].startswith(SAME_TEXT):
-            same.add(segment)
-            continue
         simulated += is_simulated(pair.workers[worker])
         wins = outcome if a == 0 else -outcome
         votes.setdefault(segment, [0, 0, 0])[2 if wins == 0 else 0 if wins > 0 else 1] += 1
     if not votes:
         raise RyptError(f"{first} and {second} were never compared with each other")
     counted = {segment: (given[0], given[1], given[2]) for segment, given in votes.items()}
-    return Preferences(first, second, counted, identical=len(same - votes.keys()), simulated=simulated)
+    return Preferences(first, second, counted, simulated=simulated)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from hits.compare.preferences import Preferences
+from hits.records import same_text_note
 from rypt.picks.outcome import Outcome, PickComparison
 
 OUTCOME_COLUMNS = ("better %", "equal %", "worse %", "net, points", "95 % interval", "p")
@@ -75,7 +76,7 @@ def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = Fa
         f"{start}{gain(net, low, high)}, % of the judgments for {p.first} - % for {p.second}; "
         f"sign test p = {p.p_judgments:.3g} over judgments, {p.p_segments:.3g} over segments"
     )
-    notes = [f"{p.identical} segments with the same text are set aside"] if p.identical else []
+    notes = [same_text_note(p.identical)] if p.identical else []
     notes += [f"{p.stale} judgments are about earlier picks and left out"] if p.stale else []
     notes += [p.simulated_note] if p.simulated else []
     return beside([sentence, *notes], latex=latex)

@@ -51,7 +51,7 @@ def collect(
     """Add all submitted work on a batch to a campaign's database, one hit at a time.
 
     What a crash leaves out is added by the next run. What the market says of hits and of work is kept for the results
-    CSV, bonuses for the cost, and the batch's ties count from now on.
+    CSV, bonuses for the cost, and pairs with the same text for the status.
     """
     batch, folder = opened_batch(batch)
     market = open_market(market)
@@ -65,7 +65,7 @@ def collect_into(
     """Add all submitted work on a batch to an open database."""
     hits = published(batch, folder, market)
     states = {state.hit: state for state in market.states(batch.settings.id)}
-    results.add_identical(batch.settings.id, batch.identical, batch.settings.assignments)
+    results.add_identical(batch.settings.id, batch.identical)
     total, wrong = Added(), []
     for item in watch([item for item in batch.items if item.id in hits]):
         hit = hits[item.id]

@@ -25,7 +25,7 @@ from hits.ranking.table import as_html, as_json, as_latex, as_markdown, as_text,
 from rypt.options import Options, check_option
 from rypt.signature import signature
 from rypt.tables import data_frame
-from rypt.text import PathLike, RyptError
+from rypt.text import PathLike, RyptError, plural
 
 SHOWN = ("cost", "nodes", "optimal_rankings", "message")  # facts of a model that are printed below its table
 
@@ -239,11 +239,13 @@ def _notes_of_scores(scores: SegmentScores) -> list[str]:
     apart = int((shared[np.triu_indices(len(shared), 1)] == 0).sum())
     notes = []
     if apart:
-        notes.append(f"{apart} pairs of systems have no segment in common: paired tests cannot tell them apart")
+        notes.append(
+            f"{plural(apart, 'pair')} of systems without a common segment: paired tests cannot tell such systems apart"
+        )
     if repeated := int((np.bincount(items) > 1).sum()):
         notes.append(
-            f"{repeated} segments were rated in several waves, and count once for each; tests pair every score of a "
-            "segment with every one of the other system, as in WMT's findings"
+            f"{plural(repeated, 'segment')} rated in several waves, which count once for each; tests pair every score "
+            "of a segment with every one of the other system, as in WMT's findings"
         )
     return notes
 

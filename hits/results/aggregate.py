@@ -21,7 +21,7 @@ from rypt.database.exchange import new_database
 from rypt.database.judgments import JudgmentDatabase
 from rypt.options import check_option
 from rypt.records import Judgment, Label, Segment, Span
-from rypt.text import InputError, PathLike, open_output
+from rypt.text import InputError, PathLike, open_output, plural
 
 METHODS = ("majority", "dawid-skene")
 FORMS = ("jsonl", "csv", "db")
@@ -126,7 +126,7 @@ class AggregatedLabels:
     def __repr__(self) -> str:
         counts = Counter(str(key.label) for key in self.labels)
         shown = ", ".join(f"{count} {label}" for label, count in sorted(counts.items()))
-        return f"{len(self)} labels by {self.method}: {shown or 'none'}"
+        return f"{plural(len(self), 'label')} by {self.method}: {shown or 'none'}"
 
     def write(self, path: PathLike, form: str | None = None) -> None:
         """Write JSONL, CSV, or a new judgment database; ``form`` (jsonl, csv, db) instead of the file's ending."""

@@ -3,8 +3,8 @@
     Results(db).add([Assignment(answer, item.columns)])   →   db.votes(), results.comparisons()
 
 A judgment's ``origin`` is its hit and its ``source`` is ``hit``; a worker does a hit once, so hit and worker name the
-assignment. Controls never become judgments; their outcome is kept. Systems with the same text for a segment are tied,
-and nobody is asked. What is kept, and what of it counts, is in `rypt.database.answers`.
+assignment. Controls never become judgments; their outcome is kept. Systems with the same text for a segment
+are counted, and left out of comparisons. What is kept, and what of it counts, is in `rypt.database.answers`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,18 +69,15 @@ class Results:
         added.controls += len(answers.controls)
         added.unanswered += content.unanswered
 
-    def add_identical(self, batch: str, pairs: Iterable[IdenticalPair], count: int) -> int:
-        """Add a tie, ``count`` times, for each pair of systems with the same text; return how many are new.
-
-        The ties of several batches on one segment are the same ties.
-        """
+    def add_identical(self, batch: str, pairs: Iterable[IdenticalPair]) -> int:
+        """Add the pairs of systems with the same text for a segment; return how many are new."""
         with self.db.writing():
-            return self.put_identical(batch, pairs, count)
+            return self.put_identical(batch, pairs)
 
-    def put_identical(self, batch: str, pairs: Iterable[IdenticalPair], count: int) -> int:
+    def put_identical(self, batch: str, pairs: Iterable[IdenticalPair]) -> int:
         """The same inside a transaction."""
         return self.tables.put_identical(
-            IdenticalRow(batch, pair.segment, pair.system_a, pair.system_b, count) for pair in pairs
+            IdenticalRow(batch, pair.segment, pair.system_a, pair.system_b) for pair in pairs
         )
 
     def add_bonuses(self, payments: Iterable[tuple[str, Sequence[Bonus]]]) -> None:

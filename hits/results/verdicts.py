@@ -6,17 +6,20 @@ from enum import StrEnum
 from math import exp, isnan, log, nan, sqrt
 from typing import Any
 
+from hits.batches.kinds import answer_words
 from rypt.tails import binomial_tail
+from rypt.text import plural
 
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 
-CLEAN = "nothing against it"  # the one reason of a good verdict that enough answers support
+CLEAN = "nothing against it"  # the one reason of a good verdict
 
 
 class Verdict(StrEnum):
     """What to do about a worker."""
 
     GOOD = "good"
+    FEW = "too few"  # answers, to say more
     LOOK = "look"
     BAD = "bad"
 
@@ -157,11 +160,12 @@ def judged(report: WorkerReport, typical: float, limits: Limits) -> WorkerReport
         return replace(report, verdict=reasons[0][0], reasons=tuple(text for _, text in reasons))
     few = []
     if report.answers < limits.answers:
-        few.append(f"{report.answers} answers")
+        few.append(plural(report.answers, "answer"))
     if 0 < report.controls.of < limits.controls and report.controls.hits < report.controls.of:
-        few.append(f"{report.controls.of} controls ({report.controls.hits} right)")
-    text = f"{CLEAN}, but only {' and '.join(few)} so far" if few else CLEAN
-    return replace(report, reasons=(text,))
+        few.append(f"{plural(report.controls.of, 'control')} ({report.controls.hits} right)")
+    if few:
+        return replace(report, verdict=Verdict.FEW, reasons=(f"only {' and '.join(few)} so far",))
+    return replace(report, reasons=(CLEAN,))
 
 
 Reason = tuple[Verdict, str]
@@ -190,7 +194,9 @@ def _judge_straight_lining(report: WorkerReport, limits: Limits) -> Reason | Non
     if report.answers < limits.answers or isnan(report.expected):
         return None
     share = Share(round(report.shares[report.top] * report.answers), report.answers)
-    text = f"{report.top} to {share.value:.0%} of {share.of} (others: {report.expected:.0%} of the same)"
+    known = answer_words().get(report.top)
+    answer = known.words if known else report.top
+    text = f"{answer} to {share.value:.0%} of {share.of} (others: {report.expected:.0%} of the same)"
     if improbability(share, report.expected) < limits.chance:
         if share.value >= limits.share_bad:
             return Verdict.BAD, text
@@ -205,7 +211,7 @@ def _judge_straight_lining(report: WorkerReport, limits: Limits) -> Reason | Non
 def _judge_unread(report: WorkerReport, limits: Limits) -> Reason | None:
     if not report.unread:
         return None
-    return Verdict.LOOK, f"{report.unread} assignments cannot be read and are left out: review them"
+    return Verdict.LOOK, f"{plural(report.unread, 'unreadable assignment')} left out of the results: please review"
 
 
 def _judge_agreement(report: WorkerReport, typical: float, limits: Limits) -> Reason | None:

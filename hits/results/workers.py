@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 
 from hits.records import CENT
 from hits.results.answers import Results
-from hits.results.verdicts import CLEAN, Verdict, WorkerReport
+from hits.results.verdicts import Verdict, WorkerReport
 from rypt.database.answer_rows import REJECTED
 from rypt.database.answers import AnswerTables
 from rypt.database.judgments import JudgmentDatabase
@@ -64,7 +64,7 @@ def bonus_payments(
 
 def _earned(results: Results, reports: Iterable[WorkerReport]) -> dict[str, list[tuple[str, Decimal]]]:
     """The assignments of each good worker and their rewards; workers with few answers are not included."""
-    good = {r.worker for r in reports if r.verdict is Verdict.GOOD and not r.excluded and r.reasons == (CLEAN,)}
+    good = {r.worker for r in reports if r.verdict is Verdict.GOOD and not r.excluded}
     earned: dict[str, list[tuple[str, Decimal]]] = {}
     for assignment in results.assignments():
         answer = assignment.answer

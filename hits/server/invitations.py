@@ -1,11 +1,12 @@
-"""Inviting workers to a local market, and the names of its workers; the server need not be running."""
+"""Inviting workers to a local market, their names, and what is new there; the server need not be running."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hits.market.folder import STORE_NAME, served_access
+from hits.records import parse_annotation
 from hits.server.store.records import Locale
 from hits.server.store.store import Store
 from rypt.text import PathLike
@@ -41,6 +42,29 @@ def revoke(folder: PathLike, people: Iterable[str]) -> int:
     with Store(Path(folder) / STORE_NAME) as store:
         wanted = [store.people.named(person).id for person in dict.fromkeys(people)]
         return sum(store.people.revoke(worker, int(time.time())) for worker in wanted)
+
+
+def open_hits(folder: PathLike) -> int:
+    """How many hits of a local market can be taken now."""
+    with Store(Path(folder) / STORE_NAME) as store:
+        return store.figures.snapshot(int(time.time())).overview.hits.get("Assignable", 0)
+
+
+def uncollected(folder: PathLike, known: Mapping[str, str], batches: Collection[str]) -> int:
+    """How many assignments of these batches a local market has that are new, or were reviewed since they were known.
+
+    ``known`` has the status of each assignment that was collected.
+    """
+    path = Path(folder) / STORE_NAME
+    if not path.exists():
+        return 0
+    with Store(path) as store:
+        states = store.figures.states(int(time.time()))
+    return sum(
+        known.get(assignment) != status.capitalize()
+        for assignment, status, annotation in states
+        if (ours := parse_annotation(annotation)) and ours[0] in batches
+    )
 
 
 def worker_names(folder: PathLike) -> dict[str, str]:

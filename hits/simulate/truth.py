@@ -14,7 +14,8 @@ edges nothing. Or the truth is a judgment database, by the majority of its label
 A phrase that is not acceptable is slightly wrong if a database says so (its mean severity is nearer to that of a slight
 error), else if it shares at least half of its words with an acceptable one; all others are badly wrong.
 
-A candidate without a number is as good as the share of constituents for which an acceptable phrase stands in it.
+A candidate without a number has that of ``"*"``, if the segment has one (for damaged candidates of controls, which no
+file can list); else it is as good as the share of constituents for which an acceptable phrase stands in it.
 """
 
 import re
@@ -34,6 +35,7 @@ SQLITE = b"SQLite format 3\0"
 MOST = 200_000  # phrases of one pattern: more is a mistake, and memory is finite
 MIDDLE = sum(SEVERITIES.values()) / len(SEVERITIES)  # below, an error is slight
 _TOKEN = re.compile(r"\[GAP\]|[(){}|]|[^\s(){}|]+")
+OTHERS = "*"  # all candidates of a segment that have no number
 Words = tuple[str, ...]
 
 
@@ -92,8 +94,9 @@ class Truth:
     def score(self, segment: str | None, text: str) -> float | None:
         """How good a candidate is, from 0 to 1 unless the truth says otherwise; None where nothing is known."""
         name, shown = segment or "", " ".join(tokenize(text))
-        if shown in self.candidates.get(name, {}):
-            return self.candidates[name][shown]
+        listed = self.candidates.get(name, {})
+        if shown in listed or OTHERS in listed:
+            return listed.get(shown, listed.get(OTHERS))
         if (name, shown) not in self._scores:
             self._scores[name, shown] = self._share(name, phrase_key(shown, self.case) if shown else "")
         return self._scores[name, shown]

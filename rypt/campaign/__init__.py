@@ -13,7 +13,7 @@
 >>> _ = create(folder / "campaign", **texts)                 # what `rypt init` does
 >>> campaign = rypt.Campaign.open(folder / "campaign")
 >>> rypt.queries(campaign, max_len=2)
-Queries(2 queries about 1 segments, about $0.06)
+Queries(2 queries about 1 segment, about $0.06)
 >>> [(str(query.span), query.phrase) for query in rypt.queries(campaign, max_len=2)]
 [('0-2', 'the house'), ('2-3', 'burns')]
 >>> with campaign.database(readonly=False) as db:

@@ -30,9 +30,11 @@ from rypt.metric.value import WORTHLESS, places_of, query_values
 from rypt.options import QUERY_FORMS, SELECTIONS, check_option, money
 from rypt.records import Query
 from rypt.tables import data_frame, html_table
-from rypt.text import InputError, OptionError, PathLike, RyptError, Watch, open_output, read_lines, unwatched
+from rypt.text import InputError, OptionError, PathLike, RyptError, Watch, open_output, plural, read_lines, unwatched
+from rypt.texts.phrases import GAP
 
 DEFAULT_LIMITS = QueryLimits()
+BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ class Queries(Sequence[Query]):
     """The queries of a campaign within a budget, in the order in which to ask them.
 
     ``affordable`` are the queries themselves; ``useful`` counts those that would be asked with any budget, ``open``
-    all without a label, of which some may be worth nothing for choosing candidates.
+    all without a label, of which some may be worth nothing for choosing candidates. ``case`` says whether labels are
+    shared by phrases that differ in case alone ("lower") or not ("keep").
     """
 
     affordable: tuple[Query, ...]
@@ -73,6 +76,7 @@ class Queries(Sequence[Query]):
     open: int
     price: LabelPrice
     gap: str = "mark"
+    case: str = "lower"
 
     def __len__(self) -> int:
         return len(self.affordable)
@@ -89,7 +93,8 @@ class Queries(Sequence[Query]):
 
     def __repr__(self) -> str:
         segments = len({query.segment for query in self.affordable})
-        return f"Queries({len(self)} queries about {segments} segments, about ${self.cost:.2f})"
+        asked = f"{plural(len(self), 'query', 'queries')} about {plural(segments, 'segment')}"
+        return f"Queries({asked}, about ${self.cost:.2f})"
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
@@ -119,17 +124,29 @@ class Queries(Sequence[Query]):
 
     def summary(self) -> str:
         """A summary in a few lines: the number of queries, the places they serve, their cost."""
-        lines = [f"{len(self)} queries; their answers serve {self.candidates} places in candidates"]
-        if self.useful < self.open:
-            lines.append(f"{self.open - self.useful} more would not change which candidates are best")
+        asked = f"{plural(len(self), 'query', 'queries')}, whose answers serve {plural(self.candidates, 'place')}"
         cost = f"about ${self.cost:.2f} at ${self.price.wage} an hour and {self.price.seconds} seconds per label"
-        total = f"; all would be ${self.useful * self.price.each:.2f}" if len(self) < self.useful else ""
-        return "\n".join([*lines, cost + total])
+        lines = [f"{asked} in candidates", f"cost: {cost}"]
+        if later := self.useful - len(self):
+            lines.append(f"not in this selection: {later} more, about ${later * self.price.each:.2f}")
+        if useless := self.open - self.useful:
+            lines.append(
+                f"not worth asking: {useless} more, because no answer to them changes which candidates are best"
+            )
+        return "\n".join(lines)
+
+    def sheet_note(self) -> str:
+        """What a person who fills in the CSV should know of its phrases."""
+        notes = ["case does not matter"] if self.case == "lower" else ["upper and lower case matter"]
+        if any(GAP in query.phrase for query in self.affordable):
+            notes.append(f"{GAP} stands for other words in between, which the example shows")
+        return f"in phrases, {'; '.join(notes)}"
 
     def write(self, path: PathLike, form: str = "jsonl") -> None:
         """Write JSONL, CSV with empty columns for label and worker, or the form of the paper's authors ("pilot").
 
-        A sheet in which somebody filled in labels is not written over.
+        A sheet in which somebody filled in labels is not written over. A CSV file begins with a byte order mark;
+        without it, spreadsheets show broken umlauts.
         """
         check_option("form", form, QUERY_FORMS)
         if (form == "pilot") != (self.gap == "words"):
@@ -137,6 +154,8 @@ class Queries(Sequence[Query]):
         if form == "csv":
             _refuse_filled(path)
         with open_output(path) as stream:
+            if form == "csv" and str(path) != "-":
+                stream.write(BYTE_ORDER_MARK)
             write_queries(self.affordable, stream, form)
 
 
@@ -197,7 +216,7 @@ def queries(
         gap=gap,
     )
     useful = worthwhile(campaign, unjudged, votes=price.assignments) if select == "value" else unjudged
-    return Queries(tuple(useful[:paid][:limit]), len(useful), len(unjudged), price, gap)
+    return Queries(tuple(useful[:paid][:limit]), len(useful), len(unjudged), price, gap, case)
 
 
 def campaign_values(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1) -> Floats:

@@ -33,7 +33,7 @@ from rypt.database.fields import segment_from_record
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Candidate, Segment
 from rypt.strict import SyntaxFormatError, parse_json
-from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, read_lines, unwatched
+from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, plural, read_lines, unwatched
 from rypt.texts.alignment import Lexicon
 from rypt.texts.lists import expand_lists, list_names
 from rypt.texts.nbest import read_candidates
@@ -183,25 +183,17 @@ class Campaign:
     def summary(self) -> str:
         """A summary in a few lines: numbers of segments and candidates, and what is missing."""
         unparsed = [segment for segment, tree in self.trees.items() if tree is None]
-        lines = [
-            f"{self.folder}: {_plural(len(self.segments), 'segment')}, {_plural(len(self.candidates), 'candidate')}"
-        ]
+        lines = [f"{self.folder}: {plural(len(self.segments), 'segment')}, {plural(len(self.candidates), 'candidate')}"]
         repeated = sum(size.candidates for size in self.list_sizes) - len(self.candidates)
         if repeated:
             lines[0] += f" ({repeated:,} more with a text and links that are there already)"
         if unparsed:
             names = ", ".join(unparsed[:5]) + (", …" if len(unparsed) > 5 else "")
-            lines.append(
-                f"{_plural(len(unparsed), 'segment')} without a parse, left out of scores and queries: {names}"
-            )
+            lines.append(f"{plural(len(unparsed), 'segment')} without a parse, left out of scores and queries: {names}")
         missing = len(self.segments) - len({candidate.segment for candidate in self.candidates})
         if missing and self.files.nbest:
-            lines.append(f"{_plural(missing, 'segment')} without a candidate")
+            lines.append(f"{plural(missing, 'segment')} without a candidate")
         return "\n".join(lines)
-
-
-def _plural(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def create(

@@ -11,7 +11,7 @@ import click
 
 from rypt.console import JSON, QUIET, progress, talk
 from rypt.options import CASES
-from rypt.text import InputError, RyptError
+from rypt.text import InputError, RyptError, plural
 
 if TYPE_CHECKING:
     from rypt.campaign.folder import Campaign
@@ -90,7 +90,11 @@ def add(
     "--rename", multiple=True, metavar="THEIRS=OURS", help="Read the column THEIRS of the file as the field OURS."
 )
 @click.option(
-    "--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="Set a field that the file does not have."
+    "--set",
+    "defaults",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Set a field that the file does not have or leaves blank.",
 )
 @click.option("--skip-refused", is_flag=True, help="Import the valid lines if others are refused.")
 @click.option("--replace-trees", is_flag=True, help="Replace the trees of segments by those in the file.")
@@ -132,9 +136,9 @@ def import_(
                 break
     for result in results if not as_json else ():
         click.echo(
-            "{file}: {added} judgments added, {already} already there, {unanswered} unanswered, "
-            "{refused} refused; {segments} segments added".format_map(result)
-            + _and_others(result["others"])
+            f"{result['file']}: {plural(result['added'], 'judgment')} added, {result['already']} already there, "
+            f"{result['unanswered']} unanswered, {result['refused']} refused; "
+            f"{plural(result['segments'], 'segment')} added{_and_others(result['others'])}"
         )
     if failure:
         raise failure
@@ -179,7 +183,7 @@ def export(database: Path, file: str, segments: bool, form: str | None) -> None:
         if segments and not as_csv:
             raise click.UsageError("--segments is for CSV; JSONL holds both")
         count = export_file(opened, file, form="csv" if as_csv else "jsonl", segments=segments)
-    talk(f"{count} records written", quiet=file == "-")
+    talk(f"{plural(count, 'record')} written", quiet=file == "-")
 
 
 @db.command()
@@ -202,8 +206,9 @@ def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json
             results.append({"file": str(other), **asdict(result)})
             if not as_json:
                 click.echo(
-                    f"{other}: {result.added} judgments added, {result.already} already there, "
-                    f"{len(result.conflicts)} conflicts; {result.segments} segments added" + _and_others(result.others)
+                    f"{other}: {plural(result.added, 'judgment')} added, {result.already} already there, "
+                    f"{plural(len(result.conflicts), 'conflict')}; {plural(result.segments, 'segment')} added"
+                    + _and_others(result.others)
                 )
                 for conflict in result.conflicts[:20]:
                     talk(f"  conflict: {conflict}")
@@ -213,7 +218,7 @@ def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json
 
 def _and_others(count: int) -> str:
     """The number of other records: assignments of hits, excluded workers."""
-    return f", {count} other records" if count else ""
+    return f", {plural(count, 'other record')}" if count else ""
 
 
 @db.command()
@@ -256,6 +261,6 @@ def check(database: Path, source: str | None, as_json: bool) -> None:
     else:
         for problem in problems:
             click.echo(str(problem))
-        click.echo(f"{len(problems)} problems" if problems else "no problems found")
+        click.echo(plural(len(problems), "problem") if problems else "no problems found")
     if problems:
-        raise RyptError(f"{database}: {len(problems)} problems found")
+        raise RyptError(f"{database}: {plural(len(problems), 'problem')} found")

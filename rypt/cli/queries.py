@@ -74,5 +74,6 @@ def queries(
     asked.write(output, form)
     talk(asked.summary(), quiet=quiet)
     if form == "csv" and output != "-":
+        talk(asked.sheet_note(), quiet=quiet)
         filled = f"next: fill in label (y, n or ?) and worker in {output}"
         talk(f"{filled}, then rypt db import {campaign} {output}", quiet=quiet)

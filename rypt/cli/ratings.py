@@ -15,7 +15,7 @@ from rypt.console import FILE, JSON, QUIET, progress, talk, watcher
 from rypt.options import SEGMENTERS
 from rypt.ratings.error_spans import LABELLINGS, LEVELS, MATCHES, Policy, Raters, Rating
 from rypt.ratings.repairs import Repairs
-from rypt.text import open_output, read_lines
+from rypt.text import open_output, plural, read_lines
 
 OF_IMPORT = ("campaign", "label", "severity", "match", "omissions", "raters", "excluded", "scores")
 OF_TEXTS = ("references", "reference_files", "people", "machines", "segmenter")
@@ -186,7 +186,7 @@ def _carry_out(
         text = "\n".join((str(result), *repairs.summary()))
     click.echo(text, err="-" in (order.scores, order.repairs_file))
     if order.scores is not None and not as_json:
-        talk(f"{result.scores} scores written to {order.scores}", quiet=quiet)
+        talk(f"{plural(result.scores or 0, 'score')} written to {order.scores}", quiet=quiet)
 
 
 def _write_texts(

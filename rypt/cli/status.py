@@ -92,7 +92,7 @@ def _comparison_rows(compared: "Compared") -> list[tuple[str, str]]:
     who = f"{_count(compared.workers, 'worker')}{played}"
     rows = [("compared", f"{_count(compared.comparisons, 'pair')} of {_names(compared.systems)}, by {who}")]
     if compared.identical:
-        rows.append(("not asked", f"{_count(compared.identical, 'pair')} of the same text"))
+        rows.append(("left out", f"{_count(compared.identical, 'pair')} with the same text"))
     return rows
 
 

@@ -4,6 +4,7 @@ import click
 
 from rypt.console import QUIET, talk, watcher
 from rypt.options import ALIGNERS, HEURISTICS, TREE_TOOLS, UNALIGNED
+from rypt.text import plural
 
 INPUT = click.Path()
 
@@ -31,7 +32,7 @@ def parse(
         source, output, tool=tool, language=language, model=model, dependencies=dependencies,
         watch=watcher(quiet=quiet),
     )  # fmt: skip
-    talk(f"{parsed.segments} trees by {parsed.tool}", quiet=quiet)
+    talk(f"{plural(parsed.segments, 'tree')} by {parsed.tool}", quiet=quiet)
 
 
 @click.command()
@@ -78,4 +79,4 @@ def align(
         watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet),
     )  # fmt: skip
     if aligned.without_links:
-        talk(f"{aligned.without_links} candidates have no links", quiet=quiet)
+        talk(f"{plural(aligned.without_links, 'candidate')} without links", quiet=quiet)

@@ -118,13 +118,12 @@ class AnswerRows:
 
 @dataclass(frozen=True, slots=True)
 class IdenticalRow:
-    """Two systems with the same text for a segment: a tie, ``count`` times."""
+    """Two systems with the same text for a segment, which nobody is asked about."""
 
     batch: str
     segment: str
     system_a: str
     system_b: str
-    count: int
 
 
 class WorkRow(NamedTuple):
@@ -150,7 +149,7 @@ class WorkRow(NamedTuple):
 
 
 class CountedComparison(NamedTuple):
-    """A comparison that counts, and which assignment it was made in; a tie of equal texts has none."""
+    """A comparison that counts, and which assignment it was made in."""
 
     segment: str
     system_a: str

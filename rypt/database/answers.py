@@ -1,4 +1,4 @@
-"""The answers collected from hits: hits, assignments, comparisons, controls, bonuses and ties, each exactly once.
+"""The answers collected from hits: hits, assignments, comparisons, controls and bonuses, each exactly once.
 
     tables = AnswerTables(db)
     tables.put(hit, assignment, answers)      # inside db.writing(); adds or updates
@@ -42,7 +42,7 @@ from rypt.database.answer_rows import (
 )
 from rypt.database.compact import LABEL_CODES, SOURCE_CODES
 from rypt.database.judgments import JudgmentDatabase
-from rypt.text import FormatError, is_one_line
+from rypt.text import FormatError, is_one_line, plural
 
 IN_HITS = (SOURCE_CODES["hit"], SOURCE_CODES["simulation"])
 PEOPLE = f"source <> {SOURCE_CODES['simulation']}"
@@ -97,7 +97,9 @@ class AnswerTables:
             if segment not in self._tokens:
                 raise FormatError(f"segment {segment!r} is not in the database")
             if stop > (tokens := self._tokens[segment]):
-                raise FormatError(f"span {start}-{stop} is outside segment {segment}, which has {tokens} tokens")
+                raise FormatError(
+                    f"span {start}-{stop} is outside segment {segment}, which has {plural(tokens, 'token')}"
+                )
 
     def _put_hit(self, hit: HitRow) -> None:
         row = self._one("SELECT columns FROM hits WHERE id = ?", hit.id)
@@ -195,11 +197,11 @@ class AnswerTables:
                 AND r.label = given.label AND r.repeat = given.repeat
         """)
 
-    def put_identical(self, ties: Iterable[IdenticalRow]) -> int:
-        """Record ties of systems with the same text; return the number of new ones."""
+    def put_identical(self, pairs: Iterable[IdenticalRow]) -> int:
+        """Record pairs of systems with the same text for a segment; return the number of new ones."""
         before = self._one("SELECT count(*) FROM identical")[0]
-        rows = ((t.batch, t.segment, *sorted((t.system_a, t.system_b)), t.count) for t in ties)
-        self.db.db.executemany("INSERT OR IGNORE INTO identical VALUES (?, ?, ?, ?, ?)", rows)
+        rows = ((pair.batch, pair.segment, *sorted((pair.system_a, pair.system_b))) for pair in pairs)
+        self.db.db.executemany("INSERT OR IGNORE INTO identical VALUES (?, ?, ?, ?)", rows)
         return int(self._one("SELECT count(*) FROM identical")[0] - before)
 
     def put_bonuses(self, assignment: str, paid: Sequence[BonusRow]) -> None:
@@ -250,12 +252,12 @@ class AnswerTables:
         return paid
 
     def identical(self) -> list[IdenticalRow]:
-        """All ties of systems with the same text."""
-        rows = self._rows("SELECT batch, segment, system_a, system_b, count FROM identical")
+        """All pairs of systems with the same text for a segment."""
+        rows = self._rows("SELECT batch, segment, system_a, system_b FROM identical")
         return [IdenticalRow(*row) for row in rows]
 
     def count_identical(self, batch: str | None = None) -> int:
-        """The number of pairs of systems that are tied on a segment because their text is the same."""
+        """The number of pairs of systems with the same text for a segment, of a batch or all."""
         sql = """
             SELECT count(*) FROM (
                 SELECT DISTINCT segment, system_a, system_b FROM identical WHERE ?1 IS NULL OR batch = ?1
@@ -307,6 +309,10 @@ class AnswerTables:
                 AND a.worker NOT IN (SELECT worker FROM excluded_workers) GROUP BY l.label
         """
         return dict(self._rows(sql, batch))
+
+    def statuses(self) -> dict[str, str]:
+        """The status of each assignment, also of those that could not be read."""
+        return dict(self._rows("SELECT id, status FROM assignments UNION SELECT assignment, status FROM left_out"))
 
     def count_assignments(self) -> dict[str, int]:
         """The number of assignments of each batch, rejected ones included."""

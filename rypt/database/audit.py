@@ -6,7 +6,7 @@ from typing import Any
 
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
-from rypt.text import FormatError, tokenize
+from rypt.text import FormatError, plural, tokenize
 from rypt.texts.phrases import phrase_key
 from rypt.texts.treebank import parsed
 from rypt.texts.trees import SourceTree
@@ -21,7 +21,7 @@ class DatabaseProblem:
     judgments: int
 
     def __str__(self) -> str:
-        touched = f" ({self.judgments} judgments)" if self.judgments else ""
+        touched = f" ({plural(self.judgments, 'judgment')})" if self.judgments else ""
         return f"{self.kind}: {self.where}{touched}"
 
 

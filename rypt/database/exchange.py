@@ -47,7 +47,7 @@ from rypt.database.staging import StagedJudgments
 from rypt.options import check_option
 from rypt.records import Record, Segment, Span
 from rypt.strict import SyntaxFormatError, parse_json
-from rypt.text import FormatError, InputError, PathLike, RyptError, decoded_line, open_output, read_line_blocks
+from rypt.text import FormatError, InputError, PathLike, RyptError, decoded_line, open_output, plural, read_line_blocks
 from rypt.texts.treebank import parsed
 
 REFUSED_KEPT = 1000
@@ -100,10 +100,11 @@ def import_file(
     """Import one file in one transaction.
 
     A line that is refused stops the import and nothing is changed, unless ``skip_refused``. ``rename`` maps the
-    file's own column names to ours; ``defaults`` fills fields the file does not have. ``blocks`` replaces reading
-    ``path``, for a caller who shows progress (`rypt.text.read_line_blocks`). ``understand`` reads what the form of an
-    assignment says, for a database with that ``case``: `hits.results.content.understand_rows`; without it a record of
-    an assignment is refused. Memory stays bounded: judgments wait in a temporary file.
+    file's own column names to ours; ``defaults`` fills fields that the file does not have or leaves blank, except for a
+    blank label. ``blocks`` replaces reading ``path``, for a caller who shows progress (`rypt.text.read_line_blocks`).
+    ``understand`` reads what the form of an assignment says, for a database with that ``case``:
+    `hits.results.content.understand_rows`; without it a record of an assignment is refused. Memory stays bounded:
+    judgments wait in a temporary file.
     """
     result = Imported()
     with _Staging(db, path, rename or {}, {"source": "import", **(defaults or {})}, result) as staging:
@@ -115,11 +116,20 @@ def import_file(
             _insert_staged(db, staging.judgments, result, skip_refused=skip_refused)
             if result.refused and not skip_refused:
                 line, message = result.refusals[0]
-                more = f" ({result.refused - 1} more lines refused)" if result.refused > 1 else ""
+                more = f" ({plural(result.refused - 1, 'more line')} refused)" if result.refused > 1 else ""
                 raise InputError(path, line, message + more)
             if result.others:
                 AnswerTables(db).settle_weights()
     return result
+
+
+def _filled_in(record: Record, defaults: Mapping[str, str]) -> Record:
+    """A record without the blank fields that have a default; a blank label stays, for nobody answered."""
+    return {
+        name: value
+        for name, value in record.items()
+        if name == "label" or name not in defaults or (value is not None and str(value).strip())
+    }
 
 
 class _Staging:
@@ -236,7 +246,7 @@ class _Staging:
                 execute("INSERT INTO incoming_segments VALUES (?, ?, ?, ?, ?)", values)
             elif not has_label and (name := next((name for name in record if name in OTHER_FIELDS), None)):
                 execute("INSERT INTO incoming_others VALUES (?, ?, ?)", (line, name, json.dumps(record)))
-            elif is_unanswered(complete := {**self.defaults, **record}):
+            elif is_unanswered(complete := {**self.defaults, **_filled_in(record, self.defaults)}):
                 self.result.unanswered += 1
             elif "label" in complete:
                 self._rows.append((line, *db.row(judgment_from_record(complete))))
@@ -324,7 +334,7 @@ def _refuse_misplaced(columns: JudgmentColumns, misplaced: NDArray[np.bool_], to
         size, span = tokens[columns.segment.codes[i]], Span(int(columns.start[i]), int(columns.stop[i]))
         message = f"segment {segment!r} is not in the database"
         if size >= 0:
-            message = f"span {span} is outside segment {segment}, which has {size} tokens"
+            message = f"span {span} is outside segment {segment}, which has {plural(size, 'token')}"
         result.refuse(int(columns.line[i]), message)
     result.refused += len(places[REFUSED_KEPT:])
 
@@ -340,7 +350,7 @@ def export_jsonl(db: JudgmentDatabase, stream: TextIO) -> int:
 
 
 def _others(db: JudgmentDatabase) -> Iterator[Record]:
-    """What is no segment and no judgment: excluded workers, assignments in the order in which they came, ties."""
+    """What is no segment and no judgment: excluded workers, assignments in the order in which they came, same texts."""
     yield from (excluded_record(*each) for each in db.excluded().items())
     tables = AnswerTables(db)
     paid = tables.bonuses()

@@ -93,7 +93,11 @@ def text_field(name: str, value: Any) -> str:
         size = len(str(value))
         raise FormatError(f"expected at most {LONGEST_NAME:,} characters in the field {name}, found {size:,}")
     if value is None or isinstance(value, (dict, list)) or not str(value).strip(" \t\r\n\0"):
-        raise FormatError(f"expected a field {name}, found {'nothing' if value is None else repr(value)}")
+        nothing = "nothing" if value is None or isinstance(value, str) else repr(value)
+        if name == "worker":
+            advice = "who gave this label? (--set worker=NAME names one person for all such lines)"
+            raise FormatError(f"expected a worker, found {nothing}: {advice}")
+        raise FormatError(f"expected text in the field {name}, found {nothing}")
     text = one_line(str(value))
     if not is_one_line(text):
         raise FormatError(f"expected Unicode text in the field {name}, found {text[:200]!r}")
@@ -188,21 +192,20 @@ def assignment_from_record(record: Record) -> tuple[HitRow, AssignmentRow, list[
     )
 
 
-def identical_record(tie: IdenticalRow) -> dict[str, Any]:
-    """A tie of equal texts as it is exported; `identical_from_record` reads it back."""
+def identical_record(pair: IdenticalRow) -> dict[str, Any]:
+    """Two systems with the same text as they are exported; `identical_from_record` reads them back."""
     return {
-        "identical": tie.segment,
-        "batch": tie.batch,
-        "system_a": tie.system_a,
-        "system_b": tie.system_b,
-        "count": tie.count,
+        "identical": pair.segment,
+        "batch": pair.batch,
+        "system_a": pair.system_a,
+        "system_b": pair.system_b,
     }
 
 
 def identical_from_record(record: Record) -> IdenticalRow:
-    """Read one tie of equal texts."""
+    """Read two systems with the same text; ``count``, which files of older versions have, says nothing any more."""
     batch, segment, a, b = (_plain(record, name) for name in ("batch", "identical", "system_a", "system_b"))
-    return IdenticalRow(batch, segment, a, b, _seconds(record, "count") or 1)
+    return IdenticalRow(batch, segment, a, b)
 
 
 def excluded_record(worker: str, reason: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from rypt.database.writing import JudgmentWriter, Row, check_severity
 from rypt.migrations import SchemaError
 from rypt.options import CASES, HOLD_OUT, check_option
 from rypt.records import CandidateJudgments, Judgment, Label, Segment, Span, Votes
-from rypt.text import FormatError, PathLike, RyptError, one_line
+from rypt.text import FormatError, PathLike, RyptError, one_line, plural
 from rypt.texts.phrases import phrase_key
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class JudgmentDatabase:
         if segment not in tokens:
             raise FormatError(f"segment {segment!r} is not in {self.path}")
         if not 0 <= span.start < span.stop <= tokens[segment]:
-            raise FormatError(f"span {span} is outside segment {segment}, which has {tokens[segment]} tokens")
+            raise FormatError(f"span {span} is outside segment {segment}, which has {plural(tokens[segment], 'token')}")
         return self.add([judgment]) == 1
 
     def put(self, judgments: Iterable[Judgment]) -> None:

@@ -10,7 +10,7 @@
 ``comparisons``      two systems compared; ``implied`` where one was not shown, its text being another's
 ``controls``         the outcome of every control
 ``bonuses``          what was paid for an assignment besides the reward
-``identical``        two systems with one text for a segment: a tie, ``count`` times, that nobody was asked about
+``identical``        two systems with the same text for a segment, which nobody was asked about
 
 The view ``counted_comparisons`` has the comparisons that count.
 """
@@ -262,6 +262,61 @@ LEFT_OUT = (
     """,
 )
 
+# Two candidates with the same text are no comparison that people made: they are counted, and left out of what counts.
+SAME_TEXTS = (
+    "DROP VIEW counted_comparisons",
+    """
+    CREATE VIEW counted_comparisons AS
+    WITH given AS (
+        SELECT c.*, a.hit, a.worker, a.submitted, a.number AS arrival,
+            row_number() OVER (
+                PARTITION BY a.worker, c.segment, min(c.system_a, c.system_b), max(c.system_a, c.system_b)
+                ORDER BY ifnull(a.submitted, 0) DESC, a.hit DESC, a.id DESC, c.number DESC
+            ) AS age
+        FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment
+        WHERE a.status <> 'Rejected' AND a.worker NOT IN (SELECT worker FROM excluded_workers)
+    )
+    SELECT segment, system_a, system_b, choice, worker, submitted AS time, hit, assignment, arrival, number
+    FROM given WHERE age = 1
+    """,
+    """
+    CREATE TABLE identical_pairs (
+        batch TEXT NOT NULL,
+        segment TEXT NOT NULL,
+        system_a TEXT NOT NULL,
+        system_b TEXT NOT NULL,
+        PRIMARY KEY (batch, segment, system_a, system_b)
+    ) WITHOUT ROWID
+    """,
+    "INSERT INTO identical_pairs SELECT batch, segment, system_a, system_b FROM identical",
+    "DROP TABLE identical",
+    "ALTER TABLE identical_pairs RENAME TO identical",
+)
+
+# Which kinds of hits there are is known to `hits.batches.kinds` alone. SQLite cannot drop a CHECK, so the table is made
+# anew; answers refer to its rows, which are back before the transaction ends.
+HITS_OF_ANY_KIND = (
+    "PRAGMA defer_foreign_keys = ON",
+    "CREATE TABLE hits_before AS SELECT number, id, batch, item, kind, size, columns, facts, market FROM hits",
+    "DROP TABLE hits",
+    """
+    CREATE TABLE hits (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        batch TEXT NOT NULL,
+        item TEXT NOT NULL,
+        kind TEXT NOT NULL CHECK (kind <> ''),
+        size INTEGER NOT NULL CHECK (size >= 1),
+        columns TEXT NOT NULL,
+        facts TEXT NOT NULL,
+        market TEXT NOT NULL DEFAULT ''
+    )
+    """,
+    "INSERT INTO hits SELECT number, id, batch, item, kind, size, columns, facts, market FROM hits_before",
+    "DROP TABLE hits_before",
+    "CREATE INDEX hits_of_batch ON hits (batch, item)",
+)
+
 ANSWER_TABLES = ("hits", "assignments", "label_answers", "comparisons", "controls", "bonuses", "identical")
 OF_0_1_0 = ("m001_segments_and_judgments", "m002_judgments_that_count")
 
@@ -288,6 +343,8 @@ SCHEMA = Schema(
         SEVERITY,
         COMPACT_JUDGMENTS,
         LEFT_OUT,
+        SAME_TEXTS,
+        HITS_OF_ANY_KIND,
     ),
     recorded_by_0_1_0,
 )

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from hits.asking.make import make_batch, price
 from hits.asking.questions import BatchOptions, ComparisonQuestions
-from hits.compare.systems import preferences_between
+from hits.compare.systems import system_preferences
 from hits.market.collect import collect
 from hits.market.publish import publish
 from hits.market.served import Serving, market_url, serving
@@ -392,7 +392,7 @@ class Story:
         preferences = None
         if self._differ(RYPT, BLEU):
             self._show("rank", "preferences", str(self.unseen), "--systems", f"{RYPT},{BLEU}")
-            preferences = preferences_between(ComparisonFiles((self.unseen,)).read(), RYPT, BLEU).as_dict()
+            preferences = system_preferences(ComparisonFiles((self.unseen,)), RYPT, BLEU).as_dict()
         scores = loop.scores()
         return Facts(
             simulated=self._simulated(), folder=str(self.folder), plan=self.plan,
@@ -420,7 +420,7 @@ class Story:
     def _pairs(self) -> int:
         """How many pairs of outputs the person compared."""
         with Campaign.open(self.unseen).database() as db:
-            return sum(bool(row.assignment) and not is_simulated(row.worker) for row in AnswerTables(db).comparisons())
+            return sum(not is_simulated(row.worker) for row in AnswerTables(db).comparisons())
 
     def _served_most(self) -> list[tuple[str, str, str, int]]:
         """The labels that serve the most candidates, a person's only: constituent, phrase, label, candidates."""

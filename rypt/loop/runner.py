@@ -29,7 +29,7 @@ from rypt.loop.report import LoopReport, loop_report
 from rypt.loop.steps import Steps
 from rypt.metric.report import ScoreReport
 from rypt.options import money
-from rypt.text import PathLike, RyptError
+from rypt.text import PathLike, RyptError, plural
 
 T = TypeVar("T")
 JOURNAL = "loop.jsonl"
@@ -268,12 +268,12 @@ class Loop:
         if step == "make":
             with tempfile.TemporaryDirectory() as folder:
                 bought = self._affordable(self.iteration, Path(folder) / "batch")
-            what = f"{bought.hits} hits with {bought.answers} answers for ${bought.cost}"
+            what = f"{plural(bought.hits, 'hit')} with {plural(bought.answers, 'answer')} for ${bought.cost}"
             return f"make and publish a batch of {what}; {spent}" if bought.hits else f"tune; {spent}"
         if step in ("publish", "collect"):
             asked = self.journal.result(self.iteration, "make") or {}
             done = "publish" if step == "publish" else "wait for the answers to"
-            return f"{done} {self.batch(self.iteration)}: {asked['hits']} hits for ${asked['cost']}; {spent}"
+            return f"{done} {self.batch(self.iteration)}: {plural(asked['hits'], 'hit')} for ${asked['cost']}; {spent}"
         return f"{step}, which costs nothing; {spent}"
 
     def report(self, stopped: str) -> LoopReport:
@@ -377,9 +377,7 @@ class Loop:
             self._at_market(lambda: self.steps.expire(batch))
             count = self._collected(batch)
         if unread := self.steps.left_out(batch):
-            self.world.tell(
-                f"{unread} assignments cannot be read and are left out: they are unpaid, please review them"
-            )
+            self.world.tell(f"{plural(unread, 'unreadable assignment')} left out of the results: unpaid, please review")
         return {"assignments": count, "missing": max(0, wanted - count)}
 
     def _longer(self, pause: float) -> float:

@@ -15,9 +15,9 @@ from rypt.metric.frontier import frontier
 from rypt.metric.observations import Forest, JudgedPhrases
 from rypt.metric.open_phrases import Limits, distinct_phrases
 from rypt.records import Candidate, Query, Span
-from rypt.text import FormatError
+from rypt.text import FormatError, tokenize
 from rypt.texts.alignment import check_links, parse_links
-from rypt.texts.phrases import Phrase, linked_positions, phrase_key
+from rypt.texts.phrases import Phrase, linked_positions, phrase_at, phrase_key
 from rypt.texts.trees import SourceTree
 
 Key = tuple[str, Span, str]
@@ -146,13 +146,21 @@ def query_record(query: Query) -> dict[str, object]:
     }
 
 
+def as_written(query: Query) -> str:
+    """The phrase of a query as its example has it: with upper case, which keys may be without."""
+    return phrase_at(query.positions, tokenize(query.example))
+
+
 CSV_FIELDS = ("segment", "start", "stop", "source_text", "source_phrase", "phrase", "example", "label", "worker")
 
 
 def write_queries(queries: Iterable[Query], stream: TextIO, form: str) -> None:
-    """Write queries as JSONL, as CSV with empty columns for label and worker, or as the authors' pilot wrote them."""
+    """Write queries as JSONL, as CSV with empty columns for label and worker, or as the authors' pilot wrote them.
+
+    In CSV, which people read, phrases have upper and lower case as in the example; in JSONL they are keys.
+    """
     if form == "csv":
-        write_records(stream, CSV_FIELDS, map(query_record, queries))
+        write_records(stream, CSV_FIELDS, ({**query_record(query), "phrase": as_written(query)} for query in queries))
         return
     encode = json.JSONEncoder(ensure_ascii=False).encode
     for query in queries:

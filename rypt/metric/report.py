@@ -14,7 +14,7 @@ from rypt.options import PICKS, check_option
 from rypt.records import Candidate
 from rypt.signature import signature
 from rypt.tables import data_frame, html_table
-from rypt.text import PathLike, RyptError, open_output
+from rypt.text import PathLike, RyptError, open_output, plural
 from rypt.texts.nbest import by_segment
 
 LONG = 40  # mean words of a segment from which it is a paragraph
@@ -119,9 +119,9 @@ class ScoreReport:
             f"({self.tied:.1f} tied at the top)",
         ]
         if self.without_candidate:
-            lines.append(f"{self.without_candidate} segments have no candidate and are left out")
+            lines.append(f"{plural(self.without_candidate, 'segment')} without a candidate left out")
         if self.without_parse:
-            lines.append(f"{self.without_parse} segments without a parse left out")
+            lines.append(f"{plural(self.without_parse, 'segment')} without a parse left out")
         if self.unused_keys:
             lines.append(
                 f"{self.unused_keys} judged keys are of no constituent and were not used (see 'rypt db check')"

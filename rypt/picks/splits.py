@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rypt.arrays import Floats
 from rypt.picks.grouped import SegmentJudges
 from rypt.picks.heldout import PickSplit
-from rypt.text import RyptError
+from rypt.text import RyptError, plural
 
 NO_SCORES = "no rater scored two of the candidates to pick from"
 
@@ -85,7 +85,7 @@ def rotate_raters(
             left_out[reason] += 1
         choices.append([] if reason else _choices([i for i in scoring if able[i]], judging, count, rng))
     if not any(choices):
-        why = "; ".join(f"{number} segments: {reason}" for reason, number in left_out.items())
+        why = "; ".join(f"{plural(number, 'segment')}: {reason}" for reason, number in left_out.items())
         raise RyptError(f"no segment has {judging} judging and 1 deciding raters: {why or 'there are no segments'}")
     splits = [_rotation(names, scores, tuple(systems), choices, number) for number in range(max(map(len, choices)))]
     return PickSplits(splits, _notes(choices, left_out))

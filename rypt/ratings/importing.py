@@ -24,7 +24,7 @@ from rypt.ratings.labels import JudgedCandidate
 from rypt.ratings.repairs import Repairs
 from rypt.ratings.surface import spelling, token_spelling
 from rypt.records import Candidate, CandidateJudgments, Segment
-from rypt.text import FormatError, InputError, PathLike, RyptError, open_output
+from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, plural
 from rypt.texts.lists import list_system
 from rypt.texts.phrases import phrase_key
 
@@ -73,16 +73,16 @@ class RatingImport:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.file}: {self.added} judgments added, {self.already} already there, from {self.matched} of "
-            f"{self.ratings} ratings ({self.raters} raters, {self.systems} systems)"
+            f"{self.file}: {plural(self.added, 'judgment')} added, {self.already} already there, from {self.matched} "
+            f"of {plural(self.ratings, 'rating')} ({plural(self.raters, 'rater')}, {plural(self.systems, 'system')})"
         ]
-        lines += [f"  {count} ratings not used: {reason}" for reason, count in self.unmatched.items()]
+        lines += [f"  {plural(count, 'rating')} not used: {reason}" for reason, count in self.unmatched.items()]
         lines += [
-            f"  {count} errors of the unknown severity {name!r}, not counted"
+            f"  {plural(count, 'error')} of the unknown severity {name!r}, not counted"
             for name, count in self.unknown_severities.items()
         ]
         if self.left_open:
-            lines.append(f"  {self.left_open} constituents left open: an error is partly inside them")
+            lines.append(f"  {plural(self.left_open, 'constituent')} left open: an error is partly inside")
         return "\n".join(lines)
 
 

@@ -29,7 +29,7 @@ from rypt.ratings.mqm import read_mqm
 from rypt.ratings.references import human_systems
 from rypt.ratings.repairs import Repairs
 from rypt.ratings.texts import REFERENCES, SOURCE, SYSTEMS, Translators, collect_texts
-from rypt.text import InputError, PathLike, RyptError, Watch, open_output, read_lines, unwatched
+from rypt.text import InputError, PathLike, RyptError, Watch, open_output, plural, read_lines, unwatched
 from rypt.texts.lists import expand_outputs, list_name
 from rypt.texts.segmenters import choose_segmenter
 from rypt.tools.aligners import align_lists, choose_aligner
@@ -181,7 +181,7 @@ class _Making:
             parsed = parse_source(
                 self.texts / SOURCE, self.texts / TREES, tool=tool, language=language, watch=self.watch
             )
-            self.tell(f"{parsed.segments} trees by {parsed.tool}")
+            self.tell(f"{plural(parsed.segments, 'tree')} by {parsed.tool}")
 
     def _make_links(self) -> None:
         lists, links = [self.texts / SYSTEMS], [self.texts / LINKS]

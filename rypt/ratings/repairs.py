@@ -10,21 +10,21 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TextIO
 
-from rypt.text import InputError, PathLike
+from rypt.text import InputError, PathLike, plural
 
-KINDS = {
-    "mark-not-closed": "marks without an end, closed at the end of the text",
-    "mark-not-opened": "ends of marks without a beginning, left out",
-    "mark-nested": "marks inside marks, joined",
-    "mark-lost": "marks in words that the commonest text lacks; the errors count against the whole segment",
-    "target-differs": "lines with another target, taken as the commonest one of the output",
-    "source-differs": "lines with another source, taken as the commonest one of the segment",
-    "other-text": "ratings of quite another text, of which the score alone is taken",
-    "pairing": "names of pairings, taken as the system before _with_",
-    "shared-id": "items with the id of another one, told apart by their batch",
-    "span-refused": "error spans without a place that can be read, counted against the whole segment",
-    "rating-refused": "ratings refused",
-    "line-refused": "lines refused",
+KINDS = {  # what is counted, and what is wrong with it
+    "mark-not-closed": ("mark", "without an end, closed at the end of the text"),
+    "mark-not-opened": ("end mark", "without a beginning, left out"),
+    "mark-nested": ("mark", "inside another, joined"),
+    "mark-lost": ("mark", "in words that the commonest text lacks; an error there counts against the whole segment"),
+    "target-differs": ("line", "with another target, taken as the commonest one of the output"),
+    "source-differs": ("line", "with another source, taken as the commonest one of the segment"),
+    "other-text": ("rating", "of quite another text, of which the score alone is taken"),
+    "pairing": ("pairing", "named as a system, taken as the system before _with_"),
+    "shared-id": ("item", "with the id of another one, told apart by the batch"),
+    "span-refused": ("error span", "without a place that can be read, counted against the whole segment"),
+    "rating-refused": ("rating", "refused"),
+    "line-refused": ("line", "refused"),
 }
 REFUSED = ("span-refused", "rating-refused", "line-refused")
 
@@ -71,7 +71,8 @@ class Repairs:
         """A line for each kind; for what was refused, the first reason."""
         lines = []
         for kind, count in self.counts.items():
-            text = f"  {count} {KINDS[kind]}"
+            what, problem = KINDS[kind]
+            text = f"  {plural(count, what)} {problem}"
             if kind in REFUSED:
                 first = next(repair for repair in self.items if repair.kind == kind)
                 text += f": {first.problem}" if count == 1 else f", such as line {first.line}: {first.problem}"

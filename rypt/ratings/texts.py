@@ -20,7 +20,7 @@ from rypt.ratings.error_spans import Rating
 from rypt.ratings.references import human_systems, read_references
 from rypt.ratings.repairs import Repairs
 from rypt.ratings.surface import spelling
-from rypt.text import InputError, PathLike, RyptError, is_one_line, new_folder
+from rypt.text import InputError, PathLike, RyptError, is_one_line, new_folder, plural
 from rypt.texts.lists import list_name
 from rypt.texts.segmenters import HOW_TO_INSTALL, Segmenter, is_unspaced
 from rypt.texts.segmenters import is_installed as is_segmenter_installed
@@ -90,13 +90,20 @@ class RatingTexts:
     def summary(self, folder: PathLike) -> str:
         """What was written to a folder, and what was left out, in a few lines."""
         outputs = sum(map(len, self.systems.values()))
-        lines = [f"{folder}: {len(self.sources)} segments, {outputs} outputs of {len(self.systems)} systems"]
+        lines = [
+            f"{folder}: {plural(len(self.sources), 'segment')}, {plural(outputs, 'output')} of "
+            f"{plural(len(self.systems), 'system')}"
+        ]
         if self.renumbered:
             lines.append("  segments are numbered from 0: in the file, ids are missing or are of several sources")
         if self.without_reference:
-            lines.append(f"  {self.without_reference} segments left out: without {' or '.join(self.references)}")
+            lines.append(
+                f"  {plural(self.without_reference, 'segment')} left out: without {' or '.join(self.references)}"
+            )
         if self.other_outputs:
-            lines.append(f"  {self.other_outputs} ratings are of a second output of a system for a segment, left out")
+            lines.append(
+                f"  {plural(self.other_outputs, 'rating')} of a second output of a system for a segment, left out"
+            )
         if self.words_by:
             lines.append(f"  words of scripts without spaces are found by {self.words_by}")
         elif self.unspaced and not is_segmenter_installed():

@@ -64,12 +64,21 @@ def phrase_of(
     positions = sorted({target for source in range(span.start, span.stop) for target in linked[source]})
     if not positions:
         return None
+    return Phrase(phrase_at(positions, tokens, gap=gap), tuple(positions))
+
+
+def phrase_at(positions: Sequence[int], tokens: Sequence[str], *, gap: str = "mark") -> str:
+    """The words of a candidate at some positions, as they are written there, with the gaps between them.
+
+    >>> phrase_at([0, 3], ["The", "very", "old", "Patient"])
+    'The [GAP] Patient'
+    """
     words = [tokens[positions[0]]]
     for before, position in pairwise(positions):
         if position > before + 1:
             words += [GAP] if gap == "mark" else [SKIP] * (position - before - 1)
         words.append(tokens[position])
-    return Phrase(" ".join(words), tuple(positions))
+    return " ".join(words)
 
 
 def phrase_key(phrase: str, case: str = "lower") -> str:

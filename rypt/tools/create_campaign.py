@@ -18,7 +18,7 @@ from rypt.campaign.folder import Campaign, create, read_reference, read_source
 from rypt.campaign.settings import SETTINGS, DecoderSettings, Languages
 from rypt.options import PARSERS, TOKENS, check_option
 from rypt.records import RawCandidate
-from rypt.text import InputError, PathLike, Watch, new_folder, unwatched
+from rypt.text import InputError, PathLike, Watch, new_folder, plural, unwatched
 from rypt.texts.lists import expand_lists, list_names
 from rypt.texts.nbest import has_links, not_in_source, read_raw
 from rypt.texts.segmenters import choose_segmenter
@@ -177,14 +177,14 @@ class _Preparation:
             source, path, tool=tool, language=None if tool == FALLBACK else language, watch=self.watch
         )  # fmt: skip
         how = "from punctuation and length" if tool == FALLBACK else f"by {tool}"
-        self.tell(f"{parsed.segments} trees made {how}; {BETTER_TREES}")
+        self.tell(f"{plural(parsed.segments, 'tree')} made {how}; {BETTER_TREES}")
         return path
 
     def make_links(self, source: PathLike, lists: Sequence[PathLike]) -> list[Path]:
         (self.folder / "links").mkdir()
         outputs = [self.folder / "links" / f"{name}.links" for name in list_names(lists)]
         aligned = align_lists(source, lists, outputs, watch=self.watch)
-        self.tell(f"{aligned.candidates} candidates aligned by {aligned.aligner}; {BETTER_LINKS}")
+        self.tell(f"{plural(aligned.candidates, 'candidate')} aligned by {aligned.aligner}; {BETTER_LINKS}")
         return outputs
 
 

@@ -33,6 +33,7 @@ SERVE = [sys.executable, "-c", "from rypt.cli import main; main()", "hits", "ser
 
 ID = re.compile(
     r"\bA(?:SIMULATED)?[0-9A-Z]{8,}\b|\b(?=\d*[A-Z])[0-9A-Z]{26,34}\b|(?<![.\d])\b(?=\d*[a-f])[0-9a-f]{12,64}\b"
+    r'|(?<="batch": ")[0-9a-f]{12}\b'  # of digits alone, once in 280
     r"|(?<=local-)[0-9a-f]{8}|(?<=token=)[\w-]+|(?<=URL/)[\w/-]+"
 )
 

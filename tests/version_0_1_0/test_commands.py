@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-ADDED = re.compile(r'"compared": \{[^}]*\}, ')  # by `status`, where people compared systems
+CHANGED = (  # in words for people, and in names that were added, since 0.1.0
+    (re.compile(r"\b1 segments "), "1 segment "),
+    (re.compile(r'"(good|too few)", "reasons": \["(nothing against it, but )?only'), '"", "reasons": ["only'),
+    (re.compile(r" \(\d+ \+ \d+ controls?\)| \(\d+ of them to controls\)"), ""),
+    (re.compile(r'"compared": \{[^}]*\}, '), ""),  # by `status`, where people compared systems
+)
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 
 
@@ -29,13 +34,22 @@ def by_command(path: Path) -> dict[str, list[dict[str, object]]]:
     return records
 
 
+def same_words(text: str) -> str:
+    """A text without what was changed on purpose."""
+    for pattern, words in CHANGED:
+        text = pattern.sub(words, text)
+    return text
+
+
 def test_all_commands_print_what_they_printed(printed: dict[str, list[dict[str, object]]]) -> None:
     expected = by_command(HERE / "commands.jsonl")
     assert list(printed) == list(expected)
     for command, records in expected.items():
         for record, now in zip(records, printed[command], strict=True):
             assert now["code"] == record["code"] == 0, now
-            before, after = str(record["out"]), ADDED.sub("", str(now["out"]))
+            before, after = same_words(str(record["out"])), same_words(str(now["out"]))
+            if "--format csv" in command:  # phrases have the case of the example now
+                before, after = before.lower(), after.lower()
             assert NUMBER.sub("#", after) == NUMBER.sub("#", before), command
             numbers = [[float(number) for number in NUMBER.findall(text)] for text in (after, before)]
             assert numbers[0] == pytest.approx(numbers[1], rel=1e-6, abs=1e-9), command

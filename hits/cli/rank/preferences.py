@@ -24,7 +24,7 @@ def preferences(
 
     These are Tables 1 and 2 of the RYPT paper, with sign tests and a bootstrap interval over segments.
     """
-    from hits.compare.systems import preferences_between
+    from hits.compare.systems import system_preferences
     from hits.compare.tables import preference_line, preference_tables
 
     names = pair.split(",")
@@ -32,7 +32,7 @@ def preferences(
         raise click.UsageError(f"--systems {pair}: expected two names separated by a comma")
     if latex and as_json:
         raise click.UsageError("--latex or --json, not both")
-    preferred = preferences_between(data.read(), names[0], names[1])
+    preferred = system_preferences(data, names[0], names[1])
     if as_json:
         click.echo(json.dumps(preferred.as_dict(), ensure_ascii=False))
         return

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,9 @@ from hits.ranking.scores.data import SegmentScores, merge_scores
 from rypt.options import check_option
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import InputError, PathLike, RyptError, read_lines
+
+if TYPE_CHECKING:
+    from rypt.database.judgments import JudgmentDatabase
 
 Lines = Sequence[tuple[int, str]]
 SQLITE = b"SQLite format 3\0"
@@ -368,11 +371,8 @@ def _is_database(path: PathLike) -> bool:
 def _read_database(path: PathLike) -> Comparisons | None:
     """What counts in a campaign's database, None without comparisons; those of one assignment are one row."""
     from hits.results.answers import Results
-    from rypt.campaign.folder import Campaign
-    from rypt.database.judgments import JudgmentDatabase
 
-    opened = Campaign.open(path).database() if Path(path).is_dir() else JudgmentDatabase(path, readonly=True)
-    with opened as db:
+    with _open_database(path) as db:
         given = Results(db).comparisons()
     if not given:
         return None
@@ -380,6 +380,26 @@ def _read_database(path: PathLike) -> Comparisons | None:
     rows = [numbers.setdefault(c.assignment or f" {i}", len(numbers)) for i, c in enumerate(given)]
     made = comparisons_of((c.segment, c.system_a, c.system_b, CHOICES[c.choice], c.worker) for c in given)
     return replace(made, row=np.array(rows, np.int32))
+
+
+def _open_database(path: PathLike) -> "JudgmentDatabase":
+    """The database of a campaign's folder, or that of a file."""
+    from rypt.campaign.folder import Campaign
+    from rypt.database.judgments import JudgmentDatabase
+
+    return Campaign.open(path).database() if Path(path).is_dir() else JudgmentDatabase(path, readonly=True)
+
+
+def same_texts(paths: Sequence[PathLike], first: str, second: str) -> set[str]:
+    """The segments for which two systems have the same text, so that nobody was asked; only databases know of them."""
+    from rypt.database.answers import AnswerTables
+
+    segments: set[str] = set()
+    for path in filter(_is_database, paths):
+        with _open_database(path) as db:
+            pairs = AnswerTables(db).identical()
+        segments |= {pair.segment for pair in pairs if {pair.system_a, pair.system_b} == {first, second}}
+    return segments
 
 
 READERS: Mapping[str, Callable[[PathLike, Lines], Comparisons]] = {

@@ -5,14 +5,15 @@ Controls are known to the batch alone, so the accuracy on them needs the batch f
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from math import nan
 from pathlib import Path
 
+from hits.batches.kinds import KINDS
 from hits.market.folder import came_from
-from hits.records import Answer, Choice, parse_annotation
+from hits.records import Answer, Choice, Kind, parse_annotation
 from hits.results.content import Assignment, Content, ControlAnswer, understand
 from hits.results.quality import Effort, Reply, reports
 from hits.results.verdicts import Limits, Verdict, WorkerReport
@@ -22,7 +23,7 @@ from hits.server.store.records import AssignmentStatus, Worker
 from hits.server.store.store import Store
 from hits.simulated import is_simulated
 from rypt.analysis.agreement import Agreement, agreement
-from rypt.text import FormatError, RyptError
+from rypt.text import FormatError, RyptError, plural
 
 ANSWER_FIELD = re.compile(r"label_[0-9]{1,2}|choice|rank_[0-9]")
 Items = Mapping[tuple[str, str], Mapping[str, str]]  # batch and item → the item's columns
@@ -83,13 +84,18 @@ class UnderstoodWork:
     outcomes: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     waiting: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     of_batch: dict[str, list[Reply]] = field(default_factory=lambda: defaultdict(list))
+    kinds: set[Kind | None] = field(default_factory=set)
     unread: int = 0
     last_hour: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """All that the dashboard's first page shows."""
+    """All that the dashboard's first page shows.
+
+    ``unit`` is what is timed, ``counted`` what is counted for a worker: a label, a comparison; "answer" where batches
+    of several kinds, or of others, are on the market.
+    """
 
     overview: Overview
     progress: list[Progress]
@@ -100,6 +106,8 @@ class Figures:
     answers_an_hour: float
     last_hour: int
     notes: list[str]
+    unit: str = "answer"
+    counted: str = "answer"
 
     @property
     def cost(self) -> Decimal:
@@ -132,6 +140,7 @@ def figures(store: Store, folders: Iterable[Path], now: int) -> Figures:
             part.agreement, part.same = agreement(given), share_of_equal_pairs(given)
     timed = [effort for effort in work.efforts if effort.seconds]
     seconds = sum(effort.seconds or 0 for effort in timed)
+    unit, counted = _nouns(work.kinds)
     return Figures(
         market.overview,
         progress,
@@ -142,7 +151,17 @@ def figures(store: Store, folders: Iterable[Path], now: int) -> Figures:
         3600 * sum(effort.answers for effort in timed) / seconds if seconds else nan,
         work.last_hour,
         notes + to_look_at(progress, rows, market.waiting_requests, work.unread),
+        unit,
+        counted,
     )
+
+
+def _nouns(kinds: Collection[Kind | None]) -> tuple[str, str]:
+    """One answer, and what the replies of a worker are, in words: a ranking is timed by candidate, and compares."""
+    kind = next(iter(kinds)) if len(kinds) == 1 else None
+    if kind is None:
+        return "answer", "answer"
+    return KINDS[kind].unit, "label" if kind is Kind.LABEL else "comparison"
 
 
 def _triples(replies: Iterable[Reply]) -> list[tuple[tuple[str, ...], str, str]]:
@@ -186,6 +205,7 @@ def understood_work(answers: Iterable[SubmittedAnswers], items: Items, now: int)
         asked = max(len(replies), 1) if content is None else content.size
         work.replies += replies
         work.of_batch[ours[0]] += replies
+        work.kinds.add(None if content is None else content.kind)
         work.unread += content is None and ours in items
         took = None if is_simulated(answer.worker) else given.submitted - given.accepted
         work.efforts.append(Effort(answer.worker, took, asked))
@@ -252,21 +272,21 @@ def share_of_equal_pairs(triples: Iterable[tuple[tuple[str, ...], str, str]]) ->
 def to_look_at(progress: Iterable[Progress], rows: Sequence[WorkerRow], requests: int, unread: int = 0) -> list[str]:
     """Notes on what needs the requester's attention."""
     notes = [
-        f"{part.title}: {part.expired} hits expired before all their places were taken."
+        f"{part.title}: {plural(part.expired, 'hit')} expired before all places were taken."
         for part in progress
         if part.expired
     ]
     if simulated := sum(is_simulated(row.worker.id) for row in rows):
-        notes.append(f"{simulated} workers are SIMULATED: their answers are not human judgments.")
+        notes.append(f"{plural(simulated, 'SIMULATED worker')}: these answers are not human judgments.")
     notes += [
         f"{row.worker.name}: {'; '.join(row.report.reasons)}."
         for row in rows
-        if row.report and row.report.verdict is not Verdict.GOOD and row.worker.blocked is None
+        if row.report and row.report.verdict in (Verdict.LOOK, Verdict.BAD) and row.worker.blocked is None
     ]
     if unread:
-        notes.append(f"{unread} assignments cannot be read and are left out of the results: please review them.")
+        notes.append(f"{plural(unread, 'unreadable assignment')} left out of the results: please review.")
     if requests:
-        notes.append(f"{requests} requests for a qualification wait for an answer.")
+        notes.append(f"{plural(requests, 'request')} for a qualification without an answer.")
     return notes
 
 

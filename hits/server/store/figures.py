@@ -22,6 +22,11 @@ ANSWERS = """
     FROM assignments JOIN answers ON answers.assignment = assignments.id JOIN hits ON hits.id = assignments.hit
     ORDER BY assignments.submitted, assignments.number
 """
+STATES = """
+    SELECT assignments.id, assignments.status, hits.annotation
+    FROM assignments JOIN hits ON hits.id = assignments.hit
+    WHERE assignments.status IN ('submitted', 'approved', 'rejected')
+"""
 EARNED = """
     SELECT worker, sum(money) FROM (
         SELECT worker, reward AS money FROM assignments WHERE status IN ('submitted', 'approved')
@@ -100,6 +105,11 @@ class FigureStore:
                 {worker: dollars(money) for worker, money in db.execute(EARNED)},
                 db.execute(WAITING_REQUESTS).fetchone()[0],
             )
+
+    def states(self, now: int) -> list[tuple[str, AssignmentStatus, str]]:
+        """All submitted assignments: their id, their status, and the annotation of their hit."""
+        with self.file.reading(now) as db:
+            return [(row[0], AssignmentStatus(row[1]), row[2] or "") for row in db.execute(STATES)]
 
 
 def read_answers(row: sqlite3.Row) -> SubmittedAnswers:

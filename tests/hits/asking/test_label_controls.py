@@ -77,7 +77,7 @@ def test_one_segment_alone_has_no_controls() -> None:
     made = pages("1")
     notes = controls({}, {"1": TEXTS["1"]}).add(made, 1, 10)
     assert labels(made) == []
-    assert notes == ["no control expects NO: there was nothing to make it from", "only 0 of 1 controls could be made"]
+    assert notes == ["no control expects NO: there was nothing to make it from", "only 0 of 1 control could be made"]
 
 
 def test_a_damaged_candidate_keeps_the_rest_of_its_host() -> None:

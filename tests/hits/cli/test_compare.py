@@ -119,7 +119,7 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
     made = read_batch(batch)
     asked = [item for item in made.items if not item.columns["control"]]
     assert len(asked) < len(made.items)
-    assert f"{len(made.items)} hits, {3 * len(made.items)} assignments" in out
+    assert f"{len(made.items)} hits (6 + 2 controls), {3 * len(made.items)} assignments" in out
     assert made.settings.made["metrics"] == ["rypt", "bleu"]
     assert made.settings.made["wage"] == "12.00"
     assert re.search(r"rewards \$\d+\.\d\d \+ no fees", out)
@@ -317,7 +317,7 @@ def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
     options = ["--from", "esa", "scores.csv", "--batches", "batches.json", "--languages", "deu-eng"]
     code, out, err = run(capsys, "compare", *options, "--reference", "refA", "--splits", 2)
     assert code == 0, err
-    assert "from 8 of 8 ratings (1 raters, 4 systems)" in err
+    assert "from 8 of 8 ratings (1 rater, 4 systems)" in err
     assert err.splitlines()[-1] == "the campaign is in scores-campaign; never picked: refA"
     assert [line.split()[0] for line in out.splitlines()[5:7]] == ["rypt:severity+0.2*chrf+2*system"] * 2
     assert re.match(

@@ -73,7 +73,7 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     assert (report["worker"], report["name"], report["shares"]["NO"]) == (worker, "Ada", 1.0)
     assert f"{worker} Ada" in run(capsys, "hits", "workers", "-C", campaign, *at)[1]
     again = run(capsys, "hits", "publish", batch, *at)  # nothing is left, so nothing is asked
-    assert again == (0, f"0 hits published, {size} were there\n", "")
+    assert again == (0, f"0 hits published, {size} already there\n", "")
 
     assert run(capsys, "hits", "workers", "-C", campaign, "--exclude", worker, "--reason", "NO to all")[0] == 0
     assert json.loads(run(capsys, "hits", "workers", "-C", campaign, "--json")[1])[0]["excluded"]
@@ -86,8 +86,18 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    assert run(capsys, "hits", "review", tmp_path / "reviewed.csv", *at)[1] == "1 approved, 1 rejected, 0 so already\n"
-    assert run(capsys, "hits", "review", tmp_path / "reviewed.csv", *at)[1] == "0 approved, 0 rejected, 2 so already\n"
+    code, out, err = run(capsys, "hits", "review", tmp_path / "reviewed.csv", *at)
+    assert (code, out) == (0, "1 approved, 1 rejected, 0 so already\n")
+    assert "`rypt hits collect BATCH -C CAMPAIGN` brings these decisions into the campaign" in err
+    assert run(capsys, "hits", "review", tmp_path / "reviewed.csv", *at) == (
+        0, "0 approved, 0 rejected, 2 so already\n", "",
+    )  # fmt: skip
+    behind = "note: on the market, 2 assignments came or changed since the last `rypt hits collect`"
+    assert behind in run(capsys, "hits", "workers", "-C", campaign, *at)[2]
+    assert (
+        run(capsys, "hits", "collect", batch, "-C", campaign, *at)[1] == f"0 assignments added, {size} already there\n"
+    )
+    assert run(capsys, "hits", "workers", "-C", campaign, *at)[2] == ""
     assert run(capsys, "hits", "workers", "-C", campaign, "--bonus", "20%", *at, "--yes", "--json")[0] == 0
     assert run(capsys, "hits", "expire", batch, *at)[1] == f"{size} hits expired\n"
 

@@ -42,8 +42,11 @@ def done_assignment(at):
 
 def test_invitations_name_the_worker(capsys, at, tmp_path):
     (tmp_path / "names.csv").write_text("name,email\nAda,a@example.org\n\nBob,b@example.org\n")
-    code, out, _ = run(capsys, "hits", "invite", "Cem", "--bulk", tmp_path / "names.csv", "--at", at, "--country", "de")
+    code, out, err = run(
+        capsys, "hits", "invite", "Cem", "--bulk", tmp_path / "names.csv", "--at", at, "--country", "de"
+    )
     assert code == 0
+    assert f"no work to give now; `rypt hits publish BATCH --at {at}` brings some" in err
     rows = [line.split("\t") for line in out.splitlines()]
     assert [row[0] for row in rows] == ["Cem", "Ada", "Bob"]
     with Store(at / "market.db") as store:
@@ -52,6 +55,25 @@ def test_invitations_name_the_worker(capsys, at, tmp_path):
             assert (found.name, found.id, found.locale) == (name, worker, Locale("DE"))
     again = json.loads(run(capsys, "hits", "invite", "Cem", "Cem", "--at", at, "--json")[1])
     assert [(person["name"], person["worker"]) for person in again] == [("Cem", rows[0][1])]
+
+
+def test_nothing_is_said_where_there_is_work(capsys, at):
+    with Store(at / "market.db") as store:
+        store.hits.create(HitProperties("t", "d", Decimal("0.05"), 600), NewHit("<x/>", 10**10), 0)
+    assert run(capsys, "hits", "invite", "Ada", "--at", at)[2] == ""
+
+
+@pytest.mark.parametrize(("options", "shared"), [([], False), (["--id-parameter", "participant"], True)])
+def test_serve_says_how_to_stop_it_and_whom_the_shared_link_is_for(tmp_path, options, shared):
+    command = [sys.executable, "-c", START, "hits", "serve", str(tmp_path / "market"), "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        lines = [process.stdout.readline().split()[0] for _ in range(4 if shared else 3)]
+        err = "".join(process.stderr.readline() for _ in range(2 if shared else 1))
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=180) == ("", "")
+    assert lines == ["market", "dashboard", "endpoint", *(["shared"] if shared else [])]
+    assert ("the link to give to the recruiting service" in err) == shared
+    assert "Ctrl-C stops the market" in err
 
 
 def test_links_are_taken_back_by_name_or_id(capsys, at):

@@ -10,15 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hits.cli.rank.group import rank
-from hits.compare.systems import preferences_between
+from hits.compare.systems import preferences_between, system_preferences
 from hits.ranking.data import comparisons_of
+from hits.ranking.rank import ComparisonFiles
+from hits.records import Answer, IdenticalPair, same_text_note
+from hits.results.answers import Results
+from hits.results.content import Assignment
+from rypt.database.judgments import JudgmentDatabase
 from rypt.text import RyptError
 
 NAMES = ("a", "b", "c")
 ROWS = st.lists(
     st.tuples(
         st.sampled_from(["s1", "s2", "s3"]), st.permutations(NAMES), st.sampled_from([1, 0, -1]),
-        st.sampled_from(["w1", "ASIMULATED2", "identical-1"]),
+        st.sampled_from(["w1", "ASIMULATED2"]),
     ),
     max_size=30,
 )  # fmt: skip
@@ -28,12 +33,8 @@ ROWS = st.lists(
 def test_votes_are_counted_by_segment(rows) -> None:
     records = [(segment, order[0], order[1], outcome, worker) for segment, order, outcome, worker in rows]
     expected: dict[str, Counter[str]] = {}
-    same = set()
-    for segment, first, second, outcome, worker in records:
+    for segment, first, second, outcome, _ in records:
         if {first, second} != {"a", "b"}:
-            continue
-        if worker.startswith("identical-"):
-            same.add(segment)
             continue
         winner = "neither" if outcome == 0 else first if outcome == 1 else second
         expected.setdefault(segment, Counter())[winner] += 1
@@ -44,10 +45,27 @@ def test_votes_are_counted_by_segment(rows) -> None:
         return
     found = preferences_between(comparisons, "a", "b")
     assert found.segments == {s: (votes["a"], votes["b"], votes["neither"]) for s, votes in expected.items()}
-    assert found.identical == len(same - expected.keys())
     assert found.simulated == sum(worker.startswith("AS") and {*pair} == {"a", "b"} for _, *pair, _, worker in records)
     other = preferences_between(comparisons, "b", "a")
     assert other.segments == {s: (votes["b"], votes["a"], votes["neither"]) for s, votes in expected.items()}
+
+
+def test_segments_with_the_same_text_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "judgments.db"
+    with JudgmentDatabase(path) as db:
+        results = Results(db)
+        for worker in ("Ada", "Bob"):
+            answer = Answer("b", "i1", "h1", f"a-{worker}", worker, {"choice": "A"})
+            results.add([Assignment(answer, {"segment": "1", "system_a": "x", "system_b": "y"})])
+        results.add_identical(
+            "b", [IdenticalPair("2", "x", "y"), IdenticalPair("3", "y", "x"), IdenticalPair("4", "x", "z")]
+        )
+        results.add_identical("another", [IdenticalPair("2", "y", "x")])
+    found = system_preferences(ComparisonFiles((path,)), "x", "y")
+    assert (found.segments, found.identical) == ({"1": (2, 0, 0)}, 2)
+    assert len(ComparisonFiles((path,)).read()) == 2  # one for each worker who was asked
+    out = CliRunner().invoke(rank, ["preferences", str(path), "--systems", "x,y"], catch_exceptions=False).stdout
+    assert same_text_note(2) in out
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_what_was_left_out_stays_visible_until_it_can_be_read(tmp_path, batch):
     assert campaign_numbers(results, batch="another").left_out == 0
     (report,) = [report for report in worker_reports(results) if report.worker == "W1"]
     assert (report.verdict, report.unread) == ("look", 1)
-    assert "1 assignments cannot be read" in report.reasons[0]
+    assert "1 unreadable assignment left out" in report.reasons[0]
     collect_into(results, batch, tmp_path / "b", Told(batch.items[0].id, works(answer("A"), answer("B"))))
     assert campaign_numbers(results).left_out == 0
 

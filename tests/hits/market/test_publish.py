@@ -299,7 +299,7 @@ def test_what_the_market_knows_comes_along(tmp_path, batch):
             assert rows[0][name] == first.facts[name]
 
 
-def test_equal_texts_are_ties_when_answers_come_in(tmp_path):
+def test_equal_texts_are_counted_and_no_comparisons(tmp_path):
     segments = [Segment(str(i), f"Satz {i}") for i in range(4)]
     outputs = {name: {s.id: f"sentence {s.id} by {name if s.id < '2' else 'all'}" for s in segments} for name in "xy"}
     settings = new_settings(Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=2)
@@ -312,12 +312,7 @@ def test_equal_texts_are_ties_when_answers_come_in(tmp_path):
         work(store, "Ada", answers)
         for _ in range(2):
             collect_into(results, made, tmp_path / "batch", market)
-        ties = [c for c in results.comparisons() if c.segment in "23"]
-        assert {(c.segment, c.worker, str(c.choice)) for c in ties} == {
-            (segment, f"identical-{n}", "EQUAL") for segment in "23" for n in (1, 2)
-        }
-        assert len(ties) == 4  # each as often as others are asked
-        assert len(results.comparisons()) == 6
-        results.add_identical("another batch", made.identical, 2)
-        assert len(results.comparisons()) == 6  # the same ties
+        assert sorted(c.segment for c in results.comparisons()) == ["0", "1"]
+        results.add_identical("another batch", made.identical)
+        assert results.tables.count_identical() == 2  # the same pairs
         assert [report.worker for report in worker_reports(results)] == [results.comparisons()[-1].worker]

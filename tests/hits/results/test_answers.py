@@ -66,7 +66,9 @@ def test_a_graded_no_is_a_no_with_a_severity_and_passes_a_control_that_expects_n
     rows = db.db.execute("SELECT slot, label, control, severity FROM label_answers WHERE assignment = 'X1'").fetchall()
     assert rows == [(1, "NO", 0, 5.0), (2, "NO", 0, 1.0), (3, "NO", 1, 1.0)]
     assert [(c.worker, c.answer, c.passed) for c in Results(db).controls()] == [("A1", "NO", True), ("A2", "NO", True)]
-    with pytest.raises(FormatError, match="expected a label YES, NO or NOT_SURE, found 'NO_VERY_BADLY'"):
+    with pytest.raises(
+        FormatError, match=r"expected a label YES, NO or NOT_SURE \(or y, n, \?\), found 'NO_VERY_BADLY'"
+    ):
         understand(assignment(3, {"label_1": "NO_VERY_BADLY"}))
 
 

@@ -40,7 +40,7 @@ def filled(path: Path) -> JudgmentDatabase:
     results.add([assignment(1, Reward="$0.05", HITTypeId="T"), assignment(2, "NO", REJECTED, RequesterFeedback="no")])
     ranked = Answer("b2", "r", "H3", "X3", "A2", {"rank_1": "1", "rank_2": "2"}, 5, 9)
     results.add([Assignment(ranked, RANKING)])
-    results.add_identical("b2", [IdenticalPair("7", "y", "z")], 2)
+    results.add_identical("b2", [IdenticalPair("7", "y", "z")])
     results.add_bonuses([("X1", [Bonus("X1", Decimal("0.10"), "thanks", 7)])])
     db.exclude("A9", "spam")
     return db
@@ -64,13 +64,13 @@ def test_a_merge_takes_everything_along(tmp_path: Path) -> None:
     filled(tmp_path / "a.db").close()
     target = database(tmp_path / "b.db")
     found = merge(target, tmp_path / "a.db")
-    assert (found.added, found.others) == (2, 5)  # three assignments, a tie, an excluded worker
+    assert (found.added, found.others) == (2, 5)  # three assignments, a pair with the same text, an excluded worker
     with JudgmentDatabase(tmp_path / "a.db") as source:
         assert contents(target) == contents(source)
     before = contents(target)
     assert merge(target, tmp_path / "a.db").others == 0
     assert contents(target) == before
-    assert len(Results(target).comparisons()) == 4  # x over y, x over z, y and z tied twice
+    assert len(Results(target).comparisons()) == 2  # x over y, x over z
 
 
 def test_jsonl_takes_everything_along(tmp_path: Path) -> None:

@@ -47,14 +47,17 @@ def row(number: int, item: str, **more: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def test_a_batch_gives_the_columns_and_its_ties(tmp_path: Path, batch: Batch, results: Results) -> None:
+def test_a_batch_gives_the_columns_and_its_pairs_with_the_same_text(
+    tmp_path: Path, batch: Batch, results: Results
+) -> None:
     rows = [row(i, item.id) for i, item in enumerate(batch.items)]
     added = import_results(results, write(tmp_path / "r.csv", *rows), batch=batch, market="mturk")
     assert (added.assignments, added.comparisons) == (2, 2)
     first = next(results.assignments("b7"))
     assert first.columns == batch.items[0].columns
     assert (first.facts["Title"], first.market) == (batch.settings.title, "mturk")
-    assert [str(c.choice) for c in results.comparisons() if c.segment == "2"] == ["EQUAL", "EQUAL"]
+    assert [c for c in results.comparisons() if c.segment == "2"] == []
+    assert results.tables.count_identical("b7") == 1
 
 
 def test_the_annotation_names_the_item(tmp_path: Path, batch: Batch, results: Results) -> None:

@@ -148,7 +148,7 @@ def test_agreement_of_comparisons_is_about_systems_not_sides() -> None:
     compare(results, 2, "A2", {"choice": "B"}, turned)
     compare(results, 3, "A1", {"choice": "EQUAL"}, {**COMPARISON, "system_b": "z"})
     compare(results, 4, "A2", {"choice": "EQUAL"}, {**COMPARISON, "system_b": "z"})
-    results.add_identical("c1", [IdenticalPair("8", "x", "y")], 3)
+    results.add_identical("c1", [IdenticalPair("8", "x", "y")])
     found = comparison_agreement(results)
     assert (found.questions, found.answers, found.alpha) == (2, 4, 1.0)
     assert campaign_numbers(results).identical == 1

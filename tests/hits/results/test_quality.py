@@ -67,8 +67,20 @@ def test_a_careful_worker_among_workers_who_say_yes_to_everything_is_not_bad() -
 
 def test_few_answers_condemn_nobody() -> None:
     found = simulate(questions=10, bad=STRATEGIES["always"])
-    assert found["bad"].verdict == Verdict.GOOD
-    assert found["bad"].reasons == ("nothing against it, but only 10 answers so far",)
+    assert found["bad"].verdict == Verdict.FEW
+    assert found["bad"].reasons == ("only 10 answers so far",)
+    assert simulate(questions=1, bad=STRATEGIES["always"])["bad"].reasons == ("only 1 answer so far",)
+
+
+def test_sides_of_comparisons_are_no_names_of_systems() -> None:
+    replies = [
+        Reply(worker, (str(i),), "x", "A" if worker == "left" else "B")
+        for worker in ("left", "other")
+        for i in range(50)
+    ]
+    found = {each.worker: each for each in reports(replies, [], [], [], Limits())}
+    assert found["left"].reasons[0] == "the first text to 100% of 50 (others: 0% of the same)"
+    assert found["other"].reasons[0].startswith("the second text to 100% of 50")
 
 
 def report(answers: int = 50, seconds: float = 8.0, controls: Share = NONE) -> WorkerReport:
@@ -86,9 +98,10 @@ def report(answers: int = 50, seconds: float = 8.0, controls: Share = NONE) -> W
     ("controls", "verdict"),
     [
         (Share(0, 0), Verdict.GOOD),
-        (Share(0, 2), Verdict.GOOD),  # one or two may be mistakes of ours
-        (Share(0, 4), Verdict.GOOD),
-        (Share(3, 4), Verdict.GOOD),
+        (Share(0, 2), Verdict.FEW),  # one or two may be mistakes of ours
+        (Share(0, 4), Verdict.FEW),
+        (Share(3, 4), Verdict.FEW),
+        (Share(4, 4), Verdict.GOOD),
         (Share(4, 5), Verdict.GOOD),
         (Share(3, 5), Verdict.LOOK),
         (Share(7, 10), Verdict.LOOK),
@@ -103,7 +116,7 @@ def test_controls(controls: Share, verdict: Verdict) -> None:
     found = report(controls=controls)
     assert (found.controls, found.verdict) == (controls, verdict)  # the blank one is not counted
     (reason,) = found.reasons
-    if verdict != Verdict.GOOD:
+    if verdict in (Verdict.LOOK, Verdict.BAD):
         assert reason.startswith(f"{controls.hits} of {controls.of} controls right ({controls.value:.0%})")
         assert ("so few have a chance of" in reason) == (verdict is Verdict.BAD)
 
@@ -111,8 +124,9 @@ def test_controls(controls: Share, verdict: Verdict) -> None:
 def test_too_few_controls_are_told_and_condemn_nobody() -> None:
     found = report(controls=Share(0, 2))
     assert (found.verdict, found.reasons) == (
-        Verdict.GOOD, ("nothing against it, but only 2 controls (0 right) so far",),
+        Verdict.FEW, ("only 2 controls (0 right) so far",),
     )  # fmt: skip
+    assert report(controls=Share(0, 1)).reasons == ("only 1 control (0 right) so far",)
     assert report(controls=Share(0, 5)).reasons == (
         "0 of 5 controls right (0%); so few have a chance of 0.24% where 70% is usual",
     )
@@ -133,7 +147,7 @@ def test_the_time_of_an_answer_is_the_median_over_assignments() -> None:
     efforts = [Effort("w", 30, 3), Effort("w", 8, 4), Effort("w", 10**6, 5), Effort("w", None, 5), Effort("w", 9, 0)]
     (found,) = reports([], efforts, [], ["w"], Limits())
     assert (found.seconds, found.assignments, found.excluded, found.answers) == (10.0, 5, True, 0)
-    assert found.verdict == Verdict.GOOD
+    assert found.verdict == Verdict.FEW
     (found,) = reports([Reply("w", ("q",), "YES", "YES")], [], [], [], Limits())
     assert isnan(found.seconds)
 

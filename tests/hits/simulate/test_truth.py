@@ -106,6 +106,16 @@ def test_of_equal_sources_the_one_that_is_known():
     assert truth.segment(["ja"]) == "2"
 
 
+def test_a_star_has_the_number_of_all_other_candidates(tmp_path) -> None:
+    numbers = {"the old man": 0.4, "an old man": 0.6}
+    phrases = {"segment": "1", "start": 0, "stop": 1, "phrases": ["the man"]}
+    without = read_truth(write(tmp_path, SOURCE, phrases, {"segment": "1", "candidates": numbers}))
+    assert (without.score("1", "man the old"), without.score("1", "the man")) == (0, 1)
+    truth = read_truth(write(tmp_path, SOURCE, phrases, {"segment": "1", "candidates": {**numbers, "*": 0.1}}))
+    assert [truth.score("1", text) for text in ("the old man", "the man old", "the man")] == [0.4, 0.1, 0.1]
+    assert truth.score("2", "the man old") is None
+
+
 @pytest.mark.parametrize(
     ("record", "message"),
     [

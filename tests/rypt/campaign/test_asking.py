@@ -27,7 +27,7 @@ def test_the_command_writes_the_same(
     queries.write(tmp_path / "asked", form)
     options = ["--max-len", 2, "--select", "all", "--format", form]
     code, out, err = run(capsys, "queries", campaign.folder, *options)
-    assert (code, out) == (0, (tmp_path / "asked").read_text(encoding="utf-8"))
+    assert (code, out) == (0, (tmp_path / "asked").read_text(encoding="utf-8-sig"))
     assert err == f"{queries.summary()}\n"
 
 

@@ -103,7 +103,7 @@ def test_add(run: Run, one: Path) -> None:
         ),
         (["s", "0", "5", "x", "YES"], "span 0-5 is outside segment s, which has 4 tokens"),
         (["s", "2", "2", "x", "YES"], "span 2-2 is outside segment s, which has 4 tokens"),
-        (["s", "0", "2", "x", "maybe"], "expected a label YES, NO or NOT_SURE, found 'maybe'"),
+        (["s", "0", "2", "x", "maybe"], "expected a label YES, NO or NOT_SURE (or y, n, ?), found 'maybe'"),
         (["s", "0", "2", " ", "YES"], "expected a phrase of at least one word"),
     ],
 )
@@ -116,10 +116,10 @@ def test_import_says_what_became_of_the_lines(run: Run, one: Path, tmp_path: Pat
     (tmp_path / "a.csv").write_text(
         "\ufeff" + HEADER + "s,0,2,the patient,YES,w\ns,0,2,the patient,NO,v\ns,0,2,x,maybe,v\n"
     )
-    complaint = "expected a label YES, NO or NOT_SURE, found 'maybe'"
+    complaint = "expected a label YES, NO or NOT_SURE (or y, n, ?), found 'maybe'"
     assert failed(run("import", "j.db", "a.csv")) == f"a.csv:4: {complaint}"
     assert len(content(one)) == 1
-    counts = "a.csv: 1 judgments added, 1 already there, 0 unanswered, 1 refused; 0 segments added\n"
+    counts = "a.csv: 1 judgment added, 1 already there, 0 unanswered, 1 refused; 0 segments added\n"
     assert run("import", "j.db", "a.csv", "--skip-refused") == (0, counts, f"a.csv:4: refused: {complaint}\n")
     again = run("import", "j.db", "a.csv", "--skip-refused", "--json")
     assert (again.code, again.err) == (0, "")
@@ -141,7 +141,7 @@ def test_import_reads_stdin_and_makes_a_database_that_keeps_case(run: Run, tmp_p
     lines += json.dumps({"Seg": "s", "first": 0, "last": 1, "phrase": "The patient", "label": "NO"}) + "\n"
     options = ["--rename", "Seg=segment", "--set", "worker=v", "--set", "source=hit", "--case", "keep"]
     done = run_process(tmp_path, "import", "new.db", "-", *options, input=lines)
-    assert done == (0, "-: 1 judgments added, 0 already there, 0 unanswered, 0 refused; 1 segments added\n", "")
+    assert done == (0, "-: 1 judgment added, 0 already there, 0 unanswered, 0 refused; 1 segment added\n", "")
     assert content(tmp_path / "new.db") == [Judgment("s", Span(0, 2), "The patient", Label.NO, "v", source="hit")]
     assert "<stdin>:1: expected a JSON object" in failed(run_process(tmp_path, "import", "new.db", "-", input="{\n"))
     assert "new.db: compares phrases with case:keep" in failed(run("import", "new.db", "x", "--case", "lower"))
@@ -168,11 +168,11 @@ def test_export_goes_to_stdout_and_to_files_and_comes_back(run: Run, one: Path, 
     assert (lines.code, lines.err, len(lines.out.splitlines())) == (0, "", 2)
     assert run("export", "j.db", "out.jsonl.gz") == (0, "", "2 records written\n")
     assert gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()).decode() == lines.out
-    assert run("export", "j.db", "out.csv.gz") == (0, "", "1 records written\n")
+    assert run("export", "j.db", "out.csv.gz") == (0, "", "1 record written\n")
     table = run("export", "j.db", "--format", "csv").out
     assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()).decode() == table
     assert table.splitlines()[0] == "segment,start,stop,phrase,label,worker,origin,source,time,weight"
-    assert run("export", "j.db", "s.csv", "--segments").err == "1 records written\n"
+    assert run("export", "j.db", "s.csv", "--segments").err == "1 record written\n"
     assert run("import", "copy.db", "s.csv", "out.csv.gz").code == 0
     assert run("export", "copy.db").out == lines.out
 
@@ -195,7 +195,7 @@ def test_merge(run: Run, one: Path, tmp_path: Path) -> None:
     assert first == {"file": "b.db", "added": 3, "already": 1, "segments": 0, "conflicts": [conflict], "others": 0}
     assert (itself["added"], itself["already"], len(content(one))) == (0, 4, 4)
     database(tmp_path / "c.db", (Label.YES, "w"))
-    counts = "b.db: 3 judgments added, 1 already there, 1 conflicts; 0 segments added\n"
+    counts = "b.db: 3 judgments added, 1 already there, 1 conflict; 0 segments added\n"
     assert run("merge", "c.db", "b.db") == (0, counts, f"  conflict: {conflict}\n")
 
 
@@ -227,9 +227,9 @@ def test_check_exits_1_when_something_is_wrong(run: Run, one: Path, tmp_path: Pa
     assert run("check", "j.db", "--json") == (0, "[]\n", "")
     (tmp_path / "now.jsonl").write_text(json.dumps({"id": "s", "text": "die Patientin"}))
     changed = run("check", "j.db", "--source", "now.jsonl", "--json")
-    assert (changed.code, changed.err) == (1, "rypt: j.db: 1 problems found\n")
+    assert (changed.code, changed.err) == (1, "rypt: j.db: 1 problem found\n")
     assert [(p["kind"], p["judgments"]) for p in json.loads(changed.out)] == [("segment text changed", 1)]
-    assert run("check", "j.db", "--source", "now.jsonl").out.splitlines()[1:] == ["1 problems"]
+    assert run("check", "j.db", "--source", "now.jsonl").out.splitlines()[1:] == ["1 problem"]
 
 
 def test_the_folder_of_a_campaign_stands_for_its_database(run: Run, one: Path, tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_files_imported_before_one_that_fails_stay(run: Run, tmp_path: Path, the
         assert run("import", "x.db", "s.jsonl").code == 0
     outcome = run("import", "x.db", "s.jsonl", "good.csv", "bad.csv")
     assert outcome.code == 1
-    assert "good.csv: 1 judgments added" in outcome.out
+    assert "good.csv: 1 judgment added" in outcome.out
     assert outcome.err.startswith("rypt: bad.csv:2: ")
     with JudgmentDatabase(tmp_path / "x.db", readonly=True) as db:
         assert [j.phrase for j in db.judgments()] == ["the house"]
@@ -348,7 +348,7 @@ def test_semicolons_and_columns_that_are_not_there(run: Run, one: Path, tmp_path
     (tmp_path / "a.csv").write_text(f"{HEADER}s,0,2,the patient,YES,v\n".replace(",", ";"))
     assert "expected the columns to rename" in failed(run("import", "j.db", "a.csv", "--rename", "nope=label"))
     assert run("import", "j.db", "a.csv", "--set", "colour=red").code == 2
-    assert run("import", "j.db", "a.csv").out.startswith("a.csv: 1 judgments added")
+    assert run("import", "j.db", "a.csv").out.startswith("a.csv: 1 judgment added")
 
 
 def test_an_export_does_not_replace_its_database(run: Run, one: Path) -> None:

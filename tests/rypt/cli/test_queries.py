@@ -1,6 +1,7 @@
 """``rypt queries``: in which order, and for how much."""
 
 import json
+import shutil
 
 import pytest
 from commands import run
@@ -26,7 +27,8 @@ def test_by_value_the_most_valuable_first_and_nothing_worthless(capsys, demo_cam
     assert values[-1] > WORTHLESS
     assert 0 < len(valued) < len(every)
     assert {key(record) for record in valued} < {key(record) for record in every}
-    assert f"{len(every) - len(valued)} more would not change which candidates are best" in err
+    useless = len(every) - len(valued)
+    assert f"not worth asking: {useless} more, because no answer to them changes which candidates are best\n" in err
     assert all("value" not in record for record in every)
 
 
@@ -36,7 +38,10 @@ def test_a_budget_takes_the_first(capsys, demo_campaign, select):
     every, _ = asked(capsys, *options)
     few, err = asked(capsys, *options, "--budget", "0.30", "--wage", "10", "--seconds", "9")
     assert few == every[:12]  # 2.5 cents each
-    assert f"about $0.30 at $10 an hour and 9 seconds per label; all would be ${0.025 * len(every):.2f}" in err
+    assert err.startswith("12 queries, whose answers serve ")
+    assert "\ncost: about $0.30 at $10 an hour and 9 seconds per label\n" in err
+    later = len(every) - 12
+    assert f"\nnot in this selection: {later} more, about ${0.025 * later:.2f}\n" in err
     twice, _ = asked(capsys, *options, "--budget", "0.30", "--wage", "10", "--seconds", "9", "--assignments", 2)
     assert len(twice) == 6
 
@@ -45,7 +50,7 @@ def test_a_large_budget_buys_all(capsys, demo_campaign):
     every, _ = asked(capsys, demo_campaign, "--max-len", 2)
     rich, err = asked(capsys, demo_campaign, "--max-len", 2, "--budget", "1e9")
     assert rich == every
-    assert "all would be" not in err
+    assert "not in this selection" not in err
 
 
 def test_a_budget_below_the_price_of_a_label_is_refused(capsys, demo_campaign, tmp_path):
@@ -88,8 +93,22 @@ def test_a_sheet_with_labels_is_not_written_over(capsys, demo_campaign, tmp_path
     assert run(capsys, *command)[0] == 0
     assert run(capsys, *command)[0] == 0
     head, first, *others = sheet.read_text(encoding="utf-8").splitlines()
+    assert head.startswith("\ufeffsegment,")  # without the mark, spreadsheets break umlauts
     filled = "\n".join([head, f"{first.removesuffix(',')}y,Ada", *others]).replace(",", ";")
     sheet.write_text(filled, encoding="utf-8")
     code, _, err = run(capsys, *command)
     assert (code, "found labels that somebody filled in" in err) == (1, True)
     assert sheet.read_text(encoding="utf-8") == filled
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-8"])
+def test_a_sheet_is_imported_with_and_without_its_mark(capsys, demo_campaign, tmp_path, encoding):
+    campaign, sheet = tmp_path / "campaign", tmp_path / "ask.csv"
+    shutil.copytree(demo_campaign, campaign)
+    before, _ = asked(capsys, campaign)
+    code, _, err = run(capsys, "queries", campaign, "--format", "csv", "--limit", 3, "-o", sheet)
+    assert (code, "in phrases, case does not matter" in err) == (0, True)
+    head, *rows = sheet.read_text(encoding="utf-8-sig").splitlines()
+    sheet.write_text("\n".join([head, *(f"{row.removesuffix(',')}y,Ada" for row in rows)]), encoding=encoding)
+    assert "3 judgments added" in run(capsys, "db", "import", campaign, sheet)[1]
+    assert asked(capsys, campaign)[0] == before[3:]

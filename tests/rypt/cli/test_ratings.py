@@ -108,7 +108,7 @@ def test_containment_says_what_it_leaves_open(
     command = ["import", "mqm", tmp_path / "mqm.tsv", "-C", campaign.folder, "--match", "containment"]
     code, out, _ = run(capsys, *command)
     assert code == 0
-    assert "constituents left open: an error is partly inside them" in out
+    assert "left open: an error is partly inside" in out
     with campaign.database() as db:
         (judgment,) = db.judgments()
     assert (judgment.label, len(judgment.span)) == ("NO", len(segment.tokens))
@@ -125,7 +125,7 @@ def test_esa(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[s
     command = ["import", "esa", tmp_path / "esa.jsonl", "-C", campaign.folder]
     code, out, _ = run(capsys, *command, "--scores", tmp_path / "s.jsonl")
     assert code == 0
-    assert "from 1 of 1 ratings (1 raters, 1 systems)" in out
+    assert "from 1 of 1 rating (1 rater, 1 system)" in out
     score = json.loads((tmp_path / "s.jsonl").read_text())
     assert score == {"segment": segment.id, "system": "A", "rater": "w", "score": 61, "better": "higher"}
 
@@ -140,8 +140,8 @@ TSV = (
 )
 
 
-LEFT_OUT = """made: 1 segments, 4 outputs of 4 systems
-  1 segments left out: without Human-A.0
+LEFT_OUT = """made: 1 segment, 4 outputs of 4 systems
+  1 segment left out: without Human-A.0
   human translations, to be judged and never picked: Human-A.0
 """
 
@@ -215,7 +215,7 @@ def test_texts_of_one_language_pair(
     assert (code, Path("made").exists()) == (1, False)
     assert "expected one language pair, found en-cs, en-de; --languages names one" in err
     code, out, err = run(capsys, "import", "esa", "esa.jsonl", "--texts", "made", "--languages", "en-de")
-    assert (code, out) == (0, "made: 1 segments, 1 outputs of 1 systems\n")
+    assert (code, out) == (0, "made: 1 segment, 1 output of 1 system\n")
     assert "rypt import esa esa.jsonl --languages en-de -C made" in err
     assert json.loads(Path("made/systems/A.jsonl").read_text()) == {"id": "7", "candidate": "Ja ."}
 
@@ -239,7 +239,7 @@ def test_slips_are_mended_counted_and_listed(
     assert list(Path().iterdir()) == [Path("x.tsv")]
     code, out, _ = run(capsys, "import", "mqm", "x.tsv", "--texts", "made", "-q", "--repairs", "r.jsonl")
     assert code == 0
-    assert out.splitlines()[-1] == "  1 marks without an end, closed at the end of the text"
+    assert out.splitlines()[-1] == "  1 mark without an end, closed at the end of the text"
     (repair,) = (json.loads(line) for line in Path("r.jsonl").read_text(encoding="utf-8").splitlines())
     assert (repair["line"], repair["kind"]) == (2, "mark-not-closed")
     code, out, _ = run(capsys, "import", "mqm", "x.tsv", "--texts", "again", "--json")
@@ -258,5 +258,5 @@ def test_repairs_of_an_import(campaign: Campaign, tmp_path: Path, capsys: pytest
     with campaign.database() as db:
         assert db.count() == 0
     code, out, _ = run(capsys, *command)
-    assert (code, out.splitlines()[-1]) == (0, "  1 ends of marks without a beginning, left out")
+    assert (code, out.splitlines()[-1]) == (0, "  1 end mark without a beginning, left out")
     assert json.loads(run(capsys, *command, "--json")[1])["repairs"] == {"mark-not-opened": 1}

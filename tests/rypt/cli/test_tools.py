@@ -34,7 +34,7 @@ def test_from_plain_text_to_a_campaign(texts: Path, capsys: pytest.CaptureFixtur
     code, out, err = run(capsys, "align", "--source", "src", "--nbest", "out", "-o", "links")
     assert (code, out) == (0, "")
     assert "aligning 4 pairs of 4 candidates with eflomal" in err
-    assert "1 candidates have no links" in err
+    assert "1 candidate without links" in err
     lines = (texts / "links").read_text().splitlines()
     assert len(lines) == 4
     assert lines[2] == ""

@@ -224,7 +224,7 @@ def test_a_label_may_say_how_bad_a_no_is() -> None:
     assert [(j.label, j.severity) for j in sorted(db.judgments(), key=lambda j: j.worker)] == [
         (Label.NO, 5.0), (Label.NO, 1.0), (Label.NO, 2.5), (Label.NO, None), (Label.YES, None),
     ]  # fmt: skip
-    with pytest.raises(InputError, match="expected a label YES, NO or NOT_SURE, found 'yes, badly'"):
+    with pytest.raises(InputError, match=r"expected a label YES, NO or NOT_SURE \(or y, n, \?\), found 'yes, badly'"):
         take(db, json.dumps(record(label="yes, badly")))
 
 
@@ -241,6 +241,17 @@ def test_columns_are_renamed_and_filled_and_spans_may_include_their_last_token()
         Judgment("s", Span(0, 2), 'the [GAP] "patient', Label.NOT_SURE, **keep),
         Judgment("s", Span(2, 3), "was", Label.NOT_SURE, **keep),
     ]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_blanks_are_filled_by_defaults_but_for_labels(form: str) -> None:
+    db = database()
+    rows = [record(worker="", phrase="the patient"), record(worker="Bob"), record(label="", phrase="x")]
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    text = "\n".join(lines if form == "csv" else map(json.dumps, rows)) + "\n"
+    result = take(db, text, defaults={"worker": "Ada", "label": "NO"})
+    assert result == Imported(added=2, unanswered=1)
+    assert {j.worker for j in db.judgments()} == {"Ada", "Bob"}
 
 
 def test_judgments_may_stand_before_their_segment() -> None:
@@ -279,7 +290,7 @@ def test_a_file_without_records_adds_nothing(text: str) -> None:
 
 
 BAD_RECORDS = [
-    ({"label": "maybe"}, "expected a label YES, NO or NOT_SURE, found 'maybe'"),
+    ({"label": "maybe"}, r"expected a label YES, NO or NOT_SURE \(or y, n, \?\), found 'maybe'"),
     ({"segment": "t"}, "segment 't' is not in the database"),
     ({"stop": 6}, "span 0-6 is outside segment s, which has 5 tokens"),
     ({"start": 2}, "expected a span of at least one token, found 2-2"),
@@ -295,9 +306,10 @@ BAD_RECORDS = [
     ({"severity": -1, "label": "NO"}, "expected a severity of at least 0, found -1"),
     ({"severity": "inf", "label": "NO"}, "expected a severity of at least 0, found 'inf'"),
     ({"severity": "bad", "label": "NO"}, "expected a severity of at least 0, found 'bad'"),
-    ({"worker": " "}, "expected a field worker, found ' '"),
-    ({"worker": None}, "expected a field worker, found nothing"),
-    ({"phrase": ["the"]}, r"expected a field phrase, found \['the'\]"),
+    ({"worker": " "}, r"expected a worker, found nothing: who gave this label\? \(--set worker=NAME names one person"),
+    ({"worker": None}, "expected a worker, found nothing: who gave this label"),
+    ({"phrase": " "}, "expected text in the field phrase, found nothing"),
+    ({"phrase": ["the"]}, r"expected text in the field phrase, found \['the'\]"),
     ({"phrase": "\u0000"}, "expected text in the field phrase, found a NUL"),
     ({"source": "rumour"}, "expected a source hit, import or simulation, found 'rumour'"),
     ({"worker": "\ud800"}, "expected Unicode text in the field worker"),
@@ -322,7 +334,7 @@ BAD_LINES = [
     ("[1, 2]", r"expected a JSON object, found '\[1, 2\]'"),
     ("[" * 100_000, "expected a JSON object"),
     ('{"id": "s"}', "expected a label .* or a text"),
-    ('{"text": "ohne Namen"}', "expected a field id"),
+    ('{"text": "ohne Namen"}', "expected text in the field id, found nothing"),
     ('{"id": "s", "text": "die Patientin"}', "segment s is there with another text: 'der Patient"),
     (
         json.dumps({"id": "s", "text": SEGMENTS[0].text, "tree": f"(FLAT {SEGMENTS[0].text})"}),

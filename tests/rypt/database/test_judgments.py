@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import rypt.database.judgments
 import rypt.database.writing
-from rypt.database.answer_rows import AnswerRows, AssignmentRow, HitRow, LabelRow
+from rypt.database.answer_rows import AnswerRows, AssignmentRow, HitRow, IdenticalRow, LabelRow
 from rypt.database.answers import AnswerTables
 from rypt.database.exchange import import_file, merge
 from rypt.database.judgments import DatabaseError, JudgmentDatabase
@@ -594,6 +594,36 @@ def test_a_database_of_an_older_rypt_is_read_as_it_is_and_brought_up_to_date_whe
         assert [hit.market for hit, _ in AnswerTables(db).assignments()] == (["local"] if hits else [])
         assert db.exclude("w1", "spam")
         assert db.votes() == []
+
+
+@pytest.mark.parametrize("seen", [3, 4, 5])
+def test_hits_of_an_older_file_keep_their_answers_and_may_be_of_any_kind(tmp_path: Path, seen: int) -> None:
+    older(tmp_path / "j.db", seen, [FIRST, SECOND], str(seen - 2))
+    with JudgmentDatabase(tmp_path / "j.db") as db:
+        tables = AnswerTables(db)
+        ((hit, work),) = tables.assignments()
+        assert (hit.id, hit.batch, hit.item, hit.kind, hit.size, work.id) == ("H1", "b1", "7-1", "label", 2, "X1")
+        with db.writing():
+            other = HitRow("H2", "b1", "7-2", "transcript", 1, {"item": "7-2"}, {}, "local")
+            tables.put(other, AssignmentRow("X2", "H2", "A1", "Submitted", 1, 9, 8, {}, {}), AnswerRows())
+        assert [hit.kind for hit, _ in tables.assignments()] == ["label", "transcript"]
+        assert db.db.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert db.db.execute("PRAGMA foreign_keys").fetchone() == (1,)
+        with pytest.raises(DatabaseError, match="FOREIGN KEY"), db.errors():
+            db.db.execute("DELETE FROM hits WHERE id = 'H1'")
+
+
+def test_pairs_with_the_same_text_count_once_whatever_an_older_file_says(tmp_path: Path) -> None:
+    older(tmp_path / "j.db", 4, [FIRST, SECOND], "2")
+    with sqlite3.connect(tmp_path / "j.db") as connection:
+        connection.execute("INSERT INTO identical VALUES ('b1', 's', 'x', 'y', 5)")
+        assert connection.execute("SELECT count(*) FROM counted_comparisons").fetchone() == (5,)
+    connection.close()
+    for readonly in (True, False):
+        with JudgmentDatabase(tmp_path / "j.db", readonly=readonly) as db:
+            tables = AnswerTables(db)
+            assert tables.identical() == [IdenticalRow("b1", "s", "x", "y")]
+            assert (tables.count_identical(), tables.comparisons()) == (1, [])
 
 
 def test_a_database_with_severities_of_the_table_before_is_brought_up_to_date(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_a_campaign_of_comparisons_alone(tmp_path):
     assert at_the_end.next.command == f"rypt rank preferences {folder} --systems A,B"
     lines = status_text(at_the_end).splitlines()
     assert "compared    4 pairs of A, B, by 2 workers, 1 of them SIMULATED" in lines
-    assert "not asked   1 pair of the same text" in lines
+    assert "left out    1 pair with the same text" in lines
     assert not any(line.startswith(("labels", "coverage", "to ask")) for line in lines)
 
 

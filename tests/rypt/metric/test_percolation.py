@@ -108,7 +108,7 @@ def test_a_label_for_each_constituent_is_needed():
 def test_labels_may_be_texts_and_others_are_refused():
     tree = SourceTree.from_brackets("(A (x x) (y y))")
     assert percolate(tree, ["yes", None, None]) == [Label.YES] * 3
-    with pytest.raises(FormatError, match="expected a label YES, NO or NOT_SURE, found 'good'"):
+    with pytest.raises(FormatError, match=r"expected a label YES, NO or NOT_SURE \(or y, n, \?\), found 'good'"):
         percolate(tree, ["good", None, None])
 
 

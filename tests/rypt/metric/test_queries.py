@@ -68,6 +68,7 @@ def test_answered_queries_import_as_judgments(form, tmp_path):
     with open_output(path) as stream:
         write_queries(found, stream, form)
     if form == "csv":
+        assert "The patient,The patient was isolated" in path.read_text()  # as it is written, though the key is not
         text = path.read_text().replace("was isolated .,,\n", "was isolated .,NO,me\n")
     else:
         records = [json.loads(line) for line in path.read_text().splitlines()]

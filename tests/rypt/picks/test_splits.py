@@ -125,8 +125,8 @@ def test_who_gave_no_judgments_decides_and_does_not_judge():
 @pytest.mark.parametrize(
     ("raters", "systems", "options", "message"),
     [
-        (1, 2, {}, "1 judging and 1 deciding raters: 1 segments: only 1 rater scored two"),
-        (2, 2, {"judging": 2}, "2 judging and 1 deciding raters: 1 segments: only 2 raters scored two"),
+        (1, 2, {}, "1 judging and 1 deciding raters: 1 segment: only 1 rater scored two"),
+        (2, 2, {"judging": 2}, "2 judging and 1 deciding raters: 1 segment: only 2 raters scored two"),
         (3, 1, {}, "at least 2 systems to pick from, found 1"),
         (3, 2, {"judging": 0}, "expected at least 1 judging rater, found 0"),
         (3, 2, {"judges": {"0"}, "judging": 2}, "only 1 of the raters gave judgments"),

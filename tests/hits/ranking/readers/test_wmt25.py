@@ -31,7 +31,7 @@ def test_two_ratings_are_two_waves(tmp_path: Path) -> None:
     assert [scores.segments[j] for j in scores.segment] == [("blesk.cz.112043", s) for s in "1112"]
     table = hits.rank(path)
     assert [(s.system, round(s.score, 4)) for s in table.systems] == [("A", 86.6667), ("B", 40.0)]
-    assert any("1 segments were rated in several waves" in note for note in table.notes)
+    assert any("1 segment rated in several waves" in note for note in table.notes)
 
 
 def test_ratings_in_a_list_and_language_pairs(tmp_path: Path) -> None:

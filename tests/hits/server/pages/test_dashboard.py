@@ -14,6 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from hits.batches.folder import write_batch
+from hits.batches.kinds import KINDS, kind_of
 from hits.batches.page import question_xml
 from hits.market.folder import keep_batch, read_access
 from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
@@ -139,6 +140,31 @@ def test_the_numbers_without_a_batch(world: World) -> None:
     assert "&lt;i&gt;Bert&lt;/i&gt;" in page
     assert "&lt;b&gt;Judge&lt;/b&gt;" in page
     assert "<polyline" not in page
+    assert "Answers an hour" in page
+
+
+@pytest.mark.parametrize(
+    ("columns", "fields", "counted", "unit"),
+    [
+        ({"size": "1", "start": "0", "stop": "1", "phrase_1": "a", "control_1": ""}, {"label_1": "YES"}, "Labels",
+         "label"),
+        ({"system_a": "x", "system_b": "y", "control": ""}, {"choice": "A"}, "Comparisons", "comparison"),
+        ({"size": "2", "system_1": "x", "system_2": "y", "control": ""}, {"rank_1": "1", "rank_2": "2"}, "Comparisons",
+         "ranked candidate"),
+    ],
+)  # fmt: skip
+def test_answers_are_called_by_the_kind_of_the_batch(
+    world: World, columns: dict[str, str], fields: dict[str, str], counted: str, unit: str
+) -> None:
+    world.add_hit("i0", [fields])
+    kind = kind_of(columns)
+    settings = BatchSettings("b1", kind, "Judge", "Judge it", "", RewardRule())
+    blank = dict.fromkeys(KINDS[kind].columns, "")
+    item = Item("i0", {**blank, "item": "i0", "segment": "7", **columns})
+    write_batch(world.folder / "batches" / "one", Batch(settings, (item,), "<form><input name=choice></form>"))
+    page = world.requester().get("/dashboard").text
+    for text in (f"{unit.capitalize()}s an hour", f">{counted}</th>", f">Seconds per {unit}</th>"):
+        assert text in page
 
 
 def test_controls_come_from_the_batch(world: World, tmp_path: Path) -> None:
