@@ -144,7 +144,7 @@ def test_a_campaign_of_comparisons_alone(tmp_path):
     batch = read_batch(folder / "batches" / "1")
     answer(folder, batch, workers=("ada", "ASIMULATED1"), fields={"choice": "A"})
     with Campaign.open(folder).database(readonly=False) as db:
-        Results(db).add_identical(batch.settings.id, batch.identical, 1)
+        Results(db).add_identical(batch.settings.id, batch.identical)
     with Ledger(folder / "batches" / "1" / "published.local.jsonl").opened() as ledger:
         for item in batch.items:
             ledger.add(item.id, f"hit-{item.id}")
