@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hits.compare.metrics import DEFAULT_METRICS, AnyMetrics, read_metrics
 from hits.compare.plot import plot_outcomes
-from hits.compare.tables import beside, gain, outcome_table, quality_table
-from hits.compare.words import POINTS, answer_line, legend, model_name, name_in_words
+from hits.compare.tables import beside, outcome_table, quality_table
+from hits.compare.words import POINTS, answer_line, fair_line, legend, model_name, name_in_words
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
 from rypt.options import check_option
@@ -121,18 +121,8 @@ class OutcomeReport:
         return answer_line(one, name_in_words)
 
     def answers(self) -> list[str]:
-        """The answer, and where the first metric has the systems' means, what is left if BLEU has its own, too."""
-        outcomes = self.comparison.outcomes
-        first = next((metric for metric in self.metrics if metric.name == outcomes[0].metric), None)
-        fair = None
-        if first is not None and first.system:
-            name = f"bleu+{first.system:g}*system"
-            fair = next((o for o in outcomes if (o.metric, o.baseline) == (first.name, name)), None)
-        if fair is None:
-            return [self.answer()]
-        shown = "no difference is shown" if fair.low <= 0 <= fair.high else "a difference is shown"
-        left = f"{shown}: {gain(fair.net, fair.low, fair.high)}"
-        return [self.answer(), f"If BLEU knows the mean of each system, too ({fair.baseline}), {left}."]
+        """The answer, and what is left of it against metrics that know as much about systems."""
+        return [self.answer(), *filter(None, [fair_line(self.comparison.outcomes)])]
 
     def plot(self, path: PathLike) -> None:
         """Draw the net wins with their intervals (.svg, .png, .pdf)."""

@@ -4,7 +4,7 @@ answer_line(outcome)     one sentence: whose picks are better, by how much, how 
 legend(rows, scoring)    a line for each term of the metrics in a table
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from hits.compare.tables import gain
 from rypt.campaign.settings import Scoring
@@ -56,16 +56,43 @@ higher in 25.0 % of 529 segments and lower in 15.0 %.
     return f"{start}: people scored them higher in {shares}."
 
 
+def fair_line(outcomes: Sequence[Outcome]) -> str:
+    """What is left of the first metric's gain where the other metric knows the mean of each system, too.
+
+    Empty if the first metric has no such term, or no other has it with the same weight.
+
+    >>> print(fair_line([Outcome("rypt+2*system", "bleu+2*system", 0.2, 0.7, 0.1, 0.1, -0.02, 0.2, 0.1, 529)]))
+    Against metrics that know the mean of each system, too: +10.0 points (95 % interval -2.0 to +20.0), no difference \
+shown, against bleu+2*system.
+    """
+    first = outcomes[0].metric
+    metric = _known_metric(first)
+    weight = metric.system if metric else 0.0
+    names = [f"{name}+{weight:g}*system" for name in ("bleu", "chrf")] if weight else []
+    left = [
+        f"{gain(o.net, o.low, o.high)}{', no difference shown,' if o.low <= 0 <= o.high else ''} against {o.baseline}"
+        for o in outcomes
+        if o.metric == first and o.baseline in names
+    ]
+    return f"Against metrics that know the mean of each system, too: {'; '.join(left)}." if left else ""
+
+
 def name_in_words(name: str) -> str:
     """The name of a metric or a control as `in_words` writes it.
 
     >>> name_in_words("rypt:half+0.2*chrf"), name_in_words("rypt, coverage"), name_in_words("chrf")
     ("rypt:half+0.2*chrf (people's labels and chrF)", 'rypt, coverage', 'chrf')
     """
+    metric = _known_metric(name)
+    return name if metric is None else in_words(metric)
+
+
+def _known_metric(name: str) -> PickMetric | None:
+    """The metric of this name; None for a control, or for a metric that another installation has."""
     try:
-        return in_words(parse_pick_metric(name))
-    except RyptError:  # a control, or a metric of a package that is not installed here
-        return name
+        return parse_pick_metric(name)
+    except RyptError:
+        return None
 
 
 def in_words(metric: PickMetric) -> str:

@@ -58,18 +58,19 @@ def test_a_candidate_that_one_rater_scored_has_no_ceiling(campaign, tmp_path):
     assert "human" in twice.comparison.quality
 
 
-def test_what_is_left_against_a_bleu_that_knows_the_systems(campaign):
+def test_what_is_left_against_metrics_that_know_the_systems(campaign):
     scores = HeldOutScores(campaign.folder / "scores.jsonl", splits=3)
-    report = compare_by_scores(campaign, scores, "rypt+2*system,bleu,bleu+2*system")
-    assert report.answers()[0] == report.answer()
-    fair = report.comparison.outcomes[1]
-    assert (fair.metric, fair.baseline) == ("rypt+2*system", "bleu+2*system")
-    shown = "no" if fair.low <= 0 <= fair.high else "a"
-    assert report.answers()[1].startswith(
-        f"If BLEU knows the mean of each system, too (bleu+2*system), {shown} difference is shown: "
-    )
-    assert len(compare_by_scores(campaign, scores, "rypt,bleu,bleu+2*system").answers()) == 1
-    assert len(compare_by_scores(campaign, scores, "rypt+2*system,bleu").answers()) == 1
+    report = compare_by_scores(campaign, scores, "rypt+2*system,bleu,chrf+2*system,bleu+2*system")
+    first, second = report.answers()
+    assert first == report.answer()
+    chrf, bleu = report.comparison.outcomes[1:3]
+    assert second.startswith("Against metrics that know the mean of each system, too: ")
+    for outcome, part in zip((chrf, bleu), second.split("; "), strict=True):
+        assert f"{100 * outcome.net:+.1f} points" in part
+        assert part.rstrip(".").endswith(f" against {outcome.baseline}")
+        assert ("no difference shown" in part) == (outcome.low <= 0 <= outcome.high)
+    for metrics in ("rypt,bleu,bleu+2*system", "rypt+2*system,bleu,bleu+4*system"):
+        assert len(compare_by_scores(campaign, scores, metrics).answers()) == 1
 
 
 def test_some_segments(campaign, tmp_path):

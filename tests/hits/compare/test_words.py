@@ -2,7 +2,7 @@
 
 import pytest
 
-from hits.compare.words import answer_line, legend, name_in_words
+from hits.compare.words import answer_line, fair_line, legend, name_in_words
 from rypt.campaign.settings import Scoring
 from rypt.options import MODELS, UNKNOWN_AS, scoring_words
 from rypt.picks.metrics import parse_pick_metrics
@@ -37,6 +37,12 @@ def test_names_with_labels_say_so():
         == "bleu+2*system(rypt) (people's labels, BLEU and the mean of each system)"
     )
     assert name_in_words("nowhere.at.all:Metric") == "nowhere.at.all:Metric"
+
+
+def test_metrics_that_another_installation_has_are_not_explained():
+    outcome = Outcome("theirs+2*system", "bleu+2*system", 0.2, 0.7, 0.1, 0.1, 0.02, 0.18, 0.01, 529)
+    assert fair_line([outcome]) == ""
+    assert name_in_words("theirs+2*system") == "theirs+2*system"
 
 
 def test_each_term_has_one_line():
