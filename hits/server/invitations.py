@@ -47,7 +47,7 @@ def revoke(folder: PathLike, people: Iterable[str]) -> int:
 def open_hits(folder: PathLike) -> int:
     """How many hits of a local market can be taken now."""
     with Store(Path(folder) / STORE_NAME) as store:
-        return store.figures.snapshot(int(time.time())).overview.hits.get("Assignable", 0)
+        return store.figures.overview(int(time.time())).hits.get("Assignable", 0)
 
 
 def uncollected(folder: PathLike, known: Mapping[str, str], batches: Collection[str]) -> int:

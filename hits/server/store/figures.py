@@ -106,6 +106,11 @@ class FigureStore:
                 db.execute(WAITING_REQUESTS).fetchone()[0],
             )
 
+    def overview(self, now: int) -> Overview:
+        """The counts and the money alone."""
+        with self.file.reading(now) as db:
+            return read_overview(db, now)
+
     def states(self, now: int) -> list[tuple[str, AssignmentStatus, str]]:
         """All submitted assignments: their id, their status, and the annotation of their hit."""
         with self.file.reading(now) as db:
