@@ -9,6 +9,7 @@ import click
 
 from hits.cli.batches import tell_notes
 from hits.cli.shared import FOLDER, MONEY, tell_price
+from hits.records import same_text_note
 from rypt.console import JSON, QUIET, colours_wanted, progress, talk, watcher
 
 if TYPE_CHECKING:
@@ -321,7 +322,8 @@ def _print_report(
 
 def _print_batch(folder: str, batch: "MadeBatch", *, quiet: bool) -> None:
     tell_notes(batch, quiet=quiet)
-    talk(f"{len(batch.identical)} pairs of picks have the same text and were set aside", quiet=quiet)
+    if batch.identical:
+        talk(f"note: {same_text_note(len(batch.identical))}", quiet=quiet)
     tell_price(batch, batch.price, batch.market, what=f"{folder}: ")
     talk(f"next: rypt hits publish {folder}", quiet=quiet)
 

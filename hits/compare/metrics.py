@@ -131,7 +131,7 @@ class MetricComparison:
         return Disagreements(facts, segments, scorer, simulated, self.campaign.scoring)
 
     def ask(self, folder: PathLike | None = None, *, options: BatchOptions = DEFAULT_OPTIONS) -> MadeBatch:
-        """Make a batch that asks people which of two picks is better; picks of the same text are set aside.
+        """Make a batch that asks people which of two picks is better; picks of the same text are left out.
 
         Segments with a pick that no metric decided are left out: several candidates are tied at the top, or RYPT has no
         label of the segment to choose by. A note says how many.
