@@ -188,13 +188,14 @@ def queries(
         case = db.case
     unjudged = find_queries(
         campaign.trees,
-        watch(campaign.candidates, "queries"),
+        campaign.candidates,
         judged=judged,
         select="all" if select == "all" else "frontier",
         max_len=max_len or campaign.scoring.max_len,
         limits=limits,
         case=case,
         gap=gap,
+        watch=watch,
     )
     useful = worthwhile(campaign, unjudged, votes=price.assignments) if select == "value" else unjudged
     return Queries(tuple(useful[:paid][:limit]), len(useful), len(unjudged), price, gap)

@@ -35,6 +35,7 @@ from rypt.records import Candidate, Segment
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, read_lines, unwatched
 from rypt.texts.alignment import Lexicon
+from rypt.texts.columns import distinct
 from rypt.texts.lists import expand_lists
 from rypt.texts.nbest import read_candidates
 from rypt.texts.treebank import parsed, segments_with_trees
@@ -99,15 +100,11 @@ class Campaign:
         return {segment.id: tree for segment, tree in self._parsed_segments}
 
     @cached_property
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> Sequence[Candidate]:
         """The candidates of all lists in order, each text with its alignment once per segment."""
-        distinct: dict[tuple[str, str, str], Candidate] = {}
-        for _, candidates in self.lists():
-            for c in candidates:
-                distinct.setdefault((c.segment, c.text, c.alignment), c)
-        return list(distinct.values())
+        return distinct(candidates for _, candidates in self.lists())
 
-    def lists(self) -> Iterator[tuple[str, list[Candidate]]]:
+    def lists(self) -> Iterator[tuple[str, Sequence[Candidate]]]:
         """Each list's file, as the settings name it, and its candidates as they stand there."""
         aligned: Sequence[str | None] = self.files.alignments or [None] * len(self.files.nbest)
         if len(aligned) != len(self.files.nbest):
@@ -115,7 +112,7 @@ class Campaign:
         for name, alignments in zip(self.files.nbest, aligned, strict=True):
             yield name, self.read_candidates(self.path(name), self.path(alignments) if alignments else None)
 
-    def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> list[Candidate]:
+    def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> Sequence[Candidate]:
         """Read candidates of this campaign's segments from any list."""
         segments = {segment.id: segment for segment in self.segments}
         return read_candidates(

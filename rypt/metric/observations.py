@@ -15,6 +15,7 @@ from rypt.metric.percolation import NO, UNKNOWN, YES
 from rypt.records import Candidate, Span, Votes
 from rypt.text import FormatError
 from rypt.texts.buffers import line_buffer, link_message
+from rypt.texts.columns import candidate_lines, segment_numbers
 from rypt.texts.phrases import GAP, joined_keys
 from rypt.texts.trees import SourceTree
 
@@ -121,6 +122,13 @@ class Forest:
         if segment not in self.index:
             raise FormatError(f"segment {segment!r} of a candidate is not known")
         return self.index[segment]
+
+    def positions(self, candidates: Sequence[Candidate]) -> Ids:
+        """Where the segment of each candidate stands among the trees."""
+        try:
+            return segment_numbers(candidates, self.index)
+        except KeyError as error:
+            raise FormatError(f"segment {error.args[0]!r} of a candidate is not known") from None
 
     def arrays(self) -> kernel.Trees:
         """What the kernel needs."""
@@ -257,23 +265,15 @@ class JudgedPhrases:
 
         Votes can then be counted again and again without looking at the texts.
         """
-        segments = self._segment_indices(candidates)
-        text, text_lines = line_buffer(joined_keys((c.text for c in candidates), case), len(candidates))
-        links, link_lines = line_buffer("\n".join([c.alignment for c in candidates]).encode(), len(candidates))
+        segments = self.forest.positions(candidates)
+        lines = candidate_lines(candidates, case)
         offsets = np.concatenate([[0], np.cumsum(self.forest.counts[segments])]).astype(np.int64)
         rows = np.full(int(offsets[-1]), -1 - UNALIGNED, np.int32)
-        texts = kernel.Texts(segments, text, text_lines, links, link_lines)
+        texts = kernel.Texts(segments, *lines)
         bad, wrong = kernel.find_rows(self.forest.arrays(), self.arrays, texts, offsets, rows)
         if bad >= 0:
             raise FormatError(link_message(candidates[bad], wrong, int(self.forest.sizes[segments[bad]])))
         return Places(self.forest, segments, offsets, rows)
-
-    def _segment_indices(self, candidates: Sequence[Candidate]) -> Ids:
-        index = self.forest.index
-        try:
-            return np.array([index[c.segment] for c in candidates], np.int32)
-        except KeyError as error:
-            raise FormatError(f"segment {error.args[0]!r} of a candidate is not known") from None
 
 
 def observe_counts(
