@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats, Ids, Ints
-from rypt.database.vote_columns import VoteColumns
+from rypt.compiled import compiled_if_large
+from rypt.database.vote_columns import KeyColumns, VoteColumns
 from rypt.metric import kernel
 from rypt.metric.kernel import NOVEL, SILENT, UNALIGNED
 from rypt.metric.percolation import NO, UNKNOWN, YES
@@ -190,22 +191,24 @@ class Places:
 class JudgedPhrases:
     """The judged phrases of all segments, interned, in one hash table with a region for each segment."""
 
-    def __init__(self, forest: Forest, votes: Iterable[Votes]) -> None:
+    def __init__(self, forest: Forest, votes: Iterable[Votes] | KeyColumns) -> None:
+        """Keys alone can be looked up (`rows`); they say nothing about labels."""
         self.forest = forest
         self.unused = 0
         self.used: NDArray[np.bool_] | None = None  # of votes as columns: which are on constituents
-        if isinstance(votes, VoteColumns):
+        if isinstance(votes, KeyColumns):
             self._take_columns(votes)
         else:
             self._take_each(votes)
 
-    def _take_columns(self, votes: VoteColumns) -> None:
+    def _take_columns(self, votes: KeyColumns) -> None:
         places = np.array([self._place(*span) for span in votes.spans], np.int32).reshape(-1, 2)[votes.span]
         self.used = used = places[:, 1] >= 0
         self.unused = int(len(used) - used.sum())
         phrases = votes.phrases if not self.unused else [votes.phrases[i] for i in np.flatnonzero(used).tolist()]
-        self.codes = vote_codes(votes.yes[used], votes.no[used], votes.not_sure[used])
-        self.grades = Grades.from_counts(votes.yes[used], votes.no[used], votes.penalty[used], votes.graded[used])
+        if isinstance(votes, VoteColumns):
+            self.codes = vote_codes(votes.yes[used], votes.no[used], votes.not_sure[used])
+            self.grades = Grades.from_counts(votes.yes[used], votes.no[used], votes.penalty[used], votes.graded[used])
         self._build(places[used, 0], places[used, 1], [GAP, *phrases])
 
     def _take_each(self, votes: Iterable[Votes]) -> None:
@@ -256,7 +259,10 @@ class JudgedPhrases:
 
     def observe(self, candidates: Sequence[Candidate], case: str) -> Observations:
         """Find the phrase of every constituent of every candidate, and the votes on it."""
-        places = self.rows(candidates, case)
+        return self.observe_places(self.rows(candidates, case))
+
+    def observe_places(self, places: "Places") -> Observations:
+        """The votes on phrases that were looked up."""
         codes = np.append(self.codes, _MISSING)[places.rows]  # a row below 0 counts from the end
         return Observations(self.forest, places.segments, places.offsets, codes, places.rows, self.grades)
 
@@ -286,20 +292,44 @@ def observe_counts(
     """
     if candidates is None:
         candidates = np.arange(len(places.segments))
+    offsets = np.concatenate([[0], np.cumsum(np.diff(places.offsets)[candidates])]).astype(np.int64)
+    codes, rows = np.empty(int(offsets[-1]), np.int8), np.empty(int(offsets[-1]), np.int32)
+    of_keys, asked = key_codes(forest, key_nodes, counts)
+    fill_codes(forest.firsts, places.segments, places.offsets, places.rows, candidates, of_keys, asked, codes, rows)
+    grades = Grades.from_counts(*counts[:, [0, 1, 3, 4]].T)
+    return Observations(forest, places.segments[candidates], offsets, codes, rows, grades)
+
+
+def key_codes(forest: Forest, key_nodes: Ints, counts: Floats) -> tuple[Codes, NDArray[np.bool_]]:
+    """The code of each key, and which constituents have a key with votes."""
     judged = counts[:, :3].sum(axis=1) > 0
     asked = np.zeros(len(forest.parents), np.bool_)
     asked[key_nodes[judged]] = True
-    codes = np.where(judged, vote_codes(*counts[:, :3].T), np.where(asked[key_nodes], NOVEL, SILENT)).astype(np.int8)
-    segments = places.segments[candidates]
-    sizes = np.diff(places.offsets)[candidates]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    each = np.arange(offsets[-1])
-    rows = places.rows[np.repeat(places.offsets[candidates] - offsets[:-1], sizes) + each]
-    nodes = np.repeat(forest.firsts[segments] - offsets[:-1], sizes) + each
-    missing = np.where(rows == -1 - NOVEL, np.where(asked[nodes], NOVEL, SILENT), -1 - rows)
-    observed = np.where(rows >= 0, codes[np.maximum(rows, 0)], missing) if len(codes) else missing
-    grades = Grades.from_counts(*counts[:, [0, 1, 3, 4]].T)
-    return Observations(forest, segments, offsets, observed.astype(np.int8), rows, grades)
+    without = np.where(asked[key_nodes], NOVEL, SILENT)
+    return np.where(judged, vote_codes(*counts[:, :3].T), without).astype(np.int8), asked
+
+
+@compiled_if_large
+def fill_codes(
+    firsts: Ints, segments: Ids, offsets: Ints, rows: Ids, candidates: Ints, of_keys: Codes, asked: NDArray[np.bool_],
+    codes: Codes, taken: Ids,
+) -> None:  # fmt: skip
+    """Write the code of each constituent of some candidates one after the other, and its row where there is room."""
+    at = 0
+    for candidate in candidates:
+        first = firsts[segments[candidate]]
+        start = offsets[candidate]
+        for node in range(offsets[candidate + 1] - start):
+            row = rows[start + node]
+            if row >= 0:
+                codes[at] = of_keys[row]
+            elif row == -1 - NOVEL:
+                codes[at] = NOVEL if asked[first + node] else SILENT
+            else:
+                codes[at] = -1 - row
+            if len(taken):
+                taken[at] = row
+            at += 1
 
 
 def _power_of_two(least: int) -> int:

@@ -46,7 +46,7 @@ class DistinctPhrases(NamedTuple):
     nodes: Ints
     texts: list[str]
     served: list[int]
-    examples: list[int]
+    examples: Ints
     positions: list[tuple[int, ...]]
 
 
@@ -130,7 +130,7 @@ def _phrases_of(
     positions, bounds = places.tolist(), place_offsets.tolist()
     yield DistinctPhrases(
         forest.firsts[segments[taken][rows.candidates]] + rows.nodes, phrases, rows.counts.tolist(),
-        taken[rows.candidates].tolist(), [tuple(positions[a:b]) for a, b in pairwise(bounds)],
+        taken[rows.candidates], [tuple(positions[a:b]) for a, b in pairwise(bounds)],
     )  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TextIO
 
 import numpy as np
@@ -11,14 +10,14 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Ints
 from rypt.csv_rows import write_records
-from rypt.database.vote_columns import VoteColumns
+from rypt.database.vote_columns import KeyColumns
 from rypt.metric.frontier import frontier
 from rypt.metric.observations import Forest, JudgedPhrases, Places
 from rypt.metric.open_phrases import DistinctPhrases, Limits, distinct_phrases
 from rypt.records import Candidate, Query, Span
 from rypt.text import FormatError, Watch, unwatched
 from rypt.texts.alignment import check_links, parse_links
-from rypt.texts.columns import text_of
+from rypt.texts.columns import texts_of
 from rypt.texts.phrases import Phrase, linked_positions, phrase_key
 from rypt.texts.trees import SourceTree
 
@@ -50,7 +49,7 @@ def queries(
     trees: Mapping[str, SourceTree | None],
     candidates: Iterable[Candidate],
     *,
-    judged: Collection[Key] | VoteColumns | Places = (),
+    judged: Collection[Key] | KeyColumns | Places = (),
     select: str = "frontier",
     max_len: int = 4,
     limits: QueryLimits | None = None,
@@ -61,7 +60,7 @@ def queries(
     """The keys still to ask, by segment, span and phrase, with the number of candidates each would serve.
 
     ``frontier`` asks about constituents that cover the segment without overlap (Algorithm 1), ``all`` about every
-    constituent of at most ``max_len`` words. ``gap="words"`` tells phrases apart by the lengths of their gaps. Votes as
+    constituent of at most ``max_len`` words. ``gap="words"`` tells phrases apart by the lengths of their gaps. Keys as
     columns are looked up in compiled code, which is faster for many; `Places` of the same candidates were looked up.
     """
     limits = limits or QueryLimits()
@@ -73,22 +72,19 @@ def queries(
     places = None
     if isinstance(judged, Places):
         places = judged
-    elif not isinstance(judged, VoteColumns):
+    elif not isinstance(judged, KeyColumns):
         keys = judged
     elif judged:
         places = JudgedPhrases(forest, judged).rows(given, case)
     segments = forest.positions(given) if places is None else places.segments
     sources = _Sources(forest, list(trees))
-    texts: dict[int, str] = {}
     asked: list[Query] = []
     phrases = distinct_phrases(forest, chosen, given, segments, bounds, case=case, gap=gap, judged=places)
     for _, text, node, served, example, positions in watch(_sorted(phrases, sources.ranks, given, trees), "queries"):
         segment, span, source_text, source_phrase = sources[node]
         if keys and (segment, span, text if gap == "mark" else phrase_key(text, case)) in keys:
             continue
-        if example not in texts:
-            texts[example] = text_of(given, example)
-        asked.append(Query(segment, span, text, source_text, source_phrase, served, texts[example], positions))
+        asked.append(Query(segment, span, text, source_text, source_phrase, served, example, positions))
     return asked
 
 
@@ -97,16 +93,16 @@ def _sorted(
     ranks: Ints,
     candidates: Sequence[Candidate],
     trees: Mapping[str, SourceTree | None],
-) -> Iterator[tuple[int, str, int, int, int, tuple[int, ...]]]:
+) -> Iterator[tuple[int, str, int, int, str, tuple[int, ...]]]:
     """Phrases by segment, span and text, each with the rank of its node, text, node, count, example and positions."""
     for some in phrases:
         if isinstance(some, int):
             candidate = candidates[some]
             candidate_links(candidate, trees[candidate.segment])
             raise FormatError(f"segment {candidate.segment}: expected alignment links like 3-5")
-        nodes, texts, served, examples, positions = some
-        rows = zip(ranks[nodes].tolist(), texts, nodes.tolist(), served, examples, positions, strict=True)
-        yield from sorted(rows, key=itemgetter(0, 1))
+        nodes, texts, served, firsts, positions = some
+        examples = texts_of(candidates, firsts)
+        yield from sorted(zip(ranks[nodes].tolist(), texts, nodes.tolist(), served, examples, positions, strict=True))
 
 
 class _Sources(dict[int, tuple[str, Span, str, str]]):
@@ -189,7 +185,7 @@ def write_queries(queries: Iterable[Query], stream: TextIO, form: str) -> None:
         return
     write = pilot_line if form == "pilot" else _json_line
     for query in queries:
-        stream.write(write(query) + "\n")
+        stream.write(f"{write(query)}\n")
 
 
 _quoted = json.encoder.encode_basestring  # as JSON writes a string, characters that are not ASCII as they are

@@ -85,11 +85,6 @@ class CandidateColumns(Sequence[Candidate]):
     def __repr__(self) -> str:
         return f"CandidateColumns({len(self)} candidates of {len(self.names)} segments)"
 
-    def text(self, index: int) -> str:
-        """The text of one candidate."""
-        start, stop = self.texts[index]
-        return self.buffer[start:stop].tobytes().decode()
-
     def take(self, chosen: Ints) -> "CandidateColumns":
         """Some of the candidates, in this order."""
         build, built = self._build, self._built
@@ -134,9 +129,13 @@ def take(candidates: Sequence[Candidate], chosen: Ints) -> Sequence[Candidate]:
     return [candidates[i] for i in chosen.tolist()]
 
 
-def text_of(candidates: Sequence[Candidate], index: int) -> str:
-    """The text of one candidate."""
-    return candidates.text(index) if isinstance(candidates, CandidateColumns) else candidates[index].text
+def texts_of(candidates: Sequence[Candidate], chosen: Ints) -> list[str]:
+    """The texts of some of the candidates, in this order."""
+    if not isinstance(candidates, CandidateColumns):
+        return [candidates[i].text for i in chosen.tolist()]
+    distinct_ones, places = np.unique(chosen, return_inverse=True)
+    texts = joined(candidates.buffer, candidates.texts[distinct_ones]).decode().split("\n")
+    return [texts[i] for i in places.tolist()]
 
 
 def distinct(lists: Iterable[Sequence[Candidate]]) -> Sequence[Candidate]:
