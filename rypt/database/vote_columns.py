@@ -12,7 +12,7 @@ from rypt.arrays import Floats, Ids, Ints
 from rypt.records import Label, Span, Votes
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_NO_INTS = np.empty(0, np.int64)
+_NO_KEYS = np.empty((0, 2), np.int64)
 SPANS, PHRASES = 20_000, 500_000  # read at once
 DIGITS = 9  # sums are rounded, so that 0.1 + 0.2 ties with 0.3
 
@@ -126,62 +126,64 @@ def read_keys(db: sqlite3.Connection) -> KeyRows:
 
     SQLite puts the values of many rows into one text, which is read at once: a third of the time of a row each.
     """
-    last = db.execute("SELECT max(span) FROM phrases").fetchone()[0] or 0
-    spans, numbers, phrases = [_NO_INTS], [_NO_INTS], list[str]()
-    for start in range(0, last + 1, SPANS):
-        part = "FROM phrases WHERE span >= ? AND span < ?"
-        some = (start, start + SPANS)
-        columns = f"group_concat(span, ' '), group_concat(id, ' '), group_concat(phrase, char(10)) {part}"
-        span, number, text = db.execute(f"SELECT {columns}", some).fetchone()
-        if span is None:
-            continue
-        words = text.split("\n")
-        spans.append(_integers(span))
-        numbers.append(_integers(number))
+    numbers, phrases = [_NO_KEYS], list[str]()
+    for start, texts in _ranges(db, ("span", "id"), "phrases", "span", SPANS, "group_concat(phrase, char(10))"):
+        numbers.append(_columns(texts[:-1]))
+        words = texts[-1].split("\n")
         if len(words) != len(numbers[-1]):  # a phrase with a line break, which this program does not write
-            rows = db.execute(f"SELECT span, id, phrase {part}", some).fetchall()
-            spans[-1], numbers[-1] = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
+            sql = "SELECT span, id, phrase FROM phrases WHERE span >= ? AND span < ?"
+            rows = db.execute(sql, (start, start + SPANS)).fetchall()
+            numbers[-1] = np.array([row[:2] for row in rows], np.int64)
             words = [row[2] for row in rows]
         phrases += words
-    return KeyRows(np.concatenate(spans), np.concatenate(numbers), phrases)
+    span, number = np.concatenate(numbers).T
+    return KeyRows(span, number, phrases)
 
 
-def read_judged(db: sqlite3.Connection) -> Ints:
-    """The number of the phrase of each judgment that counts."""
-    parts = [_integers(*row) for row in _phrase_ranges(db, "group_concat(phrase, ' ')", "counted_rows")]
-    return np.concatenate([_NO_INTS, *parts])
+def read_key_numbers(db: sqlite3.Connection) -> Ints:
+    """The number of the span and that of the phrase of all keys, (keys, 2), by span and phrase."""
+    parts = [_columns(texts) for _, texts in _ranges(db, ("span", "id"), "phrases", "span", SPANS)]
+    return np.concatenate([_NO_KEYS, *parts])
+
+
+def read_integers(db: sqlite3.Connection, columns: Sequence[str], table: str, where: str = "1") -> Ints:
+    """Columns of whole numbers of judgments, (judgments, columns), by phrase."""
+    parts = [_columns(texts) for _, texts in _ranges(db, columns, table, "phrase", PHRASES, where=where)]
+    return np.concatenate([np.empty((0, len(columns)), np.int64), *parts])
 
 
 def read_counted(db: sqlite3.Connection) -> Floats:
     """The judgments that count, (judgments, 6): phrase, label, worker, origin, weight, severity (-1 for none).
 
-    Most have the weight 1 and no severity; their numbers are read as `read_keys` does.
+    Most have the weight 1 and no severity, and are whole numbers.
     """
     names = ("phrase", "label", "worker", "origin")
-    columns = ", ".join(f"group_concat({name}, ' ')" for name in names)
-    plain = "counted_rows WHERE weight = 1 AND severity IS NULL"
-    parts = [np.stack([_integers(text) for text in row], axis=1) for row in _phrase_ranges(db, columns, plain)]
-    whole = np.concatenate([np.zeros((0, len(names)), np.int64), *parts])
+    whole = read_integers(db, names, "counted_rows", "weight = 1 AND severity IS NULL")
     usual = np.broadcast_to(np.array([1.0, -1.0]), (len(whole), 2))
-    others = f"SELECT {', '.join(names)}, weight, ifnull(severity, -1) FROM counted_rows"
-    rest = db.execute(f"{others} WHERE weight <> 1 OR severity IS NOT NULL")
-    rows = np.fromiter(chain.from_iterable(rest), np.float64).reshape(-1, 6)
+    columns = f"{', '.join(names)}, weight, ifnull(severity, -1)"
+    rest = db.execute(f"SELECT {columns} FROM counted_rows WHERE weight <> 1 OR severity IS NOT NULL")
+    rows = np.fromiter(chain.from_iterable(rest), np.float64).reshape(-1, len(names) + 2)
     return np.concatenate([np.concatenate([whole, usual], axis=1), rows])
 
 
-def _phrase_ranges(db: sqlite3.Connection, columns: str, table: str) -> Iterator[tuple[str, ...]]:
-    """Columns of aggregates over ranges of phrases, as a text has a largest size; ranges without rows are left out."""
-    last = db.execute("SELECT max(phrase) FROM judgment_rows").fetchone()[0] or 0
-    where = "AND" if " WHERE " in table else "WHERE"
-    for start in range(0, last + 1, PHRASES):
-        sql = f"SELECT {columns} FROM {table} {where} phrase >= ? AND phrase < ?"
-        row = db.execute(sql, (start, start + PHRASES)).fetchone()
+def _ranges(
+    db: sqlite3.Connection, columns: Sequence[str], table: str, by: str, step: int, more: str = "1", where: str = "1"
+) -> Iterator[tuple[int, list[str]]]:
+    """Columns of whole numbers, each as one text, for ranges of the column ``by``, as a text has a largest size.
+
+    Each comes with the beginning of its range and with what the aggregate ``more`` is; empty ones are left out.
+    """
+    last = db.execute(f"SELECT max({by}) FROM {'phrases' if by == 'span' else 'judgment_rows'}").fetchone()[0] or 0
+    texts = ", ".join(f"group_concat({column}, ' ')" for column in columns)
+    sql = f"SELECT {texts}, {more} FROM {table} WHERE ({where}) AND {by} >= ? AND {by} < ?"
+    for start in range(0, last + 1, step):
+        row = db.execute(sql, (start, start + step)).fetchone()
         if row[0] is not None:
-            yield row
+            yield start, list(row) if more != "1" else list(row[:-1])
 
 
-def _integers(text: str) -> Ints:
-    return np.fromstring(text, np.int64, sep=" ")
+def _columns(texts: Sequence[str]) -> Ints:
+    return np.stack([np.fromstring(text, np.int64, sep=" ") for text in texts], axis=1)
 
 
 def segment_marks(spans: Sequence[tuple[int, str]], phrases: Ints, rows: Floats) -> dict[str, int]:
