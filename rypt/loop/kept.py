@@ -3,16 +3,17 @@
     numbers = kept_numbers(campaign, count, now)   →   what ``count(…)`` returns, or returned before
 
 ``.status.json`` holds the numbers with the size, time and inode of every file they depend on: settings, texts, and the
-database with its log. Where one of these differs, or the file cannot be read, numbers are counted again (where only the
-database differs, those of the segments whose votes changed): they are never taken for the data. Files changed in the
-last seconds may change again within the resolution of the clock, so nothing is kept about them. The file is replaced as
-a whole, so two processes may count at the same time and a crash leaves the old one; a folder that cannot be written to
-is only slower.
+database with its log. Where one of these differs, or the file cannot be read, numbers are counted again (where only
+lists and the database differ, those of the segments that changed): they are never taken for the data. Files changed in
+the last seconds may change again within the resolution of the clock, so nothing is kept about them. The file is
+replaced as a whole, so two processes may count at the same time and a crash leaves the old one; a folder that cannot be
+written to is only slower.
 """
 
 import json
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,29 +23,63 @@ from rypt.signature import rypt_version
 from rypt.text import InputError, open_output
 
 KEPT = ".status.json"
-FORM = 2  # of the numbers; another one is counted again
+FORM = 3  # of the numbers; another one is counted again
 SETTLED = 2.0  # seconds after which a file that is the same by size and time is the same
 
 Numbers = dict[str, Any]  # what JSON can hold
 Files = dict[str, list[int] | None]
 
 
-def kept_numbers(campaign: Campaign, count: Callable[[Numbers | None], Numbers], now: float) -> Numbers:
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Numbers that were kept, and whether lists and database are still those they were counted from.
+
+    Settings, source and trees are the same.
+    """
+
+    numbers: Numbers
+    same_lists: bool
+    same_database: bool
+
+
+def kept_numbers(campaign: Campaign, count: Callable[[Kept | None], Numbers], now: float) -> Numbers:
     """The numbers that ``count`` returns; ``now`` is in seconds since 1970.
 
-    ``count`` is given the numbers that were kept if only the database is another one since, else None.
+    ``count`` is given the numbers that were kept if only lists and the database are others since, else None.
     """
-    before = files_now(campaign)
+    before, settings = files_now(campaign), _settings(campaign)
     kept = _read(campaign)
     if kept is not None and kept["files"] == before:
         return dict(kept["numbers"])
-    database = {str(path) for path in _database_files(campaign)}
-    same_texts = kept is not None and all(kept["files"].get(name) == before[name] for name in set(before) - database)
-    numbers = count(kept["numbers"] if kept is not None and same_texts else None)
+    usable = None
+    if kept is not None and kept["settings"] == settings:
+        files, own = kept["files"], str(campaign.path(SETTINGS))
+        database = {str(path) for path in _database_files(campaign)}
+        lists = {str(campaign.path(name)) for name in _lists(campaign)} | (files.keys() - before.keys())
+        rest = before.keys() - database - lists - {own}
+        if all(files.get(name) == before[name] for name in rest):
+            usable = Kept(
+                kept["numbers"],
+                same_lists=before.keys() == files.keys() and all(files.get(name) == before[name] for name in lists),
+                same_database=all(files.get(name) == before[name] for name in database),
+            )
+    numbers = count(usable)
     newest = max((file[1] for file in before.values() if file), default=0)
     if newest < (now - SETTLED) * 1e9 and files_now(campaign) == before:
-        _write(campaign, before, numbers)
+        _write(campaign, before, settings, numbers)
     return numbers
+
+
+def _lists(campaign: Campaign) -> list[str]:
+    """The files of candidates and of their links."""
+    files = campaign.files
+    return [*files.nbest, *files.alignments, *([files.lexicon] if files.lexicon else [])]
+
+
+def _settings(campaign: Campaign) -> str:
+    """The settings without the lists."""
+    files = replace(campaign.files, nbest=[], alignments=[], lexicon=None)
+    return repr(replace(campaign.settings, files=files))
 
 
 def _database_files(campaign: Campaign) -> tuple[Path, Path]:
@@ -76,13 +111,14 @@ def _read(campaign: Campaign) -> dict[str, Any] | None:
     try:
         kept = json.loads(campaign.path(KEPT).read_text(encoding="utf-8"))
         whole = kept["form"] == FORM and kept["version"] == rypt_version() and isinstance(kept["files"], dict)
+        whole = whole and isinstance(kept["settings"], str)
         return kept if whole and isinstance(kept["numbers"], dict) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _write(campaign: Campaign, files: Files, numbers: Numbers) -> None:
-    kept = {"form": FORM, "version": rypt_version(), "files": files, "numbers": numbers}
+def _write(campaign: Campaign, files: Files, settings: str, numbers: Numbers) -> None:
+    kept = {"form": FORM, "version": rypt_version(), "files": files, "settings": settings, "numbers": numbers}
     try:
         with open_output(campaign.path(KEPT)) as stream:
             json.dump(kept, stream)

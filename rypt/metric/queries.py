@@ -44,6 +44,10 @@ class QueryLimits:
             and phrase.extent <= self.max_extent
         )
 
+    def of_phrases(self) -> Limits:
+        """Those of phrases alone."""
+        return Limits(self.max_gaps, self.max_gap_words, self.max_phrase_words, self.max_extent)
+
 
 def queries(
     trees: Mapping[str, SourceTree | None],
@@ -67,7 +71,7 @@ def queries(
     forest = judged.forest if isinstance(judged, Places) else Forest(trees)
     chosen = _chosen(forest, select, max_len, limits.max_source_words)
     given = candidates if isinstance(candidates, Sequence) else list(candidates)
-    bounds = Limits(limits.max_gaps, limits.max_gap_words, limits.max_phrase_words, limits.max_extent)
+    bounds = limits.of_phrases()
     keys: Collection[Key] = ()
     places = None
     if isinstance(judged, Places):
@@ -79,8 +83,10 @@ def queries(
     segments = forest.positions(given) if places is None else places.segments
     sources = _Sources(forest, list(trees))
     asked: list[Query] = []
-    phrases = distinct_phrases(forest, chosen, given, segments, bounds, case=case, gap=gap, judged=places)
-    for _, text, node, served, example, positions in watch(_sorted(phrases, sources.ranks, given, trees), "queries"):
+    phrases = _checked(
+        distinct_phrases(forest, chosen, given, segments, bounds, case=case, gap=gap, judged=places), forest, given
+    )
+    for _, text, node, served, example, positions in watch(_sorted(phrases, sources.ranks, given), "queries"):
         segment, span, source_text, source_phrase = sources[node]
         if keys and (segment, span, text if gap == "mark" else phrase_key(text, case)) in keys:
             continue
@@ -88,19 +94,35 @@ def queries(
     return asked
 
 
-def _sorted(
-    phrases: Iterable[DistinctPhrases | int],
-    ranks: Ints,
-    candidates: Sequence[Candidate],
-    trees: Mapping[str, SourceTree | None],
-) -> Iterator[tuple[int, str, int, int, str, tuple[int, ...]]]:
-    """Phrases by segment, span and text, each with the rank of its node, text, node, count, example and positions."""
+def open_phrases(
+    judged: Places, candidates: Sequence[Candidate], *, max_len: int = 4, case: str = "lower"
+) -> Iterator[DistinctPhrases]:
+    """The phrases of the frontier that `queries` would ask about, those of some segments at a time."""
+    limits = QueryLimits()
+    chosen = _chosen(judged.forest, "frontier", max_len, limits.max_source_words)
+    phrases = distinct_phrases(
+        judged.forest, chosen, candidates, judged.segments, limits.of_phrases(), case=case, gap="mark", judged=judged
+    )
+    return _checked(phrases, judged.forest, candidates)
+
+
+def _checked(
+    phrases: Iterable[DistinctPhrases | int], forest: Forest, candidates: Sequence[Candidate]
+) -> Iterator[DistinctPhrases]:
+    """The phrases; a candidate with bad links is an error."""
     for some in phrases:
         if isinstance(some, int):
             candidate = candidates[some]
-            candidate_links(candidate, trees[candidate.segment])
+            candidate_links(candidate, forest.trees[forest.position(candidate.segment)])
             raise FormatError(f"segment {candidate.segment}: expected alignment links like 3-5")
-        nodes, texts, served, firsts, positions = some
+        yield some
+
+
+def _sorted(
+    phrases: Iterable[DistinctPhrases], ranks: Ints, candidates: Sequence[Candidate]
+) -> Iterator[tuple[int, str, int, int, str, tuple[int, ...]]]:
+    """Phrases by segment, span and text, each with the rank of its node, text, node, count, example and positions."""
+    for nodes, texts, served, firsts, positions in phrases:
         examples = texts_of(candidates, firsts)
         yield from sorted(zip(ranks[nodes].tolist(), texts, nodes.tolist(), served, examples, positions, strict=True))
 

@@ -9,7 +9,8 @@ buffer, which compiled loops go through. A `CandidateColumns` is a sequence of c
 below take both.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from hashlib import blake2b
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -129,6 +130,14 @@ def take(candidates: Sequence[Candidate], chosen: Ints) -> Sequence[Candidate]:
     return [candidates[i] for i in chosen.tolist()]
 
 
+def of_segments(candidates: Sequence[Candidate], names: Set[str]) -> Sequence[Candidate]:
+    """The candidates of some segments."""
+    if not isinstance(candidates, CandidateColumns):
+        return [c for c in candidates if c.segment in names]
+    wanted = np.array([name in names for name in candidates.names], np.bool_)
+    return candidates.take(np.flatnonzero(wanted[candidates.segments]))
+
+
 def texts_of(candidates: Sequence[Candidate], chosen: Ints) -> list[str]:
     """The texts of some of the candidates, in this order."""
     if not isinstance(candidates, CandidateColumns):
@@ -151,6 +160,33 @@ def distinct(lists: Iterable[Sequence[Candidate]]) -> Sequence[Candidate]:
     keep = np.empty(len(merged), np.bool_)
     count = mark_first(merged.buffer, merged.segments, merged.texts, merged.links, keep)
     return merged if count == len(merged) else merged.take(np.flatnonzero(keep))
+
+
+def text_marks(candidates: Sequence[Candidate]) -> dict[str, int]:
+    """For each segment with candidates a number that changes with their texts and links: a hash of 64 bits."""
+    if not isinstance(candidates, CandidateColumns):
+        by_segment: dict[str, tuple[list[str], list[str]]] = {}
+        for c in candidates:
+            texts, links = by_segment.setdefault(c.segment, ([], []))
+            texts.append(c.text)
+            links.append(c.alignment)
+        return {name: _mark(*("\n".join(part).encode() for part in parts)) for name, parts in by_segment.items()}
+    order = np.argsort(candidates.segments, kind="stable")
+    firsts = np.searchsorted(candidates.segments[order], np.arange(len(candidates.names) + 1))
+    data, bounds = [], []
+    for places in (candidates.texts[order], candidates.links[order]):
+        data.append(joined(candidates.buffer, places))
+        ends = np.append(0, np.cumsum(places[:, 1] - places[:, 0] + 1))
+        bounds.append(ends[firsts].tolist())
+    return {
+        name: _mark(*(part[at[i] : max(at[i], at[i + 1] - 1)] for part, at in zip(data, bounds, strict=True)))
+        for i, name in enumerate(candidates.names)
+        if firsts[i + 1] > firsts[i]
+    }
+
+
+def _mark(texts: bytes, links: bytes) -> int:
+    return int.from_bytes(blake2b(texts + b"\0" + links, digest_size=8).digest())
 
 
 def _merged(parts: Sequence[CandidateColumns]) -> CandidateColumns:
