@@ -2,8 +2,8 @@
 
     campaign_status(Campaign.open("campaign"), now)   →   CampaignStatus(texts=…, labels=…, next=NextStep(…))
 
-Nothing is changed but the numbers that `rypt.loop.kept` keeps. Parts that do not exist yet (hits, batches, weights, a
-loop) are left out.
+Nothing is changed but the numbers that `rypt.campaign.kept` keeps. Parts that do not exist yet (hits, batches,
+weights, a loop) are left out.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ from hits.simulated import is_simulated
 from rypt.analysis.agreement import alpha_of_codes
 from rypt.campaign.asking import campaign_values
 from rypt.campaign.folder import Campaign
+from rypt.campaign.kept import Kept, Numbers, kept_numbers
 from rypt.database.judgments import JudgmentDatabase
-from rypt.loop.kept import Kept, Numbers, kept_numbers
 from rypt.loop.next_step import BatchState, NextStep, Situation, next_step
 from rypt.loop.runner import known_budget, open_loop
 from rypt.loop.segment_counts import Marks, PhraseWatch, SegmentCounts, count_segments

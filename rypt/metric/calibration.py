@@ -5,13 +5,14 @@ others. Leaving out single judgments of a key would be biased, so whole groups a
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from rypt.arrays import Codes
 from rypt.database.judgments import JudgmentDatabase
 from rypt.database.vote_columns import VoteRows
-from rypt.metric.model import CalibratedTable, Percolation, direct_labels, yes_share_by_length
+from rypt.metric.model import CalibratedTable, LabelModel, Percolation, direct_labels, yes_share_by_length
 from rypt.metric.observations import (
     Forest,
     Grades,
@@ -27,7 +28,7 @@ from rypt.metric.scorer import Scorer
 from rypt.metric.severity_model import SeverityModel, unseen_penalty
 from rypt.metric.tree_model import TreeModel
 from rypt.options import HOLD_OUT, MODELS, check_option
-from rypt.records import Candidate
+from rypt.records import Candidate, Votes
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
@@ -66,6 +67,47 @@ def scorer_from_database(
     else:
         scorer.model = TreeModel.fit(observations, truth, ties=ties, trained=f"held-out-{hold_out}")
     return scorer
+
+
+def parameters_of(scorer: Scorer) -> dict[str, Any]:
+    """What the model of a scorer learnt, in a form for JSON; all numbers come back as they were."""
+    model = scorer.model
+    if isinstance(model, SeverityModel):
+        return {"unseen": model.unseen, "no_penalty": scorer.judged.grades.no_penalty}
+    if isinstance(model, CalibratedTable):
+        return {"table": model.table.tolist()}
+    if isinstance(model, TreeModel):
+        return {"root": model.root.tolist(), "down": model.down.tolist(), "emission": model.emission.tolist(),
+                "temper": model.temper}  # fmt: skip
+    assert isinstance(model, Percolation)
+    return {"prior": model.prior.tolist()}
+
+
+def scorer_from_parameters(
+    trees: Mapping[str, SourceTree | None],
+    votes: Sequence[Votes],
+    parameters: Mapping[str, Any],
+    *,
+    case: str,
+    model: str,
+    unknown: str,
+    ties: str,
+    hold_out: str,
+) -> Scorer:
+    """A scorer of some segments, given their votes, whose model was learnt from all (`parameters_of`)."""
+    trained = f"held-out-{hold_out}"
+    learnt = {name: np.array(value) for name, value in parameters.items()}
+    made: LabelModel
+    if model == "severity":
+        made = SeverityModel(float(parameters["unseen"]), ties=ties)
+    elif model == "table":
+        made = CalibratedTable(learnt["table"], ties, trained)
+    elif model == "tree":
+        temper = float(parameters["temper"])
+        made = TreeModel(learnt["root"], learnt["down"], learnt["emission"], temper, ties, trained)
+    else:
+        made = Percolation(unknown, ties, learnt["prior"])
+    return Scorer(trees, votes, model=made, case=case, no_penalty=parameters.get("no_penalty"))
 
 
 def held_out_labels(

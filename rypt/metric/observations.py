@@ -82,8 +82,12 @@ class Grades:
     no_penalty: float
 
     @classmethod
-    def from_counts(cls, yes: Floats, no: Floats, penalty: Floats, graded: Floats) -> "Grades":
+    def from_counts(
+        cls, yes: Floats, no: Floats, penalty: Floats, graded: Floats, no_penalty: float | None = None
+    ) -> "Grades":
         """The grades of keys; the mean penalty of NOs that have a severity stands for the others, 1 where none has.
+
+        ``no_penalty`` is that mean, where these are not all keys.
 
         >>> counts = ([1, 0, 0], [0, 2, 1], [0, 18, 0], [0, 2, 0])  # YES; two NOs, 9 on average; a NO without severity
         >>> Grades.from_counts(*np.array(counts, np.float64)).penalties.tolist()
@@ -91,7 +95,8 @@ class Grades:
         """
         rooted = np.sqrt(penalty * graded)  # graded NOs, each of the square root of their mean severity
         known = float(graded.sum())
-        no_penalty = float(rooted.sum()) / known if known else 1.0
+        if no_penalty is None:
+            no_penalty = float(rooted.sum()) / known if known else 1.0
         penalties = np.append(rooted + (no - graded) * no_penalty, [0.0, no_penalty])
         return cls(np.append(yes + no, [1.0, 1.0]), penalties, no_penalty)
 
@@ -191,15 +196,15 @@ class Places:
 class JudgedPhrases:
     """The judged phrases of all segments, interned, in one hash table with a region for each segment."""
 
-    def __init__(self, forest: Forest, votes: Iterable[Votes] | KeyColumns) -> None:
-        """Keys alone can be looked up (`rows`); they say nothing about labels."""
+    def __init__(self, forest: Forest, votes: Iterable[Votes] | KeyColumns, no_penalty: float | None = None) -> None:
+        """Keys alone can be looked up (`rows`); they say nothing about labels. ``no_penalty`` is as in `Grades`."""
         self.forest = forest
         self.unused = 0
         self.used: NDArray[np.bool_] | None = None  # of votes as columns: which are on constituents
         if isinstance(votes, KeyColumns):
             self._take_columns(votes)
         else:
-            self._take_each(votes)
+            self._take_each(votes, no_penalty)
 
     def _take_columns(self, votes: KeyColumns) -> None:
         places = np.array([self._place(*span) for span in votes.spans], np.int32).reshape(-1, 2)[votes.span]
@@ -211,7 +216,7 @@ class JudgedPhrases:
             self.grades = Grades.from_counts(votes.yes[used], votes.no[used], votes.penalty[used], votes.graded[used])
         self._build(places[used, 0], places[used, 1], [GAP, *phrases])
 
-    def _take_each(self, votes: Iterable[Votes]) -> None:
+    def _take_each(self, votes: Iterable[Votes], no_penalty: float | None) -> None:
         segments, nodes, phrases, counts = [], [], [], []
         for vote in votes:
             segment, node = self._place(vote.segment, vote.span)
@@ -224,7 +229,7 @@ class JudgedPhrases:
             counts.append((vote.yes, vote.no, vote.not_sure, vote.penalty, vote.graded))
         yes, no, not_sure, penalty, graded = np.array(counts, np.float64).reshape(-1, 5).T
         self.codes = vote_codes(yes, no, not_sure)
-        self.grades = Grades.from_counts(yes, no, penalty, graded)
+        self.grades = Grades.from_counts(yes, no, penalty, graded, no_penalty)
         self._build(np.array(segments, np.int32), np.array(nodes, np.int32), [GAP, *phrases])
 
     def _place(self, name: str, span: Span) -> tuple[int, int]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Bytes, Ids, Ints, Words
-from rypt.compiled import HASH_BASE, SPACE, compiled_if_large, inlined, mix
+from rypt.compiled import HASH_BASE, SPACE, compiled_if_large, compiled_if_much, inlined, mix
 from rypt.metric.kernel import UNALIGNED, Texts, Trees, find_runs, intern_phrases
 from rypt.metric.observations import Forest, Places
 from rypt.records import Candidate
@@ -263,7 +263,15 @@ def _has_open_phrase(chosen: NDArray[np.bool_], first: int, count: int, rows: Id
     return False
 
 
-@compiled_if_large
+def _look_ups(
+    trees: Trees, chosen: NDArray[np.bool_], texts: Texts, ids: Ids, offsets: Ints, limits: Limits, by_words: bool,
+    judged: _Known,
+) -> int:  # fmt: skip
+    """A third of the bytes, as in `rypt.metric.kernel`."""
+    return (len(texts.text) + len(texts.links) + len(ids)) // 3
+
+
+@compiled_if_much(_look_ups)
 def find_distinct(
     trees: Trees,
     chosen: NDArray[np.bool_],

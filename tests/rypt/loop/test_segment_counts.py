@@ -10,10 +10,10 @@ from unittest.mock import patch
 import pytest
 
 from rypt.campaign.folder import Campaign
+from rypt.campaign.kept import KEPT
 from rypt.campaign.settings import write_settings
 from rypt.database.judgments import JudgmentDatabase
 from rypt.loop import status
-from rypt.loop.kept import KEPT
 from rypt.loop.segment_counts import SegmentCounts
 from rypt.loop.status import campaign_status
 from rypt.metric.observations import Places

@@ -1,13 +1,14 @@
-"""Numbers that take long to count, kept in the campaign's folder until a file that they were counted from changes.
+"""What takes long to compute, kept in the campaign's folder until a file that it was computed from changes.
 
-    numbers = kept_numbers(campaign, count, now)   →   what ``count(…)`` returns, or returned before
+    numbers = kept_numbers(campaign, count, now)           →   what ``count(…)`` returns, or returned before
+    kept_value(campaign, ".models.json", "tree")           →   what `keep_value` put there, None if a file changed
 
-``.status.json`` holds the numbers with the size, time and inode of every file they depend on: settings, texts, and the
-database with its log. Where one of these differs, or the file cannot be read, numbers are counted again (where only
-lists and the database differ, those of the segments that changed): they are never taken for the data. Files changed in
-the last seconds may change again within the resolution of the clock, so nothing is kept about them. The file is
-replaced as a whole, so two processes may count at the same time and a crash leaves the old one; a folder that cannot be
-written to is only slower.
+``.status.json`` and ``.models.json`` hold values with the size, time and inode of every file they depend on: settings,
+texts, and the database with its log. Where one of these differs, or the file cannot be read, values are computed again
+(in ``.status.json``, where only lists and the database differ, those of segments that changed): they are never taken
+for the data. Files changed in the last seconds may change again within the resolution of the clock, so nothing is kept
+about them. A file is replaced as a whole, so two processes may count at the same time and a crash leaves the old one; a
+folder that cannot be written to is only slower.
 """
 
 import json
@@ -48,15 +49,15 @@ def kept_numbers(campaign: Campaign, count: Callable[[Kept | None], Numbers], no
     ``count`` is given the numbers that were kept if only lists and the database are others since, else None.
     """
     before, settings = files_now(campaign), _settings(campaign)
-    kept = _read(campaign)
+    kept = _read(campaign, KEPT)
     if kept is not None and kept["files"] == before:
         return dict(kept["numbers"])
     usable = None
     if kept is not None and kept["settings"] == settings:
-        files, own = kept["files"], str(campaign.path(SETTINGS))
+        files = kept["files"]
         database = {str(path) for path in _database_files(campaign)}
         lists = {str(campaign.path(name)) for name in _lists(campaign)} | (files.keys() - before.keys())
-        rest = before.keys() - database - lists - {own}
+        rest = before.keys() - database - lists - {str(campaign.path(SETTINGS))}
         if all(files.get(name) == before[name] for name in rest):
             usable = Kept(
                 kept["numbers"],
@@ -66,8 +67,23 @@ def kept_numbers(campaign: Campaign, count: Callable[[Kept | None], Numbers], no
     numbers = count(usable)
     newest = max((file[1] for file in before.values() if file), default=0)
     if newest < (now - SETTLED) * 1e9 and files_now(campaign) == before:
-        _write(campaign, before, settings, numbers)
+        _write(campaign, KEPT, before, settings, numbers)
     return numbers
+
+
+def kept_value(campaign: Campaign, name: str, key: str) -> Any:
+    """What was kept under a key in a file of the campaign, None where there is nothing or something changed since."""
+    kept = _read(campaign, name)
+    return kept["numbers"].get(key) if kept is not None and kept["files"] == files_now(campaign) else None
+
+
+def keep_value(campaign: Campaign, name: str, key: str, value: Any, files: Files, now: float) -> None:
+    """Keep a value, that JSON can hold, beside others; ``files`` are those of before it was computed."""
+    newest = max((file[1] for file in files.values() if file), default=0)
+    if newest < (now - SETTLED) * 1e9 and files_now(campaign) == files:
+        kept = _read(campaign, name)
+        others = kept["numbers"] if kept is not None and kept["files"] == files else {}
+        _write(campaign, name, files, _settings(campaign), {**others, key: value})
 
 
 def _lists(campaign: Campaign) -> list[str]:
@@ -106,10 +122,10 @@ def files_now(campaign: Campaign) -> Files:
     return facts
 
 
-def _read(campaign: Campaign) -> dict[str, Any] | None:
+def _read(campaign: Campaign, name: str) -> dict[str, Any] | None:
     """What was kept by this version."""
     try:
-        kept = json.loads(campaign.path(KEPT).read_text(encoding="utf-8"))
+        kept = json.loads(campaign.path(name).read_text(encoding="utf-8"))
         whole = kept["form"] == FORM and kept["version"] == rypt_version() and isinstance(kept["files"], dict)
         whole = whole and isinstance(kept["settings"], str)
         return kept if whole and isinstance(kept["numbers"], dict) else None
@@ -117,10 +133,10 @@ def _read(campaign: Campaign) -> dict[str, Any] | None:
         return None
 
 
-def _write(campaign: Campaign, files: Files, settings: str, numbers: Numbers) -> None:
+def _write(campaign: Campaign, name: str, files: Files, settings: str, numbers: Numbers) -> None:
     kept = {"form": FORM, "version": rypt_version(), "files": files, "settings": settings, "numbers": numbers}
     try:
-        with open_output(campaign.path(KEPT)) as stream:
+        with open_output(campaign.path(name)) as stream:
             json.dump(kept, stream)
     except InputError:
         return  # a folder or disk that cannot be written to
