@@ -117,7 +117,7 @@ def test_what_was_learnt_is_kept_until_a_file_changes(
     assert learnt
     assert explained() == (first, False)
     with JudgmentDatabase(tmp_path / "c/judgments.db") as db:
-        old = next(j for j in db.judgments("9") if len(j.span) == 1)
+        old = next(j for j in db.judgments("9") if j.label is Label.YES)
         db.add([replace(old, worker=f"w{i}", label=Label.NO, severity=5.0) for i in range(300)])
     changed, learnt = explained()
     assert learnt

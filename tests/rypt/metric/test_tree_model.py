@@ -58,9 +58,8 @@ def test_the_losses_of_all_tempers_are_those_of_each(tree, seed, compiled):
     losses = np.zeros(len(TEMPERS))
     run = add_losses.machine if compiled else add_losses.plain
     classes = length_class(forest.stops - forest.starts)
-    run(
-        forest.firsts, forest.parents, classes, segments, offsets, codes, truth, ratios, root / (1 - root), down, losses
-    )
+    where = (classes, segments, offsets, codes)
+    run(forest.firsts, forest.parents, *where, truth, ratios, root / (1 - root), down, losses)
     each = [log_loss(TreeModel(root, down, emission, t).p_yes(observations), truth) for t in TEMPERS]
     assert losses == pytest.approx(np.array(each) * np.count_nonzero(truth >= 0))
     assert TreeModel.fit(observations, truth).temper in TEMPERS
