@@ -4,7 +4,7 @@ counts, places = count_segments(campaign.part(["12"]), db, marks)
 counts["12"].open
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from rypt.metric.observations import Forest, JudgedPhrases, Observations, Places
 from rypt.metric.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN
 from rypt.metric.queries import open_phrases
 from rypt.records import Candidate, Votes
+from rypt.texts.columns import of_segments
 
 PhraseWatch = Callable[[Iterable[int]], Iterable[int]]  # shows how many phrases there are so far
 FEW = 100  # segments whose votes are read one by one
@@ -58,20 +59,21 @@ def count_segments(
     db: JudgmentDatabase,
     marks: Marks,
     watch: PhraseWatch = lambda phrases: phrases,
-    candidates: Sequence[Candidate] | None = None,
+    only: Set[str] | None = None,
 ) -> tuple[dict[str, SegmentCounts], Places | None]:
     """The counts of each segment of a campaign, or of a part of one, and where its judged phrases stand.
 
-    ``candidates`` are those of the campaign or the part, where they have been read.
+    With ``only``, ids of segments, those of a campaign that has been read are counted alone.
     """
-    counts = {name: SegmentCounts(*marks.of(name)) for name in campaign.trees}
-    if candidates is None:
-        candidates = campaign.candidates
+    trees, candidates = campaign.trees, campaign.candidates
+    if only is not None:
+        trees, candidates = {name: trees[name] for name in trees if name in only}, of_segments(candidates, only)
+    counts = {name: SegmentCounts(*marks.of(name)) for name in trees}
     if not candidates:
         return counts, None
     votes: VoteColumns | list[Votes]
     votes = [vote for name in counts for vote in db.votes(name)] if len(counts) <= FEW else db.vote_columns()
-    forest = Forest(campaign.trees)
+    forest = Forest(trees)
     judged = JudgedPhrases(forest, votes)
     places = judged.rows(candidates, db.case)
     open_phrases = _count_open(campaign, places, candidates, db.case, watch)
@@ -108,11 +110,14 @@ def _columns(observations: Observations, ties: str) -> Ints:
     direct = label_states(ties)[observations.codes]
     states, _ = percolated(observations, ties)
     known, expanded = direct != UNKNOWN, (direct == UNKNOWN) & (states != UNKNOWN)
-    yes = count_per_candidate(observations, np.isin(states, (YES, YES_DOWN)))
-    no = count_per_candidate(observations, np.isin(states, (NO, NO_UP)))
+    yes, no = (
+        count_per_candidate(observations, (states == given) | (states == inferred))
+        for given, inferred in ((YES, YES_DOWN), (NO, NO_UP))
+    )
     segments = observations.segments
     size = len(observations.forest.trees)
-    kinds = np.unique(np.stack([segments, yes, no], axis=1), axis=0)[:, 0]
+    room = int(np.diff(observations.offsets).max(initial=0)) + 1  # above every count of yes and no
+    kinds = np.unique((segments.astype(np.int64) * room + yes) * room + no) // room**2
     given = (count_per_candidate(observations, some) for some in (known, expanded))
     sums = [np.bincount(segments, each, minlength=size) for each in (np.diff(observations.offsets), *given)]
     differ = np.bincount(kinds, minlength=size) > 1

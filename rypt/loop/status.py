@@ -30,7 +30,7 @@ from rypt.metric.queries import queries
 from rypt.metric.value import WORTHLESS
 from rypt.records import Query
 from rypt.text import RyptError
-from rypt.texts.columns import distinct, of_segments, text_marks
+from rypt.texts.columns import distinct, text_marks
 
 WHO = {"hit": "people", "import": "imported", "simulation": "simulated"}
 
@@ -186,10 +186,10 @@ def _count_changed(campaign: Campaign, watch: PhraseWatch, kept: Kept) -> Number
             numbers |= _text_numbers(campaign)
         marks = Marks(votes, texts)
         changed = [name for name, counts in segments.items() if counts[:2] != marks.of(name)]
-        if changed:
-            part = campaign.part(changed)
-            candidates = None if kept.same_lists else of_segments(campaign.candidates, set(changed))
-            segments |= count_segments(part, db, marks, watch, candidates)[0]
+        if changed and kept.same_lists:
+            segments |= count_segments(campaign.part(changed), db, marks, watch)[0]
+        elif changed:  # all texts have been read
+            segments |= count_segments(campaign, db, marks, watch, set(changed))[0]
         if not kept.same_database:
             numbers |= _database_numbers(db)
     return {**numbers, **_segment_numbers(segments)}
