@@ -1,11 +1,11 @@
 """How the time of commands grows with the size of a campaign: CPU seconds at three sizes, and the exponent.
 
-    python bench/growth.py [--segments 2000] [--candidates 100] [--only queries …]
+    python bench/growth.py [--segments 2000] [--candidates 100] [--runs 3] [--only queries …]
 
 Campaigns are made up as in ``bench/scorer.py``, with the given size, a half and a quarter of its segments: trees, lists
 with links and 14 features, two thirds of the frontier's phrases judged. Commands run as processes of their own, one
-after the other, compiled code on the disk. The exponent is that between the two larger sizes: 1 is linear, and below 1
-where the start of the program still counts.
+after the other, compiled code on the disk; of several runs the one with the least CPU seconds counts. The exponent is
+that between the two larger sizes: 1 is linear, and below 1 where the start of the program still counts.
 """
 
 import argparse
@@ -70,17 +70,55 @@ def cpu_seconds(command: str, folder: Path) -> float:
 
 
 def age(folder: Path) -> None:
-    """Let all files look settled: what changed within seconds is not kept."""
+    """Let all files look settled: what changed within seconds is not kept; what was kept is of other files then."""
     for path in [*folder.glob("*"), *folder.glob("c/*")]:
         os.utime(path, (time.time() - 60, time.time() - 60))
 
 
+def keep_status(folder: Path) -> None:
+    """Have the status kept for files as they are."""
+    age(folder)
+    cpu_seconds("status c -q --json", folder)
+
+
 def add_a_judgment(folder: Path) -> None:
     """Change the database by one judgment, as collecting does."""
-    age(folder)
+    keep_status(folder)
     first = (folder / "judgments.jsonl").read_text().split("\n", 1)[0]
-    (folder / "one.jsonl").write_text(json.dumps({**json.loads(first), "worker": "another", "label": "NO"}) + "\n")
+    worker = f"another{time.time_ns()}"
+    (folder / "one.jsonl").write_text(json.dumps({**json.loads(first), "worker": worker, "label": "NO"}) + "\n")
     cpu_seconds("db import c one.jsonl -q", folder)
+
+
+def change_a_list(folder: Path) -> None:
+    """Change the candidates of every twentieth segment."""
+    keep_status(folder)
+    lines = (folder / "nbest").read_text().splitlines(keepends=True)
+    word = f"w{time.time_ns()}"
+    changed = [
+        line.replace(" ||| ", f" ||| {word} ", 1) if int(line.split(" ", 1)[0]) % 20 == 0 else line for line in lines
+    ]
+    (folder / "nbest").write_text("".join(changed))
+
+
+def add_a_list(folder: Path) -> None:
+    """Add a list with 20 candidates of each segment, half of them new."""
+    name = f"more{time.time_ns()}"
+    keep_status(folder)
+    with open(folder / "nbest") as old, open(folder / name, "w") as new:
+        for number, line in enumerate(old):
+            if number % 10 == 0:
+                new.write(line.replace(" ||| ", f" ||| {name} ", 1))
+            elif number % 10 == 1:
+                new.write(line)
+    settings = (folder / "c/rypt.toml").read_text()
+    (folder / "c/rypt.toml").write_text(settings.replace('"../nbest",', f'"../nbest",\n    "../{name}",'))
+
+
+def forget_models(folder: Path) -> None:
+    """Let nothing be kept of what models learnt."""
+    age(folder)
+    (folder / "c/.models.json").unlink(missing_ok=True)
 
 
 def nothing(folder: Path) -> None:
@@ -96,11 +134,18 @@ STEPS: dict[str, tuple[str, Callable[[Path], None]]] = {  # command, and what is
     "queries": ("queries c -q -o queries.jsonl", nothing),
     "queries --select value": ("queries c --select value -q -o value.jsonl", nothing),
     "explain": ("explain 7 3 -C c", nothing),
+    "explain, severity": ("explain 7 3 -C c --model severity", forget_models),
+    "explain, severity again": ("explain 7 3 -C c --model severity", nothing),
+    "explain, tree": ("explain 7 3 -C c --model tree", forget_models),
+    "explain, tree again": ("explain 7 3 -C c --model tree", nothing),
     "score": ("score c -q", nothing),
     "score --pick best": ("score c --pick best -q", nothing),
     "tune, BLEU": ("tune nbest --references ref --weights weights --threads 1 -q -o tuned", nothing),
     "tune, RYPT": ("tune c --metric rypt --weights weights --threads 1 -q -o tuned", nothing),
+    "status, 5 % changed": ("status c -q --json", change_a_list),
+    "status, a list more": ("status c -q --json", add_a_list),
 }
+ONCE = ("init", "db import")  # what a second run could not do again
 
 
 def main() -> None:
@@ -109,6 +154,7 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=2000)
     parser.add_argument("--candidates", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--only", nargs="*", help="names of commands; init and db import always run")
     parser.add_argument("--keep", type=Path, help="make texts and campaigns in this folder and leave them there")
     options = parser.parse_args()
@@ -123,12 +169,15 @@ def main() -> None:
             f"{'CPU seconds':26}" + "".join(f"{f'{size} x {options.candidates}':>13}" for size in sizes) + "   exponent"
         )
         for name, (command, prepare) in STEPS.items():
-            if options.only and name not in (*options.only, "init", "db import"):
+            if options.only and name not in (*options.only, *ONCE):
                 continue
             seconds = []
             for folder in folders:
-                prepare(folder)
-                seconds.append(cpu_seconds(command, folder))
+                runs = []
+                for _ in range(1 if name in ONCE else options.runs):
+                    prepare(folder)
+                    runs.append(cpu_seconds(command, folder))
+                seconds.append(min(runs))
             exponent = math.log2(seconds[2] / seconds[1])
             print(f"{name:26}" + "".join(f"{each:13.2f}" for each in seconds) + f"{exponent:11.2f}", flush=True)
 

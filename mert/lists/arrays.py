@@ -15,6 +15,7 @@ from rypt.compiled import compiled_if_large
 from rypt.records import RawCandidate
 from rypt.text import InputError, PathLike, Watch, read_bytes, unwatched
 from rypt.texts.dialects import BARS, dialect_of
+from rypt.texts.fields import group_lines
 from rypt.texts.nbest import read_raw
 
 
@@ -186,7 +187,7 @@ def arrange_scanned(scanned: Scanned, plan: ColumnPlan) -> NBest:
 def _segments(buffer: Bytes, ids: Ints) -> tuple[list[str], Ids]:
     """The ids in order, numbers by their value, and the index of each line's."""
     groups = np.empty(len(ids), np.int32)
-    count = scan.group_lines(buffer, ids, groups)
+    count = group_lines(buffer, ids, groups)
     firsts = np.searchsorted(groups, np.arange(count))
     names = [buffer[a:b].tobytes().decode() for a, b in ids[firsts]]
     segments = in_order(names)

@@ -9,6 +9,7 @@ from mert.lists import scan
 from rypt.arrays import Floats, Ids, Ints
 from rypt.records import RawCandidate
 from rypt.text import FormatError, InputError, PathLike, RyptError
+from rypt.texts.fields import SPACE, TAB, WORD_SCORES, line_starts
 from rypt.texts.nbest import parse_line
 
 MAX_DENSE = 500  # features tuned unless named
@@ -62,7 +63,7 @@ class Lines:
         counts = [data.count(b"\n") for data in whole]
         self.buffer = np.frombuffer(whole[0] if len(whole) == 1 else b"".join(whole), np.uint8)
         self.starts = np.empty(sum(counts) + 1, np.int64)
-        scan.line_starts(self.buffer, self.starts)
+        line_starts(self.buffer, self.starts)
         self.firsts = np.cumsum([0, *counts])  # the first line of each file
 
     def place(self, line: int) -> tuple[PathLike, int]:
@@ -101,7 +102,7 @@ class Scanned:
         size = len(self.lines.starts) - 1
         self.ids, self.texts, self.fields, self.scores = (np.empty((size, 2), np.int64) for _ in range(4))
         bad = scan.find_fields(
-            self.lines.buffer, self.lines.starts, self.ids, self.texts, self.fields, self.scores, scan.WORD_SCORES
+            self.lines.buffer, self.lines.starts, self.ids, self.texts, self.fields, self.scores, WORD_SCORES
         )
         if bad >= 0:
             raise self.lines.refuse(bad, lambda: "expected id ||| candidate ||| features ||| score")
@@ -191,7 +192,7 @@ class FeatureLabels:
     def _glued(self) -> list[bool]:
         """Which labels stand in one word with their value, as in ``lm=-1.5``."""
         after = self.lines.buffer[self.labels[1:, scan.STOP] + 1]
-        return [False, *((after != scan.SPACE) & (after != scan.TAB)).tolist()]
+        return [False, *((after != SPACE) & (after != TAB)).tolist()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mert.lists import scan
 from mert.lists.arrays import NBest, arrange_scanned, check_numbers, in_order
 from mert.lists.columns import ColumnPlan, Label, Scanned, plan_columns
 from rypt.text import InputError, PathLike, open_binary_input
+from rypt.texts.fields import group_lines
 
 BLOCK = 1 << 23  # bytes looked at at once
 MARK = b"\xef\xbb\xbf"  # a byte order mark, which may begin a file
@@ -169,7 +169,7 @@ def _add_runs(runs: list[Run], scanned: Scanned, path: PathLike, place: int, end
     buffer, ids, starts = scanned.lines.buffer, scanned.ids[1:], scanned.lines.starts[1:]
     skipped = int(starts[0])  # the first line of all, which comes before the block
     groups = np.empty(len(ids), np.int32)
-    count = scan.group_lines(buffer, ids, groups)
+    count = group_lines(buffer, ids, groups)
     bounds = np.searchsorted(groups, np.arange(count + 1))
     for first, last in pairwise(bounds.tolist()):
         name = buffer[ids[first, 0] : ids[first, 1]].tobytes().decode()

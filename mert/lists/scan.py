@@ -9,95 +9,35 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Bytes, Floats, Ids, Ints
 from rypt.compiled import HASH_BASE, compiled_if_large, find_token, inlined, same_bytes, token_hash
+from rypt.texts.fields import (
+    EQUALS,
+    NINE,
+    RETURN,
+    ZERO,
+    begins,
+    blank,
+    field_end,
+    holds,
+    is_links,
+    read_number,
+    trim,
+)
 
-SPACE, TAB, NEWLINE, RETURN, BAR, EQUALS, COLON, UNDERSCORE = 32, 9, 10, 13, 124, 61, 58, 95
-MINUS, PLUS, POINT, ZERO, NINE, CAPITAL_E, SMALL_E, BRACE = 45, 43, 46, 48, 57, 69, 101, 123
+COLON, UNDERSCORE, BRACE = 58, 95, 123
 UNNAMED = 0  # the label of numbers without one
 FIRST, STOP, VALUES, OPTIONAL, SEEN, COUNT, MET, LABEL_FACTS = 0, 1, 2, 3, 4, 5, 6, 7  # what is known of a label
-EXACT = 1 << 53  # whole numbers up to here, and powers of ten up to 22, are exact: one rounding gives the right number
-POWERS = np.array([10.0**n for n in range(23)])
-WORD_SCORES = np.frombuffer(b"WordScores=", np.uint8)
-
-
-@inlined
-def _blank(byte: int) -> bool:
-    return byte == SPACE or byte == TAB
-
-
-@compiled_if_large
-def _trim(buffer: Bytes, start: int, stop: int) -> tuple[int, int]:
-    while start < stop and _blank(buffer[start]):
-        start += 1
-    while stop > start and _blank(buffer[stop - 1]):
-        stop -= 1
-    return start, stop
-
-
-@compiled_if_large
-def _is_links(buffer: Bytes, start: int, stop: int) -> bool:
-    """Whether a field begins with an alignment link, 3-5."""
-    place, dashes, digits = start, 0, 0
-    while place < stop and not _blank(buffer[place]):
-        byte = buffer[place]
-        if byte == MINUS and digits > 0 and dashes == 0:
-            dashes, digits = 1, 0
-        elif ZERO <= byte <= NINE:
-            digits += 1
-        else:
-            return False
-        place += 1
-    return dashes == 1 and digits > 0
-
-
-@compiled_if_large
-def _begins(buffer: Bytes, start: int, stop: int, with_bytes: Bytes) -> bool:
-    if stop - start < len(with_bytes):
-        return False
-    for i in range(len(with_bytes)):
-        if buffer[start + i] != with_bytes[i]:
-            return False
-    return True
-
-
-@compiled_if_large
-def _holds(buffer: Bytes, start: int, stop: int, byte: int) -> bool:
-    for place in range(start, stop):
-        if buffer[place] == byte:
-            return True
-    return False
-
-
-@compiled_if_large
-def _field_end(buffer: Bytes, place: int, stop: int) -> int:
-    """Where the next ``|||`` stands, ``stop`` where there is none."""
-    while place + 2 < stop:
-        if buffer[place] == BAR and buffer[place + 1] == BAR and buffer[place + 2] == BAR:
-            return place
-        place += 1
-    return stop
 
 
 @compiled_if_large
 def _before_features(buffer: Bytes, begin: int, end: int, stop: int, word_scores: Bytes) -> bool:
     """Whether a field is Marian's alignment, which may be empty, or its word scores."""
-    start, finish = _trim(buffer, begin, end)
+    start, finish = trim(buffer, begin, end)
     if start < finish:
-        return _is_links(buffer, start, finish) or _begins(buffer, start, finish, word_scores)
+        return is_links(buffer, start, finish) or begins(buffer, start, finish, word_scores)
     if end == stop:
         return False
-    start, finish = _trim(buffer, end + 3, _field_end(buffer, end + 3, stop))
-    return _holds(buffer, start, finish, EQUALS) and not ZERO <= buffer[start] <= NINE
-
-
-@compiled_if_large
-def line_starts(buffer: Bytes, starts: Ints) -> None:
-    """Where each line begins, and one more: where the next would."""
-    starts[0] = 0
-    line = 1
-    for place in range(len(buffer)):
-        if buffer[place] == NEWLINE:
-            starts[line] = place + 1
-            line += 1
+    start, finish = trim(buffer, end + 3, field_end(buffer, end + 3, stop))
+    return holds(buffer, start, finish, EQUALS) and not ZERO <= buffer[start] <= NINE
 
 
 @compiled_if_large
@@ -112,48 +52,37 @@ def find_fields(
         place, stop = lines[line], lines[line + 1] - 1
         while stop > place and buffer[stop - 1] == RETURN:
             stop -= 1
-        end = _field_end(buffer, place, stop)
-        ids[line, 0], ids[line, 1] = _trim(buffer, place, end)
+        end = field_end(buffer, place, stop)
+        ids[line, 0], ids[line, 1] = trim(buffer, place, end)
         if end == stop or ids[line, 0] == ids[line, 1] or buffer[place] == BRACE:
             return line
         begin = end + 3
-        end = _field_end(buffer, begin, stop)
-        texts[line, 0], texts[line, 1] = _trim(buffer, begin, end)
+        end = field_end(buffer, begin, stop)
+        texts[line, 0], texts[line, 1] = trim(buffer, begin, end)
         passed = True
         while passed and end < stop:
             begin = end + 3
-            end = _field_end(buffer, begin, stop)
+            end = field_end(buffer, begin, stop)
             passed = _before_features(buffer, begin, end, stop, word_scores)
         if passed:
             begin = stop
-        features[line, 0], features[line, 1] = _trim(buffer, begin, end)
+        features[line, 0], features[line, 1] = trim(buffer, begin, end)
         begin = min(end + 3, stop)
-        start, finish = _trim(buffer, begin, _field_end(buffer, begin, stop))
+        start, finish = trim(buffer, begin, field_end(buffer, begin, stop))
         scores[line, 0] = start
-        while start < finish and not _blank(buffer[start]):
+        while start < finish and not blank(buffer[start]):
             start += 1
         scores[line, 1] = start
     return -1
 
 
-@compiled_if_large
-def group_lines(buffer: Bytes, ids: Ints, groups: Ids) -> int:
-    """Number the runs of lines with the same id; returns how many there are."""
-    count = 0
-    for line in range(len(ids)):
-        if line == 0 or not same_bytes(buffer, ids[line - 1, 0], ids[line - 1, 1], buffer, ids[line, 0], ids[line, 1]):
-            count += 1
-        groups[line] = count - 1
-    return count
-
-
 @inlined
 def _word(buffer: Bytes, place: int, stop: int) -> tuple[int, int, int]:
     """The next word, and where a value begins in it: after its last ``=``, at its end for a label."""
-    while place < stop and _blank(buffer[place]):
+    while place < stop and blank(buffer[place]):
         place += 1
     end, value = place, place
-    while end < stop and not _blank(buffer[end]):
+    while end < stop and not blank(buffer[end]):
         if buffer[end] == EQUALS:
             value = end + 1
         end += 1
@@ -220,7 +149,7 @@ def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, int, Ids, int, int
                     known += 1
                     slots[slot] = label
                     labels[label, FIRST], labels[label, STOP] = begin, value - 1
-                    if value < end or _holds(buffer, begin, value - 1, UNDERSCORE):
+                    if value < end or holds(buffer, begin, value - 1, UNDERSCORE):
                         labels[label, OPTIONAL] = 1
             if labels[label, SEEN] != line:
                 labels[label, SEEN], labels[label, COUNT] = line, 0
@@ -242,56 +171,6 @@ def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, int, Ids, int, int
                 if labels[label, OPTIONAL] == 0 and labels[label, VALUES] >= 0 and labels[label, SEEN] != line:
                     return labels, known, slots, line, label
     return labels, known, slots, -1, -1
-
-
-@inlined
-def _number(buffer: Bytes, start: int, stop: int) -> tuple[float, int]:
-    """A decimal number and 0; 1 where it takes more care to round it rightly, 2 where it is not a number."""
-    place = start
-    negative = place < stop and buffer[place] == MINUS
-    if place < stop and (buffer[place] == MINUS or buffer[place] == PLUS):
-        place += 1
-    whole, digits, after, exponent, state = 0, 0, 0, 0, 0
-    seen_point = False
-    while place < stop:
-        byte = buffer[place]
-        if ZERO <= byte <= NINE:
-            if whole < 900719925474099:
-                whole = whole * 10 + (int(byte) - ZERO)
-                after += 1 if seen_point else 0
-            elif byte != ZERO or not seen_point:
-                state = 1
-            digits += 1
-        elif byte == POINT and not seen_point:
-            seen_point = True
-        else:
-            break
-        place += 1
-    if place < stop and digits > 0 and (buffer[place] == SMALL_E or buffer[place] == CAPITAL_E):
-        place += 1
-        below = place < stop and buffer[place] == MINUS
-        if place < stop and (buffer[place] == MINUS or buffer[place] == PLUS):
-            place += 1
-        powers = 0
-        while place < stop and ZERO <= buffer[place] <= NINE:
-            exponent = min(exponent * 10 + (int(buffer[place]) - ZERO), 9999)
-            powers += 1
-            place += 1
-        if powers == 0:
-            state = 2
-        if exponent == 9999 and state == 0:
-            state = 1
-        exponent = -exponent if below else exponent
-    if place < stop or digits == 0:
-        state = 2
-    exponent -= after
-    if state == 0 and not -22 <= exponent <= 22:
-        state = 0 if whole == 0 else 1
-        exponent = 0
-    value = 0.0
-    if state == 0:
-        value = whole / POWERS[-exponent] if exponent < 0 else whole * POWERS[exponent]
-    return -value if negative else value, state
 
 
 @compiled_if_large
@@ -327,7 +206,7 @@ def fill_features(
                 value, end = scores[line, 0], scores[line, 1]
                 if value == end:
                     break
-            number, state = _number(buffer, value, end)
+            number, state = read_number(buffer, value, end)
             if state == 2:
                 return line, hards
             target = len(columns)

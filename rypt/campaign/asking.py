@@ -19,11 +19,13 @@ import numpy as np
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
-from rypt.metric.calibration import held_out_labels
+from rypt.database.judgments import JudgmentDatabase
+from rypt.database.vote_columns import VoteRows
+from rypt.metric.calibration import fold_labels
 from rypt.metric.model import LabelModel
+from rypt.metric.observations import Forest, JudgedPhrases, Places
 from rypt.metric.queries import QueryLimits, write_queries
 from rypt.metric.queries import queries as find_queries
-from rypt.metric.scorer import Scorer
 from rypt.metric.severity_model import SeverityModel, unseen_penalty
 from rypt.metric.tree_model import TreeModel
 from rypt.metric.value import WORTHLESS, places_of, query_values
@@ -203,20 +205,59 @@ def queries(
     if paid == 0:
         raise RyptError(f"a label costs ${price.each:.4f}, more than the budget of ${budget}")
     with campaign.database() as db:
-        judged = db.vote_columns()
         case = db.case
+        looked_up = LookedUp.read(campaign, db) if select == "value" else None
+        judged = db.judged_keys() if looked_up is None else looked_up.places
     unjudged = find_queries(
         campaign.trees,
-        watch(campaign.candidates, "queries"),
+        campaign.candidates,
         judged=judged,
         select="all" if select == "all" else "frontier",
         max_len=max_len or campaign.scoring.max_len,
         limits=limits,
         case=case,
         gap=gap,
+        watch=watch,
     )
-    useful = worthwhile(campaign, unjudged, votes=price.assignments) if select == "value" else unjudged
+    useful = unjudged if looked_up is None else _worthwhile(unjudged, looked_up.values(unjudged, price.assignments))
     return Queries(tuple(useful[:paid][:limit]), len(useful), len(unjudged), price, gap, case)
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """The judgments of a campaign and where their phrases stand in its candidates: read once for all that is asked."""
+
+    campaign: Campaign
+    rows: VoteRows
+    judged: JudgedPhrases
+    places: Places
+    workers: list[str]
+    case: str
+
+    @classmethod
+    def read(cls, campaign: Campaign, db: JudgmentDatabase) -> "LookedUp":
+        """Read all judgments that count, and look their phrases up."""
+        rows = db.vote_rows()
+        judged = JudgedPhrases(Forest(campaign.trees), rows.columns())
+        places = judged.rows(campaign.candidates, db.case)
+        return cls(campaign, rows, judged, places, db.groups("worker"), db.case)
+
+    def model(self) -> LabelModel:
+        """The severity model where the campaign is scored by it, else the tree model."""
+        judged = self.judged
+        if self.campaign.scoring.model == "severity":
+            return SeverityModel(unseen_penalty(judged.grades, judged.lengths))
+        if len(self.workers) > 1:
+            learnt = fold_labels(self.rows, judged, self.places, self.workers, "worker", "unknown")
+            return TreeModel.fit(*learnt)
+        return TreeModel.fit(judged.observe([], self.case), np.zeros(0, np.int8))
+
+    def values(self, unjudged: Sequence[Query], votes: int) -> Floats:
+        """The value of each query."""
+        if not unjudged:
+            return np.zeros(0)
+        places = places_of(self.judged.forest, unjudged, self.campaign.candidates, self.case)
+        return query_values(self.model(), self.judged.observe_places(self.places), places, votes=votes)
 
 
 def campaign_values(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1) -> Floats:
@@ -228,24 +269,16 @@ def campaign_values(campaign: Campaign, unjudged: Sequence[Query], *, votes: int
     if not unjudged:
         return np.zeros(0)
     with campaign.database() as db:
-        case = db.case
-        scorer = Scorer(campaign.trees, db.vote_columns(), case=case)
-        workers = db.groups("worker")
-        model: LabelModel
-        if campaign.scoring.model == "severity":
-            model = SeverityModel(unseen_penalty(scorer.judged.grades, scorer.judged.lengths))
-        elif len(workers) > 1:
-            observed, labels = held_out_labels(scorer.forest, db, campaign.candidates, "worker", "unknown")
-            model = TreeModel.fit(observed, labels)
-        else:
-            model = TreeModel.fit(scorer.observe([]), np.zeros(0, np.int8))
-    observations = scorer.observe(campaign.candidates)
-    places = places_of(scorer.forest, unjudged, campaign.candidates, case)
-    return query_values(model, observations, places, votes=votes)
+        looked_up = LookedUp.read(campaign, db)
+    return looked_up.values(unjudged, votes)
 
 
 def worthwhile(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1) -> list[Query]:
     """The queries whose answers may change which candidates are best, each with its value, the highest first."""
-    values = campaign_values(campaign, unjudged, votes=votes).tolist()
-    valued = [replace(query, value=value) for query, value in zip(unjudged, values, strict=True) if value > WORTHLESS]
-    return sorted(valued, key=lambda query: -(query.value or 0.0))
+    return _worthwhile(unjudged, campaign_values(campaign, unjudged, votes=votes))
+
+
+def _worthwhile(unjudged: Sequence[Query], values: Floats) -> list[Query]:
+    useful = np.flatnonzero(values > WORTHLESS)
+    order = useful[np.argsort(-values[useful], kind="stable")]
+    return [replace(unjudged[i], value=value) for i, value in zip(order.tolist(), values[order].tolist(), strict=True)]

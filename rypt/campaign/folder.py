@@ -35,6 +35,7 @@ from rypt.records import Candidate, Segment
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, plural, read_lines, unwatched
 from rypt.texts.alignment import Lexicon
+from rypt.texts.columns import distinct, number_of_segments
 from rypt.texts.lists import expand_lists, list_names
 from rypt.texts.nbest import read_candidates
 from rypt.texts.parallel_rows import describe_row, json_row, texts_by_language
@@ -108,7 +109,7 @@ class Campaign:
         return {segment.id: tree for segment, tree in self._parsed_segments}
 
     @property
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> Sequence[Candidate]:
         """The candidates of all lists in order, each text with its alignment once per segment."""
         return self._distinct[0]
 
@@ -118,16 +119,11 @@ class Campaign:
         return self._distinct[1]
 
     @cached_property
-    def _distinct(self) -> tuple[list[Candidate], list["ListSize"]]:
-        distinct: dict[tuple[str, str, str], Candidate] = {}
-        sizes = []
-        for _, candidates in self.lists():
-            for c in candidates:
-                distinct.setdefault((c.segment, c.text, c.alignment), c)
-            sizes.append(ListSize(len(candidates), len({c.segment for c in candidates})))
-        return list(distinct.values()), sizes
+    def _distinct(self) -> tuple[Sequence[Candidate], list["ListSize"]]:
+        lists = [candidates for _, candidates in self.lists()]
+        return distinct(lists), [ListSize(len(each), number_of_segments(each)) for each in lists]
 
-    def lists(self) -> Iterator[tuple[str, list[Candidate]]]:
+    def lists(self) -> Iterator[tuple[str, Sequence[Candidate]]]:
         """Each list's file, as the settings name it, and its candidates as they stand there."""
         aligned: Sequence[str | None] = self.files.alignments or [None] * len(self.files.nbest)
         if len(aligned) != len(self.files.nbest):
@@ -144,7 +140,7 @@ class Campaign:
         paths = [self.path(name) for name in self.files.nbest]
         return dict(zip(list_names(paths), paths, strict=True))
 
-    def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> list[Candidate]:
+    def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> Sequence[Candidate]:
         """Read candidates of this campaign's segments from any list."""
         segments = {segment.id: segment for segment in self.segments}
         return read_candidates(

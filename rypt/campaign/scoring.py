@@ -10,9 +10,11 @@ explanation.write("why.html")                # or .svg
 """
 
 from dataclasses import dataclass
+from time import time
 
 from rypt.campaign.folder import Campaign
-from rypt.metric.calibration import scorer_from_database
+from rypt.campaign.kept import files_now, keep_value, kept_value
+from rypt.metric.calibration import parameters_of, scorer_from_database, scorer_from_parameters
 from rypt.metric.explain import Explanation, explain
 from rypt.metric.report import ScoreReport, score_report
 from rypt.metric.scorer import Scorer
@@ -44,6 +46,7 @@ class ScoringChoices:
 
 DEFAULT_CHOICES = ScoringChoices()
 PREPARED_LISTS = "prepared/lists/"  # where `rypt init` writes lists that it cut into tokens
+LEARNT = ".models.json"  # what models learnt from all judgments, for explanations of single segments
 
 
 def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICES) -> Scorer:
@@ -53,8 +56,10 @@ def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICE
     if choices.unknown and model != "percolation":
         raise OptionError(f"unknown is an option of the model percolation; the model {model} gives unknown "
                           "constituents a probability")  # fmt: skip
-    unknown = choices.unknown or settings.unknown
+    unknown, ties = choices.unknown or settings.unknown, choices.ties or settings.ties
     learns = model in ("table", "tree") or (model == "percolation" and unknown in ("prior", "smoothed"))
+    keeps = (learns or model == "severity") and campaign.only is None and choices.database is None
+    files = files_now(campaign) if keeps else {}
     with campaign.database(choices.database) as db:
         scorer = scorer_from_database(
             campaign.trees,
@@ -62,10 +67,35 @@ def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICE
             campaign.candidates if learns else (),
             model=model,
             unknown=unknown,
-            ties=choices.ties or settings.ties,
+            ties=ties,
             hold_out=choices.hold_out,
         )
+    if keeps:
+        key = _kept_as(model, unknown, ties, choices.hold_out)
+        keep_value(campaign, LEARNT, key, parameters_of(scorer), files, time())
     scorer.segmenter = campaign.settings.languages.segmenter
+    return scorer
+
+
+def _kept_as(model: str, unknown: str, ties: str, hold_out: str) -> str:
+    return f"model:{model}|unknown:{unknown}|ties:{ties}|hold-out:{hold_out}"
+
+
+def _part_scorer(part: Campaign, choices: ScoringChoices) -> Scorer | None:
+    """The scorer of a part of a campaign with what was learnt from all of it, None where that is not kept."""
+    settings = part.scoring
+    model, unknown, ties = (
+        choices.model or settings.model, choices.unknown or settings.unknown, choices.ties or settings.ties
+    )  # fmt: skip
+    kept = kept_value(part, LEARNT, _kept_as(model, unknown, ties, choices.hold_out))
+    if kept is None or choices.database is not None or (choices.unknown and model != "percolation"):
+        return None
+    with part.database() as db:
+        votes = [vote for segment in part.trees for vote in db.votes(segment)]
+        scorer = scorer_from_parameters(
+            part.trees, votes, kept, case=db.case, model=model, unknown=unknown, ties=ties, hold_out=choices.hold_out
+        )
+    scorer.segmenter = part.settings.languages.segmenter
     return scorer
 
 
@@ -136,7 +166,8 @@ def explain_candidate(
         raise RyptError(f"segment {segment} has {len(candidates)} candidates, from 0; there is no candidate {number}")
     model, unknown = choices.model or campaign.scoring.model, choices.unknown or campaign.scoring.unknown
     learns = model != "percolation" or unknown in ("prior", "smoothed")  # from all judgments
-    scorer = campaign_scorer(campaign if learns else part, choices)
+    scorer = (_part_scorer(part, choices) or campaign_scorer(campaign, choices)) if learns else None
+    scorer = scorer or campaign_scorer(part, choices)
     with part.database(choices.database) as db:
         votes = db.votes(segment)
     return explain(scorer, candidates[number], votes, max_len=max_len or campaign.scoring.max_len)

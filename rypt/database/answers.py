@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -42,6 +41,7 @@ from rypt.database.answer_rows import (
 )
 from rypt.database.compact import LABEL_CODES, SOURCE_CODES
 from rypt.database.judgments import JudgmentDatabase
+from rypt.database.vote_columns import read_integers, read_key_numbers
 from rypt.text import FormatError, is_one_line, plural
 
 IN_HITS = (SOURCE_CODES["hit"], SOURCE_CODES["simulation"])
@@ -354,7 +354,7 @@ class AnswerTables:
             WHERE l.label IS NOT NULL ORDER BY ifnull(a.submitted, 0), a.number, l.slot
         """)
         in_hits = "SELECT n.id FROM hits AS h CROSS JOIN names AS n ON n.name = h.id"
-        rows = self._numbers(f"judgment_rows WHERE {PEOPLE} AND NOT (source = {IN_HITS[0]} AND origin IN ({in_hits}))")
+        rows = self._numbers("judgment_rows", f"{PEOPLE} AND NOT (source = {IN_HITS[0]} AND origin IN ({in_hits}))")
         last = int(rows[:, 0].max(initial=0)) if len(rows) else 0
         last = max([last, *(row[1] or 0 for row in given)])
         others: dict[tuple[Any, ...], int] = {}  # questions of hits that no judgment is about, such as controls
@@ -374,19 +374,20 @@ class AnswerTables:
 
     def counted_columns(self) -> Ints:
         """Phrase, worker and label, as numbers, of people's judgments that count, the earliest first."""
-        return self._numbers(f"counted_rows WHERE {PEOPLE}")
+        return self._numbers("counted_rows", PEOPLE)
 
-    def _numbers(self, rows_of: str) -> Ints:
+    def _numbers(self, table: str, where: str) -> Ints:
         """Phrase, worker and label of rows by time, key, worker and place."""
-        sql = f"SELECT phrase, worker, label, origin, repeat, ifnull(time, 0) FROM {rows_of}"
-        keys = """
-            SELECT p.id FROM spans AS s CROSS JOIN phrases AS p ON p.span = s.id
-            ORDER BY s.segment, s.start, s.stop, p.phrase
-        """
+        connection = self.db.db
         with self.db.errors():
-            rows = np.fromiter(chain.from_iterable(self.db.db.execute(sql)), np.int64).reshape(-1, 6)
-            key_rank = _ranks([number for (number,) in self.db.db.execute(keys)], rows[:, 0])
-            names = self.db.db.execute("SELECT id FROM names ORDER BY name")
+            columns = ("phrase", "worker", "label", "origin", "repeat", "ifnull(time, 0)")
+            rows = read_integers(connection, columns, table, where)
+            spans = [number for (number,) in connection.execute("SELECT id FROM spans ORDER BY segment, start, stop")]
+            keys = read_key_numbers(connection)
+            span_rank = _ranks(spans, keys[:, 0])[keys[:, 0]]
+            known = np.argsort(span_rank, kind="stable")[np.count_nonzero(span_rank < 0) :]
+            key_rank = _ranks(keys[known, 1], rows[:, 0])
+            names = connection.execute("SELECT id FROM names ORDER BY name")
             name_rank = _ranks([number for (number,) in names], rows[:, [1, 3]])
         rows = rows[key_rank[rows[:, 0]] >= 0]
         phrase, worker, label, origin, repeat, time = rows.T
@@ -434,7 +435,7 @@ class AnswerTables:
         self.db.db.execute(sql, values)
 
 
-def _ranks(numbers: Sequence[int], used: Ints) -> Ints:
+def _ranks(numbers: Sequence[int] | Ints, used: Ints) -> Ints:
     """Where each number stands, -1 where it does not; up to the largest that is used."""
     array = np.array(numbers, np.int64)
     ranks = np.full(int(max(array.max(initial=0), used.max(initial=0))) + 1, -1, np.int64)

@@ -11,18 +11,26 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
-import numpy as np
-
 from rypt.database.compact import KEY, LABEL_CODES, SOURCE_CODES, VOTE_SUMS, VOTE_TABLES
 from rypt.database.schema import SCHEMA
-from rypt.database.vote_columns import VoteColumns, VoteRows, segment_marks
+from rypt.database.vote_columns import (
+    KeyColumns,
+    Keys,
+    VoteColumns,
+    VoteRows,
+    read_counted,
+    read_integers,
+    read_key_numbers,
+    read_keys,
+    segment_marks,
+)
 from rypt.database.writing import JudgmentWriter, Row, check_severity
 from rypt.migrations import SchemaError
 from rypt.options import CASES, HOLD_OUT, check_option
@@ -368,27 +376,28 @@ class JudgmentDatabase:
         """What `votes` returns of all keys, in the same order, as columns."""
         return self.vote_rows().columns()
 
+    def judged_keys(self) -> KeyColumns:
+        """The keys with judgments that count, in the order of `votes`."""
+        with self.errors():
+            return Keys(
+                self._spans(), read_keys(self.db), read_integers(self.db, ("phrase",), "counted_rows")[:, 0]
+            ).columns()
+
     def vote_rows(self) -> VoteRows:
         """The judgments that count as numbers, to be summed up by key for any workers or places."""
-        columns = "phrase, label, weight, ifnull(severity, -1), worker, origin"
         with self.errors():
-            spans = self.db.execute(
-                "SELECT id, segment, start, stop FROM spans ORDER BY segment, start, stop"
-            ).fetchall()
-            keys = self.db.execute("SELECT span, id, phrase FROM phrases").fetchall()
-            rows = np.fromiter(chain.from_iterable(self.db.execute(f"SELECT {columns} FROM counted_rows")), np.float64)
             names = dict(self.db.execute("SELECT name, id FROM names").fetchall())
-        return VoteRows(spans, keys, rows.reshape(-1, 6), LABEL_CODES, names)
+            return VoteRows(self._spans(), read_keys(self.db), read_counted(self.db), LABEL_CODES, names)
+
+    def _spans(self) -> list[tuple[int, str, int, int]]:
+        return self.db.execute("SELECT id, segment, start, stop FROM spans ORDER BY segment, start, stop").fetchall()
 
     def vote_marks(self) -> dict[str, int]:
         """For each segment with judgments that count a number that changes with them."""
         with self.errors():
             spans = self.db.execute("SELECT id, segment FROM spans").fetchall()
-            keys = chain.from_iterable(self.db.execute("SELECT span, id FROM phrases"))
-            phrases = np.fromiter(keys, np.int64).reshape(-1, 2)
-            columns = "phrase, label, weight, ifnull(severity, -1)"
-            rows = np.fromiter(chain.from_iterable(self.db.execute(f"SELECT {columns} FROM counted_rows")), np.float64)
-        return segment_marks(spans, phrases, rows.reshape(-1, 4))
+            rows = read_counted(self.db)[:, [0, 1, 4, 5]]
+            return segment_marks(spans, read_key_numbers(self.db), rows)
 
     def count_keys(self) -> int:
         """The number of keys with judgments that count."""

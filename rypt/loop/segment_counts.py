@@ -1,11 +1,10 @@
 """What is labelled and what could still be asked, segment by segment: so that a change counts only its segments again.
 
-counts, questions = count_segments(campaign.part(["12"]), db, db.vote_marks())
+counts, places = count_segments(campaign.part(["12"]), db, marks)
 counts["12"].open
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -14,26 +13,27 @@ from rypt.arrays import Ints
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
 from rypt.database.vote_columns import VoteColumns
-from rypt.metric.frontier import frontier
-from rypt.metric.kernel import NOVEL, SILENT
 from rypt.metric.model import count_per_candidate, percolated
-from rypt.metric.observations import Forest, JudgedPhrases, Observations, label_states
+from rypt.metric.observations import Forest, JudgedPhrases, Observations, Places, label_states
 from rypt.metric.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN
-from rypt.metric.queries import Key, queries
-from rypt.records import Candidate, Query, Votes
+from rypt.metric.queries import open_phrases
+from rypt.records import Candidate, Votes
+from rypt.texts.columns import of_segments
 
-CandidateWatch = Callable[[Iterable[Candidate]], Iterable[Candidate]]
+PhraseWatch = Callable[[Iterable[int]], Iterable[int]]  # shows how many phrases there are so far
 FEW = 100  # segments whose votes are read one by one
 
 
 class SegmentCounts(NamedTuple):
     """The candidates of a segment, and their constituents: all, labelled directly, labelled by percolation.
 
-    ``mark`` changes with the votes (`JudgmentDatabase.vote_marks`). ``open`` phrases of the frontier have no label.
-    ``several`` is 1 where there are several candidates, ``apart`` where, too, labels tell some of them apart.
+    ``votes`` changes with the votes (`JudgmentDatabase.vote_marks`), ``texts`` with the candidates
+    (`rypt.texts.columns.text_marks`). ``open`` phrases of the frontier have no label. ``several`` is 1 where there are
+    several candidates, ``apart`` where, too, labels tell some of them apart.
     """
 
-    mark: int
+    votes: int
+    texts: int
     candidates: int = 0
     nodes: int = 0
     direct: int = 0
@@ -43,36 +43,66 @@ class SegmentCounts(NamedTuple):
     apart: int = 0
 
 
+class Marks(NamedTuple):
+    """For each segment numbers that change with its votes and with its candidates, none where it has none."""
+
+    votes: Mapping[str, int]
+    texts: Mapping[str, int]
+
+    def of(self, segment: str) -> tuple[int, int]:
+        """Those of one segment."""
+        return self.votes.get(segment, 0), self.texts.get(segment, 0)
+
+
 def count_segments(
     campaign: Campaign,
     db: JudgmentDatabase,
-    marks: Mapping[str, int],
-    watch: CandidateWatch = lambda candidates: candidates,
-) -> tuple[dict[str, SegmentCounts], list[Query]]:
-    """The counts of each segment of a campaign, or of a part of one, and all open queries."""
-    counts = {name: SegmentCounts(marks.get(name, 0)) for name in campaign.trees}
-    if not campaign.candidates:
-        return counts, []
+    marks: Marks,
+    watch: PhraseWatch = lambda phrases: phrases,
+    only: Set[str] | None = None,
+) -> tuple[dict[str, SegmentCounts], Places | None]:
+    """The counts of each segment of a campaign, or of a part of one, and where its judged phrases stand.
+
+    With ``only``, ids of segments, those of a campaign that has been read are counted alone.
+    """
+    trees, candidates = campaign.trees, campaign.candidates
+    if only is not None:
+        trees, candidates = {name: trees[name] for name in trees if name in only}, of_segments(candidates, only)
+    counts = {name: SegmentCounts(*marks.of(name)) for name in trees}
+    if not candidates:
+        return counts, None
     votes: VoteColumns | list[Votes]
-    judged: VoteColumns | set[Key]
-    if len(counts) <= FEW:
-        votes = [vote for name in counts for vote in db.votes(name)]
-        judged = {(vote.segment, vote.span, vote.phrase) for vote in votes}
-    else:
-        votes = judged = db.vote_columns()
-    forest = Forest(campaign.trees)
-    observations = JudgedPhrases(forest, votes).observe(campaign.candidates, db.case)
-    asking = watch(_with_open_phrases(campaign, observations))
-    left = queries(campaign.trees, asking, judged=judged, max_len=campaign.scoring.max_len, case=db.case)
-    open_phrases = Counter(query.segment for query in left)
-    columns = _columns(observations, campaign.scoring.ties)
+    votes = [vote for name in counts for vote in db.votes(name)] if len(counts) <= FEW else db.vote_columns()
+    forest = Forest(trees)
+    judged = JudgedPhrases(forest, votes)
+    places = judged.rows(candidates, db.case)
+    open_phrases = _count_open(campaign, places, candidates, db.case, watch)
+    columns = _columns(judged.observe_places(places), campaign.scoring.ties)
     for name, place in forest.index.items():
-        candidates, nodes, direct, expanded, differ = columns[place].tolist()
-        several = int(candidates > 1)
+        given, nodes, direct, expanded, differ = columns[place].tolist()
+        several = int(given > 1)
         counts[name] = SegmentCounts(
-            marks.get(name, 0), candidates, nodes, direct, expanded, open_phrases[name], several, several * differ
+            *marks.of(name), given, nodes, direct, expanded, int(open_phrases[place]), several, several * differ
         )
-    return counts, left
+    return counts, places
+
+
+def _count_open(
+    campaign: Campaign, places: Places, candidates: Sequence[Candidate], case: str, watch: PhraseWatch
+) -> Ints:
+    """The number of phrases of each segment's frontier that nobody judged."""
+    forest = places.forest
+    counts: Ints = np.zeros(len(forest.trees), np.int64)
+
+    def counted() -> Iterator[int]:
+        for phrases in open_phrases(places, candidates, max_len=campaign.scoring.max_len, case=case):
+            segments = np.searchsorted(forest.firsts, phrases.nodes, "right") - 1
+            counts[:] += np.bincount(segments, minlength=len(counts))
+            yield from range(len(segments))
+
+    for _ in watch(counted()):
+        pass
+    return counts
 
 
 def _columns(observations: Observations, ties: str) -> Ints:
@@ -80,24 +110,15 @@ def _columns(observations: Observations, ties: str) -> Ints:
     direct = label_states(ties)[observations.codes]
     states, _ = percolated(observations, ties)
     known, expanded = direct != UNKNOWN, (direct == UNKNOWN) & (states != UNKNOWN)
-    yes = count_per_candidate(observations, np.isin(states, (YES, YES_DOWN)))
-    no = count_per_candidate(observations, np.isin(states, (NO, NO_UP)))
+    yes, no = (
+        count_per_candidate(observations, (states == given) | (states == inferred))
+        for given, inferred in ((YES, YES_DOWN), (NO, NO_UP))
+    )
     segments = observations.segments
     size = len(observations.forest.trees)
-    kinds = np.unique(np.stack([segments, yes, no], axis=1), axis=0)[:, 0]
+    room = int(np.diff(observations.offsets).max(initial=0)) + 1  # above every count of yes and no
+    kinds = np.unique((segments.astype(np.int64) * room + yes) * room + no) // room**2
     given = (count_per_candidate(observations, some) for some in (known, expanded))
     sums = [np.bincount(segments, each, minlength=size) for each in (np.diff(observations.offsets), *given)]
     differ = np.bincount(kinds, minlength=size) > 1
     return np.stack([np.bincount(segments, minlength=size), *sums, differ], axis=1).astype(np.int64)
-
-
-def _with_open_phrases(campaign: Campaign, observations: Observations) -> list[Candidate]:
-    """The candidates with a phrase on the frontier that nobody judged: only these can have queries."""
-    forest = observations.forest
-    on_frontier = np.zeros(len(forest.parents), np.bool_)
-    for segment, tree in enumerate(forest.trees):
-        if tree is not None:
-            on_frontier[forest.firsts[segment] + np.array(frontier(tree, campaign.scoring.max_len))] = True
-    asked = on_frontier[observations.nodes] & np.isin(observations.codes, (SILENT, NOVEL))
-    counts = count_per_candidate(observations, asked)
-    return [candidate for candidate, count in zip(campaign.candidates, counts, strict=True) if count]

@@ -2,8 +2,8 @@
 
     campaign_status(Campaign.open("campaign"), now)   →   CampaignStatus(texts=…, labels=…, next=NextStep(…))
 
-Nothing is changed but the numbers that `rypt.loop.kept` keeps. Parts that do not exist yet (hits, batches, weights, a
-loop) are left out.
+Nothing is changed but the numbers that `rypt.campaign.kept` keeps. Parts that do not exist yet (hits, batches,
+weights, a loop) are left out.
 """
 
 from collections.abc import Mapping
@@ -21,14 +21,16 @@ from hits.simulated import is_simulated
 from rypt.analysis.agreement import alpha_of_codes
 from rypt.campaign.asking import campaign_values
 from rypt.campaign.folder import Campaign
+from rypt.campaign.kept import Kept, Numbers, kept_numbers
 from rypt.database.judgments import JudgmentDatabase
-from rypt.loop.kept import Numbers, kept_numbers
 from rypt.loop.next_step import BatchState, NextStep, Situation, next_step
 from rypt.loop.runner import known_budget, open_loop
-from rypt.loop.segment_counts import CandidateWatch, SegmentCounts, count_segments
+from rypt.loop.segment_counts import Marks, PhraseWatch, SegmentCounts, count_segments
+from rypt.metric.queries import queries
 from rypt.metric.value import WORTHLESS
 from rypt.records import Query
 from rypt.text import RyptError
+from rypt.texts.columns import distinct, text_marks
 
 WHO = {"hit": "people", "import": "imported", "simulation": "simulated"}
 
@@ -113,9 +115,7 @@ class CampaignStatus:
     notes: list[str]
 
 
-def campaign_status(
-    campaign: Campaign, now: int, watch: CandidateWatch = lambda candidates: candidates
-) -> CampaignStatus:
+def campaign_status(campaign: Campaign, now: int, watch: PhraseWatch = lambda phrases: phrases) -> CampaignStatus:
     """The state of a campaign; ``now`` is in seconds since 1970."""
     notes: list[str] = []
     going, reason = _loop(campaign)
@@ -123,10 +123,14 @@ def campaign_status(
     numbers = kept_numbers(campaign, lambda kept: _count(campaign, watch, asks_some, kept), time())
     if asks_some and numbers["to_ask"] is None:  # a loop went on when they were counted
         numbers = _count(campaign, watch, asks_some, None)
-    labels, people, cost = Labels(**numbers["labels"]), People(**numbers["people"]), _spent_from(numbers["spent"])
+    labels = Labels(*(numbers[name] for name in ("judgments", "keys", "sources", "before", "after", "open")))
+    people, cost = People(**numbers["people"]), _spent_from(numbers["spent"])
     compared = Compared(**numbers["compared"]) if numbers["compared"] else None
     texts = TextCounts(
-        **numbers["texts"], decoder=campaign.settings.decoder.command, weights=_current_weights(campaign)
+        **{name: numbers[name] for name in ("parsed", "lists", "candidates", "references")},
+        segments=numbers["in_source"],
+        decoder=campaign.settings.decoder.command,
+        weights=_current_weights(campaign),
     )
     with JudgmentDatabase(campaign.path(campaign.files.database), readonly=True) as db:
         batches = _batches(campaign, Results(db), now, notes)
@@ -157,45 +161,77 @@ def campaign_status(
     return CampaignStatus(str(campaign.folder), texts, labels, compared, people, cost, batches, step, notes)
 
 
-def _count(campaign: Campaign, watch: CandidateWatch, asks_some: bool, kept: Numbers | None) -> Numbers:
-    """All that depends on the texts and the database alone, for JSON; ``kept`` was counted from the same texts."""
+def _count(campaign: Campaign, watch: PhraseWatch, asks_some: bool, kept: Kept | None) -> Numbers:
+    """All that depends on the texts and the database alone, for JSON; ``kept`` was counted from the same trees."""
     if kept is not None and not asks_some:
         return _count_changed(campaign, watch, kept)
     with campaign.database() as db:
-        segments, questions = count_segments(campaign, db, db.vote_marks(), watch)
-        numbers = _database_numbers(db, segments)
+        marks = Marks(db.vote_marks(), text_marks(campaign.candidates))
+        segments, places = count_segments(campaign, db, marks, watch)
+        numbers = {**_database_numbers(db), **_segment_numbers(segments)}
+        case = db.case
+    questions: list[Query] = []
+    if asks_some and places is not None:
+        max_len = campaign.scoring.max_len
+        questions = queries(campaign.trees, campaign.candidates, judged=places, max_len=max_len, case=case)
     return {
-        "texts": {
-            "segments": len(campaign.segments),
-            "parsed": sum(tree is not None for tree in campaign.trees.values()),
-            "lists": len(campaign.files.nbest),
-            "candidates": len(campaign.candidates),
-            "references": len(campaign.references),
-        },
+        **_text_numbers(campaign),
+        "parsed": sum(tree is not None for tree in campaign.trees.values()),
         **numbers,
-        "features": any(len(c.features) > 1 for c in campaign.candidates[:1]),  # one alone cannot be weighed
-        "outputs": list(campaign.outputs),
-        "new": _new_in_last_list(campaign) if campaign.settings.decoder.command else 0,
         "to_ask": _to_ask(campaign, questions) if asks_some else None,
     }
 
 
-def _count_changed(campaign: Campaign, watch: CandidateWatch, kept: Numbers) -> Numbers:
-    """The numbers after a change of the database: only segments whose votes changed are looked at."""
-    segments = {name: SegmentCounts(*row) for name, row in kept["segments"].items()}
+def _text_numbers(campaign: Campaign) -> Numbers:
+    """What depends on the lists."""
+    return {
+        "in_source": len(campaign.segments),
+        "lists": len(campaign.files.nbest),
+        "candidates": len(campaign.candidates),
+        "references": len(campaign.references),
+        "features": any(len(c.features) > 1 for c in campaign.candidates[:1]),  # one alone cannot be weighed
+        "outputs": list(campaign.outputs),
+        "new": _new_in_last_list(campaign) if campaign.settings.decoder.command else 0,
+    }
+
+
+def _count_changed(campaign: Campaign, watch: PhraseWatch, kept: Kept) -> Numbers:
+    """The numbers after a change of lists or the database: only segments that changed are looked at."""
+    segments = {name: SegmentCounts(*row) for name, row in kept.numbers["segments"].items()}
+    numbers = {**kept.numbers, "to_ask": None}
     with JudgmentDatabase(campaign.path(campaign.files.database), readonly=True) as db:
-        marks = db.vote_marks()
-        changed = [name for name, counts in segments.items() if counts.mark != marks.get(name, 0)]
-        if changed:
+        votes = {name: counts.votes for name, counts in segments.items()} if kept.same_database else db.vote_marks()
+        texts = {name: counts.texts for name, counts in segments.items()}
+        if not kept.same_lists:
+            texts = text_marks(campaign.candidates)
+            numbers |= _text_numbers(campaign)
+        marks = Marks(votes, texts)
+        changed = [name for name, counts in segments.items() if counts[:2] != marks.of(name)]
+        if changed and kept.same_lists:
             segments |= count_segments(campaign.part(changed), db, marks, watch)[0]
-        return {**kept, **_database_numbers(db, segments), "to_ask": None}
+        elif changed:  # all texts have been read
+            segments |= count_segments(campaign, db, marks, watch, set(changed))[0]
+        if not kept.same_database:
+            numbers |= _database_numbers(db)
+    return {**numbers, **_segment_numbers(segments)}
 
 
-def _database_numbers(db: JudgmentDatabase, segments: Mapping[str, SegmentCounts]) -> Numbers:
-    """What depends on the judgments: labels, people, money."""
+def _database_numbers(db: JudgmentDatabase) -> Numbers:
+    """What depends on the judgments alone: how many, people, money."""
     results = Results(db)
-    people, cost = _people(db, results), _spent(results)
-    sources = {WHO.get(name, name): count for name, count in db.count_by_source().items()}
+    cost = _spent(results)
+    return {
+        "judgments": db.count(),
+        "keys": db.count_keys(),
+        "sources": {WHO.get(name, name): count for name, count in db.count_by_source().items()},
+        "compared": _compared(results),
+        "people": asdict(_people(db, results)),
+        "spent": {name: str(amount) for name, amount in asdict(cost).items()},
+    }
+
+
+def _segment_numbers(segments: Mapping[str, SegmentCounts]) -> Numbers:
+    """What depends on judgments and candidates: labels."""
     nodes, direct, percolated_nodes, left, several, apart = (
         sum(getattr(counts, name) for counts in segments.values())
         for name in ("nodes", "direct", "percolated", "open", "several", "apart")
@@ -205,11 +241,10 @@ def _database_numbers(db: JudgmentDatabase, segments: Mapping[str, SegmentCounts
     if any(counts.candidates for counts in segments.values()) and not nodes:
         before = after = 0.0
     return {
-        "labels": asdict(Labels(db.count(), db.count_keys(), sources, before, after, left)),
+        "before": before,
+        "after": after,
+        "open": left,
         "told_apart": apart / max(1, several),
-        "compared": _compared(results),
-        "people": asdict(people),
-        "spent": {name: str(amount) for name, amount in asdict(cost).items()},
         "segments": {name: list(counts) for name, counts in segments.items()},
     }
 
@@ -230,9 +265,8 @@ def _numbered(folder: Path, suffix: str) -> list[int]:
 
 def _new_in_last_list(campaign: Campaign) -> int:
     """The number of candidates of the last list that no earlier list has."""
-    lists = [[(c.segment, c.text, c.alignment) for c in candidates] for _, candidates in campaign.lists()]
-    *earlier, last = lists or [[]]
-    return len(set(last).difference(*earlier))
+    lists = [candidates for _, candidates in campaign.lists()]
+    return len(distinct(lists)) - len(distinct(lists[:-1]))
 
 
 def _is_newer(path: Path, other: Path) -> bool:

@@ -73,7 +73,11 @@ def _lowest_bit(word: np.uint64) -> np.uint64:
     return np.uint64(_PLACES[((word & (_ZERO - word)) * _DEBRUIJN) >> _SHIFT_58])
 
 
-@compiled_if_large
+def _bytes(buffer: Bytes, lines: Ints, slots: Ids) -> int:
+    return len(buffer) // 2
+
+
+@compiled_if_much(_bytes)
 def intern_phrases(buffer: Bytes, lines: Ints, slots: Ids) -> tuple[Ints, Ints, Ids, Ints]:
     """Number the distinct tokens of all phrases.
 
@@ -220,7 +224,8 @@ def _room(trees: Trees, texts: Texts) -> tuple[int, int, int]:
 
 
 def _look_ups(trees: Trees, judged: Judged, texts: Texts, offsets: Ints, rows: Ids) -> int:
-    return len(texts.text) + len(texts.links) + len(rows)
+    """A third of the bytes, which take less time than other numbers: loading numba takes longer than a segment's."""
+    return (len(texts.text) + len(texts.links) + len(rows)) // 3
 
 
 @compiled_if_much(_look_ups)

@@ -8,7 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.arrays import Codes, Floats
+from rypt.arrays import Codes, Floats, Ids, Ints
+from rypt.compiled import compiled_if_large
 from rypt.metric.observations import CODES, Observations, label_states
 from rypt.metric.percolation import NO, NO_UP, STATES, UNKNOWN, YES, YES_DOWN, percolate_states
 from rypt.options import TIES, UNKNOWN_AS, check_option
@@ -22,6 +23,7 @@ PSEUDO_NODES = 5
 PSEUDO_COUNT = 20
 TABLE_PRIOR = np.array([0.6, 0.9, 0.2, 0.85, 0.4])  # P(YES) of each state before anything is counted
 UNALIGNED_PRIOR = 0.5  # of an unknown constituent that nothing is aligned with
+_STATES = len(STATES)
 SCALE = 1 << 20  # probabilities are summed as integers, in units of 1/SCALE
 
 
@@ -185,6 +187,20 @@ def table_rows(observations: Observations, ties: str) -> NDArray[np.int64]:
     return observations.codes.astype(np.int64) * len(STATES) + states
 
 
+@compiled_if_large
+def count_cells(
+    firsts: Ints, classes: Ints, segments: Ids, offsets: Ints, codes: Codes, states: Codes, truth: Codes, counts: Ints
+) -> None:
+    """Count labels (1 YES, 0 NO, -1 none) by row of a calibrated table, length class and label."""
+    for candidate in range(len(segments)):
+        first, at = firsts[segments[candidate]], offsets[candidate]
+        for node in range(offsets[candidate + 1] - at):
+            label = truth[at + node]
+            if label >= 0:
+                row = int(codes[at + node]) * _STATES + states[at + node]
+                counts[row, classes[first + node], label] += 1
+
+
 class CalibratedTable(Expected):
     """P(YES | pattern of votes, state after percolation, length), from counts.
 
@@ -208,11 +224,15 @@ class CalibratedTable(Expected):
         cls, observations: Observations, truth: Codes, ties: str = "unknown", trained: str = "given"
     ) -> "CalibratedTable":
         """Count held-out labels (1 YES, 0 NO, -1 none) by row and length; ``trained`` says in signatures on what."""
-        known = truth >= 0
-        cells = (table_rows(observations, ties) * len(LENGTHS) + length_class(observations.lengths))[known]
-        size = len(CODES) * len(STATES) * len(LENGTHS)
-        yes = np.bincount(cells, truth[known], minlength=size).reshape(-1, len(LENGTHS))
-        total = np.bincount(cells, minlength=size).reshape(-1, len(LENGTHS))
+        states, _ = percolated(observations, ties)
+        forest = observations.forest
+        classes = length_class(forest.stops - forest.starts)
+        counts = np.zeros((len(CODES) * len(STATES), len(LENGTHS), 2), np.int64)
+        count_cells(
+            forest.firsts, classes, observations.segments, observations.offsets, observations.codes, states, truth,
+            counts,
+        )  # fmt: skip
+        yes, total = counts[:, :, 1].astype(np.float64), counts.sum(axis=2)
         prior = np.tile(TABLE_PRIOR, len(CODES))
         prior[: len(STATES)] = np.where(np.arange(len(STATES)) == UNKNOWN, UNALIGNED_PRIOR, TABLE_PRIOR)
         by_row = (yes.sum(axis=1) + PSEUDO_NODES * prior) / (total.sum(axis=1) + PSEUDO_NODES)

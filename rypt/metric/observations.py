@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats, Ids, Ints
-from rypt.database.vote_columns import VoteColumns
+from rypt.compiled import compiled_if_large
+from rypt.database.vote_columns import KeyColumns, VoteColumns
 from rypt.metric import kernel
 from rypt.metric.kernel import NOVEL, SILENT, UNALIGNED
 from rypt.metric.percolation import NO, UNKNOWN, YES
 from rypt.records import Candidate, Span, Votes
 from rypt.text import FormatError
 from rypt.texts.buffers import line_buffer, link_message
+from rypt.texts.columns import candidate_lines, segment_numbers
 from rypt.texts.phrases import GAP, joined_keys
 from rypt.texts.trees import SourceTree
 
@@ -80,8 +82,12 @@ class Grades:
     no_penalty: float
 
     @classmethod
-    def from_counts(cls, yes: Floats, no: Floats, penalty: Floats, graded: Floats) -> "Grades":
+    def from_counts(
+        cls, yes: Floats, no: Floats, penalty: Floats, graded: Floats, no_penalty: float | None = None
+    ) -> "Grades":
         """The grades of keys; the mean penalty of NOs that have a severity stands for the others, 1 where none has.
+
+        ``no_penalty`` is that mean, where these are not all keys.
 
         >>> counts = ([1, 0, 0], [0, 2, 1], [0, 18, 0], [0, 2, 0])  # YES; two NOs, 9 on average; a NO without severity
         >>> Grades.from_counts(*np.array(counts, np.float64)).penalties.tolist()
@@ -89,7 +95,8 @@ class Grades:
         """
         rooted = np.sqrt(penalty * graded)  # graded NOs, each of the square root of their mean severity
         known = float(graded.sum())
-        no_penalty = float(rooted.sum()) / known if known else 1.0
+        if no_penalty is None:
+            no_penalty = float(rooted.sum()) / known if known else 1.0
         penalties = np.append(rooted + (no - graded) * no_penalty, [0.0, no_penalty])
         return cls(np.append(yes + no, [1.0, 1.0]), penalties, no_penalty)
 
@@ -121,6 +128,13 @@ class Forest:
         if segment not in self.index:
             raise FormatError(f"segment {segment!r} of a candidate is not known")
         return self.index[segment]
+
+    def positions(self, candidates: Sequence[Candidate]) -> Ids:
+        """Where the segment of each candidate stands among the trees."""
+        try:
+            return segment_numbers(candidates, self.index)
+        except KeyError as error:
+            raise FormatError(f"segment {error.args[0]!r} of a candidate is not known") from None
 
     def arrays(self) -> kernel.Trees:
         """What the kernel needs."""
@@ -182,25 +196,27 @@ class Places:
 class JudgedPhrases:
     """The judged phrases of all segments, interned, in one hash table with a region for each segment."""
 
-    def __init__(self, forest: Forest, votes: Iterable[Votes]) -> None:
+    def __init__(self, forest: Forest, votes: Iterable[Votes] | KeyColumns, no_penalty: float | None = None) -> None:
+        """Keys alone can be looked up (`rows`); they say nothing about labels. ``no_penalty`` is as in `Grades`."""
         self.forest = forest
         self.unused = 0
         self.used: NDArray[np.bool_] | None = None  # of votes as columns: which are on constituents
-        if isinstance(votes, VoteColumns):
+        if isinstance(votes, KeyColumns):
             self._take_columns(votes)
         else:
-            self._take_each(votes)
+            self._take_each(votes, no_penalty)
 
-    def _take_columns(self, votes: VoteColumns) -> None:
+    def _take_columns(self, votes: KeyColumns) -> None:
         places = np.array([self._place(*span) for span in votes.spans], np.int32).reshape(-1, 2)[votes.span]
         self.used = used = places[:, 1] >= 0
         self.unused = int(len(used) - used.sum())
         phrases = votes.phrases if not self.unused else [votes.phrases[i] for i in np.flatnonzero(used).tolist()]
-        self.codes = vote_codes(votes.yes[used], votes.no[used], votes.not_sure[used])
-        self.grades = Grades.from_counts(votes.yes[used], votes.no[used], votes.penalty[used], votes.graded[used])
+        if isinstance(votes, VoteColumns):
+            self.codes = vote_codes(votes.yes[used], votes.no[used], votes.not_sure[used])
+            self.grades = Grades.from_counts(votes.yes[used], votes.no[used], votes.penalty[used], votes.graded[used])
         self._build(places[used, 0], places[used, 1], [GAP, *phrases])
 
-    def _take_each(self, votes: Iterable[Votes]) -> None:
+    def _take_each(self, votes: Iterable[Votes], no_penalty: float | None) -> None:
         segments, nodes, phrases, counts = [], [], [], []
         for vote in votes:
             segment, node = self._place(vote.segment, vote.span)
@@ -213,7 +229,7 @@ class JudgedPhrases:
             counts.append((vote.yes, vote.no, vote.not_sure, vote.penalty, vote.graded))
         yes, no, not_sure, penalty, graded = np.array(counts, np.float64).reshape(-1, 5).T
         self.codes = vote_codes(yes, no, not_sure)
-        self.grades = Grades.from_counts(yes, no, penalty, graded)
+        self.grades = Grades.from_counts(yes, no, penalty, graded, no_penalty)
         self._build(np.array(segments, np.int32), np.array(nodes, np.int32), [GAP, *phrases])
 
     def _place(self, name: str, span: Span) -> tuple[int, int]:
@@ -248,7 +264,10 @@ class JudgedPhrases:
 
     def observe(self, candidates: Sequence[Candidate], case: str) -> Observations:
         """Find the phrase of every constituent of every candidate, and the votes on it."""
-        places = self.rows(candidates, case)
+        return self.observe_places(self.rows(candidates, case))
+
+    def observe_places(self, places: "Places") -> Observations:
+        """The votes on phrases that were looked up."""
         codes = np.append(self.codes, _MISSING)[places.rows]  # a row below 0 counts from the end
         return Observations(self.forest, places.segments, places.offsets, codes, places.rows, self.grades)
 
@@ -257,23 +276,15 @@ class JudgedPhrases:
 
         Votes can then be counted again and again without looking at the texts.
         """
-        segments = self._segment_indices(candidates)
-        text, text_lines = line_buffer(joined_keys((c.text for c in candidates), case), len(candidates))
-        links, link_lines = line_buffer("\n".join([c.alignment for c in candidates]).encode(), len(candidates))
+        segments = self.forest.positions(candidates)
+        lines = candidate_lines(candidates, case)
         offsets = np.concatenate([[0], np.cumsum(self.forest.counts[segments])]).astype(np.int64)
         rows = np.full(int(offsets[-1]), -1 - UNALIGNED, np.int32)
-        texts = kernel.Texts(segments, text, text_lines, links, link_lines)
+        texts = kernel.Texts(segments, *lines)
         bad, wrong = kernel.find_rows(self.forest.arrays(), self.arrays, texts, offsets, rows)
         if bad >= 0:
             raise FormatError(link_message(candidates[bad], wrong, int(self.forest.sizes[segments[bad]])))
         return Places(self.forest, segments, offsets, rows)
-
-    def _segment_indices(self, candidates: Sequence[Candidate]) -> Ids:
-        index = self.forest.index
-        try:
-            return np.array([index[c.segment] for c in candidates], np.int32)
-        except KeyError as error:
-            raise FormatError(f"segment {error.args[0]!r} of a candidate is not known") from None
 
 
 def observe_counts(
@@ -286,20 +297,44 @@ def observe_counts(
     """
     if candidates is None:
         candidates = np.arange(len(places.segments))
+    offsets = np.concatenate([[0], np.cumsum(np.diff(places.offsets)[candidates])]).astype(np.int64)
+    codes, rows = np.empty(int(offsets[-1]), np.int8), np.empty(int(offsets[-1]), np.int32)
+    of_keys, asked = key_codes(forest, key_nodes, counts)
+    fill_codes(forest.firsts, places.segments, places.offsets, places.rows, candidates, of_keys, asked, codes, rows)
+    grades = Grades.from_counts(*counts[:, [0, 1, 3, 4]].T)
+    return Observations(forest, places.segments[candidates], offsets, codes, rows, grades)
+
+
+def key_codes(forest: Forest, key_nodes: Ints, counts: Floats) -> tuple[Codes, NDArray[np.bool_]]:
+    """The code of each key, and which constituents have a key with votes."""
     judged = counts[:, :3].sum(axis=1) > 0
     asked = np.zeros(len(forest.parents), np.bool_)
     asked[key_nodes[judged]] = True
-    codes = np.where(judged, vote_codes(*counts[:, :3].T), np.where(asked[key_nodes], NOVEL, SILENT)).astype(np.int8)
-    segments = places.segments[candidates]
-    sizes = np.diff(places.offsets)[candidates]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    each = np.arange(offsets[-1])
-    rows = places.rows[np.repeat(places.offsets[candidates] - offsets[:-1], sizes) + each]
-    nodes = np.repeat(forest.firsts[segments] - offsets[:-1], sizes) + each
-    missing = np.where(rows == -1 - NOVEL, np.where(asked[nodes], NOVEL, SILENT), -1 - rows)
-    observed = np.where(rows >= 0, codes[np.maximum(rows, 0)], missing) if len(codes) else missing
-    grades = Grades.from_counts(*counts[:, [0, 1, 3, 4]].T)
-    return Observations(forest, segments, offsets, observed.astype(np.int8), rows, grades)
+    without = np.where(asked[key_nodes], NOVEL, SILENT)
+    return np.where(judged, vote_codes(*counts[:, :3].T), without).astype(np.int8), asked
+
+
+@compiled_if_large
+def fill_codes(
+    firsts: Ints, segments: Ids, offsets: Ints, rows: Ids, candidates: Ints, of_keys: Codes, asked: NDArray[np.bool_],
+    codes: Codes, taken: Ids,
+) -> None:  # fmt: skip
+    """Write the code of each constituent of some candidates one after the other, and its row where there is room."""
+    at = 0
+    for candidate in candidates:
+        first = firsts[segments[candidate]]
+        start = offsets[candidate]
+        for node in range(offsets[candidate + 1] - start):
+            row = rows[start + node]
+            if row >= 0:
+                codes[at] = of_keys[row]
+            elif row == -1 - NOVEL:
+                codes[at] = NOVEL if asked[first + node] else SILENT
+            else:
+                codes[at] = -1 - row
+            if len(taken):
+                taken[at] = row
+            at += 1
 
 
 def _power_of_two(least: int) -> int:

@@ -1,6 +1,6 @@
 """The distinct phrases of chosen constituents in many candidates, found by compiled code: what queries are made of.
 
-    for phrase in distinct_phrases(forest, chosen, candidates, limits, case="lower"): …
+    for phrases in distinct_phrases(forest, chosen, candidates, segments, limits, case="lower", gap="mark"): …
 
 Candidates are taken segment by segment, some thousands at a time, so that memory stays bounded. Their tokens become
 integers, the phrase of a constituent is a row of these, and equal rows of a constituent are counted once. Texts are
@@ -8,19 +8,21 @@ made for distinct phrases only.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.arrays import Ids, Ints, Words
-from rypt.compiled import HASH_BASE, compiled_if_large, inlined, mix
+from rypt.arrays import Bytes, Ids, Ints, Words
+from rypt.compiled import HASH_BASE, SPACE, compiled_if_large, compiled_if_much, inlined, mix
 from rypt.metric.kernel import UNALIGNED, Texts, Trees, find_runs, intern_phrases
 from rypt.metric.observations import Forest, Places
 from rypt.records import Candidate
-from rypt.text import tokenize
 from rypt.texts.buffers import line_buffer, read_links
-from rypt.texts.phrases import GAP, SKIP, joined_keys, normalize
+from rypt.texts.columns import candidate_lines, take
+from rypt.texts.fields import NEWLINE
+from rypt.texts.phrases import GAP, SKIP
 
 CANDIDATES = 20_000  # taken at a time
 _ZERO = np.uint64(0)
@@ -35,15 +37,17 @@ class Limits(NamedTuple):
     extent: int
 
 
-class DistinctPhrase(NamedTuple):
-    """A phrase of a constituent, how many candidates have it, and the first of them with its positions there."""
+class DistinctPhrases(NamedTuple):
+    """Phrases of constituents: for each how many candidates have it, and the first of them with its positions there.
 
-    segment: int
-    node: int
-    text: str
-    served: int
-    example: int
-    positions: tuple[int, ...]
+    ``nodes`` are indices into the forest's arrays.
+    """
+
+    nodes: Ints
+    texts: list[str]
+    served: list[int]
+    examples: Ints
+    positions: list[tuple[int, ...]]
 
 
 class _Rows(NamedTuple):
@@ -77,9 +81,10 @@ def distinct_phrases(
     case: str,
     gap: str,
     judged: Places | None = None,
-) -> Iterator[DistinctPhrase | int]:
-    """Each distinct phrase of the ``chosen`` constituents within the limits, by segment; a number is a candidate whose
-    links are bad, after which nothing comes. Phrases that have a row in ``judged`` are left out."""
+) -> Iterator[DistinctPhrases | int]:
+    """The distinct phrases of the ``chosen`` constituents within the limits, those of some segments at a time, in the
+    order of the segments; a number is a candidate whose links are bad, after which nothing comes. Phrases that have a
+    row in ``judged`` are left out."""
     order = np.argsort(segments, kind="stable")
     order = order[np.logical_or.reduceat(np.append(chosen, False), forest.firsts[:-1])[segments[order]]
                   & (forest.counts[segments[order]] > 0)] if len(order) else order  # fmt: skip
@@ -103,36 +108,75 @@ def _phrases_of(
     case: str,
     gap: str,
     known: "_Known",
-) -> Iterator[DistinctPhrase | int]:
-    some = [candidates[i] for i in taken.tolist()]
+) -> Iterator[DistinctPhrases | int]:
     mark = GAP if gap == "mark" else SKIP
-    data = mark.encode() + b"\n" + joined_keys((c.text for c in some), case)
-    text, lines = line_buffer(data, len(some) + 1)
-    links, link_lines = line_buffer("\n".join([c.alignment for c in some]).encode(), len(some))
-    slots = np.full(1 << (len(data) // 2 + len(some)).bit_length() + 1, -1, np.int32)
-    _, _, ids, offsets = intern_phrases(text, lines, slots)
-    texts = Texts(segments[taken], text, lines, links, link_lines)
+    lines = candidate_lines(take(candidates, taken), case)
+    data = mark.encode() + b"\n" + lines.text.tobytes()
+    text, text_lines = line_buffer(data[:-1], len(taken) + 1)
+    slots = np.full(1 << (len(data) // 2 + len(taken)).bit_length() + 1, -1, np.int32)
+    token_starts, token_stops, ids, offsets = intern_phrases(text, text_lines, slots)
+    texts = Texts(segments[taken], text, text_lines, lines.links, lines.link_lines)
     bad, rows = find_distinct(forest.arrays(), chosen, texts, ids, offsets[1:], limits, gap == "words", known)
     if bad >= 0:
         yield int(taken[bad])
         return
-    numbers = zip(
-        *(column.tolist() for column in rows[:3]), rows.runs[:-1].tolist(), rows.runs[1:].tolist(), strict=True
-    )
-    starts, stops = rows.starts.tolist(), rows.stops.tolist()
-    examples, of_segment = taken.tolist(), segments[taken].tolist()
-    last, tokens = -1, [""]
-    for candidate, node, count, first, after in numbers:
-        if candidate != last:
-            last, tokens = candidate, tokenize(normalize(some[candidate].text, case))
-        begin, end = starts[first], stops[first]
-        words, positions = tokens[begin:end], [*range(begin, end)]
-        for run in range(first + 1, after):
-            begin, end = starts[run], stops[run]
-            words += [mark] * (1 if gap == "mark" else begin - positions[-1] - 1)
-            words += tokens[begin:end]
-            positions += range(begin, end)
-        yield DistinctPhrase(of_segment[candidate], node, " ".join(words), count, examples[candidate], tuple(positions))
+    if not len(rows.nodes):
+        return
+    places, place_offsets = positions_of(rows)
+    size = texts_size(rows, ids, offsets[1:], token_starts, token_stops, gap == "words")
+    out = np.empty(size, np.uint8)
+    write_texts(rows, ids, offsets[1:], text, token_starts, token_stops, gap == "words", out)
+    phrases = out[:-1].tobytes().decode("utf-8", "surrogatepass").split("\n")
+    positions, bounds = places.tolist(), place_offsets.tolist()
+    yield DistinctPhrases(
+        forest.firsts[segments[taken][rows.candidates]] + rows.nodes, phrases, rows.counts.tolist(),
+        taken[rows.candidates], [tuple(positions[a:b]) for a, b in pairwise(bounds)],
+    )  # fmt: skip
+
+
+def positions_of(rows: _Rows) -> tuple[Ints, Ints]:
+    """The positions of all phrases, one after the other, and where those of each begin, and one more."""
+    sizes = (rows.stops - rows.starts).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    positions = np.arange(ends[-1]) + np.repeat(rows.starts - ends[:-1], sizes)
+    return positions, ends[rows.runs]
+
+
+@compiled_if_large
+def texts_size(rows: _Rows, ids: Ids, offsets: Ints, token_starts: Ints, token_stops: Ints, by_words: bool) -> int:
+    """The number of bytes of all phrases, a line each."""
+    size = 0
+    mark = token_stops[0] - token_starts[0] + 1
+    for phrase in range(len(rows.nodes)):
+        first = offsets[rows.candidates[phrase]]
+        for run in range(rows.runs[phrase], rows.runs[phrase + 1]):
+            if run > rows.runs[phrase]:
+                size += mark * (int(rows.starts[run]) - rows.stops[run - 1] if by_words else 1)
+            for k in range(rows.starts[run], rows.stops[run]):
+                size += token_stops[ids[first + k]] - token_starts[ids[first + k]] + 1
+    return size
+
+
+@compiled_if_large
+def write_texts(
+    rows: _Rows, ids: Ids, offsets: Ints, text: Bytes, token_starts: Ints, token_stops: Ints, by_words: bool, out: Bytes
+) -> None:
+    """Write all phrases, a line each: tokens with spaces between them, and marks (token 0) for gaps."""
+    at = 0
+    for phrase in range(len(rows.nodes)):
+        first = offsets[rows.candidates[phrase]]
+        for run in range(rows.runs[phrase], rows.runs[phrase + 1]):
+            marks = 0
+            if run > rows.runs[phrase]:
+                marks = int(rows.starts[run]) - rows.stops[run - 1] if by_words else 1
+            for k in range(rows.starts[run] - marks, rows.stops[run]):
+                token = 0 if k < rows.starts[run] else ids[first + k]
+                for i in range(token_starts[token], token_stops[token]):
+                    out[at] = text[i]
+                    at += 1
+                out[at] = SPACE
+                at += 1
+        out[at - 1] = NEWLINE
 
 
 @compiled_if_large
@@ -219,7 +263,15 @@ def _has_open_phrase(chosen: NDArray[np.bool_], first: int, count: int, rows: Id
     return False
 
 
-@compiled_if_large
+def _look_ups(
+    trees: Trees, chosen: NDArray[np.bool_], texts: Texts, ids: Ids, offsets: Ints, limits: Limits, by_words: bool,
+    judged: _Known,
+) -> int:  # fmt: skip
+    """A third of the bytes, as in `rypt.metric.kernel`."""
+    return (len(texts.text) + len(texts.links) + len(ids)) // 3
+
+
+@compiled_if_much(_look_ups)
 def find_distinct(
     trees: Trees,
     chosen: NDArray[np.bool_],

@@ -61,9 +61,11 @@ class Scorer:
         *,
         model: LabelModel | None = None,
         case: str = "lower",
+        no_penalty: float | None = None,
     ) -> None:
+        """``no_penalty`` is the mean penalty of a NO, where ``votes`` are not all that it is the mean of."""
         self.forest = Forest(trees)
-        self.judged = JudgedPhrases(self.forest, votes)
+        self.judged = JudgedPhrases(self.forest, votes, no_penalty)
         self.model: LabelModel = model or Percolation()
         self.case = case
         self.segmenter: str | None = None  # what found the words of the texts, for the signature

@@ -5,10 +5,10 @@ inference. The temper (at most 1, chosen on held-out labels) allows for votes on
 not independent. With ``novelty``, it is evidence too that other phrases of a constituent were judged, but not this one.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats, Ids, Ints
 from rypt.compiled import compiled_if_large
@@ -69,6 +69,89 @@ def posteriors(
             out[at + node] = belief_yes / (belief_no + belief_yes)
 
 
+@compiled_if_large
+def count_labels(
+    firsts: Ints, parents: Ids, classes: Ints, segments: Ids, offsets: Ints, codes: Codes, truth: Codes,
+    roots: Ints, pairs: Ints, votes: Ints, known: Ints,
+) -> None:  # fmt: skip
+    """Count labels (1 YES, 0 NO, -1 none) of constituents.
+
+    Those of roots by class, (classes, 2); of others by class, parent's class and parent's label, (classes, classes,
+    2, 2); by code, (codes, 2); and all, (2).
+    """
+    for candidate in range(len(segments)):
+        first, at = firsts[segments[candidate]], offsets[candidate]
+        for node in range(offsets[candidate + 1] - at):
+            label = truth[at + node]
+            if label < 0:
+                continue
+            known[label] += 1
+            votes[codes[at + node], label] += 1
+            parent = parents[first + node]
+            if parent < 0:
+                roots[classes[first + node], label] += 1
+            elif truth[at + parent] >= 0:
+                pairs[classes[first + node], classes[first + parent], truth[at + parent], label] += 1
+
+
+@compiled_if_large
+def add_losses(
+    firsts: Ints, parents: Ids, classes: Ints, segments: Ids, offsets: Ints, codes: Codes, truth: Codes,
+    evidence: Floats, root: Floats, down: Floats, losses: Floats,
+) -> None:  # fmt: skip
+    """Add up -log P(label) of all known labels for several tempers at once.
+
+    ``evidence`` (codes, tempers) is P(votes | YES) / P(votes | NO), ``root`` the odds of YES of a root by class. The
+    same as `posteriors` with odds instead of probabilities: a division for each message, and all tempers side by side.
+    Odds stay within 10^±150, so that no product of many overflows; probabilities are cut at 10^-6 anyway.
+    """
+    room, tempers = 1, len(losses)
+    for segment in segments:
+        room = max(room, firsts[segment + 1] - firsts[segment])
+    inside, message, outside = np.empty((room, tempers)), np.empty((room, tempers)), np.empty((room, tempers))
+    for candidate in range(len(segments)):
+        first, at = firsts[segments[candidate]], offsets[candidate]
+        count = offsets[candidate + 1] - at
+        last = -1  # constituent with a label
+        for node in range(count):
+            if truth[at + node] >= 0:
+                last = node
+        if last < 0:
+            continue
+        for node in range(count):
+            code = codes[at + node]
+            for t in range(tempers):
+                inside[node, t] = evidence[code, t]
+        for node in range(count - 1, 0, -1):
+            parent = parents[first + node]
+            if parent < 0:
+                continue
+            no = down[classes[first + node], classes[first + parent], 0]
+            yes = down[classes[first + node], classes[first + parent], 1]
+            for t in range(tempers):
+                odds = inside[node, t]
+                message[node, t] = (yes * odds + (1 - yes)) / (no * odds + (1 - no))
+                inside[parent, t] = min(1e150, max(1e-150, inside[parent, t] * message[node, t]))
+        for node in range(last + 1):
+            parent = parents[first + node]
+            if parent < 0:
+                for t in range(tempers):
+                    outside[node, t] = root[classes[first + node]]
+            else:
+                no = down[classes[first + node], classes[first + parent], 0]
+                yes = down[classes[first + node], classes[first + parent], 1]
+                for t in range(tempers):
+                    above = min(1e150, max(1e-150, outside[parent, t] * inside[parent, t] / message[node, t]))
+                    outside[node, t] = (no + above * yes) / ((1 - no) + above * (1 - yes))
+            label = truth[at + node]
+            if label < 0:
+                continue
+            for t in range(tempers):
+                odds = outside[node, t] * inside[node, t]
+                p = odds / (1 + odds) if label == 1 else 1 / (1 + odds)
+                losses[t] -= math.log(min(1 - 1e-6, max(1e-6, p)))
+
+
 @dataclass(frozen=True, slots=True)
 class TreeModel(Expected):
     """Parameters: P(YES) of a root by length class, of a child by its and its parent's, P(code | label), the temper."""
@@ -100,26 +183,28 @@ class TreeModel(Expected):
 
         Without a temper, the one with the smallest log loss on these labels is taken.
         """
-        overall = (np.count_nonzero(truth == 1) + 1) / (np.count_nonzero(truth >= 0) + 2)
-        classes = length_class(observations.lengths)
-        parents = observations.forest.parents[observations.nodes]
-        starts = np.repeat(observations.offsets[:-1], np.diff(observations.offsets))
-        above = np.where(parents >= 0, starts + parents, 0)
-        parent_truth = np.where(parents >= 0, truth[above], -1)
-        root = _shares(classes, len(LENGTHS), truth, (parents < 0) & (truth >= 0), overall)
-        pairs = classes * len(LENGTHS) + classes[above]
-        size = len(LENGTHS) ** 2
-        down = np.stack(
-            [
-                _shares(pairs, size, truth, (parent_truth == 0) & (truth >= 0), min(overall, 0.5)),
-                _shares(pairs, size, truth, (parent_truth == 1) & (truth >= 0), max(overall, 0.95)),
-            ],
-            axis=1,
-        ).reshape(len(LENGTHS), len(LENGTHS), 2)
-        emission = _emissions(observations, truth, novelty)
+        forest, size = observations.forest, len(LENGTHS)
+        classes = length_class(forest.stops - forest.starts)
+        roots, pairs = np.zeros((size, 2), np.int64), np.zeros((size, size, 2, 2), np.int64)
+        votes, known = np.zeros((len(CODES), 2), np.int64), np.zeros(2, np.int64)
+        count_labels(
+            forest.firsts, forest.parents, classes, observations.segments, observations.offsets, observations.codes,
+            truth, roots, pairs, votes, known,
+        )  # fmt: skip
+        overall = (known[1] + 1) / (known.sum() + 2)
+        down = [_shares(pairs[:, :, 0], min(overall, 0.5)), _shares(pairs[:, :, 1], max(overall, 0.95))]
+        root, emission = _shares(roots, overall), _emissions(votes, novelty)
         tempers = TEMPERS if temper is None else (temper,)
-        fits = [cls(root, down, emission, t, ties, trained) for t in tempers]
-        return min(fits, key=lambda fit: log_loss(fit.p_yes(observations), truth))
+        fits = [cls(root, np.stack(down, axis=-1), emission, t, ties, trained) for t in tempers]
+        if len(fits) == 1:
+            return fits[0]
+        losses = np.zeros(len(fits))
+        ratios = np.stack([emission[:, 1] ** t / emission[:, 0] ** t for t in tempers], axis=1)
+        add_losses(
+            forest.firsts, forest.parents, classes, observations.segments, observations.offsets, observations.codes,
+            truth, ratios, root / (1 - root), fits[0].down, losses,
+        )  # fmt: skip
+        return fits[int(np.argmin(losses))]
 
     def p_yes(self, observations: Observations) -> Floats:
         """Exact posteriors."""
@@ -133,21 +218,18 @@ class TreeModel(Expected):
         return out
 
 
-def _shares(classes: NDArray[np.int64], size: int, truth: Codes, chosen: NDArray[np.bool_], prior: float) -> Floats:
-    yes = np.bincount(classes[chosen], truth[chosen], minlength=size)
-    total = np.bincount(classes[chosen], minlength=size)
-    return (yes + PSEUDO_COUNT * prior) / (total + PSEUDO_COUNT)
+def _shares(counts: Ints, prior: float) -> Floats:
+    """The share of YES in counts of (NO, YES), shrunk to a prior one."""
+    return np.asarray((counts[..., 1] + PSEUDO_COUNT * prior) / (counts.sum(axis=-1) + PSEUDO_COUNT), np.float64)
 
 
-def _emissions(observations: Observations, truth: Codes, novelty: bool) -> Floats:
+def _emissions(votes: Ints, novelty: bool) -> Floats:
     """P(code | label), (codes, 2): NO, YES; codes that are no evidence get 1 for both."""
-    emission = np.ones((len(CODES), 2))
     quiet = [UNALIGNED, SILENT] if novelty else [UNALIGNED, SILENT, NOVEL]
-    for label in range(2):
-        counts = np.bincount(observations.codes[truth == label], minlength=len(CODES)).astype(np.float64)
-        counts[quiet] = 0
-        counts += PSEUDO_COUNT * _PRIOR_EMISSION[:, label]
-        emission[:, label] = counts / counts.sum()
+    counts = votes.astype(np.float64)
+    counts[quiet] = 0
+    counts += PSEUDO_COUNT * _PRIOR_EMISSION
+    emission: Floats = counts / counts.sum(axis=0)
     emission[quiet] = 1.0
     return emission
 

@@ -11,29 +11,61 @@ this one was not is left out of account.) All labels are taken to need the same 
 order are what a second of a worker's time buys most with.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rypt.arrays import Floats
+from rypt.arrays import Floats, Ids, Ints
+from rypt.compiled import compiled_if_large
+from rypt.database.vote_columns import KeyColumns
 from rypt.metric.model import LabelModel
 from rypt.metric.observations import NO_ROW, YES_ROW, Forest, JudgedPhrases, Observations, vote_code
-from rypt.records import Candidate, Query, Votes
+from rypt.records import Candidate, Query, Span
 from rypt.text import RyptError
 
 SHARPNESS = 0.005  # t above: candidates so much below the best are still worth telling from it
 WORTHLESS = 1e-9  # a value of no more is rounding
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a phrase without a label stands: its constituent in the tree, and the candidates that have it."""
 
     node: int
-    candidates: NDArray[np.int64]
+    candidates: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlaces(Sequence[Place]):
+    """The places of many queries: the candidates of query q are ``candidates[offsets[q]:offsets[q + 1]]``, sorted."""
+
+    nodes: Ints
+    offsets: Ints
+    candidates: Ints
+
+    @classmethod
+    def of(cls, places: Sequence[Place]) -> "QueryPlaces":
+        """Any places in one."""
+        if isinstance(places, cls):
+            return places
+        offsets = np.cumsum([0, *(len(place.candidates) for place in places)], dtype=np.int64)
+        candidates = np.concatenate([np.empty(0, np.int64), *(place.candidates for place in places)])
+        return cls(np.array([place.node for place in places], np.int64), offsets, candidates)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @overload
+    def __getitem__(self, index: int) -> Place: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Place]: ...
+    def __getitem__(self, index: int | slice) -> Place | list[Place]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        at = range(len(self))[index]
+        return Place(int(self.nodes[at]), self.candidates[self.offsets[at] : self.offsets[at + 1]])
 
 
 def query_values(
@@ -48,89 +80,107 @@ def query_values(
 
     ``votes`` is how many workers answer a query; for its value they are taken to agree.
     """
-    values = np.zeros(len(places))
+    given = QueryPlaces.of(places)
+    values = np.zeros(len(given))
     if not len(observations):
         return values
     scores = model.score(model.stats(observations))
-    members = _by_segment(observations)
-    for some in _chunks(places, observations):
-        has = [places[i].candidates for i in some]
-        sizes = [len(candidates) for candidates in has]
-        nodes = np.repeat([places[i].node for i in some], sizes)
-        answered = []
+    members = np.argsort(observations.segments, kind="stable")
+    firsts = np.searchsorted(observations.segments[members], np.arange(len(observations.forest.trees) + 1))
+    tops = np.full(len(observations.forest.trees), np.nan)
+    grades = len(observations.grades.votes)
+    for first, stop in _chunks(given, observations):
+        offsets = given.offsets[first : stop + 1]
+        has = given.candidates[offsets[0] : offsets[-1]]
+        asked = observations.take(has)
+        at = asked.offsets[:-1] + np.repeat(given.nodes[first:stop], np.diff(offsets))
+        answered: list[Floats] = []
         for code, row in ((vote_code(votes, 0, 0), YES_ROW), (vote_code(0, votes, 0), NO_ROW)):
-            asked = observations.take(np.concatenate(has))
-            asked.codes[asked.offsets[:-1] + nodes] = code
-            asked.rows[asked.offsets[:-1] + nodes] = len(observations.grades.votes) + row
-            answered.append(np.split(model.score(model.stats(asked)), np.cumsum(sizes)[:-1]))
-        for i, yes, no in zip(some, *answered, strict=True):
-            place = places[i]
-            of_segment = members[int(observations.segments[place.candidates[0]])]
-            values[i] = _gain(scores, of_segment, place.candidates, yes, no, sharpness)
+            asked.codes[at], asked.rows[at] = code, grades + row
+            answered.append(model.score(model.stats(asked)))
+        yes, no = answered
+        add_gains(
+            observations.segments, members, firsts, scores, has, offsets - offsets[0], yes, no, sharpness, tops,
+            values[first:stop],
+        )  # fmt: skip
     return values
 
 
-def _chunks(places: Sequence[Place], observations: Observations, room: int = 2_000_000) -> Iterable[list[int]]:
-    """Places in groups whose candidates have about ``room`` constituents."""
-    sizes = np.diff(observations.offsets)
-    group: list[int] = []
-    used = 0
-    for i, place in enumerate(places):
-        if not len(place.candidates):
-            continue
-        group.append(i)
-        used += int(sizes[place.candidates].sum())
-        if used >= room:
-            yield group
-            group, used = [], 0
-    if group:
-        yield group
+def _chunks(places: QueryPlaces, observations: Observations, room: int = 2_000_000) -> Iterable[tuple[int, int]]:
+    """Runs of places whose candidates have about ``room`` constituents, from first up to stop."""
+    sizes = np.cumsum(np.append(0, np.diff(observations.offsets)[places.candidates]))[places.offsets]
+    first = 0
+    while first < len(places):
+        stop = int(np.searchsorted(sizes, sizes[first] + room))
+        stop = min(max(stop, first + 1), len(places))
+        if sizes[stop] > sizes[first]:
+            yield first, stop
+        first = stop
 
 
-def _by_segment(observations: Observations) -> dict[int, NDArray[np.int64]]:
-    order = np.argsort(observations.segments, kind="stable")
-    segments, firsts = np.unique(observations.segments[order], return_index=True)
-    return dict(zip(segments.tolist(), np.split(order, firsts[1:]), strict=True))
+@compiled_if_large
+def _top(scores: Floats, size: int, sharpness: float) -> float:
+    """The soft maximum of the first ``size`` scores."""
+    best = float(scores[0])
+    for i in range(size):
+        best = max(best, float(scores[i]))
+    total = 0.0
+    for i in range(size):
+        total += math.exp((scores[i] - best) / sharpness)
+    return best + sharpness * math.log(total / size)
 
 
-def _gain(
-    scores: Floats, of_segment: NDArray[np.int64], has: NDArray[np.int64], yes: Floats, no: Floats, sharpness: float
-) -> float:
-    """The value of one query; ``of_segment`` are all candidates of the segment, ``has`` those with the phrase.
+@compiled_if_large
+def add_gains(
+    segments: Ids, members: Ints, firsts: Ints, scores: Floats, has: Ints, offsets: Ints, yes: Floats, no: Floats,
+    sharpness: float, tops: Floats, values: Floats,
+) -> None:  # fmt: skip
+    """The value of queries; those with the phrase of query q are ``has[offsets[q]:offsets[q + 1]]``, sorted.
 
-    P(YES) is that under which the answers, on average, leave the scores where they are: an answer that the model
-    expects tells it nothing.
+    ``members`` are candidates by segment, ``yes`` and ``no`` the scores under each answer of those that have a phrase,
+    ``tops`` the soft maxima of segments now, nan where unknown. P(YES) is that under which the answers, on average,
+    leave the scores where they are: an answer that the model expects tells it nothing.
     """
-    now = scores[of_segment]
-    at = np.searchsorted(of_segment, has)
-    reach = float((yes - no).sum())
-    if reach <= 0:
-        return 0.0
-    p = min(1.0, max(0.0, float((now[at] - no).sum()) / reach))
-    if_yes, if_no = now.copy(), now.copy()
-    if_yes[at], if_no[at] = yes, no
-    return max(0.0, p * _top(if_yes, sharpness) + (1 - p) * _top(if_no, sharpness) - _top(now, sharpness))
+    room = 1
+    for segment in range(len(firsts) - 1):
+        room = max(room, firsts[segment + 1] - firsts[segment])
+    now, if_yes, if_no = np.empty(room), np.empty(room), np.empty(room)
+    for query in range(len(values)):
+        first, stop = offsets[query], offsets[query + 1]
+        reach, below = 0.0, 0.0
+        for i in range(first, stop):
+            reach += yes[i] - no[i]
+            below += scores[has[i]] - no[i]
+        if first == stop or reach <= 0:
+            continue
+        p = min(1.0, max(0.0, below / reach))
+        segment = segments[has[first]]
+        start, size = firsts[segment], firsts[segment + 1] - firsts[segment]
+        i = first
+        for k in range(size):
+            candidate = members[start + k]
+            now[k] = if_yes[k] = if_no[k] = scores[candidate]
+            if i < stop and has[i] == candidate:
+                if_yes[k], if_no[k] = yes[i], no[i]
+                i += 1
+        if math.isnan(tops[segment]):
+            tops[segment] = _top(now, size, sharpness)
+        gain = p * _top(if_yes, size, sharpness) + (1 - p) * _top(if_no, size, sharpness) - tops[segment]
+        values[query] = max(0.0, gain)
 
 
-def _top(scores: Floats, sharpness: float) -> float:
-    best = scores.max()
-    return float(best + sharpness * np.log(np.mean(np.exp((scores - best) / sharpness))))
-
-
-def places_of(forest: Forest, queries: Sequence[Query], candidates: Sequence[Candidate], case: str) -> list[Place]:
+def places_of(forest: Forest, queries: Sequence[Query], candidates: Sequence[Candidate], case: str) -> QueryPlaces:
     """Where the phrases of queries, which are keys, stand in these candidates."""
-    phrases = JudgedPhrases(forest, (Votes(query.segment, query.span, query.phrase, 1, 0) for query in queries))
+    spans: dict[tuple[str, Span], int] = {}
+    span = np.array([spans.setdefault((query.segment, query.span), len(spans)) for query in queries], np.int32)
+    phrases = JudgedPhrases(forest, KeyColumns(list(spans), span, [query.phrase for query in queries]))
+    if phrases.used is not None and not phrases.used.all():
+        query = queries[int(np.argmin(phrases.used))]
+        forest.position(query.segment)
+        raise RyptError(f"{query.span} is no constituent of segment {query.segment}")
     looked_up = phrases.rows(candidates, case)
     at = np.flatnonzero(looked_up.rows >= 0)
     at = at[np.argsort(looked_up.rows[at], kind="stable")]
     whose = np.searchsorted(looked_up.offsets, at, side="right") - 1
-    bounds = np.searchsorted(looked_up.rows[at], np.arange(len(queries) + 1)).tolist()
-    nodes = [_node(forest, query) for query in queries]
-    return [Place(node, whose[low:high]) for node, (low, high) in zip(nodes, pairwise(bounds), strict=True)]
-
-
-def _node(forest: Forest, query: Query) -> int:
-    tree = forest.trees[forest.position(query.segment)]
-    if tree is None or query.span not in tree.index:
-        raise RyptError(f"{query.span} is no constituent of segment {query.segment}")
-    return tree.index[query.span]
+    offsets = np.searchsorted(looked_up.rows[at], np.arange(len(queries) + 1))
+    return QueryPlaces(phrases.arrays.nodes.astype(np.int64), offsets, whose)

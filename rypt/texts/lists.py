@@ -102,8 +102,8 @@ def _links_of(lists: Sequence[PathLike], folder: PathLike) -> list[PathLike]:
 
 
 def lists_without(
-    lists: Iterable[tuple[str, list[Candidate]]], systems: Collection[str], known: Collection[str] = ()
-) -> list[tuple[str, list[Candidate]]]:
+    lists: Iterable[tuple[str, Sequence[Candidate]]], systems: Collection[str], known: Collection[str] = ()
+) -> list[tuple[str, Sequence[Candidate]]]:
     """The lists, each with its file, without those of some systems, a human translation, say; all must be there.
 
     Of other ``known`` systems the longest name that fits counts: ``A.2.jsonl`` is not of A where A.2 is one.

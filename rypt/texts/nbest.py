@@ -5,23 +5,41 @@ the order of the segments. Alignments may stand in the list, as links, phrase pa
 each phrase, or in a file of their own, line by line.
 """
 
+import os
 import re
+import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
 import numpy as np
 
+from rypt.compiled import Compiled
 from rypt.records import Candidate, RawCandidate, Segment
-from rypt.text import FormatError, InputError, NumberedLines, PathLike, Watch, read_lines, tokenize, unwatched
+from rypt.text import (
+    FormatError,
+    InputError,
+    NumberedLines,
+    PathLike,
+    Watch,
+    read_bytes,
+    read_lines,
+    tokenize,
+    unwatched,
+)
 from rypt.texts.alignment import Lexicon, PhrasePair, format_links, links_of_pairs, parse_phrase_pairs
 from rypt.texts.buffers import first_bad_links, line_buffer, link_message
+from rypt.texts.columns import CandidateColumns, ScannedList
 from rypt.texts.derivation import is_derivation, parse_derivation
 from rypt.texts.dialects import BARS, DIALECTS, dialect_of
 from rypt.texts.dialects.bars import plain_candidate
 from rypt.texts.features import LazyFeatures
+from rypt.texts.fields import links_fit
 
+LARGE = 1 << 21  # bytes of a file from which on its lines are looked at by compiled code, all at once
+MANY = 50  # segments of a part of a campaign, from which on it pays to look at all lines so
 LOG_LINES = 200  # how far a log is looked through for the list that follows
+_LINK_BYTES = re.compile(r"[0-9 \t-]*")
 _TRACE = re.compile(r"(?<!\S)\|(\d{1,6})-(\d{1,6})\|(?!\S)")
 
 
@@ -34,14 +52,19 @@ def read_candidates(
     watch: Watch = unwatched,
     lazy_features: bool = False,
     only: Collection[str] | None = None,
-) -> list[Candidate]:
+) -> Sequence[Candidate]:
     """Read a list and check it against its segments; errors name file and line.
 
     With ``lazy_features`` those of most lines are read, and checked, when they are first asked for. With ``only``,
     segments of which are wanted alone, lines of other segments are left out, and in n-best lists not even looked at.
+    Candidates of large n-best lists whose features are not wanted yet are made when they are asked for.
     """
     lexicon = lexicon or Lexicon()
     aligned = _read_alignments(alignments) if alignments is not None else None
+    if lazy_features and _is_large(path) and (only is None or len(only) >= MANY):
+        columns = _read_columns(path, segments, aligned, lexicon, watch, only)
+        if columns is not None:
+            return columns
     candidates: list[Candidate] = []
     places: list[int] = []
     index, raw = -1, None
@@ -68,6 +91,90 @@ def read_candidates(
         raise InputError(alignments, len(aligned), message)
     _check(candidates, segments, path if alignments is None else alignments, places)
     return candidates
+
+
+def _is_large(path: PathLike) -> bool:
+    """Whether a file, which can be read again, holds so much that compiled code pays."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(about.st_mode) and (about.st_size >= LARGE or Compiled.small is None)
+
+
+def _read_columns(
+    path: PathLike,
+    segments: Mapping[str, Segment],
+    aligned: list[tuple[str | None, str]] | None,
+    lexicon: Lexicon,
+    watch: Watch,
+    only: Collection[str] | None,
+) -> CandidateColumns | None:
+    """A whole n-best list at once; None for other lists, and where something is wrong: read those line by line.
+
+    Lines that are not plain are read one by one, and their texts and links are put after the bytes of the file.
+    """
+    try:
+        head = next(read_lines(path), None)
+        data = read_bytes(path) if head is not None and dialect_of(head[1]) is BARS else None
+    except InputError:
+        return None
+    if not data:
+        return None
+    scanned = ScannedList(data, lambda lines, total: watch(lines, f"read {path}", total), wants_links=aligned is None)
+    wanted = [only is None or name in only for name in scanned.names]
+    try:
+        odd = {
+            line: _with_links(raw, None if aligned is None else _links_of(aligned, raw.segment, line),
+                              segments[raw.segment], lexicon)
+            for line, raw in _odd_lines(path, scanned, list(segments), wanted)
+            if only is None or raw.segment in only
+        }  # fmt: skip
+        index = {name: i for i, name in enumerate(segments)}
+        needed = np.bincount(scanned.numbers[scanned.plain], minlength=len(wanted)) > 0
+        places = [index[name] if need and want else -1
+                  for name, need, want in zip(scanned.names, needed.tolist(), wanted, strict=True)]  # fmt: skip
+        numbers = np.array(places, np.int32)[scanned.numbers]
+        numbers[~scanned.plain] = -1
+        numbers[list(odd)] = [index[candidate.segment] for candidate in odd.values()]
+        lines = np.flatnonzero(numbers >= 0)
+        names = list(segments)
+        links = None
+        if aligned is not None:
+            links = [_links_of(aligned, names[number], line)
+                     for line, number in zip(lines.tolist(), numbers[lines].tolist(), strict=True)]  # fmt: skip
+            if len(aligned) != len(numbers):
+                return None
+    except (FormatError, InputError, KeyError):
+        return None
+
+    def build(index: int) -> Candidate:
+        line = int(lines[index])
+        plain = odd.get(line) or plain_candidate(scanned.line(line), path, line + 1)
+        assert plain is not None
+        return plain if links is None or line in odd else replace(plain, alignment=links[index])
+
+    columns = scanned.columns(names, numbers, lines, odd, links, build)
+    sizes = np.array([len(segment.tokens) for segment in segments.values()], np.int32)
+    fit = links_fit(columns.buffer, columns.texts, columns.links, sizes[columns.segments])
+    return columns if fit else None
+
+
+def _odd_lines(
+    path: PathLike, scanned: ScannedList, order: Sequence[str], wanted: Sequence[bool]
+) -> Iterator[tuple[int, RawCandidate | Candidate]]:
+    """The lines that are not plain, and not of an n-best list's segment that is not wanted."""
+    for line in np.flatnonzero(~scanned.plain).tolist():
+        text = scanned.line(line)
+        if wanted[scanned.numbers[line]] or "|||" not in text:
+            yield line, plain_candidate(text, path, line + 1) or parse_line(text, order, line)
+
+
+def _links_of(aligned: list[tuple[str | None, str]], name: str, line: int) -> str:
+    """The links of a candidate from a file of them, which must be links."""
+    if line >= len(aligned) or aligned[line][0] not in (None, name) or not _LINK_BYTES.fullmatch(aligned[line][1]):
+        raise FormatError("to be read line by line")
+    return aligned[line][1]
 
 
 def _read_features(candidates: Iterable[Candidate | RawCandidate | None]) -> None:

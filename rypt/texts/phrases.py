@@ -107,9 +107,11 @@ def normalize(text: str, case: str = "lower") -> str:
 
 def joined_keys(texts: Iterable[str], case: str) -> bytes:
     """Many texts, normalised in one go, a line each: what the scorer's kernel reads."""
-    joined = "\n".join(texts)
-    if case == "lower":
-        joined = joined.lower()
-    if not joined.isascii():
-        joined = unicodedata.normalize("NFC", joined)
-    return joined.encode("utf-8", "surrogatepass")
+    return normalized_lines("\n".join(texts).encode("utf-8", "surrogatepass"), case)
+
+
+def normalized_lines(data: bytes, case: str) -> bytes:
+    """Texts as keys hold them, in UTF-8, a line each."""
+    if data.isascii():
+        return data.lower() if case == "lower" else data
+    return normalize(data.decode("utf-8", "surrogatepass"), case).encode("utf-8", "surrogatepass")

@@ -16,6 +16,7 @@ from mert.metrics.bleu import Bleu
 from rypt import compiled
 from rypt.compiled import Compiled, compile_always, compiled_if_large
 from rypt.texts.buffers import line_buffer, read_links
+from rypt.texts.fields import WORD_SCORES
 
 TOKENS = st.lists(st.sampled_from(["a", "b", "haus", "\u00e4\u3000x", "1"]), max_size=8).map(" ".join)
 
@@ -83,9 +84,9 @@ def test_numbers_of_a_list(words):
     line = f"0 ||| a b ||| x= {' '.join(words)} ||| {words[0]}\n".encode()
     buffer = np.frombuffer(line, np.uint8)
     starts, fields = np.array([0, len(line)]), [np.zeros((1, 2), np.int64) for _ in range(4)]
-    plain, machine = both(scan.find_fields, buffer, starts, *fields, scan.WORD_SCORES)
+    plain, machine = both(scan.find_fields, buffer, starts, *fields, WORD_SCORES)
     assert plain == machine
-    scan.find_fields.plain(buffer, starts, *fields, scan.WORD_SCORES)
+    scan.find_fields.plain(buffer, starts, *fields, WORD_SCORES)
     results = [form(buffer, fields[2]) for form in (scan.find_labels.plain, scan.find_labels.machine)]
     assert [[np.asarray(part).tolist() for part in result] for result in results[:1]] == [
         [np.asarray(part).tolist() for part in result] for result in results[1:]

@@ -2,7 +2,7 @@
 
 Moses: ``id ||| text ||| features ||| score [||| alignment …]``. Joshua and cdec: the text may be a derivation, or carry
 ``|0-1|`` after each phrase (`rypt.texts.nbest` makes links of both). Marian: alignment and word scores stand before the
-features. `mert.lists.scan` reads whole files of this dialect at once.
+features. `rypt.texts.columns` reads texts and links of whole files of this dialect at once, `mert.lists.scan` features.
 """
 
 import re

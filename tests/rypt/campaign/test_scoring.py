@@ -1,15 +1,21 @@
 """``rypt.score``, ``ScoringChoices`` and why a candidate has its score, without the command line."""
 
 import json
+import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from commands import run
 
 import rypt
+from rypt.campaign import scoring
 from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import ScoringChoices, campaign_scorer, explain_candidate
+from rypt.database.judgments import JudgmentDatabase
+from rypt.records import Label
 from rypt.text import OptionError, RyptError
 
 
@@ -88,6 +94,36 @@ def test_an_explanation_reads_its_segment_alone_and_says_what_the_whole_campaign
         explanation = explain_candidate(campaign, segment, number, choices=choices)
         assert (explanation.candidate, explanation.signature) == (candidate, scorer.signature)
         assert explanation.score == scorer.score(scorer.stats([candidate]))[0]
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [ScoringChoices(model=model) for model in ("severity", "table", "tree")] + [ScoringChoices(unknown="smoothed")],
+)
+def test_what_was_learnt_is_kept_until_a_file_changes(
+    demo_campaign: Path, tmp_path: Path, choices: ScoringChoices
+) -> None:
+    shutil.copytree(demo_campaign, tmp_path / "c")
+    for path in (tmp_path / "c").rglob("*"):
+        os.utime(path, (1000, 1000))
+
+    def explained() -> tuple[str, bool]:
+        with patch.object(scoring, "scorer_from_database", wraps=scoring.scorer_from_database) as learn:
+            explanation = explain_candidate(Campaign.open(tmp_path / "c"), "7", 3, choices=choices)
+        nodes = [(node.p_yes, node.state, node.votes) for node in explanation.nodes]
+        return repr((str(explanation), explanation.score, explanation.signature, nodes)), learn.called
+
+    first, learnt = explained()
+    assert learnt
+    assert explained() == (first, False)
+    with JudgmentDatabase(tmp_path / "c/judgments.db") as db:
+        old = next(j for j in db.judgments("9") if j.label is Label.YES)
+        db.add([replace(old, worker=f"w{i}", label=Label.NO, severity=5.0) for i in range(300)])
+    changed, learnt = explained()
+    assert learnt
+    assert changed != first
+    (tmp_path / "c" / scoring.LEARNT).write_text("{}")
+    assert explained() == (changed, True)
 
 
 def test_the_signature_names_the_segmenter(campaign: Campaign) -> None:

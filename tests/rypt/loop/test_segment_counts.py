@@ -2,19 +2,23 @@
 
 import os
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 
 from rypt.campaign.folder import Campaign
+from rypt.campaign.kept import KEPT
+from rypt.campaign.settings import write_settings
 from rypt.database.judgments import JudgmentDatabase
 from rypt.loop import status
-from rypt.loop.kept import KEPT
 from rypt.loop.segment_counts import SegmentCounts
 from rypt.loop.status import campaign_status
+from rypt.metric.observations import Places
 from rypt.records import Judgment, Label
+from rypt.texts import nbest
 
 NOW = 2_000_000_000
 
@@ -38,10 +42,10 @@ def counted_by(campaign: Campaign) -> tuple[dict[str, object], list[set[str]]]:
     looked_at: list[set[str]] = []
     count = status.count_segments
 
-    def watched(part: Campaign, *arguments: object) -> tuple[dict[str, SegmentCounts], list[object]]:
-        counts, left = count(part, *arguments)  # type: ignore[arg-type]
+    def watched(part: Campaign, *arguments: Any) -> tuple[dict[str, SegmentCounts], Places | None]:
+        counts, places = count(part, *arguments)
         looked_at.append(set(counts))
-        return counts, list(left)
+        return counts, places
 
     with patch.object(status, "count_segments", watched):
         now = campaign_status(Campaign.open(campaign.folder), NOW)
@@ -73,6 +77,50 @@ def test_only_segments_whose_votes_changed_are_counted_again(campaign: Campaign)
     assert looked_at == [judged]
     campaign.path(KEPT).unlink()
     assert counted_by(campaign) == (third, [set(campaign.trees)])
+
+
+def write_list(campaign: Campaign, name: str, lines: list[str]) -> None:
+    campaign.path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    os.utime(campaign.path(name), (1000, 1000))
+
+
+def add_list(campaign: Campaign, name: str, lines: list[str]) -> None:
+    """Write a list and name it in the settings."""
+    write_list(campaign, name, lines)
+    files = replace(campaign.files, nbest=[*Campaign.open(campaign.folder).files.nbest, name])
+    write_settings(replace(campaign.settings, files=files), campaign.folder)
+    os.utime(campaign.path("rypt.toml"), (1000, 1000))
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_after_a_change_of_lists_only_segments_with_other_candidates_are_counted_again(
+    campaign: Campaign, large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if large:  # lists as columns
+        monkeypatch.setattr(nbest, "LARGE", 0)
+        monkeypatch.setattr(nbest, "MANY", 0)
+    settle(campaign, 1001)
+    first, _ = counted_by(campaign)
+    old = campaign.candidates[0]
+    one = f"{old.segment} ||| {old.text} ||| LM= 1 ||| 0 ||| {old.alignment}"
+    other = f"{old.segment} ||| something else ||| LM= 1 ||| 0 ||| 0-0 1-1"
+    add_list(campaign, "more.nbest", [one])  # a candidate that was known
+    second, looked_at = counted_by(campaign)
+    assert looked_at == []
+    assert (second["labels"], second["texts"]) == (first["labels"], {**first["texts"], "lists": 2})  # type: ignore[dict-item]
+    add_list(campaign, "yet.nbest", [one, other])
+    third, looked_at = counted_by(campaign)
+    assert looked_at == [{old.segment}]
+    assert third["texts"] == {**second["texts"], "lists": 3, "candidates": first["texts"]["candidates"] + 1}  # type: ignore[dict-item, index]
+    with JudgmentDatabase(campaign.path(campaign.files.database)) as db:
+        judged = next(j for j in db.judgments() if j.segment != old.segment)
+        db.add([Judgment(judged.segment, judged.span, judged.phrase, Label.NO, "new", "x")])
+    settle(campaign, 1002)
+    write_list(campaign, "yet.nbest", [one])
+    fourth, looked_at = counted_by(campaign)
+    assert looked_at == [{old.segment, judged.segment}]
+    campaign.path(KEPT).unlink()
+    assert counted_by(campaign) == (fourth, [set(campaign.trees)])
 
 
 def test_marks_change_with_votes_alone(campaign: Campaign) -> None:

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import trees
 
-from rypt.metric.model import LENGTHS, length_class
+from rypt.metric.model import LENGTHS, count_cells, length_class, percolated, table_rows
 from rypt.metric.observations import CODES, Forest, Grades, JudgedPhrases, Observations
-from rypt.metric.tree_model import TreeModel, log_loss
+from rypt.metric.percolation import STATES
+from rypt.metric.tree_model import TEMPERS, TreeModel, add_losses, log_loss
 from rypt.records import Candidate, Span, Votes
 from rypt.texts.trees import SourceTree
 
@@ -39,6 +40,36 @@ def test_posteriors_equal_enumeration(tree, seed):
         total += p
         yes += p * np.array(labels)
     assert model.p_yes(observations) == pytest.approx(yes / total)
+
+
+@settings(max_examples=40, deadline=None)
+@given(trees(max_size=6), st.integers(0, 2**32 - 1), st.booleans())
+def test_the_losses_of_all_tempers_are_those_of_each(tree, seed, compiled):
+    """With odds and in one pass; and labels are counted as they stand."""
+    rng = np.random.default_rng(seed)
+    count, size = len(tree.constituents), len(LENGTHS)
+    forest = Forest({"1": tree})
+    codes, truth = (rng.integers(low, high, 3 * count).astype(np.int8) for low, high in ((0, len(CODES)), (-1, 2)))
+    segments, offsets = np.zeros(3, np.int32), np.arange(4) * count
+    rows, grades = np.full(3 * count, -1, np.int32), Grades(np.ones(2), np.zeros(2), 1.0)
+    observations = Observations(forest, segments, offsets, codes, rows, grades)
+    root, down, emission = rng.random(size), rng.random((size, size, 2)), rng.random((len(CODES), 2))
+    ratios = np.stack([emission[:, 1] ** t / emission[:, 0] ** t for t in TEMPERS], axis=1)
+    losses = np.zeros(len(TEMPERS))
+    run = add_losses.machine if compiled else add_losses.plain
+    classes = length_class(forest.stops - forest.starts)
+    where = (classes, segments, offsets, codes)
+    run(forest.firsts, forest.parents, *where, truth, ratios, root / (1 - root), down, losses)
+    each = [log_loss(TreeModel(root, down, emission, t).p_yes(observations), truth) for t in TEMPERS]
+    assert losses == pytest.approx(np.array(each) * np.count_nonzero(truth >= 0))
+    assert TreeModel.fit(observations, truth).temper in TEMPERS
+    counts, expected = np.zeros((2, len(CODES) * len(STATES), size, 2), np.int64)
+    states, _ = percolated(observations)
+    (count_cells.machine if compiled else count_cells.plain)(forest.firsts, *where, states, truth, counts)
+    known = truth >= 0
+    cells = table_rows(observations, "unknown")[known], length_class(observations.lengths)[known], truth[known]
+    np.add.at(expected, cells, 1)
+    assert counts.tolist() == expected.tolist()
 
 
 def learned(novelty=True, temper=None):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rypt.campaign.folder import Campaign, create
-from rypt.loop.kept import KEPT, kept_numbers
+from rypt.campaign.kept import KEPT, kept_numbers
 from rypt.loop.status import campaign_status
 from rypt.records import Judgment, Label, Span
 
