@@ -1,11 +1,12 @@
 """What tuned weights are worth on segments that were not tuned on: halves of lists, tuned on one, scored on the other.
 
-    python bench/unseen.py FOLDER …  [--seeds 3] [--splits 1] [--methods unseen,list,pro]
+    python bench/unseen.py FOLDER …  [--seeds 3] [--splits 1] [--split-seed 7] [--methods unseen,list,pro]
 
 A FOLDER holds ``nbest`` or ``nbest.gz``, ``ref.0`` … and ``init.opt`` (first line: the weights to start with). The
-first split is into even and odd segments, the others are random; each is used both ways. All end points are scored by
-the same scorer, ties going to the first candidate. ``moses`` are the figures of Moses' mert with 20 restarts, mean of
-three seeds, once measured on the even and odd halves of lists of these names.
+first split is into even and odd segments, the others are random; with --split-seed all are random, and others than those
+that anything was chosen on. Each is used both ways. All end points are scored by the same scorer, ties going to the first
+candidate. ``moses`` are the figures of Moses' mert with 20 restarts, mean of three seeds, once measured on the even and
+odd halves of lists of these names.
 """
 
 import argparse
@@ -42,11 +43,11 @@ def of_segments(problem: TuningProblem, chosen: Floats) -> TuningProblem:
     return replace(problem, shares=WholeList(share), spread=spreads([column_facts(features, offsets)]))
 
 
-def halves(problem: TuningProblem, splits: int) -> list[tuple[TuningProblem, TuningProblem]]:
+def halves(problem: TuningProblem, splits: int, seed: int | None) -> list[tuple[TuningProblem, TuningProblem]]:
     size = len(problem.sizes)
-    rng = np.random.default_rng(99)
-    orders = [np.concatenate([np.arange(0, size, 2), np.arange(1, size, 2)])]
-    orders += [rng.permutation(size) for _ in range(splits - 1)]
+    rng = np.random.default_rng(99 if seed is None else [99, seed])
+    orders = [np.concatenate([np.arange(0, size, 2), np.arange(1, size, 2)])] if seed is None else []
+    orders += [rng.permutation(size) for _ in range(splits - len(orders))]
     pairs = []
     for order in orders:
         one, other = (of_segments(problem, np.sort(part)) for part in np.array_split(order, 2))
@@ -78,6 +79,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--split-seed", type=int, help="draw all splits from this random seed")
     parser.add_argument("--methods", default=",".join(METHODS))
     arguments = parser.parse_args()
     warm_up()
@@ -85,7 +87,7 @@ def main() -> None:
     for folder in arguments.folders:
         nbest, references, start = paths(folder)
         problem = make_problem(read_lists([nbest]), Bleu(read_references(references)), start)
-        pairs = halves(problem, arguments.splits)
+        pairs = halves(problem, arguments.splits, arguments.split_seed)
         name = folder.resolve().name
         for method in arguments.methods.split(","):
             seen, unseen, seconds = [], [], []
@@ -101,7 +103,7 @@ def main() -> None:
                 f"{name:14} {method:12} {np.mean(seen):7.3f} → {np.mean(unseen):7.3f}  "
                 f"{np.mean(seconds):5.2f} s CPU", flush=True
             )  # fmt: skip
-        if name in MOSES:
+        if name in MOSES and arguments.split_seed is None:
             print(f"{name:14} {'moses':12} {MOSES[name][0]:7.3f} → {MOSES[name][1]:7.3f}  measured before")
     means = ", ".join(f"{method} {np.mean(values):.3f}" for method, values in rows.items())
     print(f"mean of all lists, other half: {means}")

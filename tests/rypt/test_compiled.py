@@ -86,15 +86,16 @@ def test_numbers_of_a_list(words):
     plain, machine = both(scan.find_fields, buffer, starts, *fields, scan.WORD_SCORES)
     assert plain == machine
     scan.find_fields.plain(buffer, starts, *fields, scan.WORD_SCORES)
-    results = [form(buffer, fields[2]) for form in (scan.find_labels.plain, scan.find_labels.machine)]
-    assert [[np.asarray(part).tolist() for part in result] for result in results[:1]] == [
-        [np.asarray(part).tolist() for part in result] for result in results[1:]
-    ]
-    labels, _, slots, bad, _ = results[0]
+    room = np.full((4, scan.LABEL_FACTS), -1, np.int64), np.full(16, -1, np.int32)
+    plain, machine = both(scan.read_labels, buffer, fields[2], *room, 0, 1, 0)
+    assert plain[1] == machine[1]
+    assert tuple(map(int, plain[0])) == tuple(map(int, machine[0]))
+    labels, _, slots, bad, _ = scan.find_labels(buffer, fields[2])
     if bad < 0:
         firsts = np.where(np.arange(len(labels)) == 1, 0, 90)
         arguments = (buffer, fields[2], fields[3], labels, slots, firsts, np.zeros((8, 1)), np.zeros(2, np.int64),
-                     np.zeros(8, np.int32), np.zeros(8), np.zeros((16, 4), np.int64))  # fmt: skip
+                     np.zeros(8, np.int32), np.zeros(8), np.zeros((16, 4), np.int64),
+                     np.full((len(labels), 2), -1, np.int64))  # fmt: skip
         plain, machine = both(scan.fill_features, *arguments)
         assert repr(plain[1]) == repr(machine[1])
         assert tuple(map(int, plain[0])) == tuple(map(int, machine[0]))
