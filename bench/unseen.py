@@ -3,10 +3,10 @@
     python bench/unseen.py FOLDER …  [--seeds 3] [--splits 1] [--split-seed 7] [--methods unseen,list,pro]
 
 A FOLDER holds ``nbest`` or ``nbest.gz``, ``ref.0`` … and ``init.opt`` (first line: the weights to start with). The
-first split is into even and odd segments, the others are random; with --split-seed all are random, and others than those
-that anything was chosen on. Each is used both ways. All end points are scored by the same scorer, ties going to the first
-candidate. ``moses`` are the figures of Moses' mert with 20 restarts, mean of three seeds, once measured on the even and
-odd halves of lists of these names.
+first split is into even and odd segments, the others are random; with --split-seed all are random, for a report on
+others than those that something was chosen on. Each is used both ways. All end points are scored by the same scorer,
+ties going to the first candidate. ``moses`` are the figures of Moses' mert with 20 restarts, mean of three seeds, once
+measured on the even and odd halves of lists of these names.
 """
 
 import argparse

@@ -194,7 +194,7 @@ def read_labels(
     """
     while line < len(features):
         place, stop = features[line, 0], features[line, 1]
-        label, meetings, required_here = np.int64(UNNAMED), np.int64(0), np.int64(0)
+        label, meetings, required_here = UNNAMED, 0, 0
         while True:
             begin, end, value = _word(buffer, place, stop)
             if begin == end:
@@ -205,7 +205,7 @@ def read_labels(
                 if label < 0:
                     if known == len(labels):
                         return line, known, required, -1
-                    label = np.int64(known)
+                    label = known
                     known += 1
                     slots[slot] = label
                     labels[label, FIRST], labels[label, STOP] = begin, value - 1

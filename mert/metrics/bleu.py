@@ -245,7 +245,7 @@ def intern_tokens(buffer: Bytes, ranges: Ints, starts: Ints, stops: Ints, slots:
 
 
 @inlined
-def _find_state(slots: Ids, states: Ids, tokens: Ids, state: int, token: int) -> int:
+def _find_state(slots: Ids, states: Ids, tokens: Ids, state: np.int32, token: int) -> int:
     """The slot of the step from a state by a token in the trie of reference n-grams, or the empty slot for it."""
     mask = len(slots) - 1
     slot = (int(state) * 40503 + int(token) * 30011) & mask
@@ -286,7 +286,7 @@ def count_ngrams(
                     allowed[state] = max(allowed[state], seen[state])
         for candidate in range(segments[segment], segments[segment + 1]):
             seen[:reached] = 0
-            place, stop, length = texts[candidate, 0], texts[candidate, 1], np.int64(0)
+            place, stop, length = texts[candidate, 0], texts[candidate, 1], 0
             while True:
                 begin, end, hashed = _next_token(buffer, place, stop)
                 if begin >= end:
@@ -307,7 +307,7 @@ def count_ngrams(
                     if seen[state] <= allowed[state]:
                         rows[candidate, 2 + n] += 1
             rows[candidate, 0] = length
-            rows[candidate, 1] = _closest(reference_offsets, segment * per_segment, per_segment, length)
+            rows[candidate, 1] = _closest(reference_offsets, segment * per_segment, per_segment, rows[candidate, 0])
             for n in range(ORDER):
                 rows[candidate, 2 + ORDER + n] = max(0, length - n)
 

@@ -148,9 +148,17 @@ def test_machine_code_is_looked_for_where_numba_keeps_it(monkeypatch: pytest.Mon
     source = Path(compiled.__file__)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     assert compiled._cache_folder(source) == source.parent / "__pycache__"
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     subfolder = _CacheLocator.get_suitable_cache_subpath(str(source))
+    may_write = compiled._may_write
+    monkeypatch.setattr(compiled, "_may_write", lambda folder: folder.name != "__pycache__" and may_write(folder))
+    monkeypatch.setattr(compiled.sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert compiled._cache_folder(source) == tmp_path / "numba" / subfolder
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert compiled._cache_folder(source) == tmp_path / subfolder
+    assert compiled.is_on_disk(compiled.compiled(lambda a: a + 1)) is False
+    monkeypatch.setattr(compiled, "_may_write", lambda folder: False)
+    assert compiled.is_on_disk(compiled.compiled(lambda a: a + 1)) is None
 
 
 def test_little_work_in_large_tables_is_not_compiled() -> None:
