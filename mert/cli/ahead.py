@@ -6,7 +6,6 @@ needed, because reading and counting take longer to compile. If it fails or is s
 """
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,12 @@ from pathlib import Path
 
 LARGE = 2 << 20  # bytes of lists from which on a second process is worth it
 PACKED = 5  # a byte of a gzip file stands for about so many
-CHILD = "from mert.cli.ahead import main; main()"
+CHILD = """
+import signal, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that numba removes the file that it is writing
+from mert.cli.ahead import main
+main()
+"""
 
 
 @contextmanager
@@ -24,8 +28,10 @@ def compiling_ahead(lists: Sequence[str]) -> Iterator[None]:
     if not (_size(lists) >= LARGE and os.name == "posix" and _cores() > 1 and sys.executable and _missing()):
         yield
         return
-    child = subprocess.Popen([sys.executable, "-P", "-c", CHILD], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL)  # fmt: skip
+    child = subprocess.Popen(
+        [sys.executable, "-P", "-c", CHILD], env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     try:
         yield
     finally:
@@ -35,8 +41,8 @@ def compiling_ahead(lists: Sequence[str]) -> Iterator[None]:
 
 def _size(lists: Sequence[str]) -> int:
     """How many bytes of text the lists have, roughly; 0 where that cannot be seen."""
-    paths = [path for each in map(Path, lists) for path in (each.iterdir() if each.is_dir() else [each])]
     try:
+        paths = [path for each in map(Path, lists) for path in (each.iterdir() if each.is_dir() else [each])]
         return sum(path.stat().st_size * (PACKED if path.suffix == ".gz" else 1) for path in paths)
     except OSError:
         return 0
@@ -55,9 +61,7 @@ def _missing() -> bool:
 
 
 def main() -> None:
-    """Search a list of two candidates by compiled loops. Ended from outside, it leaves no half-written file."""
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    """Search a list of two candidates by compiled loops."""
     import numpy as np
 
     from mert.metrics.bleu import Bleu
