@@ -32,6 +32,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from rypt.arrays import Bytes, Ids, Ints
+from rypt.lazy import Program, hidden
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -110,8 +111,7 @@ class Compiled:
     @functools.cached_property
     def machine(self) -> Callable[..., Any]:
         """The function compiled, to be called from Python."""
-        import numba
-
+        numba = _load_numba()
         _listen()
         try:
             return cast(Callable[..., Any], numba.njit(cache=True, **self.options)(self.function))
@@ -121,10 +121,7 @@ class Compiled:
     @functools.cached_property
     def _inner(self) -> Any:
         """The function compiled for compiled callers: without what only calls from Python need."""
-        import numba
-
-        njit: Any = numba.njit
-        return njit(no_cpython_wrapper=True, **self.options)(self.function)
+        return _load_numba().njit(no_cpython_wrapper=True, **self.options)(self.function)
 
     @property
     def _numba_type_(self) -> Any:
@@ -189,6 +186,23 @@ def compile_always() -> Iterator[None]:
         yield
     finally:
         Compiled.small = before
+
+
+def _load_numba() -> Any:
+    """numba, and what it loads before the first compilation.
+
+    It looks for scipy, for linear algebra, and for coverage, which takes 0.2 s where they are installed. In a program
+    of rypt both are hidden meanwhile; in a program that uses rypt other compiled functions may need them.
+    """
+    if Program.running and "numba" not in sys.modules:
+        with hidden(("scipy", "coverage")):
+            from numba.core.registry import cpu_target
+
+            cpu_target.typing_context.refresh()
+            cpu_target.target_context.refresh()
+    import numba
+
+    return numba
 
 
 @functools.cache

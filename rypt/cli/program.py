@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from rypt.lazy import as_program
 from rypt.text import OptionError, RyptError, shown_message
 
 GROUP = "rypt.commands"
@@ -72,7 +73,7 @@ def completion(shell: str) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run ``rypt``: exit 0 when it worked, 1 with one line on stderr when it failed, 2 for wrong usage."""
     try:
-        with _as_a_program():
+        with _as_a_program(), as_program():
             rypt.main(arguments, prog_name="rypt", standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
