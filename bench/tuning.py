@@ -32,12 +32,12 @@ from mert.metrics.bleu import Bleu
 from mert.optimize import TuningProblem, make_problem, optimize
 from mert.search.lines import best_step
 from mert.search.share import combine
+from mert.solve import SearchSettings
 from rypt.arrays import Floats
 from rypt.compiled import compile_always
 from rypt.metrics.references import References, read_references
 from rypt.records import RawCandidate
 
-RESTARTS = 80  # of ours, the default of --aim list
 PEER_RESTARTS = 20
 BEST = {"moses-sample": 9.968, "uren": 16.631, "bnen": 12.607, "fren": 22.983, "large": 26.935}  # of Moses' runs
 MOSES = {  # extractor, mert, mean BLEU of three to six seeds
@@ -193,9 +193,10 @@ def run_folder(folder: Path, seeds: int, peer: str | None) -> None:
     size = len(lists.candidates)
     print(f"\n{name}: {size:,} candidates of {len(lists.segments):,} segments, {len(lists.names)} features")
     print(f"  read {reading:.2f} s, statistics {counting:.2f} s, together {reading + counting:.2f} s")
+    restarts = SearchSettings(aim="list").settled(len(problem.axes)).climbs
     scores, seconds, searches = [], [], []
     for seed in range(1, seeds + 1):
-        results, took = cpu(lambda seed=seed: optimize(problem, start, restarts=RESTARTS, seed=seed))
+        results, took = cpu(lambda seed=seed: optimize(problem, start, restarts=restarts, seed=seed))
         scores.append(results[0].score)
         seconds.append(took)
         searches.append(sum(result.searches for result in results))
@@ -209,7 +210,7 @@ def run_folder(folder: Path, seeds: int, peer: str | None) -> None:
     )
     if name in BEST:
         print(f"  the best of Moses' runs with {PEER_RESTARTS} restarts, measured before: {BEST[name]}")
-    _, wall = wall_seconds(lambda: optimize(problem, start, restarts=RESTARTS, seed=1, threads=2))
+    _, wall = wall_seconds(lambda: optimize(problem, start, restarts=restarts, seed=1, threads=2))
     print(f"  two threads: {wall:.2f} s wall")
     compare_with_numpy(problem, start)
     grown, arrays = memory(folder)

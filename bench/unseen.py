@@ -1,6 +1,7 @@
 """What tuned weights are worth on segments that were not tuned on: halves of lists, tuned on one, scored on the other.
 
-    python bench/unseen.py FOLDER …  [--seeds 3] [--splits 1] [--split-seed 7] [--methods unseen,list,pro]
+    python bench/unseen.py FOLDER …  [--seeds 3] [--splits 1] [--split-seed 7]
+                           [--methods unseen,list,pro] [--window average:3]
 
 A FOLDER holds ``nbest`` or ``nbest.gz``, ``ref.0`` … and ``init.opt`` (first line: the weights to start with). The
 first split is into even and odd segments, the others are random; with --split-seed all are random, for a report on
@@ -19,11 +20,13 @@ import numpy as np
 from tuning import paths, warm_up
 
 from mert.learned import learned
+from mert.limits import read_window
 from mert.lists.arrays import read_lists
 from mert.metrics.bleu import Bleu
 from mert.optimize import TuningProblem, make_problem, optimize
 from mert.search.share import Share, column_facts, spreads
 from mert.search.shares import WholeList
+from mert.solve import SearchSettings
 from mert.unseen import unseen_weights
 from rypt.arrays import Floats
 from rypt.metrics.references import read_references
@@ -64,11 +67,17 @@ def best_of_climbs(problem: TuningProblem, start: Floats, seed: int) -> Floats:
     return optimize(problem, start, restarts=20, seed=seed, scattered=True)[0].weights
 
 
+def default(problem: TuningProblem) -> int:
+    """The number of restarts of --aim list."""
+    return SearchSettings(aim="list").settled(len(problem.axes)).climbs
+
+
 METHODS: dict[str, Method] = {
     "given": lambda problem, start, seed: start,
     "unseen": aim_at_unseen,
-    "list": lambda problem, start, seed: optimize(problem, start, restarts=80, seed=seed)[0].weights,
+    "list": lambda problem, start, seed: optimize(problem, start, restarts=default(problem), seed=seed)[0].weights,
     "best of 21": best_of_climbs,
+    "list of 21": lambda problem, start, seed: optimize(problem, start, restarts=20, seed=seed)[0].weights,
     "pro": lambda problem, start, seed: learned(problem, start, "pro", np.random.default_rng(seed)),
     "mira": lambda problem, start, seed: learned(problem, start, "mira", np.random.default_rng(seed)),
 }  # fmt: skip
@@ -80,6 +89,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--split-seed", type=int, help="draw all splits from this random seed")
+    parser.add_argument("--window", help="smooth the scores of line searches, such as average:3")
     parser.add_argument("--methods", default=",".join(METHODS))
     arguments = parser.parse_args()
     warm_up()
@@ -93,8 +103,9 @@ def main() -> None:
             seen, unseen, seconds = [], [], []
             for seed in range(1, arguments.seeds + 1 if method not in ("given", "mira") else 2):
                 for tuned, other in pairs:
+                    smoothed = replace(tuned, window=read_window(arguments.window))
                     began = time.process_time()
-                    weights = METHODS[method](tuned, start, seed)
+                    weights = METHODS[method](smoothed, start, seed)
                     seconds.append(time.process_time() - began)
                     seen.append(tuned.score(weights))
                     unseen.append(other.score(weights))
