@@ -32,11 +32,12 @@ from mert.metrics.bleu import Bleu
 from mert.optimize import TuningProblem, make_problem, optimize
 from mert.search.lines import best_step
 from mert.search.share import combine
+from mert.solve import SearchSettings
 from rypt.arrays import Floats
+from rypt.compiled import compile_always
 from rypt.metrics.references import References, read_references
 from rypt.records import RawCandidate
 
-RESTARTS = 80  # of ours, the default of --aim list
 PEER_RESTARTS = 20
 BEST = {"moses-sample": 9.968, "uren": 16.631, "bnen": 12.607, "fren": 22.983, "large": 26.935}  # of Moses' runs
 MOSES = {  # extractor, mert, mean BLEU of three to six seeds
@@ -179,9 +180,10 @@ def warm_up() -> None:
     with tempfile.NamedTemporaryFile("w", suffix=".nbest") as file:
         file.write("0 ||| a b c d e ||| x= 1 2 y= 1 ||| 0\n0 ||| a b c d f ||| x= 2 1 y= 0 ||| 0\n")
         file.flush()
-        lists = read_lists([file.name])
-    problem = make_problem(lists, Bleu(References([["a b c d e"]]), smooth_method="none"), np.ones(3))
-    optimize(problem, np.ones(3), restarts=1)
+        with compile_always():  # a list as small as this would be read by the uncompiled form
+            lists = read_lists([file.name])
+            problem = make_problem(lists, Bleu(References([["a b c d e"]]), smooth_method="none"), np.ones(3))
+            optimize(problem, np.ones(3), restarts=1)
 
 
 def run_folder(folder: Path, seeds: int, peer: str | None) -> None:
@@ -191,9 +193,10 @@ def run_folder(folder: Path, seeds: int, peer: str | None) -> None:
     size = len(lists.candidates)
     print(f"\n{name}: {size:,} candidates of {len(lists.segments):,} segments, {len(lists.names)} features")
     print(f"  read {reading:.2f} s, statistics {counting:.2f} s, together {reading + counting:.2f} s")
+    restarts = SearchSettings(aim="list").settled(len(problem.axes)).climbs
     scores, seconds, searches = [], [], []
     for seed in range(1, seeds + 1):
-        results, took = cpu(lambda seed=seed: optimize(problem, start, restarts=RESTARTS, seed=seed))
+        results, took = cpu(lambda seed=seed: optimize(problem, start, restarts=restarts, seed=seed))
         scores.append(results[0].score)
         seconds.append(took)
         searches.append(sum(result.searches for result in results))
@@ -207,7 +210,7 @@ def run_folder(folder: Path, seeds: int, peer: str | None) -> None:
     )
     if name in BEST:
         print(f"  the best of Moses' runs with {PEER_RESTARTS} restarts, measured before: {BEST[name]}")
-    _, wall = wall_seconds(lambda: optimize(problem, start, restarts=RESTARTS, seed=1, threads=2))
+    _, wall = wall_seconds(lambda: optimize(problem, start, restarts=restarts, seed=1, threads=2))
     print(f"  two threads: {wall:.2f} s wall")
     compare_with_numpy(problem, start)
     grown, arrays = memory(folder)

@@ -1,11 +1,13 @@
 """What tuned weights are worth on segments that were not tuned on: halves of lists, tuned on one, scored on the other.
 
-    python bench/unseen.py FOLDER …  [--seeds 3] [--splits 1] [--methods unseen,list,pro]
+    python bench/unseen.py FOLDER …  [--seeds 3] [--splits 1] [--split-seed 7]
+                           [--methods unseen,list,pro] [--window average:3]
 
 A FOLDER holds ``nbest`` or ``nbest.gz``, ``ref.0`` … and ``init.opt`` (first line: the weights to start with). The
-first split is into even and odd segments, the others are random; each is used both ways. All end points are scored by
-the same scorer, ties going to the first candidate. ``moses`` are the figures of Moses' mert with 20 restarts, mean of
-three seeds, once measured on the even and odd halves of lists of these names.
+first split is into even and odd segments, the others are random; with --split-seed all are random, for a report on
+others than those that something was chosen on. Each is used both ways. All end points are scored by the same scorer,
+ties going to the first candidate. ``moses`` are the figures of Moses' mert with 20 restarts, mean of three seeds, once
+measured on the even and odd halves of lists of these names.
 """
 
 import argparse
@@ -18,11 +20,13 @@ import numpy as np
 from tuning import paths, warm_up
 
 from mert.learned import learned
+from mert.limits import read_window
 from mert.lists.arrays import read_lists
 from mert.metrics.bleu import Bleu
 from mert.optimize import TuningProblem, make_problem, optimize
 from mert.search.share import Share, column_facts, spreads
 from mert.search.shares import WholeList
+from mert.solve import SearchSettings
 from mert.unseen import unseen_weights
 from rypt.arrays import Floats
 from rypt.metrics.references import read_references
@@ -42,11 +46,11 @@ def of_segments(problem: TuningProblem, chosen: Floats) -> TuningProblem:
     return replace(problem, shares=WholeList(share), spread=spreads([column_facts(features, offsets)]))
 
 
-def halves(problem: TuningProblem, splits: int) -> list[tuple[TuningProblem, TuningProblem]]:
+def halves(problem: TuningProblem, splits: int, seed: int | None) -> list[tuple[TuningProblem, TuningProblem]]:
     size = len(problem.sizes)
-    rng = np.random.default_rng(99)
-    orders = [np.concatenate([np.arange(0, size, 2), np.arange(1, size, 2)])]
-    orders += [rng.permutation(size) for _ in range(splits - 1)]
+    rng = np.random.default_rng(99 if seed is None else [99, seed])
+    orders = [np.concatenate([np.arange(0, size, 2), np.arange(1, size, 2)])] if seed is None else []
+    orders += [rng.permutation(size) for _ in range(splits - len(orders))]
     pairs = []
     for order in orders:
         one, other = (of_segments(problem, np.sort(part)) for part in np.array_split(order, 2))
@@ -63,11 +67,17 @@ def best_of_climbs(problem: TuningProblem, start: Floats, seed: int) -> Floats:
     return optimize(problem, start, restarts=20, seed=seed, scattered=True)[0].weights
 
 
+def default(problem: TuningProblem) -> int:
+    """The number of restarts of --aim list."""
+    return SearchSettings(aim="list").settled(len(problem.axes)).climbs
+
+
 METHODS: dict[str, Method] = {
     "given": lambda problem, start, seed: start,
     "unseen": aim_at_unseen,
-    "list": lambda problem, start, seed: optimize(problem, start, restarts=80, seed=seed)[0].weights,
+    "list": lambda problem, start, seed: optimize(problem, start, restarts=default(problem), seed=seed)[0].weights,
     "best of 21": best_of_climbs,
+    "list of 21": lambda problem, start, seed: optimize(problem, start, restarts=20, seed=seed)[0].weights,
     "pro": lambda problem, start, seed: learned(problem, start, "pro", np.random.default_rng(seed)),
     "mira": lambda problem, start, seed: learned(problem, start, "mira", np.random.default_rng(seed)),
 }  # fmt: skip
@@ -78,6 +88,8 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--split-seed", type=int, help="draw all splits from this random seed")
+    parser.add_argument("--window", help="smooth the scores of line searches, such as average:3")
     parser.add_argument("--methods", default=",".join(METHODS))
     arguments = parser.parse_args()
     warm_up()
@@ -85,14 +97,15 @@ def main() -> None:
     for folder in arguments.folders:
         nbest, references, start = paths(folder)
         problem = make_problem(read_lists([nbest]), Bleu(read_references(references)), start)
-        pairs = halves(problem, arguments.splits)
+        pairs = halves(problem, arguments.splits, arguments.split_seed)
         name = folder.resolve().name
         for method in arguments.methods.split(","):
             seen, unseen, seconds = [], [], []
             for seed in range(1, arguments.seeds + 1 if method not in ("given", "mira") else 2):
                 for tuned, other in pairs:
+                    smoothed = replace(tuned, window=read_window(arguments.window))
                     began = time.process_time()
-                    weights = METHODS[method](tuned, start, seed)
+                    weights = METHODS[method](smoothed, start, seed)
                     seconds.append(time.process_time() - began)
                     seen.append(tuned.score(weights))
                     unseen.append(other.score(weights))
@@ -101,7 +114,7 @@ def main() -> None:
                 f"{name:14} {method:12} {np.mean(seen):7.3f} → {np.mean(unseen):7.3f}  "
                 f"{np.mean(seconds):5.2f} s CPU", flush=True
             )  # fmt: skip
-        if name in MOSES:
+        if name in MOSES and arguments.split_seed is None:
             print(f"{name:14} {'moses':12} {MOSES[name][0]:7.3f} → {MOSES[name][1]:7.3f}  measured before")
     means = ", ".join(f"{method} {np.mean(values):.3f}" for method, values in rows.items())
     print(f"mean of all lists, other half: {means}")

@@ -264,7 +264,8 @@ class _Climb:
         limits = [(low, high) for _, low, high in lines]
         steps = best_steps(self.position.corners(lines), limits, p.rate, p.window)
         for direction, step in zip(directions, steps, strict=True):
-            here = self.score if p.window is None else step.here
+            # smoothed scores of one point differ from line to line: a gain over the last one, too, prevents circles
+            here = self.score if p.window is None else max(self.score, step.here)
             moves.append(_Move(direction, step, step.score - here if step.length else 0.0))
         return moves
 

@@ -275,7 +275,7 @@ def _iterate(
     earlier = [
         _inside(bounded, names, np.array([iteration.used.get(name, 0.0) for name in names])) for iteration in done
     ]
-    search = replace(plan.search, seed=plan.search.seed + 1000 * number)
+    search = replace(plan.search.settled(len(problem.axes)), seed=plan.search.seed + 1000 * number)
     if new == 0:  # the last step has found what there is
         search = replace(search, algorithm=HOLD)
     solution = solve(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from rypt.text import RyptError
 
 ALGORITHMS = ("mert", "pro", "mira")
 AIMS = {"unseen": 20, "list": 80}  # what weights are to be good for → random restarts by default
+PER_WEIGHT = 5  # random restarts for each weight, for the optimum of a list, where that is more
 HOLD = "none"  # the start as it is
 
 
@@ -27,10 +28,10 @@ class SearchSettings:
 
     ``algorithm`` is ``mert`` (line searches from the given weights and ``restarts`` random ones), ``pro`` or ``mira``.
     ``aim`` says what weights ``mert`` is to find: those that should do best on ``unseen`` segments, a mean of several
-    estimates, or the optimum of the ``list`` itself. ``restarts`` None is 20 or, for a list, 80.
-    ``replicates`` repeats the search with the random seeds ``seed``, ``seed + 1``, …; the best weights are returned, or
-    with ``average`` their mean. ``window`` smooths the scores of a line search. The number of threads changes nothing
-    but the time.
+    estimates, or the optimum of the ``list`` itself. ``restarts`` None is 20 or, for a list, 80; 5 for each weight that
+    may move where there are more than 16. ``replicates`` repeats the search with the random seeds ``seed``,
+    ``seed + 1``, …; the best weights are returned, or with ``average`` their mean. ``window`` smooths the scores of a
+    line search. The number of threads changes nothing but the time.
 
     >>> str(SearchSettings(restarts=3, replicates=2))
     'mert|aim:unseen|restarts:3|seed:1|replicates:2'
@@ -57,8 +58,17 @@ class SearchSettings:
 
     @property
     def climbs(self) -> int:
-        """The number of random restarts."""
+        """The number of random restarts, or where it depends on the number of weights the least."""
         return AIMS[self.aim] if self.restarts is None else self.restarts
+
+    def settled(self, weights: int) -> "SearchSettings":
+        """The same with the number of random restarts for so many weights that may move.
+
+        >>> str(SearchSettings(aim="list").settled(40))
+        'mert|aim:list|restarts:200|seed:1'
+        """
+        more = PER_WEIGHT * weights if self.restarts is None and self.aim == "list" else 0
+        return replace(self, restarts=max(self.climbs, more))
 
     def __str__(self) -> str:
         method = self.algorithm
@@ -112,6 +122,7 @@ def solve(
     watch: Watcher = unwatched,
 ) -> Solution:
     """Tune from these weights, once for each replicate, with seeds that follow one another."""
+    search = search.settled(len(problem.axes))
     sign = 1.0 if problem.metric.maximize else -1.0
     runs = [_run(problem, start, search, search.seed + k, earlier, executor, watch) for k in range(search.replicates)]
     tops = [results[0] for results in runs]

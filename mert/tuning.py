@@ -224,6 +224,7 @@ def _tune_lists(
         progress.note(note)
     clock.lap("read")
     problem = lists.problem(metric, point, limits.constraints(names, start), sparse, search.window)
+    search = search.settled(len(problem.axes))
     clock.lap("stats")
     if weights is None:
         progress.note(f"no weights are given: starting from 1 for each of the {len(names)} features")

@@ -114,8 +114,10 @@ def _squares(share: Share, axes: _Axes) -> Floats:
     places = axes.places(share)
     size = places.shape[1]
     sums = np.empty((len(share.offsets) - 1, size, size))
+    row = np.empty((len(sums), size))
     for i in range(size):
-        segment_products(places, places[:, i], share.offsets, sums[:, i])
+        segment_products(places, places[:, i], share.offsets, row)
+        sums[:, i] = row
     return sums.reshape(len(sums), -1)
 
 

@@ -32,6 +32,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from rypt.arrays import Bytes, Ids, Ints
+from rypt.lazy import Program, hidden
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -101,16 +102,16 @@ class Compiled:
         source = Path(code.co_filename)
         python = f"py{sys.version_info.major}{sys.version_info.minor}"
         name = f"{source.stem}.{self.function.__qualname__}-{code.co_firstlineno}.{python}.nbi"
+        folder = _cache_folder(source)
         try:
-            return (_cache_folder(source) / name).stat().st_mtime >= source.stat().st_mtime
+            return folder is not None and (folder / name).stat().st_mtime >= source.stat().st_mtime
         except OSError:
             return False
 
     @functools.cached_property
     def machine(self) -> Callable[..., Any]:
         """The function compiled, to be called from Python."""
-        import numba
-
+        numba = _load_numba()
         _listen()
         try:
             return cast(Callable[..., Any], numba.njit(cache=True, **self.options)(self.function))
@@ -120,10 +121,7 @@ class Compiled:
     @functools.cached_property
     def _inner(self) -> Any:
         """The function compiled for compiled callers: without what only calls from Python need."""
-        import numba
-
-        njit: Any = numba.njit
-        return njit(no_cpython_wrapper=True, **self.options)(self.function)
+        return _load_numba().njit(no_cpython_wrapper=True, **self.options)(self.function)
 
     @property
     def _numba_type_(self) -> Any:
@@ -131,13 +129,30 @@ class Compiled:
         return self._inner._numba_type_
 
 
-def _cache_folder(source: Path) -> Path:
-    """Where numba keeps the machine code of a source file, if it may write there."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    if not chosen:
-        return source.parent / "__pycache__"
+def is_on_disk(loop: Callable[..., Any]) -> bool | None:
+    """Whether the machine code of a compiled loop seems to be on the disk; None where none can be kept."""
+    assert isinstance(loop, Compiled)
+    return loop._on_disk if _cache_folder(Path(loop.function.__code__.co_filename)) else None
+
+
+def _cache_folder(source: Path) -> Path | None:
+    """Where numba keeps the machine code of a source file; None where it may not write."""
     folder = source.resolve().parent
-    return Path(chosen) / f"{folder.name}_{hashlib.sha1(str(folder).encode(), usedforsecurity=False).hexdigest()}"
+    name = f"{folder.name}_{hashlib.sha1(str(folder).encode(), usedforsecurity=False).hexdigest()}"
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        places = [Path(chosen) / name]
+    else:
+        home = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+        if sys.platform != "darwin":
+            home = Path(os.environ.get("XDG_CACHE_HOME") or home)
+        places = [source.parent / "__pycache__", home / "numba" / name]
+    return next((place for place in places if _may_write(place)), None)
+
+
+def _may_write(folder: Path) -> bool:
+    existing = next((place for place in (folder, *folder.parents) if place.exists()), folder)
+    return os.access(existing, os.W_OK)
 
 
 def _with_names(function: Callable[..., Any], form: Callable[[Compiled], Any]) -> Callable[..., Any]:
@@ -171,6 +186,23 @@ def compile_always() -> Iterator[None]:
         yield
     finally:
         Compiled.small = before
+
+
+def _load_numba() -> Any:
+    """numba, and what it loads before the first compilation.
+
+    It looks for scipy, for linear algebra, and for coverage, which takes 0.2 s where they are installed. In a program
+    of rypt both are hidden meanwhile; in a program that uses rypt other compiled functions may need them.
+    """
+    if Program.running and "numba" not in sys.modules:
+        with hidden(("scipy", "coverage")):
+            from numba.core.registry import cpu_target
+
+            cpu_target.typing_context.refresh()
+            cpu_target.target_context.refresh()
+    import numba
+
+    return numba
 
 
 @functools.cache

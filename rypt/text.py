@@ -20,6 +20,8 @@ PathLike = str | Path
 
 T = TypeVar("T")
 MESSAGE_SIZE = 1000  # characters of an error message
+CHUNK = 1 << 22  # bytes of a file that are read at once, at most
+PIECE = 1 << 18  # bytes of a small file that are checked at once
 NumberedLines = Iterable[tuple[int, str]]
 
 
@@ -109,8 +111,9 @@ def read_bytes(path: PathLike) -> bytearray:
     """A whole file, checked: UTF-8 without NULs; a byte order mark at its beginning is left out."""
     data = bytearray()
     with _open_bytes(path) as stream:
+        size = min(CHUNK, os.fstat(stream.fileno()).st_size or CHUNK)  # a small file needs less room
         try:
-            while chunk := stream.read(1 << 22):
+            while chunk := stream.read(size):
                 data += chunk
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise InputError(path, data.count(b"\n") + 1, f"expected a whole gzip file: {error}") from None
@@ -124,7 +127,7 @@ def read_bytes(path: PathLike) -> bytearray:
 def _check_utf8(path: PathLike, data: bytearray) -> None:
     """Refuse what is not UTF-8; piece by piece, for the decoded text may take four times the room."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    view, size = memoryview(data), 1 << 22
+    view, size = memoryview(data), min(CHUNK, max(PIECE, len(data) // 8))
     for start in range(0, len(data) + 1, size):
         pending = len(decoder.getstate()[0])
         try:

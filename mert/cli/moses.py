@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from rypt.console import talk
+from rypt.lazy import as_program
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
@@ -357,7 +358,5 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    # numba loads these where they are installed, and nothing that is compiled here needs them; scipy takes 0.2 s
-    for package in ("scipy", "coverage"):
-        sys.modules.setdefault(package, None)  # type: ignore[arg-type]
-    main(sys.argv[1:])
+    with as_program():
+        main(sys.argv[1:])

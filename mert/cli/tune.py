@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from mert.cli.ahead import compiling_ahead
 from rypt.console import JSON, QUIET, progress, talk, watcher
 from rypt.picture import check_picture
 from rypt.text import RyptError
@@ -60,7 +61,8 @@ SEARCH = _options(
     click.option("--aim", type=click.Choice(["unseen", "list"]), default="unseen", show_default=True,
                  help="Find the weights that should do best on segments that are not in the lists, a mean of several "
                  "estimates, or the optimum of the lists themselves."),
-    click.option("--restarts", type=click.IntRange(min=0), help="Number of random restarts [20; 80 with --aim list]."),
+    click.option("--restarts", type=click.IntRange(min=0), help="Number of random restarts [20; with --aim list 80, "
+                 "or 5 for each weight if there are more than 16]."),
     click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed."),
     click.option("--threads", type=click.IntRange(min=1), default=lambda: os.cpu_count() or 1, show_default="all cores",
                  help="Number of threads; the result does not depend on it."),
@@ -151,7 +153,7 @@ def tune(
     )
     shown = _progress(quiet=quiet)
     result: TuningResult | DecoderTuning
-    with _cluster(dask) as workplace:
+    with compiling_ahead(lists if dask is None else ()), _cluster(dask) as workplace:
         if zmert is not None:
             from mert.zmert.program import tune_zmert
 

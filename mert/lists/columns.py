@@ -62,6 +62,7 @@ class Lines:
         whole = [data if data.endswith(b"\n") else data + b"\n" for _, data in files]
         counts = [data.count(b"\n") for data in whole]
         self.buffer = np.frombuffer(whole[0] if len(whole) == 1 else b"".join(whole), np.uint8)
+        self.buffer.flags.writeable = False  # as all buffers of texts, so that loops are compiled for one kind
         self.starts = np.empty(sum(counts) + 1, np.int64)
         line_starts(self.buffer, self.starts)
         self.firsts = np.cumsum([0, *counts])  # the first line of each file
@@ -163,8 +164,9 @@ class FeatureLabels:
         hard = np.empty((0, 4), np.int64)
         while True:
             bad, hards = scan.fill_features(
-                self.lines.buffer, fields, scores, self.labels, self.slots, firsts, matrix, rows, columns_, values, hard
-            )
+                self.lines.buffer, fields, scores, self.labels, self.slots, firsts, matrix, rows, columns_, values,
+                hard, np.full((len(self.labels), 2), -1, np.int64),
+            )  # fmt: skip
             if bad >= 0:
                 raise self.lines.refuse(bad, lambda: "expected numbers in the features")
             if hards <= len(hard):

@@ -9,19 +9,7 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Bytes, Floats, Ids, Ints
 from rypt.compiled import HASH_BASE, compiled_if_large, find_token, inlined, same_bytes, token_hash
-from rypt.texts.fields import (
-    EQUALS,
-    NINE,
-    RETURN,
-    ZERO,
-    begins,
-    blank,
-    field_end,
-    holds,
-    is_links,
-    read_number,
-    trim,
-)
+from rypt.texts.fields import EQUALS, MINUS, NINE, RETURN, ZERO, blank, field_end, read_number, trim
 
 COLON, UNDERSCORE, BRACE = 58, 95, 123
 UNNAMED = 0  # the label of numbers without one
@@ -30,14 +18,28 @@ FIRST, STOP, VALUES, OPTIONAL, SEEN, COUNT, MET, LABEL_FACTS = 0, 1, 2, 3, 4, 5,
 
 @compiled_if_large
 def _before_features(buffer: Bytes, begin: int, end: int, stop: int, word_scores: Bytes) -> bool:
-    """Whether a field is Marian's alignment, which may be empty, or its word scores."""
+    """Whether a field is Marian's alignment (3-5 …), which may be empty, or its word scores.
+
+    An empty field is one if a field with ``=`` follows that does not begin with a digit.
+    """
     start, finish = trim(buffer, begin, end)
-    if start < finish:
-        return is_links(buffer, start, finish) or begins(buffer, start, finish, word_scores)
-    if end == stop:
-        return False
-    start, finish = trim(buffer, end + 3, field_end(buffer, end + 3, stop))
-    return holds(buffer, start, finish, EQUALS) and not ZERO <= buffer[start] <= NINE
+    if start == finish and end < stop:
+        start, finish = trim(buffer, end + 3, field_end(buffer, end + 3, stop))
+        named = False
+        for place in range(start, finish):
+            named = named or buffer[place] == EQUALS
+        return named and not ZERO <= buffer[start] <= NINE
+    same = 0
+    while same < len(word_scores) and start + same < finish and buffer[start + same] == word_scores[same]:
+        same += 1
+    dash = start
+    while dash < finish and ZERO <= buffer[dash] <= NINE:
+        dash += 1
+    last = dash + 1
+    while last < finish and ZERO <= buffer[last] <= NINE:
+        last += 1
+    linked = start < dash < last - 1 and buffer[dash] == MINUS and (last == finish or blank(buffer[last]))
+    return same == len(word_scores) or linked
 
 
 @compiled_if_large
@@ -99,26 +101,12 @@ def _find_label(buffer: Bytes, start: int, stop: int, labels: Ints, slots: Ids) 
 
 
 @compiled_if_large
-def _more_slots(buffer: Bytes, labels: Ints, known: int, size: int) -> Ids:
-    slots = np.full(size, -1, np.int32)
+def _place_labels(buffer: Bytes, labels: Ints, known: int, slots: Ids) -> None:
     for label in range(1, known):
         _, slot = _find_label(buffer, labels[label, FIRST], labels[label, STOP], labels, slots)
         slots[slot] = label
-    return slots
 
 
-@compiled_if_large
-def _more_labels(labels: Ints, known: int, size: int) -> Ints:
-    room = np.zeros((size, LABEL_FACTS), np.int64)
-    for label in range(size):
-        room[label, VALUES], room[label, SEEN] = -1, -1
-        if label < known:
-            for fact in range(LABEL_FACTS):
-                room[label, fact] = labels[label, fact]
-    return room
-
-
-@compiled_if_large
 def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, int, Ids, int, int]:
     """All labels of the feature fields: what is known of each, how many there are, and the slots to find them.
 
@@ -127,12 +115,37 @@ def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, int, Ids, int, int
     values; in MET stand, one below the other, the labels of a line. Returns also the first line in which a label has
     another number of values than before, or where one that all lines must have is missing, and that label; else -1, -1.
     """
-    labels = _more_labels(np.empty((1, LABEL_FACTS), np.int64), 0, 64)
-    slots = np.full(256, -1, np.int32)
-    known, required = 1, 0
-    for line in range(len(features)):
+    size, line, known, required = 256, 0, 1, 0
+    labels = np.empty((0, LABEL_FACTS), np.int64)
+    while True:
+        room = np.zeros((size, LABEL_FACTS), np.int64)
+        room[:, [VALUES, SEEN]] = -1
+        room[: len(labels)] = labels
+        room[room[:, SEEN] == line, SEEN] = -1  # the line is read again
+        labels, slots = room, np.full(4 * size, -1, np.int32)
+        if known > 1:
+            _place_labels(buffer, labels, known, slots)
+        line, known, required, bad = read_labels(buffer, features, labels, slots, line, known, required)
+        if line < 0:
+            return labels, known, slots, -1, -1
+        if bad >= 0:
+            return labels, known, slots, line, bad
+        size *= 2
+
+
+@compiled_if_large
+def read_labels(
+    buffer: Bytes, features: Ints, labels: Ints, slots: Ids, line: int, known: int, required: int
+) -> tuple[int, int, int, int]:
+    """Go on with `find_labels` from a line on, ``known`` labels being there, ``required`` of them in every line.
+
+    Returns the line that is wrong, the numbers of labels and of those required, and the label that is wrong. It is -1
+    where there is no room for more labels than those known; then the line is to be read again. The line is -1 after
+    the last.
+    """
+    while line < len(features):
         place, stop = features[line, 0], features[line, 1]
-        label, meetings = UNNAMED, 0
+        label, meetings, required_here = UNNAMED, 0, 0
         while True:
             begin, end, value = _word(buffer, place, stop)
             if begin == end:
@@ -142,51 +155,51 @@ def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, int, Ids, int, int
                 label, slot = _find_label(buffer, begin, value - 1, labels, slots)
                 if label < 0:
                     if known == len(labels):
-                        labels = _more_labels(labels, known, 2 * known)
-                        slots = _more_slots(buffer, labels, known, 8 * known)
-                        _, slot = _find_label(buffer, begin, value - 1, labels, slots)
+                        return line, known, required, -1
                     label = known
                     known += 1
                     slots[slot] = label
                     labels[label, FIRST], labels[label, STOP] = begin, value - 1
-                    if value < end or holds(buffer, begin, value - 1, UNDERSCORE):
-                        labels[label, OPTIONAL] = 1
+                    optional = value < end
+                    for i in range(begin, value - 1):
+                        optional = optional or buffer[i] == UNDERSCORE
+                    labels[label, OPTIONAL] = optional
             if labels[label, SEEN] != line:
                 labels[label, SEEN], labels[label, COUNT] = line, 0
                 labels[meetings, MET] = label
                 meetings += 1
             if value < end:
                 labels[label, COUNT] += 1
-        required_here = 0
         for i in range(meetings):
             label = labels[i, MET]
             if labels[label, VALUES] < 0 and (labels[label, OPTIONAL] == 1 or line == 0):
                 labels[label, VALUES] = labels[label, COUNT]
                 required += 1 - labels[label, OPTIONAL]
             if labels[label, VALUES] != labels[label, COUNT]:
-                return labels, known, slots, line, label
+                return line, known, required, label
             required_here += 1 - labels[label, OPTIONAL]
         if required_here != required:
             for label in range(known):
                 if labels[label, OPTIONAL] == 0 and labels[label, VALUES] >= 0 and labels[label, SEEN] != line:
-                    return labels, known, slots, line, label
-    return labels, known, slots, -1, -1
+                    return line, known, required, label
+        line += 1
+    return -1, known, required, -1
 
 
 @compiled_if_large
 def fill_features(
     buffer: Bytes, features: Ints, scores: Ints, labels: Ints, slots: Ids, firsts: Ints, columns: Floats,
-    rows: Ints, sparse_columns: Ids, sparse_values: Floats, hard: Ints,
+    rows: Ints, sparse_columns: Ids, sparse_values: Floats, hard: Ints, counts: Ints,
 ) -> tuple[int, int]:  # fmt: skip
     """Read all numbers, into ``columns`` (features, lines) or as sparse triples; those of scores are only looked at.
 
     ``firsts`` is where the columns of each label begin; one below 0 is a sparse column, -1 - its number. Numbers that
     take more care are left in ``hard`` (line, column, start, stop), scores with the column after the last. Returns the
     first line with a word that is not a number or with an empty label, or -1, and how many numbers are hard; the
-    number of sparse values before each line is in ``rows``.
+    number of sparse values before each line is in ``rows``. ``counts`` (labels, 2) is room for the line that a label
+    was last seen in, -1 at first, and its values there.
     """
     sparse, hards = 0, 0
-    counts, seen = np.zeros(len(labels), np.int64), np.full(len(labels), -1, np.int64)
     for line in range(len(features)):
         place, stop = features[line, 0], features[line, 1]
         label = UNNAMED
@@ -211,17 +224,17 @@ def fill_features(
                 return line, hards
             target = len(columns)
             if in_features:
-                if seen[label] != line:
-                    seen[label], counts[label] = line, 0
+                if counts[label, 0] != line:
+                    counts[label, 0], counts[label, 1] = line, 0
                 first = firsts[label]
                 if first >= 0:
-                    target = first + counts[label]
+                    target = first + counts[label, 1]
                     columns[target, line] = number
                 else:
-                    sparse_columns[sparse], sparse_values[sparse] = -1 - first + counts[label], number
+                    sparse_columns[sparse], sparse_values[sparse] = -1 - first + counts[label, 1], number
                     target = -1 - sparse
                     sparse += 1
-                counts[label] += 1
+                counts[label, 1] += 1
             if state == 1:
                 if hards < len(hard):
                     hard[hards, 0], hard[hards, 1], hard[hards, 2], hard[hards, 3] = line, target, value, end

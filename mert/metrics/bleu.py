@@ -162,9 +162,13 @@ def _count_all(references: _Texts, per_segment: int, buffer: Bytes, texts: Ints,
     offsets = np.empty(len(references.ranges) + 1, np.int64)
     intern_tokens(references.buffer, references.ranges, starts, stops, slots, ids, offsets)
     longest = int((texts[:, 1] - texts[:, 0]).max(initial=0)) // 2 + 2
+    ngrams = ORDER * int(np.diff(offsets[::per_segment]).max(initial=1)) + 1  # of one segment's references, at most
+    size = 16
+    while size < 2 * ngrams:
+        size *= 2
     count_ngrams(
         references.buffer, starts, stops, slots, ids, offsets, per_segment, buffer, texts, segments,
-        np.empty(longest, np.int32), rows,
+        np.empty(longest, np.int32), np.empty((3, size), np.int32), np.empty((2, ngrams), np.int64), rows,
     )  # fmt: skip
 
 
@@ -241,7 +245,7 @@ def intern_tokens(buffer: Bytes, ranges: Ints, starts: Ints, stops: Ints, slots:
 
 
 @inlined
-def _find_state(slots: Ids, states: Ids, tokens: Ids, state: int, token: int) -> int:
+def _find_state(slots: Ids, states: Ids, tokens: Ids, state: np.int32, token: int) -> int:
     """The slot of the step from a state by a token in the trie of reference n-grams, or the empty slot for it."""
     mask = len(slots) - 1
     slot = (int(state) * 40503 + int(token) * 30011) & mask
@@ -253,22 +257,16 @@ def _find_state(slots: Ids, states: Ids, tokens: Ids, state: int, token: int) ->
 @compiled_if_large
 def count_ngrams(
     known: Bytes, starts: Ints, stops: Ints, token_slots: Ids, references: Ids, reference_offsets: Ints,
-    per_segment: int, buffer: Bytes, texts: Ints, segments: Ints, ids: Ids, rows: Ints,
+    per_segment: int, buffer: Bytes, texts: Ints, segments: Ints, ids: Ids, trie: Ids, counts: Ints, rows: Ints,
 ) -> None:  # fmt: skip
     """Fill the rows of all texts: lengths, clipped matches, totals.
 
     The n-grams of a segment's references form a trie: a state for each, reached from the state of its first words. A
-    candidate's n-grams are counted on the way through it, so each is compared exactly.
+    candidate's n-grams are counted on the way through it, so each is compared exactly. ``ids``, ``trie`` and ``counts``
+    are room for the tokens of a candidate, the steps between states and their numbers.
     """
-    longest = 1
-    for segment in range(len(segments) - 1):
-        first, last = segment * per_segment, (segment + 1) * per_segment
-        longest = max(longest, reference_offsets[last] - reference_offsets[first])
-    size = 16
-    while size < 2 * ORDER * longest + 2:
-        size *= 2
-    slots, states, steps = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
-    allowed, seen = np.empty(ORDER * longest + 1, np.int64), np.empty(ORDER * longest + 1, np.int64)
+    slots, states, steps = trie[0], trie[1], trie[2]
+    allowed, seen = counts[0], counts[1]
     for segment in range(len(segments) - 1):
         slots[:] = -1
         reached = 1
@@ -277,7 +275,7 @@ def count_ngrams(
             seen[:] = 0
             stop = reference_offsets[reference + 1]
             for start in range(reference_offsets[reference], stop):
-                state = 0
+                state = np.int32(0)
                 for place in range(start, min(start + ORDER, stop)):
                     slot = _find_state(slots, states, steps, state, references[place])
                     if slots[slot] < 0:
@@ -297,7 +295,7 @@ def count_ngrams(
                 ids[length], _ = find_hashed(token_slots, known, starts, stops, buffer, begin, end, hashed)
                 length += 1
             for start in range(length):
-                state = 0
+                state = np.int32(0)
                 for n in range(min(ORDER, length - start)):
                     if ids[start + n] < 0:
                         break
@@ -309,7 +307,7 @@ def count_ngrams(
                     if seen[state] <= allowed[state]:
                         rows[candidate, 2 + n] += 1
             rows[candidate, 0] = length
-            rows[candidate, 1] = _closest(reference_offsets, segment * per_segment, per_segment, length)
+            rows[candidate, 1] = _closest(reference_offsets, segment * per_segment, per_segment, rows[candidate, 0])
             for n in range(ORDER):
                 rows[candidate, 2 + ORDER + n] = max(0, length - n)
 

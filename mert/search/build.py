@@ -60,7 +60,7 @@ def build(reading: Reading, pieces: Sequence[Piece], folder: ShareFolder, scratc
 def advice_on(metric: Metric, lists: NBest) -> list[str]:
     """What a metric says of lists whose statistics it counted, and a note where BLEU takes raw words for tokens."""
     advice = list(advice_of(metric))
-    if "tok:none" in str(metric.signature) and is_raw(raw.text for raw in lists.candidates):
+    if "tok:none" in str(metric.signature) and is_raw(map(lists.candidates.text, range(len(lists.candidates)))):
         advice.append("the candidates are raw text, and BLEU takes tokens as they are: bleu(tokenize=13a) cuts them")
     return advice
 

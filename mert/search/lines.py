@@ -116,7 +116,7 @@ def _keep_between(
 @compiled
 def envelopes(
     offsets: Ints, slopes: Floats, intercepts: Floats, low: float, high: float, first: Ints, where: Floats,
-    before: Ints, after: Ints,
+    before: Ints, after: Ints, lines: Ints, numbers: Floats,
 ) -> int:  # fmt: skip
     """Each segment's winner at ``low``, and where (``where``) up to ``high`` one winner gives way to the next.
 
@@ -124,14 +124,10 @@ def envelopes(
     corner of the envelope, or the highest one is a winner between them, and it is asked again on both sides, of the few
     lines that can still win. An envelope has few corners, and looking for the highest line at one place has no
     branches, so this costs less than sorting the lines. Segments do not depend on one another. Returns the number of
-    changes.
+    changes. ``lines`` and ``numbers``, two and four rows as long as the longest segment, are room to work in.
     """
-    longest = 1
-    for segment in range(len(offsets) - 1):
-        longest = max(longest, offsets[segment + 1] - offsets[segment])
-    kept, slope, height = np.empty(longest, np.int64), np.empty(longest), np.empty(longest)
-    ahead = np.empty(longest, np.int64)  # winners further right, the nearest last
-    ahead_slope, ahead_height = np.empty(longest), np.empty(longest)
+    kept, slope, height = lines[0], numbers[0], numbers[1]
+    ahead, ahead_slope, ahead_height = lines[1], numbers[2], numbers[3]  # winners further right, the nearest last
     changes = 0
     for segment in range(len(offsets) - 1):
         start, stop = offsets[segment], offsets[segment + 1]
@@ -171,36 +167,36 @@ def envelopes(
 
 
 @compiled
-def _changed_stats(stats: Ints, first: Ints, before: Ints, after: Ints, total: Ints, changes: Ints) -> None:
-    """The summed statistics of the first winners, and what they gain at each change.
+def _changed_stats(rows: Ints, first: Ints, before: Ints, after: Ints, total: Ints, changes: Ints) -> None:
+    """The summed statistics of the first winners, and what they gain at each change; rows lie one after the other.
 
     Changes come segment by segment, which is how rows lie in memory.
     """
-    width = np.uint64(stats.shape[1])  # unsigned and flat: no index has to be checked for counting from the end
-    rows, flat = stats.reshape(-1), changes.reshape(-1)
-    total[:] = 0
+    width = np.uint64(len(total))  # unsigned: no index has to be checked for counting from the end
     for segment in range(len(first)):
         row = np.uint64(first[segment]) * width
         for column in range(width):
             total[column] += rows[row + column]
-    place = np.uint64(0)
-    for change in range(len(changes)):
+    place, change = np.uint64(0), 0
+    while place < len(changes):
         gone, come = np.uint64(before[change]) * width, np.uint64(after[change]) * width
         for column in range(width):
-            flat[place + column] = rows[come + column] - rows[gone + column]
+            changes[place + column] = rows[come + column] - rows[gone + column]
         place += width
+        change += 1
 
 
 @compiled
-def _running_sums(changes: Ints, order: Ints, sums: Ints) -> None:
-    """The summed statistics of the winners in each interval, from left to right; those of the first are given."""
-    width = np.uint64(sums.shape[1])
-    flat, total = changes.reshape(-1), sums.reshape(-1)
+def _running_sums(changes: Ints, order: Ints, sums: Ints, width: np.uint64) -> None:
+    """The summed statistics of the winners in each interval, from left to right; those of the first are given.
+
+    The rows of ``changes`` and ``sums``, each ``width`` long, lie one after the other.
+    """
     place = np.uint64(0)
     for i in range(len(order)):
         change = np.uint64(order[i]) * width
         for column in range(width):
-            total[place + width + column] = total[place + column] + flat[change + column]
+            sums[place + width + column] = sums[place + column] + changes[change + column]
         place += width
 
 
@@ -264,18 +260,21 @@ class Sweep:
         self.offsets = offsets
         self.first, self.where = np.empty(len(offsets) - 1, np.int64), np.empty(size)
         self.before, self.after = np.empty(size, np.int64), np.empty(size, np.int64)
+        longest = int(np.diff(offsets).max(initial=1))
+        self.lines, self.numbers = np.empty((2, longest), np.int64), np.empty((4, longest))
 
     def walk(self, slopes: Floats, intercepts: Floats, low: float, high: float) -> int:
         """Find all changes of winners between two places on a line; their number."""
         return envelopes(
-            self.offsets, slopes, intercepts, low, high, self.first, self.where, self.before, self.after
+            self.offsets, slopes, intercepts, low, high, self.first, self.where, self.before, self.after, self.lines,
+            self.numbers,
         )  # fmt: skip
 
     def corners(self, slopes: Floats, intercepts: Floats, stats: Ints, low: float, high: float) -> Corners:
         """The changes of winners between two places on a line."""
         count = self.walk(slopes, intercepts, low, high)
-        total, changes = np.empty(stats.shape[1], np.int64), np.empty((count, stats.shape[1]), np.int64)
-        _changed_stats(stats, self.first, self.before, self.after, total, changes)
+        total, changes = np.zeros(stats.shape[1], np.int64), np.empty((count, stats.shape[1]), np.int64)
+        _changed_stats(stats.reshape(-1), self.first, self.before, self.after, total, changes.reshape(-1))
         return Corners(self.where[:count].copy(), changes, total)
 
     def mark_winners(
@@ -297,7 +296,8 @@ def merged(parts: Sequence[Corners]) -> tuple[Floats, Ints]:
     order = where.argsort()
     sums = np.empty((len(where) + 1, changes.shape[1]), np.int64)
     sums[0] = sum(part.first for part in parts)
-    _running_sums(changes.astype(np.int64, copy=False), order, sums)
+    flat = changes.astype(np.int64, copy=False).reshape(-1)
+    _running_sums(flat, order, sums.reshape(-1), np.uint64(sums.shape[1]))
     return where[order], sums
 
 

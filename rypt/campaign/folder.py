@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rypt.campaign.settings import (
     SETTINGS,
@@ -28,9 +29,6 @@ from rypt.campaign.settings import (
     read_settings,
     write_settings,
 )
-from rypt.database.exchange import new_database
-from rypt.database.fields import segment_from_record
-from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Candidate, Segment
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, plural, read_lines, unwatched
@@ -41,6 +39,9 @@ from rypt.texts.nbest import read_candidates
 from rypt.texts.parallel_rows import describe_row, json_row, texts_by_language
 from rypt.texts.treebank import parsed, segments_with_trees
 from rypt.texts.trees import SourceTree
+
+if TYPE_CHECKING:
+    from rypt.database.judgments import JudgmentDatabase
 
 CHECKS = "rypt.checks"
 
@@ -158,11 +159,13 @@ class Campaign:
         """For each reference file its lines, as many as there are segments."""
         return [read_reference(self.path(name), len(self.segments)) for name in self.files.references]
 
-    def database(self, path: PathLike | None = None, *, readonly: bool = True) -> JudgmentDatabase:
+    def database(self, path: PathLike | None = None, *, readonly: bool = True) -> "JudgmentDatabase":
         """Open the judgment database, or another at ``path``; refuse a source that changed since it was judged.
 
         One that is opened for writing gets the segments it lacks, as a new one does where the old file was removed.
         """
+        from rypt.database.judgments import JudgmentDatabase
+
         db = JudgmentDatabase(self.path(self.files.database) if path is None else path, readonly=readonly)
         known = {segment.id: segment for segment in db.segments()}
         for segment in self.segments:
@@ -245,11 +248,18 @@ def create(
     campaign = Campaign(target, settings, watch)
     _check(campaign)
     target.mkdir(parents=True, exist_ok=True)
-    database = campaign.path(files.database)
-    with JudgmentDatabase(database, case=case) if database.exists() else new_database(database, case) as db:
-        db.add_segments(campaign.segments)
+    _open_database(campaign.path(files.database), case, campaign.segments)
     write_settings(campaign.settings, target)
     return campaign
+
+
+def _open_database(path: Path, case: str | None, segments: Sequence[Segment]) -> None:
+    """Make a judgment database, or open the one that is there, and add the segments that it lacks."""
+    from rypt.database.exchange import new_database
+    from rypt.database.judgments import JudgmentDatabase
+
+    with JudgmentDatabase(path, case=case) if path.exists() else new_database(path, case) as db:
+        db.add_segments(segments)
 
 
 def _check(campaign: Campaign) -> None:
@@ -287,6 +297,8 @@ def read_source(path: PathLike, language: str | None = None) -> list[Segment]:
 
 
 def _json_segment(line: str, language: str | None) -> Segment:
+    from rypt.database.fields import segment_from_record
+
     try:
         record = parse_json(line)
     except SyntaxFormatError as error:

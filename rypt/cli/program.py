@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from rypt.lazy import as_program
 from rypt.text import OptionError, RyptError, shown_message
 
 GROUP = "rypt.commands"
@@ -72,7 +73,7 @@ def completion(shell: str) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run ``rypt``: exit 0 when it worked, 1 with one line on stderr when it failed, 2 for wrong usage."""
     try:
-        with _as_a_program():
+        with _as_a_program(ends=arguments is None), as_program():
             rypt.main(arguments, prog_name="rypt", standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
@@ -108,12 +109,13 @@ def _is_of_database(error: Exception) -> bool:
 
 
 @contextmanager
-def _as_a_program() -> Iterator[None]:
+def _as_a_program(*, ends: bool) -> Iterator[None]:
     """Process-wide settings of the command line program, in force while a command runs.
 
     SIGTERM ends the program like Ctrl-C, so that child processes end, too. A user's own modules (decoders, metrics) are
     found in the current folder, after installed ones. Garbage is collected rarely: commands hold millions of small
-    objects, which the collector would go through again and again.
+    objects, which the collector would go through again and again; also once more where the process ends, unless that is
+    left as it is (``ends``).
     """
     main_thread = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, _terminated) if main_thread else None
@@ -125,7 +127,8 @@ def _as_a_program() -> Iterator[None]:
         yield
     finally:
         sys.path[:] = path
-        gc.set_threshold(*thresholds)
+        if not ends:
+            gc.set_threshold(*thresholds)
         if before is not None:
             signal.signal(signal.SIGTERM, before)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mert.constraints import Constraints, Normalization
 from mert.lists.arrays import arrange, read_lists
 from mert.metrics.bleu import Bleu
-from mert.optimize import REACH, climb, make_problem, optimize, random_start
+from mert.optimize import REACH, _Climb, climb, make_problem, optimize, random_start
 from mert.search.lines import Window
 from mert.search.share import combine
 from rypt.metrics.references import References
@@ -372,6 +372,25 @@ def test_what_is_held_adds_to_the_model_score(tmp_path):
         make_problem(
             lists, Share(), start, Constraints(normalization=Normalization("max")), sparse_weights=np.array([1.0, 0.0])
         )
+
+
+@pytest.mark.parametrize("kind", ["min", "average"])
+def test_a_window_never_leads_in_circles(kind, monkeypatch):
+    """Smoothed scores of a point differ from line to line; along a climb each is better than the one before."""
+    take = _Climb.take
+    scores = []
+
+    def watched(walk, move):
+        scores[-1].append(move.step.score)
+        take(walk, move)
+
+    monkeypatch.setattr(_Climb, "take", watched)
+    for seed in range(5):
+        problem = make_problem(made_lists(seed), Share(), START, window=Window(kind, 2))
+        scores.append([])
+        climb(problem, START, np.random.default_rng(seed))
+    assert all(np.all(np.diff(each) > 0) for each in scores)
+    assert max(map(len, scores)) > 2
 
 
 @pytest.mark.parametrize("kind", ["min", "average"])

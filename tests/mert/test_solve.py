@@ -184,6 +184,10 @@ def test_notes_come_with_the_result():
 def test_settings_are_part_of_signatures():
     assert str(SearchSettings()) == "mert|aim:unseen|restarts:20|seed:1"
     assert str(SearchSettings(aim="list")) == "mert|aim:list|restarts:80|seed:1"
+    assert str(SearchSettings(aim="list").settled(16)) == "mert|aim:list|restarts:80|seed:1"
+    assert str(SearchSettings(aim="list").settled(17)) == "mert|aim:list|restarts:85|seed:1"
+    assert str(SearchSettings(aim="list", restarts=3).settled(50)) == "mert|aim:list|restarts:3|seed:1"
+    assert str(SearchSettings().settled(50)) == "mert|aim:unseen|restarts:20|seed:1"
     assert str(SearchSettings("pro", seed=3, replicates=2)) == "pro|seed:3|replicates:2"
     assert str(SearchSettings(restarts=0, replicates=4, average=True)) == (
         "mert|aim:unseen|restarts:0|seed:1|replicates:4|averaged"

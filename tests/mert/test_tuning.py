@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import toy
 from commands import run
@@ -48,6 +49,20 @@ def test_public_names():
         assert getattr(mert, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'tuna'"):
         _ = mert.tuna
+
+
+def test_many_weights_have_more_restarts_and_the_signature_says_so(tmp_path):
+    rng = np.random.default_rng(1)
+    lines = [
+        f"{segment} ||| {text} ||| F= {' '.join(f'{value:.3f}' for value in rng.normal(size=20))} ||| 0"
+        for segment in range(2) for text in ("a b c d", "a b c e", "a b f g")
+    ]  # fmt: skip
+    (tmp_path / "list").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "ref").write_text("a b c d\na b c e\n", encoding="utf-8")
+    search = mert.SearchSettings(aim="list")
+    result = mert.tune([tmp_path / "list"], references=[tmp_path / "ref"], search=search)
+    assert "|aim:list|restarts:100|" in result.signature
+    assert len(result.ends) == 101
 
 
 def test_lists_as_the_command_tunes_them(capsys, folder, tmp_path):

@@ -87,15 +87,16 @@ def test_numbers_of_a_list(words):
     plain, machine = both(scan.find_fields, buffer, starts, *fields, WORD_SCORES)
     assert plain == machine
     scan.find_fields.plain(buffer, starts, *fields, WORD_SCORES)
-    results = [form(buffer, fields[2]) for form in (scan.find_labels.plain, scan.find_labels.machine)]
-    assert [[np.asarray(part).tolist() for part in result] for result in results[:1]] == [
-        [np.asarray(part).tolist() for part in result] for result in results[1:]
-    ]
-    labels, _, slots, bad, _ = results[0]
+    room = np.full((4, scan.LABEL_FACTS), -1, np.int64), np.full(16, -1, np.int32)
+    plain, machine = both(scan.read_labels, buffer, fields[2], *room, 0, 1, 0)
+    assert plain[1] == machine[1]
+    assert tuple(map(int, plain[0])) == tuple(map(int, machine[0]))
+    labels, _, slots, bad, _ = scan.find_labels(buffer, fields[2])
     if bad < 0:
         firsts = np.where(np.arange(len(labels)) == 1, 0, 90)
         arguments = (buffer, fields[2], fields[3], labels, slots, firsts, np.zeros((8, 1)), np.zeros(2, np.int64),
-                     np.zeros(8, np.int32), np.zeros(8), np.zeros((16, 4), np.int64))  # fmt: skip
+                     np.zeros(8, np.int32), np.zeros(8), np.zeros((16, 4), np.int64),
+                     np.full((len(labels), 2), -1, np.int64))  # fmt: skip
         plain, machine = both(scan.fill_features, *arguments)
         assert repr(plain[1]) == repr(machine[1])
         assert tuple(map(int, plain[0])) == tuple(map(int, machine[0]))
@@ -148,9 +149,17 @@ def test_machine_code_is_looked_for_where_numba_keeps_it(monkeypatch: pytest.Mon
     source = Path(compiled.__file__)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     assert compiled._cache_folder(source) == source.parent / "__pycache__"
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     subfolder = _CacheLocator.get_suitable_cache_subpath(str(source))
+    may_write = compiled._may_write
+    monkeypatch.setattr(compiled, "_may_write", lambda folder: folder.name != "__pycache__" and may_write(folder))
+    monkeypatch.setattr(compiled.sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert compiled._cache_folder(source) == tmp_path / "numba" / subfolder
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert compiled._cache_folder(source) == tmp_path / subfolder
+    assert compiled.is_on_disk(compiled.compiled(lambda a: a + 1)) is False
+    monkeypatch.setattr(compiled, "_may_write", lambda folder: False)
+    assert compiled.is_on_disk(compiled.compiled(lambda a: a + 1)) is None
 
 
 def test_little_work_in_large_tables_is_not_compiled() -> None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 import pytest
 
 from rypt.text import (
+    PIECE,
     InputError,
     new_folder,
     open_binary_input,
@@ -64,9 +65,6 @@ def test_a_whole_file_can_be_standard_input(tmp_path, monkeypatch):
     with open(tmp_path / "x") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
         assert read_bytes("-") == b"a\nb"
-
-
-PIECE = 1 << 22
 
 
 @pytest.mark.parametrize("size", [PIECE - 2, PIECE - 1, PIECE, PIECE + 1])

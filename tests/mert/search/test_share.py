@@ -96,8 +96,7 @@ def test_candidates_that_never_won_are_left_out_in_shares_too(metric, monkeypatc
     same(solve(divided(problem, DIVISIONS[1]), START, search), solve(problem, START, search))
 
 
-def test_windows_and_pro(monkeypatch):
-    monkeypatch.setattr("mert.optimize.MAX_MOVES", 60)  # smoothed scores let a climb go in circles
+def test_windows_and_pro():
     window = Window("average", 2)
     problem = make_problem(made_lists(5, segments=30), ShareOfRight(), START, window=window)
     apart = divided(problem, DIVISIONS[0], window=window)
