@@ -109,7 +109,7 @@ class Campaign:
         """The tree of each segment, None where there is no parse."""
         return {segment.id: tree for segment, tree in self._parsed_segments}
 
-    @property
+    @cached_property
     def candidates(self) -> Sequence[Candidate]:
         """The candidates of all lists in order, each text with its alignment once per segment."""
         return self._distinct[0]
