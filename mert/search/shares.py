@@ -6,6 +6,7 @@ answers come in the order of the segments.
 
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
@@ -114,7 +115,7 @@ class ShareFolder:
         """The share, mapped into memory."""
         base = self.path / "base.npy"
         return Share(
-            np.load(self.path / "offsets.npy"),
+            np.array(_mapped(self.path / "offsets.npy")),
             _mapped(self.path / "features.npy"),
             _mapped(base) if base.exists() else None,
             _mapped(self.path / "stats.npy"),
@@ -133,9 +134,16 @@ class ShareFolder:
         return array
 
 
+_LOADING = threading.Lock()
+
+
 def _mapped(path: Path) -> Any:
-    """The array in a file; it may be written to, as arrays in memory may, but the file is not."""
-    return np.asarray(np.load(path, mmap_mode="c"))
+    """The array in a file; it may be written to, as arrays in memory may, but the file is not.
+
+    One thread at a time: numpy parses the head of a file as Python does, which in version 3.11 of it may fail in two.
+    """
+    with _LOADING:
+        return np.asarray(np.load(path, mmap_mode="c"))
 
 
 class SharesInFiles:
