@@ -131,6 +131,11 @@ class Compiled:
         return self._inner._numba_type_
 
 
+def is_on_disk(loop: Callable[..., Any]) -> bool:
+    """Whether the machine code of a loop seems to be on the disk."""
+    return isinstance(loop, Compiled) and loop._on_disk
+
+
 def _cache_folder(source: Path) -> Path:
     """Where numba keeps the machine code of a source file, if it may write there."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
