@@ -13,7 +13,7 @@ from rypt.texts.buffers import read_links
 SPACE, TAB, NEWLINE, RETURN, BAR, EQUALS = 32, 9, 10, 13, 124, 61
 MINUS, PLUS, POINT, ZERO, NINE, CAPITAL_E, SMALL_E = 45, 43, 46, 48, 57, 69, 101
 POWERS = np.array([10.0**n for n in range(23)])  # exact, as whole numbers up to 2^53 are: one rounding is right
-LONG_NUMBER = 40  # bytes; one that is no longer and has no exponent is finite
+LONG_NUMBER = 40  # bytes; one that is no longer and has a small exponent is finite
 _BRACE, _PARENTHESIS, _DELETE, _TWO_BYTES, _A, _Z, _SMALL = 123, 40, 127, 0xC2, 65, 90, 32
 WORD_SCORES = np.frombuffer(b"WordScores=", np.uint8)
 
@@ -193,60 +193,70 @@ def _is_pairs(buffer: Bytes, place: int, stop: int) -> bool:
 
 
 @compiled_if_large
-def _is_finite(buffer: Bytes, start: int, stop: int) -> bool:
-    """Whether a number with many digits is surely finite."""
-    has_exponent = holds(buffer, start, stop, SMALL_E) or holds(buffer, start, stop, CAPITAL_E)
-    return stop - start <= LONG_NUMBER and not has_exponent
+def _is_finite(buffer: Bytes, place: int, stop: int) -> bool:
+    """Whether a field is a number, and surely a finite one: not too long, with an exponent of two digits at most."""
+    if stop - place > LONG_NUMBER:
+        return False
+    digits, points, exponent = 0, 0, 0
+    if buffer[place] == MINUS or buffer[place] == PLUS:
+        place += 1
+    while place < stop and (ZERO <= buffer[place] <= NINE or (buffer[place] == POINT and points == 0)):
+        points += 1 if buffer[place] == POINT else 0
+        digits += 1
+        place += 1
+    if digits == points:
+        return False
+    if place < stop and (buffer[place] == SMALL_E or buffer[place] == CAPITAL_E):
+        place += 1
+        if place < stop and (buffer[place] == MINUS or buffer[place] == PLUS):
+            place += 1
+        while place < stop and ZERO <= buffer[place] <= NINE:
+            exponent += 1
+            place += 1
+        if exponent == 0 or exponent > 2:
+            return False
+    return place == stop
 
 
 @compiled_if_large
-def _is_plain(
-    buffer: Bytes, line: int, place: int, stop: int, wants_links: bool, word_scores: Bytes, ids: Ints, texts: Ints,
-    links: Ints,
-) -> bool:  # fmt: skip
-    """Whether a line is as Moses writes most; then it is known where its id, text and links stand."""
-    end = field_end(buffer, place, stop)
-    ids[line, 0], ids[line, 1] = trim(buffer, place, end)
-    if end == stop or ids[line, 0] == ids[line, 1] or buffer[place] == _BRACE or buffer[place + 1] == MINUS:
+def _split(buffer: Bytes, place: int, stop: int, fields: Ints) -> int:
+    """How many fields a line has, and where the first ones stand, without the blanks around them."""
+    count = 0
+    while True:
+        end = field_end(buffer, place, stop)
+        if count < len(fields):
+            fields[count, 0], fields[count, 1] = trim(buffer, place, end)
+        count += 1
+        if end == stop:
+            return count
+        place = end + 3
+
+
+@compiled_if_large
+def _is_plain(buffer: Bytes, fields: Ints, count: int, wants_links: bool, word_scores: Bytes) -> bool:
+    """Whether a line of so many fields is as Moses writes most."""
+    if count < 4 or count > 6 or (count == 4 and wants_links) or fields[0, 0] == fields[0, 1]:
         return False
-    begin = end + 3
-    end = field_end(buffer, begin, stop)
-    start, finish = trim(buffer, begin, end)
-    texts[line, 0], texts[line, 1] = start, finish
-    if end == stop or start == finish or buffer[start] == _PARENTHESIS or _may_be_blank(buffer, start, finish):
+    start, stop = fields[1, 0], fields[1, 1]
+    if start == stop or buffer[start] == _PARENTHESIS or _may_be_blank(buffer, start, stop):
         return False
-    if holds(buffer, start, finish, BAR):
+    if holds(buffer, start, stop, BAR):
         return False
-    begin = end + 3
-    end = field_end(buffer, begin, stop)
-    start, finish = trim(buffer, begin, end)
-    if end == stop or start == finish or not _is_letter(buffer[start]) or begins(buffer, start, finish, word_scores):
+    start, stop = fields[2, 0], fields[2, 1]
+    if start == stop or not _is_letter(buffer[start]) or begins(buffer, start, stop, word_scores):
         return False
-    begin = end + 3
-    end = field_end(buffer, begin, stop)
-    start, finish = trim(buffer, begin, end)
-    state = 0
-    if start < finish:
-        _, state = read_number(buffer, start, finish)
-    if state == 2 or (state == 1 and not _is_finite(buffer, start, finish)) or (end == stop and wants_links):
+    if fields[3, 0] < fields[3, 1] and not _is_finite(buffer, fields[3, 0], fields[3, 1]):
         return False
-    fields = 0
-    while end < stop:
-        if fields == 2 or (fields == 1 and not _is_pairs(buffer, links[line, 0], links[line, 1])):
-            return False
-        begin = end + 3
-        end = field_end(buffer, begin, stop)
-        links[line, 0], links[line, 1] = trim(buffer, begin, end)
-        fields += 1
-    if fields > 0:
-        start, finish = links[line, 0], links[line, 1]
-        if not is_links(buffer, start, finish):
-            return False
-        while start < finish and not blank(buffer[start]):
-            start += 1
-        if start < finish and buffer[start] != SPACE:
-            return False
-    return True
+    if count == 4:
+        return True
+    if count == 6 and not _is_pairs(buffer, fields[4, 0], fields[4, 1]):
+        return False
+    start, stop = fields[count - 1, 0], fields[count - 1, 1]
+    if not is_links(buffer, start, stop):
+        return False
+    while start < stop and not blank(buffer[start]):
+        start += 1
+    return bool(start == stop or buffer[start] == SPACE)
 
 
 @compiled_if_large
@@ -259,11 +269,21 @@ def find_candidates(
     Lines that are not ``plain`` have an id at most; which are is defined by
     `rypt.texts.dialects.bars.plain_candidate`, that some others are taken for odd is no mistake.
     """
+    fields = np.zeros((6, 2), np.int64)
     for line in range(first, stop):
         place, end = starts[line], starts[line + 1] - 1
         while end > place and buffer[end - 1] == RETURN:
             end -= 1
-        plain[line] = _is_plain(buffer, line, place, end, wants_links, word_scores, ids, texts, links)
+        count = _split(buffer, place, end, fields)
+        ids[line, 0], ids[line, 1] = fields[0, 0], fields[0, 1]
+        plain[line] = (
+            _is_plain(buffer, fields, count, wants_links, word_scores)
+            and buffer[place] != _BRACE
+            and buffer[place + 1] != MINUS
+        )
+        if plain[line]:
+            texts[line, 0], texts[line, 1] = fields[1, 0], fields[1, 1]
+            links[line, 0], links[line, 1] = fields[count - 1, 0], fields[count - 1, 1]
 
 
 @compiled_if_large

@@ -14,7 +14,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from rypt.compiled import Compiled
+from rypt.compiled import Compiled, is_on_disk
 from rypt.records import Candidate, RawCandidate, Segment
 from rypt.text import (
     FormatError,
@@ -34,9 +34,10 @@ from rypt.texts.derivation import is_derivation, parse_derivation
 from rypt.texts.dialects import BARS, DIALECTS, dialect_of
 from rypt.texts.dialects.bars import plain_candidate
 from rypt.texts.features import LazyFeatures
-from rypt.texts.fields import links_fit
+from rypt.texts.fields import find_candidates, links_fit
 
 LARGE = 1 << 21  # bytes of a file from which on its lines are looked at by compiled code, all at once
+LARGE_COLD = 1 << 24  # the same where that code has to be compiled first
 MANY = 50  # segments of a part of a campaign, from which on it pays to look at all lines so
 LOG_LINES = 200  # how far a log is looked through for the list that follows
 _LINK_BYTES = re.compile(r"[0-9 \t-]*")
@@ -99,7 +100,8 @@ def _is_large(path: PathLike) -> bool:
         about = os.stat(path)
     except OSError:
         return False
-    return stat.S_ISREG(about.st_mode) and (about.st_size >= LARGE or Compiled.small is None)
+    limit = LARGE if is_on_disk(find_candidates) else max(LARGE, LARGE_COLD)
+    return stat.S_ISREG(about.st_mode) and (about.st_size >= limit or Compiled.small is None)
 
 
 def _read_columns(

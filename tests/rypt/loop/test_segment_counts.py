@@ -98,6 +98,7 @@ def test_after_a_change_of_lists_only_segments_with_other_candidates_are_counted
 ) -> None:
     if large:  # lists as columns
         monkeypatch.setattr(nbest, "LARGE", 0)
+        monkeypatch.setattr(nbest, "LARGE_COLD", 0)
         monkeypatch.setattr(nbest, "MANY", 0)
     settle(campaign, 1001)
     first, _ = counted_by(campaign)

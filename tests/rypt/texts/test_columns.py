@@ -35,7 +35,7 @@ def read(folder: Path, text: str, *, large: bool, links: str | None = None, only
     (folder / "list").write_text(text, encoding="utf-8")
     if links is not None:
         (folder / "links").write_text(links, encoding="utf-8")
-    limits = {"LARGE": 0, "MANY": 0} if large else {"LARGE": 1 << 30}
+    limits = {"LARGE": 0, "LARGE_COLD": 0, "MANY": 0} if large else {"LARGE": 1 << 30}
     with patch.multiple(nbest, **limits):
         return read_candidates(
             folder / "list", SEGMENTS, lazy_features=True, only=only,
@@ -111,7 +111,10 @@ def test_small_lists_other_dialects_and_wanted_features_are_read_line_by_line(tm
     record = json.dumps({"id": 0, "candidate": "x", "alignment": "0-0"})
     assert isinstance(read(tmp_path, record, large=True), list)
     (tmp_path / "list").write_text(GOOD)
-    with patch.object(nbest, "LARGE", 0), pytest.raises(InputError, match="list:3: expected a finite number"):
+    with (
+        patch.multiple(nbest, LARGE=0, LARGE_COLD=0),
+        pytest.raises(InputError, match="list:3: expected a finite number"),
+    ):
         read_candidates(tmp_path / "list", SEGMENTS)
 
 
@@ -133,7 +136,7 @@ def test_progress_counts_lines(tmp_path):
             seen.append((item, Path(what).name, total))
             yield item
 
-    with patch.object(nbest, "LARGE", 0), patch.object(columns, "STEP", 2):
+    with patch.multiple(nbest, LARGE=0, LARGE_COLD=0), patch.object(columns, "STEP", 2):
         read_candidates(tmp_path / "list", SEGMENTS, lazy_features=True, watch=watch)
     assert seen == [(0, "list", 3), (1, "list", 3), (2, "list", 3)]
 
@@ -178,3 +181,12 @@ def test_marks_change_with_texts_links_and_their_order():
     one, other = Candidate("0", "x", "0-0"), Candidate("0", "x", "")
     marks = [text_marks(some)["0"] for some in ([one], [other], [one, other], [other, one])]
     assert len(set(marks)) == 4
+
+
+def test_what_would_have_to_be_compiled_first_is_read_line_by_line_unless_it_is_much(tmp_path, monkeypatch):
+    (tmp_path / "list").write_text(GOOD)
+    monkeypatch.setattr(nbest, "LARGE", 0)
+    for compiled, limit, kind in [(False, 1000, list), (True, 1000, CandidateColumns), (False, 100, CandidateColumns)]:
+        monkeypatch.setattr(nbest, "is_on_disk", lambda _, compiled=compiled: compiled)
+        monkeypatch.setattr(nbest, "LARGE_COLD", limit)
+        assert isinstance(read_candidates(tmp_path / "list", SEGMENTS, lazy_features=True), kind)
