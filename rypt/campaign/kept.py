@@ -24,7 +24,7 @@ from rypt.signature import rypt_version
 from rypt.text import InputError, open_output
 
 KEPT = ".status.json"
-FORM = 4  # of the numbers; another one is counted again
+FORM = 5  # of the numbers; another one is counted again
 SETTLED = 2.0  # seconds after which a file that is the same by size and time is the same
 
 Numbers = dict[str, Any]  # what JSON can hold

@@ -120,9 +120,10 @@ def init(
     if decoder:
         talk(f"next: rypt loop {folder}, or step by step: rypt decode {folder}", quiet=quiet)
     elif campaign.outputs:
-        systems = f"the {len(campaign.outputs)} systems"
-        talk(f"next, to have people compare {systems}: rypt hits make {folder} -o {folder}/batches/1 --kind comparison",
-             quiet=quiet)  # fmt: skip
+        from rypt.loop.next_step import COMPARING
+
+        make = f"rypt hits make {folder} -o {folder}/batches/1 {' '.join(COMPARING)}"
+        talk(f"next, to have people compare the {len(campaign.outputs)} systems: {make}", quiet=quiet)
         talk(f"      or to have phrases labelled: {ask}", quiet=quiet)
     else:
         talk(f"next: {ask}", quiet=quiet)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rypt.database.exchange import Imported
     from rypt.database.judgments import JudgmentDatabase
 
+BY_HAND = 10_000  # judgments: more are not from a sheet that somebody filled in and may have corrected
 DATABASE = click.argument("database", type=click.Path(path_type=Path))
 
 
@@ -114,6 +115,7 @@ def import_(
     severity (of a NO). A blank label means that the question was not answered: it is counted and not imported.
     """
     from hits.results.content import understand_rows
+    from rypt.database.audit import count_contradictions
     from rypt.database.exchange import import_file, new_database
     from rypt.database.fields import JUDGMENT_FIELDS
 
@@ -134,16 +136,24 @@ def import_(
             except RyptError as error:  # the files before it stay
                 failure = error
                 break
+        by_hand = 0 < sum(result["added"] for result in results) <= BY_HAND
+        contradictions = count_contradictions(opened) if by_hand else 0
     for result in results if not as_json else ():
         click.echo(
             f"{result['file']}: {plural(result['added'], 'judgment')} added, {result['already']} already there, "
             f"{result['unanswered']} unanswered, {result['refused']} refused; "
             f"{plural(result['segments'], 'segment')} added{_and_others(result['others'])}"
         )
+    if contradictions:
+        places = plural(contradictions, "place")
+        both = f"in {places} one worker said both YES and NO; both count, against each other"
+        talk(f"note: {both}: rypt db check {database} names them", quiet=quiet)
     if failure:
         raise failure
     if as_json:
         click.echo(json.dumps(results, ensure_ascii=False))
+    elif database.is_dir():
+        talk(f"next: rypt status {database}", quiet=quiet)
 
 
 def _import_one(importer: Callable[..., "Imported"], file: str, *, quiet: bool) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from hits.cli.shared import plain
 from rypt.console import CAMPAIGN, JSON, QUIET, progress, watcher
 
 if TYPE_CHECKING:
+    from rypt.loop.next_step import BatchState
     from rypt.loop.status import CampaignStatus, Compared, Labels, People
 
 
@@ -39,12 +40,18 @@ def status(campaign: str, as_json: bool, quiet: bool) -> None:
     if as_json:
         facts = asdict(status_now)
         facts["people"]["alpha"] = plain(status_now.people.alpha)
-        if status_now.compared is None:
-            del facts["compared"]
-        facts["batches"] = [{**asdict(batch), "state": batch.state} for batch in status_now.batches]
+        for name in ("compared", "waiting"):  # which hits alone have
+            if not facts[name]:
+                del facts[name]
+        facts["batches"] = [_batch_facts(batch) for batch in status_now.batches]
         click.echo(json.dumps(facts, ensure_ascii=False, default=str))
         return
     click.echo(status_text(status_now))
+
+
+def _batch_facts(batch: "BatchState") -> dict[str, object]:
+    facts = {**asdict(batch), "state": batch.state}
+    return {name: value for name, value in facts.items() if name != "needless" or value}
 
 
 def status_text(status: "CampaignStatus") -> str:
@@ -61,13 +68,14 @@ def status_text(status: "CampaignStatus") -> str:
         *([("weights", texts.weights)] if texts.weights else []),
         *(_label_rows(status.labels) if _is_about_labels(status) else []),
         *(_comparison_rows(status.compared) if status.compared else []),
+        *([("to review", _count(status.waiting, "assignment"))] if status.waiting else []),
         *_people_rows(status.people),
         ("cost", _cost(status)),
         *(
             (
                 f"batch {batch.name}",
                 f"{batch.state}: {_count(batch.hits, batch.kind + ' hit')}, {batch.published:,} published, "
-                f"{batch.answered:,} of {batch.assignments:,} assignments answered",
+                f"{batch.answered:,} of {batch.assignments:,} assignments collected",
             )
             for batch in status.batches
         ),
@@ -90,7 +98,7 @@ def _is_about_labels(status: "CampaignStatus") -> bool:
 def _comparison_rows(compared: "Compared") -> list[tuple[str, str]]:
     played = f", {compared.simulated:,} of them SIMULATED" if compared.simulated else ""
     who = f"{_count(compared.workers, 'worker')}{played}"
-    rows = [("compared", f"{_count(compared.comparisons, 'pair')} of {_names(compared.systems)}, by {who}")]
+    rows = [("compared", f"{_count(compared.comparisons, 'comparison')} of {_names(compared.systems)}, by {who}")]
     if compared.identical:
         rows.append(("left out", f"{_count(compared.identical, 'pair')} with the same text"))
     return rows
@@ -112,7 +120,8 @@ def _people_rows(people: "People") -> list[tuple[str, str]]:
     if people.workers:
         alpha = "no agreement known" if people.alpha != people.alpha else f"agreement alpha {people.alpha:.2f}"
         who = f"{people.workers:,}" + (f", {people.simulated:,} of them SIMULATED" if people.simulated else "")
-        rows.append(("workers", f"{who}; {_count(people.judged_twice, 'key')} judged twice or more, {alpha}"))
+        twice = f"; {_count(people.judged_twice, 'key')} judged twice or more, {alpha}"
+        rows.append(("workers", f"{who}{twice if people.workers > 1 else ''}"))
     if people.excluded:
         rows.append(("excluded", _names(people.excluded)))
     if people.bad:

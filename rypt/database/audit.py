@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rypt.database.compact import LABEL_CODES
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 from rypt.text import FormatError, plural, tokenize
@@ -98,6 +99,18 @@ def _contradictions(db: JudgmentDatabase) -> Iterator[DatabaseProblem]:
     for segment, start, stop, phrase, worker, count in db.db.execute(sql):
         where = f"worker {worker}, segment {segment}, span {start}-{stop}, {phrase!r}"
         yield DatabaseProblem("worker said YES and NO in one place", where, count)
+
+
+def count_contradictions(db: JudgmentDatabase) -> int:
+    """In how many places, given no origin, a worker said both YES and NO, which count against each other."""
+    yes, no = LABEL_CODES["YES"], LABEL_CODES["NO"]
+    sql = f"""
+        SELECT count(*) FROM judgment_rows AS a JOIN judgment_rows AS b USING (phrase, worker, origin)
+        WHERE a.label = {yes} AND b.label = {no} AND a.repeat = 1 AND b.repeat = 1
+            AND a.origin = (SELECT id FROM names WHERE name = '')
+    """
+    with db.errors():
+        return int(db.db.execute(sql).fetchone()[0])
 
 
 def summary(db: JudgmentDatabase) -> dict[str, Any]:

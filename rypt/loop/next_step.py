@@ -1,20 +1,21 @@
 """The next command for a campaign: the first rule of a table that applies."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hits.market.served import is_served
-from rypt.campaign.settings import LoopSettings, MarketSettings
+from rypt.campaign.settings import SETTINGS, LoopSettings, MarketSettings
 from rypt.children import command_line
 from rypt.loop.commands import market_options
+from rypt.text import plural
 
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
     """A batch in the campaign's folder: how much of it is published, how much is answered.
 
-    ``over`` says that no answer can come any more.
+    ``over`` says that no answer can come any more, ``needless`` that all of its phrases have labels from elsewhere.
     """
 
     folder: str
@@ -25,10 +26,13 @@ class BatchState:
     assignments: int
     answered: int
     over: bool = False
+    needless: bool = False
 
     @property
     def state(self) -> str:
-        """The state of the batch in one word."""
+        """The state of the batch in a few words."""
+        if self.needless:
+            return "labelled elsewhere"
         if self.published < self.hits and not self.answered:
             return "made" if not self.published else "partly published"
         if self.answered >= self.assignments:
@@ -51,9 +55,11 @@ class Situation:
     ``decoded`` is the number of the last list the campaign decoded, ``weights`` that of the last weights, 0 for none;
     ``new`` is how many candidates of the last list no earlier one has; ``tuned`` says that weights were found since the
     last judgment; ``features`` that candidates have several to tune. ``open`` is how many questions there are to ask,
-    ``told_apart`` the share of the segments with several candidates whose labels tell these apart. ``outputs`` are the
+    ``told_apart`` the share of the segments with several candidates whose labels tell these apart, ``coverage`` the
+    share of the constituents that labels reach. ``outputs`` are the
     systems whose outputs the lists are, ``compared`` those that people compared, ``bad`` the workers whose answers look
-    bad and still count.
+    bad and still count, ``waiting`` the number of assignments that wait for review. ``picked`` says that the best
+    candidates were written since the last judgment.
     """
 
     folder: str
@@ -74,9 +80,12 @@ class Situation:
     loop_going: bool = False
     loop_stopped: str | None = None
     told_apart: float = 1.0
+    coverage: float = 1.0
     outputs: Sequence[str] = ()
     compared: Sequence[str] = ()
     bad: Sequence[str] = ()
+    waiting: int = 0
+    picked: bool = False
 
     @property
     def iteration(self) -> int:
@@ -109,8 +118,9 @@ class Situation:
 
 Row = Callable[[Situation], NextStep | None]
 BEST_FIRST = ("--select", "value")  # half of the labels do the work of all (docs/choose.md)
+COMPARING = ("--kind", "comparison", "--assignments", "5", "--limit", "20", "--controls", "0.2")  # an afternoon
 FLAT = 0.05  # of the segments: where the candidates of fewer are told apart, `mert.health` calls a metric flat
-ENOUGH = 0.5  # of the segments: labels that tell the candidates of fewer apart made weights worse (docs/choose.md)
+ENOUGH = 0.5  # of the segments told apart, and of the constituents: fewer labels made weights worse (docs/choose.md)
 
 
 def _say(why: str, *arguments: str) -> NextStep:
@@ -151,7 +161,10 @@ def _without_candidates(s: Situation) -> NextStep | None:
 def _to_serve(s: Situation, batch: BatchState) -> NextStep | None:
     if s.market.endpoint is not None or is_served(s.market_folder):
         return None
-    return _say(f"batch {batch.name} needs its market, in another window", "hits", "serve", str(s.market_folder))
+    why = f"batch {batch.name} needs its market, in another window"
+    if not batch.published:
+        why += f"; to do without the batch, delete {batch.folder}"
+    return _say(why, "hits", "serve", str(s.market_folder), "-C", s.folder)
 
 
 def _to_publish(s: Situation) -> NextStep | None:
@@ -171,9 +184,13 @@ def _to_collect(s: Situation) -> NextStep | None:
     if (serve := _to_serve(s, batch)) is not None:
         return serve
     why = f"{batch.answered} of {batch.assignments} assignments of batch {batch.name} were collected"
-    if s.market.endpoint is None:
-        why += f"; workers come by the links of: {command_line(['hits', 'invite', 'NAME', *s.market_options()])}"
-    return _say(why, "hits", "collect", batch.folder, "-C", s.folder, *s.market_options())
+    collect = ["hits", "collect", batch.folder, "-C", s.folder, *s.market_options()]
+    if s.market.endpoint is not None:
+        return _say(why, *collect)
+    invite = ["hits", "invite", "NAME", *s.market_options()]
+    if batch.answered:
+        return _say(f"{why}; more people come by the links of: {command_line(invite)}", *collect)
+    return _say(f"{why}: invite people, each by name; when they have answered: {command_line(collect)}", *invite)
 
 
 def _to_rank(s: Situation) -> NextStep | None:
@@ -181,6 +198,8 @@ def _to_rank(s: Situation) -> NextStep | None:
     if s.judgments or len(s.compared) < 2:
         return None
     why = "people compared the systems"
+    if s.waiting:
+        why += f"; {plural(s.waiting, 'assignment')} wait for your review (docs/howto-compare-systems.md, Settle up)"
     if s.bad:
         look = command_line(["hits", "workers", "-C", s.folder])
         why += f"; the answers of {', '.join(s.bad[:3])} look bad and still count, see: {look}"
@@ -197,38 +216,51 @@ def _to_compare(s: Situation) -> NextStep | None:
     target = str(Path(s.folder) / "batches" / "1")
     return _say(
         f"{len(s.outputs)} systems have one candidate for each segment, which people can compare{labels}",
-        "hits", "make", s.folder, "-o", target, "--kind", "comparison",
+        "hits", "make", s.folder, "-o", target, *COMPARING,
     )  # fmt: skip
 
 
 def _to_ask(s: Situation) -> NextStep | None:
     if not s.asks:
         return None
+    why = f"{s.open:,} phrases of the frontier have no label"
+    if not s.decoder:
+        return _ask(s, why)
     target = str(Path(s.folder) / "batches" / str(s.iteration))
-    which = ["--select", s.loop.select, "--labels", str(s.loop.labels)] if s.decoder else [*BEST_FIRST]
-    sheet = "" if s.decoder else f"; in a spreadsheet instead of the browser: {_spreadsheet(s)}"
-    why = f"{s.open:,} phrases of the frontier have no label{sheet}"
-    return _say(why, "hits", "make", s.folder, "-o", target, *which)
+    return _say(why, "hits", "make", s.folder, "-o", target, "--select", s.loop.select, "--labels", str(s.loop.labels))
+
+
+def _ask(s: Situation, why: str) -> NextStep:
+    """Ask for labels in a spreadsheet, or in the browser where that was done before; the other way is named, too."""
+    numbers = [int(batch.name) for batch in s.batches if batch.name.isdecimal()]
+    target = str(Path(s.folder) / "batches" / str(max(numbers, default=0) + 1))
+    browser = ["hits", "make", s.folder, "-o", target, *BEST_FIRST]
+    sheet = ["queries", s.folder, *BEST_FIRST, "--format", "csv", "-o", "ask.csv"]
+    if any(batch.answered for batch in s.batches):
+        return _say(f"{why}; in a spreadsheet instead of the browser: {command_line(sheet)}", *browser)
+    return _say(f"{why}; in the browser instead of a spreadsheet: {command_line(browser)}", *sheet)
 
 
 def _spreadsheet(s: Situation) -> str:
-    return command_line(["queries", s.folder, *BEST_FIRST, "--format", "csv", "-o", "ask.csv"])
+    return _ask(replace(s, batches=[]), "").command
 
 
 def _to_ask_more(s: Situation) -> NextStep | None:
     """More labels, where those that there are tell too few candidates apart; a decoder's loop asks by itself."""
-    if s.decoder or not s.judgments or not s.open or s.told_apart >= ENOUGH:
+    if s.decoder or not s.judgments or not s.open:
         return None
-    numbers = [int(batch.name) for batch in s.batches if batch.name.isdecimal()]
-    target = str(Path(s.folder) / "batches" / str(max(numbers, default=0) + 1))
-    goal = "tune" if s.features else "choose by them"
-    why = f"labels tell the candidates of {s.told_apart:.1%} of the segments apart; {goal} when it is {ENOUGH:.0%}"
-    sheet = f"{s.open:,} phrases have no label; in a spreadsheet: {_spreadsheet(s)}"
-    return _say(f"{why}: {sheet}", "hits", "make", s.folder, "-o", target, *BEST_FIRST)
+    goal = "tune" if s.features and not s.tuned else "choose by them"
+    if s.told_apart < ENOUGH:
+        state = f"labels tell the candidates of {s.told_apart:.1%} of the segments apart"
+    elif s.features and not s.tuned and s.coverage < ENOUGH:
+        state = f"labels reach {s.coverage:.1%} of the constituents"
+    else:
+        return None
+    return _ask(s, f"{state}; {goal} when it is {ENOUGH:.0%}. {s.open:,} phrases have no label")
 
 
 def _to_tune(s: Situation) -> NextStep | None:
-    enough = s.decoder or s.told_apart >= (ENOUGH if s.open else FLAT)
+    enough = s.decoder or (s.told_apart >= ENOUGH and s.coverage >= ENOUGH if s.open else s.told_apart >= FLAT)
     if not s.judgments or not s.features or s.tuned or s.converged or not enough:
         return None
     number, folder = s.weights + 1, Path(s.folder)
@@ -238,6 +270,9 @@ def _to_tune(s: Situation) -> NextStep | None:
 
 def _to_score(s: Situation) -> NextStep | None:
     picks = str(Path(s.folder) / "picks.txt")
+    if s.picked:
+        more = f"; {s.open:,} phrases have no label, to ask about more: {_spreadsheet(s)}" if s.open else ""
+        return _say(f"{picks} has the best candidate of each segment{more}")
     return _say("the best candidate of each segment by RYPT", "score", s.folder, "--pick", "best", "-o", picks)
 
 
@@ -248,14 +283,18 @@ TABLE: tuple[Row, ...] = (
 
 
 def first_step(folder: str) -> NextStep:
-    """The step for a folder without a campaign.
+    """The step for a folder without a campaign: to a campaign inside it, or to a new one.
 
     >>> first_step("campaign").command
-    'rypt init campaign --source SOURCE --nbest LIST --languages de-en'
+    'rypt init campaign --source SOURCE --nbest LIST --languages SRC-TGT'
     """
+    inside = sorted(str(path.parent) for path in Path(folder).glob(f"*/{SETTINGS}"))
+    if inside:
+        others = f" (also {', '.join(inside[1:4])})" if inside[1:] else ""
+        return _say(f"{folder} is no campaign, and holds {inside[0]}, which is one{others}", "status", inside[0])
     folder = "campaign" if folder == "." else folder
     why = "there is no campaign yet: SOURCE has a segment per line, LIST their candidates; `rypt demo` shows an example"
-    return _say(why, "init", folder, "--source", "SOURCE", "--nbest", "LIST", "--languages", "de-en")
+    return _say(why, "init", folder, "--source", "SOURCE", "--nbest", "LIST", "--languages", "SRC-TGT")
 
 
 def next_step(situation: Situation) -> NextStep:

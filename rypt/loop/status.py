@@ -14,8 +14,9 @@ from time import time
 
 from hits.batches.reader import BATCH_TOML, read_batch
 from hits.market.ledger import EXPIRED, ledgers
+from hits.records import Batch, Kind
 from hits.results.answers import Results
-from hits.results.numbers import asked_comparisons, campaign_numbers, spent
+from hits.results.numbers import CampaignNumbers, asked_comparisons, campaign_numbers, spent
 from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
 from rypt.analysis.agreement import alpha_of_codes
@@ -31,6 +32,7 @@ from rypt.metric.value import WORTHLESS
 from rypt.records import Query
 from rypt.text import RyptError
 from rypt.texts.columns import distinct, text_marks
+from rypt.texts.phrases import phrase_key
 
 WHO = {"hit": "people", "import": "imported", "simulation": "simulated"}
 
@@ -102,12 +104,16 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """The state of a campaign; ``compared`` is None where nobody compared anything."""
+    """The state of a campaign; ``compared`` is None where nobody compared anything.
+
+    ``waiting`` is the number of assignments that were neither approved nor rejected.
+    """
 
     folder: str
     texts: TextCounts
     labels: Labels
     compared: Compared | None
+    waiting: int
     people: People
     spent: Spent | None
     batches: list[BatchState]
@@ -153,12 +159,16 @@ def campaign_status(campaign: Campaign, now: int, watch: PhraseWatch = lambda ph
         loop_going=going,
         loop_stopped=reason,
         told_apart=numbers["told_apart"],
+        coverage=labels.after or 0.0,
         outputs=numbers["outputs"],
         compared=compared.systems if compared else (),
         bad=people.bad,
+        waiting=numbers["waiting"],
+        picked=_is_newer(campaign.path("picks.txt"), campaign.path(campaign.files.database)),
     )
     step = next_step(situation)
-    return CampaignStatus(str(campaign.folder), texts, labels, compared, people, cost, batches, step, notes)
+    waiting = numbers["waiting"]
+    return CampaignStatus(str(campaign.folder), texts, labels, compared, waiting, people, cost, batches, step, notes)
 
 
 def _count(campaign: Campaign, watch: PhraseWatch, asks_some: bool, kept: Kept | None) -> Numbers:
@@ -219,12 +229,14 @@ def _count_changed(campaign: Campaign, watch: PhraseWatch, kept: Kept) -> Number
 def _database_numbers(db: JudgmentDatabase) -> Numbers:
     """What depends on the judgments alone: how many, people, money."""
     results = Results(db)
-    cost = _spent(results)
+    hits = campaign_numbers(results)
+    cost = _spent(results, hits)
     return {
         "judgments": db.count(),
         "keys": db.count_keys(),
         "sources": {WHO.get(name, name): count for name, count in db.count_by_source().items()},
         "compared": _compared(results),
+        "waiting": hits.waiting,
         "people": asdict(_people(db, results)),
         "spent": {name: str(amount) for name, amount in asdict(cost).items()},
     }
@@ -281,9 +293,8 @@ def _to_ask(campaign: Campaign, questions: list[Query]) -> int:
     return int((campaign_values(campaign, questions, votes=campaign.settings.market.assignments) > WORTHLESS).sum())
 
 
-def _spent(results: Results) -> Spent:
+def _spent(results: Results, numbers: CampaignNumbers) -> Spent:
     """What hits cost."""
-    numbers = campaign_numbers(results)
     played = spent(w for w in results.tables.work() if w.status != "Rejected" and is_simulated(w.worker))
     return Spent(numbers.rewards, numbers.fees, numbers.bonuses, numbers.cost, played.total)
 
@@ -314,13 +325,13 @@ def _batches(campaign: Campaign, results: Results, now: int, notes: list[str]) -
         if folder.name.startswith(".") or not (folder / BATCH_TOML).is_file():
             continue
         try:
-            batches.append(_batch(folder, answered, now))
+            batches.append(_batch(folder, results, answered, now))
         except RyptError as error:
             notes.append(str(error))
     return batches
 
 
-def _batch(folder: Path, answered: dict[str, int], now: int) -> BatchState:
+def _batch(folder: Path, results: Results, answered: dict[str, int], now: int) -> BatchState:
     batch = read_batch(folder)
     settings = batch.settings
     written = ledgers(folder)
@@ -337,7 +348,21 @@ def _batch(folder: Path, answered: dict[str, int], now: int) -> BatchState:
         assignments=len(batch.items) * settings.assignments,
         answered=answered.get(settings.id, 0),
         over=bool(written) and ends < now,
+        needless=not answered.get(settings.id) and _is_labelled(batch, results.db),
     )
+
+
+def _is_labelled(batch: Batch, db: JudgmentDatabase) -> bool:
+    """Whether all phrases that a batch asks about have labels."""
+    asked = {
+        (item.columns["segment"], int(item.columns["start"]), int(item.columns["stop"]),
+         phrase_key(item.columns[f"phrase_{n}"], db.case))
+        for item in (batch.items if batch.settings.kind is Kind.LABEL else ())
+        for n in range(1, item.size + 1)
+        if not item.columns.get(f"control_{n}")
+    }  # fmt: skip
+    segments = {segment for segment, *_ in asked}
+    return bool(asked) and asked <= {(v.segment, *v.span, v.phrase) for name in segments for v in db.votes(name)}
 
 
 def _loop(campaign: Campaign) -> tuple[bool, str | None]:

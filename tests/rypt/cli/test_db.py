@@ -112,6 +112,13 @@ def test_add_refuses(run: Run, one: Path, arguments: list[str], message: str) ->
     assert len(content(one)) == 1
 
 
+def test_a_label_that_was_corrected_is_named(run: Run, one: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"{HEADER}s,0,2,the patient,NO,w\ns,2,3,has,YES,w\n")
+    note = "note: in 1 place one worker said both YES and NO; both count, against each other"
+    assert run("import", "j.db", "a.csv").err == f"{note}: rypt db check j.db names them\n"
+    assert run("import", "j.db", "a.csv").err == ""  # nothing is new
+
+
 def test_import_says_what_became_of_the_lines(run: Run, one: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(
         "\ufeff" + HEADER + "s,0,2,the patient,YES,w\ns,0,2,the patient,NO,v\ns,0,2,x,maybe,v\n"

@@ -12,7 +12,8 @@ import pytest
 from hits.market.folder import open_access, remember_url
 from rypt.campaign.settings import LoopSettings, MarketSettings
 from rypt.cli import program as cli
-from rypt.loop.next_step import BatchState, Situation, next_step
+from rypt.loop import next_step as next_steps
+from rypt.loop.next_step import BatchState, Situation, first_step, next_step
 
 MADE = BatchState("c/batches/1", "1", "label", 10, 0, 20, 0)
 PUBLISHED = replace(MADE, published=10, answered=5)
@@ -24,6 +25,7 @@ LABELLED = Situation(
 )  # fmt: skip
 NEW = replace(LABELLED, judgments=0)
 SYSTEMS = replace(NEW, outputs=["A", "B"], features=False)
+COMPARE = "rypt hits make c -o c/batches/1 --kind comparison --assignments 5 --limit 20 --controls 0.2"
 PAIRS = replace(ANSWERED, kind="comparison")
 LOOPED = replace(LABELLED, decoder=True, decoded=2, weights=2, new=7)
 SECOND = replace(ANSWERED, name="2")
@@ -34,18 +36,23 @@ SECOND = replace(ANSWERED, name="2")
     [
         (replace(NEW, parsed=0), "rypt parse SOURCE -o c/source.trees"),
         (replace(NEW, candidates=0), "rypt init c-2 --source SOURCE --nbest LIST"),
-        (replace(LABELLED, told_apart=0.007), "rypt hits make c -o c/batches/1 --select value"),
+        (replace(LABELLED, told_apart=0.007), "rypt queries c --select value --format csv -o ask.csv"),
         (replace(LABELLED, told_apart=0.007, batches=[ANSWERED]), "rypt hits make c -o c/batches/2 --select value"),
-        (replace(LABELLED, told_apart=0.3), "rypt hits make c -o c/batches/1 --select value"),
+        (replace(LABELLED, told_apart=0.3), "rypt queries c --select value --format csv -o ask.csv"),
+        (replace(LABELLED, coverage=0.3), "rypt queries c --select value --format csv -o ask.csv"),
+        (replace(LABELLED, coverage=0.3, features=False), "rypt score c --pick best -o c/picks.txt"),
+        (replace(LABELLED, coverage=0.3, open=0), "rypt tune c --metric rypt -o c/rypt.weights"),
         (replace(LABELLED, told_apart=0.3, open=0), "rypt tune c --metric rypt -o c/rypt.weights"),
         (replace(LABELLED, told_apart=0.007, open=0), "rypt score c --pick best -o c/picks.txt"),
-        (SYSTEMS, "rypt hits make c -o c/batches/1 --kind comparison"),
-        (replace(SYSTEMS, parsed=0), "rypt hits make c -o c/batches/1 --kind comparison"),
+        (SYSTEMS, COMPARE),
+        (replace(SYSTEMS, parsed=0), COMPARE),
         (replace(SYSTEMS, batches=[PAIRS], compared=["A", "B"]), "rypt rank preferences c --systems A,B"),
         (replace(SYSTEMS, batches=[PAIRS], compared=["A", "B", "C"]), "rypt rank systems c"),
         (replace(SYSTEMS, judgments=9, compared=["A", "B"]), "rypt score c --pick best -o c/picks.txt"),
+        (replace(LABELLED, features=False, picked=True), ""),
+        (replace(LABELLED, batches=[replace(MADE, needless=True)]), "rypt tune c --metric rypt -o c/rypt.weights"),
         (replace(NEW, candidates=0, decoder=True), "rypt decode c"),
-        (NEW, "rypt hits make c -o c/batches/1 --select value"),
+        (NEW, "rypt queries c --select value --format csv -o ask.csv"),
         (replace(NEW, open=0, features=False), "rypt score c --pick best -o c/picks.txt"),
         (replace(NEW, batches=[MADE]), "rypt hits publish c/batches/1 --market mturk --endpoint https://example.org"),
         (
@@ -99,7 +106,7 @@ def check(line: str) -> None:
 @pytest.mark.parametrize(("batch", "command"), [(MADE, "publish c/batches/1"), (PUBLISHED, "collect c/batches/1 -C c")])
 def test_a_local_market_must_be_served(tmp_path, batch, command):
     local = replace(NEW, market=MarketSettings(), market_folder=tmp_path, batches=[batch])
-    assert next_step(local).command == f"rypt hits serve {tmp_path}"
+    assert next_step(local).command == f"rypt hits serve {tmp_path} -C c"
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         remember_url(tmp_path, open_access(tmp_path), f"http://127.0.0.1:{server.server_port}/")
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -109,7 +116,7 @@ def test_a_local_market_must_be_served(tmp_path, batch, command):
         thread.join()
     assert found.command == f"rypt hits {command} --at {tmp_path}"
     check(found.command)
-    assert next_step(local).command == f"rypt hits serve {tmp_path}"  # it was served, and is not any more
+    assert next_step(local).command == f"rypt hits serve {tmp_path} -C c"  # it was served, and is not any more
 
 
 @pytest.mark.parametrize(
@@ -121,11 +128,35 @@ def test_a_local_market_must_be_served(tmp_path, batch, command):
         (replace(PUBLISHED, published=0), "published"),  # the ledger is lost, the answers are there
         (replace(PUBLISHED, over=True), "over"),
         (ANSWERED, "answered"),
+        (replace(MADE, needless=True), "labelled elsewhere"),
     ],
 )
 def test_states_of_batches(batch, state):
     assert batch.state == state
 
 
+def test_people_are_invited_before_anything_is_collected(tmp_path, monkeypatch):
+    monkeypatch.setattr(next_steps, "is_served", lambda folder: True)
+    local = replace(NEW, market=MarketSettings(), market_folder=tmp_path, batches=[replace(PUBLISHED, answered=0)])
+    step = next_step(local)
+    assert step.command == f"rypt hits invite NAME --at {tmp_path}"
+    assert step.why.endswith(f"rypt hits collect c/batches/1 -C c --at {tmp_path}")
+
+
+def test_what_is_left_when_the_best_were_written():
+    step = next_step(replace(LABELLED, features=False, picked=True))
+    assert step.why.startswith("c/picks.txt has the best candidate of each segment; 5 phrases have no label")
+    assert step.why.endswith("rypt queries c --select value --format csv -o ask.csv")
+
+
+def test_a_folder_that_holds_campaigns(tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rypt.toml").touch()
+    step = first_step(str(tmp_path))
+    assert step.command == f"rypt status {tmp_path}/a"
+    assert step.why.endswith(f"which is one (also {tmp_path}/b)")
+
+
 def test_names_with_spaces_can_be_pasted():
-    assert next_step(replace(NEW, folder="my campaign")).command.startswith("rypt hits make 'my campaign' -o ")
+    assert next_step(replace(NEW, folder="my campaign")).command.startswith("rypt queries 'my campaign' --")

@@ -53,7 +53,7 @@ def test_a_campaign_of_which_nothing_is_known(fresh):
     assert found.people.workers == 0
     assert found.spent.total == Decimal(0)
     assert found.batches == []
-    assert found.next.command == f"rypt hits make {fresh} -o {fresh}/batches/1 --select value"
+    assert found.next.command == f"rypt queries {fresh} --select value --format csv -o ask.csv"
 
 
 def test_labels_by_source_coverage_and_what_is_open(fresh):
@@ -100,7 +100,7 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     rypt("hits", "make", folder, "-o", folder / "batches" / "1", "--limit", "2", "--assignments", "2", "-q")
     (made,) = status(folder).batches
     assert (made.name, made.state, made.hits, made.assignments) == ("1", "made", 2, 4)
-    assert status(folder).next.command == f"rypt hits serve {folder}/market"
+    assert status(folder).next.command == f"rypt hits serve {folder}/market -C {folder}"
     batch = read_batch(folder / "batches" / "1")
     with Ledger(folder / "batches" / "1" / "published.local.jsonl").opened() as ledger:
         for item in batch.items:
@@ -108,7 +108,7 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     now = int((folder / "batches" / "1" / "published.local.jsonl").stat().st_mtime)
     found = campaign_status(Campaign.open(folder), now)
     assert found.batches[0].state == "published"
-    assert found.next.command == f"rypt hits serve {folder}/market"  # nothing is there to collect from
+    assert found.next.command == f"rypt hits serve {folder}/market -C {folder}"  # nothing is there to collect from
     (folder / "batches" / "1" / EXPIRED).touch()  # as `rypt hits expire` does
     assert campaign_status(Campaign.open(folder), now).batches[0].state == "published"  # somebody may be at it
     later = now + batch.settings.duration + 60
@@ -127,6 +127,17 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     assert status(folder).batches[0].state == "answered"  # a rejected assignment keeps its place
 
 
+def test_a_batch_whose_phrases_were_labelled_in_a_sheet(fresh, tmp_path):
+    rypt("hits", "make", fresh, "-o", fresh / "batches" / "1", "--controls", "0", "-q")
+    assert status(fresh).batches[0].state == "made"
+    assert "delete" in status(fresh).next.why
+    with Campaign.open(fresh).database(readonly=False) as db:
+        db.add([Judgment("0", Span(0, 3), phrase, Label.YES, "ada") for phrase in ("x y z", "x v z")])
+    labelled = status(fresh)
+    assert labelled.batches[0].state == "labelled elsewhere"
+    assert labelled.next.command == f"rypt score {fresh} --pick best -o {fresh}/picks.txt"
+
+
 def test_a_campaign_of_comparisons_alone(tmp_path):
     """Nothing is said of labels, which nobody asks for, and the end is the answer to the question."""
     (tmp_path / "source").write_text("a b c\nd e f\ng h i\n")
@@ -137,9 +148,9 @@ def test_a_campaign_of_comparisons_alone(tmp_path):
     folder = tmp_path / "two"
     lists = [tmp_path / "A.nbest", tmp_path / "B.nbest"]
     create(folder, source=tmp_path / "source", trees=tmp_path / "trees", nbest=lists)
-    first = f"rypt hits make {folder} -o {folder}/batches/1 --kind comparison"
+    first = f"rypt hits make {folder} -o {folder}/batches/1 --kind comparison --assignments 5 --limit 20 --controls 0.2"
     assert status(folder).next.command == first
-    rypt(*first.split()[1:], "--controls", "0", "--assignments", "2", "-q")
+    rypt(*first.split()[1:-6], "--controls", "0", "--assignments", "2", "-q")
     assert "labels" not in status_text(status(folder))
     batch = read_batch(folder / "batches" / "1")
     answer(folder, batch, workers=("ada", "ASIMULATED1"), fields={"choice": "A"})
@@ -152,8 +163,10 @@ def test_a_campaign_of_comparisons_alone(tmp_path):
     assert at_the_end.compared == Compared(4, 2, 1, ["A", "B"], 1)
     assert at_the_end.next.command == f"rypt rank preferences {folder} --systems A,B"
     lines = status_text(at_the_end).splitlines()
-    assert "compared    4 pairs of A, B, by 2 workers, 1 of them SIMULATED" in lines
+    assert "compared    4 comparisons of A, B, by 2 workers, 1 of them SIMULATED" in lines
     assert "left out    1 pair with the same text" in lines
+    assert "to review   4 assignments" in lines
+    assert "; 4 assignments wait for your review" in at_the_end.next.why
     assert not any(line.startswith(("labels", "coverage", "to ask")) for line in lines)
 
 
