@@ -201,7 +201,7 @@ def read_settings(folder: Path) -> CampaignSettings:
     """Read the settings of a campaign; unknown names and wrong types are errors."""
     path = folder / SETTINGS
     if not path.is_file():
-        command = "rypt init FOLDER --source SOURCE --nbest LIST --languages de-en"
+        command = "rypt init FOLDER --source SOURCE --nbest LIST --languages SRC-TGT"
         raise InputError(folder, None, f"expected a campaign, a folder with {SETTINGS}; `{command}` makes one")
     try:
         text = path.read_text(encoding="utf-8")

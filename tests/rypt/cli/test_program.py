@@ -167,14 +167,14 @@ def test_an_output_that_cannot_show_a_character(demo_campaign):
 def test_the_status_of_no_campaign_is_how_to_make_one(capsys, tmp_path):
     code, out, err = run(capsys, "status", tmp_path / "c")
     assert (code, err) == (0, "")
-    assert out.startswith(f"next: rypt init {tmp_path / 'c'} --source SOURCE --nbest LIST --languages de-en\n")
+    assert out.startswith(f"next: rypt init {tmp_path / 'c'} --source SOURCE --nbest LIST --languages SRC-TGT\n")
     assert not (tmp_path / "c").exists()
 
 
 def test_a_missing_campaign(capsys, tmp_path):
     code, _, err = run(capsys, "score", tmp_path)
     assert code == 1
-    command = "rypt init FOLDER --source SOURCE --nbest LIST --languages de-en"
+    command = "rypt init FOLDER --source SOURCE --nbest LIST --languages SRC-TGT"
     assert err == f"rypt: {tmp_path}: expected a campaign, a folder with rypt.toml; `{command}` makes one\n"
 
 
