@@ -145,7 +145,9 @@ def compare(
     if pool:
         from hits.compare.pool import pool_outcomes
 
-        return _print_report(pool_outcomes(paths, unit=unit, seed=seed), plot, latex=latex, as_json=as_json)
+        return _print_report(
+            pool_outcomes(paths, unit=unit, seed=seed), plot, latex=latex, as_json=as_json, quiet=quiet
+        )
     by_scores = BY_OTHER_SYSTEMS if way == "system" else BY_SCORES
     chosen = _metrics(metrics or (BY_PEOPLE if scores is None and form is None else by_scores))
     campaign: str | Campaign = paths[0] if paths else "."
@@ -170,7 +172,8 @@ def compare(
         )  # fmt: skip
         if output is not None:
             outcomes.write(output)
-        return _print_report(outcomes, plot, latex=latex, as_json=as_json)
+            talk(f"{output} written", quiet=quiet)
+        return _print_report(outcomes, plot, latex=latex, as_json=as_json, quiet=quiet)
     compared = compare_metrics(campaign, chosen, tokenize=tokenize, judged_only=judged_only)
     if batch:
         options = BatchOptions(
@@ -179,7 +182,7 @@ def compare(
         return _print_batch(batch, compared.ask(batch, options=options), quiet=quiet)
     if show:
         return _print_disagreements(compared.disagreements(), page, limit, quiet=quiet)
-    return _print_report(compared.preferences(seed=seed), plot, latex=latex, as_json=as_json)
+    return _print_report(compared.preferences(seed=seed), plot, latex=latex, as_json=as_json, quiet=quiet)
 
 
 def _are_lists(paths: tuple[str, ...], references: tuple[str, ...]) -> bool:
@@ -313,10 +316,12 @@ def _refuse(context: click.Context, idle: list[tuple[str, str]]) -> None:
 
 
 def _print_report(
-    report: "OutcomeReport | PreferenceReport | PoolReport", plot: str | None, *, latex: bool, as_json: bool
+    report: "OutcomeReport | PreferenceReport | PoolReport", plot: str | None, *, latex: bool, as_json: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     if plot:
         report.plot(plot)
+        talk(f"{plot} written", quiet=quiet)
     click.echo(json.dumps(report.as_dict(), ensure_ascii=False) if as_json else report.text(latex=latex))
 
 

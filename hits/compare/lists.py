@@ -10,29 +10,26 @@ whole list, their difference has an interval by resampling segments in pairs (Ko
 worse by the score of the single candidate.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from importlib.resources import files
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from hits.batches.markup import highlight, html_templates, text_direction
+from hits.compare.list_texts import ListTexts, read_lists
 from hits.compare.words import spec_legend
 from rypt.arrays import Floats, Ints
-from rypt.campaign.folder import read_source
 from rypt.metrics.expression import split_specs
 from rypt.metrics.metric import Metric, counted, rated, read_metric, single_scores
-from rypt.metrics.references import References, read_references
 from rypt.metrics.resources import Resources
-from rypt.records import RawCandidate, Segment
+from rypt.records import RawCandidate
 from rypt.tables import data_frame
-from rypt.text import PathLike, RyptError, open_output, read_lines, tokenize
-from rypt.texts.dialects import dialect_of
+from rypt.text import PathLike, RyptError, open_output, tokenize
 from rypt.texts.lists import list_name
-from rypt.texts.nbest import read_raw
 
 RESAMPLES = 1000
 EQUAL = 1e-9
@@ -96,6 +93,7 @@ class ListComparison:
     different: list[SegmentPair]
     left_out: int
     languages: tuple[str, str] = ("", "")
+    note: str = ""
 
     def __repr__(self) -> str:
         return f"ListComparison({' and '.join(self.names)}, {len(self.different)} of {self.segments} segments differ)"
@@ -131,7 +129,7 @@ class ListComparison:
             lines.append(f"segments in one list only, left out: {self.left_out}")
         if any(row.low <= 0 <= row.high for row in self.metrics):
             lines.append("an interval that contains 0 does not tell the lists apart")
-        return lines
+        return [*lines, *([f"note: {self.note}"] if self.note else [])]
 
     def write(self, path: PathLike, limit: int | None = None) -> None:
         """Write a page with both candidates of each segment side by side; it needs nothing else."""
@@ -181,22 +179,23 @@ def compare_lists(
     ``metrics`` are separated by commas, by default chrF and BLEU where there are references; ``tokenize`` is BLEU's
     tokenizer where a metric names none.
     """
-    segments = None if source is None else read_source(source)
-    documents = read_references(references) if references else None
-    names = _names(segments, documents) or _numbers(first) or _numbers(second)
-    chosen = [_first_candidates(path, names) for path in (first, second)]
-    shared = [segment for segment in (names or list(chosen[0])) if segment in chosen[0] and segment in chosen[1]]
+    read = read_lists((first, second), source, references)
+    documents = read.references
+    chosen = read.firsts()
+    shared = [segment for segment in (read.order or chosen[0]) if segment in chosen[0] and segment in chosen[1]]
     if not shared:
-        raise RyptError(f"expected lists of the same segments, found none that is in both {first} and {second}")
+        examples = " and ".join(f"{next(iter(side), 'none')!r}" for side in chosen)
+        raise RyptError(f"expected lists of the same segments, found none that is in both {first} and {second}: they "
+                        f"begin with {examples}")  # fmt: skip
     sides = [[candidates[segment] for segment in shared] for candidates in chosen]
-    resources = _resources(segments, documents, sides)
+    resources = _resources(read, sides)
     rows, singles = [], []
     for spec in _specs(metrics, ["chrf", "bleu"] if documents else []):
         metric = _metric(spec, tokenize, resources)
         scores = np.array([single_scores(metric, side)[0] for side in sides])
         singles.append(scores)
         rows.append(_row(spec, metric, [counted(metric, side) for side in sides], scores, seed))
-    texts = {segment.id: segment.text for segment in segments or ()}
+    texts = {segment.id: segment.text for segment in read.source or ()}
     pairs = [
         SegmentPair(
             segment, texts.get(segment, ""), tuple(documents[segment]) if documents else (), a.text, b.text,
@@ -206,7 +205,10 @@ def compare_lists(
         if a.text.split() != b.text.split()
     ]  # fmt: skip
     pairs.sort(key=lambda pair: -abs(pair.gain))
-    return ListComparison(_titles(first, second), rows, len(shared), pairs, len({*chosen[0], *chosen[1]}) - len(shared))
+    return ListComparison(
+        _titles(first, second), rows, len(shared), pairs, len({*chosen[0], *chosen[1]}) - len(shared),
+        note=_tokenised(read, rows),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +233,7 @@ class ListScores:
     segments: int
     candidates: int
     without: int
+    note: str = ""
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{row.metric} {row.score:.{row.digits}f}" for row in self.scores)
@@ -253,6 +256,7 @@ class ListScores:
         first = f"the first of {self.candidates} candidates" if self.candidates > self.segments else "all candidates"
         notes = [f"{first} of {self.segments} segments, scored as one corpus"]
         notes += [f"segments without a candidate, left out: {self.without}"] if self.without else []
+        notes += [f"note: {self.note}"] if self.note else []
         return "\n".join([
             table, "", *spec_legend(row.metric for row in self.scores), *notes, *(row.signature for row in self.scores)
         ])  # fmt: skip
@@ -274,20 +278,14 @@ def score_list(
     seed: int = 1,
 ) -> ListScores:
     """Score the first candidates of a list, by default with BLEU, chrF and TER."""
-    segments = None if source is None else read_source(source)
-    documents = read_references(references) if references else None
-    if documents is None and metrics is None:
+    if not references and metrics is None:
         raise RyptError(f"{path}: expected --references FILE, with a line per segment, to score a list (a file of "
                         "ratings is read with --from mqm or --from esa)")  # fmt: skip
-    names = _names(segments, documents) or _numbers(path)
-    everything = [raw for _, raw in read_raw(path, names)]
-    chosen: dict[str, RawCandidate] = {}
-    for raw in everything:
-        chosen.setdefault(raw.segment, raw)
-    if not chosen:
+    read = read_lists((path,), source, references)
+    side = list(read.firsts()[0].values())
+    if not side:
         raise RyptError(f"{path}: expected candidates, found none")
-    side = list(chosen.values())
-    resources = _resources(segments, documents, [side])
+    resources = _resources(read, [side])
     rows = []
     for spec in _specs(metrics, ["bleu", "chrf", "ter"]):
         metric = _metric(spec, tokenize, resources)
@@ -300,8 +298,8 @@ def score_list(
         rows.append(
             MetricScore(spec.replace(" ", ""), score, float(low), float(high), signature, digits, metric.maximize)
         )  # fmt: skip
-    without = 0 if names is None else len(set(names) - set(chosen))
-    return ListScores(list_name(path), rows, len(side), len(everything), without)
+    without = 0 if read.order is None else len(set(read.order) - {raw.segment for raw in side})
+    return ListScores(list_name(path), rows, len(side), len(read.lists[0]), without, _tokenised(read, rows))
 
 
 def _drawn(count: int, seed: int) -> Ints:
@@ -315,24 +313,9 @@ def _titles(first: PathLike, second: PathLike) -> tuple[str, str]:
     return names if names[0] != names[1] else (str(first), str(second))
 
 
-def _names(segments: Sequence[Segment] | None, documents: References | None) -> list[str] | None:
-    if segments is not None:
-        return [segment.id for segment in segments]
-    return None if documents is None else [str(i) for i in range(len(documents))]
-
-
-def _numbers(path: PathLike) -> list[str] | None:
-    """The numbers of the lines of plain output; None of a list that names its segments."""
-    head = [line for _, line in islice(read_lines(path), 1)]
-    return [str(i) for i, _ in enumerate(read_lines(path))] if head and dialect_of(head[0]) is None else None
-
-
-def _first_candidates(path: PathLike, names: Sequence[str] | None) -> dict[str, RawCandidate]:
-    """The first candidate of each segment."""
-    candidates: dict[str, RawCandidate] = {}
-    for _, raw in read_raw(path, names):
-        candidates.setdefault(raw.segment, raw)
-    return candidates
+def _tokenised(read: ListTexts, rows: Sequence[MetricRow | MetricScore]) -> str:
+    """A note on tokenised candidates, where a metric depends on how texts are cut into words."""
+    return read.tokenised_note() if any(re.search(r"bleu|ter\b|chrf\+\+", row.metric) for row in rows) else ""
 
 
 def _specs(metrics: str | None, default: list[str]) -> list[str]:
@@ -343,13 +326,10 @@ def _metric(spec: str, tokenize: str, resources: Resources) -> Metric:
     return read_metric(f"bleu(tokenize={tokenize})" if spec == "bleu" else spec, resources)
 
 
-def _resources(
-    segments: Sequence[Segment] | None, documents: References | None, sides: Sequence[Sequence[RawCandidate]]
-) -> Resources:
-    if documents is not None and segments is not None:
-        documents = References(documents.documents, documents.paths, [segment.id for segment in segments])
+def _resources(read: ListTexts, sides: Sequence[Sequence[RawCandidate]]) -> Resources:
+    segments = read.source
     return Resources(
-        documents,
+        read.references,
         references_from="--references",
         campaign_from="a campaign: rypt compare CAMPAIGN",
         sources=None if segments is None else lambda: {segment.id: segment.text for segment in segments},

@@ -15,15 +15,17 @@ SMALL = 4  # per cent: too narrow for a name
 def plot_outcomes(path: PathLike, comparison: PickComparison, unit: str = "segments", *, note: str = "") -> None:
     """A row for each pair: the share of segments won less those lost, with its interval; a note stands above."""
     rows = comparison.outcomes[::-1]
-    figure = new_figure(7.5, 0.8 + 0.42 * len(rows))
+    names = [f"{o.metric} against {o.baseline}" for o in rows]
+    figure = new_figure(max(7.5, 4 + 0.075 * max(map(len, names))), 0.8 + 0.42 * len(rows))
     axes = figure.subplots()
     for y, o in enumerate(rows):
         colour = BLUE if o.low > 0 else RED if o.high < 0 else SLATE
         axes.plot([100 * o.low, 100 * o.high], [y, y], color=colour, linewidth=2)
         axes.plot([100 * o.net], [y], "o", color=colour)
     axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(rows)), [f"{o.metric} against {o.baseline}" for o in rows])
-    axes.set(xlabel=f"better - worse, % of {unit} (95 % interval)", ylim=(-0.6, len(rows) - 0.4))
+    axes.set_yticks(range(len(rows)), names)
+    axes.set(ylim=(-0.6, len(rows) - 0.4))
+    figure.supxlabel(f"better - worse, % of {unit} (95 % interval)", fontsize="medium")  # as wide as the picture
     axes.grid(axis="x", alpha=0.3)
     if note:
         axes.set_title(note, color=RED, fontsize="medium")
@@ -48,7 +50,7 @@ def plot_pool(path: PathLike, pairs: Sequence[tuple[Mapping[str, Outcome], Outco
         panel.set_ylim(-0.6, len(sets) + 0.6)
         panel.set_title(f"{pooled.metric} against {pooled.baseline}", fontsize="medium")
         panel.grid(axis="x", alpha=0.3)
-    panels[-1, 0].set_xlabel("better - worse, % of segments (95 % interval)")
+    figure.supxlabel("better - worse, % of segments (95 % interval)", fontsize="medium")
     save_picture(figure, path)
 
 

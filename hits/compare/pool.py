@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hits.compare.plot import plot_pool
 from hits.compare.tables import beside, pool_table
-from hits.compare.words import POINTS, answer_line, fair_line, name_in_words
+from hits.compare.words import POINTS, answer_line, answered_outcome, further_lines, name_in_words
 from rypt.picks.outcome import Outcome, SegmentOutcomes, outcome_of
 from rypt.text import InputError, PathLike, RyptError, read_lines
 
@@ -62,14 +62,12 @@ class PoolReport:
         """The answer in a sentence, and a table with a line for each pair and set, and one for all sets."""
         table = pool_table([(pair.sets, pair.pooled) for pair in self.pairs], latex=latex)
         below = beside([POINTS, *self.notes, self.signature, *self.signatures], latex=latex)
-        fair = fair_line([pair.pooled for pair in self.pairs])
-        return "\n\n".join([beside([self.answer(), *filter(None, [fair])], latex=latex), table, below])
+        further = further_lines([pair.pooled for pair in self.pairs])
+        return "\n\n".join([beside([self.answer(), *further], latex=latex), table, below])
 
     def answer(self) -> str:
         """The first metric against BLEU, or against the last one, on all sets together, in a sentence."""
-        of_first = [pair.pooled for pair in self.pairs if pair.pooled.metric == self.pairs[0].pooled.metric]
-        one = next((outcome for outcome in of_first if outcome.baseline == "bleu"), of_first[-1])
-        return answer_line(one, name_in_words)
+        return answer_line(answered_outcome([pair.pooled for pair in self.pairs]), name_in_words)
 
     def plot(self, path: PathLike) -> None:
         """Draw the net wins on each set, and on all of them as a diamond (.svg, .png, .pdf)."""

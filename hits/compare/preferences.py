@@ -24,7 +24,8 @@ class Preferences:
 
     ``stale`` counts judgments about picks that are no longer the metrics' picks; they are left out. ``identical`` are
     segments for which both metrics pick the same text, which nobody is asked about. ``reference`` says whether people
-    saw the reference (``shown`` or ``hidden``), where that is known; ``simulated`` judgments are nobody's.
+    saw the reference (``shown`` or ``hidden``), where that is known; ``simulated`` judgments are nobody's; ``excluded``
+    are workers whose comparisons of these two do not count.
     """
 
     first: str
@@ -34,6 +35,7 @@ class Preferences:
     identical: int = 0
     reference: str = ""
     simulated: int = 0
+    excluded: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from hits.compare.metrics import DEFAULT_METRICS, AnyMetrics, read_metrics
 from hits.compare.plot import plot_outcomes
 from hits.compare.tables import beside, outcome_table, quality_table
-from hits.compare.words import POINTS, answer_line, fair_line, legend, model_name, name_in_words
+from hits.compare.words import (
+    POINTS,
+    answer_line,
+    answered_outcome,
+    further_lines,
+    legend,
+    model_name,
+    name_in_words,
+)
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
 from rypt.options import check_option
@@ -65,6 +73,7 @@ class OutcomeReport:
     """How often each metric's pick is better, equal and worse than another's, by held-out human scores.
 
     ``scoring`` is how a metric ``rypt`` without options scores; ``caution`` is to be read before the numbers.
+    ``only_rater`` gave all labels and all scores, where one rater did.
     """
 
     comparison: PickComparison
@@ -77,6 +86,7 @@ class OutcomeReport:
     metrics: tuple[PickMetric, ...] = ()
     scoring: Scoring = field(default_factory=Scoring)
     caution: str = ""
+    only_rater: str = ""
 
     def __repr__(self) -> str:
         nets = "; ".join(f"{o.metric} - {o.baseline}: {o.net:+.3f}" for o in self.comparison.outcomes)
@@ -115,14 +125,15 @@ class OutcomeReport:
 
     def answer(self) -> str:
         """The first metric against BLEU, or against the last one, in a sentence."""
-        outcomes = self.comparison.outcomes
-        of_first = [outcome for outcome in outcomes if outcome.metric == outcomes[0].metric]
-        one = next((outcome for outcome in of_first if outcome.baseline == "bleu"), of_first[-1])
-        return answer_line(one, name_in_words)
+        one = answered_outcome(self.comparison.outcomes)
+        if not self.only_rater:
+            return answer_line(one, name_in_words)
+        names = {name: name_in_words(name).replace("people's", "one rater's") for name in (one.metric, one.baseline)}
+        return answer_line(one, lambda name: names[name], "one rater")
 
     def answers(self) -> list[str]:
-        """The answer, and what is left of it against metrics that know as much about systems."""
-        return [self.answer(), *filter(None, [fair_line(self.comparison.outcomes)])]
+        """The answer, what labels alone gain, and what is left against metrics that know as much about systems."""
+        return [self.answer(), *further_lines(self.comparison.outcomes)]
 
     def plot(self, path: PathLike) -> None:
         """Draw the net wins with their intervals (.svg, .png, .pdf)."""
@@ -168,12 +179,14 @@ def compare_by_scores(
     )  # fmt: skip
     signature = _signature(campaign, scores, comparison, [*chosen, *ceiling], seed)
     notes = [*evidence.notes, *splits.notes, *filter(None, [evidence.simulated])]
+    if evidence.only_rater:
+        notes.append(f"one rater ({evidence.only_rater}) gave all labels and all scores, so the same person decides")
     if counted is not None:
         notes.append(f"only {int(counted.sum())} of {len(counted)} segments are counted, those that were asked for")
     return OutcomeReport(
         comparison, signature, evidence.signatures, notes, evidence.simulated,
         tuple(evidence.segments), None if documents is None else tuple(documents), (*chosen, *ceiling),
-        campaign.scoring, caution,
+        campaign.scoring, caution, evidence.only_rater,
     )  # fmt: skip
 
 

@@ -67,17 +67,20 @@ def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = Fa
     """The tables in a sentence; ``seed`` is the random seed of the bootstrap."""
     p = preferences
     net, low, high = p.interval(seed)
+    liked, other = p.first, p.second
     if low <= 0 <= high:
         start = f"It is not shown whether people prefer {p.first} or {p.second}{_condition(p, bool(p.reference))}: "
     else:
-        liked, other = (p.first, p.second) if net > 0 else (p.second, p.first)
+        if net < 0:
+            liked, other, net, low, high = other, liked, -net, -high, -low
         start = f"People prefer {liked} to {other}{_condition(p, bool(p.reference))}: "
     sentence = (
-        f"{start}{gain(net, low, high)}, % of the judgments for {p.first} - % for {p.second}; "
+        f"{start}{gain(net, low, high)}, % of the judgments for {liked} - % for {other}; "
         f"sign test p = {p.p_judgments:.3g} over judgments, {p.p_segments:.3g} over segments"
     )
     notes = [same_text_note(p.identical)] if p.identical else []
     notes += [f"{p.stale} judgments are about earlier picks and left out"] if p.stale else []
+    notes += [f"without {', '.join(p.excluded)} (excluded)"] if p.excluded else []
     notes += [p.simulated_note] if p.simulated else []
     return beside([sentence, *notes], latex=latex)
 

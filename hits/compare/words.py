@@ -38,8 +38,10 @@ CONTROL_MEANINGS = {
 BOUND_MEANINGS = {"random": "a candidate at random", "best": "the candidate that the held-out scores put first"}
 
 
-def answer_line(outcome: Outcome, meaning: Callable[[str], str] = str) -> str:
+def answer_line(outcome: Outcome, meaning: Callable[[str], str] = str, who: str = "people") -> str:
     """The outcome in a sentence; ``meaning`` writes the name of a metric so that readers know what it is.
+
+    ``who`` gave the scores.
 
     >>> print(answer_line(Outcome("rypt", "bleu", 0.25, 0.6, 0.15, 0.1, 0.02, 0.18, 0.01, 529)))
     The picks of rypt are better than those of BLEU by +10.0 points (95 % interval +2.0 to +18.0): people scored them \
@@ -53,7 +55,41 @@ higher in 25.0 % of 529 segments and lower in 15.0 %.
     else:
         start = f"The picks of {first} are {'better' if low > 0 else 'worse'} than those of {second} by {points}"
     shares = f"{outcome.wins:.1%} of {outcome.segments} segments and lower in {outcome.losses:.1%}".replace("%", " %")
-    return f"{start}: people scored them higher in {shares}."
+    return f"{start}: {who} scored them higher in {shares}."
+
+
+def answered_outcome(outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome that the answer is about: the first metric against BLEU, or against the last one."""
+    of_first = [outcome for outcome in outcomes if outcome.metric == outcomes[0].metric]
+    return next((outcome for outcome in of_first if outcome.baseline == "bleu"), of_first[-1])
+
+
+def further_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """What stands below the answer: the gain of labels alone, and what is left against metrics that know systems."""
+    return list(filter(None, [labels_line(outcomes), fair_line(outcomes)]))
+
+
+def labels_line(outcomes: Sequence[Outcome]) -> str:
+    """The gain of people's labels alone, where the first metric is a sum of them and something else.
+
+    Empty if the labels of that sum, scored in the same way, are no metric of their own in the table.
+
+    >>> rows = [Outcome(name, "bleu", 0.2, 0.7, 0.1, 0.1, -0.02, 0.2, 0.1, 529) for name in ("rypt+0.2*chrf", "rypt")]
+    >>> print(labels_line(rows))
+    Labels alone (rypt): +10.0 points (95 % interval -2.0 to +20.0), no difference shown, against BLEU.
+    """
+    answered = answered_outcome(outcomes)
+    metric = _known_metric(answered.metric)
+    names = {term.label for term in metric.all_terms if term.name == "rypt"} if metric else set()
+    for o in outcomes:
+        if o.metric in names and o.metric != answered.metric and o.baseline == answered.baseline:
+            against = NAMES.get(o.baseline, o.baseline)
+            return f"Labels alone ({o.metric}): {_gain_in_words(o)} against {against}."
+    return ""
+
+
+def _gain_in_words(o: Outcome) -> str:
+    return f"{gain(o.net, o.low, o.high)}{', no difference shown,' if o.low <= 0 <= o.high else ''}"
 
 
 def fair_line(outcomes: Sequence[Outcome]) -> str:
@@ -69,11 +105,7 @@ shown, against bleu+2*system.
     metric = _known_metric(first)
     weight = metric.system if metric else 0.0
     names = [f"{name}+{weight:g}*system" for name in ("bleu", "chrf")] if weight else []
-    left = [
-        f"{gain(o.net, o.low, o.high)}{', no difference shown,' if o.low <= 0 <= o.high else ''} against {o.baseline}"
-        for o in outcomes
-        if o.metric == first and o.baseline in names
-    ]
+    left = [f"{_gain_in_words(o)} against {o.baseline}" for o in outcomes if o.metric == first and o.baseline in names]
     return f"Against metrics that know the mean of each system, too: {'; '.join(left)}." if left else ""
 
 

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 from itertools import chain, combinations, groupby
@@ -103,8 +103,8 @@ def verdict(ranking: RankedGroup) -> str:
     names = dict(zip((s.system for s in systems), system_labels([s.system for s in systems]), strict=True))
     if ranking.clusters > 1:
         best = _enumerated([names[s.system] for s in systems if s.cluster == 1])
-        inside = "inside a cluster no such line can be drawn"
-        return f"{ranking.clusters} clusters: {best} significantly better than the other systems; {inside}."
+        parts = [f"{best} significantly better than the other systems", *_not_human(systems, names)]
+        return f"{ranking.clusters} clusters: {'; '.join(parts)}; inside a cluster no such line can be drawn."
     apart = [(a, b) for a, b in combinations(systems, 2) if (a.high or 0) < (b.low or 0)]
     together = f"all {len(systems)} are in one cluster"
     tested = ranking.rank_samples is None and any(s.low != 1 or s.high != len(systems) for s in systems)
@@ -116,6 +116,17 @@ def verdict(ranking: RankedGroup) -> str:
         first, second = (names[system.system] for system in pair)
         single = f"{single}, such as {first} and {second}, whose ranges do not overlap"
     return f"No group of systems is significantly better than the rest: {together}; {single}."
+
+
+def _not_human(systems: Sequence[Ranked], names: Mapping[str, str]) -> list[str]:
+    """Which systems are first if human translations, which are alone in the best cluster, are passed over."""
+    others = [system for system in systems if not is_human(system.system)]
+    if len(others) < 2 or others[0].cluster == 1:
+        return []
+    first = [names[system.system] for system in others if system.cluster == others[0].cluster]
+    if len(first) == len(others):
+        return [f"the {len(others)} that are not human are in one cluster"]
+    return [f"of those that are not human, {_enumerated(first)} significantly better than the rest"]
 
 
 def _enumerated(names: Sequence[str]) -> str:

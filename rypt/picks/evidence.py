@@ -100,7 +100,8 @@ def place_scores(
 class Evidence:
     """A campaign's systems, ready to be compared with held-out scores.
 
-    ``notes`` say what was passed over, ``simulated`` how many of the judgments no person gave.
+    ``notes`` say what was passed over, ``simulated`` how many of the judgments no person gave; ``only_rater`` is the
+    name of who gave all judgments and all scores, if one rater did.
     """
 
     data: HeldOutPicks
@@ -109,6 +110,7 @@ class Evidence:
     signatures: list[str]
     notes: list[str]
     simulated: str = ""
+    only_rater: str = ""
 
     def splits(
         self, way: str, count: int, seed: int, *, judging: int | None = None, judged_only: Sequence[str] = ()
@@ -159,13 +161,14 @@ def read_evidence(
         votes = GroupedVotes(
             campaign.trees, read_vote_table(db), candidates, group=group, max_len=max_len, case=db.case
         )  # fmt: skip
-        simulated = simulated_note(db)
+        simulated, workers = simulated_note(db), db.groups("worker")
     given = place_scores(scores, lines, systems, segments)
     _check_groups(way, systems if way == "system" else sorted(given.raters), votes)
     fixed, signatures = _fixed_terms(TermScorer(campaign, tokenize, held_out=True), metrics, candidates)
     data = HeldOutPicks(tuple(systems), table, votes, fixed, campaign.scoring)
     notes = [*_passed_over(given, systems, len(lines)), *_advice(data, metrics)]
-    return Evidence(data, given, segments, signatures, notes, simulated)
+    only_rater = workers[0] if len(workers) == 1 and list(given.raters) == workers else ""
+    return Evidence(data, given, segments, signatures, notes, simulated, only_rater)
 
 
 def _check_human(way: str, metrics: Sequence[PickMetric]) -> None:

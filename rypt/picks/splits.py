@@ -19,6 +19,10 @@ from rypt.picks.heldout import PickSplit
 from rypt.text import RyptError, plural
 
 NO_SCORES = "no rater scored two of the candidates to pick from"
+ONE_RATER = (
+    "this file has one rater a segment, and --hold-out rater needs two, one who judges and one who decides: use "
+    "--hold-out system"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,8 @@ def rotate_raters(
             left_out[reason] += 1
         choices.append([] if reason else _choices([i for i in scoring if able[i]], judging, count, rng))
     if not any(choices):
+        if judging == 1 and int((seen >= 2).sum(axis=0).max(initial=0)) == 1:
+            raise RyptError(ONE_RATER)
         why = "; ".join(f"{plural(number, 'segment')}: {reason}" for reason, number in left_out.items())
         raise RyptError(f"no segment has {judging} judging and 1 deciding raters: {why or 'there are no segments'}")
     splits = [_rotation(names, scores, tuple(systems), choices, number) for number in range(max(map(len, choices)))]

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from rypt.campaign.folder import Campaign, create
@@ -123,8 +124,18 @@ class _Making:
         repairs = Repairs(self.ratings.path)
         ratings = self.ratings.read(repairs, self.watch)
         if repairs.items:
-            self.tell("\n".join(["mended or left out (rypt import --repairs lists them):", *repairs.summary()]))
+            self.tell("\n".join(["mended or left out:", *repairs.summary(), *self._repairs_command()]))
         return ratings
+
+    def _repairs_command(self) -> list[str]:
+        """The command that lists every repair, where it makes the same judgments, and so adds none."""
+        ratings = self.ratings
+        if (ratings.policy, ratings.raters) != (Policy(), Raters()):
+            return []
+        options = {"--batches": ratings.batches, "--languages": ratings.pair, "-C": self.folder}
+        words = [quote(str(word)) for name, value in options.items() if value for word in (name, value)]
+        command = " ".join(["rypt import", ratings.form, quote(str(ratings.path)), *words, "--repairs repairs.jsonl"])
+        return [f"  one by one, when the campaign is made: {command}"]
 
     @property
     def texts(self) -> Path:

@@ -118,6 +118,7 @@ def systems(
         talk(f"note: {note}", quiet=quiet)
     for file in files:
         table.write(file)
+        talk(f"{file} written", quiet=quiet)
     if as_json:
         click.echo(json.dumps(table.as_dict(), ensure_ascii=False))
     else:
@@ -187,6 +188,7 @@ def heatmap(
         from hits.ranking.plot import plot_heatmap
 
         plot_heatmap(plot, table)
+        talk(f"{plot} written", quiet=False)
     if as_json:
         click.echo(json.dumps(as_record(table), ensure_ascii=False))
         return

@@ -11,7 +11,7 @@ import click
 from hits.cli.rank.shared import LEVEL, PLOT, SEED, THREADS, counter, data_options
 from hits.cli.shared import MONEY
 from hits.ranking.names import FORMATS, SHAPES, UNITS
-from rypt.console import JSON, QUIET, progress
+from rypt.console import JSON, QUIET, progress, talk
 from rypt.signature import signature
 
 if TYPE_CHECKING:
@@ -290,6 +290,7 @@ def curve(
             f"simulation, σ² = {variance:g}": [(point.comparisons, point.simulated or 0.0) for point in points],
         }
         plot_curves(plot, ["pairs told apart"], [lines], "comparisons")
+        talk(f"{plot} written", quiet=False)
     if as_json:
         record = [{"comparisons": point.comparisons, "share": point.share, "spread": point.spread,
                    "simulated": point.simulated} for point in points]  # fmt: skip
@@ -427,6 +428,7 @@ def evaluate(
         from hits.ranking.plot import plot_evaluation
 
         plot_evaluation(plot, evaluation)
+        talk(f"{plot} written", quiet=quiet)
     _tell_evaluation(evaluation, data.seed, as_json=as_json)
 
 

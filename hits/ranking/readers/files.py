@@ -218,7 +218,8 @@ def _read(path: PathLike, format: str | None, columns: Mapping[str, str] | None,
         raise InputError(
             path,
             None,
-            "expected comparisons, found none in this database (rypt hits make --kind comparison)",
+            "expected comparisons, found none in this database (rypt hits make --kind comparison asks for them, "
+            "rypt hits collect brings the answers in)",
         )
     lines = [line for line in read_lines(path) if line[1].strip()]
     if not lines:
@@ -388,6 +389,19 @@ def _open_database(path: PathLike) -> "JudgmentDatabase":
     from rypt.database.judgments import JudgmentDatabase
 
     return Campaign.open(path).database() if Path(path).is_dir() else JudgmentDatabase(path, readonly=True)
+
+
+def excluded_workers(paths: Sequence[PathLike], first: str, second: str) -> list[str]:
+    """The excluded workers who compared two systems, sorted; only databases know of them."""
+    from rypt.database.answers import AnswerTables
+
+    workers: set[str] = set()
+    for path in filter(_is_database, paths):
+        with _open_database(path) as db:
+            left_out = db.excluded()
+            given = AnswerTables(db).given_comparisons() if left_out else []
+        workers |= {c.worker for c in given if c.worker in left_out and {c.system_a, c.system_b} == {first, second}}
+    return sorted(workers)
 
 
 def same_texts(paths: Sequence[PathLike], first: str, second: str) -> set[str]:

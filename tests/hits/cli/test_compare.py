@@ -275,7 +275,10 @@ def test_a_file_of_ratings_is_enough(capsys, tmp_path, monkeypatch):
     options = ["--from", "mqm", path, "--reference", "ref", "--hold-out", "rater", "--metrics", "rypt,bleu"]
     code, out, err = run(capsys, "compare", *options, "--plot", "p.svg")
     assert code == 0, err
-    assert err.splitlines()[-1] == "the campaign is in mqm_small-campaign; never picked: Human-A, ref"
+    assert err.splitlines()[-2:] == [
+        "the campaign is in mqm_small-campaign; never picked: Human-A, ref",
+        "p.svg written",
+    ]
     assert out.startswith(
         "It is not shown whether the picks of rypt (people's labels) or those of BLEU are better: +0.0 "
     )
@@ -319,8 +322,9 @@ def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
     assert code == 0, err
     assert "from 8 of 8 ratings (1 rater, 4 systems)" in err
     assert err.splitlines()[-1] == "the campaign is in scores-campaign; never picked: refA"
-    assert [line.split()[0] for line in out.splitlines()[5:7]] == ["rypt:severity+0.2*chrf+2*system"] * 2
-    assert out.splitlines()[1].startswith("Against metrics that know the mean of each system, too: ")
+    assert [line.split()[0] for line in out.splitlines()[6:8]] == ["rypt:severity+0.2*chrf+2*system"] * 2
+    assert out.splitlines()[1].startswith("Labels alone (rypt:severity): ")
+    assert out.splitlines()[2].startswith("Against metrics that know the mean of each system, too: ")
     assert "human score, higher is better" in out
     refused(capsys, 2, "--batches is for --from esa", "--from", "mqm", "scores.csv", "--batches", "batches.json")
 

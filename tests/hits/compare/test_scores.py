@@ -58,6 +58,21 @@ def test_a_candidate_that_one_rater_scored_has_no_ceiling(campaign, tmp_path):
     assert "human" in twice.comparison.quality
 
 
+def test_one_rater_is_not_called_people(campaign, tmp_path):
+    alone = make(tmp_path / "alone", systems=4, segments=8, raters=("ada",))
+    report = compare_by_scores(alone, HeldOutScores(alone.folder / "scores.jsonl", splits=2), "rypt+0.2*chrf,rypt,bleu")
+    assert "rypt+0.2*chrf (one rater's labels and chrF)" in report.answer()
+    assert ": one rater scored them higher in " in report.answer()
+    assert "one rater (ada) gave all labels and all scores, so the same person decides" in report.notes
+    assert report.answers()[1].startswith("Labels alone (rypt): ")
+    several = compare_by_scores(campaign, HeldOutScores(campaign.folder / "scores.jsonl", splits=2), "rypt,bleu")
+    assert ": people scored them higher in " in several.answer()
+    lines = [json.loads(line) | {"rater": "bob"} for line in (alone.folder / "scores.jsonl").read_text().splitlines()]
+    (tmp_path / "bob.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    other = compare_by_scores(alone, HeldOutScores(tmp_path / "bob.jsonl", splits=2), "rypt,bleu")
+    assert ": people scored them higher in " in other.answer()
+
+
 def test_what_is_left_against_metrics_that_know_the_systems(campaign):
     scores = HeldOutScores(campaign.folder / "scores.jsonl", splits=3)
     report = compare_by_scores(campaign, scores, "rypt+2*system,bleu,chrf+2*system,bleu+2*system")

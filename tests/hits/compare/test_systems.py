@@ -68,6 +68,24 @@ def test_segments_with_the_same_text_are_left_out_and_counted(tmp_path: Path) ->
     assert same_text_note(2) in out
 
 
+def test_excluded_workers_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "judgments.db"
+    with JudgmentDatabase(path) as db:
+        for worker, system in (("Ada", "y"), ("Bob", "y"), ("Eli", "y"), ("Fay", "z"), ("Ada", "z")):
+            answer = Answer("b", "i1", f"h-{system}", f"a-{worker}-{system}", worker, {"choice": "B"})
+            Results(db).add([Assignment(answer, {"segment": "1", "system_a": "x", "system_b": system})])
+        for worker in ("Eli", "Fay"):
+            db.exclude(worker, "clicks")
+    arguments = ["preferences", str(path), "--systems", "x,y"]
+    out = CliRunner().invoke(rank, arguments, catch_exceptions=False).stdout.splitlines()
+    assert out[0].startswith(
+        "People prefer y to x: +100.0 points (95 % interval +100.0 to +100.0), % of the judgments "
+    )
+    assert out[1] == "without Eli (excluded)"  # Fay never compared these two
+    record = json.loads(CliRunner().invoke(rank, [*arguments, "--json"], catch_exceptions=False).stdout)
+    assert (record["net"], record["judgments"]) == (-1.0, {"x": 0, "y": 2, "neither": 0})
+
+
 @pytest.fixture
 def judged(tmp_path: Path) -> Path:
     path = tmp_path / "judged"

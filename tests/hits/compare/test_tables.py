@@ -55,7 +55,10 @@ def test_the_two_halves_of_table_1():
         ("rypt +1", "0", "0.0"), ("±0", "0", "0.0"), ("bleu +1", "2", "100.0"), ("rypt +any", "0", "0.0"),
         ("bleu +any", "2", "100.0"), ("total", "2", "100.0"),
     ]  # fmt: skip
-    assert preference_line(hidden).startswith("People prefer bleu to rypt, reference hidden: -100.0 points")
+    assert preference_line(hidden).startswith(
+        "People prefer bleu to rypt, reference hidden: +100.0 points (95 % interval +100.0 to +100.0), "
+        "% of the judgments for bleu - % for rypt; "
+    )
 
 
 def test_everything_beside_the_tables_is_a_comment_for_latex():

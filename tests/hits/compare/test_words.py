@@ -2,7 +2,7 @@
 
 import pytest
 
-from hits.compare.words import answer_line, fair_line, legend, name_in_words
+from hits.compare.words import answer_line, fair_line, further_lines, labels_line, legend, name_in_words
 from rypt.campaign.settings import Scoring
 from rypt.options import MODELS, UNKNOWN_AS, scoring_words
 from rypt.picks.metrics import parse_pick_metrics
@@ -37,6 +37,22 @@ def test_names_with_labels_say_so():
         == "bleu+2*system(rypt) (people's labels, BLEU and the mean of each system)"
     )
     assert name_in_words("nowhere.at.all:Metric") == "nowhere.at.all:Metric"
+
+
+def test_labels_alone_stand_below_the_answer():
+    def outcome(metric, baseline, net=0.074):
+        return Outcome(metric, baseline, 0.2, 0.7, 0.1, net, 0.052, 0.096, 0.01, 529)
+
+    mixture = "rypt:severity+0.2*chrf+2*system"
+    rows = [outcome(mixture, "rypt:severity"), outcome(mixture, "bleu"), outcome(mixture, "bleu+2*system"),
+            outcome("rypt:half", "bleu", 0.06), outcome("rypt:severity", "chrf", 0.05),
+            outcome("rypt:severity", "bleu")]  # fmt: skip
+    labels, fair = further_lines(rows)
+    assert labels == "Labels alone (rypt:severity): +7.4 points (95 % interval +5.2 to +9.6) against BLEU."
+    assert fair.startswith("Against metrics that know the mean of each system, too: ")
+    assert labels_line(rows[3:]) == ""  # the answer is about labels alone
+    assert labels_line(rows[:4]) == ""
+    assert labels_line([outcome("chrf", "bleu"), outcome("rypt", "bleu")]) == ""
 
 
 def test_metrics_that_another_installation_has_are_not_explained():

@@ -98,6 +98,18 @@ def test_one_cluster_is_said_in_words() -> None:
         assert sentence in table.as_table(style)
 
 
+def test_the_first_system_that_is_not_human_is_named() -> None:
+    two = ("ref.A", 1, 1, 1), ("ref.B", 2, 2, 2)
+    systems = group(*two, ("a", 3, 4, 3), ("b", 3, 4, 3), ("c", 5, 5, 4))
+    assert verdict(systems) == (
+        "4 clusters: ref.A (human) is significantly better than the other systems; of those that are not human, a and "
+        "b are significantly better than the rest; inside a cluster no such line can be drawn."
+    )
+    assert "; the 2 that are not human are in one cluster; " in verdict(group(*two, ("a", 3, 4, 3), ("b", 3, 4, 3)))
+    assert "not human" not in verdict(group(*two, ("a", 3, 3, 3)))
+    assert "not human" not in verdict(group(("ref.A", 1, 2, 1), ("a", 1, 2, 1), ("b", 3, 3, 2)))
+
+
 def test_human_translations_are_marked(tmp_path) -> None:
     systems = group(("news.Human-A.0", 1, 2, 1), ("news.refine", 1, 2, 1))
     table = SystemTable((systems,), 1)

@@ -125,7 +125,7 @@ def test_who_gave_no_judgments_decides_and_does_not_judge():
 @pytest.mark.parametrize(
     ("raters", "systems", "options", "message"),
     [
-        (1, 2, {}, "1 judging and 1 deciding raters: 1 segment: only 1 rater scored two"),
+        (1, 2, {}, "this file has one rater a segment, and --hold-out rater needs two, .*: use --hold-out system"),
         (2, 2, {"judging": 2}, "2 judging and 1 deciding raters: 1 segment: only 2 raters scored two"),
         (3, 1, {}, "at least 2 systems to pick from, found 1"),
         (3, 2, {"judging": 0}, "expected at least 1 judging rater, found 0"),

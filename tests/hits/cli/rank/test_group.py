@@ -126,8 +126,11 @@ def test_heatmap_and_plots(counts: Path, tmp_path: Path) -> None:
     assert "last 20 %" in result.stdout
     assert (tmp_path / "heat.svg").stat().st_size > 1000
     assert json.loads(run("heatmap", counts, "--games", "200", "--json").stdout)["games"] == 200
-    run(counts, "--plot", tmp_path / "ranks.svg")
+    assert f"{tmp_path / 'heat.svg'} written\n" in result.stderr
+    shown = run(counts, "--plot", tmp_path / "ranks.svg", "-o", tmp_path / "ranks.md")
     assert (tmp_path / "ranks.svg").stat().st_size > 1000
+    assert shown.stderr.splitlines()[-2:] == [f"{tmp_path / name} written" for name in ("ranks.md", "ranks.svg")]
+    assert "written" not in run(counts, "--plot", tmp_path / "ranks.svg", "--quiet").stderr
 
 
 def test_next(tmp_path: Path, counts: Path, capsys: pytest.CaptureFixture[str]) -> None:
