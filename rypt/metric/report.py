@@ -50,7 +50,7 @@ class Decisions:
     by_labels: int
     shared: int
     unlabelled: int
-    ties_by: str
+    ties_by: str = ""
 
     def __str__(self) -> str:
         parts = [f"labels decide the best candidate of {plural(self.by_labels, 'segment')}"]
@@ -86,11 +86,11 @@ class ScoreReport:
     all_candidates: float
     best: float
     tied: float
-    decisions: Decisions
     unused_keys: int
     signature: str
     advice: str = ""
     scoring: str = ""
+    decisions: Decisions = Decisions(0, 0, 0)
 
     @property
     def without_labels(self) -> bool:
