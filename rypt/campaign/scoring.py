@@ -5,21 +5,22 @@ ScoringChoices(model='tree', unknown=None, ties=None, hold_out='origin', databas
 
 report = score(campaign, choices=ScoringChoices(unknown="ignore"))
 report.score, report.coverage.after          # also: print(report), report.write("score.json")
-explanation = explain_candidate(campaign, "12", 0)
+explanation = explain_candidate(campaign, "12", "best")
 explanation.write("why.html")                # or .svg
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import time
 
 from rypt.campaign.folder import Campaign
 from rypt.campaign.kept import files_now, keep_value, kept_value
+from rypt.campaign.segment_lists import SegmentLists
 from rypt.metric.calibration import parameters_of, scorer_from_database, scorer_from_parameters
 from rypt.metric.explain import Explanation, explain
 from rypt.metric.report import ScoreReport, score_report
-from rypt.metric.scorer import Scorer
+from rypt.metric.scorer import Scorer, picks
 from rypt.options import HOLD_OUT, MODELS, TIES, UNKNOWN_AS, check_option
-from rypt.text import OptionError, PathLike, RyptError, read_lines
+from rypt.text import OptionError, PathLike, RyptError, plural, read_lines
 from rypt.texts.dialects.jsonl import original_texts
 
 
@@ -131,7 +132,17 @@ def write_picks(campaign: Campaign, report: ScoreReport, path: PathLike, *, from
         form = "as tokens; rypt init makes a campaign whose picks are written as they were read"
     else:
         form = "as they stand in the lists, so as tokens where these hold tokens"
-    return f"{path}: {len(report.segments)} candidates written, {form}"
+    return f"{path}: {len(report.segments)} candidates written, {form}{_decided(report)}"
+
+
+def _decided(report: ScoreReport) -> str:
+    """By what the best candidates were picked: how many by labels, or that they are arbitrary."""
+    decisions = report.decisions
+    if report.pick != "best":
+        return ""
+    if decisions.arbitrary:
+        return "; no candidate has a label, so these picks are arbitrary"
+    return f"; labels decided {decisions.by_labels} of {plural(len(report.segments), 'pick')}"
 
 
 def _original_texts(campaign: Campaign, report: ScoreReport) -> dict[str, str]:
@@ -148,26 +159,31 @@ def _original_texts(campaign: Campaign, report: ScoreReport) -> dict[str, str]:
 def explain_candidate(
     campaign: Campaign,
     segment: str,
-    number: int = 0,
+    candidate: int | str = 0,
     *,
     max_len: int | None = None,
     choices: ScoringChoices = DEFAULT_CHOICES,
 ) -> Explanation:
-    """Why a candidate of a segment has its score; ``number`` counts from 0, in the order of the lists.
+    """Why a candidate of a segment has its score.
 
-    ``max_len`` is the length of the frontier to mark, by default that of the settings.
+    ``candidate`` is a number, "best" (the one that `score` with pick="best" takes), or the name of a list, whose first
+    candidate of the segment it is. Numbers count from 0 the distinct candidates of the segment in the order of the
+    lists. ``max_len`` is the length of the frontier to mark, by default that of the settings.
     """
     part = campaign.part([segment])
     if segment not in part.trees:
         first, last = campaign.segments[0].id, campaign.segments[-1].id
         raise RyptError(f"segment {segment!r} is not in the campaign, whose segments are {first} to {last}")
-    candidates = part.candidates
-    if not 0 <= number < len(candidates):
-        raise RyptError(f"segment {segment} has {len(candidates)} candidates, from 0; there is no candidate {number}")
+    lists = SegmentLists.read(part, segment)
+    number = lists.number_of(candidate)
     model, unknown = choices.model or campaign.scoring.model, choices.unknown or campaign.scoring.unknown
     learns = model != "percolation" or unknown in ("prior", "smoothed")  # from all judgments
     scorer = (_part_scorer(part, choices) or campaign_scorer(campaign, choices)) if learns else None
     scorer = scorer or campaign_scorer(part, choices)
+    if number is None:
+        best, _ = picks(scorer.score(scorer.stats(lists.candidates)), lists.candidates)
+        number = best[segment]
     with part.database(choices.database) as db:
         votes = db.votes(segment)
-    return explain(scorer, candidates[number], votes, max_len=max_len or campaign.scoring.max_len)
+    explanation = explain(scorer, lists.candidates[number], votes, max_len=max_len or campaign.scoring.max_len)
+    return replace(explanation, name=lists.describe(number))

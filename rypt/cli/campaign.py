@@ -135,7 +135,8 @@ def init(
 @click.option("--alignments", type=click.Path(), help="Word alignments of these candidates, line by line.")
 @click.option("--pick", type=click.Choice(PICKS), default="first", show_default=True,
               help="Score the first candidate of each segment, or the best by RYPT.")  # fmt: skip
-@click.option("--segments", "with_segments", is_flag=True, help="Also print one line for each segment.")
+@click.option("--segments", "with_segments", is_flag=True, help="Also print one line for each segment, "
+              "with the candidate's number for `rypt explain` (of --candidates: its number there).")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(), help="Write the scored candidates, a line for each segment.")
 @click.option("-b", "--score-only", is_flag=True, help="Print only the score.")
 @scoring_options
@@ -170,7 +171,7 @@ def score(
 
 @click.command()
 @click.argument("segment")
-@click.argument("candidate", type=click.IntRange(min=0), default=0)
+@click.argument("candidate", default="0")
 @click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", show_default=True,
               help="The campaign's folder.")  # fmt: skip
 @click.option("--max-len", type=click.IntRange(min=1), help="Maximum length of the constituents of the frontier, which "
@@ -179,10 +180,18 @@ def score(
     "-o", "--output", type=click.Path(dir_okay=False), help="Write a picture: a .svg, .png, .pdf or .html file."
 )
 @scoring_options
+@QUIET
 def explain(
-    segment: str, candidate: int, campaign: str, max_len: int | None, output: str | None, choices: "ScoringChoices"
-) -> None:
-    """Draw the tree of SEGMENT with the labels and phrases of CANDIDATE (its number in the list, from 0)."""
+    segment: str, candidate: str, campaign: str, max_len: int | None, output: str | None, choices: "ScoringChoices",
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Draw the tree of SEGMENT with the labels and phrases of CANDIDATE.
+
+    CANDIDATE is a number, as `rypt score --segments` prints it; `best`, the pick of `rypt score --pick best`; or the
+    name of a list or system (its file without the ending), whose first candidate of the segment is taken. Numbers
+    count from 0 the distinct candidates of the segment in the order of the lists: a text that is in two lists with the
+    same links counts once. The first is the default.
+    """
     from rypt.campaign.folder import Campaign
     from rypt.campaign.scoring import explain_candidate
     from rypt.metric.explain import as_text, legend
@@ -190,4 +199,5 @@ def explain(
     explanation = explain_candidate(Campaign.open(campaign), segment, candidate, max_len=max_len, choices=choices)
     if output is not None:
         explanation.write(output)
+        talk(f"{output}: the picture was written", quiet=quiet)
     click.echo(f"{as_text(explanation, painter())}\n\n{legend(explanation)}")

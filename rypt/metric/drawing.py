@@ -2,8 +2,10 @@
 
 import html
 import re
+import unicodedata
+from functools import lru_cache
 
-from rypt.metric.explain import ExplainedNode, Explanation
+from rypt.metric.explain import ExplainedNode, Explanation, legend
 from rypt.metric.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN
 
 COLOURS = {
@@ -11,7 +13,11 @@ COLOURS = {
     NO_UP: ("#b71c1c", "#ffebee"), UNKNOWN: ("#757575", "#ffffff"),
 }  # fmt: skip
 LEGEND = ((YES, "YES"), (YES_DOWN, "YES from above"), (NO, "NO"), (NO_UP, "NO from below"), (UNKNOWN, "unknown"))
-MARGIN, ROW, BOX, LETTER, GAP = 20, 48, 24, 8.0, 14
+FRONTIER = "thick border: asked about (frontier)"
+MARGIN, ROW, BOX, GAP = 20, 48, 24, 14
+WORD, NAME, SMALL = 14, 13, 12  # sizes of letters: of words, in boxes, of the heading and the legend
+NARROW = frozenset("fijlrt.,:;'’‘!|()[]/\\Iíìîïіїј·-")
+WIDE = frozenset("mwMWжмшщыюфњљџЖМШЩЫЮФЊЉЏДQOœæŒÆ%@&—…№„“”™")
 STYLE = (
     "text{font:13px system-ui,sans-serif;text-anchor:middle;fill:#212121}.word{font-size:14px}"
     ".small{font-size:12px;text-anchor:start}.edge{stroke:#9e9e9e;fill:none}.link{stroke:#90a4ae;stroke-dasharray:2 3}"
@@ -25,10 +31,7 @@ def escape(text: str) -> str:
 
 def as_svg(explanation: Explanation) -> str:
     """A self-contained SVG; a thick border marks the frontier, a dashed one a percolated label."""
-    columns, source_width = columns_of([*explanation.tree.tokens], column_widths(explanation))
-    tokens = explanation.candidate.tokens
-    words, candidate_width = columns_of(tokens, [text_width(word) for word in tokens])
-    width = max(source_width, candidate_width, 640) + 2 * MARGIN
+    columns, words, width = layout_of(explanation)
     depths = row_numbers(explanation)
     top = 70
     source_y = top + (max(depths, default=0) + 1) * ROW + 10
@@ -54,6 +57,9 @@ def as_svg(explanation: Explanation) -> str:
 def as_html(explanation: Explanation) -> str:
     """A page with the picture and a table of all constituents."""
     rows = "\n".join(_row(explanation, node) for node in explanation.nodes)
+    costs = "<th>penalty×share" if explanation.cost else ""
+    cost = f"<p>{escape(explanation.cost)}\n" if explanation.cost else ""
+    notes = "<br>".join(escape(line) for line in legend(explanation).splitlines()[:-1])
     return f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{escape(explanation.headline)}</title>
@@ -63,9 +69,10 @@ td,th{{border-bottom:1px solid #ddd;padding:.3rem .7rem;text-align:left}}
 td:first-child{{white-space:nowrap}}
 code{{color:#555;font-size:12px}}</style>
 <figure>{as_svg(explanation)}</figure>
-<table><thead><tr><th>span<th>constituent<th>source<th>phrase<th>label<th>P(YES)<th>votes</thead><tbody>
+<table><thead><tr><th>span<th>constituent<th>source<th>phrase<th>label<th>P(YES)<th>votes{costs}</thead><tbody>
 {rows}
 </tbody></table>
+{cost}<p>{notes}
 <p><code>{escape(explanation.signature)}</code></p>
 </html>
 """
@@ -79,36 +86,74 @@ def _row(explanation: Explanation, node: ExplainedNode) -> str:
         f"<td>{escape(node.phrase.text if node.phrase else '–')}",
         f'<td style="background:{fill};color:{stroke}">{node.mark}', f"<td>{node.p_yes:.2f}", f"<td>{node.tally}",
     ]  # fmt: skip
-    return "<tr>" + "".join(cells)
+    return "<tr>" + "".join([*cells, *([f"<td>{node.cost}"] if node.cost else [])])
 
 
-def text_width(text: str) -> float:
-    """The width of a word's column."""
-    return len(text) * LETTER + GAP
+def text_width(text: str, size: float = WORD) -> float:
+    """The width of a text in pixels, as wide as the widest of the usual fonts without serifs has it.
+
+    >>> [round(text_width(text)) for text in ("ill", "mmm", "Щщ", "house", "家", "e\u0301")]
+    [18, 41, 29, 46, 15, 9]
+    """
+    return sum(map(_letter_width, text)) * size
 
 
-def label_width(label: str) -> float:
-    """Labels are mostly capitals, which are wider."""
-    return len(label) * 9.2 + 10
+@lru_cache(1 << 12)
+def _letter_width(letter: str) -> float:
+    """In units of the letters' size."""
+    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0.0
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 1.08
+    if letter in NARROW:
+        return 0.42
+    if letter in WIDE:
+        return 1.1 if letter.isupper() or not letter.isalpha() else 0.97
+    return 0.8 if letter.isupper() else 0.66
+
+
+def box_width(label: str) -> float:
+    """The width of the box of a constituent."""
+    return max(30.0, text_width(label, NAME) + 12)
+
+
+def layout_of(explanation: Explanation) -> tuple[list[float], list[float], float]:
+    """The middles of the source words and of the candidate's words, and the width of the picture."""
+    words = explanation.candidate.tokens
+    columns, source_width = columns_of(column_widths(explanation))
+    places, candidate_width = columns_of([text_width(word) + GAP for word in words])
+    heading = text_width(explanation.headline, SMALL)
+    frontier = legend_places()[-1] - MARGIN + text_width(FRONTIER, SMALL)
+    return columns, places, max(source_width, candidate_width, heading, frontier) + 2 * MARGIN
 
 
 def column_widths(explanation: Explanation) -> list[float]:
-    """A column holds its token and the label of its preterminal."""
-    widths = [text_width(token) for token in explanation.tree.tokens]
+    """A column holds its token; the columns of a constituent together hold its box, so that no two boxes overlap."""
+    widths = [text_width(token) + GAP for token in explanation.tree.tokens]
     for node in explanation.nodes:
-        if len(node.constituent.span) == 1:
-            start = node.constituent.span.start
-            widths[start] = max(widths[start], label_width(node.constituent.label) + 8)
+        start, stop = node.constituent.span
+        room = sum(widths[start:stop]) - abs(widths[start] - widths[stop - 1]) / 2  # around the middle of the box
+        lacking = box_width(node.constituent.label) + 8 - room
+        if lacking > 0:
+            widths[start:stop] = [width + lacking / (stop - start) for width in widths[start:stop]]
     return widths
 
 
-def columns_of(words: list[str], widths: list[float]) -> tuple[list[float], float]:
-    """The middle of each word, and the width of them all."""
+def columns_of(widths: list[float]) -> tuple[list[float], float]:
+    """The middle of each column, and the width of them all."""
     middles, at = [], float(MARGIN)
-    for _, width in zip(words, widths, strict=True):
+    for width in widths:
         middles.append(at + width / 2)
         at += width
     return middles, at - MARGIN
+
+
+def legend_places() -> list[float]:
+    """Where each entry of the legend begins, and at last the words about the frontier."""
+    places = [float(MARGIN)]
+    for _, name in LEGEND:
+        places.append(places[-1] + 21 + text_width(name, SMALL) + 14)
+    return places
 
 
 def row_numbers(explanation: Explanation) -> list[int]:
@@ -145,11 +190,12 @@ def _edges(explanation: Explanation, places: list[tuple[float, float]], source_y
 def _box(explanation: Explanation, node: ExplainedNode, place: tuple[float, float]) -> str:
     x, y = place
     stroke, fill = COLOURS[node.state]
-    width = max(30.0, label_width(node.constituent.label))
+    width = box_width(node.constituent.label)
     dash = ' stroke-dasharray="4 2"' if node.state in (YES_DOWN, NO_UP) else ""
     border = 3.5 if node.on_frontier else 1.2
     source = " ".join(explanation.tree.tokens[slice(*node.constituent.span)])
     tooltip = f"{source} → {node.phrase.text if node.phrase else 'nothing'}: {node.mark} {node.tally}".rstrip()
+    tooltip += f", penalty×share {node.cost}" if node.cost else ""
     return (
         f'<g><title>{escape(tooltip)}</title><rect x="{x - width / 2:.1f}" y="{y - BOX / 2:.1f}" width="{width:.1f}" '
         f'height="{BOX}" rx="5" fill="{fill}" stroke="{stroke}" stroke-width="{border}"{dash}/>'
@@ -176,13 +222,11 @@ def _words(tokens: list[str], columns: list[float], y: float) -> list[str]:
 
 def _legend() -> list[str]:
     parts = []
-    x = float(MARGIN)
-    for state, name in LEGEND:
+    *places, last = legend_places()
+    for x, (state, name) in zip(places, LEGEND, strict=True):
         stroke, fill = COLOURS[state]
         dash = ' stroke-dasharray="4 2"' if state in (YES_DOWN, NO_UP) else ""
         parts.append(f'<rect x="{x:.0f}" y="34" width="16" height="12" rx="3" fill="{fill}" stroke="{stroke}"{dash}/>')
         parts.append(f'<text class="small" x="{x + 21:.0f}" y="44">{name}</text>')
-        x += 34 + len(name) * 6.6
-    frontier = "thick border: asked about (frontier)"
-    parts.append(f'<text class="small" x="{x + 4:.0f}" y="44">{frontier}</text>')
+    parts.append(f'<text class="small" x="{last:.0f}" y="44">{FRONTIER}</text>')
     return parts

@@ -5,20 +5,36 @@ from dataclasses import dataclass
 
 from rypt.metric.frontier import frontier
 from rypt.metric.model import percolated
+from rypt.metric.observations import Observations
 from rypt.metric.percolation import NO, NO_UP, YES, YES_DOWN
 from rypt.metric.queries import candidate_links
 from rypt.metric.scorer import Scorer
+from rypt.metric.severity_model import SeverityModel, frontier_weights
 from rypt.records import Candidate, Span, Votes
-from rypt.text import OptionError, PathLike, RyptError, open_output
+from rypt.text import OptionError, PathLike, RyptError, open_output, plural
 from rypt.texts.phrases import Phrase, phrase_key, phrase_of
 from rypt.texts.trees import Constituent, SourceTree
 
+MADE_LABELS = frozenset(("ROOT", "S", "C", "H", "X"))  # of `rypt.tools.fallback_trees`
+MADE_NAMES = (
+    "the tree was made from punctuation and length, without a parser: S is a sentence, C a clause, H a part of a "
+    "clause, X a word or punctuation mark"
+)
+COST_WORDS = (
+    "penalty×share: what errors in the constituent are expected to cost, and the share of the five frontiers (of 1, 2, "
+    "4 and 8 words and the whole segment) that it is on; a phrase that is YES keeps some penalty, as a few YES do not "
+    "rule an error out, so a candidate with nothing but YES stays a little below 1"
+)
 MARKS = {YES: "YES", NO: "NO", YES_DOWN: "yes ↓", NO_UP: "no ↑"}
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedNode:
-    """One constituent of the tree, what the candidate makes of it, and what is known about that."""
+    """One constituent of the tree, what the candidate makes of it, and what is known about that.
+
+    ``penalty`` is its expected penalty and ``share`` the part of it that counts in the candidate's, 0 to 1, by the
+    model severity; other models have none.
+    """
 
     constituent: Constituent
     phrase: Phrase | None
@@ -26,6 +42,8 @@ class ExplainedNode:
     state: int
     p_yes: float
     on_frontier: bool
+    penalty: float | None = None
+    share: float = 0.0
 
     @property
     def mark(self) -> str:
@@ -43,10 +61,18 @@ class ExplainedNode:
             tally = tally.replace("NO", f"NO (severity {self.votes.penalty / self.votes.graded:.3g})", 1)
         return tally
 
+    @property
+    def cost(self) -> str:
+        """The expected penalty times the share of it that counts, such as ``0.048 × 0.6``; empty without penalties."""
+        return "" if self.penalty is None else f"{self.penalty:.3f} × {self.share:.1f}"
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """A candidate's whole tree and its score; ``scoring`` says in words how labels became that."""
+    """A candidate's whole tree and its score; ``scoring`` says in words how labels became that.
+
+    ``name`` says which candidate of the segment it is, where it is one of several.
+    """
 
     tree: SourceTree
     candidate: Candidate
@@ -55,6 +81,7 @@ class Explanation:
     score: float
     signature: str
     scoring: str = ""
+    name: str = ""
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -65,10 +92,23 @@ class Explanation:
 
     @property
     def headline(self) -> str:
-        """Segment, score and counts in one line."""
+        """Segment, candidate, score and counts in one line."""
         yes, no, unknown = self.counts
         counts = f"{yes} YES, {no} NO, {unknown} unknown of {len(self.nodes)} constituents"
-        return f"segment {self.candidate.segment}: RYPT {self.score:.4f} ({counts})"
+        name = f", {self.name}" if self.name else ""
+        return f"segment {self.candidate.segment}{name}: RYPT {self.score:.4f} ({counts})"
+
+    @property
+    def cost(self) -> str:
+        """How the penalties of the constituents become the score, by the model severity; else empty."""
+        costs = [node.penalty * node.share for node in self.nodes if node.penalty is not None]
+        if not costs:
+            return ""
+        words = len(self.tree.tokens)
+        return (
+            f"penalty {sum(costs):.3f}, the sum of penalty×share; "
+            f"RYPT = 1 - {sum(costs):.3f} / {plural(words, 'source word')} = {self.score:.4f}"
+        )
 
     def __repr__(self) -> str:
         return f"Explanation({self.headline})"
@@ -105,15 +145,27 @@ def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len
     states, _ = percolated(observations, scorer.model.ties)
     p_yes = scorer.model.p_yes(observations)
     links = candidate_links(candidate, tree)
+    penalties, shares = _penalties(scorer, observations)
     known: dict[tuple[Span, str], Votes] = {(vote.span, vote.phrase): vote for vote in votes}
     on_frontier = set(frontier(tree, max_len))
     nodes = []
     for i, constituent in enumerate(tree.constituents):
         phrase = phrase_of(constituent.span, links, candidate.tokens)
         vote = known.get((constituent.span, phrase_key(phrase.text, scorer.case))) if phrase else None
-        nodes.append(ExplainedNode(constituent, phrase, vote, int(states[i]), float(p_yes[i]), i in on_frontier))
+        state, probability, cost = int(states[i]), float(p_yes[i]), penalties[i] if penalties else None
+        node = ExplainedNode(constituent, phrase, vote, state, probability, i in on_frontier, cost, shares[i])
+        nodes.append(node)
     score = float(scorer.score(scorer.model.stats(observations))[0])
     return Explanation(tree, candidate, nodes, links, score, scorer.signature, scorer.words)
+
+
+def _penalties(scorer: Scorer, observations: Observations) -> tuple[list[float], list[float]]:
+    """The expected penalties of the constituents of one candidate and their shares in its sum; [] by other models."""
+    segment = int(observations.segments[0])
+    first, after = scorer.forest.firsts[segment], scorer.forest.firsts[segment + 1]
+    if not isinstance(scorer.model, SeverityModel):
+        return [], [0.0] * int(after - first)
+    return scorer.model.penalties(observations).tolist(), frontier_weights(scorer.forest)[first:after].tolist()
 
 
 def as_text(explanation: Explanation, paint: Callable[[str, int], str] = lambda text, state: text) -> str:
@@ -122,23 +174,28 @@ def as_text(explanation: Explanation, paint: Callable[[str, int], str] = lambda 
     labels = [f"{_branches(tree, i)}{node.constituent.label}" for i, node in enumerate(explanation.nodes)]
     sources = [_short(" ".join(tree.tokens[slice(*node.constituent.span)])) for node in explanation.nodes]
     wide, long = max(map(len, labels), default=0), max(map(len, sources), default=0)
-    lines = [explanation.headline, f"  {' '.join(tree.tokens)}", f"  {explanation.candidate.text}", ""]
+    lines = [explanation.headline, f"  {' '.join(tree.tokens)}", f"  {explanation.candidate.text}"]
+    lines.append(f"{'':8}penalty×share" if explanation.cost else "")
     for node, label, source in zip(explanation.nodes, labels, sources, strict=True):
         phrase = _short(node.phrase.text) if node.phrase else ""
         tally = f"  [{node.tally}]" if node.tally else ""
         star = "*" if node.on_frontier else " "
         mark = paint(f"{node.mark:<5}", node.state)
-        lines.append(f"{mark} {star} {label:<{wide}}  {source:<{long}}  {phrase}{tally}".rstrip())
-    return "\n".join(lines)
+        cost = f"{node.cost:>13}  " if node.cost else ""
+        lines.append(f"{mark} {star} {cost}{label:<{wide}}  {source:<{long}}  {phrase}{tally}".rstrip())
+    return "\n".join([*lines, *(["", explanation.cost] if explanation.cost else [])])
 
 
 def legend(explanation: Explanation) -> str:
     """What the score and the marks of the outline mean, a line each."""
+    labels = {label for node in explanation.nodes for label in node.constituent.label.split("+")}
+    names = MADE_NAMES if labels <= MADE_LABELS else "names such as NP are the parser's"
     return "\n".join([
-        f"RYPT, from 0 to 1: {explanation.scoring}",
+        f"RYPT, {'at most 1' if explanation.cost else 'from 0 to 1'}: {explanation.scoring}",
         "YES, NO: labels that people gave, their votes in brackets; yes ↓: below a YES; no ↑: above a NO; ?: no label; "
         "–: no words of the candidate",
-        "*: on the frontier, the constituents that people are asked about; names such as NP are the parser's",
+        f"*: on the frontier, the constituents that people are asked about; {names}",
+        *([COST_WORDS] if explanation.cost else []),
         explanation.signature,
     ])  # fmt: skip
 

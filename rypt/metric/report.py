@@ -6,9 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rypt.arrays import Floats
+from rypt.metric.kernel import NOVEL
 from rypt.metric.model import LabelModel, Percolation, Stats
-from rypt.metric.observations import Observations
+from rypt.metric.observations import NOT_SURE, Observations
 from rypt.metric.scorer import Coverage, Scorer, coverage, picks
 from rypt.options import PICKS, check_option
 from rypt.records import Candidate
@@ -25,13 +28,42 @@ PICKED = {"first": "first candidates", "best": "candidates best by RYPT"}
 
 @dataclass(frozen=True, slots=True)
 class SegmentScore:
-    """One segment's picked candidate."""
+    """One segment's picked candidate; ``number`` counts the segment's candidates from 0, as `rypt explain` does."""
 
     segment: str
     score: float
     before: float
     after: float
     candidate: str
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What decides the best candidate of each segment that has several.
+
+    ``by_labels`` counts segments with labels in which one candidate alone has the best score, ``shared`` those with
+    labels in which several share it, ``unlabelled`` those in which no phrase of any candidate has a label.
+    ``ties_by`` says what decides between candidates of the same score.
+    """
+
+    by_labels: int
+    shared: int
+    unlabelled: int
+    ties_by: str = ""
+
+    def __str__(self) -> str:
+        parts = [f"labels decide the best candidate of {plural(self.by_labels, 'segment')}"]
+        if self.shared:
+            parts.append(f"in {self.shared} several share the best score, and {self.ties_by} decides among them")
+        if self.unlabelled:
+            parts.append(f"in {self.unlabelled} no candidate has a label, so the best is arbitrary")
+        return "; ".join(parts)
+
+    @property
+    def arbitrary(self) -> bool:
+        """Whether there was something to decide, and no label to decide by."""
+        return self.unlabelled > 0 and not self.by_labels and not self.shared
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,8 +72,8 @@ class ScoreReport:
 
     ``pick`` is "first" or "best", ``coverage`` that of the picked candidates. ``all_candidates`` is the score of all
     candidates, ``best`` that of the best of each segment by RYPT, ``tied`` how many candidates share the highest score
-    of a segment, on average. ``unused_keys`` counts judged keys that are of no constituent. ``advice`` says where
-    another model would serve better, ``scoring`` how labels become scores.
+    of a segment, on average, ``decisions`` what decides the best. ``unused_keys`` counts judged keys that are of no
+    constituent. ``advice`` says where another model would serve better, ``scoring`` how labels become scores.
     """
 
     score: float
@@ -58,6 +90,7 @@ class ScoreReport:
     signature: str
     advice: str = ""
     scoring: str = ""
+    decisions: Decisions = Decisions(0, 0, 0)
 
     @property
     def without_labels(self) -> bool:
@@ -115,8 +148,9 @@ class ScoreReport:
             f"of the {covered.nodes} constituents of these {covered.candidates} candidates "
             f"({covered.unaligned / max(1, covered.nodes):.1%} unaligned, {covered.conflicts} NO below YES); "
             "rypt status counts those of all candidates",
-            f"all {self.candidates} candidates {self.all_candidates:.4f}, best of each segment {self.best:.4f} "
-            f"({self.tied:.1f} tied at the top)",
+            f"all {self.candidates} candidates {self.all_candidates:.4f}, best of each segment {self.best:.4f}; on "
+            f"average {self.tied:.1f} candidates of a segment share its best score",
+            str(self.decisions),
         ]
         if self.without_candidate:
             lines.append(f"{plural(self.without_candidate, 'segment')} without a candidate left out")
@@ -130,11 +164,14 @@ class ScoreReport:
         return "\n".join([*lines, *how, *([f"note: {self.advice}"] if self.advice else []), self.signature])
 
     def segment_table(self) -> str:
-        """A line for each segment: score, coverage before and after percolation, and the candidate."""
+        """A line for each segment: score, coverage before and after percolation, the candidate's number and text."""
         from tabulate import tabulate
 
-        rows = [(s.segment, f"{s.score:.4f}", f"{s.before:.0%}", f"{s.after:.0%}", s.candidate) for s in self.segments]
-        names = ("segment", "RYPT", "labelled", "percolated", "candidate")
+        rows = [
+            (s.segment, f"{s.score:.4f}", f"{s.before:.0%}", f"{s.after:.0%}", str(s.number), s.candidate)
+            for s in self.segments
+        ]
+        names = ("segment", "RYPT", "labelled", "percolated", "number", "candidate")
         return str(tabulate(rows, names, tablefmt="plain", disable_numparse=True))
 
 
@@ -153,9 +190,10 @@ def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str =
     chosen = [indices[0] if pick == "first" else best[segment] for segment, indices in groups]
     taken = observations.take(np.array(chosen, np.int64))
     rows = []
-    for place, i in enumerate(chosen):
+    for place, (i, (segment, indices)) in enumerate(zip(chosen, groups, strict=True)):
         covered = coverage(taken.take(np.array([place])), scorer.model.ties)
-        rows.append(SegmentScore(kept[i].segment, float(scores[i]), covered.before, covered.after, kept[i].text))
+        number = indices.index(i)
+        rows.append(SegmentScore(segment, float(scores[i]), covered.before, covered.after, kept[i].text, number))
     return ScoreReport(
         score=_corpus_score(scorer, stats[chosen]),
         pick=pick,
@@ -167,11 +205,41 @@ def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str =
         all_candidates=_corpus_score(scorer, stats),
         best=_corpus_score(scorer, stats[list(best.values())]),
         tied=tied,
+        decisions=_decisions(kept, groups, scores, _labelled(observations)),
         unused_keys=scorer.judged.unused,
         signature=signature(scorer.signature, pick=pick, n=len(chosen)),
         advice=scoring_advice(scorer.model, observations),
         scoring=scorer.words,
     )
+
+
+def _labelled(observations: Observations) -> NDArray[np.bool_]:
+    """Whether people said YES or NO to a phrase of each candidate."""
+    codes = observations.codes
+    judged = np.append(0, np.cumsum((codes > NOVEL) & (codes != NOT_SURE)))
+    return np.asarray(judged[observations.offsets[1:]] > judged[observations.offsets[:-1]])
+
+
+def _decisions(
+    candidates: Sequence[Candidate],
+    groups: Sequence[tuple[str, list[int]]],
+    scores: Floats,
+    labelled: NDArray[np.bool_],
+) -> Decisions:
+    by_labels = shared = unlabelled = 0
+    for _, indices in groups:
+        if len(indices) < 2:
+            continue
+        of_segment = scores[indices]
+        if not labelled[indices].any():
+            unlabelled += 1
+        elif np.count_nonzero(of_segment == of_segment.max()) > 1:
+            shared += 1
+        else:
+            by_labels += 1
+    scored = any(candidate.score is not None for candidate in candidates)
+    ties_by = "the decoder's score, then the order in the lists," if scored else "the order in the lists"
+    return Decisions(by_labels, shared, unlabelled, ties_by)
 
 
 def scoring_advice(model: LabelModel, observations: Observations) -> str:

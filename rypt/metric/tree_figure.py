@@ -5,15 +5,18 @@ from typing import Any
 from rypt.metric.drawing import (
     BOX,
     COLOURS,
+    FRONTIER,
     LEGEND,
     MARGIN,
+    NAME,
     ROW,
-    column_widths,
-    columns_of,
-    label_width,
+    SMALL,
+    WORD,
+    box_width,
+    layout_of,
+    legend_places,
     place_of,
     row_numbers,
-    text_width,
 )
 from rypt.metric.explain import ExplainedNode, Explanation
 from rypt.metric.percolation import NO_UP, YES_DOWN
@@ -27,16 +30,15 @@ TOP = 70
 def write_figure(path: PathLike, explanation: Explanation) -> None:
     """Draw the tree, the alignment and the candidate, in the places that the SVG has them."""
     tokens, words = list(explanation.tree.tokens), explanation.candidate.tokens
-    columns, source_width = columns_of(tokens, column_widths(explanation))
-    places, candidate_width = columns_of(words, [text_width(word) for word in words])
+    columns, places, width = layout_of(explanation)
     rows = row_numbers(explanation)
     source_y = TOP + (max(rows, default=0) + 1) * ROW + 10
-    width, height = max(source_width, candidate_width, 640) + 2 * MARGIN, source_y + 120
+    height = source_y + 120
     figure = new_figure(width / PIXELS, height / PIXELS, fitted=False)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(height, 0))
     axes.set_axis_off()
-    axes.text(MARGIN, 22, explanation.headline, fontsize=_points(12), fontweight="bold")
+    axes.text(MARGIN, 22, explanation.headline, fontsize=_points(SMALL), fontweight="bold", parse_math=False)
     _draw_legend(axes)
     boxes = [place_of(node, columns, row, TOP) for node, row in zip(explanation.nodes, rows, strict=True)]
     for node, (x, y) in zip(explanation.nodes, boxes, strict=True):
@@ -54,7 +56,7 @@ def write_figure(path: PathLike, explanation: Explanation) -> None:
         _draw_box(axes, node, *box)
     for texts, middles, y in ((tokens, columns, source_y), (words, places, source_y + 90)):
         for text, x in zip(texts, middles, strict=True):
-            axes.text(x, y, text, fontsize=_points(14), ha="center", va="baseline", parse_math=False)
+            axes.text(x, y, text, fontsize=_points(WORD), ha="center", va="baseline", parse_math=False)
     save_picture(figure, path)
 
 
@@ -63,11 +65,11 @@ def _points(pixels: float) -> float:
 
 
 def _draw_box(axes: Any, node: ExplainedNode, x: float, y: float) -> None:
-    width = max(30.0, label_width(node.constituent.label))
+    width = box_width(node.constituent.label)
     border = 2.6 if node.on_frontier else 0.9
     _draw_rectangle(axes, x - width / 2, y - BOX / 2, width, BOX, node.state, border)
     label = node.constituent.label
-    axes.text(x, y, label, fontsize=_points(13), ha="center", va="center", zorder=3, parse_math=False)
+    axes.text(x, y, label, fontsize=_points(NAME), ha="center", va="center", zorder=3, parse_math=False)
 
 
 def _draw_rectangle(
@@ -86,9 +88,8 @@ def _draw_rectangle(
 
 
 def _draw_legend(axes: Any) -> None:
-    x = float(MARGIN)
-    for state, name in LEGEND:
+    *places, last = legend_places()
+    for x, (state, name) in zip(places, LEGEND, strict=True):
         _draw_rectangle(axes, x, 34, 16, 12, state, 0.9)
-        axes.text(x + 21, 44, name, fontsize=_points(12))
-        x += 34 + len(name) * 7.4
-    axes.text(x + 4, 44, "thick border: asked about (frontier)", fontsize=_points(12))
+        axes.text(x + 21, 44, name, fontsize=_points(SMALL))
+    axes.text(last, 44, FRONTIER, fontsize=_points(SMALL))

@@ -6,7 +6,7 @@
 ``commands.jsonl`` beside this file was written by version 0.1.0, but for what has changed since: the search of `tune`
 by MERT, ranges of `rank` (rows are drawn), the batch of `compare --batch`, which leaves ties out,
 the signature of `compare --scores`, which names every model of RYPT in use, and what `score`, `explain` and `compare
---show` say of the names in their texts.
+--show` say of the names in their texts, of the candidate explained, and of what decides the best ones.
 Ids, times, ports, folders and versions are left out. Numbers are as printed, so a file is the same byte for byte only
 on the kind of machine that it was written on; `test_commands.py` therefore allows floating-point numbers a difference
 in the seventh digit.

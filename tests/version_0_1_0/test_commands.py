@@ -13,6 +13,7 @@ CHANGED = (  # in words for people, and in names that were added, since 0.1.0
     (re.compile(r"\b1 segments "), "1 segment "),
     (re.compile(r'"(good|too few)", "reasons": \["(nothing against it, but )?only'), '"", "reasons": ["only'),
     (re.compile(r" \(\d+ \+ \d+ controls?\)| \(\d+ of them to controls\)"), ""),
+    (re.compile(r', "decisions": \{[^}]*\}|, "number": \d+(?=\})'), ""),  # by `score`
     (re.compile(r'"compared": \{[^}]*\}, |"waiting": \d+, '), ""),  # by `status`, where there are answers
 )
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")

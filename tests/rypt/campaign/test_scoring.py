@@ -68,14 +68,14 @@ def test_choices_are_checked(campaign: Campaign) -> None:
 
 def test_an_explanation_is_drawn(campaign: Campaign, tmp_path: Path) -> None:
     explanation = explain_candidate(campaign, "7", 3)
-    assert str(explanation).startswith("segment 7: RYPT ")
+    assert str(explanation).startswith("segment 7, candidate 3: RYPT ")
     assert repr(explanation) == f"Explanation({explanation.headline})"
     explanation.write(tmp_path / "why.svg")
     explanation.write(tmp_path / "why.html")
     assert (tmp_path / "why.svg").read_text(encoding="utf-8") in (tmp_path / "why.html").read_text(encoding="utf-8")
     with pytest.raises(OptionError, match=r"expected a file .* for the picture, got why\.gif"):
         explanation.write("why.gif")
-    with pytest.raises(RyptError, match="segment 7 has 20 candidates, from 0; there is no candidate -1"):
+    with pytest.raises(RyptError, match="segment 7 has 20 candidates, numbered from 0 to 19; there is no candidate -1"):
         explain_candidate(campaign, "7", -1)
 
 
@@ -92,6 +92,7 @@ def test_an_explanation_reads_its_segment_alone_and_says_what_the_whole_campaign
     assert ([s.id for s in part.segments], list(part.trees), part.candidates) == ([segment], [segment], whole)
     for number, candidate in enumerate(whole[:3]):
         explanation = explain_candidate(campaign, segment, number, choices=choices)
+        assert explanation.name == f"candidate {number}"
         assert (explanation.candidate, explanation.signature) == (candidate, scorer.signature)
         assert explanation.score == scorer.score(scorer.stats([candidate]))[0]
 
@@ -124,6 +125,34 @@ def test_what_was_learnt_is_kept_until_a_file_changes(
     assert changed != first
     (tmp_path / "c" / scoring.LEARNT).write_text("{}")
     assert explained() == (changed, True)
+
+
+@pytest.mark.parametrize("model", ["percolation", "severity"])
+def test_the_number_of_a_pick_is_that_of_its_explanation(campaign: Campaign, model: str) -> None:
+    choices = ScoringChoices(model=model)
+    rows = rypt.score(campaign, pick="best", choices=choices).segments
+    assert len({row.number for row in rows}) > 3
+    for row in rows[:6]:
+        best = explain_candidate(campaign, row.segment, "best", choices=choices)
+        assert (best.name, best.candidate.text, best.score) == (f"candidate {row.number}", row.candidate, row.score)
+        assert explain_candidate(campaign, row.segment, row.number, choices=choices).candidate == best.candidate
+
+
+def test_the_line_about_picks_says_by_what_they_were_decided(
+    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decided = rypt.score(campaign, pick="best").decisions.by_labels
+    _, out, err = run(capsys, "score", campaign.folder, "--pick", "best", "-o", tmp_path / "picks")
+    assert f"; labels decided {decided} of 39 picks\n" in err
+    assert f"labels decide the best candidate of {decided} segments; in {39 - decided} several share the best" in out
+    assert "decided" not in run(capsys, "score", campaign.folder, "-o", tmp_path / "picks")[2]
+    with rypt.JudgmentDatabase(tmp_path / "none.db") as db:
+        db.add_segments(campaign.segments)
+    options = ["--pick", "best", "--database", tmp_path / "none.db", "-o", tmp_path / "picks"]
+    assert (
+        "; no candidate has a label, so these picks are arbitrary\n"
+        in run(capsys, "score", campaign.folder, *options)[2]
+    )
 
 
 def test_the_signature_names_the_segmenter(campaign: Campaign) -> None:

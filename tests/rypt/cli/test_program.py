@@ -107,9 +107,9 @@ def test_queries_are_what_is_not_judged(capsys, demo_campaign, tmp_path):
 
 def test_explain_writes_pictures(capsys, demo_campaign, tmp_path):
     for name in ("tree.svg", "tree.html"):
-        code, out, _ = run(capsys, "explain", "7", "3", "-C", demo_campaign, "-o", tmp_path / name)
-        assert code == 0
-        assert out.startswith("segment 7: RYPT ")
+        code, out, err = run(capsys, "explain", "7", "3", "-C", demo_campaign, "-o", tmp_path / name)
+        assert (code, err) == (0, f"{tmp_path / name}: the picture was written\n")
+        assert out.startswith("segment 7, candidate 3: RYPT ")
         assert "<svg" in (tmp_path / name).read_text(encoding="utf-8")
 
 
@@ -125,8 +125,12 @@ def test_init_then_demo_commands_work_on_it(capsys, demo_campaign, tmp_path):
 
 FAILURES = [
     (["explain", "99"], "segment '99' is not in the campaign"),
-    (["explain", "0", "20"], "segment 0 has 20 candidates, from 0; there is no candidate 20"),
+    (["explain", "0", "20"], "segment 0 has 20 candidates, numbered from 0 to 19; there is no candidate 20"),
     (["explain", "30"], "segment 30 has no parse"),
+    (
+        ["explain", "0", "moses"],
+        "best or the name of a list, found 'moses'; lists: nbest",
+    ),
 ]
 
 

@@ -7,9 +7,11 @@ import pytest
 from rypt.metric.drawing import as_html, as_svg
 from rypt.metric.explain import ExplainedNode, as_text, explain, legend
 from rypt.metric.scorer import Scorer
+from rypt.metric.severity_model import SeverityModel
 from rypt.records import Candidate, Span, Votes
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
+from rypt.tools.fallback_trees import fallback_tree
 
 TREES = {"1": SourceTree.from_brackets("(S (NP (ART der) (NN <patient>)) (VVFIN lacht) (ADV laut) ($. .))"), "2": None}
 VOTES = [Votes("1", Span(0, 2), "the [GAP] & co", 2, 1), Votes("1", Span(3, 4), "loud", 0, 1)]
@@ -47,6 +49,38 @@ def test_the_legend_names_the_model_and_the_marks():
         assert f"{mark}: " in lines[1]
     assert lines[2].startswith("*: on the frontier")
     assert lines[-1] == explained().signature
+
+
+def test_the_legend_explains_the_names_of_made_trees():
+    made = fallback_tree(["Well", ",", "birds", "sing", "in", "the", "morning", "."])
+    explanation = explain(Scorer({"1": made}, []), Candidate("1", "x", "0-0"), [])
+    assert "without a parser: S is a sentence, C a clause, H a part of a clause, X a word" in legend(explanation)
+    assert "the parser's" not in legend(explanation)
+    assert "names such as NP are the parser's" in legend(explained())
+
+
+def test_penalties_add_up_to_the_score():
+    scorer = Scorer(TREES, VOTES, model=SeverityModel(unseen=0.2))
+    explanation = explain(scorer, CANDIDATE, VOTES, max_len=2)
+    lines = as_text(explanation).splitlines()
+    assert lines[3].split() == ["penalty×share"]
+    costs = [line[8:21].split(" × ") for line in lines[4:11]]
+    total = sum(float(penalty) * float(share) for penalty, share in costs)
+    assert explanation.score == pytest.approx(1 - total / 5, abs=1e-3)
+    assert lines[-1].endswith(f"/ 5 source words = {explanation.score:.4f}")
+    assert "stays a little below 1" in legend(explanation)
+    assert legend(explanation).startswith("RYPT, at most 1: ")
+    assert "<th>penalty×share" in as_html(explanation)
+    assert "penalty" not in as_text(explained()) + legend(explained()) + as_html(explained())
+
+
+@pytest.mark.parametrize("votes", [1, 16])
+def test_a_candidate_with_nothing_but_yes_keeps_a_penalty_that_shrinks(votes):
+    tree = {"1": SourceTree.from_brackets("(A a)")}
+    yes = [Votes("1", Span(0, 1), "x", votes, 0)]
+    explanation = explain(Scorer(tree, yes, model=SeverityModel(unseen=0.2)), Candidate("1", "x", "0-0"), yes)
+    assert explanation.nodes[0].penalty == pytest.approx(0.2 / (votes + 1))
+    assert explanation.score == pytest.approx(1 - 0.2 / (votes + 1), abs=1e-6)
 
 
 def test_svg_is_well_formed_and_shows_all_constituents():

@@ -41,6 +41,35 @@ def test_what_is_left_out_is_counted():
     assert report.segments[0].before == pytest.approx(1 / 3)
 
 
+def test_what_decides_the_best_is_counted():
+    more = [*CANDIDATES, Candidate("2", "newer", "0-0 1-0"), Candidate("4", "only", "0-0")]
+    report = score_report(Scorer(TREES, VOTES), more)
+    assert (report.decisions.by_labels, report.decisions.shared, report.decisions.unlabelled) == (1, 0, 1)
+    assert not report.decisions.arbitrary
+    assert (
+        "labels decide the best candidate of 1 segment; in 1 no candidate has a label, so the best is arbitrary"
+        in str(report)
+    )
+    assert "on average 1.3 candidates of a segment share its best score" in str(report)
+    tied = [Candidate("1", "good", "0-0 1-0"), Candidate("1", "Good", "0-0 1-0")]
+    assert str(score_report(Scorer(TREES, VOTES), tied).decisions) == (
+        "labels decide the best candidate of 0 segments; in 1 several share the best score, and the order in the lists "
+        "decides among them"
+    )
+    scored = [Candidate("1", "good", "0-0 1-0", score=-2.0), Candidate("1", "Good", "0-0 1-0", score=-1.0)]
+    assert "the decoder's score, then the order in the lists, decides" in str(
+        score_report(Scorer(TREES, VOTES), scored)
+    )
+    for votes in ([], [Votes("1", Span(0, 2), "good", 0, 0, 1)]):  # NOT_SURE decides nothing
+        assert score_report(Scorer(TREES, votes), CANDIDATES).decisions.arbitrary
+
+
+def test_the_table_of_segments_has_the_numbers_of_candidates():
+    best = score_report(Scorer(TREES, VOTES), CANDIDATES, pick="best")
+    assert [row.number for row in best.segments] == [1, 0]
+    assert best.segment_table().splitlines()[1].split() == ["1", "1.0000", "33%", "100%", "1", "good"]
+
+
 def test_signature_and_json():
     report = score_report(Scorer(TREES, VOTES), CANDIDATES, pick="best")
     assert report.signature.endswith("|pick:best|n:2")
