@@ -117,8 +117,10 @@ def test_the_same_answer_to_everything_is_a_reason_with_few_answers_too() -> Non
 
 
 def test_excluded_workers_are_not_among_the_others() -> None:
-    replies = [Reply(worker, (str(i),), label, label) for i in range(30)
-               for worker, label in (("a", "YES"), ("b", "YES" if i else "NO"), ("spam", "NO"), ("more", "NO"))]  # fmt: skip
+    given = [{"a": "YES", "b": "YES" if i else "NO", "spam": "NO", "more": "NO"} for i in range(30)]
+    replies = [
+        Reply(worker, (str(i),), label, label) for i, labels in enumerate(given) for worker, label in labels.items()
+    ]
     counted = {each.worker: each for each in reports(replies, [], [], ["spam", "more"], Limits())}
     assert counted["a"].agreement == counted["b"].agreement == Share(29, 30)
     assert counted["spam"].agreement == Share(0, 29)
