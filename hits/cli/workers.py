@@ -50,8 +50,8 @@ def workers(
 ) -> None:  # fmt: skip
     """Report on each worker, with a verdict and its reasons, and act on it.
 
-    Reports are about the answers that `rypt hits collect` and `import` added. "pay" is what is owed for them in dollars, bonuses
-    included: all that is not rejected, also of excluded workers. Workers' names are shown if the local
+    Reports are about the answers that `rypt hits collect` and `import` added. "pay" is what is owed for them in
+    dollars, bonuses included: all that is not rejected, also of excluded workers. Workers' names are shown if the local
     market in --at is on this machine, and a note says what is newer there.
     """
     from hits.results.quality import worker_reports
@@ -85,11 +85,19 @@ def workers(
     elif behind:
         talk(f"note: on the market, {plural(behind, 'assignment')} came or changed since the last `rypt hits collect`; "
              "collect again to see this here", quiet=quiet)  # fmt: skip
-    for worker in included:
-        if worker in pay and pay[worker].rejected:
-            talk(f"note: {names.get(worker, worker)} is not excluded any more, but {pay[worker].words}: that stays out of "
-                 "the results unless `rypt hits review` approves it after all", quiet=quiet)  # fmt: skip
+    for note in _still_rejected(included, pay, names):
+        talk(f"note: {note}", quiet=quiet)
     _print_reports(reports, names, pay, as_json=as_json)
+
+
+def _still_rejected(included: Sequence[str], pay: "Mapping[str, Pay]", names: Mapping[str, str]) -> list[str]:
+    """What a rejection keeps out of the results, of workers who were excluded until now."""
+    stays = "that stays out of the results unless `rypt hits review` approves it after all"
+    return [
+        f"{names.get(worker, worker)} is not excluded any more, but {pay[worker].words}: {stays}"
+        for worker in included
+        if worker in pay and pay[worker].rejected
+    ]
 
 
 def _names(folder: Path) -> dict[str, str]:

@@ -42,7 +42,7 @@ class Limits:
     share_look: float = 0.85  # look: one answer so often, and others far less on the same questions
     share_bad: float = 0.95
     chance: float = 1e-6  # how improbable "far less" is, were the worker like the others
-    constant: int = 10  # the same answer to all, of at least so many: look; bad if the answers are fast, too
+    constant: int = 10  # the same answer to all, of at least so many: look; bad if fast or with wrong controls
     constant_chance: float = 1e-3  # how improbable that is, were the worker like the others
     run: int = 60  # look: so many equal answers in a row, as improbable; a page of bad ones is NO ten times
     agreement_gap: float = 0.1  # look: surely agrees with the others less than workers do on average, by this
@@ -160,9 +160,9 @@ def judged(report: WorkerReport, typical: float, limits: Limits) -> WorkerReport
     reasons.sort(key=lambda reason: list(Verdict).index(reason[0]), reverse=True)
     constant = _constant(report, limits)
     if reasons:
-        if constant and report.seconds < limits.seconds_look:
-            reasons = [(Verdict.BAD, text) for _, text in reasons]
-        return replace(report, verdict=reasons[0][0], reasons=(*(text for _, text in reasons), *constant))
+        careless = _judge_speed(report, limits) or _judge_controls(report, limits)
+        verdict = Verdict.BAD if constant and careless else reasons[0][0]
+        return replace(report, verdict=verdict, reasons=(*(text for _, text in reasons), *constant))
     if constant and report.answers >= limits.answers:
         return replace(report, verdict=Verdict.LOOK, reasons=constant)
     few = []

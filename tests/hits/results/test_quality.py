@@ -94,11 +94,15 @@ def report(answers: int = 50, seconds: float = 8.0, controls: Share = NONE) -> W
     return found
 
 
-def clicks(answers: int, seconds: float, others: str = "AB") -> WorkerReport:
+def clicks(answers: int, seconds: float, others: str = "AB", controls: Share = NONE) -> WorkerReport:
     """The report on one who always clicks the first of two, among three workers who click both."""
     replies = [Reply("w", (str(i),), "x", "A") for i in range(answers)]
     replies += [Reply(f"o{n}", (str(i),), "x", others[(i + n) % len(others)]) for n in range(3) for i in range(answers)]
-    made = reports(replies, [Effort("w", round(10 * seconds), 10)], [], [], Limits())
+    outcomes = [
+        ControlAnswer("w", 1, "damaged", "A" if i < controls.hits else "B", "A", i < controls.hits)
+        for i in range(controls.of)
+    ]
+    made = reports(replies, [Effort("w", round(10 * seconds), 10)], outcomes, [], Limits())
     return next(each for each in made if each.worker == "w")
 
 
@@ -112,6 +116,10 @@ def test_the_same_answer_to_everything_is_a_reason_with_few_answers_too() -> Non
     assert slow.reasons[1].startswith("the first text to 100% of 15")
     assert clicks(9, 9).reasons == ("only 9 answers",)
     assert clicks(15, 9, others="AAAAB").reasons == ("only 15 answers",)  # not improbable
+    controls = clicks(15, 9, controls=Share(2, 5))  # as many as are right on the first side
+    assert (controls.verdict, controls.reasons[0]) == (Verdict.BAD, "2 of 5 controls right (40%)")
+    assert controls.reasons[1] == slow.reasons[1]
+    assert clicks(15, 9, others="AAAAB", controls=Share(2, 5)).verdict is Verdict.LOOK
     enough = clicks(20, 9, others="AAABB")  # improbable, but not enough for a bad verdict
     assert (enough.verdict, len(enough.reasons)) == (Verdict.LOOK, 1)
 
