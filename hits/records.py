@@ -158,14 +158,17 @@ class IdenticalPair:
     system_b: str
 
 
-def same_text_note(count: int) -> str:
+def same_text_note(count: int, drawn: int | None = None) -> str:
     """What becomes of pairs of candidates with the same text, in the same words wherever they are counted.
+
+    ``drawn`` is the number of pairs of which these are, where it is known.
 
     >>> same_text_note(1)
     '1 pair of candidates has the same text: nobody is asked about it, and rankings and preferences leave it out'
     """
     have, them = ("has", "it") if count == 1 else ("have", "them")
     pairs = plural(count, "pair of candidates", "pairs of candidates")
+    pairs += "" if drawn is None else f", of {drawn} that were drawn,"
     return f"{pairs} {have} the same text: nobody is asked about {them}, and rankings and preferences leave {them} out"
 
 

@@ -1,11 +1,21 @@
-"""Comparison batches: a source segment and two systems' candidates, in an order drawn by the seed."""
+"""Comparison batches: a source segment and two systems' candidates; each stands first in half of a pair's items."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 
-from hits.asking.outputs import Outputs, check_limit, check_outputs, given_columns, same_text, short_name, shown
+from hits.asking.outputs import (
+    Outputs,
+    check_limit,
+    check_outputs,
+    given_columns,
+    half_of,
+    same_text,
+    short_name,
+    shown,
+)
 from hits.batches.controls import Donors, control_count, damage
 from hits.batches.layout import batch_template, read_interface
 from hits.batches.markup import plain
@@ -16,6 +26,7 @@ from rypt.text import RyptError, plural, tokenize
 
 Side = tuple[str, str]  # system (empty: made for a control) and candidate
 Question = tuple[Segment, Side, Side]
+Row = tuple[Segment, tuple[Side, Side], str, str]  # with the control and its kind
 
 
 def make_comparison_batch(
@@ -45,7 +56,7 @@ def make_comparison_batch(
     asked, identical = _drawn(questions, limit, rng)
     if not asked:
         raise RyptError("nothing to compare: no segment has two candidates that differ")
-    rows = [(segment, _sides(a, b, rng), "", "") for segment, a, b in asked]
+    rows: list[Row] = [(segment, sides, "", "") for segment, sides in _sides(asked, rng)]
     count = control_count(len(rows), control_share)
     controls = _controls(segments, outputs, count, rng)
     notes = [f"only {len(controls)} of {plural(count, 'control')} could be made"] if len(controls) < count else []
@@ -100,30 +111,39 @@ def _drawn(
     return asked, tuple(pair for _, pair in sorted(identical, key=lambda numbered: numbered[0]))
 
 
-def _sides(a: Side, b: Side, rng: np.random.Generator) -> tuple[Side, Side]:
-    return (a, b) if rng.random() < 0.5 else (b, a)
+def _sides(questions: Sequence[Question], rng: np.random.Generator) -> list[tuple[Segment, tuple[Side, Side]]]:
+    """Each question's candidates as A and B: either system of a pair stands first in half of the pair's questions."""
+    asked = Counter(frozenset((a[0], b[0])) for _, a, b in questions)
+    turned = {pair: iter(half_of(count, rng)) for pair, count in asked.items()}
+    sides = []
+    for segment, *both in questions:
+        a, b = sorted(both)
+        sides.append((segment, (b, a) if next(turned[frozenset((a[0], b[0]))]) else (a, b)))
+    return sides
 
 
-def _controls(
-    segments: Sequence[Segment], outputs: Outputs, count: int, rng: np.random.Generator
-) -> list[tuple[Segment, tuple[Side, Side], str, str]]:
-    """A candidate beside itself, or beside its damaged self; every second control is of the other kind."""
+def _controls(segments: Sequence[Segment], outputs: Outputs, count: int, rng: np.random.Generator) -> list[Row]:
+    """A candidate beside its damaged self, first in half of them, or beside itself; two of three are damaged."""
     donors = Donors({s.id: [tokenize(texts[s.id]) for texts in outputs.values() if s.id in texts] for s in segments})
     by_name = {segment.id: segment for segment in segments}
     pool = [(name, system) for system, texts in outputs.items() for name, text in texts.items() if text.strip()]
-    controls: list[tuple[Segment, tuple[Side, Side], str, str]] = []
+    made: list[tuple[Segment, Side, str | None]] = []
     for i in rng.permutation(len(pool)) if pool else []:
-        if len(controls) == count:
+        if len(made) == count:
             break
         name, system = pool[i]
         text = outputs[system][name]
-        damaged = damage(name, tokenize(text), donors, rng) if len(controls) % 3 < 2 else None
+        damaged = damage(name, tokenize(text), donors, rng) if len(made) % 3 < 2 else None
+        made.append((by_name[name], (system, text), damaged))
+    turned = iter(half_of(sum(damaged is not None for _, _, damaged in made), rng))
+    controls: list[Row] = []
+    for segment, side, damaged in made:
         if damaged is None:
-            controls.append((by_name[name], ((system, text), ("", text)), Choice.EQUAL, ControlKind.IDENTICAL))
-            continue
-        sides = _sides((system, text), ("", damaged), rng)
-        expected = Choice.A if sides[0][0] else Choice.B
-        controls.append((by_name[name], sides, expected, ControlKind.DAMAGED))
+            controls.append((segment, (side, ("", side[1])), Choice.EQUAL, ControlKind.IDENTICAL))
+        elif next(turned):
+            controls.append((segment, (("", damaged), side), Choice.B, ControlKind.DAMAGED))
+        else:
+            controls.append((segment, (side, ("", damaged)), Choice.A, ControlKind.DAMAGED))
     return controls
 
 

@@ -4,6 +4,8 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from hits.batches.markup import escape, language_columns, readable
 from hits.records import BatchSettings
 from rypt.records import Segment
@@ -96,3 +98,13 @@ def given_columns(segment: Segment, reference: str | None, settings: BatchSettin
 def shown(text: str, nothing: str, language: str = "") -> str:
     """A candidate as HTML, as people read it; an empty one is marked as empty."""
     return readable(text, language) if text.strip() else f'<i class="empty">{escape(nothing)}</i>'
+
+
+def half_of(count: int, rng: np.random.Generator) -> list[bool]:
+    """True for half of ``count`` in a random order; of an odd number, for one more or one less than False.
+
+    >>> sorted(half_of(4, np.random.default_rng(1))), sum(half_of(5, np.random.default_rng(1))) in (2, 3)
+    ([False, False, True, True], True)
+    """
+    start = int(rng.integers(2))
+    return [bool((start + i) % 2) for i in rng.permutation(count)]

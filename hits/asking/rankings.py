@@ -7,7 +7,16 @@ from itertools import combinations
 
 import numpy as np
 
-from hits.asking.outputs import Outputs, check_limit, check_outputs, given_columns, same_text, short_name, shown
+from hits.asking.outputs import (
+    Outputs,
+    check_limit,
+    check_outputs,
+    given_columns,
+    half_of,
+    same_text,
+    short_name,
+    shown,
+)
 from hits.batches.controls import Donors, control_count, damage, ranking_control
 from hits.batches.layout import batch_template, read_interface
 from hits.batches.markup import plain
@@ -108,9 +117,13 @@ def _draw(segment: str, outputs: Outputs, used: Counter[str], rng: np.random.Gen
 def _controls(
     segments: Sequence[Segment], outputs: Outputs, rows: Sequence[Row], count: int, rng: np.random.Generator
 ) -> list[Row]:
-    """Rows again in which one slot is a copy of another, or a damaged copy; two of three are damaged."""
+    """Rows again in which one slot is a copy of another, or a damaged copy; two of three are damaged.
+
+    Half of the damaged ones stand before the undamaged candidate.
+    """
     donors = Donors({s.id: [tokenize(texts[s.id]) for texts in outputs.values() if s.id in texts] for s in segments})
     controls: list[Row] = []
+    damaged_first = iter(half_of(sum(i % 3 < 2 for i in range(count)), rng))
     for i in rng.permutation(len(rows)):
         if len(controls) == count:
             break
@@ -124,6 +137,9 @@ def _controls(
         mixed = [made[j] for j in rng.permutation(len(made))]
         first = 1 + next(n for n, slot in enumerate(mixed) if slot[0] == system)
         second = 1 + next(n for n, slot in enumerate(mixed) if not slot[0])
+        if damaged is not None and next(damaged_first) is not (second < first):
+            mixed[first - 1], mixed[second - 1] = mixed[second - 1], mixed[first - 1]
+            first, second = second, first
         kind = ControlKind.IDENTICAL if damaged is None else ControlKind.DAMAGED
         relation = "equal" if damaged is None else "better"
         controls.append((segment, mixed, ranking_control(relation, first, second), kind))

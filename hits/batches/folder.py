@@ -15,6 +15,7 @@ import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import tomli_w
@@ -26,9 +27,10 @@ from hits.batches.price import fair_rule
 from hits.batches.reader import BATCH_CSV, BATCH_TOML, IDENTICAL_CSV, TEMPLATE, TRAINING_CSV, read_batch
 from hits.qualifications import qualifications_table
 from hits.records import DAY, Batch, BatchSettings, IdenticalPair, Kind, RewardRule
-from rypt.text import PathLike, RyptError, new_folder
+from rypt.text import InputError, PathLike, RyptError, new_folder
 
 __all__ = ["new_settings", "read_batch", "write_batch"]
+PUBLISHED = "published.*.jsonl"  # files of a batch folder that record its hits on a market (`hits.market.ledger`)
 
 
 def new_settings(
@@ -78,6 +80,10 @@ def new_settings(
 def write_batch(folder: PathLike, batch: Batch) -> None:
     """Write a batch as a new folder, which appears whole or not at all."""
     files = _files(batch)
+    target = Path(folder)
+    if (target / BATCH_TOML).exists():
+        advice = "name another" if any(target.glob(PUBLISHED)) else "it is not published: delete it, or name another"
+        raise InputError(folder, None, f"expected a new or empty folder, found one with a batch in it; {advice}")
     with new_folder(folder) as building:
         for name, content in files.items():
             with open(building / name, "wb") as stream:

@@ -112,6 +112,15 @@ def price(
     return Price(hits, hits * each, answers, rewards, charged, answers * pace / HOUR, min_wage)
 
 
+def wage_before_rounding(batch: Batch, cost: Price) -> Decimal | None:
+    """What an hour would earn if rewards were not rounded up to whole cents; None if that makes less than a percent."""
+    if not cost.hours or cost.wage is None:
+        return None
+    rule, each = batch.settings.reward, cost.assignments // max(1, cost.hits)
+    exact = sum((rule.base + rule.each * item.size for item in batch.items), Decimal(0)) * each / cost.hours
+    return exact if cost.wage > exact * Decimal("1.01") else None
+
+
 def fair_rule(kind: Kind, wage: Decimal = MIN_WAGE, seconds: Decimal | None = None) -> RewardRule:
     """The rule that pays at least this wage for answers that take so many seconds.
 

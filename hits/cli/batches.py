@@ -108,6 +108,7 @@ def make(
     """
     from hits.asking.make import make_batch
     from hits.asking.questions import BatchOptions, ComparisonQuestions, LabelQuestions, Questions, RankingQuestions
+    from hits.asking.verdict_notes import verdict_notes
 
     _refuse_options_of_other_kinds(kind, systems, selection, limit, budget, labels)
     if scores and selection != "trueskill":
@@ -136,7 +137,9 @@ def make(
     batch = make_batch(campaign, folder, questions, options=options)
     tell_notes(batch, quiet=quiet)
     if batch.identical:
-        talk(f"note: {same_text_note(len(batch.identical))}", quiet=quiet)
+        talk(f"note: {same_text_note(len(batch.identical), _drawn(batch))}", quiet=quiet)
+    for note in verdict_notes(batch):
+        talk(f"note: {note}", quiet=quiet)
     tell_price(batch, batch.price, market, as_json=as_json, what=f"{folder}: ")
 
 
@@ -144,6 +147,13 @@ def tell_notes(batch: "MadeBatch", *, quiet: bool) -> None:
     """Report what could not be done while a batch was made."""
     for note in batch.notes:
         talk(f"note: {note}", quiet=quiet)
+
+
+def _drawn(batch: "MadeBatch") -> int | None:
+    """Of comparisons, the number of pairs that were drawn: those asked about and those with the same text."""
+    if batch.settings.kind is not Kind.COMPARISON:
+        return None
+    return len(batch.identical) + sum(not item.columns["control"] for item in batch.items)
 
 
 def _refuse_options_of_other_kinds(

@@ -14,7 +14,7 @@ from hits.cli.workers import workers
 def hits() -> None:
     """Collect judgments from people: batches of hits, your own market, results, workers.
 
-    make → price → serve → invite → publish → status → collect → workers → review → aggregate.
+    make → price → serve → publish → invite → status → collect → workers → review → aggregate.
     """
 
 

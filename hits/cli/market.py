@@ -241,8 +241,11 @@ def serve(
 def dashboard(at: str) -> None:
     """Print a link to the requester's page of a market; it opens the page once, in one browser."""
     from hits.market.folder import served_access
+    from hits.market.served import is_served
 
     click.echo(served_access(at).dashboard_url)
+    if not is_served(Path(at)):
+        talk(f"note: the market does not answer; `rypt hits serve {at}` serves it")
 
 
 @click.command()

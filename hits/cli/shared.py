@@ -190,10 +190,21 @@ def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = Fa
     click.echo(f"{what}{_size(batch, cost)}")
     time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else plural(round(cost.hours * 60), "minute")
     fees = "no fees" if market == "local" else f"fees ${cost.fees}"
-    click.echo(f"{market} market: rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work"
-               + (f" at ${cost.wage:.2f} an hour" if cost.wage is not None else ""))  # fmt: skip
+    click.echo(f"{market} market: rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work, all people "
+               f"together{_wage(batch, cost)}")  # fmt: skip
     if cost.warning:
         talk(f"warning: {cost.warning}")
+
+
+def _wage(batch: "Batch", cost: "Price") -> str:
+    """What an hour earns, and why it is more than the wage that rewards were computed from."""
+    from hits.batches.price import wage_before_rounding
+
+    if cost.wage is None:
+        return ""
+    exact = wage_before_rounding(batch, cost)
+    why = "" if exact is None else f" (${exact:.2f} before rewards are rounded up to whole cents)"
+    return f", at ${cost.wage:.2f} an hour{why}"
 
 
 def _size(batch: "Batch", cost: "Price") -> str:

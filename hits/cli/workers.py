@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hits.market.client import MarketAddress
     from hits.results.answers import Results
     from hits.results.verdicts import WorkerReport
+    from hits.results.workers import Pay
 
 
 @click.command()
@@ -49,11 +50,12 @@ def workers(
 ) -> None:  # fmt: skip
     """Report on each worker, with a verdict and its reasons, and act on it.
 
-    Reports are about the answers that `rypt hits collect` and `import` added. Workers' names are shown if the local
+    Reports are about the answers that `rypt hits collect` and `import` added. "pay" is what is owed for them in
+    dollars, bonuses included: all that is not rejected, also of excluded workers. Workers' names are shown if the local
     market in --at is on this machine, and a note says what is newer there.
     """
     from hits.results.quality import worker_reports
-    from hits.results.workers import bonus_payments, exclude_workers
+    from hits.results.workers import bonus_payments, exclude_workers, pay_of_workers
 
     now = int(time.time())
     rate = _read_share(bonus) if bonus else None
@@ -68,6 +70,7 @@ def workers(
         client.block(worker, reason)
     with open_results(campaign) as results:
         reports = worker_reports(results)
+        pay = pay_of_workers(results)
         behind = 0 if market.folder is None else _behind(market.folder, results)
         payments = bonus_payments(results, reports, rate, client.paid) if rate is not None else []
     if rate is not None:
@@ -82,7 +85,19 @@ def workers(
     elif behind:
         talk(f"note: on the market, {plural(behind, 'assignment')} came or changed since the last `rypt hits collect`; "
              "collect again to see this here", quiet=quiet)  # fmt: skip
-    _print_reports(reports, names, as_json=as_json)
+    for note in _still_rejected(included, pay, names):
+        talk(f"note: {note}", quiet=quiet)
+    _print_reports(reports, names, pay, as_json=as_json)
+
+
+def _still_rejected(included: Sequence[str], pay: "Mapping[str, Pay]", names: Mapping[str, str]) -> list[str]:
+    """What a rejection keeps out of the results, of workers who were excluded until now."""
+    stays = "that stays out of the results unless `rypt hits review` approves it after all"
+    return [
+        f"{names.get(worker, worker)} is not excluded any more, but {pay[worker].words}: {stays}"
+        for worker in included
+        if worker in pay and pay[worker].rejected
+    ]
 
 
 def _names(folder: Path) -> dict[str, str]:
@@ -120,25 +135,41 @@ def _read_share(text: str) -> Decimal:
     return rate
 
 
-def _print_reports(reports: "Sequence[WorkerReport]", names: Mapping[str, str], *, as_json: bool) -> None:
+def _print_reports(
+    reports: "Sequence[WorkerReport]", names: Mapping[str, str], pay: "Mapping[str, Pay]", *, as_json: bool
+) -> None:
     from tabulate import tabulate
 
+    from hits.results.workers import Pay
+
     if as_json:
-        rows = [{"worker": r.worker, "name": names.get(r.worker), **r.as_dict()} for r in reports]
+        rows = []
+        for r in reports:
+            owed = pay.get(r.worker, Pay())
+            more = {"rejected": owed.rejected, "pay": f"{owed.amount:.2f}"}
+            rows.append({"worker": r.worker, "name": names.get(r.worker), **r.as_dict(), **more})
         click.echo(json.dumps(rows))
         return
     if not reports:
         return
-    head = ("worker", "n", "s each", "answers in %", "controls", "agree", "self", "verdict", "why")
-    lines = [
-        (
+    head = ("worker", "n", "s each", "answers in %", "controls", "agree", "self", "pay", "verdict", "why")
+    lines = []
+    for r in reports:
+        owed = pay.get(r.worker, Pay())
+        lines.append((
             " ".join(filter(None, (r.worker, names.get(r.worker)))), r.answers,
             "-" if r.seconds != r.seconds else f"{r.seconds:.1f}", _shares(r.shares), r.controls,
-            r.agreement, r.repeats, "excluded" if r.excluded else str(r.verdict), "; ".join(r.reasons),
-        )
-        for r in reports
-    ]  # fmt: skip
+            r.agreement, r.repeats, f"{owed.amount:.2f}", _verdict(r, owed),
+            "; ".join(filter(None, (owed.words, *r.reasons))),
+        ))  # fmt: skip
     click.echo(tabulate([tuple(map(str, line)) for line in lines], head, disable_numparse=True))
+
+
+def _verdict(report: "WorkerReport", pay: "Pay") -> str:
+    """The verdict, or why nothing of this worker is in the results."""
+    if report.excluded:
+        return "excluded"
+    return "rejected" if 0 < pay.rejected == pay.assignments else str(report.verdict)
 
 
 def _shares(shares: Mapping[str, float]) -> str:

@@ -359,7 +359,11 @@ class BotoMarket:
             code = error.response.get("TurkErrorCode") or error.response.get("Error", {}).get("Code", "")
             raise MarketError(f"the market {self.name} refuses: {error.response['Error']['Message']}", code) from None
         except BotoCoreError as error:
-            raise MarketError(f"the market {self.name} does not answer: {error}", "") from None
+            raise MarketError(f"the market {self.name}{self._place()} does not answer: {error}", "") from None
+
+    def _place(self) -> str:
+        """Where a local market is, and how it is served."""
+        return "" if self.folder is None else f" in {self.folder} (served by `rypt hits serve {self.folder}`)"
 
 
 class MarketError(RyptError):

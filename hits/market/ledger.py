@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from hits.batches.folder import PUBLISHED
 from rypt.append_only import AppendOnly
 from rypt.strict import parse_json
 from rypt.text import InputError
@@ -67,7 +68,7 @@ def ledger_of(batch: Path, market: str) -> Ledger:
 
 def ledgers(batch: Path) -> list[Ledger]:
     """The ledgers of a batch folder: one for each market it was published on."""
-    return [Ledger(path) for path in sorted(batch.glob("published.*.jsonl"))]
+    return [Ledger(path) for path in sorted(batch.glob(PUBLISHED))]
 
 
 def published_hits(batch: Path) -> dict[str, int]:

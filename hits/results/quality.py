@@ -95,7 +95,10 @@ def reports(
     limits: Limits,
     unread: Mapping[str, int] = MappingProxyType({}),
 ) -> list[WorkerReport]:
-    """Reports from plain records; ``unread`` counts the assignments of each worker that cannot be read."""
+    """Reports from plain records; ``unread`` counts the assignments of each worker that cannot be read.
+
+    Excluded workers have reports, and are not among the others with whom workers are compared.
+    """
     of_worker: dict[str, list[Reply]] = defaultdict(list)
     for reply in replies:
         of_worker[reply.worker].append(reply)
@@ -106,8 +109,8 @@ def reports(
     for control in controls:
         if control.answer:
             outcomes[control.worker].append(control.passed)
-    others = Others(replies)
     left_out = set(excluded)
+    others = Others(reply for reply in replies if reply.worker not in left_out)
     made = [
         _report(worker, of_worker[worker], paces[worker], outcomes[worker], others, worker in left_out)
         for worker in dict.fromkeys([*of_worker, *paces, *outcomes, *unread])
@@ -120,13 +123,15 @@ def reports(
 
 
 class Others:
-    """What all said, to be asked what all but one said. The last answer of a worker to a question counts."""
+    """What all who count said, to be asked what all but one said. The last answer of a worker to a question counts."""
 
     def __init__(self, replies: Iterable[Reply]) -> None:
         self.given: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
         self.shown: Counter[str] = Counter()
+        self.shown_to: dict[str, Counter[str]] = defaultdict(Counter)
         for reply in replies:
             self.shown[reply.shown] += 1
+            self.shown_to[reply.worker][reply.shown] += 1
             self.given[reply.question][reply.worker] = reply.answer
 
     def answers(self, question: tuple[str, ...], worker: str) -> Counter[str]:
@@ -142,7 +147,7 @@ class Others:
 
     def expected(self, worker: str, replies: Sequence[Reply], shown: str) -> float:
         """How often the others click ``shown``: a label, to these questions; a side, which is random, anywhere."""
-        mine = Counter(reply.shown for reply in replies)
+        mine = self.shown_to[worker]
         rest = self.shown.total() - mine.total()
         if not rest:
             return nan
@@ -216,6 +221,6 @@ def _longest_run(answers: Sequence[str]) -> int:
 
 
 def typical_agreement(made: Iterable[WorkerReport], limits: Limits) -> float:
-    """The median worker's agreement with the others, of workers with enough answers; NaN when there is none."""
-    known = [report.agreement.value for report in made if report.agreement.of >= limits.answers]
+    """The median worker's agreement with the others, of those who count and have enough answers, or NaN."""
+    known = [r.agreement.value for r in made if r.agreement.of >= limits.answers and not r.excluded]
     return median(known) if known else nan

@@ -79,9 +79,10 @@ def read_reply_columns(results: Results) -> ReplyColumns:
 
 
 class _Given:
-    """The last answer of each worker to each question, and how many workers gave each answer."""
+    """The last answer of each worker to each question, and how many workers who count (a mask) gave each answer."""
 
-    def __init__(self, replies: ReplyColumns) -> None:
+    def __init__(self, replies: ReplyColumns, counts: Bools) -> None:
+        self.reply_counts = counts[replies.worker]
         count = len(replies.workers)
         _, question = np.unique(replies.question, return_inverse=True)
         self.question = question.reshape(-1).astype(np.int64)
@@ -96,7 +97,8 @@ class _Given:
         self.place = self.question * count + replies.worker
         self.last = last_of(self.place)
         self.counts = np.zeros((questions, SLOTS), np.int64)
-        np.add.at(self.counts, (self.question[self.last], self.slot[self.last]), 1)
+        counted = self.last[self.reply_counts[self.last]]
+        np.add.at(self.counts, (self.question[counted], self.slot[counted]), 1)
         places = self.place[self.last]
         order = np.argsort(places)
         self._places, self._slots = places[order], self.slot[self.last][order]
@@ -105,7 +107,7 @@ class _Given:
         """For replies, the counts of all answers to their question but the worker's own, (replies, slots)."""
         counts = self.counts[self.question[rows]]
         mine = self._slots[np.searchsorted(self._places, self.place[rows])]
-        counts[np.arange(len(rows)), mine] -= 1
+        counts[np.arange(len(rows)), mine] -= self.reply_counts[rows]
         return counts
 
 
@@ -120,7 +122,8 @@ def last_of(places: Ints) -> Ints:
 def column_reports(results: Results, limits: Limits) -> list[WorkerReport]:
     """The reports on all workers, those with most answers first."""
     replies = read_reply_columns(results)
-    given = _Given(replies)
+    excluded = set(results.db.excluded())
+    given = _Given(replies, np.array([name not in excluded for name in replies.workers], np.bool_))
     paces: dict[str, list[Effort]] = defaultdict(list)
     for work in results.tables.work():
         paces[work.worker].append(Effort(work.worker, work.seconds, work.answers))
@@ -129,11 +132,10 @@ def column_reports(results: Results, limits: Limits) -> list[WorkerReport]:
         if control.answer:
             outcomes[control.worker].append(control.passed)
     unread = Counter(row.worker for row in results.tables.left_out())
-    excluded = set(results.db.excluded())
     order = np.argsort(replies.worker, kind="stable")
     bounds = np.searchsorted(replies.worker[order], np.arange(len(replies.workers) + 1)).tolist()
     rows = {name: order[bounds[i] : bounds[i + 1]] for i, name in enumerate(replies.workers)}
-    shown = np.bincount(replies.shown, minlength=len(replies.answers))
+    shown = np.bincount(replies.shown[given.reply_counts], minlength=len(replies.answers))
     made = [
         _report(
             name, rows.get(name, order[:0]), paces.get(name, ()), outcomes.get(name, ()), replies, given, shown,
@@ -176,7 +178,7 @@ def _report(
         chance=chance,
         repeats=_repeats(rows, replies, given),
         top=replies.answers[top] if top >= 0 else "",
-        expected=_expected(rows, top, replies, given, shown, mine) if len(rows) else nan,
+        expected=_expected(rows, top, replies, given, shown - (0 if excluded else mine)) if len(rows) else nan,
         longest_run=_longest_run(replies.shown[rows]),
         excluded=excluded,
         unread=unread,
@@ -206,12 +208,12 @@ def _repeats(rows: Ints, replies: ReplyColumns, given: _Given) -> Share:
     return Share(int(same.sum()), int(again.sum()))
 
 
-def _expected(rows: Ints, top: int, replies: ReplyColumns, given: _Given, shown: Ints, mine: Ints) -> float:
-    """How often the others click what the worker clicks most: a label, to these questions; a side, anywhere."""
-    rest = int(shown.sum() - mine.sum())
+def _expected(rows: Ints, top: int, replies: ReplyColumns, given: _Given, shown: Ints) -> float:
+    """How often the others, who clicked ``shown``, do as the worker: a label, to these questions; a side, anywhere."""
+    rest = int(shown.sum())
     if not rest:
         return nan
-    overall = int(shown[top] - mine[top]) / rest
+    overall = int(shown[top]) / rest
     if replies.answers[top] not in Label.__members__:
         return overall
     others = given.of_others(rows)

@@ -42,6 +42,8 @@ class Limits:
     share_look: float = 0.85  # look: one answer so often, and others far less on the same questions
     share_bad: float = 0.95
     chance: float = 1e-6  # how improbable "far less" is, were the worker like the others
+    constant: int = 10  # the same answer to all, of at least so many: look; bad if fast or with wrong controls
+    constant_chance: float = 1e-3  # how improbable that is, were the worker like the others
     run: int = 60  # look: so many equal answers in a row, as improbable; a page of bad ones is NO ten times
     agreement_gap: float = 0.1  # look: surely agrees with the others less than workers do on average, by this
     self_look: float = 0.7  # look: surely answers a repeated question differently more often
@@ -156,15 +158,20 @@ def judged(report: WorkerReport, typical: float, limits: Limits) -> WorkerReport
     if disagreement := _judge_agreement(report, typical, limits):
         reasons.append(disagreement)
     reasons.sort(key=lambda reason: list(Verdict).index(reason[0]), reverse=True)
+    constant = _constant(report, limits)
     if reasons:
-        return replace(report, verdict=reasons[0][0], reasons=tuple(text for _, text in reasons))
+        careless = _judge_speed(report, limits) or _judge_controls(report, limits)
+        verdict = Verdict.BAD if constant and careless else reasons[0][0]
+        return replace(report, verdict=verdict, reasons=(*(text for _, text in reasons), *constant))
+    if constant and report.answers >= limits.answers:
+        return replace(report, verdict=Verdict.LOOK, reasons=constant)
     few = []
     if report.answers < limits.answers:
         few.append(plural(report.answers, "answer"))
     if 0 < report.controls.of < limits.controls and report.controls.hits < report.controls.of:
         few.append(f"{plural(report.controls.of, 'control')} ({report.controls.hits} right)")
     if few:
-        return replace(report, verdict=Verdict.FEW, reasons=(f"only {' and '.join(few)} so far",))
+        return replace(report, verdict=Verdict.FEW, reasons=(f"only {' and '.join(few)}", *constant))
     return replace(report, reasons=(CLEAN,))
 
 
@@ -193,10 +200,8 @@ def _judge_speed(report: WorkerReport, limits: Limits) -> Reason | None:
 def _judge_straight_lining(report: WorkerReport, limits: Limits) -> Reason | None:
     if report.answers < limits.answers or isnan(report.expected):
         return None
-    share = Share(round(report.shares[report.top] * report.answers), report.answers)
-    known = answer_words().get(report.top)
-    answer = known.words if known else report.top
-    text = f"{answer} to {share.value:.0%} of {share.of} (others: {report.expected:.0%} of the same)"
+    share = _top_share(report)
+    text = _top_text(report)
     if improbability(share, report.expected) < limits.chance:
         if share.value >= limits.share_bad:
             return Verdict.BAD, text
@@ -206,6 +211,25 @@ def _judge_straight_lining(report: WorkerReport, limits: Limits) -> Reason | Non
     if run >= limits.run and report.answers * usual**run < limits.chance:
         return Verdict.LOOK, f"{run} equal answers in a row"
     return None
+
+
+def _top_share(report: WorkerReport) -> Share:
+    return Share(round(report.shares[report.top] * report.answers), report.answers)
+
+
+def _top_text(report: WorkerReport) -> str:
+    share, known = _top_share(report), answer_words().get(report.top)
+    answer = known.words if known else report.top
+    return f"{answer} to {share.value:.0%} of {share.of} (others: {report.expected:.0%} of the same)"
+
+
+def _constant(report: WorkerReport, limits: Limits) -> tuple[str, ...]:
+    """That one gives the same answer to everything, where `_judge_straight_lining` does not say so: a second reason."""
+    if report.answers < limits.constant or _judge_straight_lining(report, limits) is not None:
+        return ()
+    share = _top_share(report)
+    usual = improbability(share, report.expected) >= limits.constant_chance
+    return () if share.hits < share.of or usual else (_top_text(report),)
 
 
 def _judge_unread(report: WorkerReport, limits: Limits) -> Reason | None:

@@ -14,7 +14,7 @@ from hits.results.verdicts import Verdict, WorkerReport
 from rypt.database.answer_rows import REJECTED
 from rypt.database.answers import AnswerTables
 from rypt.database.judgments import JudgmentDatabase
-from rypt.text import RyptError
+from rypt.text import RyptError, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,34 @@ class BonusPayment:
     worker: str
     assignment: str
     amount: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Pay:
+    """What a worker is owed or got for collected work: the rewards of all that is not rejected, and the bonuses.
+
+    ``rejected`` of ``assignments`` are rejected.
+    """
+
+    amount: Decimal = Decimal("0.00")
+    assignments: int = 0
+    rejected: int = 0
+
+    @property
+    def words(self) -> str:
+        """What is rejected, empty if nothing is."""
+        return f"{self.rejected} of {plural(self.assignments, 'assignment')} rejected" if self.rejected else ""
+
+
+def pay_of_workers(results: Results) -> dict[str, Pay]:
+    """The pay of each worker; excluded workers are paid like the others."""
+    pay: dict[str, Pay] = {}
+    for work in results.tables.work():
+        before, rejected = pay.get(work.worker, Pay()), work.status == REJECTED
+        amount = sum(map(_reward, (work.bonuses or "").split()), Decimal(0))
+        amount += Decimal(0) if rejected else _reward(work.reward or "0")
+        pay[work.worker] = Pay(before.amount + amount, before.assignments + 1, before.rejected + rejected)
+    return pay
 
 
 def exclude_workers(

@@ -6,6 +6,7 @@
 Everything is in the folder: ``market.db`` (see `hits.server.store`) and ``market.json`` (see `hits.market.folder`).
 """
 
+import errno
 import logging
 import re
 import signal
@@ -236,7 +237,9 @@ def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> 
             cleanup_interval=CLEANUP_SECONDS,
         )  # fmt: skip
     except OSError as error:
-        raise RyptError(f"cannot serve at {host}:{port}: {error.strerror or error}") from None
+        taken = error.errno == errno.EADDRINUSE
+        advice = "; --port 0 takes a free port, or name another" if taken else ""
+        raise RyptError(f"cannot serve at {host}:{port}: {error.strerror or error}{advice}") from None
     limit_waiting(server)
     try:
         listening(options.public_url or f"http://{_shown(host)}:{_port(server)}/")

@@ -5,8 +5,10 @@
 
 ``commands.jsonl`` beside this file was written by version 0.1.0, but for what has changed since: the search of `tune`
 by MERT, ranges of `rank` (rows are drawn), the batch of `compare --batch`, which leaves ties out,
-the signature of `compare --scores`, which names every model of RYPT in use, and what `score`, `explain` and `compare
---show` say of the names in their texts, of the candidate explained, and of what decides the best ones.
+the signature of `compare --scores`, which names every model of RYPT in use, what `score`, `explain` and `compare
+--show` say of the names in their texts, of the candidate explained, and of what decides the best ones, and what
+`simulate` and `hits workers` count of comparisons and rankings: these show each system first in half of a pair's items,
+and their controls have the right answer on either side equally often.
 Ids, times, ports, folders and versions are left out. Numbers are as printed, so a file is the same byte for byte only
 on the kind of machine that it was written on; `test_commands.py` therefore allows floating-point numbers a difference
 in the seventh digit.

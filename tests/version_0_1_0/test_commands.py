@@ -12,6 +12,9 @@ HERE = Path(__file__).resolve().parent
 CHANGED = (  # in words for people, and in names that were added, since 0.1.0
     (re.compile(r"\b1 segments "), "1 segment "),
     (re.compile(r'"(good|too few)", "reasons": \["(nothing against it, but )?only'), '"", "reasons": ["only'),
+    (re.compile(r" of work, all people together, at"), " of work at"),
+    (re.compile(r', "rejected": \d+, "pay": "[\d.]+"'), ""),  # by `hits workers`
+    (re.compile(r' so far"\]'), '"]'),  # of few answers or controls
     (re.compile(r" \(\d+ \+ \d+ controls?\)| \(\d+ of them to controls\)"), ""),
     (re.compile(r', "decisions": \{[^}]*\}|, "number": \d+(?=\})'), ""),  # by `score`
     (re.compile(r'"compared": \{[^}]*\}, |"waiting": \d+, '), ""),  # by `status`, where there are answers

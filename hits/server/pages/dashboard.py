@@ -69,13 +69,14 @@ class Dashboard:
 
     def _overview(self, invited: Sequence[tuple[str, str]]) -> str:
         """The first page, with the links of people who were just invited."""
+        excluded = self._excluded()
         values = {
-            "figures": figures(self.market.store, self._batches(), self.market.now()),
+            "figures": figures(self.market.store, self._batches(), self.market.now(), excluded),
             "sparkline": sparkline,
             "invited": invited,
             "unpublished": unpublished(self.market),
             "campaign": self.market.options.campaign,
-            "excluded": self._excluded(),
+            "excluded": excluded,
             "shared": self.market.options.shared.url(self._base(), self.market.access),
         }
         return self._page("dashboard.html", values)

@@ -115,15 +115,16 @@ class Figures:
         return self.overview.rewards_approved + self.overview.rewards_waiting + self.overview.bonuses
 
 
-def figures(store: Store, folders: Iterable[Path], now: int) -> Figures:
-    """All figures at this moment."""
+def figures(store: Store, folders: Iterable[Path], now: int, excluded: Collection[str] = ()) -> Figures:
+    """All figures at this moment; the agreement is that of workers who are not excluded."""
     folders = list(folders)
     items, notes = known_items(folders)
     came_from_folders = {folder.name: came_from(folder) for folder in folders}
     market = store.figures.snapshot(now)
     progress = progress_of(market.hits, now)
     work = understood_work(market.answers, items, now)
-    verdicts = {report.worker: report for report in reports(work.replies, work.efforts, work.controls, (), Limits())}
+    made = reports(work.replies, work.efforts, work.controls, excluded, Limits())
+    verdicts = {report.worker: report for report in made}
     rows = [
         WorkerRow(
             worker, verdicts.get(worker.id), tuple(work.outcomes[worker.id]), work.waiting[worker.id],
@@ -132,11 +133,11 @@ def figures(store: Store, folders: Iterable[Path], now: int) -> Figures:
         for worker in market.workers
     ]  # fmt: skip
     rows.sort(key=lambda row: (-(row.report.answers if row.report else 0), row.worker.name))
-    triples = _triples(work.replies)
+    triples = _triples(work.replies, excluded)
     for part in progress:
         part.folder = came_from_folders.get(part.name, "")
         if part.name:
-            given = _triples(work.of_batch[part.name])
+            given = _triples(work.of_batch[part.name], excluded)
             part.agreement, part.same = agreement(given), share_of_equal_pairs(given)
     timed = [effort for effort in work.efforts if effort.seconds]
     seconds = sum(effort.seconds or 0 for effort in timed)
@@ -164,9 +165,10 @@ def _nouns(kinds: Collection[Kind | None]) -> tuple[str, str]:
     return KINDS[kind].unit, "label" if kind is Kind.LABEL else "comparison"
 
 
-def _triples(replies: Iterable[Reply]) -> list[tuple[tuple[str, ...], str, str]]:
-    """Question, worker and answer of replies that are no controls."""
-    return [(reply.question, reply.worker, reply.answer) for reply in replies if not reply.control]
+def _triples(replies: Iterable[Reply], excluded: Collection[str]) -> list[tuple[tuple[str, ...], str, str]]:
+    """Question, worker and answer of replies that are no controls, by workers who count."""
+    counted = (reply for reply in replies if not reply.control and reply.worker not in excluded)
+    return [(reply.question, reply.worker, reply.answer) for reply in counted]
 
 
 def known_items(folders: Iterable[Path]) -> tuple[dict[tuple[str, str], Mapping[str, str]], list[str]]:
@@ -281,7 +283,8 @@ def to_look_at(progress: Iterable[Progress], rows: Sequence[WorkerRow], requests
     notes += [
         f"{row.worker.name}: {'; '.join(row.report.reasons)}."
         for row in rows
-        if row.report and row.report.verdict in (Verdict.LOOK, Verdict.BAD) and row.worker.blocked is None
+        if row.report and row.report.verdict in (Verdict.LOOK, Verdict.BAD)
+        if row.worker.blocked is None and not row.report.excluded
     ]
     if unread:
         notes.append(f"{plural(unread, 'unreadable assignment')} left out of the results: please review.")

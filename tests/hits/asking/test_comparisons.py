@@ -84,6 +84,33 @@ def test_controls_have_the_side_that_is_expected(batch: Batch) -> None:
     assert len({c["control"] for c in controls}) == 3
 
 
+def test_either_system_of_a_pair_stands_first_in_half_of_its_items() -> None:
+    for seed in range(8):
+        for limit in (15, 20):
+            pair = make_comparison_batch(
+                SEGMENTS, OUTPUTS, settings(seed), pairs=[("x", "y")], limit=limit, control_share=0
+            )
+            first = Counter(item.columns["system_a"] for item in pair.items)
+            assert sorted(first.values()) == [limit // 2, limit - limit // 2]
+    whole = make_comparison_batch(SEGMENTS, OUTPUTS, settings(), control_share=0)
+    order = Counter((item.columns["system_a"], item.columns["system_b"]) for item in whole.items)
+    assert set(order.values()) == {30}
+    assert len(order) == 6
+
+
+def test_one_who_always_clicks_the_same_side_fails_half_of_the_damaged_controls() -> None:
+    more = set()
+    for seed in range(8):
+        for limit, damaged in ((15, 4), (20, 5)):
+            made = make_comparison_batch(SEGMENTS, OUTPUTS, settings(seed), limit=limit, control_share=0.25)
+            kinds = [i.columns for i in made.items if i.columns["control_kind"] == "damaged"]
+            sides = Counter(columns["control"] for columns in kinds)
+            assert sides.total() == damaged
+            assert abs(sides["A"] - sides["B"]) == damaged % 2
+            more.add(sides.most_common(1)[0][0] if damaged % 2 else "")
+    assert more == {"", "A", "B"}  # which side has one more is random
+
+
 def test_the_seed_decides_everything(batch: Batch) -> None:
     assert make_comparison_batch(SEGMENTS, OUTPUTS, settings(), references=REFERENCES) == batch
     assert make_comparison_batch(SEGMENTS, OUTPUTS, settings(2), references=REFERENCES).items != batch.items

@@ -94,6 +94,14 @@ def test_controls_hold_a_copy_that_belongs_to_no_system(batch: Batch) -> None:
         assert outcome.passed == (relation == "equal")
 
 
+def test_the_damaged_copy_stands_first_in_half_of_its_controls() -> None:
+    for seed in range(8):
+        made = make_ranking_batch(SEGMENTS, OUTPUTS, settings(seed), control_share=0.2, limit=20)
+        controls = [parse_ranking_control(item.columns["control"]) for item in made.items if item.columns["control"]]
+        before = Counter(first < second for relation, first, second in controls if relation == "better")
+        assert before == {True: 2, False: 2}
+
+
 def test_the_page_does_not_tell_the_systems(batch: Batch) -> None:
     columns = dict.fromkeys(batch.items[0].columns, "")
     columns |= {name: "SECRET" for name in columns if name.startswith(("system", "candidate", "control", "item"))}

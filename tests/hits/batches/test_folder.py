@@ -97,7 +97,12 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     batch = Batch(settings(), (comparison(),), TEMPLATE)
     (tmp_path / "empty").mkdir()
     write_batch(tmp_path / "empty", batch)
-    with pytest.raises(InputError, match="expected a new or empty folder"):
+    with pytest.raises(
+        InputError, match="a new or empty folder, found one with a batch in it; it is not published: delete"
+    ):
+        write_batch(tmp_path / "empty", replace(batch, template="<form></form>"))
+    (tmp_path / "empty" / "published.local-1.jsonl").touch()
+    with pytest.raises(InputError, match=r"found one with a batch in it; name another$"):
         write_batch(tmp_path / "empty", replace(batch, template="<form></form>"))
     assert read_batch(tmp_path / "empty") == batch
     (tmp_path / "file").write_text("mine", encoding="utf-8")

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.batches.price import MIN_WAGE, MTURK_FEES, NO_FEES, PAPER_RULE, fair_rule, fees_of, price
+from hits.batches.price import (
+    MIN_WAGE,
+    MTURK_FEES,
+    NO_FEES,
+    PAPER_RULE,
+    fair_rule,
+    fees_of,
+    price,
+    wage_before_rounding,
+)
 from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 
 
@@ -68,6 +77,18 @@ def test_times_that_were_measured_replace_the_guess() -> None:
     assert price(made, seconds=Decimal(10)).warning is not None
     assert price(made, seconds=Decimal("8.4")).warning is None
     assert price(made, seconds=Decimal(10), min_wage=Decimal(5)).warning is None
+
+
+def test_rounding_up_explains_a_higher_wage() -> None:
+    fast = batch([1], fair_rule(Kind.COMPARISON, seconds=Decimal("2.31")), 3, Kind.COMPARISON)
+    cost = price(fast, seconds=Decimal("2.31"))
+    assert cost.wage is not None
+    assert round(cost.wage, 2) == Decimal("15.58")  # a cent for 2.31 seconds
+    exact = wage_before_rounding(fast, cost)
+    assert exact is not None
+    assert round(exact, 1) == 12
+    even = batch([1], fair_rule(Kind.COMPARISON), 3, Kind.COMPARISON)
+    assert wage_before_rounding(even, price(even)) is None
 
 
 def test_no_items_cost_nothing() -> None:

@@ -212,3 +212,17 @@ def test_controls_to_practise_on(capsys, campaign, tmp_path):
     assert len(batch.items) < 12  # they are not published
     code, _, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "x", "--kind", "ranking", "--training", 3)
     assert (code, "--training is for --kind label" in err) == (2, True)
+
+
+def test_what_a_small_batch_of_comparisons_will_not_tell(capsys, campaign, outputs, tmp_path):
+    same = [*outputs, "--output-of", f"copy={tmp_path / 'x'}"]
+    options = ["--kind", "comparison", *same, "--limit", 12, "--controls", 0.2]
+    code, out, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "b", *options)
+    assert code == 0
+    notes = err.splitlines()
+    batch = read_batch(tmp_path / "b")
+    assert f"of {12 + len(batch.identical)} that were drawn" in notes[0]
+    assert notes[1].startswith("note: 3 controls: 5 are the least")
+    assert notes[1].endswith("--controls 0.3 makes 5")
+    assert notes[2].startswith("note: 12 comparisons a person are too few")
+    assert "of work, all people together, at $12.00 an hour\n" in out

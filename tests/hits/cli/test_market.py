@@ -10,7 +10,7 @@ import pytest
 from commands import run
 
 from hits.market.client import SANDBOX, spends_money
-from hits.market.folder import read_access
+from hits.market.folder import open_access, read_access, remember_url
 from hits.server.store.hits import NewHit
 from hits.server.store.records import HitProperties, Locale
 from hits.server.store.store import Store
@@ -93,8 +93,14 @@ def test_links_are_taken_back_by_name_or_id(capsys, at):
 
 
 def test_a_link_to_the_dashboard(capsys, at, tmp_path):
-    code, out, _ = run(capsys, "hits", "dashboard", "--at", at)
+    code, out, err = run(capsys, "hits", "dashboard", "--at", at)
     assert (code, out.strip()) == (0, read_access(at).dashboard_url)
+    assert err == ""
+    stopped = tmp_path / "stopped"
+    remember_url(stopped, open_access(stopped), "http://127.0.0.1:1/")
+    code, out, err = run(capsys, "hits", "dashboard", "--at", stopped)
+    assert (code, out.strip()) == (0, read_access(stopped).dashboard_url)
+    assert err == f"note: the market does not answer; `rypt hits serve {stopped}` serves it\n"
     assert run(capsys, "hits", "dashboard", "--at", tmp_path / "typo")[0] == 1
 
 

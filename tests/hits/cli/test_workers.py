@@ -59,3 +59,30 @@ def test_workers_are_named_as_the_table_names_them(capsys, campaign, tmp_path):
     assert {report["worker"]: report["excluded"] for report in json.loads(out)} == {"A1": False, worker: True}
     code, _, err = run(capsys, "hits", "workers", "--exclude", "twin", *options)
     assert (code, "2 workers are called twin" in err) == (2, True)
+
+
+def test_pay_and_rejected_work(capsys, campaign):
+    item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a"}
+
+    def add(number, worker, status):
+        answer = Answer("b", "i", f"G{number}", f"Y{number}", worker, {"label_1": "YES"}, 0, 9)
+        with Campaign.open(campaign).database(readonly=False) as db:
+            Results(db).add([Assignment(answer, item, status, {"Reward": "$0.12"})])
+
+    for number, worker, status in ((1, "Eli", "Rejected"), (2, "Eli", "Rejected"), (3, "Ada", "Approved"),
+                                   (4, "Ada", "Submitted"), (5, "Ada", "Rejected")):  # fmt: skip
+        add(number, worker, status)
+    code, out, _ = run(capsys, "hits", "workers", "-C", campaign, "--exclude", "Eli", "--exclude", "Ada", "--json")
+    assert code == 0
+    rows = {row["worker"]: (row["pay"], row["rejected"], row["excluded"]) for row in json.loads(out)}
+    assert rows == {"Ada": ("0.24", 1, True), "Eli": ("0.00", 2, True), "A1": ("0.00", 0, False)}
+    code, out, err = run(capsys, "hits", "workers", "-C", campaign, "--include", "Eli", "--include", "Ada")
+    assert code == 0
+    assert "note: Eli is not excluded any more, but 2 of 2 assignments rejected: that stays out of the results" in err
+    lines = {line.split()[0]: line for line in out.splitlines()}
+    assert "  rejected  " in lines["Eli"]
+    assert "2 of 2 assignments rejected" in lines["Eli"]
+    assert "  too few  " in lines["Ada"]
+    assert "1 of 3 assignments rejected" in lines["Ada"]
+    add(6, "Eli", "Approved")
+    assert "  rejected  " not in run(capsys, "hits", "workers", "-C", campaign)[1]

@@ -71,7 +71,8 @@ def test_from_a_batch_to_judgments(folders: tuple[Path, Path, Path], tmp_path: P
         deleted = expire(batch, market, delete=True)  # work that waits for a review keeps its hit
         assert (deleted.hits, len(deleted.failed)) == (2, size - 2)
         assert links["url"] == json.loads((market / "market.json").read_text())["url"]
-    assert "does not answer" in collection_status(campaign, batch, market).batch.note
+    note = collection_status(campaign, batch, market).batch.note
+    assert f"in {market} (served by `rypt hits serve {market}`) does not answer" in note
 
 
 def test_mistakes(folders: tuple[Path, Path, Path]) -> None:

@@ -68,8 +68,8 @@ def test_a_careful_worker_among_workers_who_say_yes_to_everything_is_not_bad() -
 def test_few_answers_condemn_nobody() -> None:
     found = simulate(questions=10, bad=STRATEGIES["always"])
     assert found["bad"].verdict == Verdict.FEW
-    assert found["bad"].reasons == ("only 10 answers so far",)
-    assert simulate(questions=1, bad=STRATEGIES["always"])["bad"].reasons == ("only 1 answer so far",)
+    assert found["bad"].reasons == ("only 10 answers", "YES to 100% of 10 (others: 50% of the same)")
+    assert simulate(questions=1, bad=STRATEGIES["always"])["bad"].reasons == ("only 1 answer",)
 
 
 def test_sides_of_comparisons_are_no_names_of_systems() -> None:
@@ -92,6 +92,48 @@ def report(answers: int = 50, seconds: float = 8.0, controls: Share = NONE) -> W
     blank = ControlAnswer("w", 1, "repeat", "YES", "", passed=False)
     (found,) = reports(replies, [Effort("w", round(10 * seconds), 10)], [*outcomes, blank], [], Limits())
     return found
+
+
+def clicks(answers: int, seconds: float, others: str = "AB", controls: Share = NONE) -> WorkerReport:
+    """The report on one who always clicks the first of two, among three workers who click both."""
+    replies = [Reply("w", (str(i),), "x", "A") for i in range(answers)]
+    replies += [Reply(f"o{n}", (str(i),), "x", others[(i + n) % len(others)]) for n in range(3) for i in range(answers)]
+    outcomes = [
+        ControlAnswer("w", 1, "damaged", "A" if i < controls.hits else "B", "A", i < controls.hits)
+        for i in range(controls.of)
+    ]
+    made = reports(replies, [Effort("w", round(10 * seconds), 10)], outcomes, [], Limits())
+    return next(each for each in made if each.worker == "w")
+
+
+def test_the_same_answer_to_everything_is_a_reason_with_few_answers_too() -> None:
+    fast = clicks(15, 1.2)
+    assert fast.verdict is Verdict.BAD
+    assert fast.reasons[0] == "1.2 seconds an answer"
+    assert fast.reasons[1].startswith("the first text to 100% of 15 (others: ")
+    assert (slow := clicks(15, 9)).verdict is Verdict.FEW
+    assert slow.reasons[0] == "only 15 answers"
+    assert slow.reasons[1].startswith("the first text to 100% of 15")
+    assert clicks(9, 9).reasons == ("only 9 answers",)
+    assert clicks(15, 9, others="AAAAB").reasons == ("only 15 answers",)  # not improbable
+    controls = clicks(15, 9, controls=Share(2, 5))  # as many as are right on the first side
+    assert (controls.verdict, controls.reasons[0]) == (Verdict.BAD, "2 of 5 controls right (40%)")
+    assert controls.reasons[1] == slow.reasons[1]
+    assert clicks(15, 9, others="AAAAB", controls=Share(2, 5)).verdict is Verdict.LOOK
+    enough = clicks(20, 9, others="AAABB")  # improbable, but not enough for a bad verdict
+    assert (enough.verdict, len(enough.reasons)) == (Verdict.LOOK, 1)
+
+
+def test_excluded_workers_are_not_among_the_others() -> None:
+    given = [{"a": "YES", "b": "YES" if i else "NO", "spam": "NO", "more": "NO"} for i in range(30)]
+    replies = [
+        Reply(worker, (str(i),), label, label) for i, labels in enumerate(given) for worker, label in labels.items()
+    ]
+    counted = {each.worker: each for each in reports(replies, [], [], ["spam", "more"], Limits())}
+    assert counted["a"].agreement == counted["b"].agreement == Share(29, 30)
+    assert counted["spam"].agreement == Share(0, 29)
+    assert counted["spam"].verdict is Verdict.BAD
+    assert (counted["a"].verdict, counted["a"].expected) == (Verdict.GOOD, pytest.approx(0.967, abs=0.01))
 
 
 @pytest.mark.parametrize(
@@ -124,9 +166,9 @@ def test_controls(controls: Share, verdict: Verdict) -> None:
 def test_too_few_controls_are_told_and_condemn_nobody() -> None:
     found = report(controls=Share(0, 2))
     assert (found.verdict, found.reasons) == (
-        Verdict.FEW, ("only 2 controls (0 right) so far",),
+        Verdict.FEW, ("only 2 controls (0 right)",),
     )  # fmt: skip
-    assert report(controls=Share(0, 1)).reasons == ("only 1 control (0 right) so far",)
+    assert report(controls=Share(0, 1)).reasons == ("only 1 control (0 right)",)
     assert report(controls=Share(0, 5)).reasons == (
         "0 of 5 controls right (0%); so few have a chance of 0.24% where 70% is usual",
     )
@@ -249,7 +291,11 @@ def test_reports_of_a_database() -> None:
     first, second = worker_reports(results)
     assert (first.worker, first.answers, first.assignments, first.seconds) == ("A1", 6, 2, 7.5)
     assert (first.controls, second.controls) == (Share(2, 2), Share(0, 1))
-    assert (first.agreement, first.repeats) == (Share(2, 3), Share(1, 1))
+    assert (first.agreement, first.repeats) == (Share(0, 0), Share(1, 1))  # the only other one is excluded
+    assert second.agreement == Share(2, 3)
+    results.db.include("A2")
+    assert worker_reports(results)[0].agreement == Share(2, 3)
+    results.db.exclude("A2", "spam")
     assert (first.excluded, second.excluded) == (False, True)
 
 

@@ -211,7 +211,7 @@ def test_cookies_are_secure_where_the_market_is(tmp_path: Path) -> None:
 
 
 def test_a_port_in_use_is_a_clear_error(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(RyptError, match="cannot serve at"):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(RyptError, match="--port 0 takes"):
         serve(tmp_path, "127.0.0.1", taken.getsockname()[1], lambda info: None)
 
 

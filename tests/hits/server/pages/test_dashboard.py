@@ -178,6 +178,15 @@ def test_controls_come_from_the_batch(world: World, tmp_path: Path) -> None:
     found = figures(world.store, [world.folder / "batches" / "one"], 5000)
     assert found.same == 1.0  # controls are no questions
     assert {row.worker.name: sum(row.outcomes) for row in found.workers} == {"Ada": 10, "<i>Bert</i>": 0}
+    assert any("0 of 10 controls right" in note for note in found.notes)
+    bert = next(row.worker.id for row in found.workers if "Bert" in row.worker.name)
+    without = figures(world.store, [world.folder / "batches" / "one"], 5000, {bert})
+    assert without.same != without.same  # nobody is left to agree with
+    assert without.progress[0].same != without.progress[0].same
+    assert not any("controls right" in note for note in without.notes)
+    assert [row.report is not None and row.report.agreement.of for row in without.workers] == [
+        10 if row.worker.id == bert else 0 for row in without.workers
+    ]
     (world.folder / "batches" / "one" / "batch.csv").write_text("broken")
     broken = world.requester().get("/dashboard")
     assert broken.status_code == 200
