@@ -110,7 +110,7 @@ def test_the_file_alone_leads_to_a_comparison(
         if command[0] == "import":
             assert "from 840 of 840 ratings (4 raters, 14 systems)" in out
     assert out.startswith("The picks of rypt:severity+0.2*chrf+2*system (people's labels, chrF and the mean of each")
-    assert out.splitlines()[5].split()[:2] == ["rypt:severity+0.2*chrf+2*system", "rypt:severity+0.2*chrf"]
+    assert out.splitlines()[6].split()[:2] == ["rypt:severity+0.2*chrf+2*system", "rypt:severity+0.2*chrf"]
 
 
 @pytest.mark.skipif(
