@@ -22,8 +22,8 @@ MADE_NAMES = (
 )
 COST_WORDS = (
     "penalty×share: what errors in the constituent are expected to cost, and the share of the five frontiers (of 1, 2, "
-    "4 and 8 words and the whole segment) that it is on; a phrase that is YES keeps some penalty, as a few YES do not "
-    "rule an error out, so a candidate with nothing but YES stays a little below 1"
+    "4 and 8 words and the whole segment) that it is on; an outvoted NO counts, too, and a phrase that is YES keeps "
+    "some penalty, as a few YES do not rule an error out, so a candidate with nothing but YES stays a little below 1"
 )
 MARKS = {YES: "YES", NO: "NO", YES_DOWN: "yes ↓", NO_UP: "no ↑"}
 
