@@ -133,7 +133,7 @@ class Queries(Sequence[Query]):
             lines.append(f"not in this selection: {later} more, about ${later * self.price.each:.2f}")
         if useless := self.open - self.useful:
             lines.append(
-                f"not worth asking: {useless} more, because no answer to them changes which candidates are best"
+                f"not worth asking now: {useless} more, because no answer to them changes which candidates are best"
             )
         return "\n".join(lines)
 

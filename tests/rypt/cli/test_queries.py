@@ -28,7 +28,7 @@ def test_by_value_the_most_valuable_first_and_nothing_worthless(capsys, demo_cam
     assert 0 < len(valued) < len(every)
     assert {key(record) for record in valued} < {key(record) for record in every}
     useless = len(every) - len(valued)
-    assert f"not worth asking: {useless} more, because no answer to them changes which candidates are best\n" in err
+    assert f"not worth asking now: {useless} more, because no answer to them changes which candidates are best\n" in err
     assert all("value" not in record for record in every)
 
 
