@@ -199,7 +199,7 @@ def _to_rank(s: Situation) -> NextStep | None:
         return None
     why = "people compared the systems"
     if s.waiting:
-        why += f"; {plural(s.waiting, 'assignment')} wait for your review (docs/howto-compare-systems.md, Settle up)"
+        why += f"; {plural(s.waiting, 'assignment')} to review (docs/howto-compare-systems.md, Settle up)"
     if s.bad:
         look = command_line(["hits", "workers", "-C", s.folder])
         why += f"; the answers of {', '.join(s.bad[:3])} look bad and still count, see: {look}"
@@ -269,6 +269,8 @@ def _to_tune(s: Situation) -> NextStep | None:
 
 
 def _to_score(s: Situation) -> NextStep | None:
+    if not s.judgments and s.open:  # a batch ended without an answer
+        return _ask(s, f"{s.open:,} phrases of the frontier have no label")
     picks = str(Path(s.folder) / "picks.txt")
     if s.picked:
         more = f"; {s.open:,} phrases have no label, to ask about more: {_spreadsheet(s)}" if s.open else ""

@@ -50,6 +50,10 @@ SECOND = replace(ANSWERED, name="2")
         (replace(SYSTEMS, batches=[PAIRS], compared=["A", "B", "C"]), "rypt rank systems c"),
         (replace(SYSTEMS, judgments=9, compared=["A", "B"]), "rypt score c --pick best -o c/picks.txt"),
         (replace(LABELLED, features=False, picked=True), ""),
+        (
+            replace(NEW, batches=[replace(PUBLISHED, answered=0, over=True)]),
+            "rypt queries c --select value --format csv -o ask.csv",
+        ),
         (replace(LABELLED, batches=[replace(MADE, needless=True)]), "rypt tune c --metric rypt -o c/rypt.weights"),
         (replace(NEW, candidates=0, decoder=True), "rypt decode c"),
         (NEW, "rypt queries c --select value --format csv -o ask.csv"),

@@ -166,7 +166,7 @@ def test_a_campaign_of_comparisons_alone(tmp_path):
     assert "compared    4 comparisons of A, B, by 2 workers, 1 of them SIMULATED" in lines
     assert "left out    1 pair with the same text" in lines
     assert "to review   4 assignments" in lines
-    assert "; 4 assignments wait for your review" in at_the_end.next.why
+    assert "; 4 assignments to review (" in at_the_end.next.why
     assert not any(line.startswith(("labels", "coverage", "to ask")) for line in lines)
 
 
