@@ -8,9 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.arrays import Codes, Floats, Ids, Ints
-from rypt.compiled import compiled_if_large
-from rypt.metric.observations import CODES, Observations, label_states
+from rypt.arrays import Codes, Floats, Ints
+from rypt.metric.observations import CODES, LabelledPlaces, Observations, label_states
 from rypt.metric.percolation import NO, NO_UP, STATES, UNKNOWN, YES, YES_DOWN, percolate_states
 from rypt.options import TIES, UNKNOWN_AS, check_option
 from rypt.text import RyptError
@@ -187,18 +186,13 @@ def table_rows(observations: Observations, ties: str) -> NDArray[np.int64]:
     return observations.codes.astype(np.int64) * len(STATES) + states
 
 
-@compiled_if_large
-def count_cells(
-    firsts: Ints, classes: Ints, segments: Ids, offsets: Ints, codes: Codes, states: Codes, truth: Codes, counts: Ints
-) -> None:
+def count_cells(observations: Observations, classes: Ints, states: Codes, truth: Codes) -> Ints:
     """Count labels (1 YES, 0 NO, -1 none) by row of a calibrated table, length class and label."""
-    for candidate in range(len(segments)):
-        first, at = firsts[segments[candidate]], offsets[candidate]
-        for node in range(offsets[candidate + 1] - at):
-            label = truth[at + node]
-            if label >= 0:
-                row = int(codes[at + node]) * _STATES + states[at + node]
-                counts[row, classes[first + node], label] += 1
+    known = LabelledPlaces.of(observations, truth)
+    rows = observations.codes[known.places].astype(np.int64) * _STATES + states[known.places]
+    cells = (rows * len(LENGTHS) + classes[known.nodes]) * 2 + truth[known.places]
+    size = len(CODES) * _STATES
+    return np.bincount(cells, minlength=2 * size * len(LENGTHS)).reshape(size, len(LENGTHS), 2)
 
 
 class CalibratedTable(Expected):
@@ -227,11 +221,7 @@ class CalibratedTable(Expected):
         states, _ = percolated(observations, ties)
         forest = observations.forest
         classes = length_class(forest.stops - forest.starts)
-        counts = np.zeros((len(CODES) * len(STATES), len(LENGTHS), 2), np.int64)
-        count_cells(
-            forest.firsts, classes, observations.segments, observations.offsets, observations.codes, states, truth,
-            counts,
-        )  # fmt: skip
+        counts = count_cells(observations, classes, states, truth)
         yes, total = counts[:, :, 1].astype(np.float64), counts.sum(axis=2)
         prior = np.tile(TABLE_PRIOR, len(CODES))
         prior[: len(STATES)] = np.where(np.arange(len(STATES)) == UNKNOWN, UNALIGNED_PRIOR, TABLE_PRIOR)

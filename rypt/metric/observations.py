@@ -287,6 +287,24 @@ class JudgedPhrases:
         return Places(self.forest, segments, offsets, rows)
 
 
+@dataclass(frozen=True, slots=True)
+class LabelledPlaces:
+    """Where labels are known: the places in the arrays of observations, the constituents, where candidates begin."""
+
+    places: Ints
+    nodes: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, observations: Observations, truth: Codes) -> "LabelledPlaces":
+        """The places whose label is 1 or 0."""
+        places = np.flatnonzero(truth >= 0)
+        candidates = np.searchsorted(observations.offsets, places, side="right") - 1
+        starts = observations.offsets[candidates]
+        nodes = observations.forest.firsts[observations.segments[candidates]] + places - starts
+        return cls(places, nodes, starts)
+
+
 def observe_counts(
     forest: Forest, places: Places, key_nodes: Ints, counts: Floats, candidates: NDArray[np.int64] | None = None
 ) -> Observations:

@@ -14,10 +14,11 @@ from rypt.arrays import Codes, Floats, Ids, Ints
 from rypt.compiled import compiled_if_large
 from rypt.metric.kernel import NOVEL, SILENT, UNALIGNED
 from rypt.metric.model import LENGTHS, Expected, length_class
-from rypt.metric.observations import CODES, Observations
+from rypt.metric.observations import CODES, LabelledPlaces, Observations
 
 TEMPERS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 PSEUDO_COUNT = 2.0
+FEW = 200_000  # constituents, up to which tempers are tried one after the other, without compiling `add_losses`
 
 
 @compiled_if_large
@@ -69,29 +70,26 @@ def posteriors(
             out[at + node] = belief_yes / (belief_no + belief_yes)
 
 
-@compiled_if_large
-def count_labels(
-    firsts: Ints, parents: Ids, classes: Ints, segments: Ids, offsets: Ints, codes: Codes, truth: Codes,
-    roots: Ints, pairs: Ints, votes: Ints, known: Ints,
-) -> None:  # fmt: skip
-    """Count labels (1 YES, 0 NO, -1 none) of constituents.
+def count_labels(observations: Observations, classes: Ints, truth: Codes) -> tuple[Ints, Ints, Ints, Ints]:
+    """Count labels (1 YES, 0 NO, -1 none) of constituents, whose ``classes`` are those of all trees.
 
     Those of roots by class, (classes, 2); of others by class, parent's class and parent's label, (classes, classes,
     2, 2); by code, (codes, 2); and all, (2).
     """
-    for candidate in range(len(segments)):
-        first, at = firsts[segments[candidate]], offsets[candidate]
-        for node in range(offsets[candidate + 1] - at):
-            label = truth[at + node]
-            if label < 0:
-                continue
-            known[label] += 1
-            votes[codes[at + node], label] += 1
-            parent = parents[first + node]
-            if parent < 0:
-                roots[classes[first + node], label] += 1
-            elif truth[at + parent] >= 0:
-                pairs[classes[first + node], classes[first + parent], truth[at + parent], label] += 1
+    forest, size = observations.forest, len(LENGTHS)
+    known = LabelledPlaces.of(observations, truth)
+    labels, parents = truth[known.places].astype(np.int64), forest.parents[known.nodes]
+    kinds, is_root = classes[known.nodes], parents < 0
+    above = truth[np.where(is_root, known.places, known.starts + parents)].astype(np.int64)
+    parent_classes = classes[np.where(is_root, known.nodes, known.nodes - (known.places - known.starts) + parents)]
+    pairs = (((kinds * size + parent_classes) * 2 + above) * 2 + labels)[~is_root & (above >= 0)]
+    codes = observations.codes[known.places].astype(np.int64)
+    return (
+        np.bincount((kinds * 2 + labels)[is_root], minlength=2 * size).reshape(size, 2),
+        np.bincount(pairs, minlength=4 * size * size).reshape(size, size, 2, 2),
+        np.bincount(codes * 2 + labels, minlength=2 * len(CODES)).reshape(len(CODES), 2),
+        np.bincount(labels, minlength=2),
+    )
 
 
 @compiled_if_large
@@ -183,14 +181,9 @@ class TreeModel(Expected):
 
         Without a temper, the one with the smallest log loss on these labels is taken.
         """
-        forest, size = observations.forest, len(LENGTHS)
+        forest = observations.forest
         classes = length_class(forest.stops - forest.starts)
-        roots, pairs = np.zeros((size, 2), np.int64), np.zeros((size, size, 2, 2), np.int64)
-        votes, known = np.zeros((len(CODES), 2), np.int64), np.zeros(2, np.int64)
-        count_labels(
-            forest.firsts, forest.parents, classes, observations.segments, observations.offsets, observations.codes,
-            truth, roots, pairs, votes, known,
-        )  # fmt: skip
+        roots, pairs, votes, known = count_labels(observations, classes, truth)
         overall = (known[1] + 1) / (known.sum() + 2)
         down = [_shares(pairs[:, :, 0], min(overall, 0.5)), _shares(pairs[:, :, 1], max(overall, 0.95))]
         root, emission = _shares(roots, overall), _emissions(votes, novelty)
@@ -198,6 +191,8 @@ class TreeModel(Expected):
         fits = [cls(root, np.stack(down, axis=-1), emission, t, ties, trained) for t in tempers]
         if len(fits) == 1:
             return fits[0]
+        if len(truth) <= FEW:
+            return min(fits, key=lambda fit: log_loss(fit.p_yes(observations), truth))
         losses = np.zeros(len(fits))
         ratios = np.stack([emission[:, 1] ** t / emission[:, 0] ** t for t in tempers], axis=1)
         add_losses(

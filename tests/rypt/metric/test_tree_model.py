@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import trees
 
+from rypt.metric import tree_model
 from rypt.metric.model import LENGTHS, count_cells, length_class, percolated, table_rows
 from rypt.metric.observations import CODES, Forest, Grades, JudgedPhrases, Observations
 from rypt.metric.percolation import STATES
-from rypt.metric.tree_model import TEMPERS, TreeModel, add_losses, log_loss
+from rypt.metric.tree_model import TEMPERS, TreeModel, add_losses, count_labels, log_loss
 from rypt.records import Candidate, Span, Votes
 from rypt.texts.trees import SourceTree
 
@@ -62,14 +63,42 @@ def test_the_losses_of_all_tempers_are_those_of_each(tree, seed, compiled):
     run(forest.firsts, forest.parents, *where, truth, ratios, root / (1 - root), down, losses)
     each = [log_loss(TreeModel(root, down, emission, t).p_yes(observations), truth) for t in TEMPERS]
     assert losses == pytest.approx(np.array(each) * np.count_nonzero(truth >= 0))
-    assert TreeModel.fit(observations, truth).temper in TEMPERS
-    counts, expected = np.zeros((2, len(CODES) * len(STATES), size, 2), np.int64)
+    fits = [TreeModel.fit(observations, truth)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tree_model, "FEW", -1)
+        fits.append(TreeModel.fit(observations, truth))
+    one, other = (log_loss(fit.p_yes(observations), truth) for fit in fits)  # two tempers may be equally good
+    assert one == pytest.approx(other)
+    expected = np.zeros((len(CODES) * len(STATES), size, 2), np.int64)
     states, _ = percolated(observations)
-    (count_cells.machine if compiled else count_cells.plain)(forest.firsts, *where, states, truth, counts)
+    counts = count_cells(observations, classes, states, truth)
     known = truth >= 0
     cells = table_rows(observations, "unknown")[known], length_class(observations.lengths)[known], truth[known]
     np.add.at(expected, cells, 1)
     assert counts.tolist() == expected.tolist()
+    assert [part.tolist() for part in count_labels(observations, classes, truth)] == counted_one_by_one(
+        observations, classes, truth
+    )
+
+
+def counted_one_by_one(observations, classes, truth):
+    """What `count_labels` counts, constituent by constituent."""
+    forest, size = observations.forest, len(LENGTHS)
+    roots, pairs = np.zeros((size, 2), np.int64), np.zeros((size, size, 2, 2), np.int64)
+    votes, known = np.zeros((len(CODES), 2), np.int64), np.zeros(2, np.int64)
+    for candidate, segment in enumerate(observations.segments):
+        first, at = forest.firsts[segment], observations.offsets[candidate]
+        for node in range(observations.offsets[candidate + 1] - at):
+            label, parent = truth[at + node], forest.parents[first + node]
+            if label < 0:
+                continue
+            known[label] += 1
+            votes[observations.codes[at + node], label] += 1
+            if parent < 0:
+                roots[classes[first + node], label] += 1
+            elif truth[at + parent] >= 0:
+                pairs[classes[first + node], classes[first + parent], truth[at + parent], label] += 1
+    return [part.tolist() for part in (roots, pairs, votes, known)]
 
 
 def learned(novelty=True, temper=None):
