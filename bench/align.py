@@ -42,8 +42,12 @@ def whole_pairs(pairs: Sequence[Pair]) -> list[Links]:
     with tempfile.TemporaryDirectory() as folder:
         forward, backward = f"{folder}/forward", f"{folder}/backward"
         lines = [[" ".join(side).lower() for side in pair] for pair in pairs]
-        Aligner().align([s for s, _ in lines], [t for _, t in lines],
-                        links_filename_fwd=forward, links_filename_rev=backward)  # fmt: skip
+        Aligner().align(
+            [s for s, _ in lines],
+            [t for _, t in lines],
+            links_filename_fwd=forward,
+            links_filename_rev=backward,
+        )
         both = ([parse_links(line) for _, line in read_lines(name)] for name in (forward, backward))
         return [symmetrize(one, other, "grow-diag-final-and") for one, other in zip(*both, strict=True)]
 
@@ -64,7 +68,9 @@ def overlap(one: Sequence[Links], other: Sequence[Links]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--systems", type=int, default=3)
     parser.add_argument("--paragraph", type=int, default=4)

@@ -46,7 +46,9 @@ def timed(command: list[str], folder: str, cache: str) -> tuple[float, float]:
 
 def main() -> None:
     """Time all commands and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--demo", action="store_true", help="time rypt demo, too (minutes)")
     parser.add_argument("--list", type=Path, action="append", default=[], metavar="FOLDER")
     options = parser.parse_args()
@@ -57,7 +59,9 @@ def main() -> None:
     commands["warm"] = None
     if options.demo:
         commands["demo {fresh} -q"] = None
-    print(f"{'seconds':60} {'cold CPU':>9} {'cold':>6} {'warm CPU':>9} {'warm':>6} {'before: cold':>13} {'warm':>6}")
+    print(
+        f"{'seconds':60} {'cold CPU':>9} {'cold':>6} {'warm CPU':>9} {'warm':>6} {'before: cold':>13} {'warm':>6}"
+    )
     with tempfile.TemporaryDirectory() as folder:
         open_demo(Path(folder, "small"))
         write_rankings(Path(folder, "wins.csv"))
@@ -66,7 +70,10 @@ def main() -> None:
                 runs = [timed(command.format(fresh=f"demo{n}").split(), folder, cache) for n in range(2)]
             known = f"{before[0]:13.1f} {before[1]:6.1f}" if before else ""
             (cold_cpu, cold), (warm_cpu, warm) = runs
-            print(f"{command[:60]:60} {cold_cpu:9.2f} {cold:6.2f} {warm_cpu:9.2f} {warm:6.2f} {known}", flush=True)
+            print(
+                f"{command[:60]:60} {cold_cpu:9.2f} {cold:6.2f} {warm_cpu:9.2f} {warm:6.2f} {known}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

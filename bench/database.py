@@ -42,11 +42,16 @@ def records(count: int, seed: int) -> Iterator[dict[str, object]]:
         segment = f"news-{int(rng.integers(0, SEGMENTS))}"
         for vote in range(3):
             yield {
-                "segment": segment, "start": start, "stop": stop, "phrase": phrase.strip(),
+                "segment": segment,
+                "start": start,
+                "stop": stop,
+                "phrase": phrase.strip(),
                 "label": ("YES", "NO", "NOT_SURE")[int(rng.choice(3, p=(0.35, 0.6, 0.05)))],
-                "worker": f"A{(key * 7 + vote * 31) % WORKERS:013d}", "origin": f"h{key // 4:06d}", "source": "hit",
+                "worker": f"A{(key * 7 + vote * 31) % WORKERS:013d}",
+                "origin": f"h{key // 4:06d}",
+                "source": "hit",
                 "time": 1240000000 + key,
-            }  # fmt: skip
+            }
 
 
 def write_files(folder: Path, count: int, seed: int) -> Path:
@@ -74,7 +79,10 @@ def constituents(size: int, rng: np.random.Generator) -> list[Span]:
 def ratings(segments: int, seed: int) -> Iterator[Judgment]:
     """Judgments in the order of a file of ratings: by segment, system and rater."""
     rng = np.random.default_rng(seed)
-    words = ["".join("etaoinshrdlu"[k] for k in rng.integers(0, 12, int(1 + rng.gamma(4, 1.4)))) for _ in range(20_000)]
+    words = [
+        "".join("etaoinshrdlu"[k] for k in rng.integers(0, 12, int(1 + rng.gamma(4, 1.4))))
+        for _ in range(20_000)
+    ]
     for number in range(1, segments + 1):
         size = max(3, int(rng.normal(31, 12)))
         spans = constituents(size, rng)
@@ -89,10 +97,14 @@ def ratings(segments: int, seed: int) -> Iterator[Judgment]:
                 for span, phrase in zip(spans, phrases, strict=True):
                     errors = np.searchsorted(marked, span.stop) - np.searchsorted(marked, span.start)
                     label, severity = (Label.NO, float(errors)) if errors else (Label.YES, None)
-                    yield Judgment(str(number), span, phrase, label, f"rater{rater + 1}", system, severity=severity)
+                    yield Judgment(
+                        str(number), span, phrase, label, f"rater{rater + 1}", system, severity=severity
+                    )
 
 
-def plain_table(path: Path, rows: Iterable[dict[str, object]], segments: list[str]) -> tuple[float, float, float]:
+def plain_table(
+    path: Path, rows: Iterable[dict[str, object]], segments: list[str]
+) -> tuple[float, float, float]:
     """The same records with sqlite-utils alone, one table: seconds, seconds a look-up, bytes a judgment."""
     from sqlite_utils import Database
 
@@ -155,7 +167,9 @@ def measure_ratings(folder: Path, segments: int, seed: int) -> None:
     """Add objects, read all of them and their votes."""
     judgments, database = list(ratings(segments, seed)), folder / "ratings.db"
     names = [str(number) for number in range(1, segments + 1)]
-    print(f"ratings: {len(judgments)} judgments of {len({(j.segment, j.span, j.phrase) for j in judgments})} keys")
+    print(
+        f"ratings: {len(judgments)} judgments of {len({(j.segment, j.span, j.phrase) for j in judgments})} keys"
+    )
     with JudgmentDatabase(database) as db:
         db.add_segments(Segment(name, " ".join(["wort"] * 90)) for name in names)
         before, start = peak_megabytes(), time.process_time()
@@ -166,7 +180,11 @@ def measure_ratings(folder: Path, segments: int, seed: int) -> None:
         again = time.process_time() - start
         lookup = seconds_of_lookup(db, names)
         print(f"rypt: {added} added, memory grew by {grown:.0f} MB; again {again:.1f} s, nothing added")
-        readers = {"votes": db.votes, "votes_by worker": lambda: db.votes_by("worker"), "judgments": db.judgments}
+        readers = {
+            "votes": db.votes,
+            "votes_by worker": lambda: db.votes_by("worker"),
+            "judgments": db.judgments,
+        }
         for name, read in readers.items():
             start = time.process_time()
             count = sum(1 for _ in read())

@@ -25,7 +25,6 @@ from rypt.analysis.heldout import DisjointSystems
 from rypt.campaign.folder import Campaign, create
 from rypt.campaign.settings import Scoring
 from rypt.database.vote_table import read_vote_table
-from rypt.metric.frontier import frontier
 from rypt.metrics.references import References
 from rypt.picks.grouped import GroupedVotes
 from rypt.picks.heldout import HeldOutPicks
@@ -36,6 +35,7 @@ from rypt.ratings.error_spans import Policy
 from rypt.ratings.importing import import_ratings
 from rypt.ratings.mqm import read_mqm
 from rypt.records import Candidate, RawCandidate
+from rypt.scoring.frontier import frontier
 from rypt.texts.trees import SourceTree
 from rypt.tools.fallback_trees import fallback_tree
 
@@ -137,7 +137,7 @@ def load(folder: Path, scratch: Path, name: str, tree_of: Callable[[dict], str],
     held_out = HeldOutPicks(systems, places, votes, {"bleu": bleu}, Scoring(ties="no"))
     disjoint = DisjointSystems(
         campaign.trees, own, lambda names: db.votes(origins=names), judged_only=[REFERENCE]
-    )  # fmt: skip
+    )
     return Measured(campaign, disjoint, held_out, quality, result.added)
 
 
@@ -150,7 +150,9 @@ def sizes(measured: Measured) -> list[float]:
 
 def agreement(ours: list[SourceTree], theirs: list[SourceTree]) -> tuple[float, float]:
     """Precision and recall of constituents of two words and more."""
-    spans = [[{c.span for c in tree.constituents if len(c.span) > 1} for tree in trees] for trees in (ours, theirs)]
+    spans = [
+        [{c.span for c in tree.constituents if len(c.span) > 1} for tree in trees] for trees in (ours, theirs)
+    ]
     both = sum(len(a & b) for a, b in zip(*spans, strict=True))
     return both / sum(map(len, spans[0])), both / sum(map(len, spans[1]))
 
@@ -162,7 +164,7 @@ def direct(ours: Measured, theirs: Measured, splits: int, seed: int) -> tuple[fl
     total = np.zeros(ours.quality.shape[1])
     divided = split_systems(
         ours.held_out.systems, ours.quality, splits, rng, judging=JUDGING, judged_only=[REFERENCE]
-    )  # fmt: skip
+    )
     for split in divided:
         own = split.quality[list(split.scored)]
         better = np.sign(own[:, None, :] - own[None, :, :])
@@ -182,34 +184,77 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         kinds = {"parser": parser_tree, "fallback": our_tree}
         loaded = {
-            name: load(options.folder, Path(scratch), name, kind, options.label) for name, kind in kinds.items()
-        }  # fmt: skip
-        print(f"label:{options.label} splits:{options.splits} judging:{JUDGING} seed:{options.seed} max_len:{MAX_LEN}")
+            name: load(options.folder, Path(scratch), name, kind, options.label)
+            for name, kind in kinds.items()
+        }
+        print(
+            f"label:{options.label} splits:{options.splits} judging:{JUDGING} seed:{options.seed} max_len:{MAX_LEN}"
+        )
         rows = []
         for name, measured in loaded.items():
             few = min(options.splits, 30)
             (point,) = percolation_curve(
-                measured.disjoint, [MAX_LEN], splits=few, judging=JUDGING, seed=options.seed, ties="no", models=False
+                measured.disjoint,
+                [MAX_LEN],
+                splits=few,
+                judging=JUDGING,
+                seed=options.seed,
+                ties="no",
+                models=False,
             )
             splits = split_systems(
-                measured.held_out.systems, measured.quality, options.splits, np.random.default_rng(options.seed),
-                judging=JUDGING, judged_only=[REFERENCE],
-            )  # fmt: skip
-            compared = compare_picks(measured.held_out, [parse_pick_metric("rypt"), parse_pick_metric("bleu")], splits)
+                measured.held_out.systems,
+                measured.quality,
+                options.splits,
+                np.random.default_rng(options.seed),
+                judging=JUDGING,
+                judged_only=[REFERENCE],
+            )
+            compared = compare_picks(
+                measured.held_out, [parse_pick_metric("rypt"), parse_pick_metric("bleu")], splits
+            )
             (outcome,) = compared.outcomes
             shares = (point.before, point.after, point.percolated.percolation, point.percolated.always_yes)
             rows.append(
-                [name, measured.judgments, *sizes(measured), *(100 * share for share in shares), outcome.wins,
-                 outcome.losses, f"{outcome.net:+.3f} [{outcome.low:+.3f}, {outcome.high:+.3f}]",
-                 -compared.quality["rypt"]]
-            )  # fmt: skip
-        names = ["trees", "judgments", "spans", "frontier", "keys", "before %", "after %", "right %", "always YES %",
-                 "wins", "losses", "net against BLEU", "MQM of pick"]  # fmt: skip
-        print(tabulate(rows, names, floatfmt=(*[""] * 2, ".1f", ".1f", ".0f", *[".1f"] * 4, ".3f", ".3f", "", ".3f")))
+                [
+                    name,
+                    measured.judgments,
+                    *sizes(measured),
+                    *(100 * share for share in shares),
+                    outcome.wins,
+                    outcome.losses,
+                    f"{outcome.net:+.3f} [{outcome.low:+.3f}, {outcome.high:+.3f}]",
+                    -compared.quality["rypt"],
+                ]
+            )
+        names = [
+            "trees",
+            "judgments",
+            "spans",
+            "frontier",
+            "keys",
+            "before %",
+            "after %",
+            "right %",
+            "always YES %",
+            "wins",
+            "losses",
+            "net against BLEU",
+            "MQM of pick",
+        ]
+        print(
+            tabulate(
+                rows, names, floatfmt=(*[""] * 2, ".1f", ".1f", ".0f", *[".1f"] * 4, ".3f", ".3f", "", ".3f")
+            )
+        )
         precision, recall = agreement(loaded["fallback"].trees, loaded["parser"].trees)
-        print(f"\nfallback constituents that the parser has {precision:.3f}, of the parser's found {recall:.3f}")
+        print(
+            f"\nfallback constituents that the parser has {precision:.3f}, of the parser's found {recall:.3f}"
+        )
         net, low, high = direct(loaded["fallback"], loaded["parser"], options.splits, options.seed)
-        print(f"picks with fallback trees against picks with a parser's: net {net:+.3f} [{low:+.3f}, {high:+.3f}]")
+        print(
+            f"picks with fallback trees against picks with a parser's: net {net:+.3f} [{low:+.3f}, {high:+.3f}]"
+        )
 
 
 if __name__ == "__main__":

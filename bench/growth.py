@@ -45,7 +45,9 @@ def write_texts(folder: Path, segments: int, candidates: int, seed: int) -> None
             values = " ".join(
                 f"{name}= {value:.4f}" for name, value in zip(FEATURES, rng.normal(0, 1, 14), strict=True)
             )
-            file.write(f"{candidate.segment} ||| {candidate.text} ||| {values} ||| 0 ||| {candidate.alignment}\n")
+            file.write(
+                f"{candidate.segment} ||| {candidate.text} ||| {values} ||| 0 ||| {candidate.alignment}\n"
+            )
     with open(folder / "ref", "w") as file:
         for i in range(segments):
             file.write(made[i * candidates + candidates // 2].text + "\n")
@@ -53,9 +55,14 @@ def write_texts(folder: Path, segments: int, candidates: int, seed: int) -> None
     with open(folder / "judgments.jsonl", "w") as file:
         for vote in votes:
             record = {
-                "segment": vote.segment, "start": vote.span.start, "stop": vote.span.stop, "phrase": vote.phrase,
-                "label": "YES" if vote.yes else "NO", "worker": f"A{rng.integers(0, 40)}", "source": "import",
-            }  # fmt: skip
+                "segment": vote.segment,
+                "start": vote.span.start,
+                "stop": vote.span.stop,
+                "phrase": vote.phrase,
+                "label": "YES" if vote.yes else "NO",
+                "worker": f"A{rng.integers(0, 40)}",
+                "source": "import",
+            }
             file.write(json.dumps(record) + "\n")
 
 
@@ -86,7 +93,9 @@ def add_a_judgment(folder: Path) -> None:
     keep_status(folder)
     first = (folder / "judgments.jsonl").read_text().split("\n", 1)[0]
     worker = f"another{time.time_ns()}"
-    (folder / "one.jsonl").write_text(json.dumps({**json.loads(first), "worker": worker, "label": "NO"}) + "\n")
+    (folder / "one.jsonl").write_text(
+        json.dumps({**json.loads(first), "worker": worker, "label": "NO"}) + "\n"
+    )
     cpu_seconds("db import c one.jsonl -q", folder)
 
 
@@ -96,7 +105,8 @@ def change_a_list(folder: Path) -> None:
     lines = (folder / "nbest").read_text().splitlines(keepends=True)
     word = f"w{time.time_ns()}"
     changed = [
-        line.replace(" ||| ", f" ||| {word} ", 1) if int(line.split(" ", 1)[0]) % 20 == 0 else line for line in lines
+        line.replace(" ||| ", f" ||| {word} ", 1) if int(line.split(" ", 1)[0]) % 20 == 0 else line
+        for line in lines
     ]
     (folder / "nbest").write_text("".join(changed))
 
@@ -150,13 +160,17 @@ ONCE = ("init", "db import")  # what a second run could not do again
 
 def main() -> None:
     """Time all commands and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--segments", type=int, default=2000)
     parser.add_argument("--candidates", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--only", nargs="*", help="names of commands; init and db import always run")
-    parser.add_argument("--keep", type=Path, help="make texts and campaigns in this folder and leave them there")
+    parser.add_argument(
+        "--keep", type=Path, help="make texts and campaigns in this folder and leave them there"
+    )
     options = parser.parse_args()
     sizes = [options.segments // 4, options.segments // 2, options.segments]
     with tempfile.TemporaryDirectory() as scratch:
@@ -166,7 +180,9 @@ def main() -> None:
                 write_texts(folder, size, options.candidates, options.seed)
         cpu_seconds("warm", folders[0])
         print(
-            f"{'CPU seconds':26}" + "".join(f"{f'{size} x {options.candidates}':>13}" for size in sizes) + "   exponent"
+            f"{'CPU seconds':26}"
+            + "".join(f"{f'{size} x {options.candidates}':>13}" for size in sizes)
+            + "   exponent"
         )
         for name, (command, prepare) in STEPS.items():
             if options.only and name not in (*options.only, *ONCE):
@@ -179,7 +195,9 @@ def main() -> None:
                     runs.append(cpu_seconds(command, folder))
                 seconds.append(min(runs))
             exponent = math.log2(seconds[2] / seconds[1])
-            print(f"{name:26}" + "".join(f"{each:13.2f}" for each in seconds) + f"{exponent:11.2f}", flush=True)
+            print(
+                f"{name:26}" + "".join(f"{each:13.2f}" for each in seconds) + f"{exponent:11.2f}", flush=True
+            )
 
 
 if __name__ == "__main__":

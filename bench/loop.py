@@ -42,38 +42,100 @@ def run(*arguments: object, **more) -> str:
 
 def decoding(corpus: Path, part: str, size: int) -> str:
     """The decoder as a command for `rypt`."""
-    decode = f"{sys.executable} -m rypt.demo.decoder.decode --model {corpus / 'model'} --input {corpus / part}.de"
+    decode = (
+        f"{sys.executable} -m rypt.demo.decoder.decode --model {corpus / 'model'} --input {corpus / part}.de"
+    )
     return f"{decode} --size {size} --weights {{weights}} --nbest {{nbest}}"
 
 
 def accepted(corpus: Path, weights: Path, part: str, scratch: Path) -> tuple[float, float]:
     """True acceptability of the best candidates: share of constituents, share of segments."""
     nbest = scratch / f"{weights.stem}.{part}.nbest"
-    run(sys.executable, "-m", "rypt.demo.decoder.decode", "--model", corpus / "model", "--weights", weights, "--input",
-        corpus / f"{part}.de", "--nbest", nbest, "--size", 1)  # fmt: skip
-    out = run(sys.executable, "-m", "rypt.demo.decoder.accept", "--trees", corpus / f"{part}.trees", "--truth",
-              corpus / f"{part}.truth.jsonl", "--nbest", nbest)  # fmt: skip
+    run(
+        sys.executable,
+        "-m",
+        "rypt.demo.decoder.decode",
+        "--model",
+        corpus / "model",
+        "--weights",
+        weights,
+        "--input",
+        corpus / f"{part}.de",
+        "--nbest",
+        nbest,
+        "--size",
+        1,
+    )
+    out = run(
+        sys.executable,
+        "-m",
+        "rypt.demo.decoder.accept",
+        "--trees",
+        corpus / f"{part}.trees",
+        "--truth",
+        corpus / f"{part}.truth.jsonl",
+        "--nbest",
+        nbest,
+    )
     _, constituents, _, segments, *_ = out.split()
     return float(constituents), float(segments)
 
 
-def tune_to(name: str, metric: str, corpus: Path, folder: Path, seed: int, options: argparse.Namespace) -> Path:
+def tune_to(
+    name: str, metric: str, corpus: Path, folder: Path, seed: int, options: argparse.Namespace
+) -> Path:
     """Tune to a metric that needs no people."""
     result = folder / f"{name}.weights"
-    run(*RYPT, "tune", "--decoder", decoding(corpus, options.tune, options.size), "--metric", metric, "--references",
-        corpus / f"{options.tune}.en", "--weights", corpus / START, "--folder", folder / name,
-        "--max-iterations", options.iterations, "--seed", seed, "-o", result, "-q",
-        cwd=GENERATOR)  # fmt: skip
+    run(
+        *RYPT,
+        "tune",
+        "--decoder",
+        decoding(corpus, options.tune, options.size),
+        "--metric",
+        metric,
+        "--references",
+        corpus / f"{options.tune}.en",
+        "--weights",
+        corpus / START,
+        "--folder",
+        folder / name,
+        "--max-iterations",
+        options.iterations,
+        "--seed",
+        seed,
+        "-o",
+        result,
+        "-q",
+        cwd=GENERATOR,
+    )
     return result
 
 
 def tune_to_rypt(corpus: Path, folder: Path, seed: int, options: argparse.Namespace) -> tuple[Path, dict]:
     """Tune in a loop with people, who are simulated."""
     campaign, result = folder / "campaign", folder / "rypt.weights"
-    run(*RYPT, "init", campaign, "--source", corpus / f"{options.tune}.de", "--trees", corpus / f"{options.tune}.trees",
-        "--references", corpus / f"{options.tune}.en", "--languages", "de-en", "--weights", corpus / START,
-        "--decoder", decoding(corpus, options.tune, options.size), "--budget", options.budget, "--labels",
-        options.labels, "-q")  # fmt: skip
+    run(
+        *RYPT,
+        "init",
+        campaign,
+        "--source",
+        corpus / f"{options.tune}.de",
+        "--trees",
+        corpus / f"{options.tune}.trees",
+        "--references",
+        corpus / f"{options.tune}.en",
+        "--languages",
+        "de-en",
+        "--weights",
+        corpus / START,
+        "--decoder",
+        decoding(corpus, options.tune, options.size),
+        "--budget",
+        options.budget,
+        "--labels",
+        options.labels,
+        "-q",
+    )
     settings = campaign / "rypt.toml"
     text = settings.read_text().replace("seed = 1\n", f"seed = {1000 * seed}\n")
     text = text.replace('model = "percolation"', f'model = "{options.model}"')
@@ -81,9 +143,26 @@ def tune_to_rypt(corpus: Path, folder: Path, seed: int, options: argparse.Namesp
     settings.write_text(text.replace("patience = 2\n", f"patience = {options.iterations}\n"))
     log = (folder / "loop.log").open("w")
     loop = subprocess.Popen(
-        [*RYPT, "loop", campaign, "--serve", "--port", "0", "--yes", "--poll", "1", "--max-iterations",
-         str(options.iterations), "-o", result, "--json"], stdout=subprocess.PIPE, stderr=log, text=True,
-    )  # fmt: skip
+        [
+            *RYPT,
+            "loop",
+            campaign,
+            "--serve",
+            "--port",
+            "0",
+            "--yes",
+            "--poll",
+            "1",
+            "--max-iterations",
+            str(options.iterations),
+            "-o",
+            result,
+            "--json",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+    )
     workers = None
     try:
         while not (campaign / "market").exists() and loop.poll() is None:
@@ -92,10 +171,27 @@ def tune_to_rypt(corpus: Path, folder: Path, seed: int, options: argparse.Namesp
             except subprocess.TimeoutExpired:
                 continue
         workers = subprocess.Popen(
-            [*RYPT, "simulate", "--at", campaign / "market", "--truth", corpus / f"{options.tune}.truth.jsonl",
-             "--workers", str(options.workers), "--accuracy", str(options.accuracy), "--spam", str(options.spam),
-             "--seed", str(seed), "--watch", "-q"], stdout=subprocess.DEVNULL, stderr=log,
-        )  # fmt: skip
+            [
+                *RYPT,
+                "simulate",
+                "--at",
+                campaign / "market",
+                "--truth",
+                corpus / f"{options.tune}.truth.jsonl",
+                "--workers",
+                str(options.workers),
+                "--accuracy",
+                str(options.accuracy),
+                "--spam",
+                str(options.spam),
+                "--seed",
+                str(seed),
+                "--watch",
+                "-q",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+        )
         out, _ = loop.communicate(timeout=3600)
     finally:
         for process in (loop, workers):
@@ -147,13 +243,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.jobs) as pool:
         corpus = Path(scratch)
         run(sys.executable, GENERATOR / "make_corpus.py", "--output", corpus, "--more", options.more)
-        run(sys.executable, "-m", "rypt.demo.decoder.train", "--source", corpus / "train.de", "--target",
-            corpus / "train.en", "--output", corpus / "model")  # fmt: skip
+        run(
+            sys.executable,
+            "-m",
+            "rypt.demo.decoder.train",
+            "--source",
+            corpus / "train.de",
+            "--target",
+            corpus / "train.en",
+            "--output",
+            corpus / "model",
+        )
         ones = re.sub(r" -?[\d.]+", " 1", (DECODER / "weights.init").read_text())
         (corpus / START).write_text(options.weights.read_text() if options.weights else ones)
         baseline = {part: accepted(corpus, corpus / START, part, corpus) for part in (options.tune, UNSEEN)}
         seeds = range(options.first, options.first + options.seeds)
-        rows = [{"baseline": baseline, **row} for row in pool.map(lambda s: one_seed(corpus, s, options), seeds)]
+        rows = [
+            {"baseline": baseline, **row} for row in pool.map(lambda s: one_seed(corpus, s, options), seeds)
+        ]
     report(rows, options)
 
 
@@ -169,14 +276,25 @@ def report(rows: list[dict], options: argparse.Namespace) -> None:
     per_iteration = []
     for number in range(options.iterations):
         told = [row["loop"]["iterations"][number] for row in rows if len(row["loop"]["iterations"]) > number]
-        told = [iteration for iteration in told if iteration["after"] is not None]  # the last one is only decoded
+        told = [
+            iteration for iteration in told if iteration["after"] is not None
+        ]  # the last one is only decoded
         if told:
             means = {
                 name: statistics.mean(float(t[name]) for t in told)
                 for name in ("labels", "reused", "questions", "cost", "before", "after")
             }
             per_iteration.append([number + 1, len(told), *means.values()])
-    names = ["iteration", "runs", "labels bought", "reused", "of questions", "cost, $", "RYPT before", "after"]
+    names = [
+        "iteration",
+        "runs",
+        "labels bought",
+        "reused",
+        "of questions",
+        "cost, $",
+        "RYPT before",
+        "after",
+    ]
     print("\n" + tabulate(per_iteration, names, floatfmt=("", "", ".0f", ".0f", ".0f", ".2f", ".4f", ".4f")))
     spent = [float(row["loop"]["spent"]) for row in rows]
     print(f"\nspent ${statistics.mean(spent):.2f} a run; workers and their labels are SIMULATED")

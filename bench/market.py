@@ -74,7 +74,10 @@ class Client:
 
     def __init__(self, port: int, token: str) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        self.headers = {"Cookie": f"rypt_worker=i:{token}", "Content-Type": "application/x-www-form-urlencoded"}
+        self.headers = {
+            "Cookie": f"rypt_worker=i:{token}",
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
         self.csrf = ""
         self.place = ""
 
@@ -125,11 +128,15 @@ def growth(sizes: tuple[int, ...] = (500, 5000), assignments: int = 3) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             segments = [Segment(str(i), f"Satz {i}") for i in range(size)]
-            outputs = {system: {s.id: f"sentence {s.id} by {system}" for s in segments} for system in ("x", "y")}
+            outputs = {
+                system: {s.id: f"sentence {s.id} by {system}" for s in segments} for system in ("x", "y")
+            }
             settings = new_settings(Kind.COMPARISON, seed=1, now=datetime.now(UTC), assignments=assignments)
             write_batch(folder / "batch", make_comparison_batch(segments, outputs, settings, control_share=0))
             batch = read_batch(folder / "batch")
-            with subprocess.Popen([sys.executable, "-c", SERVE, name], stdout=subprocess.PIPE, text=True) as process:
+            with subprocess.Popen(
+                [sys.executable, "-c", SERVE, name], stdout=subprocess.PIPE, text=True
+            ) as process:
                 assert process.stdout is not None
                 info = json.loads(process.stdout.readline())
                 market = connect(info["endpoint_url"], info["access_key"], info["secret_key"], "local")
@@ -144,7 +151,8 @@ def growth(sizes: tuple[int, ...] = (500, 5000), assignments: int = 3) -> None:
                 process.terminate()
         assert added.comparisons == size * assignments
         client, server = (
-            resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+            resource.getrusage(who).ru_maxrss / 1024
+            for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
         )
         first = first or (published / size, collected / size)
         print(
@@ -166,7 +174,9 @@ def answer_all(folder: Path, workers: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--hits", type=int, default=150, help="submissions of each worker")
     parser.add_argument("--growth", action="store_true", help="publish and collect 500 and 5,000 hits")
@@ -177,7 +187,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tokens = fill_market(folder, options.workers, options.hits)
-        with subprocess.Popen([sys.executable, "-c", SERVE, name], stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            [sys.executable, "-c", SERVE, name], stdout=subprocess.PIPE, text=True
+        ) as process:
             assert process.stdout is not None
             port = urlsplit(json.loads(process.stdout.readline())["url"]).port or 0
             clients = [Client(port, token) for token in tokens]

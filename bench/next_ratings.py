@@ -53,7 +53,9 @@ def uniform(full: np.ndarray, order: np.ndarray) -> Iterator[tuple[int, np.ndarr
         yield count * len(full), table
 
 
-def chosen(full: np.ndarray, order: np.ndarray, chance: float, sure: float) -> Iterator[tuple[int, np.ndarray]]:
+def chosen(
+    full: np.ndarray, order: np.ndarray, chance: float, sure: float
+) -> Iterator[tuple[int, np.ndarray]]:
     """Tables with the ratings that are asked for."""
     table = np.full(full.shape, np.nan)
     table[:, order[:FIRST]] = full[:, order[:FIRST]]
@@ -71,7 +73,9 @@ def chosen(full: np.ndarray, order: np.ndarray, chance: float, sure: float) -> I
         plan.test()
 
 
-def simulate(steps: Iterator[tuple[int, np.ndarray]], full: np.ndarray) -> tuple[float, float, float, int, float]:
+def simulate(
+    steps: Iterator[tuple[int, np.ndarray]], full: np.ndarray
+) -> tuple[float, float, float, int, float]:
     """Share of ratings until all boundaries are found for good; and at the end: ratings, boundaries, false, pairs."""
     tests = wilcoxon_tests(full)
     truth, pairs = boundaries(full, tests), directed(full, tests)
@@ -91,25 +95,34 @@ def simulate(steps: Iterator[tuple[int, np.ndarray]], full: np.ndarray) -> tuple
 def report(name: str, full: np.ndarray, way: str, thresholds: tuple[float, float] | None, seeds: int) -> None:
     """A line of the table: the means over random orders of the segments."""
     orders = [np.random.default_rng(seed).permutation(full.shape[1]) for seed in range(seeds)]
-    steps = [uniform(full, order) if thresholds is None else chosen(full, order, *thresholds) for order in orders]
+    steps = [
+        uniform(full, order) if thresholds is None else chosen(full, order, *thresholds) for order in orders
+    ]
     results = np.array([simulate(step, full) for step in steps])
     clusters = len(boundaries(full, wilcoxon_tests(full))) + 1
     missed = int(np.isnan(results[:, 0]).sum())
     after = np.nanmean(results[:, 0]) if missed < len(results) else float("nan")
     _, ratings, share, false, apart = results.mean(axis=0)
-    print(f"{name} | {full.shape[0]} x {full.shape[1]} | {clusters} | {way} | {after:.0%} | {missed} of {seeds} | "
-          f"{ratings:.0%} | {share:.0%} | {false:.1f} | {apart:.0%}", flush=True)  # fmt: skip
+    print(
+        f"{name} | {full.shape[0]} x {full.shape[1]} | {clusters} | {way} | {after:.0%} | {missed} of {seeds} | "
+        f"{ratings:.0%} | {share:.0%} | {false:.1f} | {apart:.0%}",
+        flush=True,
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="+")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--chance", type=float, action="append", help=f"repeatable [{CHANCE}]")
     parser.add_argument("--sure", type=float, action="append", help=f"repeatable [{SURE}]")
     arguments = parser.parse_args()
-    print("data | systems x segments | clusters | way | all boundaries after | not found | end: ratings | boundaries | "
-          "false | pairs")  # fmt: skip
+    print(
+        "data | systems x segments | clusters | way | all boundaries after | not found | end: ratings | boundaries | "
+        "false | pairs"
+    )
     for file in arguments.files:
         for part in ComparisonFiles((file,)).parts():
             full = part.data.table()

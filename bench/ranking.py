@@ -30,7 +30,9 @@ from hits.ranking.readers.files import read_comparisons, sampled
 
 GAMES = 25_000
 TRAIN = "wmt13.French-English.train.csv.gz"
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # of linear algebra
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+)  # of linear algebra
 Timer = Callable[[Callable[[], Any]], float]
 
 
@@ -55,7 +57,9 @@ def package_rate(data: Comparisons, games: int = 3000) -> float:
     """Games a second of the package's rate_1vs1, with the settings of the WMT program."""
     world = trueskill.TrueSkill(0.0, 0.5, 0.5 * GAMES / 40, 0.0, 0.25)
     ratings = [world.create_rating() for _ in data.systems]
-    triples = list(zip(data.a[:games].tolist(), data.b[:games].tolist(), data.outcome[:games].tolist(), strict=True))
+    triples = list(
+        zip(data.a[:games].tolist(), data.b[:games].tolist(), data.outcome[:games].tolist(), strict=True)
+    )
     start = time.process_time()
     for a, b, outcome in triples:
         first, second = (a, b) if outcome >= 0 else (b, a)
@@ -69,10 +73,17 @@ def one_pass(data: Comparisons, least: Timer) -> None:
     model = TrueSkill(variant="program")
     pool, skills = make_pool(data, by_pair=False), model.skills(len(data))
     seeds, means, variances = np.ones(1, np.uint64), np.empty((1, 13)), np.empty((1, 13))
-    spent = least(lambda: play_all(pool.winners, pool.losers, pool.tied, skills, seeds, IN_ORDER, means, variances))
+    spent = least(
+        lambda: play_all(pool.winners, pool.losers, pool.tied, skills, seeds, IN_ORDER, means, variances)
+    )
     rate, theirs = len(data) / spent, package_rate(data)
-    tell("TrueSkill, one pass over 25k comparisons", f"{rate:,.0f}/s", f"trueskill {theirs:,.0f}/s", rate / theirs,
-         "wanted 1,000x or more")  # fmt: skip
+    tell(
+        "TrueSkill, one pass over 25k comparisons",
+        f"{rate:,.0f}/s",
+        f"trueskill {theirs:,.0f}/s",
+        rate / theirs,
+        "wanted 1,000x or more",
+    )
 
 
 def many_passes(data: Comparisons, reading: float, least: Timer) -> None:
@@ -82,14 +93,26 @@ def many_passes(data: Comparisons, reading: float, least: Timer) -> None:
         ranges_of(model.sample_scores(data, np.random.default_rng(1), 100)).clusters()
 
     spent = least(lambda: model.fit(data, np.random.default_rng(1)))
-    tell("TrueSkill, 100 shuffled passes over 25k, the mean", f"{spent:.3f} s", f"reading {reading:.3f} s",
-         spent / reading, "")  # fmt: skip
+    tell(
+        "TrueSkill, 100 shuffled passes over 25k, the mean",
+        f"{spent:.3f} s",
+        f"reading {reading:.3f} s",
+        spent / reading,
+        "",
+    )
     spent = least(work)
-    tell("TrueSkill, 100 passes over 25k drawn anew, and clusters", f"{spent:.3f} s", f"reading {reading:.3f} s",
-         spent / reading, "wanted 2x or less")  # fmt: skip
+    tell(
+        "TrueSkill, 100 passes over 25k drawn anew, and clusters",
+        f"{spent:.3f} s",
+        f"reading {reading:.3f} s",
+        spent / reading,
+        "wanted 2x or less",
+    )
     selecting = TrueSkill(variant="program", order="select", games=GAMES)
     spent = least(lambda: ranges_of(selecting.sample_scores(data, np.random.default_rng(1), 100)).clusters())
-    tell("TrueSkill, 100 runs that select 25k games each", f"{spent:.3f} s", "program 498 s *", 498 / spent, "")
+    tell(
+        "TrueSkill, 100 runs that select 25k games each", f"{spent:.3f} s", "program 498 s *", 498 / spent, ""
+    )
 
 
 def numpy_bootstrap(data: Comparisons, samples: int) -> None:
@@ -103,8 +126,13 @@ def numpy_bootstrap(data: Comparisons, samples: int) -> None:
 
 def bootstraps(data: Comparisons, reading: float, least: Timer) -> None:
     spent = least(lambda: bootstrap(ExpectedWins(), data, np.random.default_rng(1)).clusters())
-    tell("Expected Wins, 1,000 resamples of 80k comparisons", f"{spent:.3f} s", f"reading {reading:.3f} s",
-         spent / reading, "wanted 2x or less")  # fmt: skip
+    tell(
+        "Expected Wins, 1,000 resamples of 80k comparisons",
+        f"{spent:.3f} s",
+        f"reading {reading:.3f} s",
+        spent / reading,
+        "wanted 2x or less",
+    )
     start = time.process_time()
     numpy_bootstrap(data, 50)
     plain = 20 * (time.process_time() - start)
@@ -143,13 +171,19 @@ def sampler(data: Comparisons, least: Timer) -> None:
         return
     iterations = 40
     spent = (
-        least(lambda: HopkinsMay(iterations=iterations, burn_in=10).fit(data, np.random.default_rng(1))) / iterations
+        least(lambda: HopkinsMay(iterations=iterations, burn_in=10).fit(data, np.random.default_rng(1)))
+        / iterations
     )
     start = time.process_time()
     plain_sampler(data, 3)
     plain = (time.process_time() - start) / 3
-    tell(f"Hopkins–May, one iteration over {len(data):,} comparisons", f"{1000 * spent:.2f} ms",
-         f"plain loop {1000 * plain:.0f} ms", plain / spent, "wanted 50x or more")  # fmt: skip
+    tell(
+        f"Hopkins–May, one iteration over {len(data):,} comparisons",
+        f"{1000 * spent:.2f} ms",
+        f"plain loop {1000 * plain:.0f} ms",
+        plain / spent,
+        "wanted 50x or more",
+    )
 
 
 def bradley_terry(least: Timer) -> None:
@@ -163,8 +197,13 @@ def bradley_terry(least: Timer) -> None:
         no_ties, floats = np.zeros_like(wins), wins.astype(np.float64)
         ours = least(lambda wins=wins, none=no_ties: scores_of_counts(LOGISTIC, wins, none, "ignore"))
         theirs = least(lambda floats=floats: choix.ilsr_pairwise_dense(floats))
-        tell(f"Bradley–Terry, dense counts of {systems} systems", f"{1000 * ours:.2f} ms",
-             f"choix ilsr {1000 * theirs:.2f} ms", theirs / ours, "wanted 1x or more")  # fmt: skip
+        tell(
+            f"Bradley–Terry, dense counts of {systems} systems",
+            f"{1000 * ours:.2f} ms",
+            f"choix ilsr {1000 * theirs:.2f} ms",
+            theirs / ours,
+            "wanted 1x or more",
+        )
 
 
 def solver(folder: Path, least: Timer) -> None:

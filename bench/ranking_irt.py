@@ -32,7 +32,9 @@ def spread(model: RankingModel, data: object, seeds: int) -> tuple[float, float,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=10)
     given = parser.parse_args()

@@ -14,20 +14,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rypt.campaign.folder import Campaign, create
-from rypt.metric.queries import candidate_links
 from rypt.ratings.error_spans import Policy, Raters
 from rypt.ratings.importing import Matched, RatingImport, judged_segments, match_ratings
 from rypt.ratings.mqm import read_mqm
 from rypt.ratings.surface import token_places
 from rypt.ratings.texts import collect_texts
 from rypt.records import Judgment, Label
+from rypt.scoring.queries import candidate_links
 from rypt.texts.phrases import phrase_of
 from rypt.tools.fallback_trees import fallback_tree
 
 
 def make_campaign(folder: Path) -> Campaign:
     """A campaign of the texts in a folder."""
-    sources = {r["id"]: r["text"].split(" ") for r in map(json.loads, (folder / "source.jsonl").open(encoding="utf-8"))}
+    sources = {
+        r["id"]: r["text"].split(" ")
+        for r in map(json.loads, (folder / "source.jsonl").open(encoding="utf-8"))
+    }
     trees = "".join(f"{fallback_tree(tokens)}\n" for tokens in sources.values())
     (folder / "source.trees").write_text(trees, encoding="utf-8")
     lists = sorted((folder / "systems").iterdir())
@@ -38,9 +41,12 @@ def make_campaign(folder: Path) -> Campaign:
                 links.write(" ".join(f"{i}-{i * words // size}" for i in range(size)) + "\n")
     alignments = [folder / f"{path.stem}.links" for path in lists]
     return create(
-        folder / "campaign", source=folder / "source.jsonl", trees=folder / "source.trees", nbest=lists,
+        folder / "campaign",
+        source=folder / "source.jsonl",
+        trees=folder / "source.trees",
+        nbest=lists,
         alignments=alignments,
-    )  # fmt: skip
+    )
 
 
 def plain(campaign: Campaign, matched: list[Matched]) -> Iterator[Judgment]:
@@ -69,16 +75,31 @@ def plain(campaign: Campaign, matched: list[Matched]) -> Iterator[Judgment]:
                 whole = error.side == "nowhere" and constituent.parent < 0
                 if whole or (error.side != "nowhere" and inside[error.side] & touched):
                     penalties[error.error or -i - 1] = error.weight
-            label, severity = (Label.NO, round(sum(penalties.values()), 6)) if penalties else (Label.YES, None)
+            label, severity = (
+                (Label.NO, round(sum(penalties.values()), 6)) if penalties else (Label.YES, None)
+            )
             yield Judgment(
-                segment.id, span, phrase.text, label, rating.rater, rating.system, "import", rating.time, 1.0, severity
+                segment.id,
+                span,
+                phrase.text,
+                label,
+                rating.rater,
+                rating.system,
+                "import",
+                rating.time,
+                1.0,
+                severity,
             )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file", help="an MQM file, plain or .gz")
-    parser.add_argument("--segments", type=int, default=200, help="for the plain implementation (default: 200)")
+    parser.add_argument(
+        "--segments", type=int, default=200, help="for the plain implementation (default: 200)"
+    )
     options = parser.parse_args()
     clock = time.process_time
     begin = clock()
@@ -92,7 +113,9 @@ def main() -> None:
         matched = match_ratings(campaign, ratings, Raters(), result)
         print(f"match: {len(matched)} ratings, {clock() - begin:.1f} s")
         begin = clock()
-        count = sum(sum(map(len, groups)) for _, groups in judged_segments(campaign, matched, Policy(), result, set()))
+        count = sum(
+            sum(map(len, groups)) for _, groups in judged_segments(campaign, matched, Policy(), result, set())
+        )
         print(f"judge: {count} judgments, {clock() - begin:.1f} s")
         names = {segment.id for segment in campaign.segments[: options.segments]}
         some = [match for match in matched if match.segment.id in names]
@@ -104,7 +127,9 @@ def main() -> None:
         theirs = list(plain(campaign, some))
         plain_seconds = clock() - begin
     assert set(ours) == set(theirs), "the judgments differ"
-    print(f"{len(names)} segments, {len(ours)} judgments, the same: ours {seconds:.1f} s, plain {plain_seconds:.1f} s")
+    print(
+        f"{len(names)} segments, {len(ours)} judgments, the same: ours {seconds:.1f} s, plain {plain_seconds:.1f} s"
+    )
     print(f"ratio {plain_seconds / seconds:.1f}")
 
 

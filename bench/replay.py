@@ -6,7 +6,7 @@
 For each split, the labels to be had are those of 7 random systems and the reference on the frontier phrases of the
 other 6 systems' candidates; an answer is what was really said. They are bought in rounds: in the order of the text
 (`frontier`), those that serve the most candidates first (`served`), at random, or by what they are worth given the
-labels so far (`value`, see `rypt.metric.value`). After each round the tree model picks among the 6 candidates of each
+labels so far (`value`, see `rypt.scoring.value`). After each round the tree model picks among the 6 candidates of each
 segment, and the held-out MQM of the pick is compared with that of sentence BLEU's.
 """
 
@@ -21,12 +21,12 @@ from tqdm import tqdm
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
-from rypt.metric.observations import Observations
-from rypt.metric.value import Place, query_values
 from rypt.picks.evidence import Evidence, read_evidence
 from rypt.picks.heldout import HeldOutPicks, PickSplit, chances
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import against, bootstrap_interval
+from rypt.scoring.observations import Observations
+from rypt.scoring.value import Place, query_values
 
 JUDGING, REFERENCE = 7, "ref"
 VOTES = 3  # an answer here is the vote of several systems
@@ -89,7 +89,9 @@ class World:
     def most_valuable(self, observations: Observations, bought: Keys) -> Keys:
         """The keys still to be had, those first that are worth most now."""
         left = np.setdiff1d(np.array(list(self.pool)), bought)
-        values = query_values(self.model, observations, [self.pool[key] for key in left.tolist()], votes=VOTES)
+        values = query_values(
+            self.model, observations, [self.pool[key] for key in left.tolist()], votes=VOTES
+        )
         return left[np.argsort(-values, kind="stable")]
 
 
@@ -122,7 +124,9 @@ def plot(path: Path, curves: dict[str, Floats], labels: Floats) -> None:
 
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     panels = figure.subplots(1, 2)
-    for row, (name, scale) in enumerate([("better - worse than BLEU's pick, %", 100), ("MQM of the pick", 1)]):
+    for row, (name, scale) in enumerate(
+        [("better - worse than BLEU's pick, %", 100), ("MQM of the pick", 1)]
+    ):
         panel = panels[row]
         for strategy, curve in curves.items():
             values = scale * curve[:, row].mean(axis=1)
@@ -142,16 +146,37 @@ def report(curves: dict[str, Floats], labels: Floats) -> None:
         for count, (net, mqm) in zip(labels, curve, strict=True):
             less = net - full[0]
             low, high = bootstrap_interval(less, np.random.default_rng(1))
-            rows.append([strategy, count, 100 * count / labels[-1], net.mean(), less.mean(),
-                         f"[{low:+.3f}, {high:+.3f}]", mqm.mean()])  # fmt: skip
-    names = ["strategy", "labels", "%", "net against BLEU", "less than with all", "95 % interval", "MQM of pick"]
+            rows.append(
+                [
+                    strategy,
+                    count,
+                    100 * count / labels[-1],
+                    net.mean(),
+                    less.mean(),
+                    f"[{low:+.3f}, {high:+.3f}]",
+                    mqm.mean(),
+                ]
+            )
+    names = [
+        "strategy",
+        "labels",
+        "%",
+        "net against BLEU",
+        "less than with all",
+        "95 % interval",
+        "MQM of pick",
+    ]
     print(tabulate(rows, names, floatfmt=("", ".0f", ".1f", "+.4f", "+.4f", "", ".3f")))
     for what, row, sign in (("net against BLEU", 0, 1), ("MQM of pick", 1, -1)):
         means = {name: sign * curve[:, row].mean(axis=1) for name, curve in curves.items()}
         nothing, everything = means["frontier"][[0, -1]].tolist()
         for part in (1.0, 0.95):
-            needed = {name: enough(curve, nothing + part * (everything - nothing)) for name, curve in means.items()}
-            said = ", ".join(f"{name} {share * labels[-1]:.0f} ({100 * share:.0f} %)" for name, share in needed.items())
+            needed = {
+                name: enough(curve, nothing + part * (everything - nothing)) for name, curve in means.items()
+            }
+            said = ", ".join(
+                f"{name} {share * labels[-1]:.0f} ({100 * share:.0f} %)" for name, share in needed.items()
+            )
             print(f"labels needed for {100 * part:.0f} % of what all {labels[-1]:.0f} gain in {what}: {said}")
 
 

@@ -152,7 +152,9 @@ def halves_of(documents: list[str]) -> list[np.ndarray]:
 def read_set(name: str, folder: Path, campaigns: Path) -> RatedSet:
     """Make the campaign of a file, and count features and statistics of its candidates."""
     file, reference = SETS[name]
-    rated = make_rated_campaign(RatingsFile(folder / file, references=(reference,)), campaigns / name, tell=print)
+    rated = make_rated_campaign(
+        RatingsFile(folder / file, references=(reference,)), campaigns / name, tell=print
+    )
     campaign = rated.campaign
     ids = [segment.id for segment in campaign.segments]
     outputs = {list_name(path): {c.segment: c for c in found} for path, found in campaign.lists()}
@@ -170,18 +172,24 @@ def read_set(name: str, folder: Path, campaigns: Path) -> RatedSet:
     every = need_documents(find_documents(campaign), "this benchmark")
     documents = [every[i] for i in kept]
     return RatedSet(
-        name, systems, documents, mqm[kept], count_objectives(campaign, candidates, mqm[kept]),
+        name,
+        systems,
+        documents,
+        mqm[kept],
+        count_objectives(campaign, candidates, mqm[kept]),
         features_of.text_features(texts),
         [features_of.reference_features(texts, half) for half in halves_of(documents)],
         features_of.system_features(texts),
-    )  # fmt: skip
+    )
 
 
 def _links(text: str) -> list[features_of.Link]:
     return [(int(a), int(b)) for a, b in (link.split("-") for link in text.split())]
 
 
-def count_objectives(campaign: Campaign, candidates: list[list[Candidate]], mqm: np.ndarray) -> dict[str, Objective]:
+def count_objectives(
+    campaign: Campaign, candidates: list[list[Candidate]], mqm: np.ndarray
+) -> dict[str, Objective]:
     """What can be tuned to, with all judgments of the campaign; those of a segment speak of no other segment."""
     references = References(campaign.references, segments=[segment.id for segment in campaign.segments])
     resources = Resources(references, campaign.folder)
@@ -224,9 +232,12 @@ class Tuning:
         nothing: list[RawCandidate] = [RawCandidate("", "", None, {}, None)] * len(self.rows)
         lists = NBest(ids, self.offsets, nothing, self.names, flat, None, lambda i: ("", i))  # type: ignore[arg-type]
         metric = SimpleNamespace(
-            stats=lambda candidates: self.rows, score=self.objective.score, maximize=True, signature="counted",
+            stats=lambda candidates: self.rows,
+            score=self.objective.score,
+            maximize=True,
+            signature="counted",
             scale=self.objective.scale,
-        )  # fmt: skip
+        )
         limits = Constraints(bounds=dict.fromkeys(self.names, (-1.0, 1.0))) if bounded else None
         problem = make_problem(lists, metric, self.start, limits, window=window)
         return optimize(problem, self.start, restarts=RESTARTS, seed=seed)[0].weights
@@ -234,9 +245,16 @@ class Tuning:
     def learn(self, learner: Callable[..., np.ndarray], seed: int, **options: float) -> np.ndarray:
         """The weights of PRO or MIRA."""
         return learner(
-            self.offsets, self.features.reshape(len(self.rows), -1), self.rows, self.objective.score, self.start,
-            np.ones(len(self.names), np.bool_), np.random.default_rng(seed), scale=self.objective.scale, **options,
-        )  # fmt: skip
+            self.offsets,
+            self.features.reshape(len(self.rows), -1),
+            self.rows,
+            self.objective.score,
+            self.start,
+            np.ones(len(self.names), np.bool_),
+            np.random.default_rng(seed),
+            scale=self.objective.scale,
+            **options,
+        )
 
 
 def tune(tuning: Tuning, optimiser: str, seed: int) -> np.ndarray:
@@ -333,26 +351,51 @@ def report(sets: list[RatedSet], found: dict[Key, list[Cell]]) -> None:
 
     main = nets(MAIN)
     documents = [f"{data.name} {document}" for data in sets for document in data.documents]
-    print(f"\nDecided on: {MAIN[1]}, {MAIN[0]} features, tuned to {MAIN[2]} against tuned to {BASELINE}, net in points")
+    print(
+        f"\nDecided on: {MAIN[1]}, {MAIN[0]} features, tuned to {MAIN[2]} against tuned to {BASELINE}, net in points"
+    )
     print(f"over segments  {interval(np.concatenate(main))}")
     print(f"over documents {interval(np.concatenate(main), documents)}\n")
     rows = []
     for key, picked in found.items():
         own = nets(key)
-        moved = [np.mean([mean_mqm(s, data) for s in cell.single]) for cell, data in zip(picked, sets, strict=True)]
-        spread = [np.std([mean_mqm(s, data) for s in cell.single]) for cell, data in zip(picked, sets, strict=True)]
-        differs = np.mean([(s * cell.single[0]).sum(axis=1).mean() for cell in picked for s in cell.single[1:]] or [1])
-        rows.append([
-            *key, *(f"{100 * values.mean():+.1f}" for values in own), interval(np.concatenate(own)),
-            f"{100 * np.concatenate(nets(key, 'seen')).mean():+.1f}",
-            *(f"{mean_mqm(cell.picks, data):.3f}" for cell, data in zip(picked, sets, strict=True)),
-            " ".join(f"{m:.2f}±{s:.2f}" for m, s in zip(moved, spread, strict=True)), f"{differs:.2f}",
-        ])  # fmt: skip
+        moved = [
+            np.mean([mean_mqm(s, data) for s in cell.single]) for cell, data in zip(picked, sets, strict=True)
+        ]
+        spread = [
+            np.std([mean_mqm(s, data) for s in cell.single]) for cell, data in zip(picked, sets, strict=True)
+        ]
+        differs = np.mean(
+            [(s * cell.single[0]).sum(axis=1).mean() for cell in picked for s in cell.single[1:]] or [1]
+        )
+        rows.append(
+            [
+                *key,
+                *(f"{100 * values.mean():+.1f}" for values in own),
+                interval(np.concatenate(own)),
+                f"{100 * np.concatenate(nets(key, 'seen')).mean():+.1f}",
+                *(f"{mean_mqm(cell.picks, data):.3f}" for cell, data in zip(picked, sets, strict=True)),
+                " ".join(f"{m:.2f}±{s:.2f}" for m, s in zip(moved, spread, strict=True)),
+                f"{differs:.2f}",
+            ]
+        )
     print("Net of the picks against those of BLEU-tuned weights of the same optimiser and features")
-    head = ["features", "optimiser", "tuned to", *names, "all", "where tuned", *(f"MQM {name}" for name in names)]
+    head = [
+        "features",
+        "optimiser",
+        "tuned to",
+        *names,
+        "all",
+        "where tuned",
+        *(f"MQM {name}" for name in names),
+    ]
     print(tabulate(rows, [*head, "MQM of single runs", "same picks"]))
     print("\nMQM of other picks")
-    print(tabulate([[name, *(f"{v:.3f}" for v in values)] for name, values in bounds(sets).items()], ["", *names]))
+    print(
+        tabulate(
+            [[name, *(f"{v:.3f}" for v in values)] for name, values in bounds(sets).items()], ["", *names]
+        )
+    )
 
 
 def bounds(sets: list[RatedSet]) -> dict[str, list[float]]:
@@ -363,8 +406,9 @@ def bounds(sets: list[RatedSet]) -> dict[str, list[float]]:
         best = np.where(first, data.mqm[~first].mean(axis=0).argmin(), data.mqm[first].mean(axis=0).argmin())
         sentence = {
             f"best {name} of the candidate itself": aim.score(aim.stats.reshape(data.mqm.size, -1))
-            for name, aim in data.objectives.items() if name != CEILING
-        }  # fmt: skip
+            for name, aim in data.objectives.items()
+            if name != CEILING
+        }
         picks = {
             "random": np.ones(data.mqm.shape) / len(data.systems),
             "best system of the other half": np.eye(len(data.systems))[best],
@@ -380,7 +424,9 @@ def bounds(sets: list[RatedSet]) -> dict[str, list[float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--campaigns", type=Path, default=Path("rerank-campaigns"), help="made here, and kept")
+    parser.add_argument(
+        "--campaigns", type=Path, default=Path("rerank-campaigns"), help="made here, and kept"
+    )
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--replicates", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)

@@ -61,7 +61,10 @@ def text_features(texts: Texts) -> Features:
         for source, row, row_links in zip(texts.sources, texts.outputs, texts.links, strict=True)
     ]
     found = {name: np.array([[one[name] for one in row] for row in surface]) for name in surface[0][0]}
-    models = {"words of outputs": texts.words.of_outputs(), "characters of outputs": texts.characters.of_outputs()}
+    models = {
+        "words of outputs": texts.words.of_outputs(),
+        "characters of outputs": texts.characters.of_outputs(),
+    }
     return found | consensus(texts) | lexicon(texts) | models
 
 
@@ -76,7 +79,9 @@ def reference_features(texts: Texts, tuning: np.ndarray) -> Features:
 def system_features(texts: Texts) -> Features:
     """An indicator of each system."""
     segments, systems = texts.shape
-    return {f"system {i}": np.tile(np.arange(systems) == i, (segments, 1)).astype(float) for i in range(systems)}
+    return {
+        f"system {i}": np.tile(np.arange(systems) == i, (segments, 1)).astype(float) for i in range(systems)
+    }
 
 
 def _surface(source: list[str], words: list[str], links: list[Link]) -> dict[str, float]:
@@ -153,7 +158,9 @@ def _mean_overlap(table: np.ndarray) -> np.ndarray:
     scores = np.zeros(len(table))
     for i, row in enumerate(table):
         shared = np.minimum(row, table).sum(axis=1)
-        scores[i] = np.delete(2 * shared / np.maximum(1, totals[i] + totals), i).sum() / max(1, len(table) - 1)
+        scores[i] = np.delete(2 * shared / np.maximum(1, totals[i] + totals), i).sum() / max(
+            1, len(table) - 1
+        )
     return scores
 
 
@@ -163,14 +170,18 @@ def lexicon(texts: Texts) -> Features:
     own: list[Counter[tuple[str, str]]] = []
     for source, row, row_links in zip(texts.sources, texts.outputs, texts.links, strict=True):
         linked = zip(row, row_links, strict=True)
-        own.append(Counter((source[i].lower(), words[j].lower()) for words, links in linked for i, j in links))
+        own.append(
+            Counter((source[i].lower(), words[j].lower()) for words, links in linked for i, j in links)
+        )
         pairs.update(own[-1])
     totals = [Counter[str](), Counter[str]()]
     for pair, count in pairs.items():
         for side in (0, 1):
             totals[side][pair[side]] += count
     found: Features = {name: np.zeros(texts.shape) for name in ("output by source", "source by output")}
-    for segment, (source, row, row_links) in enumerate(zip(texts.sources, texts.outputs, texts.links, strict=True)):
+    for segment, (source, row, row_links) in enumerate(
+        zip(texts.sources, texts.outputs, texts.links, strict=True)
+    ):
         here = [Counter[str](), Counter[str]()]
         for pair, count in own[segment].items():
             for side in (0, 1):
@@ -179,10 +190,12 @@ def lexicon(texts: Texts) -> Features:
             linked_words = [(source[i].lower(), words[j].lower()) for i, j in links]
             for side, values in enumerate(found.values()):
                 logs = [
-                    np.log((pairs[pair] - own[segment][pair] + 0.1)
-                           / (totals[side][pair[side]] - here[side][pair[side]] + 10))
+                    np.log(
+                        (pairs[pair] - own[segment][pair] + 0.1)
+                        / (totals[side][pair[side]] - here[side][pair[side]] + 10)
+                    )
                     for pair in linked_words
-                ]  # fmt: skip
+                ]
                 values[segment, system] = np.mean(logs) if logs else -5.0
     return found
 
@@ -199,7 +212,9 @@ class NgramModel:
         sequences = [words for row in outputs for words in row] + references
         self.count = len(sequences) - len(references)
         segments = [*np.repeat(np.arange(len(outputs)), self.shape[1]), *range(len(references))]
-        vocabulary = {token: i for i, token in enumerate(dict.fromkeys(chain.from_iterable(sequences)), start=1)}
+        vocabulary = {
+            token: i for i, token in enumerate(dict.fromkeys(chain.from_iterable(sequences)), start=1)
+        }
         lengths = np.array([len(words) for words in sequences])
         tokens = np.array([vocabulary[token] for words in sequences for token in words], np.int64)
         self.text = np.repeat(np.arange(len(sequences)), lengths)

@@ -26,9 +26,12 @@ from mert.search import shares as shares_module
 def tune(folder: Path, aim: str, **more):
     began, used = time.perf_counter(), time.process_time()
     result = mert.tune(
-        [folder / "nbest"], references=[folder / "ref"], weights=folder / "weights.init",
-        search=mert.SearchSettings(aim=aim, threads=os.cpu_count() or 1), **more,
-    )  # fmt: skip
+        [folder / "nbest"],
+        references=[folder / "ref"],
+        weights=folder / "weights.init",
+        search=mert.SearchSettings(aim=aim, threads=os.cpu_count() or 1),
+        **more,
+    )
     print(f"BLEU {result.start_score:.4f} → {result.score:.6f}, {result.searches} searches")
     print("weights", " ".join(value.hex() for value in result.weights.values()))
     print("seconds", {name: round(value, 1) for name, value in result.seconds.items()})
@@ -51,9 +54,13 @@ def run_cluster(folder: Path, aim: str, workers: int, limit: str, kill: float) -
     peaks: dict[int, int] = defaultdict(int)
     done = threading.Event()
     with LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1",
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=":0",
+        host="127.0.0.1",
         memory_limit=limit,
-    ) as local:  # fmt: skip
+    ) as local:
         victim = next(iter(local.workers.values())).pid
 
         def watch() -> None:
@@ -94,7 +101,9 @@ def run_pieces(folder: Path, aim: str, memory: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["cluster", "pieces"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--aim", default="unseen")

@@ -15,10 +15,10 @@ import time
 
 import numpy as np
 
-from rypt.metric.queries import queries
-from rypt.metric.scorer import Scorer
-from rypt.metric.severity_model import SeverityModel
 from rypt.records import Candidate, Votes
+from rypt.scoring.queries import queries
+from rypt.scoring.scorer import Scorer
+from rypt.scoring.severity_model import SeverityModel
 from rypt.texts.trees import SourceTree
 
 
@@ -28,7 +28,9 @@ def random_tree(rng: np.random.Generator, size: int, vocabulary: list[str]) -> S
     def brackets(start: int, stop: int) -> str:
         if stop - start == 1:
             return f"(T {tokens[start]})"
-        cuts = sorted(rng.choice(np.arange(start + 1, stop), min(stop - start - 1, int(rng.integers(1, 3))), False))
+        cuts = sorted(
+            rng.choice(np.arange(start + 1, stop), min(stop - start - 1, int(rng.integers(1, 3))), False)
+        )
         parts = zip([start, *cuts], [*cuts, stop], strict=True)
         return f"(N {' '.join(brackets(int(a), int(b)) for a, b in parts)})"
 
@@ -102,14 +104,16 @@ def cold_seconds() -> float:
     """The first call of a new process that finds nothing compiled."""
     code = (
         "import time; start = time.perf_counter()\n"
-        "from rypt.metric.scorer import Scorer\nfrom rypt.records import Candidate\n"
+        "from rypt.scoring.scorer import Scorer\nfrom rypt.records import Candidate\n"
         "from rypt.texts.trees import SourceTree\n"
         "Scorer({'1': SourceTree.from_brackets('(A a)')}, []).stats([Candidate('1', 'a', '0-0')])\n"
         "print(time.perf_counter() - start)"
     )
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        )
     return float(done.stdout)
 
 

@@ -27,7 +27,9 @@ JUDGING = 7
 def disjoint_systems(campaign: Campaign, db: JudgmentDatabase) -> DisjointSystems:
     """The systems, whose lists have their names, and the reference, which only judges."""
     systems = {Path(name).stem: candidates for name, candidates in campaign.lists()}
-    return DisjointSystems(campaign.trees, systems, lambda names: db.votes(origins=names), judged_only=[REFERENCE])
+    return DisjointSystems(
+        campaign.trees, systems, lambda names: db.votes(origins=names), judged_only=[REFERENCE]
+    )
 
 
 def main() -> None:
@@ -46,7 +48,12 @@ def main() -> None:
         print(f"{total} judgments, YES {shares['YES'] / total:.3f}, NO {shares['NO'] / total:.3f}")
         print(f"ties:{options.ties} splits:{options.splits} seed:{options.seed}\n")
         curve = percolation_curve(
-            disjoint, range(1, 8), splits=options.splits, judging=JUDGING, seed=options.seed, ties=options.ties
+            disjoint,
+            range(1, 8),
+            splits=options.splits,
+            judging=JUDGING,
+            seed=options.seed,
+            ties=options.ties,
         )
         print(curve_table(curve))
         if options.plot:

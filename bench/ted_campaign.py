@@ -26,7 +26,9 @@ def read_jsonl(path: Path) -> list[dict]:
 
 
 def write_jsonl(path: Path, records: list[dict]) -> Path:
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8"
+    )
     return path
 
 
@@ -34,7 +36,10 @@ def halves(talks: list[str]) -> list[set[str]]:
     """The talks in two parts of nearly the same number of segments; the first talk is in the first part."""
     sizes = Counter(talks)
     names = list(sizes)
-    ways = [{names[0], *(n for i, n in enumerate(names[1:]) if mask >> i & 1)} for mask in range(2 ** (len(names) - 1))]
+    ways = [
+        {names[0], *(n for i, n in enumerate(names[1:]) if mask >> i & 1)}
+        for mask in range(2 ** (len(names) - 1))
+    ]
     first = min(ways, key=lambda way: abs(2 * sum(sizes[name] for name in way) - len(talks)))
     return [first, set(names) - first]
 
@@ -66,9 +71,13 @@ def make(folder: Path, target: Path, label: str = "any") -> Campaign:
         ids = [str(s["seg_id"]) for s in sources if s["doc"] in talks]
         (target / f"half-{name}.txt").write_text("\n".join(ids) + "\n", encoding="utf-8")
     campaign = create(
-        target, source=target / "source.jsonl", trees=target / "source.trees", nbest=lists,
-        references=[target / "reference.de"], languages=Languages("en", "de"),
-    )  # fmt: skip
+        target,
+        source=target / "source.jsonl",
+        trees=target / "source.trees",
+        nbest=lists,
+        references=[target / "reference.de"],
+        languages=Languages("en", "de"),
+    )
     with campaign.database(readonly=False) as db:
         import_file(db, folder / "judgments.tsv.gz", rename={**RENAME, label: "label", "rater": "worker"})
     return campaign

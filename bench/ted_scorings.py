@@ -50,7 +50,9 @@ def grid_nets(evidence: Evidence, splits: int) -> dict[str, np.ndarray]:
                 total = total + system * total.mean(axis=1, keepdims=True)
                 wins, losses = against(chances(total, split), baseline, quality)
                 name = (
-                    f"rypt:{scoring}" + (f"+{weight}*chrf" if weight else "") + (f"+{system}*system" if system else "")
+                    f"rypt:{scoring}"
+                    + (f"+{weight}*chrf" if weight else "")
+                    + (f"+{system}*system" if system else "")
                 )
                 nets[name] = nets.get(name, 0.0) + (wins - losses) / splits
     return nets
@@ -68,14 +70,20 @@ def main() -> None:
         Campaign.open(options.campaign), options.campaign / "scores.jsonl", wanted, max_len=options.max_len
     )
     halves = {
-        name: np.isin(evidence.segments, (options.campaign / f"half-{name}.txt").read_text().split()) for name in "ab"
+        name: np.isin(evidence.segments, (options.campaign / f"half-{name}.txt").read_text().split())
+        for name in "ab"
     }
     found = grid_nets(evidence, options.choosing)
     nets = {name: {half: net[mask].mean() for half, mask in halves.items()} for name, net in found.items()}
-    print(tabulate([[n, *v.values()] for n, v in nets.items()], ["against BLEU, net", *halves], floatfmt="+.3f"))
+    print(
+        tabulate([[n, *v.values()] for n, v in nets.items()], ["against BLEU, net", *halves], floatfmt="+.3f")
+    )
     grid = list(nets)
-    kinds = {"any": grid, "without systems": [n for n in grid if "system" not in n],
-             "labels alone": [n for n in grid if "+" not in n]}  # fmt: skip
+    kinds = {
+        "any": grid,
+        "without systems": [n for n in grid if "system" not in n],
+        "labels alone": [n for n in grid if "+" not in n],
+    }
     rows = []
     for kind, names in kinds.items():
         for chosen_on, other in (("a", "b"), ("b", "a")):
@@ -87,7 +95,11 @@ def main() -> None:
                 if o.metric != "bleu"
             ]
     print(
-        tabulate(rows, ["grid", "chosen on", "reported on", "picks of", "against", "net", "interval"], floatfmt="+.3f")
+        tabulate(
+            rows,
+            ["grid", "chosen on", "reported on", "picks of", "against", "net", "interval"],
+            floatfmt="+.3f",
+        )
     )
 
 

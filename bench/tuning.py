@@ -39,7 +39,13 @@ from rypt.metrics.references import References, read_references
 from rypt.records import RawCandidate
 
 PEER_RESTARTS = 20
-BEST = {"moses-sample": 9.968, "uren": 16.631, "bnen": 12.607, "fren": 22.983, "large": 26.935}  # of Moses' runs
+BEST = {
+    "moses-sample": 9.968,
+    "uren": 16.631,
+    "bnen": 12.607,
+    "fren": 22.983,
+    "large": 26.935,
+}  # of Moses' runs
 MOSES = {  # extractor, mert, mean BLEU of three to six seeds
     "moses-sample": (0.10, 2.2, 9.870),
     "uren": (0.65, 17.0, 16.549),
@@ -108,7 +114,9 @@ def cold(folder: Path) -> float:
     with tempfile.TemporaryDirectory() as scratch:
         began = time.perf_counter()
         command = [*COMMAND, "tune", str(nbest), "--references", str(folder / "ref"), "--restarts", "0", "-q"]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "NUMBA_CACHE_DIR": scratch})
+        subprocess.run(
+            command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "NUMBA_CACHE_DIR": scratch}
+        )
         return time.perf_counter() - began
 
 
@@ -121,8 +129,24 @@ def show_whole(folder: Path, aim: str) -> None:
         names = read_lists([nbest]).names
         weights.write_text("".join(f"{name} {value}\n" for name, value in zip(names, start, strict=True)))
         most = Path(scratch) / "peak"
-        command = [sys.executable, "-c", MEASURED, str(most), "tune", str(nbest), "--references", str(folder / "ref"),
-                   "--weights", str(weights), "--aim", aim, "--threads", "1", "--json", "-q"]  # fmt: skip
+        command = [
+            sys.executable,
+            "-c",
+            MEASURED,
+            str(most),
+            "tune",
+            str(nbest),
+            "--references",
+            str(folder / "ref"),
+            "--weights",
+            str(weights),
+            "--aim",
+            aim,
+            "--threads",
+            "1",
+            "--json",
+            "-q",
+        ]
         for _ in range(3):
             began = time.perf_counter()
             with out.open("w") as file:
@@ -131,11 +155,18 @@ def show_whole(folder: Path, aim: str) -> None:
             assert status == 0, command
             seconds = json.loads(out.read_text())["seconds"]
             runs.append(
-                (used.ru_utime + used.ru_stime, time.perf_counter() - began, int(most.read_text()) / 1024, seconds)
+                (
+                    used.ru_utime + used.ru_stime,
+                    time.perf_counter() - began,
+                    int(most.read_text()) / 1024,
+                    seconds,
+                )
             )
     cpu_seconds, wall, peak_memory, parts = min(runs, key=lambda run: run[0])
     shown = ", ".join(f"{part} {parts[part + '_cpu']:.2f}" for part in ("read", "stats", "optimize"))
-    print(f"  rypt tune --aim {aim}: {cpu_seconds:.2f} s CPU, {wall:.2f} s wall, {peak_memory:.0f} MB; CPU of {shown}")
+    print(
+        f"  rypt tune --aim {aim}: {cpu_seconds:.2f} s CPU, {wall:.2f} s wall, {peak_memory:.0f} MB; CPU of {shown}"
+    )
     if folder.resolve().name in MOSES:
         extractor, mert, bleu = MOSES[folder.resolve().name]
         print(
@@ -188,8 +219,12 @@ def warm_up() -> None:
 
 def run_folder(folder: Path, seeds: int, peer: str | None) -> None:
     name = folder.resolve().name
-    (lists, metric, start), reading = min((cpu(lambda: read(folder)) for _ in range(3)), key=lambda pair: pair[1])
-    problem, counting = min((cpu(lambda: make_problem(lists, metric, start)) for _ in range(3)), key=lambda p: p[1])
+    (lists, metric, start), reading = min(
+        (cpu(lambda: read(folder)) for _ in range(3)), key=lambda pair: pair[1]
+    )
+    problem, counting = min(
+        (cpu(lambda: make_problem(lists, metric, start)) for _ in range(3)), key=lambda p: p[1]
+    )
     size = len(lists.candidates)
     print(f"\n{name}: {size:,} candidates of {len(lists.segments):,} segments, {len(lists.names)} features")
     print(f"  read {reading:.2f} s, statistics {counting:.2f} s, together {reading + counting:.2f} s")
@@ -201,7 +236,8 @@ def run_folder(folder: Path, seeds: int, peer: str | None) -> None:
         seconds.append(took)
         searches.append(sum(result.searches for result in results))
         print(
-            f"  seed {seed}: BLEU {scores[-1]:.3f}, optimise {took:.2f} s, {searches[-1]:,} line searches", flush=True
+            f"  seed {seed}: BLEU {scores[-1]:.3f}, optimise {took:.2f} s, {searches[-1]:,} line searches",
+            flush=True,
         )
     print(
         f"  BLEU {problem.score(start):.3f} → mean {np.mean(scores):.3f} ({min(scores):.3f} to {max(scores):.3f}, "
@@ -244,7 +280,9 @@ def compare_with_numpy(problem: TuningProblem, start: Floats) -> None:
         ours.append(took)
         theirs.append(plain)
     mean, other = 1000 * np.mean(ours), 1000 * np.mean(theirs)
-    print(f"  a line search from the start: {mean:.2f} ms, plain numpy {other:.0f} ms: {other / mean:.0f} times faster")
+    print(
+        f"  a line search from the start: {mean:.2f} ms, plain numpy {other:.0f} ms: {other / mean:.0f} times faster"
+    )
 
 
 def time_peer(folder: Path, peer: str | None) -> None:
@@ -259,16 +297,34 @@ def time_peer(folder: Path, peer: str | None) -> None:
         files = ["--ffile", f"{scratch}/f", "--scfile", f"{scratch}/s"]
         both = ",".join(map(str, references))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([extractor, "--sctype", "BLEU", "-r", both, "-n", nbest, "-b", *files], check=True, cwd=scratch,
-                       capture_output=True)  # fmt: skip
+        subprocess.run(
+            [extractor, "--sctype", "BLEU", "-r", both, "-n", nbest, "-b", *files],
+            check=True,
+            cwd=scratch,
+            capture_output=True,
+        )
         between = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [mert, "-d", str(len(start)), "-n", str(PEER_RESTARTS), "--sctype", "BLEU", "-r", "1", *files,
-                   "--ifile", folder / "init.opt"]  # fmt: skip
+        command = [
+            mert,
+            "-d",
+            str(len(start)),
+            "-n",
+            str(PEER_RESTARTS),
+            "--sctype",
+            "BLEU",
+            "-r",
+            "1",
+            *files,
+            "--ifile",
+            folder / "init.opt",
+        ]
         done = subprocess.run(command, check=True, cwd=scratch, capture_output=True, text=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     best = next((line for line in done.stderr.splitlines() if line.startswith("Best point")), "")
-    print(f"  {mert}: extractor {between.ru_utime - before.ru_utime:.2f} s, mert "
-          f"{after.ru_utime - between.ru_utime:.2f} s; {best[-20:]}")  # fmt: skip
+    print(
+        f"  {mert}: extractor {between.ru_utime - before.ru_utime:.2f} s, mert "
+        f"{after.ru_utime - between.ru_utime:.2f} s; {best[-20:]}"
+    )
 
 
 def made_problem(segments: int, candidates: int, features: int) -> tuple[TuningProblem, Floats]:
@@ -301,11 +357,15 @@ def growth() -> None:
             searches = sum(result.searches for result in results)
             each = 1000 * took / searches
             first = first or each
-            print(f"  {size:5} {what}: {took:.2f} s, {searches} lines, {each:.3f} ms each, {each / first:.1f} times")
+            print(
+                f"  {size:5} {what}: {took:.2f} s, {searches} lines, {each:.3f} ms each, {each / first:.1f} times"
+            )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--peer", help="the folder of Moses' mert and extractor")

@@ -46,7 +46,9 @@ def of_segments(problem: TuningProblem, chosen: Floats) -> TuningProblem:
     return replace(problem, shares=WholeList(share), spread=spreads([column_facts(features, offsets)]))
 
 
-def halves(problem: TuningProblem, splits: int, seed: int | None) -> list[tuple[TuningProblem, TuningProblem]]:
+def halves(
+    problem: TuningProblem, splits: int, seed: int | None
+) -> list[tuple[TuningProblem, TuningProblem]]:
     size = len(problem.sizes)
     rng = np.random.default_rng(99 if seed is None else [99, seed])
     orders = [np.concatenate([np.arange(0, size, 2), np.arange(1, size, 2)])] if seed is None else []
@@ -75,16 +77,20 @@ def default(problem: TuningProblem) -> int:
 METHODS: dict[str, Method] = {
     "given": lambda problem, start, seed: start,
     "unseen": aim_at_unseen,
-    "list": lambda problem, start, seed: optimize(problem, start, restarts=default(problem), seed=seed)[0].weights,
+    "list": lambda problem, start, seed: (
+        optimize(problem, start, restarts=default(problem), seed=seed)[0].weights
+    ),
     "best of 21": best_of_climbs,
     "list of 21": lambda problem, start, seed: optimize(problem, start, restarts=20, seed=seed)[0].weights,
     "pro": lambda problem, start, seed: learned(problem, start, "pro", np.random.default_rng(seed)),
     "mira": lambda problem, start, seed: learned(problem, start, "mira", np.random.default_rng(seed)),
-}  # fmt: skip
+}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--splits", type=int, default=1)
@@ -112,8 +118,9 @@ def main() -> None:
             rows.setdefault(method, []).append(float(np.mean(unseen)))
             print(
                 f"{name:14} {method:12} {np.mean(seen):7.3f} → {np.mean(unseen):7.3f}  "
-                f"{np.mean(seconds):5.2f} s CPU", flush=True
-            )  # fmt: skip
+                f"{np.mean(seconds):5.2f} s CPU",
+                flush=True,
+            )
         if name in MOSES and arguments.split_seed is None:
             print(f"{name:14} {'moses':12} {MOSES[name][0]:7.3f} → {MOSES[name][1]:7.3f}  measured before")
     means = ", ".join(f"{method} {np.mean(values):.3f}" for method, values in rows.items())

@@ -60,7 +60,9 @@ Look = Callable[[str, Any], None]  # is called with the name of each page and th
 def rypt(*arguments: object, typed: str = "", place: Path | None = None) -> str:
     """Run a command in a folder, with these lines on its input, and return what it prints."""
     command = [sys.executable, "-c", "from rypt.cli import main; main()", *map(str, arguments)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, input=typed, cwd=place, timeout=300)
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, input=typed, cwd=place, timeout=300
+    )
     return done.stdout
 
 
@@ -72,21 +74,41 @@ def make_batches(folder: Path, limit: int) -> None:
     open_demo(demo)
     options = ["--source", demo / "source.de", "--trees", demo / "trees.de", "--nbest", demo / "nbest.en"]
     rypt("init", campaign, *options, "--references", demo / "reference.en", "--languages", "de-en", "-q")
-    rypt("hits", "controls", campaign, "--reference-alignment", demo / "reference.align", "-q", typed="y\n" * 20)
+    rypt(
+        "hits",
+        "controls",
+        campaign,
+        "--reference-alignment",
+        demo / "reference.align",
+        "-q",
+        typed="y\n" * 20,
+    )
     candidates: dict[str, list[str]] = {}
     for line in (demo / "nbest.en").read_text(encoding="utf-8").splitlines():
         segment, text, *_ = line.split(" ||| ")
         candidates.setdefault(segment, []).append(text)
     systems: list[object] = []
     for n, name in enumerate("ABCDE"):
-        (folder / name).write_text("".join(f"{texts[3 * n]}\n" for texts in candidates.values()), encoding="utf-8")
+        (folder / name).write_text(
+            "".join(f"{texts[3 * n]}\n" for texts in candidates.values()), encoding="utf-8"
+        )
         systems += ["--output-of", f"{name}={folder / name}"]
     labels = ["--limit", limit, "--training", 3, "--assignments", 9, "--controls", 0.2]
     rypt("hits", "make", campaign, "-o", folder / "labels", *labels, "-q")
     rypt("hits", "make", campaign, "-o", folder / "more-labels", "--limit", 12, "--seed", 2, "-q")
     pairs = ["--kind", "comparison", *systems[:4], "--assignments", 5, "--title", "Compare two translations"]
     rypt("hits", "make", campaign, "-o", folder / "pairs", *pairs, "--limit", 4, "-q")
-    ranked = ["--kind", "ranking", *systems, "--assignments", 5, "--title", "Rank five translations", "--limit", 4]
+    ranked = [
+        "--kind",
+        "ranking",
+        *systems,
+        "--assignments",
+        5,
+        "--title",
+        "Rank five translations",
+        "--limit",
+        4,
+    ]
     rypt("hits", "make", campaign, "-o", folder / "ranked", *ranked, "-q")
     with open(folder / "pairs" / "batch.toml", "a", encoding="utf-8") as settings:
         settings.write(TEST)
@@ -137,9 +159,14 @@ def publish_external(market: Path, url: str) -> None:
 
     keys = json.loads((market / "market.json").read_text())
     connect(url, keys["access_key"], keys["secret_key"], "local", market).client.create_hit(
-        Title="Survey elsewhere", Description="On another server.", Reward="0.05", MaxAssignments=9, Question=EXTERNAL,
-        AssignmentDurationInSeconds=1800, LifetimeInSeconds=86400,
-    )  # fmt: skip
+        Title="Survey elsewhere",
+        Description="On another server.",
+        Reward="0.05",
+        MaxAssignments=9,
+        Question=EXTERNAL,
+        AssignmentDurationInSeconds=1800,
+        LifetimeInSeconds=86400,
+    )
 
 
 def answer_first(page: Any) -> None:

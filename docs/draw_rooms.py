@@ -44,7 +44,8 @@ def imported(path: Path, names: Iterable[str]) -> set[str]:
             seen |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             seen |= {
-                inner if (inner := f"{node.module}.{alias.name}") in known else node.module for alias in node.names
+                inner if (inner := f"{node.module}.{alias.name}") in known else node.module
+                for alias in node.names
             }
     return seen & known
 
@@ -76,7 +77,9 @@ def floors(rooms: dict[str, set[str]]) -> dict[str, int]:
         if room in above:
             raise ValueError("rooms import each other: " + " → ".join([*above[above.index(room) :], room]))
         if room not in height:
-            height[room] = 1 + max((visit(other, (*above, room)) for other in sorted(rooms[room])), default=-1)
+            height[room] = 1 + max(
+                (visit(other, (*above, room)) for other in sorted(rooms[room])), default=-1
+            )
         return height[room]
 
     for room in sorted(rooms):
@@ -89,7 +92,9 @@ def essential(rooms: dict[str, set[str]]) -> dict[str, set[str]]:
     reach: dict[str, set[str]] = {}
     for room in sorted(rooms, key=floors(rooms).__getitem__):
         reach[room] = rooms[room].union(*(reach[other] for other in rooms[room]))
-    return {room: {o for o in others if not any(o in reach[x] for x in others)} for room, others in rooms.items()}
+    return {
+        room: {o for o in others if not any(o in reach[x] for x in others)} for room, others in rooms.items()
+    }
 
 
 def draw(rooms: dict[str, set[str]]) -> str:
@@ -99,7 +104,9 @@ def draw(rooms: dict[str, set[str]]) -> str:
     places: dict[str, tuple[float, float]] = {}
     top = max(height.values())
     for floor in range(top + 1):
-        here = sorted((room for room in rooms if height[room] == floor), key=lambda r: (PACKAGES.index(r[:4]), r))
+        here = sorted(
+            (room for room in rooms if height[room] == floor), key=lambda r: (PACKAGES.index(r[:4]), r)
+        )
         for i, room in enumerate(here):
             places[room] = (width * (i + 1) / (len(here) + 1), 40 + (top - floor) * row)
     lines = [

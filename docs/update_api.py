@@ -38,7 +38,9 @@ def api_page() -> str:
         if names:
             values = {f"{package}.{name}": getattr(module, name) for name in names}
             parts += [f"## {package}\n", markdown(inspect.getdoc(module) or "")]
-            parts += ["".join(f"- [`{name}`](#{anchor(name)}): {about(name, values[name])}\n" for name in values)]
+            parts += [
+                "".join(f"- [`{name}`](#{anchor(name)}): {about(name, values[name])}\n" for name in values)
+            ]
             parts += [section(name, value) for name, value in values.items()]
     return "\n".join(parts)
 
@@ -65,7 +67,12 @@ def section(name: str, value: Any) -> str:
     lines = [f"### `{name}`\n"]
     if not callable(value):
         return "\n".join([*lines, f"{about(name, value)}\n"])
-    lines += ["```python", signature(name.rpartition(".")[2], value), "```\n", markdown(inspect.getdoc(value) or "")]
+    lines += [
+        "```python",
+        signature(name.rpartition(".")[2], value),
+        "```\n",
+        markdown(inspect.getdoc(value) or ""),
+    ]
     if inspect.isclass(value) and (listed := members(value)):
         lines += [*listed, ""]
     return "\n".join(lines)
@@ -81,7 +88,9 @@ def plain_signature(name: str, value: Any) -> str:
     node = definition(value)
     if isinstance(node, ast.ClassDef):
         if issubclass(value, Enum):
-            return "\n".join([f"class {name}(Enum):", *(f"    {member.name} = {member.value!r}" for member in value)])
+            return "\n".join(
+                [f"class {name}(Enum):", *(f"    {member.name} = {member.value!r}" for member in value)]
+            )
         return f"class {wrapped(name, constructor(node), '')}"
     returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
     return wrapped(name, parameters(node.args), returns)
@@ -143,7 +152,9 @@ def parameter_text(parameter: ast.arg, default: ast.expr | None) -> str:
     """``name: type = default``."""
     if parameter.annotation is None:
         return parameter.arg + (f"={ast.unparse(default)}" if default else "")
-    return f"{parameter.arg}: {ast.unparse(parameter.annotation)}" + (f" = {ast.unparse(default)}" if default else "")
+    return f"{parameter.arg}: {ast.unparse(parameter.annotation)}" + (
+        f" = {ast.unparse(default)}" if default else ""
+    )
 
 
 def wrapped(name: str, parts: list[str], returns: str) -> str:
@@ -171,7 +182,11 @@ def members(kind: type) -> list[str]:
 
 def is_member(value: Any) -> bool:
     """Whether an attribute of a class is a method or a property."""
-    return inspect.isfunction(value) or isinstance(value, property | classmethod | staticmethod) or is_cached(value)
+    return (
+        inspect.isfunction(value)
+        or isinstance(value, property | classmethod | staticmethod)
+        or is_cached(value)
+    )
 
 
 def is_cached(value: Any) -> bool:
@@ -185,7 +200,8 @@ def call(value: Any) -> str:
         return ""
     function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
     names = [
-        str(p.replace(annotation=p.empty, default=p.empty)) for p in inspect.signature(function).parameters.values()
+        str(p.replace(annotation=p.empty, default=p.empty))
+        for p in inspect.signature(function).parameters.values()
     ]
     return f"({', '.join(names if isinstance(value, staticmethod) else names[1:])})"
 

@@ -52,7 +52,9 @@ class TestQuestion:
         if not 2 <= len(set(self.choices)) == len(self.choices) <= MAX_CHOICES:
             raise FormatError(f"expected 2 to {MAX_CHOICES} different choices in the question {self.text!r}")
         if self.answer not in self.choices:
-            raise FormatError(f"expected the answer to {self.text!r} among its choices, found {self.answer!r}")
+            raise FormatError(
+                f"expected the answer to {self.text!r} among its choices, found {self.answer!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,13 @@ class QualificationTest:
 
     def __post_init__(self) -> None:
         if not 0 < len(self.name.strip()) <= 150 or not 0 < len(self.description.strip()) <= 2000:
-            raise FormatError("expected a test with a name of up to 150 and a description of up to 2,000 characters")
+            raise FormatError(
+                "expected a test with a name of up to 150 and a description of up to 2,000 characters"
+            )
         if not 1 <= len(self.questions) <= MAX_QUESTIONS:
-            raise FormatError(f"expected 1 to {MAX_QUESTIONS} questions in the test, found {len(self.questions)}")
+            raise FormatError(
+                f"expected 1 to {MAX_QUESTIONS} questions in the test, found {len(self.questions)}"
+            )
         if not 1 <= self.minutes <= 24 * 60:
             raise FormatError(f"expected minutes between 1 and 1440 for the test, found {self.minutes}")
         if not 1 <= self.pass_mark <= 100:
@@ -91,9 +97,13 @@ class Qualifications:
                 raise FormatError(f"expected languages such as de or pt-BR, found {language!r}")
         for country in self.countries:
             if not COUNTRY.fullmatch(country):
-                raise FormatError(f"expected countries as two capitals such as DE (ISO 3166), found {country!r}")
+                raise FormatError(
+                    f"expected countries as two capitals such as DE (ISO 3166), found {country!r}"
+                )
         if not 0 <= self.approval_rate <= 100:
-            raise FormatError(f"expected an approval_rate between 0 and 100 percent, found {self.approval_rate}")
+            raise FormatError(
+                f"expected an approval_rate between 0 and 100 percent, found {self.approval_rate}"
+            )
         if len(self.countries) > 30 or len(self.languages) > 7:  # requirements of a market: ten, of 30 places
             raise FormatError("expected at most 30 countries and 7 languages")
 
@@ -120,12 +130,16 @@ def _read_test(values: Mapping[str, Any]) -> QualificationTest:
     settings = _checked(values, kinds, where, ("name", "questions"))
     questions = []
     for value in settings["questions"]:
-        asked = _checked(value, {"text": str, "choices": list, "answer": str}, where, ("text", "choices", "answer"))
+        asked = _checked(
+            value, {"text": str, "choices": list, "answer": str}, where, ("text", "choices", "answer")
+        )
         questions.append(TestQuestion(asked["text"], _texts(asked["choices"], "choices"), asked["answer"]))
     return QualificationTest(**{**settings, "questions": tuple(questions)})
 
 
-def _checked(values: Any, kinds: Mapping[str, type], where: str, needed: tuple[str, ...] = ()) -> dict[str, Any]:
+def _checked(
+    values: Any, kinds: Mapping[str, type], where: str, needed: tuple[str, ...] = ()
+) -> dict[str, Any]:
     if not isinstance(values, Mapping):
         raise FormatError(f"expected a section {where}, found {values!r}")
     if unknown := sorted(values.keys() - kinds.keys()):
@@ -150,10 +164,14 @@ def qualifications_table(given: Qualifications) -> dict[str, Any]:
     if given == Qualifications():
         return {}
     table: dict[str, Any] = {
-        "languages": list(given.languages), "countries": list(given.countries), "approval_rate": given.approval_rate,
-    }  # fmt: skip
+        "languages": list(given.languages),
+        "countries": list(given.countries),
+        "approval_rate": given.approval_rate,
+    }
     if test := given.test:
-        table["test"] = {name: getattr(test, name) for name in ("name", "description", "minutes", "pass_mark")}
+        table["test"] = {
+            name: getattr(test, name) for name in ("name", "description", "minutes", "pass_mark")
+        }
         table["test"]["questions"] = [
             {"text": question.text, "choices": list(question.choices), "answer": question.answer}
             for question in test.questions

@@ -254,7 +254,9 @@ class Ranking:
 
     def __post_init__(self) -> None:
         if len(self.systems) != len(self.ranks) or not all(1 <= rank <= MAX_RANKED for rank in self.ranks):
-            raise FormatError(f"expected {len(self.systems)} ranks from 1 to {MAX_RANKED}, found {self.ranks}")
+            raise FormatError(
+                f"expected {len(self.systems)} ranks from 1 to {MAX_RANKED}, found {self.ranks}"
+            )
 
     def comparisons(self) -> list[Comparison]:
         """Every two systems compared: five of them make ten; slots without a system are left out.
@@ -264,7 +266,16 @@ class Ranking:
         """
         slots = [(system, rank) for system, rank in zip(self.systems, self.ranks, strict=True) if system]
         return [
-            Comparison(self.segment, a, b, _preferred(first, second), self.worker, self.time, self.hit, self.assignment)
+            Comparison(
+                self.segment,
+                a,
+                b,
+                _preferred(first, second),
+                self.worker,
+                self.time,
+                self.hit,
+                self.assignment,
+            )
             for (a, first), (b, second) in combinations(slots, 2)
         ]
 

@@ -95,7 +95,9 @@ class ClusterExecutor(Executor):
         self.homes = [workers[i * len(workers) // shares] for i in range(shares)]
 
     def _submit(self, call: _Call) -> Any:
-        arguments = [self._share(each) if isinstance(each, TuningProblem) else each for each in call.arguments]
+        arguments = [
+            self._share(each) if isinstance(each, TuningProblem) else each for each in call.arguments
+        ]
         where: dict[str, Any] = {}
         if call.share is not None:
             call.home = self.homes[call.share]
@@ -136,7 +138,9 @@ class ClusterExecutor(Executor):
             try:
                 self.client.wait_for_workers(1, timeout=WAIT)
             except TimeoutError:
-                raise RyptError(f"the cluster lost all its workers, and none came back in {WAIT} seconds") from None
+                raise RyptError(
+                    f"the cluster lost all its workers, and none came back in {WAIT} seconds"
+                ) from None
             workers = self.client.nthreads()
         return workers
 
@@ -231,7 +235,9 @@ class SharesOnCluster:
     def ask(self, question: Callable[..., T], *arguments: Any, each: Sequence[Any] | None = None) -> list[T]:
         """The answers of all shares, in order."""
         calls = [
-            _Call(_answer, (self.name, i, question, (*arguments, *([each[i]] if each is not None else []))), i)
+            _Call(
+                _answer, (self.name, i, question, (*arguments, *([each[i]] if each is not None else []))), i
+            )
             for i in range(len(self.sizes))
         ]
         return list(self.executor.run(calls))

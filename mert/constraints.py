@@ -40,8 +40,12 @@ class Normalization:
         if self.kind == "weight":
             size = size[[i for i, name in enumerate(names) if name == self.name]]
         measures: dict[str, Callable[[Floats], np.floating[Any]]] = {
-            "l1": np.sum, "l2": np.linalg.norm, "max": np.max, "min": np.min, "weight": np.sum,
-        }  # fmt: skip
+            "l1": np.sum,
+            "l2": np.linalg.norm,
+            "max": np.max,
+            "min": np.min,
+            "weight": np.sum,
+        }
         measure = float(measures[self.kind](size))
         return weights / measure * self.value if measure > 0 else weights
 
@@ -70,7 +74,9 @@ class Constraints:
             mentioned.add(self.normalization.name)
         unknown = sorted(mentioned - set(names))
         if unknown:
-            raise RyptError(f"a constraint names {', '.join(unknown)}; the lists have the features {', '.join(names)}")
+            raise RyptError(
+                f"a constraint names {', '.join(unknown)}; the lists have the features {', '.join(names)}"
+            )
         if len(grouped) != len(set(grouped)):
             raise RyptError("a weight is in two tied groups")
         value = dict(zip(names, start.tolist(), strict=True))
@@ -81,7 +87,9 @@ class Constraints:
                 raise RyptError(f"the bounds {low:g}..{high:g} of {name} exclude its start {value[name]:g}")
         for name, (low, high) in self.ranges.items():
             if not -np.inf < low <= high < np.inf:
-                raise RyptError(f"the range of {name} for random starts is empty or infinite: {low:g}..{high:g}")
+                raise RyptError(
+                    f"the range of {name} for random starts is empty or infinite: {low:g}..{high:g}"
+                )
             if name in self.bounds and not self.bounds[name][0] <= low <= high <= self.bounds[name][1]:
                 raise RyptError(f"the range {low:g}..{high:g} of {name} for random starts leaves its bounds")
 
@@ -128,7 +136,9 @@ class Constraints:
         """The same with the default normalization decided."""
         if self.normalization is not None:
             if anything_held and self.normalization.kind != "none":
-                message = "it would scale the tuned weights and not those of the sparse features that are held"
+                message = (
+                    "it would scale the tuned weights and not those of the sparse features that are held"
+                )
                 raise RyptError(f"the normalization {self.normalization} cannot be had: {message}")
             return self
         scalable = all(end in (0.0, -np.inf, np.inf) for pair in self.bounds.values() for end in pair)

@@ -115,7 +115,9 @@ def _keep_weights(campaign: Campaign, folder: TuningFolder, given: PathLike | No
             return last
         given = current_weights(campaign)[0]
     if given is None:
-        raise InputError(campaign.path(SETTINGS), None, "expected weights in [decoder], or --weights, to start with")
+        raise InputError(
+            campaign.path(SETTINGS), None, "expected weights in [decoder], or --weights, to start with"
+        )
     start = read_weights(given)
     if files and read_weights(files[last]).values == start.values:
         return last
@@ -132,7 +134,9 @@ def _check_list(campaign: Campaign, folder: TuningFolder, start: WeightsFile, nb
     missing = [segment.id for segment in campaign.segments if segment.tokens and segment.id not in segments]
     if missing:
         some = ", ".join(missing[:SHOWN]) + (" …" if len(missing) > SHOWN else "")
-        raise InputError(nbest, None, f"expected candidates for all segments, {len(missing)} have none: {some}")
+        raise InputError(
+            nbest, None, f"expected candidates for all segments, {len(missing)} have none: {some}"
+        )
     for first in folder.list_files().values():
         check_features_and_segments(read_lists([nbest]), read_lists([first]), nbest)
         return

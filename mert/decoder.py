@@ -51,7 +51,9 @@ class CommandDecoder:
         if "{nbest}" not in template:
             raise RyptError("--decoder: expected {nbest} in the command, the file it writes its list to")
         if "{weights}" not in template and "{config}" not in template:
-            raise RyptError("--decoder: expected {weights} or {config} in the command, the file it reads weights from")
+            raise RyptError(
+                "--decoder: expected {weights} or {config} in the command, the file it reads weights from"
+            )
         self.template, self.timeout, self.folder = template, timeout, folder
 
     def command(self, iteration: int, weights: Path, nbest: Path) -> str:
@@ -75,9 +77,14 @@ class CommandDecoder:
         command = self.command(iteration, weights, nbest)
         with open(log, "wb") as output:
             process = subprocess.Popen(
-                command, shell=True, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+                command,
+                shell=True,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
                 cwd=self.folder,
-            )  # fmt: skip
+            )
             try:
                 code = process.wait(self.timeout)
             except subprocess.TimeoutExpired:
@@ -132,7 +139,9 @@ class ReplayDecoder:
 class FunctionDecoder:
     """Calls a Python function with the iteration and the two paths; its module may import from ``folder``."""
 
-    def __init__(self, function: DecoderFunction, folder: PathLike | None = None, identity: str | None = None) -> None:
+    def __init__(
+        self, function: DecoderFunction, folder: PathLike | None = None, identity: str | None = None
+    ) -> None:
         self.function = function
         self.folder = folder
         self.identity = identity or f"{function.__module__}:{function.__qualname__}"
@@ -145,7 +154,9 @@ class FunctionDecoder:
         except RyptError:
             raise
         except Exception as error:
-            raise RyptError(f"the decoder failed in iteration {iteration}: {type(error).__name__}: {error}") from error
+            raise RyptError(
+                f"the decoder failed in iteration {iteration}: {type(error).__name__}: {error}"
+            ) from error
 
 
 def read_decoder(text: str, timeout: float | None = None, folder: PathLike | None = None) -> Decoder:

@@ -119,7 +119,9 @@ def check_whole(nbest: Path) -> None:
         raise InputError(nbest, None, "the decoder wrote no candidates")
     if not data.endswith(b"\n"):
         line = data.count(b"\n") + 1
-        raise InputError(nbest, line, "the list breaks off in the middle of a line: the decoder did not finish it")
+        raise InputError(
+            nbest, line, "the list breaks off in the middle of a line: the decoder did not finish it"
+        )
 
 
 def keep_list(nbest: Path, kept: Path) -> None:

@@ -43,7 +43,9 @@ def examine(problem: TuningProblem, weights: Floats, start: Floats) -> list[str]
         notes.append(f"{problem.names[largest]} alone decides {share:.0f} % of the model score")
     at_edge = [
         f"{name} ({low if weight - low <= high - weight else high:g})"
-        for name, weight, low, high, moved in zip(problem.names, weights, problem.low, problem.high, free, strict=True)
+        for name, weight, low, high, moved in zip(
+            problem.names, weights, problem.low, problem.high, free, strict=True
+        )
         if moved and min(abs(weight - low), abs(high - weight)) <= EDGE * max(1.0, abs(weight))
     ]
     if at_edge:
@@ -56,13 +58,19 @@ def examine(problem: TuningProblem, weights: Floats, start: Floats) -> list[str]
     if outside:
         notes.append(f"normalization took weights out of their bounds: {', '.join(outside)}")
     held = ~free & problem.deciding & (start != 0)
-    changed = [name for name, fixed, a, b in zip(problem.names, held, weights, start, strict=True) if fixed and a != b]
+    changed = [
+        name
+        for name, fixed, a, b in zip(problem.names, held, weights, start, strict=True)
+        if fixed and a != b
+    ]
     if changed:
         notes.append(f"normalization scaled weights that are held, too: {', '.join(changed)}")
     before = np.abs(start * problem.spread) * problem.deciding
     if before[held].sum() > FEEBLE * before.sum() and lengths[held].sum() < FEEBLE * total:
         names = [name for name, fixed in zip(problem.names, held, strict=True) if fixed]
-        notes.append(f"the weights that moved grew so large that held ones decide next to nothing: {', '.join(names)}")
+        notes.append(
+            f"the weights that moved grew so large that held ones decide next to nothing: {', '.join(names)}"
+        )
     idle = [name for name, deciding in zip(problem.names, problem.deciding, strict=True) if not deciding]
     if idle:
         notes.append(f"never different inside a segment, so left alone: {', '.join(idle)}")

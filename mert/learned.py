@@ -42,7 +42,9 @@ def learned(
     else:
         share = problem.whole
         features = _along_axes(share, problem.axes, held)
-        reached = mira(share.offsets, features, share.stats, problem.rate, beginning, moving, rng, scale=scale)
+        reached = mira(
+            share.offsets, features, share.stats, problem.rate, beginning, moving, rng, scale=scale
+        )
     return problem.moved(held, reached[:-1])
 
 

@@ -41,7 +41,9 @@ class WeightLimits:
             fixed=given.fixed | {name for label in self.fixed for name in _members(label, names)},
             bounds={**given.bounds, **_by_member(self.bounds, names)},
             ranges={**given.ranges, **_by_member(self.ranges, names)},
-            tied=tuple(tuple(name for label in group for name in _members(label, names)) for group in self.tied),
+            tied=tuple(
+                tuple(name for label in group for name in _members(label, names)) for group in self.tied
+            ),
             normalization=_read_norm(self.norm, names) if self.norm else given.normalization,
         )
 

@@ -21,7 +21,18 @@ from numpy.typing import NDArray
 from mert.constraints import Constraints, Normalization
 from mert.lists.arrays import NBest
 from mert.search.lines import Step, Window, best_steps
-from mert.search.share import Choice, ColumnFacts, Line, Rate, Share, choice, column_facts, joined, seen_from, spreads
+from mert.search.share import (
+    Choice,
+    ColumnFacts,
+    Line,
+    Rate,
+    Share,
+    choice,
+    column_facts,
+    joined,
+    seen_from,
+    spreads,
+)
 from mert.search.shares import Shares, WholeList
 from rypt.arrays import Floats, Ints
 from rypt.metrics.metric import Metric, counted
@@ -177,11 +188,24 @@ def make_problem(
     """Put together what is tuned, from the statistics of all candidates."""
     check_features(lists.names, start, constraints)
     base = None if sparse_weights is None else lists.sparse_dot(sparse_weights)
-    share = Share(lists.offsets, np.asfortranarray(lists.features), base, counted(metric, lists.candidates),
-                  Rate(metric))  # fmt: skip
+    share = Share(
+        lists.offsets,
+        np.asfortranarray(lists.features),
+        base,
+        counted(metric, lists.candidates),
+        Rate(metric),
+    )
     facts = column_facts(share.features, share.offsets)
-    return problem_of_shares(lists.names, WholeList(share), [facts], metric, start, constraints, window=window,
-                             anything_held=base is not None and bool(base.any()))  # fmt: skip
+    return problem_of_shares(
+        lists.names,
+        WholeList(share),
+        [facts],
+        metric,
+        start,
+        constraints,
+        window=window,
+        anything_held=base is not None and bool(base.any()),
+    )
 
 
 def check_features(names: Sequence[str], start: Floats, constraints: Constraints | None) -> None:
@@ -306,7 +330,11 @@ class _Move:
 
 
 def climb(
-    problem: TuningProblem, start: Floats, rng: np.random.Generator, reach: float = REACH, enough: float = ENOUGH
+    problem: TuningProblem,
+    start: Floats,
+    rng: np.random.Generator,
+    reach: float = REACH,
+    enough: float = ENOUGH,
 ) -> Tuned:
     """Take the best step along any axis, or where no axis gains along a few random directions, until none gains.
 
@@ -345,7 +373,9 @@ def random_start(problem: TuningProblem, start: Floats, rng: np.random.Generator
     lengths = np.abs(start * problem.spread)
     scale = float(lengths[lengths > 0].mean()) if lengths.any() else 1.0
     shift = rng.normal(size=len(problem.axes)) * NEARNESS * scale / _axis_lengths(problem)
-    drawn = problem.ranges[:, 0] + rng.uniform(size=len(start)) * (problem.ranges[:, 1] - problem.ranges[:, 0])
+    drawn = problem.ranges[:, 0] + rng.uniform(size=len(start)) * (
+        problem.ranges[:, 1] - problem.ranges[:, 0]
+    )
     axes_of = (problem.axes != 0).sum(axis=0)  # how many axes move each weight
     point = start.copy()
     for length, axis in zip(shift.tolist(), problem.axes, strict=True):
@@ -379,7 +409,9 @@ class _Sight:
         if self.whole:
             return
         far = SIGHT * (p.length(point) / max(1, len(p.axes)) or 1.0)
-        lines = [(direction, -far / p.length(direction), far / p.length(direction)) for direction in directions]
+        lines = [
+            (direction, -far / p.length(direction), far / p.length(direction)) for direction in directions
+        ]
         begin = 0
         for seen, sizes in zip(p.shares.ask(seen_from, point, lines), p.shares.sizes, strict=True):
             self.marks[begin + seen] = True
@@ -417,7 +449,9 @@ def optimize(
     candidates of the lists score.
     """
     given = [start, *earlier]
-    generators = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(len(given) + restarts + 1)]
+    generators = [
+        np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(len(given) + restarts + 1)
+    ]
     pool = executor or ThreadPoolExecutor(max_workers=threads)
     # climbs on all candidates wait for the shares: they run here, side by side
     finish = pool if problem.shares.whole is not None else ThreadPoolExecutor(max_workers=FINISHERS)
@@ -440,9 +474,12 @@ def _order(tuned: Tuned) -> tuple[bool, float]:
 
 
 def _rounds(
-    problem: TuningProblem, given: Sequence[Floats], generators: Sequence[np.random.Generator], pool: Executor,
+    problem: TuningProblem,
+    given: Sequence[Floats],
+    generators: Sequence[np.random.Generator],
+    pool: Executor,
     scattered: bool,
-) -> Iterator[Tuned]:  # fmt: skip
+) -> Iterator[Tuned]:
     """The results of all climbs, round by round."""
     sight, results = _Sight(problem), list[Tuned]()
     enough = ROUGHLY if scattered else ENOUGH
@@ -460,7 +497,10 @@ def _rounds(
             starts = [near(problem, good[rng.integers(len(good))].weights, rng) for rng in rngs]
             reach = NEARBY / max(1, len(problem.axes))
         else:
-            starts = [*given[begun:], *(random_start(problem, given[0], rng) for rng in rngs[len(given[begun:]) :])]
+            starts = [
+                *given[begun:],
+                *(random_start(problem, given[0], rng) for rng in rngs[len(given[begun:]) :]),
+            ]
             reach = REACH
         seen = sight.seen()
         for tuned in pool.map(partial(climb, reach=reach, enough=enough), [seen] * len(starts), starts, rngs):

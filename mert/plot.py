@@ -17,7 +17,9 @@ def plot_run(path: PathLike, iterations: Sequence[Iteration], metric: str) -> No
     scores.plot(numbers, [iteration.after for iteration in iterations], "^--", label="all lists, tuned")
     scores.set_ylabel(metric)
     for i, name in enumerate(iterations[0].used):
-        shares = [iteration.used[name] / (sum(map(abs, iteration.used.values())) or 1.0) for iteration in iterations]
+        shares = [
+            iteration.used[name] / (sum(map(abs, iteration.used.values())) or 1.0) for iteration in iterations
+        ]
         weights.plot(numbers, shares, marker=".", linestyle=("-", "--", "-.", ":")[i // 10 % 4], label=name)
     weights.set_xlabel("iteration")
     weights.set_ylabel("weight decoded with, as a share")
@@ -43,8 +45,12 @@ def plot_search(
     names = list(weights[1])
     figure = new_figure(8, 3.6 + 0.34 * len(names))
     climbs, bars = figure.subplots(2, 1, height_ratios=[3, 0.6 + 0.34 * len(names)])
-    climbs.plot(range(1, len(ends) + 1), ends, "o", markersize=4, color="#607d8b", label="reached from each start")
-    climbs.axhline(scores[0], color="#c62828", linestyle="--", linewidth=1, label=f"before tuning: {scores[0]:.4f}")
+    climbs.plot(
+        range(1, len(ends) + 1), ends, "o", markersize=4, color="#607d8b", label="reached from each start"
+    )
+    climbs.axhline(
+        scores[0], color="#c62828", linestyle="--", linewidth=1, label=f"before tuning: {scores[0]:.4f}"
+    )
     climbs.axhline(scores[1], color="#1565c0", linewidth=1, label=f"tuned: {scores[1]:.4f}")
     climbs.set(xlabel="start, in the order of the score", ylabel=metric)
     climbs.xaxis.get_major_locator().set_params(integer=True)

@@ -39,9 +39,13 @@ class TuningLists(Protocol):
         """Leave out features."""
 
     def problem(
-        self, metric: Metric, start: Floats, constraints: Constraints, sparse_weights: Floats | None,
+        self,
+        metric: Metric,
+        start: Floats,
+        constraints: Constraints,
+        sparse_weights: Floats | None,
         window: Window | None,
-    ) -> TuningProblem:  # fmt: skip
+    ) -> TuningProblem:
         """Count statistics, and put together what is tuned."""
 
 
@@ -67,14 +71,22 @@ class ListsInMemory:
         self.lists = replace(self.lists, names=self.names, features=features)
 
     def problem(
-        self, metric: Metric, start: Floats, constraints: Constraints, sparse_weights: Floats | None,
+        self,
+        metric: Metric,
+        start: Floats,
+        constraints: Constraints,
+        sparse_weights: Floats | None,
         window: Window | None,
-    ) -> TuningProblem:  # fmt: skip
+    ) -> TuningProblem:
         """Count statistics, and put together what is tuned."""
         made = make_problem(
-            replace(self.lists, names=self.names), metric, start, constraints,
-            sparse_weights=sparse_weights if self.sparse_names else None, window=window,
-        )  # fmt: skip
+            replace(self.lists, names=self.names),
+            metric,
+            start,
+            constraints,
+            sparse_weights=sparse_weights if self.sparse_names else None,
+            window=window,
+        )
         self.advice = advice_on(metric, self.lists)
         return made
 
@@ -99,9 +111,13 @@ class DividedLists:
         self.names = tuple(self.names[i] for i in self.kept)
 
     def problem(
-        self, metric: Metric, start: Floats, constraints: Constraints, sparse_weights: Floats | None,
+        self,
+        metric: Metric,
+        start: Floats,
+        constraints: Constraints,
+        sparse_weights: Floats | None,
         window: Window | None,
-    ) -> TuningProblem:  # fmt: skip
+    ) -> TuningProblem:
         """Have shares read and counted, and put together what is tuned."""
         check_features(self.names, start, constraints)
         reading = Reading(self.index.plan, self.kept, sparse_weights if self.sparse_names else None, metric)
@@ -110,10 +126,15 @@ class DividedLists:
         summaries = list(self.watch(made, "shares", len(slices)))
         self.advice = list(dict.fromkeys(advice for summary in summaries for advice in summary.advice))
         return problem_of_shares(
-            self.names, self.workplace.shares([summary.sizes for summary in summaries]),
-            [summary.facts for summary in summaries], metric, start, constraints, window=window,
+            self.names,
+            self.workplace.shares([summary.sizes for summary in summaries]),
+            [summary.facts for summary in summaries],
+            metric,
+            start,
+            constraints,
+            window=window,
             anything_held=any(summary.held for summary in summaries),
-        )  # fmt: skip
+        )
 
 
 def open_lists(

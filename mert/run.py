@@ -84,7 +84,9 @@ class Stopping:
             return "no candidate is new"
         if self.still and (reason := self.still.reason(done)):
             return reason
-        if len(done) > self.patience and all(iteration.p > SIGNIFICANT for iteration in done[-self.patience :]):
+        if len(done) > self.patience and all(
+            iteration.p > SIGNIFICANT for iteration in done[-self.patience :]
+        ):
             return f"no significant gain in {self.patience} iterations"
         return None
 
@@ -116,18 +118,24 @@ class LoopPlan:
             "start": self.start.values,
             "recipe": {
                 "restarts": self.search.climbs,
-                **{name: getattr(self.search, name) for name in ("algorithm", "aim", "seed", "replicates", "average")},
+                **{
+                    name: getattr(self.search, name)
+                    for name in ("algorithm", "aim", "seed", "replicates", "average")
+                },
             },
             "constraints": {
-                "fixed": sorted(self.constraints.fixed), "only": only, "tied": self.constraints.tied,
-                "bounds": dict(self.constraints.bounds), "ranges": dict(self.constraints.ranges),
+                "fixed": sorted(self.constraints.fixed),
+                "only": only,
+                "tied": self.constraints.tied,
+                "bounds": dict(self.constraints.bounds),
+                "ranges": dict(self.constraints.ranges),
                 "normalization": str(self.constraints.normalization),
             },
             "tune": self.tune,
             "window": None if window is None else f"{window.kind} {window.size}",
             "decoder": self.decoder,
             "previous": self.previous,
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +203,14 @@ class DecoderTuning:
     def summary(self) -> dict[str, Any]:
         """The numbers as plain values, for JSON."""
         return {
-            "score": self.score, "start_score": self.start_score, "weights": self.weights, "signature": self.signature,
-            "stopped": self.stopped, "iterations": [asdict(iteration) for iteration in self.iterations],
+            "score": self.score,
+            "start_score": self.start_score,
+            "weights": self.weights,
+            "signature": self.signature,
+            "stopped": self.stopped,
+            "iterations": [asdict(iteration) for iteration in self.iterations],
             "seconds": {"total": sum(iteration.seconds for iteration in self.iterations)},
-        }  # fmt: skip
+        }
 
     def __repr__(self) -> str:
         return (
@@ -245,9 +257,14 @@ def run_loop(
 
 
 def _iterate(
-    plan: LoopPlan, decoder: Decoder, folder: TuningFolder, number: int, done: list[Iteration],
-    workplace: Workplace | None, progress: TuningProgress,
-) -> Iteration:  # fmt: skip
+    plan: LoopPlan,
+    decoder: Decoder,
+    folder: TuningFolder,
+    number: int,
+    done: list[Iteration],
+    workplace: Workplace | None,
+    progress: TuningProgress,
+) -> Iteration:
     began = time.perf_counter()
     used = done[-1].weights if done else plan.start.values
     if not folder.list_file(number).exists():
@@ -273,21 +290,34 @@ def _iterate(
         known = len(read_lists(lists[:-1], tune=plan.tune).candidates) if lists[:-1] else 0
     new = candidates - known
     earlier = [
-        _inside(bounded, names, np.array([iteration.used.get(name, 0.0) for name in names])) for iteration in done
+        _inside(bounded, names, np.array([iteration.used.get(name, 0.0) for name in names]))
+        for iteration in done
     ]
     search = replace(plan.search.settled(len(problem.axes)), seed=plan.search.seed + 1000 * number)
     if new == 0:  # the last step has found what there is
         search = replace(search, algorithm=HOLD)
     solution = solve(
-        problem, inside, search, earlier=earlier, executor=workplace.executor if workplace else None,
+        problem,
+        inside,
+        search,
+        earlier=earlier,
+        executor=workplace.executor if workplace else None,
         watch=lambda results: progress.climb(results, search.climbs + 1),
-    )  # fmt: skip
+    )
     notes = (*solution.notes, *check_against_references(latest, plan.metric))
     iteration = Iteration(
-        number, candidates, new, decoded, solution.start_score, solution.score, solution.gain.p,
-        dict(zip(names, start.tolist(), strict=True)), dict(zip(names, solution.weights.tolist(), strict=True)),
-        notes, time.perf_counter() - began,
-    )  # fmt: skip
+        number,
+        candidates,
+        new,
+        decoded,
+        solution.start_score,
+        solution.score,
+        solution.gain.p,
+        dict(zip(names, start.tolist(), strict=True)),
+        dict(zip(names, solution.weights.tolist(), strict=True)),
+        notes,
+        time.perf_counter() - began,
+    )
     with open_output(folder.record_file(number)) as stream:
         json.dump(asdict(iteration), stream, indent=1)
     return iteration
@@ -307,10 +337,14 @@ def check_features_and_segments(lists: NBest, first: NBest, path: Path) -> None:
     missing = sorted(set(first.segments) - set(lists.segments), key=first.segments.index)
     if missing:
         some = ", ".join(missing[:5]) + (" …" if len(missing) > 5 else "")
-        raise InputError(path, None, f"expected the segments of the first list, {len(missing)} are missing: {some}")
+        raise InputError(
+            path, None, f"expected the segments of the first list, {len(missing)} are missing: {some}"
+        )
     if not first.open_ended and lists.names != first.names:
         names = ", ".join(lists.names)
-        raise InputError(path, 1, f"expected the features of the first list, {', '.join(first.names)}, found {names}")
+        raise InputError(
+            path, 1, f"expected the features of the first list, {', '.join(first.names)}, found {names}"
+        )
 
 
 def _inside(constraints: Constraints, names: Sequence[str], weights: Floats) -> Floats:
@@ -352,7 +386,11 @@ def _finish(plan: LoopPlan, done: list[Iteration], stopped: str) -> DecoderTunin
         note = "the weights were not decoded with yet; the score is that on the lists" if fresh else ""
     else:
         weights, score = best.used, best.decoded
-        note = "the last weights found were not decoded with, and are not the answer (--return last)" if fresh else ""
+        note = (
+            "the last weights found were not decoded with, and are not the answer (--return last)"
+            if fresh
+            else ""
+        )
     signature = f"{plan.metric.signature}|{plan.search}|iterations:{len(done)}"
     return DecoderTuning(tuple(done), weights, score, done[0].decoded, stopped, note, signature, plan.start)
 

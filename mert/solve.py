@@ -74,7 +74,11 @@ class SearchSettings:
         method = self.algorithm
         if method == "mert":
             method += f"|aim:{self.aim}|restarts:{self.climbs}"
-        more = f"|replicates:{self.replicates}{'|averaged' if self.average else ''}" if self.replicates > 1 else ""
+        more = (
+            f"|replicates:{self.replicates}{'|averaged' if self.average else ''}"
+            if self.replicates > 1
+            else ""
+        )
         return f"{method}|seed:{self.seed}{more}"
 
 
@@ -124,7 +128,10 @@ def solve(
     """Tune from these weights, once for each replicate, with seeds that follow one another."""
     search = search.settled(len(problem.axes))
     sign = 1.0 if problem.metric.maximize else -1.0
-    runs = [_run(problem, start, search, search.seed + k, earlier, executor, watch) for k in range(search.replicates)]
+    runs = [
+        _run(problem, start, search, search.seed + k, earlier, executor, watch)
+        for k in range(search.replicates)
+    ]
     tops = [results[0] for results in runs]
     best = max(tops, key=lambda tuned: (not problem.all_tied(tuned.weights), tuned.score))
     weights = best.weights
@@ -146,17 +153,29 @@ def solve(
 
 
 def _run(
-    problem: TuningProblem, start: Floats, search: SearchSettings, seed: int, earlier: Sequence[Floats],
-    executor: Executor | None, watch: Watcher,
-) -> list[Tuned]:  # fmt: skip
+    problem: TuningProblem,
+    start: Floats,
+    search: SearchSettings,
+    seed: int,
+    earlier: Sequence[Floats],
+    executor: Executor | None,
+    watch: Watcher,
+) -> list[Tuned]:
     """The weights of one search, then the ends of its climbs."""
     if search.algorithm == HOLD:
         return [Tuned(problem.scaled(start), problem.score(start), 0)]
     if search.algorithm == "mert":
         ends = optimize(
-            problem, start, earlier=earlier, restarts=search.climbs, seed=seed, threads=search.threads,
-            scattered=search.aim == "unseen", executor=executor, watch=watch,
-        )  # fmt: skip
+            problem,
+            start,
+            earlier=earlier,
+            restarts=search.climbs,
+            seed=seed,
+            threads=search.threads,
+            scattered=search.aim == "unseen",
+            executor=executor,
+            watch=watch,
+        )
         if search.aim == "list":
             return ends
         weights = unseen_weights(problem, start, ends, np.random.default_rng([seed, 1]))

@@ -79,7 +79,10 @@ class TuningResult:
 
     def _rows(self) -> list[dict[str, Any]]:
         start = self.start.values
-        return [{"feature": name, "start": start.get(name), "tuned": value} for name, value in self.weights.items()]
+        return [
+            {"feature": name, "start": start.get(name), "tuned": value}
+            for name, value in self.weights.items()
+        ]
 
     def _repr_html_(self) -> str:
         """The weights as a table, for notebooks."""
@@ -91,11 +94,16 @@ class TuningResult:
     def summary(self) -> dict[str, Any]:
         """The numbers as plain values, for JSON."""
         return {
-            "score": self.score, "start_score": self.start_score, "weights": self.weights, "signature": self.signature,
-            "seconds": self.seconds, "searches": self.searches, "gain": asdict(self.gain),
+            "score": self.score,
+            "start_score": self.start_score,
+            "weights": self.weights,
+            "signature": self.signature,
+            "seconds": self.seconds,
+            "searches": self.searches,
+            "gain": asdict(self.gain),
             "replicates": {"scores": self.scores, "mean": self.mean, "deviation": self.deviation},
             "notes": self.notes,
-        }  # fmt: skip
+        }
 
     def __repr__(self) -> str:
         weights = ", ".join(f"{name} {value:.4g}" for name, value in self.weights.items())
@@ -133,7 +141,11 @@ def tune(
     are in memory at once; the weights are the same. ``workplace`` is where shares are, if not on this machine
     (`mert.cluster.cluster_workplace`).
     """
-    search, limits, progress = search or SearchSettings(), limits or WeightLimits(), progress or TuningProgress()
+    search, limits, progress = (
+        search or SearchSettings(),
+        limits or WeightLimits(),
+        progress or TuningProgress(),
+    )
     earlier: list[Path] = []
     if lists is None:
         if campaign is None:
@@ -149,7 +161,9 @@ def tune(
     with ExitStack() as stack:
         if memory is not None and workplace is None:
             workplace = stack.enter_context(this_machine(memory, search.threads))
-        return _tune_lists(lists, chosen, weights, earlier, search, limits, allow_missing, workplace, progress)
+        return _tune_lists(
+            lists, chosen, weights, earlier, search, limits, allow_missing, workplace, progress
+        )
 
 
 def _of_campaign(
@@ -205,10 +219,16 @@ def _read_start(weights: Weights) -> WeightsFile:
 
 
 def _tune_lists(
-    paths: Sequence[PathLike], metric: Metric, weights: Weights | None, earlier: Sequence[Path],
-    search: SearchSettings, limits: WeightLimits, allow_missing: bool, workplace: Workplace | None,
+    paths: Sequence[PathLike],
+    metric: Metric,
+    weights: Weights | None,
+    earlier: Sequence[Path],
+    search: SearchSettings,
+    limits: WeightLimits,
+    allow_missing: bool,
+    workplace: Workplace | None,
     progress: TuningProgress,
-) -> TuningResult:  # fmt: skip
+) -> TuningResult:
     clock = _Clock()
     start = None if weights is None else _read_start(weights)
     lists = open_lists(paths, progress.read, limits.only or None, workplace)
@@ -231,10 +251,13 @@ def _tune_lists(
     for note in lists.advice:
         progress.note(note)
     solution = solve(
-        problem, point, search, executor=workplace.executor if workplace else None,
+        problem,
+        point,
+        search,
+        executor=workplace.executor if workplace else None,
         earlier=[read_weights(path).match(names, sparse_names, open_ended=True)[1] for path in earlier],
         watch=lambda results: progress.climb(results, search.climbs + 1),
-    )  # fmt: skip
+    )
     clock.lap("optimize")
     signature = f"{metric.signature}|{search}|norm:{problem.normalization}|n:{len(lists.segments)}"
     return _result(names, solution, signature, len(sparse_names), clock.seconds, start)
@@ -246,13 +269,20 @@ def _leave_out_columns(lists: TuningLists, metric: Metric, progress: TuningProgr
     for name in columns:
         progress.note(f"the feature {name} is what is tuned to: it gets no weight")
     if columns and len(columns) == len(lists.names):
-        raise RyptError(f"the lists have no feature besides {', '.join(columns)}, which is tuned to: nothing to tune")
+        raise RyptError(
+            f"the lists have no feature besides {', '.join(columns)}, which is tuned to: nothing to tune"
+        )
     if columns:
         lists.without(columns)
 
 
 def _result(
-    names: Sequence[str], solution: Solution, signature: str, sparse: int, seconds: dict[str, float], start: WeightsFile
+    names: Sequence[str],
+    solution: Solution,
+    signature: str,
+    sparse: int,
+    seconds: dict[str, float],
+    start: WeightsFile,
 ) -> TuningResult:
     return TuningResult(
         weights=dict(zip(names, solution.weights.tolist(), strict=True)),
@@ -282,7 +312,10 @@ class _Clock:
     def lap(self, name: str) -> None:
         """A part is done."""
         now = time.perf_counter(), time.process_time()
-        self.seconds[f"{name}_wall"], self.seconds[f"{name}_cpu"] = now[0] - self.began[0], now[1] - self.began[1]
+        self.seconds[f"{name}_wall"], self.seconds[f"{name}_cpu"] = (
+            now[0] - self.began[0],
+            now[1] - self.began[1],
+        )
         self.began = now
 
 

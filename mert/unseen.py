@@ -34,7 +34,9 @@ MAX_STEPS = 100
 ENOUGH = 1e-6  # relative: a step of the expected gain that gains less is the last
 
 
-def unseen_weights(problem: TuningProblem, start: Floats, climbs: Sequence[Tuned], rng: np.random.Generator) -> Floats:
+def unseen_weights(
+    problem: TuningProblem, start: Floats, climbs: Sequence[Tuned], rng: np.random.Generator
+) -> Floats:
     """The mean of four estimates; of the climbs alone, or their best, where it would lose most of what they gain.
 
     ``climbs`` come best first. Where more than the proportions of weights matter, as beside weights that are held or
@@ -50,7 +52,9 @@ def unseen_weights(problem: TuningProblem, start: Floats, climbs: Sequence[Tuned
     if proportional and len(problem.axes) > 1:
         choices.insert(0, mean_weights(problem, [good, *_estimates(problem, start, rng)]))
     least = before + KEPT * (climbs[0].score - before)
-    return next((w for w in choices if problem.score(w) >= least and not problem.all_tied(w)), climbs[0].weights)
+    return next(
+        (w for w in choices if problem.score(w) >= least and not problem.all_tied(w)), climbs[0].weights
+    )
 
 
 def mean_weights(problem: TuningProblem, weights: Sequence[Floats]) -> Floats:

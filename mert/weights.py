@@ -75,9 +75,13 @@ class WeightsFile:
             lenient = open_ended or self.form == "ini" or (sparse and "_" in entry.name)
             if entry.name not in known and not lenient:
                 expected = f"the lists have {', '.join(names)}"
-                raise InputError(self.path, entry.line, f"a weight of {entry.name}, which is not a feature: {expected}")
+                raise InputError(
+                    self.path, entry.line, f"a weight of {entry.name}, which is not a feature: {expected}"
+                )
         if missing:
-            raise InputError(self.path, None, f"expected weights of all features, missing {', '.join(missing)}")
+            raise InputError(
+                self.path, None, f"expected weights of all features, missing {', '.join(missing)}"
+            )
         dense = np.array([values[name] for name in names], dtype=np.float64)
         held = [values.get(name, 0.0) for name in sparse]
         return tuple(names), dense, np.array(held, dtype=np.float64)
@@ -177,7 +181,9 @@ def _read_json(path: PathLike, text: str) -> Iterator[WeightEntry]:
     except (ValueError, TypeError, RecursionError, FormatError) as error:
         raise InputError(path, None, f"expected a JSON object of names and numbers: {error}") from None
     for (name, _), value, member in zip(pairs, values, JSON_MEMBER.finditer(text), strict=True):
-        yield WeightEntry(name, value, text.count("\n", 0, member.start()) + 1, member.start(1), member.end(1))
+        yield WeightEntry(
+            name, value, text.count("\n", 0, member.start()) + 1, member.start(1), member.end(1)
+        )
 
 
 def _read_line(line: str, form: str, number: int, place: int) -> Iterator[WeightEntry]:
@@ -185,7 +191,12 @@ def _read_line(line: str, form: str, number: int, place: int) -> Iterator[Weight
     if form in ("moses", "ini"):
         comment = next((i for i, word in enumerate(words) if word.group().startswith("#")), len(words))
         words = words[:comment]
-    if form in ("moses", "ini") and len(words[0].group()) > 1 and words[0].group().endswith("=") and len(words) > 1:
+    if (
+        form in ("moses", "ini")
+        and len(words[0].group()) > 1
+        and words[0].group().endswith("=")
+        and len(words) > 1
+    ):
         name, values = words[0].group()[:-1], words[1:]
         named = [name] if len(values) == 1 else [f"{name}_{i}" for i in range(len(values))]
     elif form == "params" and "|||" in line:
@@ -229,7 +240,9 @@ def _with_normalization(constraints: Constraints, words: list[str]) -> Constrain
         return replace(constraints, normalization=Normalization("none"))
     if len(words) >= 2 and words[0] in NORMALIZATIONS and (words[0] == "absval") == (len(words) > 2):
         name = " ".join(words[2:]) or None
-        return replace(constraints, normalization=Normalization(NORMALIZATIONS[words[0]], _size(words[1]), name))
+        return replace(
+            constraints, normalization=Normalization(NORMALIZATIONS[words[0]], _size(words[1]), name)
+        )
     if len(words) == 3 and words[0] == "LNorm" and words[1] in ("1", "2", "1.0", "2.0"):
         return replace(constraints, normalization=Normalization(f"l{words[1][0]}", _size(words[2])))
     expected = "none, absval 1 NAME, maxabsval 1, minabsval 1, LNorm 2 1 or LNorm 1 1"

@@ -9,7 +9,7 @@
     rypt.queries(campaign)                       # what to ask people; .write("ask.csv", form="csv")
     rypt.score(campaign)                         # the score, its coverage, and the scores of segments
 
-The rooms: `rypt.texts` (files), `rypt.database` (judgments), `rypt.metric` (from labels to scores), `rypt.metrics` (how
+The rooms: `rypt.texts` (files), `rypt.database` (judgments), `rypt.scoring` (from labels to scores), `rypt.metrics` (how
 metrics are named and made), `rypt.campaign`, `rypt.ratings`, `rypt.analysis`, `rypt.picks`, `rypt.tools`; above
 everything, also above `mert` and `hits`: `rypt.loop`, `rypt.demo`, `rypt.cli`.
 """
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from rypt.campaign.scoring import ScoringChoices as ScoringChoices
     from rypt.campaign.scoring import score as score
     from rypt.database.judgments import JudgmentDatabase as JudgmentDatabase
-    from rypt.metric.frontier import frontier as frontier
-    from rypt.metric.percolation import percolate as percolate
-    from rypt.metric.scorer import Scorer as Scorer
     from rypt.records import Candidate as Candidate
     from rypt.records import Judgment as Judgment
     from rypt.records import Label as Label
     from rypt.records import Span as Span
+    from rypt.scoring.frontier import frontier as frontier
+    from rypt.scoring.percolation import percolate as percolate
+    from rypt.scoring.scorer import Scorer as Scorer
     from rypt.texts.trees import SourceTree as SourceTree
 
     __version__: str
@@ -41,12 +41,12 @@ HOMES = {
     "Judgment": "rypt.records",
     "JudgmentDatabase": "rypt.database.judgments",
     "Label": "rypt.records",
-    "Scorer": "rypt.metric.scorer",
+    "Scorer": "rypt.scoring.scorer",
     "ScoringChoices": "rypt.campaign.scoring",
     "SourceTree": "rypt.texts.trees",
     "Span": "rypt.records",
-    "frontier": "rypt.metric.frontier",
-    "percolate": "rypt.metric.percolation",
+    "frontier": "rypt.scoring.frontier",
+    "percolate": "rypt.scoring.percolation",
     "queries": "rypt.campaign.asking",
     "score": "rypt.campaign.scoring",
 }  # public name → the module it lives in

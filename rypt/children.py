@@ -73,7 +73,9 @@ class Child:
         except OSError:
             lines = []
         last = next((line for line in reversed(lines) if line.strip()), "its log is empty")
-        return RyptError(f"{command_line(self.arguments)}: ended with exit code {self.process.returncode}: {last}")
+        return RyptError(
+            f"{command_line(self.arguments)}: ended with exit code {self.process.returncode}: {last}"
+        )
 
 
 @contextmanager

@@ -157,14 +157,21 @@ def _may_write(folder: Path) -> bool:
 
 def _with_names(function: Callable[..., Any], form: Callable[[Compiled], Any]) -> Callable[..., Any]:
     """A copy of a function that sees the other compiled functions of its module in one form."""
-    names = {name: form(value) if isinstance(value, Compiled) and value.function is not function else value
-             for name, value in function.__globals__.items() if name in _names_of(function.__code__)}  # fmt: skip
+    names = {
+        name: form(value) if isinstance(value, Compiled) and value.function is not function else value
+        for name, value in function.__globals__.items()
+        if name in _names_of(function.__code__)
+    }
     names["__builtins__"] = function.__globals__["__builtins__"]
-    return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    return types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
 
 
 def _names_of(code: types.CodeType) -> set[str]:
-    return set(code.co_names).union(*(_names_of(each) for each in code.co_consts if isinstance(each, types.CodeType)))
+    return set(code.co_names).union(
+        *(_names_of(each) for each in code.co_consts if isinstance(each, types.CodeType))
+    )
 
 
 def _numbers(values: Any) -> int:
@@ -293,7 +300,14 @@ def same_bytes(one: Bytes, start: int, stop: int, other: Bytes, other_start: int
 
 @inlined
 def find_hashed(
-    slots: Ids, words: Bytes, starts: Ints, stops: Ints, buffer: Bytes, start: int, stop: int, hashed: np.uint64
+    slots: Ids,
+    words: Bytes,
+    starts: Ints,
+    stops: Ints,
+    buffer: Bytes,
+    start: int,
+    stop: int,
+    hashed: np.uint64,
 ) -> tuple[np.int64, np.int64]:
     """The id of a token whose hash is known, or -1, and the slot where it is or belongs."""
     mask = len(slots) - 1

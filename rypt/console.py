@@ -13,14 +13,29 @@ from rypt.options import money
 from rypt.text import Watch
 
 T = TypeVar("T")
-COLOURS = {0: None, 1: "green", 2: "red", 3: "bright_green", 4: "bright_red"}  # by `rypt.metric.percolation`'s states
+COLOURS = {
+    0: None,
+    1: "green",
+    2: "red",
+    3: "bright_green",
+    4: "bright_red",
+}  # by `rypt.scoring.percolation`'s states
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress and no messages on stderr.",
-                     callback=lambda context, option, value: set_quiet(value))  # fmt: skip
+QUIET = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="No progress and no messages on stderr.",
+    callback=lambda context, option, value: set_quiet(value),
+)
 FILE = click.Path(dir_okay=False)
 CAMPAIGN = click.argument("campaign", type=click.Path(file_okay=False), default=".")
-AMOUNT = click.option("--budget", callback=lambda context, option, value: read_amount(value), metavar="DOLLARS",
-                      help="Maximum amount that the loop may spend, such as 25.00.")  # fmt: skip
+AMOUNT = click.option(
+    "--budget",
+    callback=lambda context, option, value: read_amount(value),
+    metavar="DOLLARS",
+    help="Maximum amount that the loop may spend, such as 25.00.",
+)
 
 
 def set_quiet(quiet: bool) -> bool:
@@ -38,7 +53,12 @@ def read_amount(value: str | None) -> Decimal | None:
 
 
 def progress(
-    items: Iterable[T], what: str, *, quiet: bool, total: int | None = None, size: Callable[[T], int] | None = None
+    items: Iterable[T],
+    what: str,
+    *,
+    quiet: bool,
+    total: int | None = None,
+    size: Callable[[T], int] | None = None,
 ) -> Iterator[T]:
     """Show a progress bar on stderr, unless quiet or stderr is not a terminal; ``size`` is how many an item counts."""
     from tqdm import tqdm

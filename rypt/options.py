@@ -37,7 +37,11 @@ TREE_TOOLS = (*PARSERS, "fallback")  # what makes trees: parsers, or punctuation
 ALIGNERS = ("eflomal", "diagonal")  # the second is ours, and always at hand
 SEGMENTERS = ("auto", "icu", "none")  # what finds words where no space is between them
 TOKENS = ("auto", "make", "keep")  # whether texts are cut into tokens
-HEURISTICS = ("grow-diag-final-and", "intersection", "union")  # how both directions of an alignment are combined
+HEURISTICS = (
+    "grow-diag-final-and",
+    "intersection",
+    "union",
+)  # how both directions of an alignment are combined
 UNALIGNED = ("attach", "leave")  # what becomes of candidate words that no source word is linked with
 CASES = ("lower", "keep")
 BIASED = ("candidate", "judgment", "key", "label")
@@ -148,7 +152,9 @@ class Options:
             self._refuse(name, f"a whole number{_bounds(least, most if most < 10**9 - 1 else math.inf)}")
         return int(value)
 
-    def number(self, name: str, default: Default, least: float = -math.inf, most: float = math.inf) -> float | Default:
+    def number(
+        self, name: str, default: Default, least: float = -math.inf, most: float = math.inf
+    ) -> float | Default:
         """A finite number from ``least`` to ``most``."""
         value = self.text(name, None)
         if value is None:
@@ -174,7 +180,9 @@ class Options:
                 raise RyptError(f"the {self.kind} {self.name} has no option {name!r}, {known}")
 
     def _refuse(self, name: str, expected: str) -> NoReturn:
-        raise RyptError(f"the {self.kind} {self.name}: expected {name} as {expected}, found {self.given[name]!r}")
+        raise RyptError(
+            f"the {self.kind} {self.name}: expected {name} as {expected}, found {self.given[name]!r}"
+        )
 
 
 def _finite(text: str) -> float | None:

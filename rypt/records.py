@@ -26,14 +26,19 @@ class Label(StrEnum):
         (<Label.NOT_SURE: 'NOT_SURE'>, <Label.YES: 'YES'>, <Label.NO: 'NO'>)
         """
         name = text.strip().upper().replace(" ", "_")
-        name = {"NOTSURE": "NOT_SURE", "BLANK": "NOT_SURE", "?": "NOT_SURE", "Y": "YES", "N": "NO"}.get(name, name)
+        name = {"NOTSURE": "NOT_SURE", "BLANK": "NOT_SURE", "?": "NOT_SURE", "Y": "YES", "N": "NO"}.get(
+            name, name
+        )
         try:
             return cls(name)
         except ValueError:
             raise FormatError(f"expected a label YES, NO or NOT_SURE (or y, n, ?), found {text!r}") from None
 
 
-SEVERITIES = {"NO_SLIGHTLY": 1.0, "NO_BADLY": 5.0}  # penalties of a graded NO: MQM's of a minor and a major error
+SEVERITIES = {
+    "NO_SLIGHTLY": 1.0,
+    "NO_BADLY": 5.0,
+}  # penalties of a graded NO: MQM's of a minor and a major error
 
 
 def parse_label(text: str) -> tuple[Label, float | None]:
@@ -162,7 +167,15 @@ class CandidateJudgments:
     def __iter__(self) -> Iterator[Judgment]:
         for span, phrase, label, severity in zip(*self.keys, self.labels, self.severities, strict=True):
             yield Judgment(
-                self.segment, span, phrase, label, self.worker, self.origin, self.source, self.time, severity=severity
+                self.segment,
+                span,
+                phrase,
+                label,
+                self.worker,
+                self.origin,
+                self.source,
+                self.time,
+                severity=severity,
             )
 
 
@@ -190,7 +203,7 @@ class Votes:
 class Query:
     """A (segment, span, phrase) still without a label, how many candidates it would serve, and where to see it.
 
-    ``value`` is what its answer is worth for picking candidates (`rypt.metric.value`), where that was asked for.
+    ``value`` is what its answer is worth for picking candidates (`rypt.scoring.value`), where that was asked for.
     """
 
     segment: str

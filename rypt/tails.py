@@ -12,7 +12,9 @@ from fractions import Fraction
 from math import comb, erfc, exp, lgamma, log, sqrt
 
 ROOT_HALF = sqrt(0.5)
-EXACT = 1000  # judgments up to which the sign test is computed in whole numbers, which takes longer and longer
+EXACT = (
+    1000  # judgments up to which the sign test is computed in whole numbers, which takes longer and longer
+)
 
 
 def normal_tail(x: float) -> float:
@@ -40,9 +42,11 @@ def binomial_tail(k: int, n: int, p: float = 0.5) -> float:
     above = k > n * p
     i, share = (n - k - 1, 1.0 - p) if above else (k, p)
     term = exp(
-        lgamma(n + 1.0) - lgamma(i + 1.0) - lgamma(n - i + 1.0)
+        lgamma(n + 1.0)
+        - lgamma(i + 1.0)
+        - lgamma(n - i + 1.0)
         + (-n * log(2.0) if p == 0.5 else i * log(share) + (n - i) * log(1.0 - share))
-    )  # fmt: skip
+    )
     odds = (1.0 - share) / share
     total = 0.0
     while i >= 0 and term > 1e-18 * total:

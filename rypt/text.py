@@ -74,7 +74,9 @@ def read_lines(path: PathLike) -> Iterator[tuple[int, str]]:
             for number, raw in enumerate(stream, start=1):
                 yield number, raw.rstrip(b"\r\n").decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise InputError(path, number, f"expected UTF-8, found byte 0x{error.object[error.start]:02x}") from None
+            raise InputError(
+                path, number, f"expected UTF-8, found byte 0x{error.object[error.start]:02x}"
+            ) from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise InputError(path, number + 1, f"expected a whole gzip file: {error}") from None
 

@@ -20,7 +20,7 @@ import rypt
 settings.register_profile("rypt", deadline=None, max_examples=30)
 settings.load_profile("rypt")
 
-COMPILED = Path(rypt.__file__).parent / "metric" / "__pycache__"
+COMPILED = Path(rypt.__file__).parent / "scoring" / "__pycache__"
 SLOW = Path(__file__).with_name("slow.txt")
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -32,12 +32,19 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that ``slow.txt`` names, a line each: a folder, a file, or one test with all its parameters."""
-    names = [line for line in SLOW.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
-    whole, single = tuple(name for name in names if "::" not in name), {name for name in names if "::" in name}
+    names = [
+        line for line in SLOW.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")
+    ]
+    whole, single = (
+        tuple(name for name in names if "::" not in name),
+        {name for name in names if "::" in name},
+    )
     for item in items:
         if item.nodeid.startswith(whole) or item.nodeid.partition("[")[0] in single:
             item.add_marker(pytest.mark.slow)
-        if item.nodeid.startswith(("tests/real/", "tests/browser/")):  # long, and other tests run the same lines
+        if item.nodeid.startswith(
+            ("tests/real/", "tests/browser/")
+        ):  # long, and other tests run the same lines
             item.add_marker(pytest.mark.no_cover)
 
 
@@ -50,14 +57,18 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         _run_at_once(scratch, "demo small --small -q", "rank plan --systems 4 --experiments 10")
         _run_at_once(
-            scratch, "tune small --metric rypt -q", "tune small --metric bleu -q", "score small --model tree -q"
+            scratch,
+            "tune small --metric rypt -q",
+            "tune small --metric bleu -q",
+            "score small --model tree -q",
         )
 
 
 def _run_at_once(folder: str, *commands: str) -> None:
     program = [sys.executable, "-c", "from rypt.cli import main; main()"]
     running = [
-        subprocess.Popen([*program, *command.split()], cwd=folder, stdout=subprocess.DEVNULL) for command in commands
+        subprocess.Popen([*program, *command.split()], cwd=folder, stdout=subprocess.DEVNULL)
+        for command in commands
     ]
     assert {process.wait() for process in running} == {0}
 

@@ -54,7 +54,9 @@ def test_no_module_hides_a_public_name(package: ModuleType) -> None:
 def test_type_checkers_see_the_names_where_they_are(package: ModuleType) -> None:
     """A lazy name is written twice, for Python in ``HOMES`` and for type checkers as an import: both agree."""
     tree = ast.parse(Path(str(package.__file__)).read_text(encoding="utf-8"))
-    blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    blocks = [
+        node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
     seen = {alias.asname or alias.name: node.module for node in imports for alias in node.names}
     assert seen == getattr(package, "HOMES", {})

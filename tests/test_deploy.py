@@ -22,7 +22,9 @@ from hits.server.store.store import Store
 DEPLOY = Path(__file__).resolve().parents[1] / "docs" / "deploy.md"
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin")
 START = "from rypt.cli import main; main()"
-pytestmark = pytest.mark.skipif(not NGINX or not shutil.which("openssl"), reason="nginx or openssl is not installed")
+pytestmark = pytest.mark.skipif(
+    not NGINX or not shutil.which("openssl"), reason="nginx or openssl is not installed"
+)
 
 
 def block(kind: str) -> str:
@@ -40,19 +42,25 @@ def test_the_configuration_of_the_page_serves_a_market(tmp_path: Path) -> None:
     port, own = free_port(), free_port()
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
     files = ["-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"]
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", *files, *subject],
-                   check=True, capture_output=True)  # fmt: skip
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", *files, *subject],
+        check=True,
+        capture_output=True,
+    )
     site = block("nginx")
     for old, new in (
-        ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"), ("market.example.org;", "localhost;"),
+        ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
+        ("market.example.org;", "localhost;"),
         ("/etc/letsencrypt/live/market.example.org/fullchain.pem", f"{tmp_path}/cert.pem"),
         ("/etc/letsencrypt/live/market.example.org/privkey.pem", f"{tmp_path}/key.pem"),
-        ("/var/log/nginx/rypt.log", f"{tmp_path}/access.log"), ("127.0.0.1:8000", f"127.0.0.1:{own}"),
-    ):  # fmt: skip
+        ("/var/log/nginx/rypt.log", f"{tmp_path}/access.log"),
+        ("127.0.0.1:8000", f"127.0.0.1:{own}"),
+    ):
         assert old in site
         site = site.replace(old, new)
     temporary = "".join(
-        f"{name}_temp_path {tmp_path}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        f"{name}_temp_path {tmp_path}/{name};"
+        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     (tmp_path / "nginx.conf").write_text(
         f"daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;\n"
@@ -114,11 +122,18 @@ def check_pages(folder: Path, port: int) -> None:
 def check_requests(folder: Path, url: str) -> None:
     access = read_access(folder / "market")
     client = session().client(
-        "mturk", region_name="us-east-1", endpoint_url=url, aws_access_key_id=access.access_key,
-        aws_secret_access_key=access.secret_key, verify=str(folder / "cert.pem"),
-    )  # fmt: skip
+        "mturk",
+        region_name="us-east-1",
+        endpoint_url=url,
+        aws_access_key_id=access.access_key,
+        aws_secret_access_key=access.secret_key,
+        verify=str(folder / "cert.pem"),
+    )
     assert client.get_account_balance()["AvailableBalance"] == "10000.00"
-    with sqlite3.connect(folder / "market" / "market.db") as source, sqlite3.connect(folder / "copy.db") as copy:
+    with (
+        sqlite3.connect(folder / "market" / "market.db") as source,
+        sqlite3.connect(folder / "copy.db") as copy,
+    ):
         source.backup(copy)  # what sqlite3's .backup does
     source.close()
     copy.close()

@@ -16,14 +16,21 @@ from rypt.cli import program as cli
 
 ROOT = Path(__file__).resolve().parents[1]
 MAPS = [ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"]  # they name functions and files
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 
 def test_commands_page_is_what_the_commands_say() -> None:
     """In a process of its own: a command remembers how its help was first asked for."""
     code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['commands_page'](), end='')"
     command = [sys.executable, "-P", "-c", code, str(ROOT / "docs" / "update_commands.py")]
-    page = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8", timeout=180).stdout
+    page = subprocess.run(
+        command, check=True, capture_output=True, text=True, encoding="utf-8", timeout=180
+    ).stdout
     assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == page
 
 
@@ -40,7 +47,9 @@ def test_examples_of_other_parsers_and_aligners_run() -> None:
 
 
 def test_readme_has_two_set_up_commands_and_ci_runs_the_second() -> None:
-    commands = re.findall(r"^python3 -m venv .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    commands = re.findall(
+        r"^python3 -m venv .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert len(commands) == 2
     assert commands[0].endswith("rypt demo")
     assert commands[1].endswith("pytest")
@@ -93,7 +102,9 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     for page in (ROOT / "docs").glob("*.md"):
         assert f": {page.name}\n" in navigation, page.name
     assert "tutorial.html" in home
-    assert not re.search(r'(src|<link[^>]* href)="https?://(?!rypt)', home)  # nothing is loaded from elsewhere
+    assert not re.search(
+        r'(src|<link[^>]* href)="https?://(?!rypt)', home
+    )  # nothing is loaded from elsewhere
 
 
 def test_pages_speak_of_the_product_alone() -> None:
@@ -112,7 +123,9 @@ def test_the_architecture_names_every_room() -> None:
 def test_functions_that_the_maps_name_exist() -> None:
     missing = set()
     for page in MAPS:
-        for name in re.findall(r"`((?:rypt|mert|hits)\.[\w.]+)(?:\([^`]*\))?`", page.read_text(encoding="utf-8")):
+        for name in re.findall(
+            r"`((?:rypt|mert|hits)\.[\w.]+)(?:\([^`]*\))?`", page.read_text(encoding="utf-8")
+        ):
             try:
                 pkgutil.resolve_name(name)
             except (AttributeError, ImportError):
@@ -122,7 +135,9 @@ def test_functions_that_the_maps_name_exist() -> None:
 
 @pytest.mark.parametrize("page", MAPS, ids=lambda page: page.name)
 def test_files_that_the_maps_name_exist(page: Path) -> None:
-    names = re.findall(r"`((?:rypt|mert|hits|tests|docs|examples)/[\w./-]+)`", page.read_text(encoding="utf-8"))
+    names = re.findall(
+        r"`((?:rypt|mert|hits|tests|docs|examples)/[\w./-]+)`", page.read_text(encoding="utf-8")
+    )
     new = re.compile(r"NAME|cer\.py")  # what a recipe tells to make
     assert [name for name in names if not new.search(name) and not (ROOT / name).exists()] == []
     assert names

@@ -31,7 +31,9 @@ BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 def blocks(page: Path) -> list[str]:
     """The blocks of a page that are run, in order."""
-    return [block for block in BLOCK.findall(page.read_text(encoding="utf-8")) if not block.startswith(EXAMPLE)]
+    return [
+        block for block in BLOCK.findall(page.read_text(encoding="utf-8")) if not block.startswith(EXAMPLE)
+    ]
 
 
 def run(script: str, folder: Path, people: str = "") -> None:
@@ -42,7 +44,9 @@ def run(script: str, folder: Path, people: str = "") -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    served = f"until (exec 3<> /dev/tcp/127.0.0.1/{port}) 2> /dev/null; do sleep 0.2; done"  # a reader is slower
+    served = (
+        f"until (exec 3<> /dev/tcp/127.0.0.1/{port}) 2> /dev/null; do sleep 0.2; done"  # a reader is slower
+    )
     script = re.sub(r"--port \d+(.*&.*)$", rf"--port {port}\1\n{served}", script, flags=re.MULTILINE)
     script = re.sub(
         r"^rypt hits publish (?!.*--yes)", "rypt hits publish --yes ", script, flags=re.MULTILINE
@@ -54,9 +58,14 @@ def run(script: str, folder: Path, people: str = "") -> None:
     answers.write_text("y\n" * 500)
     with output.open("w") as written, answers.open() as given:
         process = subprocess.Popen(
-            ["bash", "-e", "-c", script], cwd=folder, env=environment, stdin=given, stdout=written,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+            ["bash", "-e", "-c", script],
+            cwd=folder,
+            env=environment,
+            stdin=given,
+            stdout=written,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         try:
             code = process.wait(timeout=300)
         finally:
@@ -70,9 +79,13 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that the pages name, after the README's commands."""
     folder = tmp_path_factory.mktemp("reader")
     names = {
-        "source.de": "dev.de", "reference.en": "dev.en", "trees.de": "dev.trees", "weights.init": "run7.weights",
-        "judgments.jsonl": "judgments.jsonl", "reference.align": "reference.align",
-    }  # fmt: skip
+        "source.de": "dev.de",
+        "reference.en": "dev.en",
+        "trees.de": "dev.trees",
+        "weights.init": "run7.weights",
+        "judgments.jsonl": "judgments.jsonl",
+        "reference.align": "reference.align",
+    }
     for name, copy in names.items():
         shutil.copy(DATA / name, folder / copy)
     (folder / "rypt").symlink_to(ROOT / "rypt")  # pages name files of the checkout
@@ -106,7 +119,16 @@ def write_ratings(folder: Path) -> None:
                     if system != "ref" and (i + s) % 2:
                         words[2 * s] = f"<v>{words[2 * s]}</v>"
                         kind = ("Accuracy/Mistranslation", "Major" if s else "Minor")
-                    row = (system, f"d{i // 4}", f"d{i // 4}", str(i + 1), rater, source, " ".join(words), *kind)
+                    row = (
+                        system,
+                        f"d{i // 4}",
+                        f"d{i // 4}",
+                        str(i + 1),
+                        rater,
+                        source,
+                        " ".join(words),
+                        *kind,
+                    )
                     stream.write("\t".join(row) + "\n")
 
 
@@ -117,7 +139,9 @@ def write_comparisons(folder: Path) -> None:
         rows.writerow(("segment", "system_a", "system_b", "winner", "annotator"))
         for n in range(120):
             a, b = "ABCD"[n % 4], "ABCD"[(n + 1 + n // 4 % 3) % 4]
-            rows.writerow((n % 30, a, b, "tie" if n % 7 == 0 else min(a, b) if n % 3 else max(a, b), f"r{n % 3}"))
+            rows.writerow(
+                (n % 30, a, b, "tie" if n % 7 == 0 else min(a, b) if n % 3 else max(a, b), f"r{n % 3}")
+            )
     with open(folder / "metric.csv", "w", newline="", encoding="utf-8") as stream:
         rows = csv.writer(stream)
         rows.writerow(("system", "segment", "score"))

@@ -33,7 +33,7 @@ HEAVY = {
         "hits/server/pages/visit.py",
     },
     "jinja2": {"hits/batches/markup.py"},
-    "matplotlib": {"rypt/picture.py", "rypt/metric/tree_figure.py"},
+    "matplotlib": {"rypt/picture.py", "rypt/scoring/tree_figure.py"},
     "msgspec": {"rypt/database/line_columns.py"},
     "distributed": {"mert/cluster.py"},
     "eflomal": {"rypt/tools/eflomal_runs.py"},
@@ -58,7 +58,12 @@ def below(room: str, top_floor: tuple[str, ...]) -> str:
     return "top" if room.startswith(top_floor) else room.split(".")[0]
 
 
-ALLOWED = {"rypt": {"rypt"}, "mert": {"rypt", "mert"}, "hits": {"rypt", "hits"}, "top": {"rypt", "mert", "hits", "top"}}
+ALLOWED = {
+    "rypt": {"rypt"},
+    "mert": {"rypt", "mert"},
+    "hits": {"rypt", "hits"},
+    "top": {"rypt", "mert", "hits", "top"},
+}
 
 
 def test_arrows() -> None:
@@ -119,10 +124,16 @@ def test_the_client_of_a_market_does_not_know_the_server(tmp_path: Path, demo_ca
 @pytest.mark.parametrize(
     ("room", "above"),
     [
-        ("store", ("hits.server.protocol", "hits.server.pages", "hits.server.app", "hits.server.settings", "flask")),
+        (
+            "store",
+            ("hits.server.protocol", "hits.server.pages", "hits.server.app", "hits.server.settings", "flask"),
+        ),
         ("protocol", ("hits.server.pages", "hits.server.app", "hits.server.settings", "flask")),
         ("pages", ("hits.server.protocol", "hits.server.app")),
-        ("questions", ("hits.server.pages", "hits.server.protocol", "hits.server.store", "hits.server.app", "flask")),
+        (
+            "questions",
+            ("hits.server.pages", "hits.server.protocol", "hits.server.store", "hits.server.app", "flask"),
+        ),
     ],
 )
 def test_the_rooms_of_the_server(room: str, above: tuple[str, ...]) -> None:
@@ -151,7 +162,9 @@ def test_the_command_line_loads_nothing_heavy() -> None:
         "assert len(commands) > 5\n"
         f"print(sorted(set(sys.modules) & {set(HEAVY) | {'numpy', 'tqdm', 'tabulate', 'sqlite3'}!r}))"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=180)
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=180
+    )
     assert out.stdout.strip() == "[]"
 
 

@@ -8,7 +8,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-SLOW = [line for line in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").splitlines() if line[:1] not in "#"]
+SLOW = [
+    line
+    for line in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").splitlines()
+    if line[:1] not in "#"
+]
 
 
 def read(name: str) -> str:

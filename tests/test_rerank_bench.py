@@ -25,7 +25,9 @@ def features_of(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def made_up(features_of: ModuleType, outputs: list[list[str]], references: list[str]) -> object:
     words = [[text.split() for text in row] for row in outputs]
     links = [[[(i, i) for i in range(min(2, len(text)))] for text in row] for row in words]
-    return features_of.Texts([["das", "Haus"]] * len(outputs), words, links, [text.split() for text in references])
+    return features_of.Texts(
+        [["das", "Haus"]] * len(outputs), words, links, [text.split() for text in references]
+    )
 
 
 def test_what_one_output_has_alone(features_of: ModuleType) -> None:
@@ -48,7 +50,9 @@ def test_a_segment_is_not_in_the_models_that_judge_it(features_of: ModuleType) -
     assert first[0, 0] == pytest.approx(first[0, 1])  # its own reference says nothing of it
     assert first[1, 0] > first[1, 1]
     second = features_of.reference_features(texts, np.array([False, True]))["words of references"]
-    assert second[0, 0] == pytest.approx(second[0, 1])  # a b is in no reference of the second half but in the first's
+    assert second[0, 0] == pytest.approx(
+        second[0, 1]
+    )  # a b is in no reference of the second half but in the first's
     assert second[1, 0] == pytest.approx(second[1, 1])
 
 
@@ -84,7 +88,8 @@ def test_tuning_finds_the_feature_that_people_follow(rerank: ModuleType, optimis
     aim = rerank.Objective(penalties, rerank.minus_mean_penalty, rerank.WORST)
     noise = {"noise": rng.normal(size=mqm.shape), rerank.START: rng.normal(size=mqm.shape)}
     documents = [f"document {i // 5}" for i in range(40)]
-    data = rerank.RatedSet("made", list("abcd"), documents, mqm, {"mqm": aim}, {"good": -mqm} | noise, [{}, {}],
-                           indicators)  # fmt: skip
+    data = rerank.RatedSet(
+        "made", list("abcd"), documents, mqm, {"mqm": aim}, {"good": -mqm} | noise, [{}, {}], indicators
+    )
     cell = rerank.run(data, "all", optimiser, "mqm", 2)
     assert rerank.mean_mqm(cell.picks, data) < mqm.min(axis=1).mean() + 1.0 < mqm.mean() - 3

@@ -36,7 +36,18 @@ def build_wheel(tmp_path: Path) -> Path:
     source = tmp_path / "source"
     left_out = (".*", "build", "*.egg-info", "__pycache__", "tests")
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*left_out))
-    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", tmp_path, source]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        tmp_path,
+        source,
+    ]
     subprocess.run(build, check=True, timeout=120)
     (wheel,) = tmp_path.glob("rypt-*.whl")
     return wheel
@@ -48,7 +59,9 @@ def new_environment(tmp_path: Path, wheel: Path) -> Path:
     python = tmp_path / "new" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", wheel], check=True, timeout=120)
     paths = [entry for entry in sys.path if entry.endswith("site-packages")]
-    (next((tmp_path / "new").glob("lib/python*/site-packages")) / "others.pth").write_text("\n".join(paths) + "\n")
+    (next((tmp_path / "new").glob("lib/python*/site-packages")) / "others.pth").write_text(
+        "\n".join(paths) + "\n"
+    )
     return python
 
 
@@ -56,12 +69,16 @@ def imports_every_module(python: Path, tmp_path: Path) -> None:
     """The wheel has the modules of the checkout, no more and no fewer, and each can be imported."""
     command = [python, "-c", IMPORT_ALL, tmp_path / "new"]
     run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=tmp_path, timeout=180)
-    assert sorted(json.loads(run.stdout)) == sorted(runpy.run_path(str(ROOT / "docs" / "draw_rooms.py"))["modules"]())
+    assert sorted(json.loads(run.stdout)) == sorted(
+        runpy.run_path(str(ROOT / "docs" / "draw_rooms.py"))["modules"]()
+    )
 
 
 def serves_its_pages(python: Path, tmp_path: Path) -> None:
     """The market's templates and style are in the wheel."""
-    code = "import sys; from rypt.cli import main; main(['hits', 'serve', sys.argv[1], '--port', '0', '--json'])"
+    code = (
+        "import sys; from rypt.cli import main; main(['hits', 'serve', sys.argv[1], '--port', '0', '--json'])"
+    )
     command = [python, "-c", code, tmp_path / "market"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         try:
@@ -90,7 +107,12 @@ def has_what_the_demo_needs(python: Path, tmp_path: Path) -> None:
     train = ["train", "--source", corpus / "train.de", "--target", corpus / "train.en", "--output", model]
     texts = ["--input", tmp_path / "demo/texts/unseen.de", "--weights", tmp_path / "demo/texts/start.weights"]
     decode = ["decode", "--model", model, *texts, "--nbest", out, "--size", "1"]
-    truth = ["--trees", tmp_path / "demo/texts/unseen.trees", "--truth", tmp_path / "demo/texts/unseen.truth.jsonl"]
+    truth = [
+        "--trees",
+        tmp_path / "demo/texts/unseen.trees",
+        "--truth",
+        tmp_path / "demo/texts/unseen.truth.jsonl",
+    ]
     for name, *arguments in (train, decode, ["accept", *truth, "--nbest", out]):
         command = [python, "-m", f"rypt.demo.decoder.{name}", *arguments]
         subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=120)

@@ -42,7 +42,9 @@ class Acceptability:
             source, _, target = link.partition("-")
             links.setdefault(int(source), []).append(int(target))
         line = accept.AlignedLine(candidate.text.split(), links)
-        return round(ONE * accept.share(line, self.spans[int(candidate.segment)], self.truth[candidate.segment]))
+        return round(
+            ONE * accept.share(line, self.spans[int(candidate.segment)], self.truth[candidate.segment])
+        )
 
     def score(self, sums: Ints) -> Floats:
         """The mean share."""

@@ -59,7 +59,9 @@ class Lexicon:
         block = range(start, start + len(tokens))
         items = []
         for word in english.split():
-            glossed = [i for i, token in zip(block, tokens, strict=True) if word in self.glosses.get(token, ())]
+            glossed = [
+                i for i, token in zip(block, tokens, strict=True) if word in self.glosses.get(token, ())
+            ]
             if glossed:
                 items.append(slot(word, glossed[:1]))
             elif word in ("the", "a", "an"):
@@ -78,14 +80,20 @@ class Lexicon:
 
     def time(self, words: Sequence[str], at: int) -> Piece | None:
         """The longest time that begins here; ``~`` in the table is a place in the middle, ``-`` silence."""
-        found = max((key for key in self.times if tuple(words[at : at + len(key)]) == key), key=len, default=None)
-        longer = any(len(key) > len(found or ()) and tuple(words[at : at + len(key)]) == key for key in self.places)
+        found = max(
+            (key for key in self.times if tuple(words[at : at + len(key)]) == key), key=len, default=None
+        )
+        longer = any(
+            len(key) > len(found or ()) and tuple(words[at : at + len(key)]) == key for key in self.places
+        )
         if found is None or longer:
             return None
         rows = self.times[found]
         english = "/".join(text for _, text in rows).split("/")
         inner = [text[1:] for text in english if text[0] == "~"]
-        loose = [text for text in english if text[0] not in "~-"] + [text for text in inner if text in MOVABLE]
+        loose = [text for text in english if text[0] not in "~-"] + [
+            text for text in inner if text in MOVABLE
+        ]
         marked = " ".join(f"(X {word})" for word in found)
         label = "PP" if found[0] in ("am", "im", "um", "vor") else "ADVP"
         tree = f"({label} {marked})" if len(found) > 1 else f"(ADV {found[0]})"
@@ -96,7 +104,9 @@ class Lexicon:
 
     def place(self, words: Sequence[str], at: int, kinds: Sequence[str] = ()) -> Piece | None:
         """The longest place that begins here, in English as verbs of these kinds want it."""
-        found = max((key for key in self.places if tuple(words[at : at + len(key)]) == key), key=len, default=None)
+        found = max(
+            (key for key in self.places if tuple(words[at : at + len(key)]) == key), key=len, default=None
+        )
         if found is None:
             return None
         tables = self.places[found]
@@ -110,7 +120,11 @@ class Lexicon:
         first = words[at]
         pronouns = dict.fromkeys(name.strip() for name in PRONOUNS) if case == "nom" else OBJECT_PRONOUNS
         stem = next(
-            (name for name in POSSESSIVES if first.startswith(name) and first.removeprefix(name) in ("", "e", "en")),
+            (
+                name
+                for name in POSSESSIVES
+                if first.startswith(name) and first.removeprefix(name) in ("", "e", "en")
+            ),
             None,
         )
         is_article = first in ARTICLES or first in ("ein", "eine", "einen")
@@ -161,8 +175,12 @@ class Lexicon:
     ) -> Iterator[tuple[frozenset[str], str, str]]:
         """Classes, English and person of nouns that end a noun phrase here."""
         first = words[at]
-        text = " ".join(words[end - 2 : end]) if words[end - 2 : end] == ["glas", "wasser"] else words[end - 1]
-        rows = [("person", *row) for row in self.tables["people"]] + [tuple(row) for row in self.tables["things"]]
+        text = (
+            " ".join(words[end - 2 : end]) if words[end - 2 : end] == ["glas", "wasser"] else words[end - 1]
+        )
+        rows = [("person", *row) for row in self.tables["people"]] + [
+            tuple(row) for row in self.tables["things"]
+        ]
         if stem:
             rows += [("person", *row) for row in self.tables["family"]]
         grouped: dict[tuple[str, str], tuple[set[str], list[str]]] = {}
@@ -170,7 +188,11 @@ class Lexicon:
             noun = Noun(german, gender, english)
             if noun._form(case) != text:
                 continue
-            wanted = noun.article(case) if first in ARTICLES else noun.phrase(stem or "ein", case, None, "x", {})[0]
+            wanted = (
+                noun.article(case)
+                if first in ARTICLES
+                else noun.phrase(stem or "ein", case, None, "x", {})[0]
+            )
             if wanted.split()[0] == first:
                 kinds, found = grouped.setdefault((german, gender), (set(), []))
                 kinds.add(kind)
@@ -197,9 +219,11 @@ class Lexicon:
         first: str, stem: str | None, at: int, noun: int, size: int, adjective: str, english: str
     ) -> list[tuple[Item, ...]]:
         """Determiner, adjective and noun; ``a`` or ``an`` by what follows."""
-        thing = [slot(english, range(noun, noun + size), noun)] if size == 1 else [
-            slot("glass", [noun]), slot("of", [noun, noun + 1], soft=True), slot("water", [noun + 1])
-        ]  # fmt: skip
+        thing = (
+            [slot(english, range(noun, noun + size), noun)]
+            if size == 1
+            else [slot("glass", [noun]), slot("of", [noun, noun + 1], soft=True), slot("water", [noun + 1])]
+        )
         described = [slot(adjective, [at + 1])] if adjective else []
         if first in ARTICLES:
             return [(slot("the", [at], soft=True), *described, *thing)]

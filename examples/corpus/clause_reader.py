@@ -48,9 +48,15 @@ class ClauseReader:
         return self._after(words, start, subject.stop, stop, subject, time, (None, subject.tree))
 
     def _after(
-        self, words: Sequence[str], finite: int, start: int, stop: int, subject: Piece, time: Piece | None,
+        self,
+        words: Sequence[str],
+        finite: int,
+        start: int,
+        stop: int,
+        subject: Piece,
+        time: Piece | None,
         trees: tuple[str | None, str | None],
-    ) -> tuple[str, German] | None:  # fmt: skip
+    ) -> tuple[str, German] | None:
         found = self._fill(words, start, stop, subject, finite, self._tense(words[finite]), time)
         if found is None:
             return None
@@ -81,9 +87,17 @@ class ClauseReader:
         return found and (clause_tree([subject.tree, found[0], f"({tag} {words[stop - 1]})"]), found[1])
 
     def _fill(
-        self, words: Sequence[str], start: int, stop: int, subject: Piece, finite: int, tense: str,
-        time: Piece | None = None, *, joined: bool = False,
-    ) -> tuple[str, German] | None:  # fmt: skip
+        self,
+        words: Sequence[str],
+        start: int,
+        stop: int,
+        subject: Piece,
+        finite: int,
+        tense: str,
+        time: Piece | None = None,
+        *,
+        joined: bool = False,
+    ) -> tuple[str, German] | None:
         """The middle of a clause and the verbs at its end."""
         verbs, rest, person = self._verbs(words, start, stop, finite, tense, joined)
         if not verbs:
@@ -94,12 +108,21 @@ class ClauseReader:
         g = German(subject, verbs, finite, tuple(rest), tense, time=time)
         g.person = self._person(subject, words[finite], person, tense)
         if subject.kind == "pronoun" and words[subject.start] == "sie":
-            g.subject = Piece("pronoun", subject.start, subject.stop, subject.tree,
-                              (slot("they" if g.person == "wir" else "she", [subject.start]),))  # fmt: skip
+            g.subject = Piece(
+                "pronoun",
+                subject.start,
+                subject.stop,
+                subject.tree,
+                (slot("they" if g.person == "wir" else "she", [subject.start]),),
+            )
         trees = self._middle(words, start, end, g)
         if trees is None:
             return None
-        g.verbs = self._suited(verbs, g.object) if g.object else [v for v in verbs if self._intransitive(v)] or verbs
+        g.verbs = (
+            self._suited(verbs, g.object)
+            if g.object
+            else [v for v in verbs if self._intransitive(v)] or verbs
+        )
         tail = self._tail(words, rest, finite, tense, joined)
         if tense == "present" and not joined:
             return clause_tree([*trees, *tail]), g
@@ -115,7 +138,9 @@ class ClauseReader:
     def _person(subject: Piece, form: str, person: str, tense: str) -> str:
         if subject.person in ("ich", "du", "wir"):
             return subject.person
-        plural = form in ("haben", "sind", "werden") or (tense in MODAL_FORMS and form == tense) or person == "wir"
+        plural = (
+            form in ("haben", "sind", "werden") or (tense in MODAL_FORMS and form == tense) or person == "wir"
+        )
         return "wir" if plural and subject.person in ("sie", "er/wir", "wir") else "er"
 
     def _intransitive(self, verb: Verb) -> bool:
@@ -170,7 +195,9 @@ class ClauseReader:
                     g.negated = at
                 else:
                     g.fond, g.note_fond = tuple(range(at, at + size)), words[at + size - 1]
-                inner = " ".join(f"({'PTKNEG' if w == 'nicht' else 'ADV'} {w})" for w in words[at : at + size])
+                inner = " ".join(
+                    f"({'PTKNEG' if w == 'nicht' else 'ADV'} {w})" for w in words[at : at + size]
+                )
                 trees.append(f"(ADVP {inner})" if size > 1 else inner)
                 at += size
                 continue

@@ -90,9 +90,13 @@ class Verb:
         """Read the three columns of the table of verbs."""
         infinitive, ich, du, er, past, auxiliary = german.split()
         prefix, _, stem = infinitive.rpartition("~")
-        forms = tuple(tuple(form.replace("+", " ") for form in variant.split()) for variant in english.split("/"))
+        forms = tuple(
+            tuple(form.replace("+", " ") for form in variant.split()) for variant in english.split("/")
+        )
         present = {"ich": ich, "du": du, "er": er, "wir": stem}
-        return cls(prefix, stem, present, past, SEIN if auxiliary == "s" else HABEN, forms, tuple(kinds.split()))
+        return cls(
+            prefix, stem, present, past, SEIN if auxiliary == "s" else HABEN, forms, tuple(kinds.split())
+        )
 
     def joined(self, form: str) -> str:
         """The form with its prefix, as at the end of a clause."""
@@ -161,7 +165,9 @@ class Clause:
 
     def english_infinitive(self) -> str:
         """``pick the child up at the station``."""
-        return " ".join([_with_object(self, self.english_verb[BASE]), *([self.place[1]] if self.place else [])])
+        return " ".join(
+            [_with_object(self, self.english_verb[BASE]), *([self.place[1]] if self.place else [])]
+        )
 
 
 def german_main(clause: Clause, front: str = "subject") -> str:
@@ -226,7 +232,14 @@ def english_question(clause: Clause) -> str:
         auxiliary, main = _with_do(clause)
     place = [clause.place[1]] if clause.place else []
     return " ".join(
-        [auxiliary, clause.subject.english, *_adverb(clause), _with_object(clause, main), *place, *_time(clause)]
+        [
+            auxiliary,
+            clause.subject.english,
+            *_adverb(clause),
+            _with_object(clause, main),
+            *place,
+            *_time(clause),
+        ]
     )
 
 
@@ -242,7 +255,9 @@ def _with_object(clause: Clause, form: str) -> str:
     """Put the object behind the verb, or into it: ``pick him up``."""
     thing = clause.object[1] if clause.object else ""
     before, gap, after = form.partition(" _ ")
-    parts = [before, thing, after] if gap and (clause.pronoun or clause.particle_last) else [before, after, thing]
+    parts = (
+        [before, thing, after] if gap and (clause.pronoun or clause.particle_last) else [before, after, thing]
+    )
     return " ".join(part for part in parts if part)
 
 

@@ -59,9 +59,18 @@ class Reader(ClauseReader):
         """The analysis of a segment; `UnknownFrameError` when no frame fits."""
         words = text.split()
         for frame in (
-            self._request, self._embedded, self._condition, self._because, self._purpose, self._relative,
-            self._there_is, self._passive, self._state, self._question, self._main,
-        ):  # fmt: skip
+            self._request,
+            self._embedded,
+            self._condition,
+            self._because,
+            self._purpose,
+            self._relative,
+            self._there_is,
+            self._passive,
+            self._state,
+            self._question,
+            self._main,
+        ):
             made = frame(words)
             if made is not None:
                 tree, english = made
@@ -125,7 +134,9 @@ class Reader(ClauseReader):
         link = slot("because/as/since", [at - 1, at], at)
         comma = slot(",", [at - 1], soft=True)
         links = ((link,), (comma, link))
-        return tree, [(*a, *by, *b) for a in statements(first[1]) for b in statements(second[1]) for by in links]
+        return tree, [
+            (*a, *by, *b) for a in statements(first[1]) for b in statements(second[1]) for by in links
+        ]
 
     def _condition(self, words: Sequence[str]) -> tuple[str, list[Sequence_]] | None:
         if words[0] != "wenn":
@@ -159,7 +170,9 @@ class Reader(ClauseReader):
         g = German(first[1].subject, verbs, marks[-1], marks, "goal", thing)
         to = slot("to", [at - 1, at, *marks], soft=True)
         order = (slot("in", [at], soft=True), slot("order", [at], soft=True), to)
-        inner = " ".join(f"({'PTKZU' if word == 'zu' else 'VVIZU'} {word})" for word in words[thing.stop : stop])
+        inner = " ".join(
+            f"({'PTKZU' if word == 'zu' else 'VVIZU'} {word})" for word in words[thing.stop : stop]
+        )
         tree = f"(S {first[0]} ($, ,) (VP (KOUI um) (VP {thing.tree} {inner})))"
         goals = [(*lead, *items) for items in infinitives(g) for lead in ((to,), order)]
         return tree, [(*main, *goal) for main in statements(first[1]) for goal in goals]
@@ -169,8 +182,14 @@ class Reader(ClauseReader):
         if noun is None or noun.stop >= len(words) or words[noun.stop] != ",":
             return None
         comma = words.index(",", noun.stop + 1)
-        who = Piece("np", noun.stop + 1, noun.stop + 2, f"(PRELS {words[noun.stop + 1]})",
-                    (slot("who/that", [noun.stop, noun.stop + 1], noun.stop + 1),), person="er")  # fmt: skip
+        who = Piece(
+            "np",
+            noun.stop + 1,
+            noun.stop + 2,
+            f"(PRELS {words[noun.stop + 1]})",
+            (slot("who/that", [noun.stop, noun.stop + 1], noun.stop + 1),),
+            person="er",
+        )
         inner = self.last(words, noun.stop + 1, comma, who)
         tail = self.lexicon.state(words, comma + 2, len(words) - 1)
         tail = tail or self.lexicon.noun_phrase(words, comma + 2, "nom")
@@ -181,7 +200,10 @@ class Reader(ClauseReader):
         made = statements(inner[1], front=False)
         marks = (slot(",", [noun.stop], soft=True), slot(",", [comma], soft=True))
         full: list[Sequence_] = [(*noun.english, *items, be, *tail.english) for items in made]
-        return tree, [*full, *((*noun.english, marks[0], *items, marks[1], be, *tail.english) for items in made)]
+        return tree, [
+            *full,
+            *((*noun.english, marks[0], *items, marks[1], be, *tail.english) for items in made),
+        ]
 
     def _there_is(self, words: Sequence[str]) -> tuple[str, list[Sequence_]] | None:
         if "gibt" not in words:
@@ -206,13 +228,17 @@ class Reader(ClauseReader):
         if time is None or time.stop != at or not verbs:
             return None
         finite = noun.stop
-        forms = "/".join(dict.fromkeys(form[PARTICIPLE].replace(" _", "") for verb in verbs for form in verb.english))
+        forms = "/".join(
+            dict.fromkeys(form[PARTICIPLE].replace(" _", "") for verb in verbs for form in verb.english)
+        )
         done = slot(forms, [at, finite], at)
         if past:
             group: Sequence_ = (slot("was", [finite], soft=True),)
             tree = f"(S {noun.tree} (VAFIN wurde) (VP {time.tree} (VVPP {words[at]})))"
         else:
-            have = choice([(slot("has", [finite]), slot("to", [finite, at], soft=True)), (slot("must", [finite]),)])
+            have = choice(
+                [(slot("has", [finite]), slot("to", [finite, at], soft=True)), (slot("must", [finite]),)]
+            )
             group = (*have, slot("be", [finite, stop - 1], soft=True))
             tree = f"(S {noun.tree} (VMFIN {words[finite]}) (VP (VP {time.tree} (VVPP {words[at]})) (VAINF werden)))"
         core = (*noun.english, *group, done)
@@ -225,8 +251,9 @@ class Reader(ClauseReader):
         state = self.lexicon.state(words, noun.stop + 1, len(words) - 1)
         be = slot({"ist": "is", "war": "was"}[words[noun.stop]], [noun.stop], soft=True)
         return state and (
-            f"(S {noun.tree} (VAFIN {words[noun.stop]}) {state.tree})", [(*noun.english, be, *state.english)]
-        )  # fmt: skip
+            f"(S {noun.tree} (VAFIN {words[noun.stop]}) {state.tree})",
+            [(*noun.english, be, *state.english)],
+        )
 
     def _request(self, words: Sequence[str]) -> tuple[str, list[Sequence_]] | None:
         if words[:3] != ["kannst", "du", "bitte"]:

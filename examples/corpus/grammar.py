@@ -7,14 +7,7 @@ from pathlib import Path
 from clauses import Clause, Noun, Subject, Verb
 
 Pair = tuple[str, str]
-PRONOUNS = {
-    "ich": "i",
-    "du": "you",
-    "er": "he",
-    "sie": "she",
-    "wir": "we",
-    "sie ": "they",
-}
+PRONOUNS = {"ich": "i", "du": "you", "er": "he", "sie": "she", "wir": "we", "sie ": "they"}
 OBJECT_PRONOUNS = {"mich": "me", "dich": "you", "ihn": "him", "sie": "her", "uns": "us"}
 POSSESSIVES = {"mein": "my", "sein": "his", "ihr": "her", "unser": "our", "dein": "your"}
 MODALS = {
@@ -25,7 +18,14 @@ MODALS = {
     "möchten": ("möchte", "möchtest", "möchte", ("would like to",)),
 }
 ONCE = {"umziehen", "abreisen", "absagen", "kennenlernen", "verkaufen", "bekommen"}  # not done every day
-UNWANTED = {"brauchen", "verlieren", "vergessen", "finden", "verpassen", "bekommen"}  # nobody has to, or may, do these
+UNWANTED = {
+    "brauchen",
+    "verlieren",
+    "vergessen",
+    "finden",
+    "verpassen",
+    "bekommen",
+}  # nobody has to, or may, do these
 PLACED = {"read", "write", "food", "dish", "drink", "person", "lose"}
 ERRANDS = {"kaufen", "abholen", "besuchen", "treffen", "holen", "suchen", "verkaufen"}
 EMBEDDINGS = (
@@ -136,7 +136,9 @@ class Grammar:
         subject = subject or self.subject()
         transitive = self.rng.random() < 0.68
         verbs = self.verbs if transitive else self.moves
-        avoided = {"habit": ONCE, "now": ONCE, "modal": UNWANTED, "future": UNWANTED - {"brauchen"}}.get(tense, set())
+        avoided = {"habit": ONCE, "now": ONCE, "modal": UNWANTED, "future": UNWANTED - {"brauchen"}}.get(
+            tense, set()
+        )
         verb = self.rng.choice([verb for verb in verbs if verb.infinitive not in avoided])
         clause = Clause(subject, verb, self.english_verb(verb), tense)
         kind = self.rng.choice(verb.kinds)

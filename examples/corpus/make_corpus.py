@@ -94,14 +94,21 @@ def purpose(grammar: Grammar) -> Pair:
         second = grammar.clause("past", subject, time=False)
     goal = f", um {second.object[0]} {second.verb.zu_infinitive}"
     to = grammar.choose("to/in order to")
-    return f"{german_main(first)} {goal} .", f"{english_statement(first)} {to} {second.english_infinitive()} ."
+    return (
+        f"{german_main(first)} {goal} .",
+        f"{english_statement(first)} {to} {second.english_infinitive()} .",
+    )
 
 
 def relative_clause(grammar: Grammar) -> Pair:
     """A person described by what he or she does."""
     noun = grammar.rng.choice(grammar.people)
-    german, english = noun.phrase("der", "nom", grammar.adjective("person"), grammar.choose(noun.english), POSSESSIVES)
-    clause = grammar.clause(grammar.rng.choice(("past", "past", "habit")), Subject(noun.article("nom"), "who", "er"))
+    german, english = noun.phrase(
+        "der", "nom", grammar.adjective("person"), grammar.choose(noun.english), POSSESSIVES
+    )
+    clause = grammar.clause(
+        grammar.rng.choice(("past", "past", "habit")), Subject(noun.article("nom"), "who", "er")
+    )
     if grammar.rng.random() < 0.5:
         (kin_german, kin_english), kin = grammar.relative("nom")
         while kin.gender != noun.gender:
@@ -113,18 +120,25 @@ def relative_clause(grammar: Grammar) -> Pair:
         rows = [row for row in grammar.tables["states"] if row[2] == "person"]
         state_german, state_english, _ = grammar.rng.choice(rows)
         tail = (f"ist {state_german}", f"is {grammar.choose(state_english)}")
-    return f"{german} , {german_verb_last(clause)} , {tail[0]} .", f"{english} {english_statement(clause)} {tail[1]} ."
+    return (
+        f"{german} , {german_verb_last(clause)} , {tail[0]} .",
+        f"{english} {english_statement(clause)} {tail[1]} .",
+    )
 
 
 def passive(grammar: Grammar) -> Pair:
     """Something was done, with the participle at the end."""
     chosen = [
-        verb for verb in grammar.verbs if verb.kinds[0] in ("fix", "clean", "open", "plan", "carry", "pay", "vehicle")
+        verb
+        for verb in grammar.verbs
+        if verb.kinds[0] in ("fix", "clean", "open", "plan", "carry", "pay", "vehicle")
     ]
     verb = grammar.rng.choice(chosen)
     kind = grammar.rng.choice(verb.kinds)
     noun = grammar.thing(kind)
-    german, english = noun.phrase("der", "nom", grammar.adjective(kind), grammar.choose(noun.english), POSSESSIVES)
+    german, english = noun.phrase(
+        "der", "nom", grammar.adjective(kind), grammar.choose(noun.english), POSSESSIVES
+    )
     past = grammar.rng.random() < 0.6
     rows = [row for row in grammar.tables["times"] if row[0] == ("past" if past else "future")]
     _, time, english_time = grammar.rng.choice(rows)
@@ -141,7 +155,9 @@ def state(grammar: Grammar) -> Pair:
     kind = grammar.rng.choice(kinds.split())
     verb, english_verb = grammar.rng.choice((("ist", "is"), ("ist", "is"), ("war", "was")))
     noun = grammar.thing(kind)
-    german, english = noun.phrase("der", "nom", grammar.adjective(kind), grammar.choose(noun.english), POSSESSIVES)
+    german, english = noun.phrase(
+        "der", "nom", grammar.adjective(kind), grammar.choose(noun.english), POSSESSIVES
+    )
     text = grammar.choose(state_english)
     if grammar.rng.random() < 0.35:
         lead, english_lead = grammar.rng.choice(EMBEDDINGS[:3])
@@ -170,7 +186,9 @@ def there_is(grammar: Grammar) -> Pair:
     english_place = grammar.choose(dict(row[:2] for row in grammar.tables["in"])[place])
     kind = grammar.rng.choice(kinds.split())
     noun = grammar.thing(kind)
-    german, english = noun.phrase("ein", "acc", grammar.adjective(kind), grammar.choose(noun.english), POSSESSIVES)
+    german, english = noun.phrase(
+        "ein", "acc", grammar.adjective(kind), grammar.choose(noun.english), POSSESSIVES
+    )
     return f"{place} gibt es {german} .", f"there is {english} {english_place} ."
 
 
@@ -223,7 +241,9 @@ def main() -> None:
     here = Path(__file__).resolve().parent
     parser.add_argument("--output", type=Path, default=Path("corpus"), help="folder to write to (corpus)")
     parser.add_argument("--seed", type=int, default=7, help="seed of the random choices (7)")
-    parser.add_argument("--more", type=int, default=0, help="further segments to test on, written as more.* (0)")
+    parser.add_argument(
+        "--more", type=int, default=0, help="further segments to test on, written as more.* (0)"
+    )
     options = parser.parse_args()
     lines = (here / "idioms.txt").read_text(encoding="utf-8").splitlines()
     idioms = [(german, english) for german, english in (line.split(" ||| ") for line in lines)]

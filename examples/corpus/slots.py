@@ -97,7 +97,12 @@ def pattern(sequence: Sequence[Item], inside: frozenset[int]) -> str:
     low, high = touched[0], touched[-1] + 1
     while edges and low and _leads(sequence[low - 1]) and _touches(sequence[low - 1], inside, (EDGE,)):
         low -= 1
-    while edges and high < len(sequence) and _helps(sequence[high]) and _touches(sequence[high], inside, (EDGE,)):
+    while (
+        edges
+        and high < len(sequence)
+        and _helps(sequence[high])
+        and _touches(sequence[high], inside, (EDGE,))
+    ):
         high += 1
     return _tidy(" ".join(_written(item, inside, edges) for item in sequence[low:high]))
 

@@ -116,7 +116,9 @@ def _past(g: German, *, question: bool) -> Iterator[Group]:
 
 
 def _modals(g: German, *, question: bool) -> Iterator[Group]:
-    names = [name for name in dict.fromkeys(MODALS[g.tense][3]) if not (g.negated is not None and name == "must")]
+    names = [
+        name for name in dict.fromkeys(MODALS[g.tense][3]) if not (g.negated is not None and name == "must")
+    ]
     for name in names:
         first, *rest = name.split()
         to = (_to(g),) if rest else ()
@@ -127,7 +129,9 @@ def _modals(g: German, *, question: bool) -> Iterator[Group]:
         elif first == "would":
             yield Group((_aux(g, first),), (*_not(g), slot("like", [g.finite]), *to), BASE)
         elif question or g.negated is not None:
-            yield Group((_aux(g, "does" if g.third else "do"),), (*_not(g), slot(first, [g.finite]), *to), BASE)
+            yield Group(
+                (_aux(g, "does" if g.third else "do"),), (*_not(g), slot(first, [g.finite]), *to), BASE
+            )
         else:
             inflected = {"have": "has"}.get(first, f"{first}s") if g.third else first
             yield Group((), (slot(inflected, [g.finite]), *to), BASE)
@@ -184,7 +188,10 @@ def statements(g: German, *, front: bool = True) -> list[Sequence_]:
             if ends:
                 made.append((*head, *predicate, *place, *ends))
                 made += [(*head, *predicate, *ends, *place)] if place else []
-                made += [(*ends, *head, *predicate, *place), (*ends, _comma(g), *head, *predicate, *place)] * front
+                made += [
+                    (*ends, *head, *predicate, *place),
+                    (*ends, _comma(g), *head, *predicate, *place),
+                ] * front
     return list(dict.fromkeys(made))
 
 

@@ -56,15 +56,21 @@ def write_truth(texts: Iterable[str], known: Reader, trees: Path, truth: Path) -
     """Write the trees and the truth of segments, which are numbered from 0."""
     found = [(text, known.read(text)) for text in texts]
     trees.write_text("".join(f"{analysis.tree}\n" for _, analysis in found), encoding="utf-8")
-    lines = (line for number, (text, made) in enumerate(found) for line in truth_lines(str(number), text, made))
+    lines = (
+        line for number, (text, made) in enumerate(found) for line in truth_lines(str(number), text, made)
+    )
     truth.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def main() -> None:
     """Write trees and truth of a file of segments."""
-    parser = argparse.ArgumentParser(description="Write source trees and acceptable phrases of the grammar's German.")
+    parser = argparse.ArgumentParser(
+        description="Write source trees and acceptable phrases of the grammar's German."
+    )
     parser.add_argument("source", type=Path, help="segments, one per line")
-    parser.add_argument("--trees", type=Path, required=True, help="trees to write, Penn brackets, one per line")
+    parser.add_argument(
+        "--trees", type=Path, required=True, help="trees to write, Penn brackets, one per line"
+    )
     parser.add_argument("--truth", type=Path, required=True, help="acceptable phrases to write, JSON lines")
     options = parser.parse_args()
     known = reader(Path(__file__).resolve().parent)

@@ -29,7 +29,9 @@ FEATURES = {"Distortion0": 1, "LM0": 1, "WordPenalty0": 1, "PhrasePenalty0": 1, 
 WEIGHTS = (0.06, 0.06, -0.1, -0.2, 0.2, 0.2)
 BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
 PRETERMINAL = re.compile(r"\([^\s()]+ ([^\s()]+)\)")
-ALTERNATIVE = re.compile(r"(-?\d+\.?\d*) ([^\[\]{}]+?)(?: \[([^\]]+)\])?(?: \{omit ([^{}]+)\})?(?: \{with (\S+)\})?")
+ALTERNATIVE = re.compile(
+    r"(-?\d+\.?\d*) ([^\[\]{}]+?)(?: \[([^\]]+)\])?(?: \{omit ([^{}]+)\})?(?: \{with (\S+)\})?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +231,12 @@ def add_passing(segment: Segment) -> None:
 def train_bigrams(segments: Sequence[Segment]) -> Bigrams:
     """Train the language model on the references and, counted twice, all alternatives."""
     texts: list[Sequence[str]] = [["<s>", *segment.reference, "</s>"] for segment in segments]
-    texts += 2 * [option.words for segment in segments for options in segment.options.values() for option in options]
-    return Bigrams(Counter(p for text in texts for p in pairwise(text)), Counter(w for text in texts for w in text))
+    texts += 2 * [
+        option.words for segment in segments for options in segment.options.values() for option in options
+    ]
+    return Bigrams(
+        Counter(p for text in texts for p in pairwise(text)), Counter(w for text in texts for w in text)
+    )
 
 
 def add_lexical(segments: Sequence[Segment], rng: random.Random) -> None:
@@ -248,7 +254,9 @@ def add_lexical(segments: Sequence[Segment], rng: random.Random) -> None:
             for k, option in enumerate(options):
                 score = rng.gauss(0.0, 0.2)
                 for s, token in enumerate(segment.source[first:end]):
-                    shares = [counts[token, option.words[t]] / totals[token] for i, t in option.links if i == s]
+                    shares = [
+                        counts[token, option.words[t]] / totals[token] for i, t in option.links if i == s
+                    ]
                     score += math.log(sum(shares) / len(shares) if shares else 0.2)
                 options[k] = replace(option, lexical=score)
 
@@ -258,7 +266,11 @@ def segmentations(segment: Segment, block: Span, whole: bool) -> Iterator[list[S
     if block[0] == block[1]:
         yield []
     for span in sorted(segment.options):
-        if span == block if whole else span not in segment.units and span[0] == block[0] and span[1] <= block[1]:
+        if (
+            span == block
+            if whole
+            else span not in segment.units and span[0] == block[0] and span[1] <= block[1]
+        ):
             for rest in segmentations(segment, (span[1], block[1]), whole):
                 yield [span, *rest]
 
@@ -277,7 +289,9 @@ def assemble(order: Order, steps: Sequence[tuple[Span, Alternative]], lm: Bigram
         words += option.words
         distortion += abs(first - last)
         last = end
-    links += [(s, t) for (first, end), o in steps for host, t in links if host == o.host for s in range(first, end)]
+    links += [
+        (s, t) for (first, end), o in steps for host, t in links if host == o.host for s in range(first, end)
+    ]
     moved = [(s, t) for s, t in links if s in order.wrong]
     wrong |= {t for _, t in moved}
     missing |= order.wrong - {s for s, _ in moved}
@@ -290,7 +304,9 @@ def assemble(order: Order, steps: Sequence[tuple[Span, Alternative]], lm: Bigram
 def sample(segment: Segment, lm: Bigrams, rng: random.Random) -> list[Candidate]:
     """Draw distinct candidates, best first."""
     pool: dict[tuple[str, ...], Candidate] = {}
-    cuts = [[list(segmentations(segment, b, b in order.whole)) for b in order.blocks] for order in segment.orders]
+    cuts = [
+        [list(segmentations(segment, b, b in order.whole)) for b in order.blocks] for order in segment.orders
+    ]
     if not all(all(blocks) for blocks in cuts):
         fail(segment.line, "an order of this segment has a block that its phrases cannot cover")
     likes = [1 if order.wrong else 2 for order in segment.orders]
@@ -322,7 +338,9 @@ def number(value: float) -> str:
 def named(values: Sequence[float]) -> list[str]:
     """Feature values in Moses form, one item a feature."""
     rest = iter(values)
-    return [" ".join([f"{name}=", *(number(next(rest)) for _ in range(size))]) for name, size in FEATURES.items()]
+    return [
+        " ".join([f"{name}=", *(number(next(rest)) for _ in range(size))]) for name, size in FEATURES.items()
+    ]
 
 
 def pharaoh(links: Sequence[Link]) -> str:
@@ -346,9 +364,17 @@ def main() -> None:
     errors: list[str] = []
     for i, segment in enumerate(segments):
         for j, c in enumerate(choose(sample(segment, lm, rng), segment.line, rng)):
-            fields = [str(i), " ".join(c.words), " ".join(named(c.features)), number(c.total), pharaoh(c.links)]
+            fields = [
+                str(i),
+                " ".join(c.words),
+                " ".join(named(c.features)),
+                number(c.total),
+                pharaoh(c.links),
+            ]
             nbest.append(" ||| ".join(fields))
-            errors.append(json.dumps({"segment": str(i), "candidate": j, "wrong": c.wrong, "missing": c.missing}))
+            errors.append(
+                json.dumps({"segment": str(i), "candidate": j, "wrong": c.wrong, "missing": c.missing})
+            )
     write(DEMO / "source.de", [" ".join(segment.source) for segment in segments])
     write(DEMO / "trees.de", [segment.tree for segment in segments])
     write(DEMO / "reference.en", [" ".join(segment.reference) for segment in segments])

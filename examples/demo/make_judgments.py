@@ -10,8 +10,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from rypt.campaign.folder import read_source
-from rypt.metric.frontier import frontier
-from rypt.metric.queries import candidate_links, queries
+from rypt.scoring.frontier import frontier
+from rypt.scoring.queries import candidate_links, queries
 from rypt.texts.nbest import read_candidates
 from rypt.texts.phrases import phrase_key, phrase_of
 from rypt.texts.treebank import attach_trees, parsed
@@ -56,7 +56,13 @@ def main() -> None:
                 if rng.random() < NOT_SURE:
                     label = "NOT_SURE"
                 key = {"segment": query.segment, "start": query.span.start, "stop": query.span.stop}
-                record = {**key, "phrase": query.phrase, "label": label, "worker": worker, "source": "simulation"}
+                record = {
+                    **key,
+                    "phrase": query.phrase,
+                    "label": label,
+                    "worker": worker,
+                    "source": "simulation",
+                }
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 

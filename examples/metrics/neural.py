@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 
-def comet(items: list[dict[str, Any]], model: str = "Unbabel/wmt22-comet-da", batch: str = "16") -> list[float]:
+def comet(
+    items: list[dict[str, Any]], model: str = "Unbabel/wmt22-comet-da", batch: str = "16"
+) -> list[float]:
     """Score candidates by a COMET model; one without a reference takes source and candidate alone."""
     _check("COMET", "comet", "pip install unbabel-comet", items)
     from comet import download_model, load_from_checkpoint
@@ -35,7 +37,9 @@ def comet(items: list[dict[str, Any]], model: str = "Unbabel/wmt22-comet-da", ba
 
 
 def metricx(
-    items: list[dict[str, Any]], model: str = "google/metricx-24-hybrid-large-v2p6", tokenizer: str = "google/mt5-xl"
+    items: list[dict[str, Any]],
+    model: str = "google/metricx-24-hybrid-large-v2p6",
+    tokenizer: str = "google/mt5-xl",
 ) -> list[float]:
     """Score candidates by MetricX, from 0 to 25, lower is better; without references it looks at the source alone."""
     _check("MetricX", "metricx24", "pip install git+https://github.com/google-research/metricx", items)

@@ -96,7 +96,13 @@ def pages_of(asked: Mapping[Place, list[Query]], alternatives: int, limit: int |
         size = -(-len(group) // count)
         pages += [(place, group[at : at + size]) for at in range(0, len(group), size)]
     if limit is not None and len(pages) > limit:
-        pages.sort(key=lambda page: (-_worth(page[1]), not has_words(page[1][0]), -sum(q.candidates for q in page[1])))
+        pages.sort(
+            key=lambda page: (
+                -_worth(page[1]),
+                not has_words(page[1][0]),
+                -sum(q.candidates for q in page[1]),
+            )
+        )
         del pages[limit:]
     return [(place, [Alternative(q.phrase, q.example, q.positions) for q in page]) for place, page in pages]
 

@@ -59,9 +59,13 @@ def make_comparison_batch(
     rows: list[Row] = [(segment, sides, "", "") for segment, sides in _sides(asked, rng)]
     count = control_count(len(rows), control_share)
     controls = _controls(segments, outputs, count, rng)
-    notes = [f"only {len(controls)} of {plural(count, 'control')} could be made"] if len(controls) < count else []
+    notes = (
+        [f"only {len(controls)} of {plural(count, 'control')} could be made"] if len(controls) < count else []
+    )
     rows += controls
-    interface = read_interface(settings.interface, Kind.COMPARISON, settings.source_language, settings.target_language)
+    interface = read_interface(
+        settings.interface, Kind.COMPARISON, settings.source_language, settings.target_language
+    )
     items = []
     numbers: dict[str, int] = {}
     for i in rng.permutation(len(rows)):
@@ -74,7 +78,9 @@ def make_comparison_batch(
     return fit(Batch(settings, tuple(items), template, identical, tuple(notes)))
 
 
-def _questions(segments: Sequence[Segment], outputs: Outputs, pairs: Sequence[tuple[str, str]]) -> list[Question]:
+def _questions(
+    segments: Sequence[Segment], outputs: Outputs, pairs: Sequence[tuple[str, str]]
+) -> list[Question]:
     """Every two candidates of a segment, those with the same text included."""
     for pair in pairs:
         for system in pair:
@@ -111,7 +117,9 @@ def _drawn(
     return asked, tuple(pair for _, pair in sorted(identical, key=lambda numbered: numbered[0]))
 
 
-def _sides(questions: Sequence[Question], rng: np.random.Generator) -> list[tuple[Segment, tuple[Side, Side]]]:
+def _sides(
+    questions: Sequence[Question], rng: np.random.Generator
+) -> list[tuple[Segment, tuple[Side, Side]]]:
     """Each question's candidates as A and B: either system of a pair stands first in half of the pair's questions."""
     asked = Counter(frozenset((a[0], b[0])) for _, a, b in questions)
     turned = {pair: iter(half_of(count, rng)) for pair, count in asked.items()}
@@ -122,11 +130,17 @@ def _sides(questions: Sequence[Question], rng: np.random.Generator) -> list[tupl
     return sides
 
 
-def _controls(segments: Sequence[Segment], outputs: Outputs, count: int, rng: np.random.Generator) -> list[Row]:
+def _controls(
+    segments: Sequence[Segment], outputs: Outputs, count: int, rng: np.random.Generator
+) -> list[Row]:
     """A candidate beside its damaged self, first in half of them, or beside itself; two of three are damaged."""
-    donors = Donors({s.id: [tokenize(texts[s.id]) for texts in outputs.values() if s.id in texts] for s in segments})
+    donors = Donors(
+        {s.id: [tokenize(texts[s.id]) for texts in outputs.values() if s.id in texts] for s in segments}
+    )
     by_name = {segment.id: segment for segment in segments}
-    pool = [(name, system) for system, texts in outputs.items() for name, text in texts.items() if text.strip()]
+    pool = [
+        (name, system) for system, texts in outputs.items() for name, text in texts.items() if text.strip()
+    ]
     made: list[tuple[Segment, Side, str | None]] = []
     for i in rng.permutation(len(pool)) if pool else []:
         if len(made) == count:

@@ -9,8 +9,8 @@ from hits.asking.alternatives import Alternative, Page, Place, ReferenceParts, b
 from hits.asking.verified import find_phrase, has_content
 from hits.batches.controls import Donors, confident_label
 from hits.records import ControlKind
-from rypt.metric.queries import Key
 from rypt.records import Candidate, Label, Query, Votes
+from rypt.scoring.queries import Key
 from rypt.text import plural, tokenize
 from rypt.texts.phrases import normalize, phrase_key
 
@@ -66,7 +66,9 @@ class LabelControls:
             wanted[label] -= self._on_own_pages(pages, wanted[label], room, label)
             made = number - wanted[label]
             if number and 2 * made < number:
-                advice = "; `rypt hits controls` lets you verify some in a minute" if label is Label.YES else ""
+                advice = (
+                    "; `rypt hits controls` lets you verify some in a minute" if label is Label.YES else ""
+                )
                 many = f"{made} control{'s expect' if made > 1 else ' expects'} {label}, not {number}"
                 what = f"only {many}" if made else f"no control expects {label}"
                 notes.append(f"{what}: there was nothing to make {'more' if made else 'it'} from{advice}")
@@ -88,7 +90,9 @@ class LabelControls:
                     added += 1
         return added
 
-    def _control(self, place: Place, page: Sequence[Alternative], labels: Sequence[Label]) -> Alternative | None:
+    def _control(
+        self, place: Place, page: Sequence[Alternative], labels: Sequence[Label]
+    ) -> Alternative | None:
         """A control for a page, of a random kind among the possible ones."""
         shown = {alternative.phrase for alternative in page}
         reference = self._known_yes(place)
@@ -112,7 +116,9 @@ class LabelControls:
             place = places[i]
             controls = [] if place in taken else [r for r in self._repeats(place) if r.expected is label]
             reference = self._known_yes(place) if label is Label.YES and not controls else None
-            controls = controls[: min(count - made, room)] or ([reference] if reference and made < count else [])
+            controls = controls[: min(count - made, room)] or (
+                [reference] if reference and made < count else []
+            )
             if controls:
                 pages.append((place, controls))
                 made += len(controls)
@@ -125,7 +131,9 @@ class LabelControls:
             votes = self.given.get((*place, query.phrase))
             label = confident_label(votes, self.confident) if votes else None
             if label:
-                repeats.append(Alternative(query.phrase, query.example, query.positions, label, ControlKind.REPEAT))
+                repeats.append(
+                    Alternative(query.phrase, query.example, query.positions, label, ControlKind.REPEAT)
+                )
         return repeats
 
     def _known_yes(self, place: Place) -> Alternative | None:
@@ -143,7 +151,9 @@ class LabelControls:
             source = normalize(query.source_phrase, self.case)
             same = has_content(query.phrase) and query.phrase == source
             if same and words.issuperset(tokenize(query.phrase)) and self._undisputed(place, query.phrase):
-                return Alternative(query.phrase, query.example, query.positions, Label.YES, ControlKind.IDENTICAL)
+                return Alternative(
+                    query.phrase, query.example, query.positions, Label.YES, ControlKind.IDENTICAL
+                )
         return None
 
     def _undisputed(self, place: Place, phrase: str) -> bool:

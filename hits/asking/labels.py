@@ -24,9 +24,9 @@ from hits.batches.price import NO_FEES, Fees, price
 from hits.records import MAX_ALTERNATIVES, Batch, BatchSettings, Item, Kind
 from rypt.campaign.asking import worthwhile
 from rypt.campaign.folder import Campaign
-from rypt.metric.queries import Key, QueryLimits, queries
 from rypt.options import check_option
 from rypt.records import Label, Query, Segment, Span, Votes
+from rypt.scoring.queries import Key, QueryLimits, queries
 from rypt.text import RyptError, tokenize
 from rypt.texts.alignment import Links
 
@@ -38,7 +38,7 @@ class LabelOptions:
     """Options of a label batch.
 
     ``limit`` is the maximum number of items besides controls; those whose answers serve the most candidates are taken,
-    or with ``select`` "value" the most valuable ones (`rypt.metric.value`); ``labels`` is the maximum number of
+    or with ``select`` "value" the most valuable ones (`rypt.scoring.value`); ``labels`` is the maximum number of
     questions. Constituents without a letter or digit serve many candidates and teach little: they come last, and are
     not asked about without ``punctuation``. A label is repeated as a control when votes of at least the weight
     ``confident`` agree on it. With ``severity`` workers say how bad a NO is, with ``blank`` they may leave a label out.
@@ -62,7 +62,9 @@ class LabelOptions:
     def __post_init__(self) -> None:
         check_option("select", self.select, SELECTIONS)
         if not 1 <= self.alternatives <= MAX_ALTERNATIVES:
-            raise RyptError(f"expected 1 to {MAX_ALTERNATIVES} alternatives an item, found {self.alternatives}")
+            raise RyptError(
+                f"expected 1 to {MAX_ALTERNATIVES} alternatives an item, found {self.alternatives}"
+            )
         for name, number in (("max_len", self.max_len), ("limit", self.limit), ("labels", self.labels)):
             if number is not None and number < 1:
                 raise RyptError(f"expected {name} of at least 1, found {number}")
@@ -90,19 +92,26 @@ def make_label_batch(
     with campaign.database() as db:
         given = {(v.segment, v.span, v.phrase): v for v in (db.votes() if votes is None else votes)}
         case = db.case
-    frontier = queries(campaign.trees, campaign.candidates, max_len=options.max_len, limits=options.limits, case=case)
+    frontier = queries(
+        campaign.trees, campaign.candidates, max_len=options.max_len, limits=options.limits, case=case
+    )
     open_ = [
         query
         for query in frontier
-        if (query.segment, query.span, query.phrase) not in given and (options.punctuation or has_words(query))
+        if (query.segment, query.span, query.phrase) not in given
+        and (options.punctuation or has_words(query))
     ]
     if not open_:
-        raise RyptError(f"nothing to ask: every phrase of the frontier (max_len {options.max_len}) has a label")
+        raise RyptError(
+            f"nothing to ask: every phrase of the frontier (max_len {options.max_len}) has a label"
+        )
     if options.select == "value":
         asked = worthwhile(campaign, open_, votes=settings.assignments)
         if not asked:
-            raise RyptError("nothing to ask: no answer would change which candidates are best "
-                            "(--select all asks the rest)")  # fmt: skip
+            raise RyptError(
+                "nothing to ask: no answer would change which candidates are best "
+                "(--select all asks the rest)"
+            )
     else:
         asked = open_ if budget is None and options.labels is None else _by_use(open_)
     references = ReferenceParts(campaign, reference_links)
@@ -112,13 +121,21 @@ def make_label_batch(
         rng = np.random.default_rng(settings.seed)
         pages = pages_of(by_place(asked[:count]), options.alternatives, options.limit)
         controls = LabelControls(
-            frontier, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng,
+            frontier,
+            campaign.candidates,
+            given,
+            references,
+            confident=options.confident,
+            case=case,
+            rng=rng,
             verified=known,
-        )  # fmt: skip
+        )
         wanted = control_count(sum(len(page) for _, page in pages), options.control_share)
         notes = controls.add(pages, wanted, options.alternatives)
         shown = references if options.reference else None
-        return _batch(campaign, settings, pages, shown, notes, rng, severity=options.severity, blank=options.blank)
+        return _batch(
+            campaign, settings, pages, shown, notes, rng, severity=options.severity, blank=options.blank
+        )
 
     batch = _affordable(build, min(len(asked), options.labels or len(asked)), budget, fees)
     if not options.training:
@@ -126,9 +143,15 @@ def make_label_batch(
     pages = pages_of(by_place(frontier), 1)
     rng = np.random.default_rng([settings.seed, 1])
     controls = LabelControls(
-        frontier, campaign.candidates, given, references, confident=options.confident, case=case, rng=rng,
+        frontier,
+        campaign.candidates,
+        given,
+        references,
+        confident=options.confident,
+        case=case,
+        rng=rng,
         verified=known,
-    )  # fmt: skip
+    )
     controls.add(pages, 20 * options.training, options.alternatives)
     return with_training(batch, campaign, pages, options.training, references if options.reference else None)
 
@@ -143,7 +166,9 @@ def with_training(
         for n in range(1, item.size + 1)
         if item.columns[f"control_{n}"]
     }
-    known = [(place, a) for place, page in pages for a in page if a.expected and (place[0], a.phrase) not in used]
+    known = [
+        (place, a) for place, page in pages for a in page if a.expected and (place[0], a.phrase) not in used
+    ]
     kinds = [[each for each in known if each[1].expected is label] for label in (Label.YES, Label.NO)]
     in_turn = [each for pair in zip_longest(*kinds) for each in pair if each is not None]
     mixed = _of_many_segments(in_turn, count)
@@ -160,7 +185,9 @@ def with_training(
     return replace(batch, training=tuple(replace(item, id=item.columns["item"]) for item in items))
 
 
-def _of_many_segments(controls: Sequence[tuple[Place, Alternative]], count: int) -> list[tuple[Place, Alternative]]:
+def _of_many_segments(
+    controls: Sequence[tuple[Place, Alternative]], count: int
+) -> list[tuple[Place, Alternative]]:
     """The first controls of as many segments, YES and NO in turn, filled up with others of the same segments."""
     labels = [Label.YES, Label.NO]
     chosen: list[tuple[Place, Alternative]] = []
@@ -188,9 +215,16 @@ def _affordable(build: Callable[[int], Batch], count: int, budget: Decimal | Non
 
 
 def _batch(
-    campaign: Campaign, settings: BatchSettings, pages: Sequence[Page], references: ReferenceParts | None,
-    notes: Iterable[str], rng: np.random.Generator, *, severity: bool, blank: bool,
-) -> Batch:  # fmt: skip
+    campaign: Campaign,
+    settings: BatchSettings,
+    pages: Sequence[Page],
+    references: ReferenceParts | None,
+    notes: Iterable[str],
+    rng: np.random.Generator,
+    *,
+    severity: bool,
+    blank: bool,
+) -> Batch:
     """Pages as items, in a random order, each with its alternatives in a random order."""
     slots = max(len(page) for _, page in pages)
     shown = references if references and references.texts else None
@@ -209,9 +243,14 @@ def _batch(
 
 
 def _item(
-    segment: Segment, span: Span, part: int, page: Sequence[Alternative], slots: int, settings: BatchSettings,
+    segment: Segment,
+    span: Span,
+    part: int,
+    page: Sequence[Alternative],
+    slots: int,
+    settings: BatchSettings,
     references: ReferenceParts | None,
-) -> Item:  # fmt: skip
+) -> Item:
     """One row: what programs read first, then what the page shows."""
     name = f"{short_name(segment.id)}-{span.start}-{span.stop}-{part}"
     columns = {
@@ -221,7 +260,9 @@ def _item(
         "stop": str(span.stop),
         "size": str(len(page)),
         **language_columns(segment.language or settings.source_language, settings.target_language),
-        "source": highlight(segment.tokens, range(*span), language=segment.language or settings.source_language),
+        "source": highlight(
+            segment.tokens, range(*span), language=segment.language or settings.source_language
+        ),
     }
     if references:
         words = tokenize(references.texts[segment.id])

@@ -63,9 +63,16 @@ def make_batch(
     write_batch(place, batch)
     cost = batch_price(batch, fees=fees_of(options.market), seconds=seconds)
     return MadeBatch(
-        batch.settings, batch.items, batch.template, batch.identical, batch.notes, place, batch.training, price=cost,
+        batch.settings,
+        batch.items,
+        batch.template,
+        batch.identical,
+        batch.notes,
+        place,
+        batch.training,
+        price=cost,
         market=options.market,
-    )  # fmt: skip
+    )
 
 
 def price(
@@ -81,7 +88,9 @@ def price(
     wage below ``min_wage`` dollars an hour gives a warning.
     """
     read = batch if isinstance(batch, Batch) else read_batch(batch)
-    seconds = _seconds_of_making(read.settings) if campaign is None else _seconds_seen(campaign, read.settings.kind)
+    seconds = (
+        _seconds_of_making(read.settings) if campaign is None else _seconds_seen(campaign, read.settings.kind)
+    )
     return batch_price(read, fees=fees_of(market), seconds=seconds, min_wage=min_wage)
 
 
@@ -115,11 +124,17 @@ def _settings(
         **questions.record(campaign),
     }
     return new_settings(
-        kind, seed=options.seed, now=now, source_language=languages.source or "",
-        target_language=languages.target or "", interface=options.interface, title=options.title,
-        assignments=assignments, reward=fair_rule(kind, wage, seconds),
+        kind,
+        seed=options.seed,
+        now=now,
+        source_language=languages.source or "",
+        target_language=languages.target or "",
+        interface=options.interface,
+        title=options.title,
+        assignments=assignments,
+        reward=fair_rule(kind, wage, seconds),
         made={name: value for name, value in made.items() if value is not None},
-    )  # fmt: skip
+    )
 
 
 def _seconds_seen(campaign: Campaign | PathLike, kind: Kind) -> Decimal | None:

@@ -25,11 +25,15 @@ def read_output(path: PathLike, segments: Sequence[Segment]) -> dict[str, str]:
         return _first_of_list(path, segments, numbered)
     lines = [line for _, line in numbered]
     if len(lines) != len(segments):
-        raise InputError(path, len(lines), f"expected {len(segments)} lines, one per segment, found {len(lines)}")
+        raise InputError(
+            path, len(lines), f"expected {len(segments)} lines, one per segment, found {len(lines)}"
+        )
     return {segment.id: line for segment, line in zip(segments, lines, strict=True)}
 
 
-def _first_of_list(path: PathLike, segments: Sequence[Segment], lines: Sequence[tuple[int, str]]) -> dict[str, str]:
+def _first_of_list(
+    path: PathLike, segments: Sequence[Segment], lines: Sequence[tuple[int, str]]
+) -> dict[str, str]:
     """The first candidate of each segment, before it was cut into tokens where the list keeps that."""
     firsts: dict[str, str | None] = {segment.id: None for segment in segments}
     originals = {(segment, candidate): text for segment, candidate, text in original_texts(lines)}
@@ -41,7 +45,9 @@ def _first_of_list(path: PathLike, segments: Sequence[Segment], lines: Sequence[
     texts = {name: text for name, text in firsts.items() if text is not None}
     missing = next((name for name in firsts if name not in texts), None)
     if missing is not None:
-        raise InputError(path, None, f"expected a candidate of every segment, found none of segment {missing}")
+        raise InputError(
+            path, None, f"expected a candidate of every segment, found none of segment {missing}"
+        )
     return texts
 
 

@@ -91,7 +91,9 @@ class LabelQuestions:
             "max_len": self.max_len or campaign.scoring.max_len,
             "alternatives": self.alternatives,
             "punctuation": self.punctuation,
-            "reference_alignment": None if self.reference_alignment is None else str(self.reference_alignment),
+            "reference_alignment": None
+            if self.reference_alignment is None
+            else str(self.reference_alignment),
             "select": self.select,
             "labels": self.labels,
             "budget": None if self.budget is None else str(self.budget),
@@ -103,14 +105,24 @@ class LabelQuestions:
     def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
         """The label batch."""
         asked = LabelOptions(
-            self.max_len or campaign.scoring.max_len, self.alternatives, options.reference, options.controls,
-            limit=options.limit, labels=self.labels, select=self.select, punctuation=self.punctuation,
-            severity=self._severity(campaign), blank=self.blank, training=self.training,
-        )  # fmt: skip
+            self.max_len or campaign.scoring.max_len,
+            self.alternatives,
+            options.reference,
+            options.controls,
+            limit=options.limit,
+            labels=self.labels,
+            select=self.select,
+            punctuation=self.punctuation,
+            severity=self._severity(campaign),
+            blank=self.blank,
+            training=self.training,
+        )
         path = self.reference_alignment
         links = None if path is None else read_reference_links(path, campaign)
         fees = fees_of(options.market)
-        return make_label_batch(campaign, settings, asked, reference_links=links, budget=self.budget, fees=fees)
+        return make_label_batch(
+            campaign, settings, asked, reference_links=links, budget=self.budget, fees=fees
+        )
 
     def _severity(self, campaign: Campaign) -> bool:
         return campaign.settings.market.severity if self.severity is None else self.severity
@@ -149,13 +161,21 @@ class ComparisonQuestions:
             known = _compared_by_scores(self.scores, {segment.id for segment in campaign.segments})
             matches = _most_informative(campaign, outputs, options.limit, settings.seed, known)
             return make_comparison_batch(
-                campaign.segments, outputs, settings, matches=matches, references=references,
+                campaign.segments,
+                outputs,
+                settings,
+                matches=matches,
+                references=references,
                 control_share=options.controls,
-            )  # fmt: skip
+            )
         return make_comparison_batch(
-            campaign.segments, outputs, settings, references=references, control_share=options.controls,
+            campaign.segments,
+            outputs,
+            settings,
+            references=references,
+            control_share=options.controls,
             limit=options.limit,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +194,13 @@ class RankingQuestions:
         outputs = _read_outputs(_outputs(self.outputs, campaign), campaign)
         references = first_references(campaign) if options.reference else None
         return make_ranking_batch(
-            campaign.segments, outputs, settings, references=references, control_share=options.controls,
+            campaign.segments,
+            outputs,
+            settings,
+            references=references,
+            control_share=options.controls,
             limit=options.limit,
-        )  # fmt: skip
+        )
 
 
 def first_references(campaign: Campaign) -> dict[str, str] | None:
@@ -217,12 +241,18 @@ def _compared_by_scores(paths: Sequence[PathLike], segments: Collection[str]) ->
 
 
 def _most_informative(
-    campaign: Campaign, outputs: Mapping[str, Mapping[str, str]], count: int, seed: int, scored: Sequence[Compared]
+    campaign: Campaign,
+    outputs: Mapping[str, Mapping[str, str]],
+    count: int,
+    seed: int,
+    scored: Sequence[Compared],
 ) -> Sequence[tuple[str, str, str]]:
     """The comparisons that TrueSkill learns most from, given those in the campaign's database and those by scores."""
     better = {"A": 1, "EQUAL": 0, "B": -1}
     with open_results(campaign) as results:
-        known = [(c.segment, c.system_a, c.system_b, better[c.choice], c.worker) for c in results.comparisons()]
+        known = [
+            (c.segment, c.system_a, c.system_b, better[c.choice], c.worker) for c in results.comparisons()
+        ]
     known = [row for row in [*known, *scored] if row[1] in outputs and row[2] in outputs]
     matches = select_matches(
         comparisons_of(known) if known else None,

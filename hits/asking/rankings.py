@@ -55,9 +55,13 @@ def make_ranking_batch(
         raise RyptError("nothing to rank: no segment has two candidates that differ")
     count = control_count(len(rows), control_share)
     controls = _controls(segments, outputs, rows, count, rng)
-    notes = [f"only {len(controls)} of {plural(count, 'control')} could be made"] if len(controls) < count else []
+    notes = (
+        [f"only {len(controls)} of {plural(count, 'control')} could be made"] if len(controls) < count else []
+    )
     rows += controls
-    interface = read_interface(settings.interface, Kind.RANKING, settings.source_language, settings.target_language)
+    interface = read_interface(
+        settings.interface, Kind.RANKING, settings.source_language, settings.target_language
+    )
     items = []
     numbers: Counter[str] = Counter()
     slots = max(len(row[1]) for row in rows)
@@ -74,7 +78,11 @@ def make_ranking_batch(
 
 
 def _rows(
-    segments: Sequence[Segment], outputs: Outputs, per_segment: int, limit: int | None, rng: np.random.Generator
+    segments: Sequence[Segment],
+    outputs: Outputs,
+    per_segment: int,
+    limit: int | None,
+    rng: np.random.Generator,
 ) -> tuple[list[Row], set[tuple[str, str]]]:
     """What is asked, and which systems' candidates were drawn for which segments, asked or not."""
     rows: list[Row] = []
@@ -85,7 +93,9 @@ def _rows(
             if limit is not None and len(rows) >= limit:
                 return rows, seen
             drawn = _draw(segments[i].id, outputs, used, rng)
-            drawn_systems = {name for system, _ in drawn for name in (system, *_same(segments[i].id, system, outputs))}
+            drawn_systems = {
+                name for system, _ in drawn for name in (system, *_same(segments[i].id, system, outputs))
+            }
             seen |= {(segments[i].id, system) for system in drawn_systems}
             if len(drawn) > 1:
                 used.update(drawn_systems)
@@ -109,7 +119,11 @@ def _draw(segment: str, outputs: Outputs, used: Counter[str], rng: np.random.Gen
     drawn: list[Slot] = []
     for system in sorted(mixed, key=lambda name: used[name]):
         text = outputs[system].get(segment)
-        if text is not None and len(drawn) < MAX_RANKED and not any(same_text(text, other) for _, other in drawn):
+        if (
+            text is not None
+            and len(drawn) < MAX_RANKED
+            and not any(same_text(text, other) for _, other in drawn)
+        ):
             drawn.append((system, text))
     return drawn
 
@@ -121,7 +135,9 @@ def _controls(
 
     Half of the damaged ones stand before the undamaged candidate.
     """
-    donors = Donors({s.id: [tokenize(texts[s.id]) for texts in outputs.values() if s.id in texts] for s in segments})
+    donors = Donors(
+        {s.id: [tokenize(texts[s.id]) for texts in outputs.values() if s.id in texts] for s in segments}
+    )
     controls: list[Row] = []
     damaged_first = iter(half_of(sum(i % 3 < 2 for i in range(count)), rng))
     for i in rng.permutation(len(rows)):
@@ -159,9 +175,15 @@ def _identical(
 
 
 def _item(
-    name: str, given: Mapping[str, str], slots: Sequence[Slot], same: Sequence[Sequence[str]], most: int, control: str,
-    kind: str, nothing: str,
-) -> Item:  # fmt: skip
+    name: str,
+    given: Mapping[str, str],
+    slots: Sequence[Slot],
+    same: Sequence[Sequence[str]],
+    most: int,
+    control: str,
+    kind: str,
+    nothing: str,
+) -> Item:
     columns = {"item": name, "segment": given["segment"], "size": str(len(slots)), "control": control}
     columns |= {"control_kind": str(kind), **given}
     for n in range(1, most + 1):

@@ -20,8 +20,8 @@ import numpy as np
 
 from hits.asking.alternatives import Place, ReferenceParts, by_place
 from rypt.campaign.folder import Campaign
-from rypt.metric.queries import Key, QueryLimits, queries
 from rypt.records import Label, Query, Span
+from rypt.scoring.queries import Key, QueryLimits, queries
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, RyptError, Watch, read_lines, tokenize, unwatched
 from rypt.texts.alignment import Links
@@ -76,7 +76,11 @@ def reference_part(references: ReferenceParts, place: Place, case: str) -> tuple
 
 
 def control_candidates(
-    campaign: Campaign, links: Sequence[Links], *, max_len: int | None = None, limits: QueryLimits | None = None
+    campaign: Campaign,
+    links: Sequence[Links],
+    *,
+    max_len: int | None = None,
+    limits: QueryLimits | None = None,
 ) -> list[ControlCandidate]:
     """The parts of references that could become controls, in the order of the segments; those decided are left out."""
     with campaign.database() as db:
@@ -84,9 +88,12 @@ def control_candidates(
     references = ReferenceParts(campaign, links)
     known = read_verified(campaign)
     asked = queries(
-        campaign.trees, campaign.candidates, max_len=max_len or campaign.scoring.max_len,
-        limits=limits or QueryLimits(), case=case,
-    )  # fmt: skip
+        campaign.trees,
+        campaign.candidates,
+        max_len=max_len or campaign.scoring.max_len,
+        limits=limits or QueryLimits(),
+        case=case,
+    )
     rare = rare_words(references.texts.values())
     made = []
     for place, (query, *_) in by_place(asked).items():
@@ -143,7 +150,9 @@ def read_verified(campaign: Campaign) -> dict[Key, Label]:
             try:
                 record = parse_json(line)
                 span = Span(int(record["start"]), int(record["stop"]))
-                decisions[str(record["segment"]), span, str(record["phrase"])] = Label.parse(str(record["label"]))
+                decisions[str(record["segment"]), span, str(record["phrase"])] = Label.parse(
+                    str(record["label"])
+                )
             except (SyntaxFormatError, FormatError, KeyError, TypeError, ValueError) as error:
                 message = f"expected a control with segment, start, stop, phrase and label: {error}"
                 raise InputError(path, number, message) from None
@@ -155,5 +164,11 @@ def add_verified(campaign: Campaign, decisions: Mapping[Key, Label]) -> None:
     path = campaign.path(CONTROLS)
     with open(path, "a", encoding="utf-8") as stream:
         for (segment, span, phrase), label in decisions.items():
-            record = {"segment": segment, "start": span.start, "stop": span.stop, "phrase": phrase, "label": str(label)}
+            record = {
+                "segment": segment,
+                "start": span.start,
+                "stop": span.stop,
+                "phrase": phrase,
+                "label": str(label),
+            }
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")

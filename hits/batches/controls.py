@@ -60,7 +60,9 @@ class Donors:
         self.distinctive = {word for word in rare if any(map(str.isalpha, word))}
         self.segments = [segment for segment, texts in self.candidates.items() if texts]
 
-    def words(self, size: int, segment: str, avoid: Iterable[str], rng: np.random.Generator) -> tuple[str, ...] | None:
+    def words(
+        self, size: int, segment: str, avoid: Iterable[str], rng: np.random.Generator
+    ) -> tuple[str, ...] | None:
         """Consecutive words of another segment, ``size`` if it has so many; None if none fits.
 
         At least half of them, and a distinctive one, are none of those to be avoided; a shared article does no harm.
@@ -147,5 +149,7 @@ def same_systems(columns: Mapping[str, str], slot: int) -> list[str]:
     except (ValueError, RecursionError):
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
-        raise FormatError(f'expected a list of systems like ["x", "y"] in column same_{slot}, found {given!r}')
+        raise FormatError(
+            f'expected a list of systems like ["x", "y"] in column same_{slot}, found {given!r}'
+        )
     return names

@@ -10,10 +10,26 @@ import re
 from collections.abc import Sequence
 
 ESCAPES = {
-    "&apos;": "'", "&quot;": '"', "&lt;": "<", "&gt;": ">", "&#91;": "[", "&#93;": "]", "&#124;": "|", "&bar;": "|",
+    "&apos;": "'",
+    "&quot;": '"',
+    "&lt;": "<",
+    "&gt;": ">",
+    "&#91;": "[",
+    "&#93;": "]",
+    "&#124;": "|",
+    "&bar;": "|",
     "&amp;": "&",
-}  # fmt: skip
-BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}", "``": "“", "''": "”"}
+}
+BRACKETS = {
+    "-lrb-": "(",
+    "-rrb-": ")",
+    "-lsb-": "[",
+    "-rsb-": "]",
+    "-lcb-": "{",
+    "-rcb-": "}",
+    "``": "“",
+    "''": "”",
+}
 OPENING = frozenset("([{¿¡«„“‘")
 CLOSING = re.compile(r"""[)\]}»”’,.;:!?%…،؛؟。、，！？：；]+|\.\.\.+""")
 CLITIC = re.compile(r"n['’]t|['’](?:s|m|d|re|ve|ll|t|em)", re.IGNORECASE)

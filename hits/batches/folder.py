@@ -30,7 +30,9 @@ from hits.records import DAY, Batch, BatchSettings, IdenticalPair, Kind, RewardR
 from rypt.text import InputError, PathLike, RyptError, new_folder
 
 __all__ = ["new_settings", "read_batch", "write_batch"]
-PUBLISHED = "published.*.jsonl"  # files of a batch folder that record its hits on a market (`hits.market.ledger`)
+PUBLISHED = (
+    "published.*.jsonl"  # files of a batch folder that record its hits on a market (`hits.market.ledger`)
+)
 
 
 def new_settings(
@@ -82,8 +84,14 @@ def write_batch(folder: PathLike, batch: Batch) -> None:
     files = _files(batch)
     target = Path(folder)
     if (target / BATCH_TOML).exists():
-        advice = "name another" if any(target.glob(PUBLISHED)) else "it is not published: delete it, or name another"
-        raise InputError(folder, None, f"expected a new or empty folder, found one with a batch in it; {advice}")
+        advice = (
+            "name another"
+            if any(target.glob(PUBLISHED))
+            else "it is not published: delete it, or name another"
+        )
+        raise InputError(
+            folder, None, f"expected a new or empty folder, found one with a batch in it; {advice}"
+        )
     with new_folder(folder) as building:
         for name, content in files.items():
             with open(building / name, "wb") as stream:
@@ -131,7 +139,9 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 def _toml(settings: BatchSettings) -> str:
     sections = ("reward", "made", "qualifications")
-    values: dict[str, Any] = {name: getattr(settings, name) for name in settings.__slots__ if name not in sections}
+    values: dict[str, Any] = {
+        name: getattr(settings, name) for name in settings.__slots__ if name not in sections
+    }
     values["reward"] = {"base": str(settings.reward.base), "each": str(settings.reward.each)}
     if settings.made:
         values["made"] = settings.made

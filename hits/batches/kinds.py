@@ -23,7 +23,9 @@ class AnswerWords(NamedTuple):
     words: str
 
 
-LABELS = {label: AnswerWords(label, label) for label in ("YES", "NO")} | {"NOT_SURE": AnswerWords("?", "NOT SURE")}
+LABELS = {label: AnswerWords(label, label) for label in ("YES", "NO")} | {
+    "NOT_SURE": AnswerWords("?", "NOT SURE")
+}
 SIDES = {
     "A": AnswerWords("first", "the first text"),
     "B": AnswerWords("second", "the second text"),
@@ -70,7 +72,9 @@ def _check_label(row: Row) -> None:
             raise FormatError(f"expected a phrase in column phrase_{n}, for size is {row['size']}")
         expected = row.get(f"control_{n}")
         if expected is None or (expected and expected not in Label.__members__):
-            raise FormatError(f"expected YES, NO, NOT_SURE or nothing in column control_{n}, found {expected!r}")
+            raise FormatError(
+                f"expected YES, NO, NOT_SURE or nothing in column control_{n}, found {expected!r}"
+            )
 
 
 def _check_comparison(row: Row) -> None:

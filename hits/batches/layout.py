@@ -48,7 +48,12 @@ def interface_languages() -> list[str]:
 
 
 def read_interface(
-    interface: str, kind: Kind, source_language: str = "", target_language: str = "", *, severity: bool = False
+    interface: str,
+    kind: Kind,
+    source_language: str = "",
+    target_language: str = "",
+    *,
+    severity: bool = False,
 ) -> Interface:
     """The texts of a bundled language (``de``; ``de-AT`` finds it too), or of a file that ends in ``.toml``.
 
@@ -76,7 +81,9 @@ def read_interface(
     return Interface(language, texts, tuple(map(with_languages, common["instructions"])), severity)
 
 
-def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: bool, blank: bool = False) -> str:
+def batch_template(
+    kind: Kind, interface: Interface, *, slots: int, reference: bool, blank: bool = False
+) -> str:
     """The template of a batch whose items have at most so many alternatives or ranked candidates.
 
     With ``blank`` labels may be left blank.
@@ -85,10 +92,18 @@ def batch_template(kind: Kind, interface: Interface, *, slots: int, reference: b
 
     layout = html_templates("hits.batches", _escaped).get_template(f"{kind}.html")
     return layout.render(
-        interface.texts, kind=str(kind), lang=interface.language, dir=text_direction(interface.language),
-        instructions=interface.instructions, slots=slots, reference=reference, severity=interface.severity, blank=blank,
-        style=Markup(_bundled("hit.css")), script=Markup(_bundled("hit.js")),
-    )  # fmt: skip
+        interface.texts,
+        kind=str(kind),
+        lang=interface.language,
+        dir=text_direction(interface.language),
+        instructions=interface.instructions,
+        slots=slots,
+        reference=reference,
+        severity=interface.severity,
+        blank=blank,
+        style=Markup(_bundled("hit.css")),
+        script=Markup(_bundled("hit.js")),
+    )
 
 
 def asks_severity(template: str) -> bool:
@@ -139,7 +154,9 @@ def _read_bundled(interface: str) -> tuple[str, Tables]:
     language = _base(interface)
     if language not in interface_languages():
         known = ", ".join(interface_languages())
-        raise RyptError(f"expected a language of the instructions ({known}) or a .toml file, found {interface!r}")
+        raise RyptError(
+            f"expected a language of the instructions ({known}) or a .toml file, found {interface!r}"
+        )
     name = f"instructions.{language}.toml"
     return language, _parsed(Path(name), _bundled(name))
 
@@ -167,5 +184,7 @@ def _check(path: Path, tables: Mapping[str, Any], kind: Kind) -> None:
         for name, value in texts.items():
             several = name == "instructions"
             values = value if several and isinstance(value, list) and value else [value]
-            if (several and not isinstance(value, list)) or not all(isinstance(v, str) and v.strip() for v in values):
+            if (several and not isinstance(value, list)) or not all(
+                isinstance(v, str) and v.strip() for v in values
+            ):
                 raise InputError(path, None, f"expected a text as {name} in [{section}], found {value!r}")

@@ -121,12 +121,18 @@ def html_templates(package: str, escape_text: Callable[[str], str] = escape) -> 
     from markupsafe import Markup
 
     def as_html(value: object) -> object:
-        return Markup(escape_text(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
+        return (
+            Markup(escape_text(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
+        )
 
     return Environment(
-        loader=PackageLoader(package), undefined=StrictUndefined, autoescape=True, finalize=as_html, trim_blocks=True,
+        loader=PackageLoader(package),
+        undefined=StrictUndefined,
+        autoescape=True,
+        finalize=as_html,
+        trim_blocks=True,
         keep_trailing_newline=True,
-    )  # fmt: skip
+    )
 
 
 def language_columns(source: str, target: str) -> dict[str, str]:

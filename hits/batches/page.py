@@ -19,9 +19,7 @@ from hits.records import Batch, Item
 from rypt.text import FormatError, RyptError
 
 MAX_QUESTION_BYTES = 65_535
-QUESTION_SCHEMA = (
-    "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"  # its name only
-)
+QUESTION_SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"  # its name only
 _ILLEGAL_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _MARKET_PART = re.compile(r"<!-- market -->.*?<!-- /market -->\s*", re.DOTALL)
 
@@ -59,7 +57,9 @@ def fill(template: str, columns: Mapping[str, str]) -> str:
     try:
         return ColumnTemplate(template).substitute(columns)
     except KeyError as error:
-        raise FormatError(f"the template names ${{{error.args[0]}}}, and the item has no such column") from None
+        raise FormatError(
+            f"the template names ${{{error.args[0]}}}, and the item has no such column"
+        ) from None
 
 
 def without_market_parts(page: str, instead: str = "") -> str:
@@ -82,7 +82,9 @@ def item_question(batch: Batch, item: Item) -> str:
     question = question_xml(fill(batch.template, item.columns), batch.settings.frame_height)
     size = len(question.encode("utf-8"))
     if size > MAX_QUESTION_BYTES:
-        raise RyptError(f"item {item.id}: its page takes {size:,} bytes, and a market takes {MAX_QUESTION_BYTES:,}")
+        raise RyptError(
+            f"item {item.id}: its page takes {size:,} bytes, and a market takes {MAX_QUESTION_BYTES:,}"
+        )
     return question
 
 
@@ -97,7 +99,9 @@ def fit(batch: Batch) -> Batch:
     waiting = list(reversed(batch.items))
     while waiting:
         item = waiting.pop()
-        size = len(question_xml(fill(batch.template, item.columns), batch.settings.frame_height).encode("utf-8"))
+        size = len(
+            question_xml(fill(batch.template, item.columns), batch.settings.frame_height).encode("utf-8")
+        )
         what = f"item {item.id}: its page takes {size:,} bytes, and a market takes {MAX_QUESTION_BYTES:,}"
         if size <= MAX_QUESTION_BYTES:
             items.append(item)
@@ -107,7 +111,9 @@ def fit(batch: Batch) -> Batch:
         else:
             notes.append(f"{what}; it was left out")
     if not items and batch.items:
-        raise RyptError(f"no page is short enough for a market ({MAX_QUESTION_BYTES:,} bytes); shorten the template")
+        raise RyptError(
+            f"no page is short enough for a market ({MAX_QUESTION_BYTES:,} bytes); shorten the template"
+        )
     return replace(batch, items=tuple(items), notes=tuple(notes))
 
 
@@ -127,6 +133,8 @@ def _part(item: Item, suffix: str, first: int, last: int) -> Item:
             continue
         old = int(number) + first - 1
         kept = old <= last and f"{stem}_{old}" in item.columns
-        columns[name] = item.columns[f"{stem}_{old}"] if kept else "hidden disabled" if stem == "hidden" else ""
+        columns[name] = (
+            item.columns[f"{stem}_{old}"] if kept else "hidden disabled" if stem == "hidden" else ""
+        )
     name = f"{item.id}{suffix}"
     return Item(name, {**columns, "item": name, "size": str(last - first + 1)})

@@ -19,7 +19,9 @@ SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 ANSWERS_NAMESPACE = f"{SCHEMAS}/2005-10-01/QuestionFormAnswers.xsd"
 QUESTION_KINDS = ("HTMLQuestion", "ExternalQuestion", "QuestionForm")
 MAX_QUESTION_BYTES = 65_535
-HOST = re.compile(r"[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?)*\.?|[0-9a-f:.]*:[0-9a-f:.]*")
+HOST = re.compile(
+    r"[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?)*\.?|[0-9a-f:.]*:[0-9a-f:.]*"
+)
 
 
 class XmlError(FormatError):

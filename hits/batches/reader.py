@@ -18,14 +18,18 @@ from rypt.text import FormatError, InputError, PathLike, RyptError, is_one_line,
 BATCH_TOML, BATCH_CSV, TEMPLATE, IDENTICAL_CSV = "batch.toml", "batch.csv", "template.html", "identical.csv"
 TRAINING_CSV = "training.csv"
 MAX_ITEM_ID = 128
-OPTIONAL = frozenset(["made", "qualifications"])  # sections that a batch made by hand or by an older rypt does not have
+OPTIONAL = frozenset(
+    ["made", "qualifications"]
+)  # sections that a batch made by hand or by an older rypt does not have
 
 
 def read_batch(folder: PathLike) -> Batch:
     """Read a batch folder and check it."""
     place = Path(folder)
     if not (place / BATCH_TOML).is_file():
-        raise InputError(folder, None, f"expected a batch, a folder with {BATCH_TOML} ('rypt hits make' makes one)")
+        raise InputError(
+            folder, None, f"expected a batch, a folder with {BATCH_TOML} ('rypt hits make' makes one)"
+        )
     settings = _read_settings(place / BATCH_TOML)
     items = tuple(_read_items(place / BATCH_CSV, settings.kind))
     if not items:

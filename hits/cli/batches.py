@@ -15,18 +15,33 @@ from rypt.text import plural
 if TYPE_CHECKING:
     from hits.asking.make import MadeBatch
 
-MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default="local", show_default=True,
-                      help="Market whose fees are included; the local market has none.")  # fmt: skip
+MARKET = click.option(
+    "--market",
+    type=click.Choice(["local", "mturk"]),
+    default="local",
+    show_default=True,
+    help="Market whose fees are included; the local market has none.",
+)
 
 
 @click.command()
 @click.argument("campaign", type=FOLDER)
 @click.option("-o", "--output", "folder", type=FOLDER, required=True, help="New folder for the batch.")
-@click.option("--kind", type=click.Choice([str(kind) for kind in Kind]), default="label", show_default=True,
-              help="What workers are asked.")  # fmt: skip
-@click.option("--output-of", "systems", multiple=True, metavar="SYSTEM=FILE",
-              help="A system's output, one line per segment, for comparisons and rankings [the campaign's lists, if "
-              "each has one candidate for every segment].")  # fmt: skip
+@click.option(
+    "--kind",
+    type=click.Choice([str(kind) for kind in Kind]),
+    default="label",
+    show_default=True,
+    help="What workers are asked.",
+)
+@click.option(
+    "--output-of",
+    "systems",
+    multiple=True,
+    metavar="SYSTEM=FILE",
+    help="A system's output, one line per segment, for comparisons and rankings [the campaign's lists, if "
+    "each has one candidate for every segment].",
+)
 @click.option(
     "--select",
     "selection",
@@ -37,9 +52,13 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
     'candidates are best, most valuable first; "trueskill" (for comparisons, with --limit), '
     "those from which TrueSkill learns most.",
 )
-@click.option("--scores", multiple=True, type=click.Path(),
-              help="With --select trueskill: a file of segment scores (ESA, MQM, …), which say how the systems compare "
-              "so far. Repeatable.")  # fmt: skip
+@click.option(
+    "--scores",
+    multiple=True,
+    type=click.Path(),
+    help="With --select trueskill: a file of segment scores (ESA, MQM, …), which say how the systems compare "
+    "so far. Repeatable.",
+)
 @click.option("--budget", type=MONEY, help="For labels: maximum cost of the batch in dollars, fees included.")
 @click.option("--labels", type=click.IntRange(min=1), help="For labels: maximum number of new questions.")
 @click.option(
@@ -55,9 +74,11 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
     help="For labels: maximum number of phrases on a page.",
 )
 @click.option("--no-reference", is_flag=True, help="Hide the reference.")
-@click.option("--reference-alignment", type=click.Path(dir_okay=False),
-              help="Word alignment of source and reference, to highlight the matching part of the "
-              "reference.")  # fmt: skip
+@click.option(
+    "--reference-alignment",
+    type=click.Path(dir_okay=False),
+    help="Word alignment of source and reference, to highlight the matching part of the reference.",
+)
 @click.option(
     "--controls",
     type=click.FloatRange(0, 0.5),
@@ -65,18 +86,35 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
     show_default=True,
     help="Share of items that are controls.",
 )
-@click.option("--limit", type=click.IntRange(min=1),
-              help="Maximum number of items without controls; the most useful ones are taken, and controls "
-              "are added.")  # fmt: skip
-@click.option("--no-punctuation", is_flag=True, help="Do not ask about constituents without a letter or digit, which "
-              "otherwise come last.")  # fmt: skip
-@click.option("--severity/--no-severity", default=None, help='For labels: ask "NO, slightly" or "NO, badly" instead of '
-              "NO [from rypt.toml: no].")  # fmt: skip
-@click.option("--allow-blank", is_flag=True, help="For labels: let workers leave a label out; it counts as NOT SURE.")
-@click.option("--training", type=click.IntRange(3, 5), help="For labels: number of controls that workers of a local "
-              "market practise on, with explanations, before their first hit [none].")  # fmt: skip
-@click.option("--assignments", type=click.IntRange(1, 1000),
-              help="Number of workers who answer each item [from rypt.toml: 1; comparison 3].")  # fmt: skip
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    help="Maximum number of items without controls; the most useful ones are taken, and controls are added.",
+)
+@click.option(
+    "--no-punctuation",
+    is_flag=True,
+    help="Do not ask about constituents without a letter or digit, which otherwise come last.",
+)
+@click.option(
+    "--severity/--no-severity",
+    default=None,
+    help='For labels: ask "NO, slightly" or "NO, badly" instead of NO [from rypt.toml: no].',
+)
+@click.option(
+    "--allow-blank", is_flag=True, help="For labels: let workers leave a label out; it counts as NOT SURE."
+)
+@click.option(
+    "--training",
+    type=click.IntRange(3, 5),
+    help="For labels: number of controls that workers of a local "
+    "market practise on, with explanations, before their first hit [none].",
+)
+@click.option(
+    "--assignments",
+    type=click.IntRange(1, 1000),
+    help="Number of workers who answer each item [from rypt.toml: 1; comparison 3].",
+)
 @click.option(
     "--wage",
     type=MONEY,
@@ -95,19 +133,46 @@ MARKET = click.option("--market", type=click.Choice(["local", "mturk"]), default
 @JSON
 @QUIET
 def make(
-    campaign: str, folder: str, kind: str, systems: tuple[str, ...], selection: str, scores: tuple[str, ...],
-    budget: Decimal | None, labels: int | None, max_len: int | None, alternatives: int, no_reference: bool,
-    reference_alignment: str | None, controls: float, limit: int | None, no_punctuation: bool, severity: bool | None,
-    allow_blank: bool, training: int | None, assignments: int | None, wage: Decimal | None, market: str,
-    title: str | None, interface: str, seed: int, as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    campaign: str,
+    folder: str,
+    kind: str,
+    systems: tuple[str, ...],
+    selection: str,
+    scores: tuple[str, ...],
+    budget: Decimal | None,
+    labels: int | None,
+    max_len: int | None,
+    alternatives: int,
+    no_reference: bool,
+    reference_alignment: str | None,
+    controls: float,
+    limit: int | None,
+    no_punctuation: bool,
+    severity: bool | None,
+    allow_blank: bool,
+    training: int | None,
+    assignments: int | None,
+    wage: Decimal | None,
+    market: str,
+    title: str | None,
+    interface: str,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Make a batch from a CAMPAIGN: batch.csv, template.html, batch.toml.
 
     A label batch asks about the phrases of the frontier that have no label yet. A comparison shows two systems'
     candidates, a ranking five. The options of this command are recorded in batch.toml.
     """
     from hits.asking.make import make_batch
-    from hits.asking.questions import BatchOptions, ComparisonQuestions, LabelQuestions, Questions, RankingQuestions
+    from hits.asking.questions import (
+        BatchOptions,
+        ComparisonQuestions,
+        LabelQuestions,
+        Questions,
+        RankingQuestions,
+    )
     from hits.asking.verdict_notes import verdict_notes
 
     _refuse_options_of_other_kinds(kind, systems, selection, limit, budget, labels)
@@ -122,18 +187,32 @@ def make(
     questions: Questions
     if kind == "label":
         questions = LabelQuestions(
-            budget=budget, labels=labels, select=selection, max_len=max_len, alternatives=alternatives,
-            punctuation=not no_punctuation, reference_alignment=reference_alignment, severity=severity,
-            blank=allow_blank, training=training or 0,
-        )  # fmt: skip
+            budget=budget,
+            labels=labels,
+            select=selection,
+            max_len=max_len,
+            alternatives=alternatives,
+            punctuation=not no_punctuation,
+            reference_alignment=reference_alignment,
+            severity=severity,
+            blank=allow_blank,
+            training=training or 0,
+        )
     elif kind == "comparison":
         questions = ComparisonQuestions(_outputs(systems), selection, scores)
     else:
         questions = RankingQuestions(_outputs(systems))
     options = BatchOptions(
-        reference=not no_reference, controls=controls, limit=limit, assignments=assignments, wage=wage, market=market,
-        title=title, interface=interface, seed=seed,
-    )  # fmt: skip
+        reference=not no_reference,
+        controls=controls,
+        limit=limit,
+        assignments=assignments,
+        wage=wage,
+        market=market,
+        title=title,
+        interface=interface,
+        seed=seed,
+    )
     batch = make_batch(campaign, folder, questions, options=options)
     tell_notes(batch, quiet=quiet)
     if batch.identical:
@@ -157,7 +236,12 @@ def _drawn(batch: "MadeBatch") -> int | None:
 
 
 def _refuse_options_of_other_kinds(
-    kind: str, systems: Sequence[str], selection: str, limit: int | None, budget: Decimal | None, labels: int | None
+    kind: str,
+    systems: Sequence[str],
+    selection: str,
+    limit: int | None,
+    budget: Decimal | None,
+    labels: int | None,
 ) -> None:
     if kind == "label" and systems:
         raise click.UsageError("--output-of is for comparisons and rankings")
@@ -184,9 +268,14 @@ def _outputs(systems: Sequence[str]) -> dict[str, str]:
 
 @click.command()
 @click.argument("campaign", type=FOLDER)
-@click.option("--reference-alignment", type=click.Path(dir_okay=False),
-              help="Word alignment of source and reference [made by the aligner that is installed].")  # fmt: skip
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number to look at.")
+@click.option(
+    "--reference-alignment",
+    type=click.Path(dir_okay=False),
+    help="Word alignment of source and reference [made by the aligner that is installed].",
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number to look at."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 @QUIET
 def controls(campaign: str, reference_alignment: str | None, limit: int, seed: int, quiet: bool) -> None:
@@ -250,7 +339,9 @@ def _key() -> str:
 @click.command()
 @BATCH
 @MARKET
-@click.option("--min-wage", type=MONEY, help="Warn if workers earn less than this, in dollars an hour [12.00].")
+@click.option(
+    "--min-wage", type=MONEY, help="Warn if workers earn less than this, in dollars an hour [12.00]."
+)
 @click.option("-C", "--campaign", type=FOLDER, help="Use the times measured in this campaign.")
 @JSON
 def price(batch: str, market: str, min_wage: Decimal | None, campaign: str | None, as_json: bool) -> None:
@@ -265,4 +356,6 @@ def price(batch: str, market: str, min_wage: Decimal | None, campaign: str | Non
 
     read = read_batch(batch)
     least = MIN_WAGE if min_wage is None else min_wage
-    tell_price(read, price_batch(read, market=market, campaign=campaign, min_wage=least), market, as_json=as_json)
+    tell_price(
+        read, price_batch(read, market=market, campaign=campaign, min_wage=least), market, as_json=as_json
+    )

@@ -37,53 +37,116 @@ OF_SCORES = (
     "output",
 )
 BY_PEOPLE = "rypt,bleu"
-BY_SCORES = "rypt:severity+0.2*chrf,rypt:severity,rypt:half,bleu,chrf"  # what generalises first, then the paper's own
-BY_OTHER_SYSTEMS = f"rypt:severity+0.2*chrf+2*system,{BY_SCORES},bleu+2*system,chrf+2*system"  # labels of other systems
+BY_SCORES = (
+    "rypt:severity+0.2*chrf,rypt:severity,rypt:half,bleu,chrf"  # what generalises first, then the paper's own
+)
+BY_OTHER_SYSTEMS = (
+    f"rypt:severity+0.2*chrf+2*system,{BY_SCORES},bleu+2*system,chrf+2*system"  # labels of other systems
+)
 OF_BATCH = ("no_reference", "assignments", "share", "wage")
 OF_TABLES = ("plot", "latex", "as_json")
 OF_REFERENCES = "--from, or for lists of candidates (rypt compare LIST --references FILE), not for a campaign"
 OF_FILE = ("references", "folder", "language", "batches", "pair")
-OF_LISTS = ("paths", "metrics", "page", "limit", "source", "reference_files", "tokenize", "seed", "as_json", "quiet")
+OF_LISTS = (
+    "paths",
+    "metrics",
+    "page",
+    "limit",
+    "source",
+    "reference_files",
+    "tokenize",
+    "seed",
+    "as_json",
+    "quiet",
+)
 OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[CAMPAIGN | LIST [LIST]]", type=click.Path())
-@click.option("--metrics", help="Metrics separated by commas, each as in rypt tune --metric: rypt, bleu, chrf, chrf++, "
-              "ter, model, a metric of your own, or a sum such as rypt:table+0.2*chrf [rypt,bleu; with --scores and "
-              "--from also severity and chrf].")  # fmt: skip
+@click.option(
+    "--metrics",
+    help="Metrics separated by commas, each as in rypt tune --metric: rypt, bleu, chrf, chrf++, "
+    "ter, model, a metric of your own, or a sum such as rypt:table+0.2*chrf [rypt,bleu; with --scores and "
+    "--from also severity and chrf].",
+)
 @click.option("--show", is_flag=True, help="List where the first two disagree, with rejected words marked.")
 @click.option("--page", type=FILE, help="With --show, or of two lists: write a page (.html) with both sides.")
 @click.option("--batch", type=FOLDER, help="Make a batch of comparisons of the picks in this new folder.")
 @click.option("--no-reference", is_flag=True, help="In the batch: hide the reference.")
-@click.option("--assignments", type=click.IntRange(1, 1000), help="In the batch: number of judgments per pair [3].")
-@click.option("--controls", "share", type=click.FloatRange(0, 0.5), default=0.1, show_default=True,
-              help="In the batch: share of controls.")  # fmt: skip
 @click.option(
-    "--limit", type=click.IntRange(min=1), help="Maximum number of comparisons in the batch, or of segments shown."
+    "--assignments", type=click.IntRange(1, 1000), help="In the batch: number of judgments per pair [3]."
+)
+@click.option(
+    "--controls",
+    "share",
+    type=click.FloatRange(0, 0.5),
+    default=0.1,
+    show_default=True,
+    help="In the batch: share of controls.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    help="Maximum number of comparisons in the batch, or of segments shown.",
 )
 @click.option("--wage", type=MONEY, help="In the batch: dollars an hour [12.00].")
 @click.option("--scores", type=FILE, help="Judge by these human scores (JSONL), held out from the judgments.")
-@click.option("--from", "form", type=click.Choice(["mqm", "esa"]), help="CAMPAIGN is a file of ratings: make a "
-              "campaign of it, or go on with one that was begun, and judge by its scores.")  # fmt: skip
-@click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="With --from: the reference, a human "
-              "translation among the systems.")  # fmt: skip
-@click.option("--references", "reference_files", multiple=True, type=FILE, help="With --from, or of lists: a file "
-              "with the reference, one line per segment; with --from also TSV or JSONL of ids and texts.")  # fmt: skip
-@click.option("--source", type=FILE, help="Of lists: the source segments, for the page and metrics that need them.")
+@click.option(
+    "--from",
+    "form",
+    type=click.Choice(["mqm", "esa"]),
+    help="CAMPAIGN is a file of ratings: make a "
+    "campaign of it, or go on with one that was begun, and judge by its scores.",
+)
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="SYSTEM",
+    help="With --from: the reference, a human translation among the systems.",
+)
+@click.option(
+    "--references",
+    "reference_files",
+    multiple=True,
+    type=FILE,
+    help="With --from, or of lists: a file "
+    "with the reference, one line per segment; with --from also TSV or JSONL of ids and texts.",
+)
+@click.option(
+    "--source", type=FILE, help="Of lists: the source segments, for the page and metrics that need them."
+)
 @click.option("--folder", type=FOLDER, help="With --from: the campaign's folder [named after the file].")
-@click.option("--language", help="With --from: parse the source, which is in this language [trees from punctuation].")
+@click.option(
+    "--language", help="With --from: parse the source, which is in this language [trees from punctuation]."
+)
 @click.option("--batches", type=FILE, help="With --from esa: the JSON of the batches, for Appraise's CSV.")
 @click.option("--languages", "pair", metavar="SRC-TGT", help="With --from esa: take this language pair only.")
-@click.option("--pool", is_flag=True, help="Pool the results of several sets, files that -o wrote, in one line.")
-@click.option("--hold-out", "way", default="system", show_default=True, metavar="system|rater",
-              help="Whose judgments are kept apart from the scores.")  # fmt: skip
 @click.option(
-    "--splits", type=click.IntRange(min=1), default=200, show_default=True,
+    "--pool", is_flag=True, help="Pool the results of several sets, files that -o wrote, in one line."
+)
+@click.option(
+    "--hold-out",
+    "way",
+    default="system",
+    show_default=True,
+    metavar="system|rater",
+    help="Whose judgments are kept apart from the scores.",
+)
+@click.option(
+    "--splits",
+    type=click.IntRange(min=1),
+    default=200,
+    show_default=True,
     help="Number of random divisions of systems; the most rotations of raters.",
-)  # fmt: skip
-@click.option("--judging", type=click.IntRange(min=1), help="Number of judging systems [half of them], or, with "
-              "--hold-out rater, of judging raters per segment [1].")  # fmt: skip
+)
+@click.option(
+    "--judging",
+    type=click.IntRange(min=1),
+    help="Number of judging systems [half of them], or, with "
+    "--hold-out rater, of judging raters per segment [1].",
+)
 @click.option(
     "--judged-only",
     multiple=True,
@@ -93,19 +156,36 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 @click.option("--max-len", type=click.IntRange(min=1), help="Take only judgments on this frontier [all].")
 @click.option("--segments", type=FILE, help="Count only these segments: a file of ids, one per line.")
 @click.option("--half", type=click.Choice(["first", "second"]), help="Count only this half of the documents.")
-@click.option("--documents", type=FILE, help="The document of each segment (JSONL) [documents.jsonl beside the "
-              "source].")  # fmt: skip
-@click.option("--unit", type=click.Choice(["segment", "document"]), default="segment", show_default=True,
-              help="What is resampled for intervals and tests.")  # fmt: skip
-@click.option("--better", type=click.Choice(["higher", "lower"]), help="Whether higher or lower scores are better, if "
-              "the file does not say.")  # fmt: skip
 @click.option(
-    "--with-controls", is_flag=True, help="Also evaluate the first metric with permuted labels and with coverage alone."
+    "--documents", type=FILE, help="The document of each segment (JSONL) [documents.jsonl beside the source]."
 )
-@click.option("--ceiling/--no-ceiling", default=None, help="Also pick by the judging raters' own scores [with "
-              "--hold-out rater].")  # fmt: skip
 @click.option(
-    "--tokenize", default="13a", show_default=True, help="sacrebleu's tokenizer for BLEU, where a metric names none."
+    "--unit",
+    type=click.Choice(["segment", "document"]),
+    default="segment",
+    show_default=True,
+    help="What is resampled for intervals and tests.",
+)
+@click.option(
+    "--better",
+    type=click.Choice(["higher", "lower"]),
+    help="Whether higher or lower scores are better, if the file does not say.",
+)
+@click.option(
+    "--with-controls",
+    is_flag=True,
+    help="Also evaluate the first metric with permuted labels and with coverage alone.",
+)
+@click.option(
+    "--ceiling/--no-ceiling",
+    default=None,
+    help="Also pick by the judging raters' own scores [with --hold-out rater].",
+)
+@click.option(
+    "--tokenize",
+    default="13a",
+    show_default=True,
+    help="sacrebleu's tokenizer for BLEU, where a metric names none.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 @click.option("--plot", type=FILE, help="Draw the result (.svg, .png, .pdf).")
@@ -115,15 +195,47 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
 @QUIET
 @click.pass_context
 def compare(
-    context: click.Context, paths: tuple[str, ...], metrics: str | None, show: bool, page: str | None,
-    batch: str | None, no_reference: bool, assignments: int | None, share: float, limit: int | None,
-    wage: Decimal | None, scores: str | None, form: str | None, references: tuple[str, ...],
-    reference_files: tuple[str, ...], folder: str | None, language: str | None, batches: str | None, pair: str | None,
-    pool: bool, way: str, splits: int, judging: int | None, judged_only: tuple[str, ...], max_len: int | None,
-    source: str | None, segments: str | None, half: str | None, documents: str | None, unit: str, better: str | None,
-    with_controls: bool, ceiling: bool | None, tokenize: str, seed: int, plot: str | None, output: str | None,
-    latex: bool, as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    context: click.Context,
+    paths: tuple[str, ...],
+    metrics: str | None,
+    show: bool,
+    page: str | None,
+    batch: str | None,
+    no_reference: bool,
+    assignments: int | None,
+    share: float,
+    limit: int | None,
+    wage: Decimal | None,
+    scores: str | None,
+    form: str | None,
+    references: tuple[str, ...],
+    reference_files: tuple[str, ...],
+    folder: str | None,
+    language: str | None,
+    batches: str | None,
+    pair: str | None,
+    pool: bool,
+    way: str,
+    splits: int,
+    judging: int | None,
+    judged_only: tuple[str, ...],
+    max_len: int | None,
+    source: str | None,
+    segments: str | None,
+    half: str | None,
+    documents: str | None,
+    unit: str,
+    better: str | None,
+    with_controls: bool,
+    ceiling: bool | None,
+    tokenize: str,
+    seed: int,
+    plot: str | None,
+    output: str | None,
+    latex: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Compare the candidates that metrics pick: RYPT's and BLEU's, say.
 
     Every segment's candidates are ranked by each metric. Ask people which pick they prefer (--batch), and run the
@@ -162,14 +274,28 @@ def compare(
 
     if scores is not None:
         held_out = HeldOutScores(
-            scores, way=way, splits=splits, judging=judging, judged_only=judged_only, max_len=max_len,
-            segments=segments, better=better, controls=with_controls, ceiling=ceiling, documents=documents, half=half,
+            scores,
+            way=way,
+            splits=splits,
+            judging=judging,
+            judged_only=judged_only,
+            max_len=max_len,
+            segments=segments,
+            better=better,
+            controls=with_controls,
+            ceiling=ceiling,
+            documents=documents,
+            half=half,
             unit=unit,
-        )  # fmt: skip
+        )
         outcomes = compare_by_scores(
-            campaign, held_out, chosen, tokenize=tokenize, seed=seed,
+            campaign,
+            held_out,
+            chosen,
+            tokenize=tokenize,
+            seed=seed,
             watch=lambda every: progress(every, "splits", quiet=quiet, total=len(every)),
-        )  # fmt: skip
+        )
         if output is not None:
             outcomes.write(output)
             talk(f"{output} written", quiet=quiet)
@@ -177,8 +303,13 @@ def compare(
     compared = compare_metrics(campaign, chosen, tokenize=tokenize, judged_only=judged_only)
     if batch:
         options = BatchOptions(
-            reference=not no_reference, controls=share, limit=limit, assignments=assignments, wage=wage, seed=seed
-        )  # fmt: skip
+            reference=not no_reference,
+            controls=share,
+            limit=limit,
+            assignments=assignments,
+            wage=wage,
+            seed=seed,
+        )
         return _print_batch(batch, compared.ask(batch, options=options), quiet=quiet)
     if show:
         return _print_disagreements(compared.disagreements(), page, limit, quiet=quiet)
@@ -200,9 +331,13 @@ def _score_list(context: click.Context, path: str) -> None:
     _refuse(context, [(name, "two lists") for name in ("page", "limit")])
     _refuse(context, [(name, "a campaign, not a list") for name in given if name not in OF_LISTS])
     scores = score_list(
-        path, source=given["source"], references=given["reference_files"], metrics=given["metrics"],
-        tokenize=given["tokenize"], seed=given["seed"],
-    )  # fmt: skip
+        path,
+        source=given["source"],
+        references=given["reference_files"],
+        metrics=given["metrics"],
+        tokenize=given["tokenize"],
+        seed=given["seed"],
+    )
     click.echo(json.dumps(scores.as_dict(), ensure_ascii=False) if given["as_json"] else scores.text())
 
 
@@ -218,9 +353,13 @@ def _compare_lists(
         raise click.UsageError("--limit is for --page")
     _check_files(page, None)
     compared = compare_lists(
-        *paths, source=given["source"], references=given["reference_files"], metrics=given["metrics"],
-        tokenize=given["tokenize"], seed=given["seed"],
-    )  # fmt: skip
+        *paths,
+        source=given["source"],
+        references=given["reference_files"],
+        metrics=given["metrics"],
+        tokenize=given["tokenize"],
+        seed=given["seed"],
+    )
     if page is not None:
         compared.write(page, limit)
         talk(f"{page} written", quiet=quiet)
@@ -233,7 +372,9 @@ def _check_paths(paths: tuple[str, ...], form: str | None, pool: bool) -> None:
     if pool and not paths:
         raise click.UsageError("expected files of results with --pool, found none")
     if not pool and len(paths) > 1:
-        raise click.UsageError(f"expected one campaign or two lists, found {len(paths)} (--pool takes several results)")
+        raise click.UsageError(
+            f"expected one campaign or two lists, found {len(paths)} (--pool takes several results)"
+        )
 
 
 def _ratings_file(
@@ -259,7 +400,7 @@ def _rated_campaign(ratings: "RatingsFile", folder: str | None, *, quiet: bool) 
     target = folder_of(ratings.path) if folder is None else folder
     made = make_rated_campaign(
         ratings, target, watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet)
-    )  # fmt: skip
+    )
     talk(f"the campaign is in {target}; never picked: {', '.join(made.judged_only)}", quiet=quiet)
     return made
 
@@ -297,7 +438,11 @@ def _refuse_idle_options(context: click.Context, show: bool, batch: str | None, 
     idle += [] if form is not None else [("reference_files", OF_REFERENCES)]
     idle += [("source", "lists of candidates, not a campaign")]
     idle += [] if batch is not None else [(name, "--batch") for name in OF_BATCH]
-    idle += [(name, "the tables, not --show or --batch") for name in OF_TABLES] if show or batch is not None else []
+    idle += (
+        [(name, "the tables, not --show or --batch") for name in OF_TABLES]
+        if show or batch is not None
+        else []
+    )
     idle += [] if show or batch is not None else [("limit", "--show or --batch")]
     idle += [] if show else [("page", "--show")]
     if pool:
@@ -316,9 +461,13 @@ def _refuse(context: click.Context, idle: list[tuple[str, str]]) -> None:
 
 
 def _print_report(
-    report: "OutcomeReport | PreferenceReport | PoolReport", plot: str | None, *, latex: bool, as_json: bool,
+    report: "OutcomeReport | PreferenceReport | PoolReport",
+    plot: str | None,
+    *,
+    latex: bool,
+    as_json: bool,
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     if plot:
         report.plot(plot)
         talk(f"{plot} written", quiet=quiet)
@@ -333,7 +482,9 @@ def _print_batch(folder: str, batch: "MadeBatch", *, quiet: bool) -> None:
     talk(f"next: rypt hits publish {folder}", quiet=quiet)
 
 
-def _print_disagreements(different: "Disagreements", page: str | None, limit: int | None, *, quiet: bool) -> None:
+def _print_disagreements(
+    different: "Disagreements", page: str | None, limit: int | None, *, quiet: bool
+) -> None:
     from hits.compare.words import spec_legend
 
     if page:
@@ -354,11 +505,18 @@ def _print_picks(different: "Disagreements", limit: int | None) -> None:
 
     def marked(pick: "Pick") -> str:
         wrong = rejected_words(pick.candidate, different.scorer)
-        return " ".join(_painted(word) if i in wrong else word for i, word in enumerate(pick.candidate.tokens))
+        return " ".join(
+            _painted(word) if i in wrong else word for i, word in enumerate(pick.candidate.tokens)
+        )
 
     for d in different.segments[:limit]:
         click.echo(f"segment {d.segment}")
-        lines = [("source", d.source), ("reference", d.reference), (first, marked(d.first)), (second, marked(d.second))]
+        lines = [
+            ("source", d.source),
+            ("reference", d.reference),
+            (first, marked(d.first)),
+            (second, marked(d.second)),
+        ]
         for name, text in lines:
             if text:
                 click.echo(f"  {name:<{wide}}  {text}")

@@ -19,7 +19,24 @@ def hits() -> None:
 
 
 for command in (
-    aggregate, block, bonus, collect, controls, dashboard, expire, export, import_, invite, make, price, publish,
-    recruit, review, serve, status, unblock, workers,
-):  # fmt: skip
+    aggregate,
+    block,
+    bonus,
+    collect,
+    controls,
+    dashboard,
+    expire,
+    export,
+    import_,
+    invite,
+    make,
+    price,
+    publish,
+    recruit,
+    review,
+    serve,
+    status,
+    unblock,
+    workers,
+):
     hits.add_command(command)

@@ -46,7 +46,7 @@ def publish(batch: str, market: "MarketAddress", yes: bool, as_json: bool, quiet
 
     done = publish_batch(
         batch, market, confirm=confirm, watch=lambda items: progress(items, "publish", quiet=quiet)
-    )  # fmt: skip
+    )
     if as_json:
         click.echo(json.dumps({"published": done.made, "already": done.already, "cost": str(done.cost)}))
     else:
@@ -69,7 +69,11 @@ def collect(batch: str, campaign: str, market: "MarketAddress", as_json: bool, q
     if as_json:
         facts = asdict(done)
         people = facts.pop("participants")
-        click.echo(json.dumps(facts | {"left_out": len(done.left_out)} | ({"participants": people} if people else {})))
+        click.echo(
+            json.dumps(
+                facts | {"left_out": len(done.left_out)} | ({"participants": people} if people else {})
+            )
+        )
         return
     click.echo(added_line(done))
     for line in participant_lines(done.participants):
@@ -105,7 +109,9 @@ def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
 @click.option("--reason", required=True, help="Reason shown to the worker.")
 @market_options
 @YES
-def bonus(worker: str, assignment: str, amount: Decimal, reason: str, market: "MarketAddress", yes: bool) -> None:
+def bonus(
+    worker: str, assignment: str, amount: Decimal, reason: str, market: "MarketAddress", yes: bool
+) -> None:
     """Pay WORKER a bonus of AMOUNT dollars for ASSIGNMENT; repeating the command does not pay twice."""
     from hits.market.client import whole_cents
 
@@ -144,7 +150,9 @@ def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> No
     """Expire the hits of a BATCH, so that nobody can begin one."""
     from hits.market.publish import expire as expire_batch
 
-    done = expire_batch(batch, market, delete=delete, watch=lambda hits: progress(hits, "expire", quiet=quiet))
+    done = expire_batch(
+        batch, market, delete=delete, watch=lambda hits: progress(hits, "expire", quiet=quiet)
+    )
     for message in done.failed:
         talk(message, quiet=quiet)
     rest = f", {len(done.failed)} not" if done.failed else ""
@@ -182,7 +190,9 @@ def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> No
     default=0,
     help="Number of hits after which a participant gets the completion code [all].",
 )
-@click.option("--completion-code", default="", help="Code that participants are shown at the end [a random one].")
+@click.option(
+    "--completion-code", default="", help="Code that participants are shown at the end [a random one]."
+)
 @click.option(
     "--id-parameter",
     "parameters",
@@ -200,10 +210,21 @@ def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> No
 @click.option("--simulated-link", is_flag=True, help="Let `rypt simulate` come in through the shared link.")
 @JSON
 def serve(
-    folder: str, host: str, port: int, url: str, proxy: bool, batches: tuple[str, ...], completion_url: str,
-    hits_each: int, completion_code: str, parameters: tuple[str, ...], publish_from: str | None, campaign: str | None,
-    simulated_link: bool, as_json: bool,
-) -> None:  # fmt: skip
+    folder: str,
+    host: str,
+    port: int,
+    url: str,
+    proxy: bool,
+    batches: tuple[str, ...],
+    completion_url: str,
+    hits_each: int,
+    completion_code: str,
+    parameters: tuple[str, ...],
+    publish_from: str | None,
+    campaign: str | None,
+    simulated_link: bool,
+    as_json: bool,
+) -> None:
     """Serve your own market from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol.
 
     It runs until Ctrl-C or a signal stops it. What people sent is on the disk then, and serving FOLDER again goes on
@@ -212,7 +233,9 @@ def serve(
     from hits.server.app import serve as serve_market
     from hits.server.settings import PARAMETERS, ServeOptions, SharedLink
 
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of every request that waits for a thread
+    logging.getLogger("waitress.queue").setLevel(
+        logging.ERROR
+    )  # it warns of every request that waits for a thread
     shared = SharedLink(parameters or PARAMETERS, hits_each, completion_code, completion_url, simulated_link)
 
     def ready(links: "MarketLinks") -> None:
@@ -221,16 +244,26 @@ def serve(
             del values["shared_url"]
             click.echo(json.dumps(values))
         else:
-            click.echo(f"market     {links.url}\ndashboard  {links.dashboard_url}\nendpoint   {links.endpoint_url}")
+            click.echo(
+                f"market     {links.url}\ndashboard  {links.dashboard_url}\nendpoint   {links.endpoint_url}"
+            )
             if shared != SharedLink():
                 click.echo(f"shared     {links.shared_url}")
-                talk("shared is the link to give to the recruiting service, which puts a participant's id into it")
-            talk("Ctrl-C stops the market; what people sent is on the disk, and serving it again goes on from there")
+                talk(
+                    "shared is the link to give to the recruiting service, which puts a participant's id into it"
+                )
+            talk(
+                "Ctrl-C stops the market; what people sent is on the disk, and serving it again goes on from there"
+            )
 
     options = ServeOptions(
-        url, proxy, tuple(map(Path, batches)), shared, Path(publish_from) if publish_from else None,
+        url,
+        proxy,
+        tuple(map(Path, batches)),
+        shared,
+        Path(publish_from) if publish_from else None,
         Path(campaign) if campaign else None,
-    )  # fmt: skip
+    )
     if campaign is not None:
         open_campaign(campaign)  # one that cannot be read is refused now
     serve_market(folder, host, port, ready, options)
@@ -251,14 +284,21 @@ def dashboard(at: str) -> None:
 @click.command()
 @click.argument("names", nargs=-1)
 @click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
-@click.option("--bulk", type=click.Path(dir_okay=False), help="A file of names, one per line or the first CSV column.")
-@click.option("--country", help="Country of these workers, two letters such as DE, for hits that require one.")
-@click.option("--revoke", is_flag=True, help="Take back all invitation links of these people instead; what they "
-              "sent stays.")  # fmt: skip
+@click.option(
+    "--bulk", type=click.Path(dir_okay=False), help="A file of names, one per line or the first CSV column."
+)
+@click.option(
+    "--country", help="Country of these workers, two letters such as DE, for hits that require one."
+)
+@click.option(
+    "--revoke",
+    is_flag=True,
+    help="Take back all invitation links of these people instead; what they sent stays.",
+)
 @JSON
 def invite(
     names: tuple[str, ...], at: str, bulk: str | None, country: str | None, revoke: bool, as_json: bool
-) -> None:  # fmt: skip
+) -> None:
     """Create an invitation link for each of NAMES, and print it with the worker's id."""
     from hits.server.invitations import invite as invite_people
     from hits.server.invitations import open_hits
@@ -282,8 +322,10 @@ def invite(
     for person in people:
         click.echo("\t".join(person.values()))
     if not open_hits(at):
-        talk(f"warning: this market has no work to give now; `rypt hits publish BATCH --at {at}` brings some. "
-             "The links stay valid")  # fmt: skip
+        talk(
+            f"warning: this market has no work to give now; `rypt hits publish BATCH --at {at}` brings some. "
+            "The links stay valid"
+        )
 
 
 def _read_names(path: str) -> list[str]:

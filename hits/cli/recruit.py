@@ -21,14 +21,28 @@ if TYPE_CHECKING:
 @click.command()
 @BATCH
 @click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
-@click.option("--hits-each", type=click.IntRange(min=1),
-              help="Number of hits that a participant does [what `rypt hits serve` was told, else 5].")  # fmt: skip
-@click.option("--places", type=click.IntRange(min=1), help="Number of participants [enough for the whole batch].")
+@click.option(
+    "--hits-each",
+    type=click.IntRange(min=1),
+    help="Number of hits that a participant does [what `rypt hits serve` was told, else 5].",
+)
+@click.option(
+    "--places", type=click.IntRange(min=1), help="Number of participants [enough for the whole batch]."
+)
 @click.option("--reward", type=MONEY, help="What a participant gets [the mean reward of as many hits].")
-@click.option("--filters", type=click.Path(dir_okay=False), help="File with Prolific's JSON of who may take part.")
-@click.option("--device", "devices", type=click.Choice(["desktop", "tablet", "mobile"]), multiple=True,
-              help="Device that participants may use; may be repeated [all].")  # fmt: skip
-@click.option("--publish", "action", flag_value="PUBLISH", help="Publish the study: from now on it costs money.")
+@click.option(
+    "--filters", type=click.Path(dir_okay=False), help="File with Prolific's JSON of who may take part."
+)
+@click.option(
+    "--device",
+    "devices",
+    type=click.Choice(["desktop", "tablet", "mobile"]),
+    multiple=True,
+    help="Device that participants may use; may be repeated [all].",
+)
+@click.option(
+    "--publish", "action", flag_value="PUBLISH", help="Publish the study: from now on it costs money."
+)
 @click.option("--pause", "action", flag_value="PAUSE", help="Pause the study.")
 @click.option("--start", "action", flag_value="START", help="Start a paused study again.")
 @click.option("--stop", "action", flag_value="STOP", help="Stop the study for good.")
@@ -37,9 +51,19 @@ if TYPE_CHECKING:
 @YES
 @JSON
 def recruit(
-    batch: str, at: str, hits_each: int | None, places: int | None, reward: Decimal | None, filters: str | None,
-    devices: tuple[str, ...], action: str | None, token_file: str | None, api: str, yes: bool, as_json: bool,
-) -> None:  # fmt: skip
+    batch: str,
+    at: str,
+    hits_each: int | None,
+    places: int | None,
+    reward: Decimal | None,
+    filters: str | None,
+    devices: tuple[str, ...],
+    action: str | None,
+    token_file: str | None,
+    api: str,
+    yes: bool,
+    as_json: bool,
+) -> None:
     """Recruit people on Prolific for a BATCH that is published on your own market.
 
     Without an action this makes the study as a draft, once, from the batch's title, description and price, and shows
@@ -57,15 +81,38 @@ def recruit(
         study = set_state(batch, at, service, action)
         click.echo(json.dumps(vars_of(study)) if as_json else f"study {study.id} is {study.status}")
     else:
-        _make(service, make_study, plan_study, batch, at, hits_each, places, reward, filters, devices, api or API, yes,
-              as_json)  # fmt: skip
+        _make(
+            service,
+            make_study,
+            plan_study,
+            batch,
+            at,
+            hits_each,
+            places,
+            reward,
+            filters,
+            devices,
+            api or API,
+            yes,
+            as_json,
+        )
 
 
 def _make(
-    service: "Prolific", make_study: Any, plan_study: Any, batch: str, at: str, hits_each: int | None,
-    places: int | None, reward: Decimal | None, filters: str | None, devices: Sequence[str], api: str, yes: bool,
+    service: "Prolific",
+    make_study: Any,
+    plan_study: Any,
+    batch: str,
+    at: str,
+    hits_each: int | None,
+    places: int | None,
+    reward: Decimal | None,
+    filters: str | None,
+    devices: Sequence[str],
+    api: str,
+    yes: bool,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Make the study, after its price was shown."""
     from hits.batches.reader import read_batch
     from hits.market.folder import read_terms
@@ -74,9 +121,11 @@ def _make(
     each = hits_each or (terms.hits if terms else 0) or 5
     plan: StudyPlan = plan_study(read_batch(batch), each, places)
     plan = replace(
-        plan, reward=plan.reward if reward is None else reward, filters=_filters(filters),
+        plan,
+        reward=plan.reward if reward is None else reward,
+        filters=_filters(filters),
         devices=tuple(devices) or plan.devices,
-    )  # fmt: skip
+    )
 
     def agreed(plan: "StudyPlan", cost: Decimal) -> bool:
         hourly = plan.reward * 60 / plan.minutes
@@ -92,7 +141,9 @@ def _make(
         click.echo(json.dumps({**vars_of(done.study), "cost": str(done.cost), "made": done.made}))
     else:
         what = "made" if done.made else "was there"
-        click.echo(f"study {done.study.id} {what} ({done.study.status}), {done.cost} with the fee; --publish opens it")
+        click.echo(
+            f"study {done.study.id} {what} ({done.study.status}), {done.cost} with the fee; --publish opens it"
+        )
 
 
 def vars_of(record: Any) -> dict[str, Any]:

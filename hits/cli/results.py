@@ -14,15 +14,26 @@ from rypt.text import open_output, plural
 @click.command("import")
 @click.argument("results_file", type=click.Path(), metavar="RESULTS.csv")
 @CAMPAIGN
-@click.option("--rename", multiple=True, metavar="THEIRS=OURS",
-              help="Read the column THEIRS of the file as OURS, such as Input.sentence=Input.segment.")  # fmt: skip
+@click.option(
+    "--rename",
+    multiple=True,
+    metavar="THEIRS=OURS",
+    help="Read the column THEIRS of the file as OURS, such as Input.sentence=Input.segment.",
+)
 @click.option("--batch", type=FOLDER, help="Folder of the published batch, which says what the rows mean.")
-@click.option("--market", type=click.Choice(["local", "mturk"]),
-              help="Market on which the work was done, for its fees [local for hits made by rypt, else "
-              "mturk].")  # fmt: skip
+@click.option(
+    "--market",
+    type=click.Choice(["local", "mturk"]),
+    help="Market on which the work was done, for its fees [local for hits made by rypt, else mturk].",
+)
 @JSON
 def import_(
-    results_file: str, campaign: str, rename: tuple[str, ...], batch: str | None, market: str | None, as_json: bool
+    results_file: str,
+    campaign: str,
+    rename: tuple[str, ...],
+    batch: str | None,
+    market: str | None,
+    as_json: bool,
 ) -> None:
     """Import a results CSV of the requester web site into a campaign, all of it or nothing.
 
@@ -66,11 +77,24 @@ def export(campaign: str, batch: str | None, output: str) -> None:
 
 @click.command()
 @click.argument("campaign", type=FOLDER)
-@click.option("--method", type=click.Choice(["majority", "dawid-skene"]), default="majority", show_default=True,
-              help="Count every vote the same (majority), or weigh workers by their errors (dawid-skene).")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "db"]), help="Format of the file [by its ending].")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), default="-", show_default=True,
-              help="Write a .jsonl or .csv file, or a new .db file to score and tune with.")  # fmt: skip
+@click.option(
+    "--method",
+    type=click.Choice(["majority", "dawid-skene"]),
+    default="majority",
+    show_default=True,
+    help="Count every vote the same (majority), or weigh workers by their errors (dawid-skene).",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["jsonl", "csv", "db"]), help="Format of the file [by its ending]."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    default="-",
+    show_default=True,
+    help="Write a .jsonl or .csv file, or a new .db file to score and tune with.",
+)
 def aggregate(campaign: str, method: str, form: str | None, output: str) -> None:
     """Combine the judgments of each phrase into one label, with the probability of each label.
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(file_okay=False)
-CAMPAIGN = click.option("-C", "--campaign", type=FOLDER, default=".", show_default=True, help="The campaign's folder.")
+CAMPAIGN = click.option(
+    "-C", "--campaign", type=FOLDER, default=".", show_default=True, help="The campaign's folder."
+)
 BATCH = click.argument("batch", type=FOLDER)
 YES = click.option("--yes", is_flag=True, help="Do not ask before spending.")
 TOKEN = "PROLIFIC_TOKEN"
@@ -72,7 +74,13 @@ def market_options(command: F) -> F:
 
     @functools.wraps(command)
     def with_address(
-        *args: Any, market: str, at: str, endpoint: str | None, production: bool, token_file: str | None, **others: Any
+        *args: Any,
+        market: str,
+        at: str,
+        endpoint: str | None,
+        production: bool,
+        token_file: str | None,
+        **others: Any,
     ) -> Any:
         address = read_address(market, at, endpoint, production, token_file)
         if address.folder is None:
@@ -96,7 +104,8 @@ def market_options(command: F) -> F:
             help="Folder of the local market, which `rypt hits serve` serves.",
         ),
         click.option(
-            "--endpoint", help="For mturk: URL of the requester endpoint; for prolific: another address of its API."
+            "--endpoint",
+            help="For mturk: URL of the requester endpoint; for prolific: another address of its API.",
         ),
         TOKEN_FILE,
         click.option("--production", is_flag=True, help="Confirm that the endpoint may spend real money."),
@@ -180,18 +189,28 @@ def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = Fa
     if as_json:
         wage = None if cost.wage is None else str(round(cost.wage, 2))
         facts = {
-            "batch": batch.settings.id, "kind": str(batch.settings.kind), "market": market, "hits": cost.hits,
-            "assignments": cost.assignments, "answers": cost.answers, "rewards": str(cost.rewards),
-            "fees": str(cost.fees), "total": str(cost.total), "hours": round(float(cost.hours), 2), "wage": wage,
+            "batch": batch.settings.id,
+            "kind": str(batch.settings.kind),
+            "market": market,
+            "hits": cost.hits,
+            "assignments": cost.assignments,
+            "answers": cost.answers,
+            "rewards": str(cost.rewards),
+            "fees": str(cost.fees),
+            "total": str(cost.total),
+            "hours": round(float(cost.hours), 2),
+            "wage": wage,
             "warning": cost.warning,
-        }  # fmt: skip
+        }
         click.echo(json.dumps(facts))
         return
     click.echo(f"{what}{_size(batch, cost)}")
     time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else plural(round(cost.hours * 60), "minute")
     fees = "no fees" if market == "local" else f"fees ${cost.fees}"
-    click.echo(f"{market} market: rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work, all people "
-               f"together{_wage(batch, cost)}")  # fmt: skip
+    click.echo(
+        f"{market} market: rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work, all people "
+        f"together{_wage(batch, cost)}"
+    )
     if cost.warning:
         talk(f"warning: {cost.warning}")
 
@@ -220,9 +239,11 @@ def _size(batch: "Batch", cost: "Price") -> str:
 def added_line(added: "Added | Collected") -> str:
     """What `rypt hits collect` and `import` say that they added."""
     counts = {
-        "judgment": added.judgments, "comparison": added.comparisons, "control": added.controls,
+        "judgment": added.judgments,
+        "comparison": added.comparisons,
+        "control": added.controls,
         "unanswered question": added.unanswered,
-    }  # fmt: skip
+    }
     parts = ", ".join(plural(count, what) for what, count in counts.items() if count)
     line = f"{plural(added.assignments, 'assignment')} added, {added.already} already there"
     return f"{line}: {parts}" if parts else line
@@ -236,7 +257,16 @@ def participant_lines(people: "Sequence[Participant]") -> list[str]:
         return []
     head = ("submission", "participant", "worker", "status", "code", "sent", "approved", "rejected")
     rows = [
-        (p.submission, p.participant, p.worker or "-", p.status, p.code or "-", p.assignments, p.approved, p.rejected)
+        (
+            p.submission,
+            p.participant,
+            p.worker or "-",
+            p.status,
+            p.code or "-",
+            p.assignments,
+            p.approved,
+            p.rejected,
+        )
         for p in people
     ]
     return str(tabulate(rows, head, disable_numparse=True)).splitlines()

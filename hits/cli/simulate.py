@@ -31,13 +31,22 @@ SHARE = click.FloatRange(0, 1)
     type=click.Path(file_okay=False),
     help="Campaign with the source segments, if the truth lacks them.",
 )
-@click.option("--workers", type=click.IntRange(min=1), default=5, show_default=True, help="Number of workers.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=5, show_default=True, help="Number of workers."
+)
 @click.option(
     "--accuracy", type=SHARE, default=0.9, show_default=True, help="Share of right answers of honest workers."
 )
-@click.option("--spam", type=SHARE, default=0.2, show_default=True, help="Share of workers who answer without reading.")
-@click.option("--spam-kind", type=click.Choice(["yes", "random"]), default="yes", show_default=True,
-              help="How these answer: always the first answer, or at random.")  # fmt: skip
+@click.option(
+    "--spam", type=SHARE, default=0.2, show_default=True, help="Share of workers who answer without reading."
+)
+@click.option(
+    "--spam-kind",
+    type=click.Choice(["yes", "random"]),
+    default="yes",
+    show_default=True,
+    help="How these answer: always the first answer, or at random.",
+)
 @click.option(
     "--not-sure",
     type=SHARE,
@@ -45,19 +54,44 @@ SHARE = click.FloatRange(0, 1)
     show_default=True,
     help="Share of honest workers' answers that are NOT SURE.",
 )
-@click.option("--seconds", type=click.FloatRange(min=0), default=8.4, show_default=True,
-              help="Time that people would take for an answer, in seconds.")  # fmt: skip
-@click.option("--pace", type=click.FloatRange(min=0), default=0.0, show_default=True,
-              help="Share of this time that is really waited: 0 is none, 1 is as long as people take.")  # fmt: skip
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0),
+    default=8.4,
+    show_default=True,
+    help="Time that people would take for an answer, in seconds.",
+)
+@click.option(
+    "--pace",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Share of this time that is really waited: 0 is none, 1 is as long as people take.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Random seed of the workers' mistakes.")
-@click.option("--watch", is_flag=True, help="Wait for the market and for more hits, until stopped or until "
-              "the market is closed.")  # fmt: skip
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Wait for the market and for more hits, until stopped or until the market is closed.",
+)
 @JSON
 @QUIET
 def simulate(
-    at: str, truth: str, campaign: str | None, workers: int, accuracy: float, spam: float, spam_kind: str,
-    not_sure: float, seconds: float, pace: float, seed: int, watch: bool, as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    at: str,
+    truth: str,
+    campaign: str | None,
+    workers: int,
+    accuracy: float,
+    spam: float,
+    spam_kind: str,
+    not_sure: float,
+    seconds: float,
+    pace: float,
+    seed: int,
+    watch: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Let simulated workers do the hits of a local market, from known truth.
 
     They connect over HTTP, read the pages and send the forms as people do. They are named simulated-1, simulated-2, …;
@@ -70,9 +104,14 @@ def simulate(
     talk("These workers are SIMULATED: their answers are not human judgments.", quiet=quiet)
     with _stopped_by_signals() as stop:
         result = run(
-            at, truth, crew, campaign=campaign, watch=watch, stop=stop,
+            at,
+            truth,
+            crew,
+            campaign=campaign,
+            watch=watch,
+            stop=stop,
             waiting=lambda: talk(f"waiting for the market in {at} to be served", quiet=quiet),
-        )  # fmt: skip
+        )
     if not result.people:
         raise click.Abort
     click.echo(json.dumps(_facts(result)) if as_json else _summary(result))
@@ -91,13 +130,18 @@ def _facts(result: "Simulation") -> dict[str, Any]:
         "closed": result.closed,
         "workers": [
             {
-                "name": person.who.name, "id": person.id, "spam": person.who.spam, "hits": person.tally.hits,
-                "answers": person.tally.answers, "labels": person.tally.labels, "right": person.tally.right,
+                "name": person.who.name,
+                "id": person.id,
+                "spam": person.who.spam,
+                "hits": person.tally.hits,
+                "answers": person.tally.answers,
+                "labels": person.tally.labels,
+                "right": person.tally.right,
                 "known": person.tally.known,
             }
             for person in result.people
         ],
-    }  # fmt: skip
+    }
 
 
 def _summary(result: "Simulation") -> str:
@@ -105,11 +149,15 @@ def _summary(result: "Simulation") -> str:
 
     rows = [
         (
-            person.who.name, person.id or "-", f"spam ({person.who.spam})" if person.who.spam else "honest",
-            person.tally.hits, person.tally.answers, _share(person.tally.right, person.tally.known),
+            person.who.name,
+            person.id or "-",
+            f"spam ({person.who.spam})" if person.who.spam else "honest",
+            person.tally.hits,
+            person.tally.answers,
+            _share(person.tally.right, person.tally.known),
         )
         for person in result.people
-    ]  # fmt: skip
+    ]
     total = result.total
     rows.append(("all, SIMULATED", "", "", total.hits, total.answers, _share(total.right, total.known)))
     table = tabulate(rows, ("worker", "id", "is", "hits", "answers", "right"))

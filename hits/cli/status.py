@@ -89,21 +89,29 @@ def _market_lines(facts: Facts) -> Iterator[str]:
         yield f"none of {facts['of']['hits']} hits is published"
     if state := facts.get("market"):
         yield f"{plural(state['assignable'], 'hit')} can be taken now"
-        yield (f"{plural(state['places'], 'assignment')}: {state['open']} free, {state['pending']} in work, "
-               f"{state['submitted']} submitted, {state['reviewed']} of them reviewed")  # fmt: skip
+        yield (
+            f"{plural(state['places'], 'assignment')}: {state['open']} free, {state['pending']} in work, "
+            f"{state['submitted']} submitted, {state['reviewed']} of them reviewed"
+        )
 
 
 def _work_lines(facts: Facts) -> Iterator[str]:
     of = facts.get("of")
     done = facts["assignments"]
     work = f"{done} of {plural(of['assignments'], 'assignment')}" if of else plural(done, "assignment")
-    yield (f"{work} of {plural(facts['hits'], 'hit')}: {facts['approved']} approved, "
-           f"{facts['waiting']} waiting for review; rejected besides: {facts['rejected']}")  # fmt: skip
+    yield (
+        f"{work} of {plural(facts['hits'], 'hit')}: {facts['approved']} approved, "
+        f"{facts['waiting']} waiting for review; rejected besides: {facts['rejected']}"
+    )
     if facts.get("left_out"):
-        yield (f"{plural(facts['left_out'], 'unreadable assignment')} left out of the results, "
-               f"{facts['left_out_waiting']} unpaid and to be reviewed (`rypt hits collect` names them)")  # fmt: skip
-    yield (f"workers: {facts['workers']}, {facts['excluded_workers']} of them excluded; "
-           f"{facts['hours']:.1f} hours of work")  # fmt: skip
+        yield (
+            f"{plural(facts['left_out'], 'unreadable assignment')} left out of the results, "
+            f"{facts['left_out_waiting']} unpaid and to be reviewed (`rypt hits collect` names them)"
+        )
+    yield (
+        f"workers: {facts['workers']}, {facts['excluded_workers']} of them excluded; "
+        f"{facts['hours']:.1f} hours of work"
+    )
 
 
 def _label_lines(facts: Facts) -> Iterator[str]:
@@ -141,8 +149,10 @@ def _agreement_line(agreement: Facts, what: str, many: str) -> str:
 
 
 def _money_lines(facts: Facts) -> Iterator[str]:
-    yield (f"rewards ${facts['rewards']} + bonuses ${facts['bonuses']} + fees ${facts['fees']} = ${facts['cost']}"
-           + (f"; workers earn ${float(facts['wage']):.2f} an hour" if facts["wage"] is not None else ""))  # fmt: skip
+    yield (
+        f"rewards ${facts['rewards']} + bonuses ${facts['bonuses']} + fees ${facts['fees']} = ${facts['cost']}"
+        + (f"; workers earn ${float(facts['wage']):.2f} an hour" if facts["wage"] is not None else "")
+    )
     for kind in ("label", "comparison"):
         if (cost := facts[f"cost_per_{kind}"]) is not None:
             yield f"${cost} a {kind}"

@@ -37,17 +37,31 @@ if TYPE_CHECKING:
 )
 @click.option("--reason", default="excluded by the requester", show_default=True)
 @click.option(
-    "--block", "blocked", multiple=True, metavar="WORKER", help="Exclude a worker, and give this worker no more hits."
+    "--block",
+    "blocked",
+    multiple=True,
+    metavar="WORKER",
+    help="Exclude a worker, and give this worker no more hits.",
 )
-@click.option("--bonus", metavar="SHARE", help="Pay good workers a bonus of this share of their rewards, such as 20%.")
+@click.option(
+    "--bonus", metavar="SHARE", help="Pay good workers a bonus of this share of their rewards, such as 20%."
+)
 @market_options
 @YES
 @JSON
 @QUIET
 def workers(
-    campaign: str, exclude: tuple[str, ...], included: tuple[str, ...], reason: str, blocked: tuple[str, ...],
-    bonus: str | None, market: "MarketAddress", yes: bool, as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    campaign: str,
+    exclude: tuple[str, ...],
+    included: tuple[str, ...],
+    reason: str,
+    blocked: tuple[str, ...],
+    bonus: str | None,
+    market: "MarketAddress",
+    yes: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Report on each worker, with a verdict and its reasons, and act on it.
 
     Reports are about the answers that `rypt hits collect` and `import` added. "pay" is what is owed for them in
@@ -83,8 +97,11 @@ def workers(
     if not reports:
         talk("nobody's answers are in the campaign yet; `rypt hits collect` brings them", quiet=quiet)
     elif behind:
-        talk(f"note: on the market, {plural(behind, 'assignment')} came or changed since the last `rypt hits collect`; "
-             "collect again to see this here", quiet=quiet)  # fmt: skip
+        talk(
+            f"note: on the market, {plural(behind, 'assignment')} came or changed since the last `rypt hits collect`; "
+            "collect again to see this here",
+            quiet=quiet,
+        )
     for note in _still_rejected(included, pay, names):
         talk(f"note: {note}", quiet=quiet)
     _print_reports(reports, names, pay, as_json=as_json)
@@ -156,12 +173,20 @@ def _print_reports(
     lines = []
     for r in reports:
         owed = pay.get(r.worker, Pay())
-        lines.append((
-            " ".join(filter(None, (r.worker, names.get(r.worker)))), r.answers,
-            "-" if r.seconds != r.seconds else f"{r.seconds:.1f}", _shares(r.shares), r.controls,
-            r.agreement, r.repeats, f"{owed.amount:.2f}", _verdict(r, owed),
-            "; ".join(filter(None, (owed.words, *r.reasons))),
-        ))  # fmt: skip
+        lines.append(
+            (
+                " ".join(filter(None, (r.worker, names.get(r.worker)))),
+                r.answers,
+                "-" if r.seconds != r.seconds else f"{r.seconds:.1f}",
+                _shares(r.shares),
+                r.controls,
+                r.agreement,
+                r.repeats,
+                f"{owed.amount:.2f}",
+                _verdict(r, owed),
+                "; ".join(filter(None, (owed.words, *r.reasons))),
+            )
+        )
     click.echo(tabulate([tuple(map(str, line)) for line in lines], head, disable_numparse=True))
 
 
@@ -176,5 +201,7 @@ def _shares(shares: Mapping[str, float]) -> str:
     from hits.batches.kinds import answer_words
 
     return " ".join(
-        f"{words.short} {100 * shares[answer]:.0f}" for answer, words in answer_words().items() if answer in shares
+        f"{words.short} {100 * shares[answer]:.0f}"
+        for answer, words in answer_words().items()
+        if answer in shares
     )

@@ -12,7 +12,9 @@ from rypt.text import InputError, PathLike, RyptError, read_lines
 from rypt.texts.dialects import dialect_of
 from rypt.texts.nbest import not_in_source, read_raw
 
-_FINAL = re.compile(r"(?P<space>\s?)[.!?]+(\s*[\"'»”’)\]]+)*\s*$")  # punctuation at the end, and what is before it
+_FINAL = re.compile(
+    r"(?P<space>\s?)[.!?]+(\s*[\"'»”’)\]]+)*\s*$"
+)  # punctuation at the end, and what is before it
 TOKENISED = (
     "the candidates look tokenised (most have a space before their final punctuation): BLEU, chrF++ and above all TER "
     "are of tokens here, and may differ from those of raw text"
@@ -40,7 +42,9 @@ class ListTexts:
 
     def tokenised_note(self) -> str:
         """That scores are of tokens, where candidates look like that; empty elsewhere."""
-        if self.references is None or not any(looks_tokenised(raw.text for raw in side) for side in self.lists):
+        if self.references is None or not any(
+            looks_tokenised(raw.text for raw in side) for side in self.lists
+        ):
             return ""
         documents = self.references.documents
         return TOKENISED if any(looks_tokenised(document) for document in documents) else TOKENISED_ALONE
@@ -110,28 +114,41 @@ def _by_source(documents: References, source: PathLike, order: Sequence[str]) ->
 
 def _order_of_names(
     paths: Sequence[PathLike], lists: Sequence[Sequence[RawCandidate]], count: int
-) -> list[str] | None:  # fmt: skip
+) -> list[str] | None:
     """The names of the segments in the order of the references; None where segments are numbered from 0."""
     known = {str(i) for i in range(count)}
-    ids = {path: list(dict.fromkeys(raw.segment for raw in side)) for path, side in zip(paths, lists, strict=True)}
+    ids = {
+        path: list(dict.fromkeys(raw.segment for raw in side))
+        for path, side in zip(paths, lists, strict=True)
+    }
     named = {path: names for path, names in ids.items() if not known.issuperset(names)}
     if not named:
         return None
     for path, names in named.items():
         if all(re.fullmatch("[0-9]+", name) for name in names):
             strange = next(name for name in names if name not in known)
-            raise InputError(path, None, f"segment {strange!r} has no reference: there are {count}, for the segments "
-                             "from 0 (--source FILE tells which segments they are of)")  # fmt: skip
+            raise InputError(
+                path,
+                None,
+                f"segment {strange!r} has no reference: there are {count}, for the segments "
+                "from 0 (--source FILE tells which segments they are of)",
+            )
     first = next((path for path, names in named.items() if len(names) == count), None)
     if first is None:
         path, names = next(iter(named.items()))
-        raise InputError(path, None, f"segments have names, such as {names[0]!r}, and there are {len(names)} of them "
-                         f"for {count} references: --source FILE tells which references are theirs")  # fmt: skip
+        raise InputError(
+            path,
+            None,
+            f"segments have names, such as {names[0]!r}, and there are {len(names)} of them "
+            f"for {count} references: --source FILE tells which references are theirs",
+        )
     for path, names in named.items():
         shared = set(names) & set(named[first])
         if [name for name in names if name in shared] != [name for name in named[first] if name in shared]:
-            raise RyptError(f"{first} and {path} have the segments in different orders: --source FILE tells the order "
-                            "of the references")  # fmt: skip
+            raise RyptError(
+                f"{first} and {path} have the segments in different orders: --source FILE tells the order "
+                "of the references"
+            )
     return named[first]
 
 

@@ -105,10 +105,14 @@ class ListComparison:
     def to_pandas(self) -> Any:
         """The segments that differ as a data frame, a row each (needs pandas)."""
         rows = [
-            asdict(pair) | {f"{row.metric} {side}": score for row, scores in zip(self.metrics, pair.scores, strict=True)
-                            for side, score in zip(self.names, scores, strict=True)}
+            asdict(pair)
+            | {
+                f"{row.metric} {side}": score
+                for row, scores in zip(self.metrics, pair.scores, strict=True)
+                for side, score in zip(self.names, scores, strict=True)
+            }
             for pair in self.different
-        ]  # fmt: skip
+        ]
         return data_frame([{name: value for name, value in row.items() if name != "scores"} for row in rows])
 
     def text(self) -> str:
@@ -118,9 +122,16 @@ class ListComparison:
         answer = "; ".join(row.verdict(self.names) for row in self.metrics)
         rows = [(row.metric, *row.shown(), row.better, row.equal, row.worse) for row in self.metrics]
         head = ("metric", *self.names, "second - first, 95 %", "segments better", "equal", "worse")
-        table = [f"{answer[:1].upper()}{answer[1:]}.", "", str(tabulate(rows, head, disable_numparse=True)), ""]
+        table = [
+            f"{answer[:1].upper()}{answer[1:]}.",
+            "",
+            str(tabulate(rows, head, disable_numparse=True)),
+            "",
+        ]
         names = spec_legend(row.metric for row in self.metrics)
-        return "\n".join([*(table if rows else []), *names, *self.notes(), *(row.signature for row in self.metrics)])
+        return "\n".join(
+            [*(table if rows else []), *names, *self.notes(), *(row.signature for row in self.metrics)]
+        )
 
     def notes(self) -> list[str]:
         """What was compared."""
@@ -140,9 +151,17 @@ class ListComparison:
             return Markup(highlight(tokens, changed_words(tokens, tokenize(other))))
 
         style = (files("hits.compare") / "templates" / "picks.css").read_text(encoding="utf-8")
-        page = html_templates("hits.compare").get_template("lists.html").render(
-            comparison=self, pairs=self.different[:limit], marked=marked, direction=text_direction, style=Markup(style)
-        )  # fmt: skip
+        page = (
+            html_templates("hits.compare")
+            .get_template("lists.html")
+            .render(
+                comparison=self,
+                pairs=self.different[:limit],
+                marked=marked,
+                direction=text_direction,
+                style=Markup(style),
+            )
+        )
         with open_output(path) as stream:
             stream.write(page)
 
@@ -182,11 +201,15 @@ def compare_lists(
     read = read_lists((first, second), source, references)
     documents = read.references
     chosen = read.firsts()
-    shared = [segment for segment in (read.order or chosen[0]) if segment in chosen[0] and segment in chosen[1]]
+    shared = [
+        segment for segment in (read.order or chosen[0]) if segment in chosen[0] and segment in chosen[1]
+    ]
     if not shared:
         examples = " and ".join(f"{next(iter(side), 'none')!r}" for side in chosen)
-        raise RyptError(f"expected lists of the same segments, found none that is in both {first} and {second}: they "
-                        f"begin with {examples}")  # fmt: skip
+        raise RyptError(
+            f"expected lists of the same segments, found none that is in both {first} and {second}: they "
+            f"begin with {examples}"
+        )
     sides = [[candidates[segment] for segment in shared] for candidates in chosen]
     resources = _resources(read, sides)
     rows, singles = [], []
@@ -198,17 +221,25 @@ def compare_lists(
     texts = {segment.id: segment.text for segment in read.source or ()}
     pairs = [
         SegmentPair(
-            segment, texts.get(segment, ""), tuple(documents[segment]) if documents else (), a.text, b.text,
+            segment,
+            texts.get(segment, ""),
+            tuple(documents[segment]) if documents else (),
+            a.text,
+            b.text,
             tuple((float(scores[0, i]), float(scores[1, i])) for scores in singles),
         )
         for i, (segment, a, b) in enumerate(zip(shared, *sides, strict=True))
         if a.text.split() != b.text.split()
-    ]  # fmt: skip
+    ]
     pairs.sort(key=lambda pair: -abs(pair.gain))
     return ListComparison(
-        _titles(first, second), rows, len(shared), pairs, len({*chosen[0], *chosen[1]}) - len(shared),
+        _titles(first, second),
+        rows,
+        len(shared),
+        pairs,
+        len({*chosen[0], *chosen[1]}) - len(shared),
         note=_tokenised(read, rows),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,18 +279,34 @@ class ListScores:
         from tabulate import tabulate
 
         rows = [
-            (row.metric, f"{row.score:.{row.digits}f}", f"[{row.low:.{row.digits}f}, {row.high:.{row.digits}f}]",
-             "higher" if row.maximize else "lower")
+            (
+                row.metric,
+                f"{row.score:.{row.digits}f}",
+                f"[{row.low:.{row.digits}f}, {row.high:.{row.digits}f}]",
+                "higher" if row.maximize else "lower",
+            )
             for row in self.scores
-        ]  # fmt: skip
-        table = str(tabulate(rows, ("metric", self.name, "95 % interval", "better if"), disable_numparse=True))
-        first = f"the first of {self.candidates} candidates" if self.candidates > self.segments else "all candidates"
+        ]
+        table = str(
+            tabulate(rows, ("metric", self.name, "95 % interval", "better if"), disable_numparse=True)
+        )
+        first = (
+            f"the first of {self.candidates} candidates"
+            if self.candidates > self.segments
+            else "all candidates"
+        )
         notes = [f"{first} of {self.segments} segments, scored as one corpus"]
         notes += [f"segments without a candidate, left out: {self.without}"] if self.without else []
         notes += [f"note: {self.note}"] if self.note else []
-        return "\n".join([
-            table, "", *spec_legend(row.metric for row in self.scores), *notes, *(row.signature for row in self.scores)
-        ])  # fmt: skip
+        return "\n".join(
+            [
+                table,
+                "",
+                *spec_legend(row.metric for row in self.scores),
+                *notes,
+                *(row.signature for row in self.scores),
+            ]
+        )
 
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
@@ -279,8 +326,10 @@ def score_list(
 ) -> ListScores:
     """Score the first candidates of a list, by default with BLEU, chrF and TER."""
     if not references and metrics is None:
-        raise RyptError(f"{path}: expected --references FILE, with a line per segment, to score a list (a file of "
-                        "ratings is read with --from mqm or --from esa)")  # fmt: skip
+        raise RyptError(
+            f"{path}: expected --references FILE, with a line per segment, to score a list (a file of "
+            "ratings is read with --from mqm or --from esa)"
+        )
     read = read_lists((path,), source, references)
     side = list(read.firsts()[0].values())
     if not side:
@@ -296,8 +345,10 @@ def score_list(
         signature = f"{metric.signature}|bootstrap:{RESAMPLES}|seed:{seed}|n:{len(side)}"
         digits = 2 if metric.scale >= 10 else 4
         rows.append(
-            MetricScore(spec.replace(" ", ""), score, float(low), float(high), signature, digits, metric.maximize)
-        )  # fmt: skip
+            MetricScore(
+                spec.replace(" ", ""), score, float(low), float(high), signature, digits, metric.maximize
+            )
+        )
     without = 0 if read.order is None else len(set(read.order) - {raw.segment for raw in side})
     return ListScores(list_name(path), rows, len(side), len(read.lists[0]), without, _tokenised(read, rows))
 
@@ -348,7 +399,16 @@ def _row(spec: str, metric: Metric, stats: Sequence[Ints], singles: Floats, seed
     better, worse = int((step > EQUAL).sum()), int((step < -EQUAL).sum())
     name = spec.replace(" ", "")
     return MetricRow(
-        name, first, second, second - first, float(low), float(high), better, count - better - worse, worse,
-        f"{metric.signature}|bootstrap:{RESAMPLES}|seed:{seed}|n:{count}", 2 if metric.scale >= 10 else 4,
+        name,
+        first,
+        second,
+        second - first,
+        float(low),
+        float(high),
+        better,
+        count - better - worse,
+        worse,
+        f"{metric.signature}|bootstrap:{RESAMPLES}|seed:{seed}|n:{count}",
+        2 if metric.scale >= 10 else 4,
         metric.maximize,
-    )  # fmt: skip
+    )

@@ -18,9 +18,9 @@ from hits.results.opening import open_results
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
 from rypt.database.simulation import simulated_note
-from rypt.metric.scorer import Scorer
 from rypt.picks.choose import Chooser
 from rypt.picks.metrics import PickMetric, parse_pick_metric, parse_pick_metrics
+from rypt.scoring.scorer import Scorer
 from rypt.text import PathLike, RyptError
 
 AnyMetrics = str | Sequence[str | PickMetric]  # "rypt,bleu", or one by one
@@ -96,7 +96,9 @@ class PreferenceReport:
         names = dict.fromkeys(name for p in self.preferences for name in (p.first, p.second))
         parts.append(beside(legend(map(parse_pick_metric, names), self.scoring), latex=latex))
         labels = [f"the labels behind the picks are {self.simulated}"] if self.simulated else []
-        return "\n\n".join([*parts, beside([*labels, self.signature, *self.signatures.values()], latex=latex)])
+        return "\n\n".join(
+            [*parts, beside([*labels, self.signature, *self.signatures.values()], latex=latex)]
+        )
 
     def plot(self, path: PathLike) -> None:
         """Draw the judgments and the segments' votes (.svg, .png, .pdf)."""
@@ -124,9 +126,15 @@ class MetricComparison:
             simulated = simulated_note(db)
         languages = self.campaign.settings.languages
         facts = PageFacts(
-            first, second, same, len(segments), languages.source or "", languages.target or "",
-            [simulated] if simulated else [], list(self.chooser.signatures.values()),
-        )  # fmt: skip
+            first,
+            second,
+            same,
+            len(segments),
+            languages.source or "",
+            languages.target or "",
+            [simulated] if simulated else [],
+            list(self.chooser.signatures.values()),
+        )
         scorer = self.chooser.scorer({"unknown": "half"})
         return Disagreements(facts, segments, scorer, simulated, self.campaign.scoring)
 
@@ -144,7 +152,9 @@ class MetricComparison:
         }
         why = f"{len(tied)} by a tie, {len(unlabelled)} for lack of labels"
         if not all(picks.values()):
-            raise RyptError(f"{self.campaign.folder}: the picks of all segments are undecided, {why}: nothing to ask")
+            raise RyptError(
+                f"{self.campaign.folder}: the picks of all segments are undecided, {why}: nothing to ask"
+            )
         made = make_batch(
             self.campaign, folder, PickQuestions(picks, self.judged_only), options=replace(options, wage=wage)
         )
@@ -167,16 +177,22 @@ class MetricComparison:
         """What people preferred, by their answers in the campaign's database; the seed is of the intervals."""
         with open_results(self.campaign) as results:
             texts = {name: texts_of(picks) for name, picks in self.picks.items()}
-            pairs = [read_preferences(results, a, b, (texts[a], texts[b])) for a, b in combinations(self.picks, 2)]
+            pairs = [
+                read_preferences(results, a, b, (texts[a], texts[b])) for a, b in combinations(self.picks, 2)
+            ]
             simulated = simulated_note(results.db)
         answered = [
-            judged for pair in pairs if (judged := [preferences for preferences in pair if preferences.segments])
+            judged
+            for pair in pairs
+            if (judged := [preferences for preferences in pair if preferences.segments])
         ]
         if not answered:
             raise RyptError(f"{self.campaign.folder}: {self._why_nothing(pairs)}")
         judgments = sum(sum(preferences.judgments) for pair in answered for preferences in pair)
         names = ",".join(self.picks)
-        signature = f"compare|preferences|metrics:{names}|judgments:{judgments}|seed:{seed}|v:{version('rypt')}"
+        signature = (
+            f"compare|preferences|metrics:{names}|judgments:{judgments}|seed:{seed}|v:{version('rypt')}"
+        )
         return PreferenceReport(
             answered, signature, dict(self.chooser.signatures), simulated, seed, self.campaign.scoring
         )

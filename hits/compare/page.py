@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hits.batches.markup import highlight, html_templates, text_direction
 from hits.compare.picks import Disagreement, rejected_words
-from rypt.metric.scorer import Scorer
 from rypt.picks.choose import Pick
+from rypt.scoring.scorer import Scorer
 from rypt.text import PathLike, RyptError, open_output
 
 
@@ -48,6 +48,10 @@ def picks_page(facts: PageFacts, picks: Sequence[Disagreement], scorer: Scorer) 
         return Markup(highlight(pick.candidate.tokens, rejected_words(pick.candidate, scorer)))
 
     style = (files("hits.compare") / "templates" / "picks.css").read_text(encoding="utf-8")
-    return html_templates("hits.compare").get_template("picks.html").render(
-        facts=facts, disagreements=picks, marked=marked, direction=text_direction, style=Markup(style)
-    )  # fmt: skip
+    return (
+        html_templates("hits.compare")
+        .get_template("picks.html")
+        .render(
+            facts=facts, disagreements=picks, marked=marked, direction=text_direction, style=Markup(style)
+        )
+    )

@@ -9,12 +9,12 @@ from hits.asking.outputs import same_text
 from hits.asking.questions import BatchOptions, first_references
 from hits.records import Batch, BatchSettings, Kind
 from rypt.campaign.folder import Campaign
-from rypt.metric.observations import label_states
-from rypt.metric.percolation import NO
-from rypt.metric.queries import candidate_links
-from rypt.metric.scorer import Scorer
 from rypt.picks.choose import Pick
 from rypt.records import Candidate
+from rypt.scoring.observations import label_states
+from rypt.scoring.percolation import NO
+from rypt.scoring.queries import candidate_links
+from rypt.scoring.scorer import Scorer
 from rypt.texts.phrases import phrase_of
 
 Picks = Mapping[str, Pick]  # segment → pick
@@ -62,7 +62,9 @@ def rejected_words(candidate: Candidate, scorer: Scorer) -> set[int]:
     spans = [c.span for c, state in zip(tree.constituents, states.tolist(), strict=True) if state == NO]
     wrong: set[int] = set()
     for span in spans:
-        if not any(span.start <= other.start and other.stop <= span.stop and other != span for other in spans):
+        if not any(
+            span.start <= other.start and other.stop <= span.stop and other != span for other in spans
+        ):
             phrase = phrase_of(span, links, candidate.tokens)
             wrong |= set(phrase.positions) if phrase else set()
     return wrong
@@ -83,7 +85,10 @@ class PickQuestions:
     def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
         """The batch of comparisons."""
         return make_comparison_batch(
-            campaign.segments, {name: texts_of(picks) for name, picks in self.picks.items()}, settings,
-            references=first_references(campaign) if options.reference else None, control_share=options.controls,
+            campaign.segments,
+            {name: texts_of(picks) for name, picks in self.picks.items()},
+            settings,
+            references=first_references(campaign) if options.reference else None,
+            control_share=options.controls,
             limit=options.limit,
-        )  # fmt: skip
+        )

@@ -12,7 +12,9 @@ BLUE, GREY, RED, SLATE = "#1565c0", "#90a4ae", "#c62828", "#607d8b"
 SMALL = 4  # per cent: too narrow for a name
 
 
-def plot_outcomes(path: PathLike, comparison: PickComparison, unit: str = "segments", *, note: str = "") -> None:
+def plot_outcomes(
+    path: PathLike, comparison: PickComparison, unit: str = "segments", *, note: str = ""
+) -> None:
     """A row for each pair: the share of segments won less those lost, with its interval; a note stands above."""
     rows = comparison.outcomes[::-1]
     names = [f"{o.metric} against {o.baseline}" for o in rows]
@@ -25,7 +27,9 @@ def plot_outcomes(path: PathLike, comparison: PickComparison, unit: str = "segme
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(rows)), names)
     axes.set(ylim=(-0.6, len(rows) - 0.4))
-    figure.supxlabel(f"better - worse, % of {unit} (95 % interval)", fontsize="medium")  # as wide as the picture
+    figure.supxlabel(
+        f"better - worse, % of {unit} (95 % interval)", fontsize="medium"
+    )  # as wide as the picture
     axes.grid(axis="x", alpha=0.3)
     if note:
         axes.set_title(note, color=RED, fontsize="medium")
@@ -36,7 +40,9 @@ def plot_pool(path: PathLike, pairs: Sequence[tuple[Mapping[str, Outcome], Outco
     """A forest plot: for each pair of metrics a line for each set, and below the diamond of all of them."""
     count = sum(len(sets) + 1 for sets, _ in pairs)
     figure = new_figure(7.5, 1.0 + 0.3 * count + 0.45 * len(pairs))
-    panels = figure.subplots(len(pairs), 1, sharex=True, squeeze=False, height_ratios=[len(s) + 1 for s, _ in pairs])
+    panels = figure.subplots(
+        len(pairs), 1, sharex=True, squeeze=False, height_ratios=[len(s) + 1 for s, _ in pairs]
+    )
     for panel, (sets, pooled) in zip(panels[:, 0], pairs, strict=True):
         largest = max(o.segments for o in sets.values())
         for y, o in enumerate(reversed(list(sets.values())), start=1):
@@ -46,7 +52,9 @@ def plot_pool(path: PathLike, pairs: Sequence[tuple[Mapping[str, Outcome], Outco
         low, net, high = (100 * value for value in (pooled.low, pooled.net, pooled.high))
         panel.fill([low, net, high, net], [0, 0.28, 0, -0.28], color=colour)
         panel.axvline(0, color="black", linewidth=0.8)
-        panel.set_yticks(range(len(sets) + 1), ["all", *reversed([f"{n} ({o.segments})" for n, o in sets.items()])])
+        panel.set_yticks(
+            range(len(sets) + 1), ["all", *reversed([f"{n} ({o.segments})" for n, o in sets.items()])]
+        )
         panel.set_ylim(-0.6, len(sets) + 0.6)
         panel.set_title(f"{pooled.metric} against {pooled.baseline}", fontsize="medium")
         panel.grid(axis="x", alpha=0.3)

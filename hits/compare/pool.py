@@ -16,7 +16,9 @@ from rypt.picks.outcome import Outcome, SegmentOutcomes, outcome_of
 from rypt.text import InputError, PathLike, RyptError, read_lines
 
 Pair = tuple[str, str]  # a metric and the one it is compared with
-EXPECTED = "expected a result with what happened in each segment, as rypt compare --scores … -o FILE writes it"
+EXPECTED = (
+    "expected a result with what happened in each segment, as rypt compare --scores … -o FILE writes it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,10 @@ class PoolReport:
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
         pairs = [
-            {"sets": {name: asdict(outcome) for name, outcome in pair.sets.items()}, "pooled": asdict(pair.pooled)}
+            {
+                "sets": {name: asdict(outcome) for name, outcome in pair.sets.items()},
+                "pooled": asdict(pair.pooled),
+            }
             for pair in self.pairs
         ]
         return {"signature": self.signature, "sets": self.signatures, "notes": self.notes, "pairs": pairs}
@@ -107,8 +112,10 @@ def _pooled(results: Sequence[SetResult], pair: Pair, unit: str, seed: int) -> P
 
 def _documents(result: SetResult) -> Sequence[str]:
     if result.documents is None:
-        raise RyptError(f"{result.name}: the result does not say which documents its segments are of, so documents "
-                        "cannot be the unit")  # fmt: skip
+        raise RyptError(
+            f"{result.name}: the result does not say which documents its segments are of, so documents "
+            "cannot be the unit"
+        )
     return result.documents
 
 
@@ -121,12 +128,16 @@ def read_result(path: PathLike) -> SetResult:
         documents = by_segment["documents"]
         count = len(by_segment["ids"])
         pairs = [_segment_outcomes(one, count) for one in by_segment["outcomes"]]
-        if documents is not None and (len(documents) != count or not all(isinstance(d, str) for d in documents)):
+        if documents is not None and (
+            len(documents) != count or not all(isinstance(d, str) for d in documents)
+        ):
             raise ValueError(documents)
         result = SetResult(
             Path(path).name.removesuffix(".gz").removesuffix(".json"),
-            {(pair.metric, pair.baseline): pair for pair in pairs}, documents, str(record["signature"]),
-        )  # fmt: skip
+            {(pair.metric, pair.baseline): pair for pair in pairs},
+            documents,
+            str(record["signature"]),
+        )
     except (ValueError, KeyError, TypeError, IndexError, RecursionError, OverflowError):
         raise InputError(path, None, EXPECTED) from None
     return result
@@ -137,11 +148,17 @@ def _segment_outcomes(record: Mapping[str, object], count: int) -> SegmentOutcom
     segments, wins, losses = (list(record[name]) for name in ("segments", "wins", "losses"))  # type: ignore[call-overload]
     chances = [float(value) for value in (*wins, *losses)]
     places = [int(place) for place in segments]
-    if not all(0 <= value <= 1 + 1e-9 for value in chances) or not all(0 <= place < count for place in places):
+    if not all(0 <= value <= 1 + 1e-9 for value in chances) or not all(
+        0 <= place < count for place in places
+    ):
         raise ValueError(record)
     if not len(places) == len(wins) == len(losses) or not places or len(set(places)) < len(places):
         raise ValueError(record)
     middle = len(wins)
     return SegmentOutcomes(
-        str(record["metric"]), str(record["baseline"]), tuple(places), tuple(chances[:middle]), tuple(chances[middle:])
-    )  # fmt: skip
+        str(record["metric"]),
+        str(record["baseline"]),
+        tuple(places),
+        tuple(chances[:middle]),
+        tuple(chances[middle:]),
+    )

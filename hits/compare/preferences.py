@@ -40,13 +40,19 @@ class Preferences:
     @property
     def title(self) -> str:
         """Which two, and under which condition."""
-        return f"{self.first} against {self.second}" + (f", reference {self.reference}" if self.reference else "")
+        return f"{self.first} against {self.second}" + (
+            f", reference {self.reference}" if self.reference else ""
+        )
 
     @property
     def simulated_note(self) -> str:
         """That judgments are simulated, where some are."""
         count = sum(self.judgments)
-        return f"SIMULATED: {self.simulated} of {count} preferences were given by no person" if self.simulated else ""
+        return (
+            f"SIMULATED: {self.simulated} of {count} preferences were given by no person"
+            if self.simulated
+            else ""
+        )
 
     @property
     def judgments(self) -> tuple[int, int, int]:
@@ -96,13 +102,21 @@ class Preferences:
         net, low, high = self.interval(seed) if self.segments else (None, None, None)
         first, second, neither = self.judgments
         return {
-            "first": self.first, "second": self.second,
+            "first": self.first,
+            "second": self.second,
             "judgments": {self.first: first, self.second: second, "neither": neither},
             "aggregates": {f"{at:+d}": count for at, count in self.aggregates.items()},
-            "segments": len(self.segments), "identical": self.identical, "stale": self.stale,
-            "reference": self.reference or None, "simulated": self.simulated,
-            "net": net, "low": low, "high": high, "p_judgments": self.p_judgments, "p_segments": self.p_segments,
-        }  # fmt: skip
+            "segments": len(self.segments),
+            "identical": self.identical,
+            "stale": self.stale,
+            "reference": self.reference or None,
+            "simulated": self.simulated,
+            "net": net,
+            "low": low,
+            "high": high,
+            "p_judgments": self.p_judgments,
+            "p_segments": self.p_segments,
+        }
 
 
 def read_preferences(
@@ -115,7 +129,9 @@ def read_preferences(
     now = {segment: (plain(text), plain(texts[1].get(segment, ""))) for segment, text in texts[0].items()}
     identical = sum(same_text(*pair) for pair in now.values())
     conditions = []
-    for reference, answers in groupby(sorted(_answers(results, first, second)), key=lambda answer: answer.reference):
+    for reference, answers in groupby(
+        sorted(_answers(results, first, second)), key=lambda answer: answer.reference
+    ):
         segments: dict[str, list[int]] = {}
         stale = simulated = 0
         for answer in answers:

@@ -96,18 +96,21 @@ class OutcomeReport:
         """For JSON."""
         compared = self.comparison
         return {
-            "signature": self.signature, "metrics": self.signatures,
+            "signature": self.signature,
+            "metrics": self.signatures,
             "notes": [*filter(None, [self.caution]), *self.notes],
-            "outcomes": [asdict(outcome) for outcome in compared.outcomes], "quality": compared.quality,
+            "outcomes": [asdict(outcome) for outcome in compared.outcomes],
+            "quality": compared.quality,
             "splits": compared.splits,
-        }  # fmt: skip
+        }
 
     def write(self, path: PathLike) -> None:
         """Write everything as JSON, with what happened in each segment, for `hits.compare.pool`."""
         by_segment = {
-            "ids": self.segments, "documents": self.documents,
+            "ids": self.segments,
+            "documents": self.documents,
             "outcomes": [asdict(outcomes) for outcomes in self.comparison.by_segment],
-        }  # fmt: skip
+        }
         with open_output(path) as stream:
             stream.write(json.dumps({**self.as_dict(), "segments": by_segment}, ensure_ascii=False) + "\n")
 
@@ -117,18 +120,25 @@ class OutcomeReport:
         first = [*self.answers(), *([f"note: {self.caution}"] if self.caution else [])]
         rows = [outcome.metric for outcome in compared.outcomes]
         names = [POINTS, *legend(self.metrics, self.scoring, dict.fromkeys((*rows, *compared.quality)))]
-        return "\n\n".join([
-            beside(first, latex=latex), outcome_table(compared, latex=latex), beside(names, latex=latex),
-            quality_table(compared, latex=latex),
-            beside([*self.notes, self.signature, *self.signatures], latex=latex),
-        ])  # fmt: skip
+        return "\n\n".join(
+            [
+                beside(first, latex=latex),
+                outcome_table(compared, latex=latex),
+                beside(names, latex=latex),
+                quality_table(compared, latex=latex),
+                beside([*self.notes, self.signature, *self.signatures], latex=latex),
+            ]
+        )
 
     def answer(self) -> str:
         """The first metric against BLEU, or against the last one, in a sentence."""
         one = answered_outcome(self.comparison.outcomes)
         if not self.only_rater:
             return answer_line(one, name_in_words)
-        names = {name: name_in_words(name).replace("people's", "one rater's") for name in (one.metric, one.baseline)}
+        names = {
+            name: name_in_words(name).replace("people's", "one rater's")
+            for name in (one.metric, one.baseline)
+        }
         return answer_line(one, lambda name: names[name], "one rater")
 
     def answers(self) -> list[str]:
@@ -165,7 +175,7 @@ def compare_by_scores(
     )
     splits = evidence.splits(
         scores.way, scores.splits, seed, judging=scores.judging, judged_only=scores.judged_only
-    )  # fmt: skip
+    )
     caution = ""
     if scores.way == "rater" and evidence.rated_once(scores.judged_only):
         _refuse_human(scores, chosen)
@@ -173,21 +183,39 @@ def compare_by_scores(
     documents = find_documents(campaign, scores.documents)
     counted = _counted(evidence.segments, documents, scores)
     comparison = compare_picks(
-        evidence.data, chosen, splits, segments=counted,
+        evidence.data,
+        chosen,
+        splits,
+        segments=counted,
         units=need_documents(documents, "--unit document") if scores.unit == "document" else None,
-        controls=scores.controls, ceiling=ceiling, seed=seed, watch=watch,
-    )  # fmt: skip
+        controls=scores.controls,
+        ceiling=ceiling,
+        seed=seed,
+        watch=watch,
+    )
     signature = _signature(campaign, scores, comparison, [*chosen, *ceiling], seed)
     notes = [*evidence.notes, *splits.notes, *filter(None, [evidence.simulated])]
     if evidence.only_rater:
-        notes.append(f"one rater ({evidence.only_rater}) gave all labels and all scores, so the same person decides")
+        notes.append(
+            f"one rater ({evidence.only_rater}) gave all labels and all scores, so the same person decides"
+        )
     if counted is not None:
-        notes.append(f"only {int(counted.sum())} of {len(counted)} segments are counted, those that were asked for")
+        notes.append(
+            f"only {int(counted.sum())} of {len(counted)} segments are counted, those that were asked for"
+        )
     return OutcomeReport(
-        comparison, signature, evidence.signatures, notes, evidence.simulated,
-        tuple(evidence.segments), None if documents is None else tuple(documents), (*chosen, *ceiling),
-        campaign.scoring, caution, evidence.only_rater,
-    )  # fmt: skip
+        comparison,
+        signature,
+        evidence.signatures,
+        notes,
+        evidence.simulated,
+        tuple(evidence.segments),
+        None if documents is None else tuple(documents),
+        (*chosen, *ceiling),
+        campaign.scoring,
+        caution,
+        evidence.only_rater,
+    )
 
 
 def _refuse_human(scores: HeldOutScores, metrics: Sequence[PickMetric]) -> None:
@@ -199,7 +227,7 @@ def _refuse_human(scores: HeldOutScores, metrics: Sequence[PickMetric]) -> None:
 
 def _counted(
     segments: Sequence[str], documents: list[str] | None, scores: HeldOutScores
-) -> NDArray[np.bool_] | None:  # fmt: skip
+) -> NDArray[np.bool_] | None:
     """Which segments count; None for all."""
     if scores.segments is None and scores.half is None:
         return None
@@ -220,7 +248,11 @@ def _ceiling(campaign: Campaign, scores: HeldOutScores, metrics: Sequence[PickMe
 
 
 def _signature(
-    campaign: Campaign, scores: HeldOutScores, comparison: PickComparison, metrics: Sequence[PickMetric], seed: int
+    campaign: Campaign,
+    scores: HeldOutScores,
+    comparison: PickComparison,
+    metrics: Sequence[PickMetric],
+    seed: int,
 ) -> str:
     scoring = campaign.scoring
     models = dict.fromkeys(
@@ -230,12 +262,22 @@ def _signature(
     part = [f"half:{scores.half}"] if scores.half else []
     part += [f"unit:{scores.unit}"] if scores.unit != "segment" else []
     judged_only = [f"judged_only:{','.join(sorted(scores.judged_only))}"] if scores.judged_only else []
-    return "|".join([
-        "compare", f"hold-out:{scores.way}", f"splits:{comparison.splits}", f"judging:{judging}",
-        *judged_only, f"max_len:{scores.max_len or 'all'}", *part, f"segments:{comparison.outcomes[0].segments}",
-        *([f"rypt:{','.join(models)}"] if models else []), f"ties:{scoring.ties}",
-        f"seed:{seed}", f"v:{version('rypt')}",
-    ])  # fmt: skip
+    return "|".join(
+        [
+            "compare",
+            f"hold-out:{scores.way}",
+            f"splits:{comparison.splits}",
+            f"judging:{judging}",
+            *judged_only,
+            f"max_len:{scores.max_len or 'all'}",
+            *part,
+            f"segments:{comparison.outcomes[0].segments}",
+            *([f"rypt:{','.join(models)}"] if models else []),
+            f"ties:{scoring.ties}",
+            f"seed:{seed}",
+            f"v:{version('rypt')}",
+        ]
+    )
 
 
 def _read_ids(path: PathLike, known: Sequence[str]) -> list[str]:

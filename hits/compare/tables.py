@@ -12,8 +12,15 @@ OUTCOME_COLUMNS = ("better %", "equal %", "worse %", "net, points", "95 % interv
 def _table(rows: Sequence[Sequence[object]], names: Sequence[str], latex: bool) -> str:
     from tabulate import tabulate
 
-    text = str(tabulate(rows, names, tablefmt="latex_booktabs" if latex else "simple", disable_numparse=True,
-                        colalign=["left"] + ["right"] * (len(names) - 1)))  # fmt: skip
+    text = str(
+        tabulate(
+            rows,
+            names,
+            tablefmt="latex_booktabs" if latex else "simple",
+            disable_numparse=True,
+            colalign=["left"] + ["right"] * (len(names) - 1),
+        )
+    )
     return text.replace("±", r"$\pm$") if latex else text
 
 
@@ -22,13 +29,18 @@ def beside(lines: Iterable[str], *, latex: bool = False) -> str:
     return "\n".join(f"% {line}" if latex else line for line in lines)
 
 
-def preference_tables(conditions: Sequence[Preferences], *, latex: bool = False, pick: str = "first by ") -> str:
+def preference_tables(
+    conditions: Sequence[Preferences], *, latex: bool = False, pick: str = "first by "
+) -> str:
     """The paper's Table 1 (judgments, a half for each condition) and a Table 2 for each (segments by their votes).
 
     All are of the same two metrics; ``pick`` stands before their names.
     """
     return "\n\n".join(
-        [_judgments(conditions, latex, pick), *(_aggregates(p, latex, len(conditions) > 1) for p in conditions)]
+        [
+            _judgments(conditions, latex, pick),
+            *(_aggregates(p, latex, len(conditions) > 1) for p in conditions),
+        ]
     )
 
 
@@ -40,7 +52,9 @@ def _judgments(conditions: Sequence[Preferences], latex: bool, pick: str) -> str
         [name, *(cell for half in halves for cell in (half[at], f"{100 * half[at] / half[-1]:.1f}"))]
         for at, name in enumerate(names)
     ]
-    head = [name for half in conditions for name in (f"judgments{_condition(half, len(conditions) > 1)}", "%")]
+    head = [
+        name for half in conditions for name in (f"judgments{_condition(half, len(conditions) > 1)}", "%")
+    ]
     return _table(rows, ["preferred", *head], latex)
 
 
@@ -56,7 +70,9 @@ def _aggregates(p: Preferences, latex: bool, several: bool) -> str:
     }
     named = {_aggregate(at, p): count for at, count in p.all_aggregates.items()}
     rows = [[name, count, f"{100 * count / total:.1f}"] for name, count in [*named.items(), *either.items()]]
-    return _table([*rows, ["total", total, "100.0"]], [f"aggregate{_condition(p, several)}", "segments", "%"], latex)
+    return _table(
+        [*rows, ["total", total, "100.0"]], [f"aggregate{_condition(p, several)}", "segments", "%"], latex
+    )
 
 
 def _aggregate(at: int, preferences: Preferences) -> str:

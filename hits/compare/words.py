@@ -35,7 +35,10 @@ CONTROL_MEANINGS = {
     "coverage": "control: how much of a candidate has labels, whatever they say",
     "permuted": "control: the labels given to other phrases of the segment, so that they say nothing",
 }
-BOUND_MEANINGS = {"random": "a candidate at random", "best": "the candidate that the held-out scores put first"}
+BOUND_MEANINGS = {
+    "random": "a candidate at random",
+    "best": "the candidate that the held-out scores put first",
+}
 
 
 def answer_line(outcome: Outcome, meaning: Callable[[str], str] = str, who: str = "people") -> str:
@@ -53,8 +56,12 @@ higher in 25.0 % of 529 segments and lower in 15.0 %.
     if low <= 0 <= high:
         start = f"It is not shown whether the picks of {first} or those of {second} are better: {points}"
     else:
-        start = f"The picks of {first} are {'better' if low > 0 else 'worse'} than those of {second} by {points}"
-    shares = f"{outcome.wins:.1%} of {outcome.segments} segments and lower in {outcome.losses:.1%}".replace("%", " %")
+        start = (
+            f"The picks of {first} are {'better' if low > 0 else 'worse'} than those of {second} by {points}"
+        )
+    shares = f"{outcome.wins:.1%} of {outcome.segments} segments and lower in {outcome.losses:.1%}".replace(
+        "%", " %"
+    )
     return f"{start}: {who} scored them higher in {shares}."
 
 
@@ -105,7 +112,11 @@ shown, against bleu+2*system.
     metric = _known_metric(first)
     weight = metric.system if metric else 0.0
     names = [f"{name}+{weight:g}*system" for name in ("bleu", "chrf")] if weight else []
-    left = [f"{_gain_in_words(o)} against {o.baseline}" for o in outcomes if o.metric == first and o.baseline in names]
+    left = [
+        f"{_gain_in_words(o)} against {o.baseline}"
+        for o in outcomes
+        if o.metric == first and o.baseline in names
+    ]
     return f"Against metrics that know the mean of each system, too: {'; '.join(left)}." if left else ""
 
 
@@ -131,8 +142,14 @@ def in_words(metric: PickMetric) -> str:
     """A metric's name, and in parentheses whether it goes by people's labels, and what by besides."""
     if not metric.uses("rypt"):
         return metric.name
-    others = dict.fromkeys(NAMES.get(term.name, term.name) for term in metric.all_terms if term.name != "rypt")
-    parts = ["people's labels", *others, *(["the mean of each system"] if metric.system or metric.means else [])]
+    others = dict.fromkeys(
+        NAMES.get(term.name, term.name) for term in metric.all_terms if term.name != "rypt"
+    )
+    parts = [
+        "people's labels",
+        *others,
+        *(["the mean of each system"] if metric.system or metric.means else []),
+    ]
     return f"{metric.name} ({' and '.join(filter(None, [', '.join(parts[:-1]), parts[-1]]))})"
 
 
@@ -152,9 +169,13 @@ without a label counting one half
         for term in metric.all_terms:
             lines.setdefault(term.label, term_words(term, scoring))
         if len(metric.terms) > 1:
-            lines.setdefault("A+0.2*B", "a sum: the score A, and the score B with a weight of 0.2, each from 0 to 1")
+            lines.setdefault(
+                "A+0.2*B", "a sum: the score A, and the score B with a weight of 0.2, each from 0 to 1"
+            )
         if metric.system:
-            what = f"{metric.system:g} times the mean of the other terms over all candidates of the same system"
+            what = (
+                f"{metric.system:g} times the mean of the other terms over all candidates of the same system"
+            )
             lines.setdefault(f"{metric.system:g}*system", what)
         for weight, mean in metric.means:
             what = f"{weight:g} times the mean of {mean.name} over all candidates of the same system"

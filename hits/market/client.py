@@ -182,21 +182,30 @@ class BotoMarket:
                 ours = parse_annotation(hit.get("RequesterAnnotation", ""))
                 if ours and ours[0] == batch:
                     yield HitState(
-                        hit["HITId"], ours[1], hit["HITTypeId"], hit["HITStatus"], _seconds(hit["CreationTime"]),
-                        _seconds(hit["Expiration"]), hit["MaxAssignments"], hit["NumberOfAssignmentsAvailable"],
-                        hit["NumberOfAssignmentsPending"], hit["NumberOfAssignmentsCompleted"],
-                    )  # fmt: skip
+                        hit["HITId"],
+                        ours[1],
+                        hit["HITTypeId"],
+                        hit["HITStatus"],
+                        _seconds(hit["CreationTime"]),
+                        _seconds(hit["Expiration"]),
+                        hit["MaxAssignments"],
+                        hit["NumberOfAssignmentsAvailable"],
+                        hit["NumberOfAssignmentsPending"],
+                        hit["NumberOfAssignmentsCompleted"],
+                    )
 
     def bonuses(self, hit: str) -> Iterator[Payment]:
         """Page by page."""
         paid = [
             Payment(
-                record["AssignmentId"], Decimal(record["BonusAmount"]), record.get("Reason", ""),
+                record["AssignmentId"],
+                Decimal(record["BonusAmount"]),
+                record.get("Reason", ""),
                 _seconds(record["GrantTime"]),
             )
             for page in self._pages("list_bonus_payments", {"HITId": hit})
             for record in page["BonusPayments"]
-        ]  # fmt: skip
+        ]
         yield from sorted(paid, key=lambda payment: payment.paid)
 
     def create(self, batch: Batch, item: Item) -> str:
@@ -242,7 +251,9 @@ class BotoMarket:
         kind = self._find_qualification(request)
         if kind is None:
             try:
-                made = self._call("create_qualification_type", request)["QualificationType"]["QualificationTypeId"]
+                made = self._call("create_qualification_type", request)["QualificationType"][
+                    "QualificationTypeId"
+                ]
                 return str(made)
             except MarketError as error:
                 if error.code != TYPE_EXISTS or (kind := self._find_qualification(request)) is None:
@@ -259,7 +270,9 @@ class BotoMarket:
 
     def work(self, hit: str) -> Iterator[SubmittedAssignment]:
         """Page by page: a hit may have more assignments than a page holds."""
-        for page in self._pages("list_assignments_for_hit", {"HITId": hit, "AssignmentStatuses": list(SUBMITTED)}):
+        for page in self._pages(
+            "list_assignments_for_hit", {"HITId": hit, "AssignmentStatuses": list(SUBMITTED)}
+        ):
             for record in page["Assignments"]:
                 yield SubmittedAssignment(
                     record["AssignmentId"],
@@ -290,15 +303,24 @@ class BotoMarket:
         for paid in self._bonuses(assignment):
             if paid["WorkerId"] == worker and paid.get("Reason") == reason:
                 if Decimal(paid["BonusAmount"]) != amount:
-                    raise MarketError(f"a bonus of ${paid['BonusAmount']} was paid for this reason already", "")
+                    raise MarketError(
+                        f"a bonus of ${paid['BonusAmount']} was paid for this reason already", ""
+                    )
                 return False
-        request = {"WorkerId": worker, "BonusAmount": str(amount), "AssignmentId": assignment, "Reason": reason}
+        request = {
+            "WorkerId": worker,
+            "BonusAmount": str(amount),
+            "AssignmentId": assignment,
+            "Reason": reason,
+        }
         self._call("send_bonus", {**request, "UniqueRequestToken": _token(f"bonus:{assignment}:{reason}")})
         return True
 
     def paid(self, worker: str, assignment: str) -> Decimal:
         """All bonuses of a worker for an assignment."""
-        amounts = [Decimal(paid["BonusAmount"]) for paid in self._bonuses(assignment) if paid["WorkerId"] == worker]
+        amounts = [
+            Decimal(paid["BonusAmount"]) for paid in self._bonuses(assignment) if paid["WorkerId"] == worker
+        ]
         return sum(amounts, Decimal(0))
 
     def _bonuses(self, assignment: str) -> Iterator[dict[str, Any]]:
@@ -344,7 +366,9 @@ class BotoMarket:
 
     def _pages(self, operation: str, request: dict[str, Any] | None = None) -> Iterator[dict[str, Any]]:
         pages = iter(
-            self.client.get_paginator(operation).paginate(**(request or {}), PaginationConfig={"PageSize": 100})
+            self.client.get_paginator(operation).paginate(
+                **(request or {}), PaginationConfig={"PageSize": 100}
+            )
         )
         while (page := self._guarded(lambda: next(pages, None))) is not None:
             yield page
@@ -357,7 +381,9 @@ class BotoMarket:
             return call()
         except ClientError as error:
             code = error.response.get("TurkErrorCode") or error.response.get("Error", {}).get("Code", "")
-            raise MarketError(f"the market {self.name} refuses: {error.response['Error']['Message']}", code) from None
+            raise MarketError(
+                f"the market {self.name} refuses: {error.response['Error']['Message']}", code
+            ) from None
         except BotoCoreError as error:
             raise MarketError(f"the market {self.name}{self._place()} does not answer: {error}", "") from None
 

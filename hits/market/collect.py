@@ -46,7 +46,11 @@ class Collected:
 
 
 def collect(
-    batch: AnyBatch, market: AnyMarket, campaign: Campaign | PathLike, *, watch: WatchItems = lambda items: items
+    batch: AnyBatch,
+    market: AnyMarket,
+    campaign: Campaign | PathLike,
+    *,
+    watch: WatchItems = lambda items: items,
 ) -> Collected:
     """Add all submitted work on a batch to a campaign's database, one hit at a time.
 
@@ -81,7 +85,9 @@ def collect_into(
             if work is not None:
                 wrong.append(f"item {item.id}: assignment {work.assignment}: {error}")
                 unread.append(
-                    LeftOutRow(work.assignment, hit, batch.settings.id, work.worker, work.status, one_line(error))
+                    LeftOutRow(
+                        work.assignment, hit, batch.settings.id, work.worker, work.status, one_line(error)
+                    )
                 )
             for field in fields(Added):
                 setattr(total, field.name, getattr(total, field.name) + getattr(added, field.name))
@@ -89,9 +95,15 @@ def collect_into(
         if works:
             results.add_bonuses(_bonuses(market, hit))
     return Collected(
-        total.assignments, total.already, total.judgments, total.comparisons, total.controls, total.unanswered,
-        tuple(wrong), tuple(market.participants(batch.settings.id)),
-    )  # fmt: skip
+        total.assignments,
+        total.already,
+        total.judgments,
+        total.comparisons,
+        total.controls,
+        total.unanswered,
+        tuple(wrong),
+        tuple(market.participants(batch.settings.id)),
+    )
 
 
 def _added(
@@ -143,5 +155,12 @@ def _bonuses(market: Market, hit: str) -> Iterator[tuple[str, list[Bonus]]]:
 
 def _answer(batch: Batch, item: Item, work: SubmittedAssignment) -> Answer:
     return Answer(
-        batch.settings.id, item.id, work.hit, work.assignment, work.worker, work.fields, work.accepted, work.submitted
+        batch.settings.id,
+        item.id,
+        work.hit,
+        work.assignment,
+        work.worker,
+        work.fields,
+        work.accepted,
+        work.submitted,
     )

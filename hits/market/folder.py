@@ -76,9 +76,13 @@ def new_access() -> MarketAccess:
     keys = new_keys()
     code = "".join(secrets.choice(CODE_LETTERS) for _ in range(8))
     return MarketAccess(
-        keys.access_key, keys.secret_key, secrets.token_urlsafe(24), secrets.token_hex(32), secrets.token_urlsafe(12),
+        keys.access_key,
+        keys.secret_key,
+        secrets.token_urlsafe(24),
+        secrets.token_hex(32),
+        secrets.token_urlsafe(12),
         code,
-    )  # fmt: skip
+    )
 
 
 def open_access(folder: PathLike) -> MarketAccess:

@@ -27,7 +27,9 @@ class Ledger:
         self.path = path
         self.hits: dict[str, str] = {}
         self.digests: dict[str, str] = {}
-        self._file = AppendOnly(path, busy="another process is publishing this batch", force_seconds=FORCE_SECONDS)
+        self._file = AppendOnly(
+            path, busy="another process is publishing this batch", force_seconds=FORCE_SECONDS
+        )
 
     @contextmanager
     def opened(self) -> Iterator["Ledger"]:

@@ -29,9 +29,19 @@ LATER = 10  # seconds after which a request of a client that was killed has sure
 TRIES = 4  # of a request that changes nothing, when the service is busy
 STUDY_ACTIONS = ("PUBLISH", "PAUSE", "START", "STOP")
 REJECTIONS = (
-    "TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK", "LOW_EFFORT",
-    "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER",
-)  # fmt: skip
+    "TOO_QUICKLY",
+    "TOO_SLOWLY",
+    "FAILED_INSTRUCTIONS",
+    "INCOMP_LONGITUDINAL",
+    "FAILED_CHECK",
+    "LOW_EFFORT",
+    "MALINGERING",
+    "NO_CODE",
+    "BAD_CODE",
+    "NO_DATA",
+    "UNSUPP_DEVICE",
+    "OTHER",
+)
 REASON_LENGTH = 100  # characters of the reason of a rejection, at least
 
 
@@ -155,7 +165,9 @@ class Prolific:
         if count < total:
             raise ProlificError(f"expected {total} records of {path}, got {count}", 0)
 
-    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, again: bool = False) -> Any:
+    def _ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, again: bool = False
+    ) -> Any:
         return self._send(method, f"{self._api}{path}", body, again=again or method == "GET")
 
     def _send(self, method: str, address: str, body: Mapping[str, Any] | None, *, again: bool) -> Any:
@@ -173,11 +185,15 @@ class Prolific:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Token {self._token}", "Content-Type": "application/json"}
         try:
-            with build_opener().open(Request(address, data, headers, method=method), timeout=TIMEOUT) as response:
+            with build_opener().open(
+                Request(address, data, headers, method=method), timeout=TIMEOUT
+            ) as response:
                 text = response.read()
         except HTTPError as error:
             with error:
-                raise ProlificError(f"Prolific refuses: {_detail(error.read())} ({error.code})", error.code) from None
+                raise ProlificError(
+                    f"Prolific refuses: {_detail(error.read())} ({error.code})", error.code
+                ) from None
         except (OSError, HTTPException) as error:
             raise ProlificError(f"Prolific does not answer: {error}", 0) from None
         try:
@@ -209,9 +225,12 @@ def _detail(text: bytes) -> str:
 def _study(record: Mapping[str, Any]) -> Study:
     try:
         return Study(
-            str(record["id"]), str(record.get("internal_name") or ""), str(record.get("status") or ""),
-            int(record.get("total_available_places") or 0), int(record.get("places_taken") or 0),
-        )  # fmt: skip
+            str(record["id"]),
+            str(record.get("internal_name") or ""),
+            str(record.get("status") or ""),
+            int(record.get("total_available_places") or 0),
+            int(record.get("places_taken") or 0),
+        )
     except (KeyError, TypeError, ValueError):
         raise ProlificError(f"expected a study of Prolific, found {str(record)[:100]}", 0) from None
 
@@ -223,9 +242,13 @@ def _submission(record: Any) -> Submission:
         participant = record.get("participant_id") or record.get("participant") or ""
         code = record.get("study_code") or record.get("entered_code") or ""
         return Submission(
-            str(record["id"]), str(participant), str(record["status"]), str(code), bool(record.get("return_requested")),
+            str(record["id"]),
+            str(participant),
+            str(record["status"]),
+            str(code),
+            bool(record.get("return_requested")),
             bonuses,
-        )  # fmt: skip
+        )
     except (KeyError, TypeError, AttributeError, ArithmeticError):
         raise ProlificError(f"expected a submission of Prolific, found {str(record)[:100]}", 0) from None
 

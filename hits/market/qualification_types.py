@@ -71,7 +71,9 @@ def quiz_type(test: QualificationTest) -> Request:
 
 def quiz_form(test: QualificationTest) -> str:
     """The QuestionForm of a test."""
-    overview = f"<Overview><Title>{escape(test.name)}</Title><Text>{escape(test.description)}</Text></Overview>"
+    overview = (
+        f"<Overview><Title>{escape(test.name)}</Title><Text>{escape(test.description)}</Text></Overview>"
+    )
     questions = "".join(
         f"<Question><QuestionIdentifier>q{n}</QuestionIdentifier><DisplayName>{n}</DisplayName>"
         f"<IsRequired>true</IsRequired><QuestionContent><Text>{escape(question.text)}</Text></QuestionContent>"
@@ -110,7 +112,9 @@ def is_type(wanted: Mapping[str, Any], kind: Mapping[str, Any]) -> bool:
         return False
     if any(kind.get(part) != wanted.get(part) for part in ("Test", "AnswerKey")):
         name = wanted["Name"]
-        raise RyptError(f"the market has a qualification {name!r} with another test; name the batch's otherwise")
+        raise RyptError(
+            f"the market has a qualification {name!r} with another test; name the batch's otherwise"
+        )
     return True
 
 

@@ -63,7 +63,9 @@ def plan_study(batch: Batch, hits_each: int, places: int | None = None) -> Study
     each = cost.rewards / max(cost.assignments, 1)
     minutes = float(cost.hours) * 60 / max(cost.assignments, 1) * hits_each
     people = places or math.ceil(cost.assignments / hits_each)
-    return StudyPlan(people, hits_each, (each * hits_each).quantize(CENT, ROUND_UP), max(1, math.ceil(minutes)))
+    return StudyPlan(
+        people, hits_each, (each * hits_each).quantize(CENT, ROUND_UP), max(1, math.ceil(minutes))
+    )
 
 
 def study_terms(market: PathLike, access: MarketAccess, plan: StudyPlan) -> SharedTerms:
@@ -85,7 +87,9 @@ def study_codes(code: str) -> dict[str, str]:
     return {"COMPLETED": code, "FAILED_ATTENTION_CHECK": f"{code}X", "OTHER": f"{code}N"}
 
 
-def study_properties(batch: Batch, access: MarketAccess, plan: StudyPlan, terms: SharedTerms) -> dict[str, Any]:
+def study_properties(
+    batch: Batch, access: MarketAccess, plan: StudyPlan, terms: SharedTerms
+) -> dict[str, Any]:
     """A study as the service wants it."""
     query = f"{terms.parameter}={{{{%PROLIFIC_PID%}}}}&STUDY_ID={{{{%STUDY_ID%}}}}&SESSION_ID={{{{%SESSION_ID%}}}}"
     nothing = [{"action": "REQUEST_RETURN", "return_reason": "There was no work left."}]
@@ -182,10 +186,14 @@ def recruit(
     opened, folder = read_batch(batch), Path(batch)
     access, log = served_access(market), recruiting_log(market, opened.settings.id)
     if is_loopback(urlsplit(access.url).hostname or "") and not is_loopback(urlsplit(api).hostname or ""):
-        message = f"{access.url} is this machine alone: participants cannot reach it (`rypt hits serve --url`)"
+        message = (
+            f"{access.url} is this machine alone: participants cannot reach it (`rypt hits serve --url`)"
+        )
         raise RyptError(message)
     if not (log.path.parent / BATCH_TOML).is_file():
-        raise RyptError(f"{folder}: is not published on {market}; `rypt hits publish {folder} --at {market}` does that")
+        raise RyptError(
+            f"{folder}: is not published on {market}; `rypt hits publish {folder} --at {market}` does that"
+        )
     with log.held():
         cost = service.cost(plan.reward, plan.places)
         known = log.study()
@@ -227,7 +235,13 @@ def set_state(batch: PathLike, market: PathLike, service: Prolific, action: str)
 
 
 def pay_bonus(
-    log: RecruitingLog, service: Prolific, submission: str, amount: Decimal, reason: str, *, assignment: str = ""
+    log: RecruitingLog,
+    service: Prolific,
+    submission: str,
+    amount: Decimal,
+    reason: str,
+    *,
+    assignment: str = "",
 ) -> bool:
     """Pay a bonus for a submission, at most once for an assignment and a reason; return True if it was paid now.
 
@@ -241,7 +255,7 @@ def pay_bonus(
 
 def _pay(
     log: RecruitingLog, service: Prolific, submission: str, amount: Decimal, reason: str, assignment: str
-) -> bool:  # fmt: skip
+) -> bool:
     study, records = log.study() or "", log.records()
     refused = {each["payment"] for each in records if each["step"] == "refused"}
     key = (submission, assignment, reason)
@@ -259,8 +273,12 @@ def _pay(
         return False
     payment, _ = service.prepare_bonuses(study, {submission: amount})
     facts = {
-        "submission": submission, "assignment": assignment, "reason": reason, "amount": str(amount), "payment": payment,
-    }  # fmt: skip
+        "submission": submission,
+        "assignment": assignment,
+        "reason": reason,
+        "amount": str(amount),
+        "payment": payment,
+    }
     log.add(step="paying", **facts)
     try:
         service.pay_bonuses(payment)
@@ -275,7 +293,9 @@ def _pay(
 def _look_up(log: RecruitingLog, service: Prolific, begun: Mapping[str, Any]) -> None:
     """Write down that a payment without an answer was made, if the service lists it; else say what to do."""
     amount = Decimal(begun["amount"])
-    written = [each for each in log.records() if each["step"] == "paid" and each["submission"] == begun["submission"]]
+    written = [
+        each for each in log.records() if each["step"] == "paid" and each["submission"] == begun["submission"]
+    ]
     known = sum(Decimal(each["amount"]) == amount for each in written)
     if service.submission(begun["submission"]).bonuses.count(amount) > known:
         log.add(**{**begun, "step": "paid"})

@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
-from hits.market.client import BotoMarket, HitState, MarketError, Participant, Payment, SubmittedAssignment, whole_cents
+from hits.market.client import (
+    BotoMarket,
+    HitState,
+    MarketError,
+    Participant,
+    Payment,
+    SubmittedAssignment,
+    whole_cents,
+)
 from hits.market.prolific import REASON_LENGTH, REJECTIONS, Prolific, Submission
 from hits.market.recruit import RecruitingLog, pay_bonus, recruiting_logs
 from hits.records import Batch, Item
@@ -110,12 +118,16 @@ class RecruitedMarket:
             statuses = self._statuses_of(batch, worker)
             rows.append(
                 Participant(
-                    submission.id, submission.participant, worker,
+                    submission.id,
+                    submission.participant,
+                    worker,
                     "RETURN REQUESTED" if self._is_returning(submission, statuses) else submission.status,
                     submission.code,
-                    len(statuses), statuses.count("Approved"), statuses.count("Rejected"),
+                    len(statuses),
+                    statuses.count("Approved"),
+                    statuses.count("Rejected"),
                 )
-            )  # fmt: skip
+            )
         return rows
 
     def _is_returning(self, submission: Submission, statuses: Sequence[str]) -> bool:
@@ -137,7 +149,9 @@ class RecruitedMarket:
                     if submission.status in UNFINISHED
                     else "it cannot be approved there any more; a bonus pays for the work"
                 )
-                lines[submission.id] = f"{submission.participant}: {submission.status} on Prolific, not paid: {advice}"
+                lines[submission.id] = (
+                    f"{submission.participant}: {submission.status} on Prolific, not paid: {advice}"
+                )
         return list(lines.values())
 
     def status(self, assignment: str) -> str:
@@ -238,7 +252,9 @@ class RecruitedMarket:
         if submission is None or submission.status != REVIEWABLE:
             return True
         statuses = self._statuses_of(self._work[assignment].batch, self._work[assignment].worker)
-        return "Submitted" in statuses or ("Approved" not in statuses and self._is_asked_to_return(submission))
+        return "Submitted" in statuses or (
+            "Approved" not in statuses and self._is_asked_to_return(submission)
+        )
 
     def _is_asked_to_return(self, submission: Submission) -> bool:
         """Whether the participant was asked to return a submission; a list of submissions need not say so."""

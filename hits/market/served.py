@@ -76,7 +76,14 @@ def serving(folder: Path, port: int | None = None) -> Iterator[Serving]:
         except ValueError:
             port = None
     private_folder(folder)
-    arguments = ["hits", "serve", str(folder), "--port", str(DEFAULT_PORT if port is None else port), "--json"]
+    arguments = [
+        "hits",
+        "serve",
+        str(folder),
+        "--port",
+        str(DEFAULT_PORT if port is None else port),
+        "--json",
+    ]
     with child(arguments, folder / LOG_NAME) as server:
         try:
             url = str(json.loads(server.line())["url"])

@@ -18,10 +18,18 @@ ENDPOINTS = {  # clients are told their endpoint; there is none to find
     "parameters": {
         "Region": {"builtIn": "AWS::Region", "required": False, "documentation": "", "type": "String"},
         "UseDualStack": {
-            "builtIn": "AWS::UseDualStack", "required": True, "default": False, "documentation": "", "type": "Boolean",
+            "builtIn": "AWS::UseDualStack",
+            "required": True,
+            "default": False,
+            "documentation": "",
+            "type": "Boolean",
         },
         "UseFIPS": {
-            "builtIn": "AWS::UseFIPS", "required": True, "default": False, "documentation": "", "type": "Boolean",
+            "builtIn": "AWS::UseFIPS",
+            "required": True,
+            "default": False,
+            "documentation": "",
+            "type": "Boolean",
         },
         "Endpoint": {"builtIn": "SDK::Endpoint", "required": False, "documentation": "", "type": "String"},
     },
@@ -33,7 +41,7 @@ ENDPOINTS = {  # clients are told their endpoint; there is none to find
         },
         {"conditions": [], "error": "expected the URL of an endpoint", "type": "error"},
     ],
-}  # fmt: skip
+}
 
 
 @cache
@@ -108,7 +116,9 @@ def session() -> Any:
                 return [_table()["service"]["apiVersion"]]
             return list(super().list_api_versions(service_name, type_name))
 
-        def load_service_model(self, service_name: str, type_name: str, api_version: str | None = None) -> Any:
+        def load_service_model(
+            self, service_name: str, type_name: str, api_version: str | None = None
+        ) -> Any:
             """A description; of this service, ours."""
             if service_name != SERVICE:
                 return super().load_service_model(service_name, type_name, api_version)

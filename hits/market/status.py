@@ -8,7 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hits.market.client import AnyMarket, HitState, MarketAddress, MarketError, Participant, market_address, open_market
+from hits.market.client import (
+    AnyMarket,
+    HitState,
+    MarketAddress,
+    MarketError,
+    Participant,
+    market_address,
+    open_market,
+)
 from hits.market.folder import has_market
 from hits.market.ledger import published_hits
 from hits.market.publish import AnyBatch, opened_batch
@@ -91,7 +99,11 @@ def _ask(
     if client.key not in counts:
         return None, f"the batch is not published on this market but on {', '.join(counts)}", ()
     try:
-        return market_progress(client.states(batch.settings.id)), "", tuple(client.participants(batch.settings.id))
+        return (
+            market_progress(client.states(batch.settings.id)),
+            "",
+            tuple(client.participants(batch.settings.id)),
+        )
     except MarketError as error:
         return None, str(error), ()
 

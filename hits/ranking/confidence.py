@@ -31,7 +31,10 @@ from rypt.tails import binomial_tail
 from rypt.text import RyptError
 
 Seen = Callable[[], None]
-COUNTED_SAMPLES, FITTED_SAMPLES = 1000, 100  # resamples by default: of counts, and of models that are fitted anew
+COUNTED_SAMPLES, FITTED_SAMPLES = (
+    1000,
+    100,
+)  # resamples by default: of counts, and of models that are fitted anew
 CHUNK = 4_000_000  # cells of counts at once
 LEVEL = 0.05
 HELD = 0.95  # the share of a system's ranks in the densest range
@@ -230,7 +233,9 @@ def resampled_scores(
         with ThreadPoolExecutor(threads) as pool:
             return np.array(list(pool.map(refit, rng.spawn(count))))
     except RyptError as error:
-        raise RyptError(f"a resample cannot be fitted, so there are no ranges by bootstrap: {error}") from None
+        raise RyptError(
+            f"a resample cannot be fitted, so there are no ranges by bootstrap: {error}"
+        ) from None
 
 
 def _resample(comparisons: Comparisons, rng: np.random.Generator, unit: str) -> Comparisons:
@@ -242,7 +247,9 @@ def _resample(comparisons: Comparisons, rng: np.random.Generator, unit: str) -> 
     sizes = np.diff(offsets)[drawn]
     within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     again = comparisons.take(order[np.repeat(offsets[drawn], sizes) + within])
-    return replace(again, row=np.repeat(np.arange(len(drawn), dtype=np.int32), sizes))  # one drawn twice is two rows
+    return replace(
+        again, row=np.repeat(np.arange(len(drawn), dtype=np.int32), sizes)
+    )  # one drawn twice is two rows
 
 
 def _draw_counts(comparisons: Comparisons, rng: np.random.Generator, samples: int) -> tuple[Counts, Counts]:
@@ -266,7 +273,9 @@ def _by_row(comparisons: Comparisons) -> tuple[NDArray[np.intp], Ints]:
     return order, np.append(starts, len(order)).astype(np.int64)
 
 
-def _draw_row_counts(comparisons: Comparisons, rng: np.random.Generator, samples: int) -> tuple[Counts, Counts]:
+def _draw_row_counts(
+    comparisons: Comparisons, rng: np.random.Generator, samples: int
+) -> tuple[Counts, Counts]:
     n = len(comparisons.systems)
     order, offsets = _by_row(comparisons)
     cells = ((comparisons.a.astype(np.int64) * n + comparisons.b) * 3 + comparisons.outcome + 1)[order]

@@ -60,9 +60,14 @@ class Comparisons:
     def take(self, indices: NDArray[np.intp]) -> "Comparisons":
         """These comparisons, in this order, with repeats where an index repeats; all systems stay."""
         return replace(
-            self, a=self.a[indices], b=self.b[indices], outcome=self.outcome[indices], row=self.row[indices],
-            segment=self.segment[indices], worker=self.worker[indices],
-        )  # fmt: skip
+            self,
+            a=self.a[indices],
+            b=self.b[indices],
+            outcome=self.outcome[indices],
+            row=self.row[indices],
+            segment=self.segment[indices],
+            worker=self.worker[indices],
+        )
 
     def shuffled(self, rng: np.random.Generator) -> "Comparisons":
         """The same comparisons in random order."""
@@ -79,7 +84,9 @@ class Comparisons:
         place = np.full(len(self.systems), -1, np.int32)
         place[list(systems)] = np.arange(len(systems), dtype=np.int32)
         kept = self.take(np.flatnonzero((place[self.a] >= 0) & (place[self.b] >= 0)))
-        return replace(kept, systems=tuple(self.systems[i] for i in systems), a=place[kept.a], b=place[kept.b])
+        return replace(
+            kept, systems=tuple(self.systems[i] for i in systems), a=place[kept.a], b=place[kept.b]
+        )
 
     def components(self) -> list[tuple[int, ...]]:
         """The systems in groups between which there is no comparison, the largest group first.
@@ -150,10 +157,16 @@ def comparisons_of(
         raise RyptError(f"expected one of the systems {', '.join(names)}, found {error.args[0]!r}") from None
     columns = np.array(values, dtype=np.int32).reshape(-1, 5).T
     return Comparisons(
-        systems=names, a=columns[0], b=columns[1], outcome=columns[2].astype(np.int8),
-        row=np.arange(len(rows), dtype=np.int32), segment=columns[3], worker=columns[4],
-        segments=segments.names(), workers=workers.names(),
-    )  # fmt: skip
+        systems=names,
+        a=columns[0],
+        b=columns[1],
+        outcome=columns[2].astype(np.int8),
+        row=np.arange(len(rows), dtype=np.int32),
+        segment=columns[3],
+        worker=columns[4],
+        segments=segments.names(),
+        workers=workers.names(),
+    )
 
 
 def from_counts(systems: Sequence[str], wins: Counts, ties: Counts) -> Comparisons:
@@ -198,6 +211,13 @@ def merge(parts: Sequence[Comparisons]) -> Comparisons:
     row = [part.row + np.int32(start) for part, start in zip(parts, starts[:-1], strict=True)]
     join = np.concatenate
     return Comparisons(
-        systems, join(a), join(b), join([part.outcome for part in parts]), join(row), join(segment), join(worker),
-        segments.names(), workers.names(),
-    )  # fmt: skip
+        systems,
+        join(a),
+        join(b),
+        join([part.outcome for part in parts]),
+        join(row),
+        join(segment),
+        join(worker),
+        segments.names(),
+        workers.names(),
+    )

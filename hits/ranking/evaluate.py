@@ -40,11 +40,21 @@ RATIOS = ("expected-wins", "bojar", "wins-ties")
 CARVED = (*RATIOS, "trueskill", "hopkins-may")
 RATIO_VARIANCE = 0.001
 ENTRANTS = (
-    "uniform", "adjusted-uniform", "independent-pairs", "students-asymmetric", "students-arithmetic",
-    "students-geometric", "expected-wins", "trueskill:order=select,runs=1", "trueskill", "hopkins-may",
-    "irt-gaussian:iterations=200", "irt-categorical:chains=1,iterations=200,burn_in=50", "bradley-terry:prior=1",
+    "uniform",
+    "adjusted-uniform",
+    "independent-pairs",
+    "students-asymmetric",
+    "students-arithmetic",
+    "students-geometric",
+    "expected-wins",
+    "trueskill:order=select,runs=1",
+    "trueskill",
+    "hopkins-may",
+    "irt-gaussian:iterations=200",
+    "irt-categorical:chains=1,iterations=200,burn_in=50",
+    "bradley-terry:prior=1",
     "thurstone:prior=1",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +129,12 @@ class ModelEvaluation:
     def records(self) -> list[dict[str, object]]:
         """The rows for JSON and tables; what is not finite is None."""
         return [
-            {name: None if isinstance(value, float) and not isfinite(value) else value
-             for name, value in asdict(row).items()}
+            {
+                name: None if isinstance(value, float) and not isfinite(value) else value
+                for name, value in asdict(row).items()
+            }
             for row in self.rows
-        ]  # fmt: skip
+        ]
 
 
 def read_entrant(text: str) -> Entrant:
@@ -151,7 +163,9 @@ def model_and_options(text: str) -> tuple[str, dict[str, str]]:
     return name, options
 
 
-def split_by_segment(comparisons: Comparisons, least: int = LEAST, *, development: bool = True) -> ComparisonSplit:
+def split_by_segment(
+    comparisons: Comparisons, least: int = LEAST, *, development: bool = True
+) -> ComparisonSplit:
     """The test set of Hopkins and May: the comparisons of all segments that appear in at most k of them.
 
     k is the smallest number that gives ``least`` comparisons or more: a test set in which few share a segment. The
@@ -205,7 +219,9 @@ def split_by_rows(
     drawn = rng.permutation(rows)
     ends = np.cumsum(sizes[drawn])
     first = int(np.searchsorted(ends, least)) + 1
-    second = int(np.searchsorted(ends, ends[first - 1] + least)) + 1 if first <= len(drawn) else len(drawn) + 1
+    second = (
+        int(np.searchsorted(ends, ends[first - 1] + least)) + 1 if first <= len(drawn) else len(drawn) + 1
+    )
     part = np.zeros(len(sizes), np.int8)
     part[drawn[:first]], part[drawn[first:second]] = 1, 2
     of = part[comparisons.row]
@@ -278,7 +294,9 @@ def evaluate_models(
     check_option("split", split, ("segments", "rows"))
     entrants = [read_entrant(text) for text in models]
     if not development and (split != "segments" or len(radii) != 1):
-        raise RyptError("expected a split by segments and one radius where there is no development set to choose it by")
+        raise RyptError(
+            "expected a split by segments and one radius where there is no development set to choose it by"
+        )
     needed = (2 if development else 1) * least + max(sizes, default=0)
     if len(comparisons) < needed:
         raise RyptError(
@@ -288,12 +306,25 @@ def evaluate_models(
         )
     divided = _divided(comparisons, rng, split, least, test_judges, development=development)
     return evaluate(
-        divided, entrants, rng, sizes=sizes, trials=trials, radii=radii, threads=threads, after_trial=after_trial
+        divided,
+        entrants,
+        rng,
+        sizes=sizes,
+        trials=trials,
+        radii=radii,
+        threads=threads,
+        after_trial=after_trial,
     )
 
 
 def _divided(
-    comparisons: Comparisons, rng: np.random.Generator, split: str, least: int, test_judges: str, *, development: bool
+    comparisons: Comparisons,
+    rng: np.random.Generator,
+    split: str,
+    least: int,
+    test_judges: str,
+    *,
+    development: bool,
 ) -> ComparisonSplit:
     if split == "segments":
         return split_by_segment(comparisons, least, development=development)
@@ -308,7 +339,9 @@ def _advice(comparisons: Comparisons, split: str, test_judges: str, development:
             least = len(comparisons) // share
             try:
                 rng = np.random.default_rng(0)
-                train = _divided(comparisons, rng, way, max(1, least), test_judges, development=development).train
+                train = _divided(
+                    comparisons, rng, way, max(1, least), test_judges, development=development
+                ).train
             except RyptError:
                 continue
             if least and len(train) >= least:
@@ -396,14 +429,23 @@ def _row(entrant: Entrant, size: int, scores: Floats, radii: Sequence[float]) ->
     accuracies = tuple(scores[:, by_accuracy, 1, 1].tolist())
     carved = entrant.model.name in CARVED
     return EvaluationRow(
-        entrant.label, size, float(np.mean(perplexities)) if perplexities else None, float(np.mean(accuracies)),
-        radii[by_perplexity] if carved and perplexities else None, radii[by_accuracy] if carved else None,
-        perplexities, accuracies,
-    )  # fmt: skip
+        entrant.label,
+        size,
+        float(np.mean(perplexities)) if perplexities else None,
+        float(np.mean(accuracies)),
+        radii[by_perplexity] if carved and perplexities else None,
+        radii[by_accuracy] if carved else None,
+        perplexities,
+        accuracies,
+    )
 
 
 def _check(
-    split: ComparisonSplit, entrants: Sequence[Entrant], sizes: Sequence[int], trials: int, radii: Sequence[float]
+    split: ComparisonSplit,
+    entrants: Sequence[Entrant],
+    sizes: Sequence[int],
+    trials: int,
+    radii: Sequence[float],
 ) -> None:
     if not entrants or not sizes or not radii:
         raise RyptError("expected models, training sizes and radii to evaluate")
@@ -415,6 +457,8 @@ def _check(
         raise RyptError(f"expected radii above 0, found {min(radii):g}")
     for size in sizes:
         if not 1 <= size <= len(split.train):
-            raise RyptError(f"expected training sizes from 1 to {len(split.train)}, the training data, found {size}")
+            raise RyptError(
+                f"expected training sizes from 1 to {len(split.train)}, the training data, found {size}"
+            )
     if not len(split.test) or (not len(split.development) and len(radii) > 1):
         raise RyptError("expected comparisons to test on, and to choose a radius by, found none")

@@ -57,7 +57,11 @@ def as_rows(table: HeadToHead, *, marks: bool = False, level: float = 0.05) -> l
     rows = []
     for i, system in enumerate(system_labels(table.systems)):
         cells = [
-            "–" if i == j else "" if np.isnan(share) else f"{share:.2f}".removeprefix("0") + star(table.tests[i, j])
+            "–"
+            if i == j
+            else ""
+            if np.isnan(share)
+            else f"{share:.2f}".removeprefix("0") + star(table.tests[i, j])
             for j, share in enumerate(table.shares[i])
         ]
         rows.append([system, *cells])
@@ -79,10 +83,13 @@ def as_record(table: HeadToHead, level: float = 0.05) -> dict[str, Any]:
         ],
         "pairs": [
             {
-                "system": table.systems[j], "other": table.systems[i], "better": float(table.shares[i, j]),
-                "comparisons": int(table.comparisons[i, j]), "p": float(table.tests[i, j]),
+                "system": table.systems[j],
+                "other": table.systems[i],
+                "better": float(table.shares[i, j]),
+                "comparisons": int(table.comparisons[i, j]),
+                "p": float(table.tests[i, j]),
             }
             for i, j in pairs
         ],
         "significant": table.significant(level),
-    }  # fmt: skip
+    }

@@ -30,7 +30,9 @@ class Heatmap:
     games: int
 
 
-def heatmap(comparisons: Comparisons, model: TrueSkill, rng: np.random.Generator, *, share: float = SHARE) -> Heatmap:
+def heatmap(
+    comparisons: Comparisons, model: TrueSkill, rng: np.random.Generator, *, share: float = SHARE
+) -> Heatmap:
     """Count the pairs; the systems are sorted by TrueSkill's means over its runs."""
     check_fit(comparisons)
     fitted = model.fit(comparisons, rng)
@@ -61,9 +63,14 @@ def nearness(shares: Floats) -> float:
 def as_record(table: Heatmap) -> dict[str, Any]:
     """For JSON."""
     return {
-        "systems": list(table.systems), "games": table.games,
-        "all": table.everything.tolist(), "first": table.first.tolist(), "last": table.last.tolist(),
+        "systems": list(table.systems),
+        "games": table.games,
+        "all": table.everything.tolist(),
+        "first": table.first.tolist(),
+        "last": table.last.tolist(),
         "mean_distance": {
-            "all": nearness(table.everything), "first": nearness(table.first), "last": nearness(table.last),
+            "all": nearness(table.everything),
+            "first": nearness(table.first),
+            "last": nearness(table.last),
         },
-    }  # fmt: skip
+    }

@@ -44,7 +44,9 @@ class Fitted:
 
     def order(self) -> list[int]:
         """The systems from best to worst; equal scores by name, so that the order never depends on chance."""
-        return sorted(range(len(self.systems)), key=lambda i: (-round(float(self.scores[i]), 9), self.systems[i]))
+        return sorted(
+            range(len(self.systems)), key=lambda i: (-round(float(self.scores[i]), 9), self.systems[i])
+        )
 
 
 class RankingModel(Protocol):
@@ -79,7 +81,9 @@ def _factory(name: str) -> Callable[[Options], RankingModel]:
     """The factory of a model, bundled or from the entry-point group."""
     if name in MODELS:
         file, _, factory = MODELS[name].partition(":")
-        return cast(Callable[[Options], RankingModel], getattr(import_module(f"hits.ranking.models.{file}"), factory))
+        return cast(
+            Callable[[Options], RankingModel], getattr(import_module(f"hits.ranking.models.{file}"), factory)
+        )
     for entry in entry_points(group=GROUP, name=name):
         return cast(Callable[[Options], RankingModel], entry.load())
     raise RyptError(f"expected a model {', '.join(ranking_models())}, found {name!r}")
@@ -92,7 +96,9 @@ def sign(model: str, comparisons: Comparisons, **facts: object) -> str:
     >>> sign("bojar", comparisons_of([("s", "a", "b", 1, "")]), seed=1).rpartition("|")[0]
     'bojar|seed:1|systems:2|n:1'
     """
-    return signature(model, **facts, systems=len(comparisons.systems), n=len(comparisons), rypt=rypt_version())
+    return signature(
+        model, **facts, systems=len(comparisons.systems), n=len(comparisons), rypt=rypt_version()
+    )
 
 
 def check_fit(comparisons: Comparisons) -> None:

@@ -23,16 +23,30 @@ MODELS = {
     "students-geometric": "baselines:make_students_geometric",
 }  # name → file of `hits.ranking.models` and its factory, which takes `Options`
 BASELINES = (
-    "uniform", "adjusted-uniform", "independent-pairs", "students-asymmetric", "students-arithmetic",
+    "uniform",
+    "adjusted-uniform",
+    "independent-pairs",
+    "students-asymmetric",
+    "students-arithmetic",
     "students-geometric",
-)  # fmt: skip
+)
 RANKING_MODELS = tuple(name for name in MODELS if name not in BASELINES)
 MEAN = "mean"  # ranks segment scores, not comparisons
 GROUP = "rypt.ranking_models"  # entry points of other packages: a name and a factory that takes `Options`
 FORMATS = (
-    "pairs", "scores", "appraise", "mqm", "pearmut", "csv", "xml", "counts", "tournament", "judgments", "jsonl",
+    "pairs",
+    "scores",
+    "appraise",
+    "mqm",
+    "pearmut",
+    "csv",
+    "xml",
+    "counts",
+    "tournament",
+    "judgments",
+    "jsonl",
     "database",
-)  # fmt: skip
+)
 NOT_JUDGED = ("item", "row")  # what a rank of -1 takes away with it
 TABLES = ("text", "markdown", "latex", "html")
 CONFIDENCES = ("bootstrap", "koehn-slides", "sign-test", "none")  # how ranges are made from comparisons
@@ -46,7 +60,11 @@ SCORE_CONFIDENCES = (
 )  # and from segment scores
 UNITS = ("comparison", "row")  # what a bootstrap draws of comparisons
 SCORE_UNITS = ("segment", "document")  # and of segment scores
-AVERAGES = ("segment", "document", "domain")  # what a mean is over: segments, or means of documents or domains
+AVERAGES = (
+    "segment",
+    "document",
+    "domain",
+)  # what a mean is over: segments, or means of documents or domains
 WITHIN = ("segment", "rater")  # what scores are compared within
 SHAPES = ("ends", "densest")  # of a range: ranks without both ends, or the most frequent ones
 

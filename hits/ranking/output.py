@@ -62,7 +62,9 @@ def write_output(path: PathLike, table: Written) -> None:
     with open_output(path) as stream:
         if ending == ".csv":
             records = table.records()
-            writer = csv.DictWriter(stream, list(dict.fromkeys(name for record in records for name in record)))
+            writer = csv.DictWriter(
+                stream, list(dict.fromkeys(name for record in records for name in record))
+            )
             writer.writeheader()
             writer.writerows(records)
         elif ending == ".json":

@@ -16,14 +16,19 @@ from rypt.text import PathLike, RyptError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-RANKS, SCORES = "#0b5394", "#c4500c"  # a dark blue and an orange, which differ in shape, too, where all is grey
+RANKS, SCORES = (
+    "#0b5394",
+    "#c4500c",
+)  # a dark blue and an orange, which differ in shape, too, where all is grey
 BAND, INK = "#e9e9e9", "#444444"
 SHIFT = 0.17  # ranks stand above the middle of a system's line, scores below
 THIN = 0.16  # the least width of a box, in ranks
 
 
 @contextmanager
-def _figure(path: PathLike, rows: int, columns: int, width: float, height: float) -> Iterator[tuple[Any, Any]]:
+def _figure(
+    path: PathLike, rows: int, columns: int, width: float, height: float
+) -> Iterator[tuple[Any, Any]]:
     """A figure and its panels, saved when the block ends."""
     check_picture(path)
     figure = new_figure(width, height)
@@ -46,10 +51,17 @@ def plot_ranks(path: PathLike, rankings: Sequence[RankedGroup]) -> None:
     for panel, ranking, labels in zip(panels[:, 0], rankings, names, strict=True):
         _draw_ranks(panel, ranking, labels)
     marks = {
-        label: mark for panel in panels[:, 0] for mark, label in zip(*panel.get_legend_handles_labels(), strict=True)
+        label: mark
+        for panel in panels[:, 0]
+        for mark, label in zip(*panel.get_legend_handles_labels(), strict=True)
     }
     figure.legend(
-        marks.values(), marks.keys(), loc="outside lower center", ncols=len(marks), fontsize="small", frameon=False
+        marks.values(),
+        marks.keys(),
+        loc="outside lower center",
+        ncols=len(marks),
+        fontsize="small",
+        frameon=False,
     )  # below the panels, where it hides nothing
     save_picture(figure, path)
 
@@ -67,12 +79,30 @@ def _draw_ranks(panel: Any, ranking: RankedGroup, labels: Sequence[str]) -> None
     above = [place - SHIFT for place in places]
     panel.hlines(above, lows, highs, color=RANKS, linewidth=1.4, zorder=3, label="range of ranks")
     for ends in (lows, highs):
-        panel.plot(ends, above, linestyle="none", marker="|", markersize=7, markeredgewidth=1.4, color=RANKS, zorder=3)
+        panel.plot(
+            ends,
+            above,
+            linestyle="none",
+            marker="|",
+            markersize=7,
+            markeredgewidth=1.4,
+            color=RANKS,
+            zorder=3,
+        )
     halves = _middle_halves(ranking)
     if halves is not None:
         start, end = halves
-        panel.barh(above, end - start, left=start, height=0.36, color=RANKS, alpha=0.55, linewidth=0, zorder=4,
-                   label="middle half")  # fmt: skip
+        panel.barh(
+            above,
+            end - start,
+            left=start,
+            height=0.36,
+            color=RANKS,
+            alpha=0.55,
+            linewidth=0,
+            zorder=4,
+            label="middle half",
+        )
     panel.set_yticks(list(places), list(labels))
     panel.set_ylim(n + 0.5, 0.5)
     panel.set_xlim(0.5, n + 0.5)
@@ -83,9 +113,13 @@ def _draw_ranks(panel: Any, ranking: RankedGroup, labels: Sequence[str]) -> None
     panel.grid(axis="x", alpha=0.3, zorder=0)
     _draw_scores(panel, ranking)
     count = (
-        f"{ranking.clusters} clusters of {n} systems" if ranking.clusters != 1 else f"all {n} systems in one cluster"
+        f"{ranking.clusters} clusters of {n} systems"
+        if ranking.clusters != 1
+        else f"all {n} systems in one cluster"
     )
-    panel.set_title(": ".join(filter(None, (ranking.title, ranking.model, count))), fontsize="medium", loc="left")
+    panel.set_title(
+        ": ".join(filter(None, (ranking.title, ranking.model, count))), fontsize="medium", loc="left"
+    )
 
 
 def _draw_scores(panel: Any, ranking: RankedGroup) -> None:
@@ -97,15 +131,31 @@ def _draw_scores(panel: Any, ranking: RankedGroup) -> None:
     errors = [system.error for system in systems]
     if all(error is not None for error in errors):
         axis.errorbar(scores, below, xerr=errors, fmt="none", ecolor=SCORES, elinewidth=1, zorder=5)
-    axis.plot(scores, below, linestyle="none", marker="D", markersize=3.8, markerfacecolor="white",
-              markeredgecolor=SCORES, zorder=5)  # fmt: skip
+    axis.plot(
+        scores,
+        below,
+        linestyle="none",
+        marker="D",
+        markersize=3.8,
+        markerfacecolor="white",
+        markeredgecolor=SCORES,
+        zorder=5,
+    )
     margin = 0.04 * (max(scores) - min(scores)) or 0.5
     best, worst = max(scores) + margin, min(scores) - margin
     axis.set_xlim((best, worst) if ranking.descending else (worst, best))
     axis.set_xlabel(ranking.score if ranking.score != "score" else f"score ({ranking.model})", color=SCORES)
     axis.tick_params(axis="x", colors=SCORES)
-    panel.plot([], [], linestyle="none", marker="D", markersize=3.8, markerfacecolor="white", markeredgecolor=SCORES,
-               label="score (upper axis)")  # fmt: skip
+    panel.plot(
+        [],
+        [],
+        linestyle="none",
+        marker="D",
+        markersize=3.8,
+        markerfacecolor="white",
+        markeredgecolor=SCORES,
+        label="score (upper axis)",
+    )
 
 
 def _middle_halves(ranking: RankedGroup) -> "tuple[NDArray[Any], NDArray[Any]] | None":
@@ -156,14 +206,19 @@ def plot_heatmap(path: PathLike, table: Heatmap) -> None:
 
 
 def plot_curves(
-    path: PathLike, measures: Sequence[str], curves: Sequence[Mapping[str, Sequence[tuple[float, float]]]], axis: str
+    path: PathLike,
+    measures: Sequence[str],
+    curves: Sequence[Mapping[str, Sequence[tuple[float, float]]]],
+    axis: str,
 ) -> None:
     """One panel for each measure, with a line of (x, y) for each name; x is logarithmic."""
     with _figure(path, 1, len(measures), 6.2 * len(measures) + 2.2, 5) as (figure, panels):
         for panel, measure, lines in zip(panels[0], measures, curves, strict=True):
             for i, (name, points) in enumerate(lines.items()):
                 style = ("-", "--", "-.", ":")[i // 10 % 4]
-                panel.plot([x for x, _ in points], [y for _, y in points], marker=".", linestyle=style, label=name)
+                panel.plot(
+                    [x for x, _ in points], [y for _, y in points], marker=".", linestyle=style, label=name
+                )
             panel.set_xscale("log", base=2)
             xs = sorted({x for points in lines.values() for x, _ in points})
             panel.set_xticks(xs, [f"{x:g}" for x in xs])

@@ -63,14 +63,21 @@ class ComparisonFiles:
     def parts(self) -> list[DataPart]:
         """Comparisons or scores, those of each language pair apart; a sample depends on the random seed."""
         parts = read_parts(
-            self.paths, format=self.format, columns=self.columns, together=self.merge, better=self.scores.better,
-            filters=self.filters, rng=np.random.default_rng([self.seed, 0]),
-        )  # fmt: skip
+            self.paths,
+            format=self.format,
+            columns=self.columns,
+            together=self.merge,
+            better=self.scores.better,
+            filters=self.filters,
+            rng=np.random.default_rng([self.seed, 0]),
+        )
         return [self._standardized(part) for part in parts] if self.scores.standardize else parts
 
     def _standardized(self, part: DataPart) -> DataPart:
         if not isinstance(part.data, SegmentScores):
-            raise RyptError(f"{', '.join(part.paths)}: expected segment scores to standardise, found comparisons")
+            raise RyptError(
+                f"{', '.join(part.paths)}: expected segment scores to standardise, found comparisons"
+            )
         return replace(part, data=part.data.standardize())
 
     def comparisons(self, part: DataPart) -> Comparisons:
@@ -207,7 +214,9 @@ def rank_parts(
         name = model or (MEAN if isinstance(part.data, SegmentScores) else "trueskill")
         if name == MEAN:
             if isinstance(part.data, Comparisons):
-                raise RyptError(f"{', '.join(part.paths)}: the model mean ranks segment scores, found comparisons")
+                raise RyptError(
+                    f"{', '.join(part.paths)}: the model mean ranks segment scores, found comparisons"
+                )
             given = Options(MEAN, options or {}, kind="model")
             average = read_average(given)
             given.done()
@@ -227,7 +236,9 @@ def _notes_of_parts(parts: Sequence[DataPart]) -> list[str]:
     if len(parts) < 2:
         return []
     pairs = ", ".join(part.languages or "unknown languages" for part in parts)
-    return [f"{len(parts)} language pairs ({pairs}) are ranked apart; --languages chooses one, --merge joins them"]
+    return [
+        f"{len(parts)} language pairs ({pairs}) are ranked apart; --languages chooses one, --merge joins them"
+    ]
 
 
 def _notes_of_scores(scores: SegmentScores) -> list[str]:
@@ -263,9 +274,13 @@ def _notes(comparisons: Comparisons, model: RankingModel, how: Confidence) -> li
     if len(comparisons) and not comparisons.outcome.any():
         notes.append(f"all {len(comparisons)} comparisons are ties; nothing tells the systems apart")
     chosen = choose_ranges(how, comparisons, model)
-    alone = chosen.method == "bootstrap" and chosen.unit == "comparison" and not has_posterior(model, chosen.unit)
+    alone = (
+        chosen.method == "bootstrap" and chosen.unit == "comparison" and not has_posterior(model, chosen.unit)
+    )
     if alone and comparisons.has_rows():
-        notes.append("ranges take the comparisons of one ranking as independent, as the papers do; --unit row does not")
+        notes.append(
+            "ranges take the comparisons of one ranking as independent, as the papers do; --unit row does not"
+        )
     elif alone and comparisons.segments == ("",):
         notes.append(
             "the files do not say which comparisons are of one ranking or of one segment (as counts do not): they are "

@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from hits.ranking.confidence import LEVEL, Posterior, Ranges, Seen, bootstrap, ranges_by_sign_tests, rank_bounds
+from hits.ranking.confidence import (
+    LEVEL,
+    Posterior,
+    Ranges,
+    Seen,
+    bootstrap,
+    ranges_by_sign_tests,
+    rank_bounds,
+)
 from hits.ranking.data import Comparisons
 from hits.ranking.model import Fitted, RankingModel, check_fit
 from hits.ranking.models.trueskill import TrueSkill
@@ -48,7 +56,9 @@ class RankedGroup:
     score: str = "score"  # what the column of scores is called
     digits: int = 3  # of a score, after the point
     descending: bool = True  # whether a higher score is better
-    gap_errors: Floats | None = None  # (systems, systems): standard errors of differences, where the model has them
+    gap_errors: Floats | None = (
+        None  # (systems, systems): standard errors of differences, where the model has them
+    )
 
     @property
     def clusters(self) -> int:
@@ -83,12 +93,16 @@ def choose_ranges(confidence: Confidence, comparisons: Comparisons, model: Ranki
     """
     method = confidence.method or "bootstrap"
     if method in SCORE_CONFIDENCES and method not in CONFIDENCES:
-        raise RyptError(f"{method} tests segment scores, by the model mean; comparisons have {', '.join(CONFIDENCES)}")
+        raise RyptError(
+            f"{method} tests segment scores, by the model mean; comparisons have {', '.join(CONFIDENCES)}"
+        )
     check_option("confidence", method, CONFIDENCES)
     unit, shape = confidence.unit, confidence.shape
     if method == "koehn-slides":
         if unit is not None or shape is not None:
-            raise RyptError("koehn-slides draws comparisons and drops the ends: leave out the unit and the range")
+            raise RyptError(
+                "koehn-slides draws comparisons and drops the ends: leave out the unit and the range"
+            )
         return replace(confidence, method="bootstrap", unit="comparison", shape="ends")
     if unit is None:
         itself = isinstance(model, Posterior) or (isinstance(model, TrueSkill) and model.order == "select")
@@ -99,7 +113,10 @@ def choose_ranges(confidence: Confidence, comparisons: Comparisons, model: Ranki
 
 
 def rank_systems(
-    comparisons: Comparisons, model: RankingModel, rng: np.random.Generator, confidence: Confidence | None = None
+    comparisons: Comparisons,
+    model: RankingModel,
+    rng: np.random.Generator,
+    confidence: Confidence | None = None,
 ) -> list[RankedGroup]:
     """A ranking for each group of systems that are connected by comparisons, the largest group first.
 
@@ -123,16 +140,22 @@ def _rank(
     errors = fitted.extra.get("standard_errors")
     systems = tuple(
         Ranked(
-            fitted.systems[i], float(fitted.scores[i]), int(first[i]),
-            None if ranges is None else int(ranges.low[i]), None if ranges is None else int(ranges.high[i]),
-            None if numbers is None else int(numbers[i]), None if errors is None else float(errors[i]),
+            fitted.systems[i],
+            float(fitted.scores[i]),
+            int(first[i]),
+            None if ranges is None else int(ranges.low[i]),
+            None if ranges is None else int(ranges.high[i]),
+            None if numbers is None else int(numbers[i]),
+            None if errors is None else float(errors[i]),
         )
         for i in order
-    )  # fmt: skip
+    )
     samples = None if ranges is None or ranges.samples is None else ranges.samples[:, order]
     scores = None if ranges is None or ranges.scores is None else ranges.scores[:, order]
     how = None if ranges is None else _how(ranges, confidence)
-    return RankedGroup(model.name, signature(fitted.signature, ranges=how), systems, samples, _extra(fitted), scores)
+    return RankedGroup(
+        model.name, signature(fitted.signature, ranges=how), systems, samples, _extra(fitted), scores
+    )
 
 
 def _extra(fitted: Fitted) -> dict[str, Any]:
@@ -149,9 +172,16 @@ def _ranges(
     if confidence.method == "sign-test":
         return ranges_by_sign_tests(comparisons.counts()[0], confidence.level)
     return bootstrap(
-        model, comparisons, rng, samples=confidence.samples, trim=confidence.trim, unit=confidence.unit or "comparison",
-        shape=confidence.shape or "ends", threads=confidence.threads, seen=confidence.seen,
-    )  # fmt: skip
+        model,
+        comparisons,
+        rng,
+        samples=confidence.samples,
+        trim=confidence.trim,
+        unit=confidence.unit or "comparison",
+        shape=confidence.shape or "ends",
+        threads=confidence.threads,
+        seen=confidence.seen,
+    )
 
 
 def _how(ranges: Ranges, confidence: Confidence) -> str:

@@ -81,9 +81,13 @@ class _Chooser:
     """Skills as they are known, and what was asked so far."""
 
     def __init__(
-        self, comparisons: Comparisons | None, available: Mapping[str, Collection[str]], model: TrueSkill,
-        rng: np.random.Generator, ask: Ask | None,
-    ) -> None:  # fmt: skip
+        self,
+        comparisons: Comparisons | None,
+        available: Mapping[str, Collection[str]],
+        model: TrueSkill,
+        rng: np.random.Generator,
+        ask: Ask | None,
+    ) -> None:
         self.systems = tuple(sorted(available))
         self.segments = tuple(dict.fromkeys(segment for name in self.systems for segment in available[name]))
         self.rng, self.ask = rng, ask
@@ -149,7 +153,9 @@ class _Chooser:
         shared = np.flatnonzero(self.has[list(chosen)].all(axis=0))
         if not len(shared):
             return None
-        times = sum((self._times(i, j)[shared] for i, j in combinations(chosen, 2)), np.zeros(len(shared), np.int32))
+        times = sum(
+            (self._times(i, j)[shared] for i, j in combinations(chosen, 2)), np.zeros(len(shared), np.int32)
+        )
         names = [self.systems[i] for i in chosen]
         key = tuple(sorted(chosen))
         mixed = self.rng.permutation(len(shared))

@@ -63,7 +63,10 @@ class SideBySide:
     def groups(self) -> tuple[RankedGroup, ...]:
         """What each model says of each group of systems."""
         return tuple(
-            replace(group, title=" ".join(filter(None, (group.title, label))) if label != group.model else group.title)
+            replace(
+                group,
+                title=" ".join(filter(None, (group.title, label))) if label != group.model else group.title,
+            )
             for table_groups in zip(*(table.groups for table in self.tables), strict=True)
             for label, group in zip(self.labels, table_groups, strict=True)
         )
@@ -94,7 +97,10 @@ class SideBySide:
     def as_table(self, style: str = "text") -> str:
         """A table for each group of systems, with three columns for each model, and what they disagree on."""
         check_option("table", style, TABLES)
-        parts = [self._group(groups, style) for groups in zip(*(table.groups for table in self.tables), strict=True)]
+        parts = [
+            self._group(groups, style)
+            for groups in zip(*(table.groups for table in self.tables), strict=True)
+        ]
         parts.append("\n".join(_prose(self._agreement_line(made), style) for made in self.agreements()))
         parts.append(self._disagreement_table(style))
         signed = [signature(table.groups[0].signature, seed=table.seed) for table in self.tables]
@@ -114,14 +120,21 @@ class SideBySide:
         labels = [_broken(label) if style == "text" else label for label in self.labels]
         head = ["system", *chain.from_iterable((label, "range", "cluster") for label in labels)]
         sides = ["left", *["right", "left", "right"] * len(self.labels)]
-        kept = [k for k in range(len(head)) if k % 3 == 1 or any(row[k] for row in rows)]  # no ranges, no column
+        kept = [
+            k for k in range(len(head)) if k % 3 == 1 or any(row[k] for row in rows)
+        ]  # no ranges, no column
         table = tabulate(
-            [[row[k] for k in kept] for row in rows], [head[k] for k in kept], tablefmt=FORMATS[style],
-            disable_numparse=True, colalign=[sides[k] for k in kept],
-        )  # fmt: skip
+            [[row[k] for k in kept] for row in rows],
+            [head[k] for k in kept],
+            tablefmt=FORMATS[style],
+            disable_numparse=True,
+            colalign=[sides[k] for k in kept],
+        )
         title = ": ".join(filter(None, (groups[0].title, "rank by each model, range of ranks, cluster")))
         verdicts = [
-            f"{label}: {text}" for label, group in zip(self.labels, groups, strict=True) if (text := verdict(group))
+            f"{label}: {text}"
+            for label, group in zip(self.labels, groups, strict=True)
+            if (text := verdict(group))
         ]
         below = "\n".join(_prose(line, style) for line in verdicts)
         return "\n\n".join(filter(None, [_prose(title, style), table, below]))
@@ -149,24 +162,31 @@ class SideBySide:
             short |= zip(((group.title, name) for name in names), system_labels(names), strict=True)
         several, label = any(item.languages for item in items), self._short_labels()
         rows = [
-            [*([item.languages] if several else []),
-             *(short[item.languages, name] for name in (item.better, item.worse)),
-             *(_by(label[model], error) for model, error in zip(item.models, item.errors, strict=True))]
+            [
+                *([item.languages] if several else []),
+                *(short[item.languages, name] for name in (item.better, item.worse)),
+                *(_by(label[model], error) for model, error in zip(item.models, item.errors, strict=True)),
+            ]
             for item in items[:SHOWN]
-        ]  # fmt: skip
+        ]
         head = [*(["languages"] if several else []), "one", "other", "one is better by", "other is better by"]
-        return f"{_prose(line, style)}\n\n{tabulate(rows, head, tablefmt=FORMATS[style], disable_numparse=True)}"
+        return (
+            f"{_prose(line, style)}\n\n{tabulate(rows, head, tablefmt=FORMATS[style], disable_numparse=True)}"
+        )
 
     def _short_labels(self) -> dict[str, str]:
         """Models without their options, where that is enough to tell them apart."""
         plain = [label.partition(":")[0] for label in self.labels]
         return {
-            label: name if plain.count(name) == 1 else label for label, name in zip(self.labels, plain, strict=True)
+            label: name if plain.count(name) == 1 else label
+            for label, name in zip(self.labels, plain, strict=True)
         }
 
     def as_dict(self) -> dict[str, Any]:
         """What ``--json`` prints: each model's ranking, and all disagreements."""
-        models = [{"label": label} | table.as_dict() for label, table in zip(self.labels, self.tables, strict=True)]
+        models = [
+            {"label": label} | table.as_dict() for label, table in zip(self.labels, self.tables, strict=True)
+        ]
         return {
             "models": models,
             "agreements": [
@@ -175,7 +195,12 @@ class SideBySide:
                 for made in self.agreements()
             ],
             "disagreements": [
-                {"models": list(item.models), "better": item.better, "worse": item.worse, "errors": list(item.errors)}
+                {
+                    "models": list(item.models),
+                    "better": item.better,
+                    "worse": item.worse,
+                    "errors": list(item.errors),
+                }
                 | ({"languages": item.languages} if item.languages else {})
                 for item in self.disagreements()
             ],
@@ -238,7 +263,10 @@ def rank_side_by_side(
             read_model(name, options)  # a wrong name or option is said before anything is read
     parts = files.parts()
     how = confidence or Confidence()
-    tables = [rank_parts(files, parts, name, options=options, confidence=_suited(how, name)) for name, options in named]
+    tables = [
+        rank_parts(files, parts, name, options=options, confidence=_suited(how, name))
+        for name, options in named
+    ]
     systems = [[{s.system for s in group.systems} for group in table.groups] for table in tables]
     if any(groups != systems[0] for groups in systems):
         raise RyptError("the models do not rank the same groups of systems: rank them one by one")

@@ -14,10 +14,23 @@ from hits.ranking.result import Ranked, RankedGroup
 from rypt.ratings.references import is_human
 
 LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "↓": r"$\downarrow$", "–": "--", "…": r"\dots{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "↓": r"$\downarrow$",
+    "–": "--",
+    "…": r"\dots{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
 LONGEST = 28  # of a system's name
 MOST_NAMED = 6  # systems of the best cluster in a sentence
 LEFT = ("range", "system")  # columns that are not aligned to the right
@@ -78,7 +91,10 @@ def cells(ranking: RankedGroup) -> tuple[list[str], list[list[list[str]]]]:
         first = min(system.rank for system in group)
         clusters.append(
             [
-                [str(s.rank) if cluster is None else "" if i else str(first), *(cell(s) for cell in columns.values())]
+                [
+                    str(s.rank) if cluster is None else "" if i else str(first),
+                    *(cell(s) for cell in columns.values()),
+                ]
                 for i, s in enumerate(group)
             ]
         )
@@ -132,7 +148,11 @@ def _not_human(systems: Sequence[Ranked], names: Mapping[str, str]) -> list[str]
 def _enumerated(names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"{names[0]} is"
-    shown = names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
+    shown = (
+        names
+        if len(names) <= MOST_NAMED
+        else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
+    )
     return f"{', '.join(shown[:-1])} and {shown[-1]} are"
 
 
@@ -275,7 +295,8 @@ def system_labels(names: Sequence[str]) -> list[str]:
     ['refA (human)', 'GPT4-5shot']
     """
     return [
-        f"{short} (human)" if is_human(name) else short for name, short in zip(names, short_names(names), strict=True)
+        f"{short} (human)" if is_human(name) else short
+        for name, short in zip(names, short_names(names), strict=True)
     ]
 
 
@@ -296,6 +317,7 @@ def short_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:
         rest = after
     tail = max(1, min(9, (longest - 1) // 3))
     short = [
-        name if len(name) <= longest else f"{name[: longest - 1 - tail]}…{name[len(name) - tail :]}" for name in rest
+        name if len(name) <= longest else f"{name[: longest - 1 - tail]}…{name[len(name) - tail :]}"
+        for name in rest
     ]
     return short if len(set(short)) == len(set(rest)) else rest

@@ -62,7 +62,9 @@ def aggregated(db: JudgmentDatabase, method: str = "majority") -> list[Aggregate
         posteriors = {}
         for v in sums:
             votes = dict(zip(Label, (v.yes, v.no, v.not_sure), strict=True))
-            posteriors[v.segment, v.span, v.phrase] = {name: n / sum(votes.values()) for name, n in votes.items()}
+            posteriors[v.segment, v.span, v.phrase] = {
+                name: n / sum(votes.values()) for name, n in votes.items()
+            }
     else:
         consensus = dawid_skene(answers, trust=TRUST)
         rows = dict(zip(consensus.questions, consensus.posterior.tolist(), strict=True))
@@ -139,7 +141,9 @@ class AggregatedLabels:
     def _write_database(self, path: Path) -> None:
         """A new judgment database with the same segments and these labels; it appears whole or not at all."""
         if path.exists():
-            raise InputError(path, None, "expected a new file for the aggregated labels, found one that is there")
+            raise InputError(
+                path, None, "expected a new file for the aggregated labels, found one that is there"
+            )
         with new_database(path, self.case) as made:
             made.add_segments(self.segments)
             made.add(judgment for key in self.labels for judgment in _weighted(key, self.method))

@@ -113,12 +113,15 @@ class Results:
     def comparisons(self) -> list[Comparison]:
         """The comparisons that count: the last of each worker on two systems in a segment, of work not rejected."""
         return [
-            Comparison(c.segment, c.system_a, c.system_b, Choice(c.choice), c.worker, c.time, c.hit, c.assignment)
+            Comparison(
+                c.segment, c.system_a, c.system_b, Choice(c.choice), c.worker, c.time, c.hit, c.assignment
+            )
             for c in self.tables.comparisons()
         ]
 
     def controls(self) -> list[ControlAnswer]:
         """The outcome of all controls, in the order in which they came."""
         return [
-            ControlAnswer(w, c.slot, c.kind, c.expected, c.answer, bool(c.passed)) for w, c in self.tables.controls()
+            ControlAnswer(w, c.slot, c.kind, c.expected, c.answer, bool(c.passed))
+            for w, c in self.tables.controls()
         ]

@@ -136,7 +136,9 @@ def answer_rows(assignment: Assignment, content: Content) -> tuple[HitRow, Assig
     controls = [ControlRow(k.slot, k.kind, k.expected, k.answer, k.passed) for k in c.controls]
     return (
         HitRow(a.hit, a.batch, item, str(c.kind), c.size, assignment.columns, of_hit, market),
-        AssignmentRow(a.assignment, a.hit, a.worker, status, a.accepted, a.submitted, seconds, a.fields, of_work),
+        AssignmentRow(
+            a.assignment, a.hit, a.worker, status, a.accepted, a.submitted, seconds, a.fields, of_work
+        ),
         AnswerRows(labels, compared, controls, c.judgments()),
     )
 
@@ -149,7 +151,9 @@ def _label_row(answer: LabelAnswer) -> LabelRow:
 
 def understand_rows(hit: HitRow, work: AssignmentRow, case: str) -> tuple[HitRow, AssignmentRow, AnswerRows]:
     """The rows of an assignment from a file, with what its form says: for `rypt.database.exchange.import_file`."""
-    answer = Answer(hit.batch, hit.item, hit.id, work.id, work.worker, work.fields, work.accepted, work.submitted)
+    answer = Answer(
+        hit.batch, hit.item, hit.id, work.id, work.worker, work.fields, work.accepted, work.submitted
+    )
     assignment = Assignment(answer, hit.columns, work.status, {**hit.facts, **work.facts}, hit.market)
     return answer_rows(assignment, understand(assignment, case))
 
@@ -167,14 +171,24 @@ def _read_labels(assignment: Assignment, case: str) -> Content:
         label, severity = parse_label(given or "NOT_SURE")
         expected = columns.get(f"control_{slot}", "")
         judgment = Judgment(
-            columns["segment"], span, phrase_key(phrase, case), label, answer.worker, answer.hit, source,
-            answer.submitted, float(assignment.status != REJECTED), severity,
-        )  # fmt: skip
+            columns["segment"],
+            span,
+            phrase_key(phrase, case),
+            label,
+            answer.worker,
+            answer.hit,
+            source,
+            answer.submitted,
+            float(assignment.status != REJECTED),
+            severity,
+        )
         labels.append(LabelAnswer(slot, judgment, bool(given), bool(expected)))
         if expected:
             right = bool(given) and label == Label.parse(expected)
             kind = columns.get(f"control_kind_{slot}") or ControlKind.REPEAT
-            controls.append(ControlAnswer(answer.worker, slot, kind, expected, str(label) if given else "", right))
+            controls.append(
+                ControlAnswer(answer.worker, slot, kind, expected, str(label) if given else "", right)
+            )
     blank = sum(not label.answered for label in labels)
     return Content(Kind.LABEL, len(labels), tuple(labels), controls=tuple(controls), unanswered=blank)
 
@@ -192,7 +206,14 @@ def _read_comparison(assignment: Assignment, case: str) -> Content:
     if not given or not a or not b:
         return Content(Kind.COMPARISON, 1, unanswered=int(not given))
     made = Comparison(
-        columns["segment"], a, b, Choice(given), answer.worker, answer.submitted, answer.hit, answer.assignment
+        columns["segment"],
+        a,
+        b,
+        Choice(given),
+        answer.worker,
+        answer.submitted,
+        answer.hit,
+        answer.assignment,
     )
     return Content(Kind.COMPARISON, 1, comparisons=(made,))
 
@@ -203,13 +224,20 @@ def _read_ranking(assignment: Assignment, case: str) -> Content:
     A system with the text of a slot has the slot's rank.
     """
     columns, answer = assignment.columns, assignment.answer
-    slots = [i for i in range(1, MAX_RANKED + 1) if columns.get(f"system_{i}") or columns.get(f"candidate_{i}")]
+    slots = [
+        i for i in range(1, MAX_RANKED + 1) if columns.get(f"system_{i}") or columns.get(f"candidate_{i}")
+    ]
     ranks = {slot: rank for slot in slots if (rank := _rank(answer.fields.get(f"rank_{slot}", "")))}
     controls, pair = _ranking_control(columns, ranks, answer.worker)
     ranking = Ranking(
-        columns["segment"], tuple(str(slot) if columns.get(f"system_{slot}") else "" for slot in ranks),
-        tuple(ranks.values()), answer.worker, answer.submitted, answer.hit, answer.assignment,
-    )  # fmt: skip
+        columns["segment"],
+        tuple(str(slot) if columns.get(f"system_{slot}") else "" for slot in ranks),
+        tuple(ranks.values()),
+        answer.worker,
+        answer.submitted,
+        answer.hit,
+        answer.assignment,
+    )
     groups = {str(slot): (columns.get(f"system_{slot}", ""), *same_systems(columns, slot)) for slot in slots}
     made: list[Comparison] = []
     implied: list[Comparison] = []
@@ -221,7 +249,12 @@ def _read_ranking(assignment: Assignment, case: str) -> Content:
         implied += [replace(c, system_a=a, system_b=b) for a, b in rest]
     blank = len(slots) - len(ranks)
     return Content(
-        Kind.RANKING, len(slots), comparisons=tuple(made), controls=controls, unanswered=blank, implied=tuple(implied)
+        Kind.RANKING,
+        len(slots),
+        comparisons=tuple(made),
+        controls=controls,
+        unanswered=blank,
+        implied=tuple(implied),
     )
 
 
@@ -253,7 +286,9 @@ def _span(columns: Mapping[str, str]) -> Span:
 
     def whole(name: str) -> int:
         if not re.fullmatch(r"[0-9]{1,9}", columns.get(name, "")):
-            raise FormatError(f"expected a whole number in the column {name}, found {columns.get(name, '')!r}")
+            raise FormatError(
+                f"expected a whole number in the column {name}, found {columns.get(name, '')!r}"
+            )
         return int(columns[name])
 
     if columns.get("start", "") == "" and columns.get("first"):

@@ -22,13 +22,43 @@ from rypt.database.answer_rows import SUBMITTED
 from rypt.text import FormatError, InputError, PathLike, open_binary_input
 
 SITE_COLUMNS = (
-    "HITId", "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime", "MaxAssignments",
-    "RequesterAnnotation", "AssignmentDurationInSeconds", "AutoApprovalDelayInSeconds", "Expiration",
-    "NumberOfSimilarHITs", "LifetimeInSeconds", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime",
-    "SubmitTime", "AutoApprovalTime", "ApprovalTime", "RejectionTime", "RequesterFeedback", "WorkTimeInSeconds",
-    "LifetimeApprovalRate", "Last30DaysApprovalRate", "Last7DaysApprovalRate",
-)  # fmt: skip
-NEEDED_OF_BATCH = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime", "Answer.*")
+    "HITId",
+    "HITTypeId",
+    "Title",
+    "Description",
+    "Keywords",
+    "Reward",
+    "CreationTime",
+    "MaxAssignments",
+    "RequesterAnnotation",
+    "AssignmentDurationInSeconds",
+    "AutoApprovalDelayInSeconds",
+    "Expiration",
+    "NumberOfSimilarHITs",
+    "LifetimeInSeconds",
+    "AssignmentId",
+    "WorkerId",
+    "AssignmentStatus",
+    "AcceptTime",
+    "SubmitTime",
+    "AutoApprovalTime",
+    "ApprovalTime",
+    "RejectionTime",
+    "RequesterFeedback",
+    "WorkTimeInSeconds",
+    "LifetimeApprovalRate",
+    "Last30DaysApprovalRate",
+    "Last7DaysApprovalRate",
+)
+NEEDED_OF_BATCH = (
+    "HITId",
+    "AssignmentId",
+    "WorkerId",
+    "AssignmentStatus",
+    "AcceptTime",
+    "SubmitTime",
+    "Answer.*",
+)
 NEEDED = (*NEEDED_OF_BATCH, "Input.*")  # without a batch at hand, the rows say themselves what was asked
 OWN = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus")
 REVIEW = ("Approve", "Reject")
@@ -38,7 +68,18 @@ SITE_TIME = re.compile(
     rf"(?:{'|'.join(DAYS)}) ({'|'.join(MONTHS)}) ([0-9]{{1,2}}) "
     r"([0-9]{2}):([0-9]{2}):([0-9]{2}) ([A-Z]{3,4}) ([0-9]{4})"
 )
-ZONES = {"UTC": 0, "GMT": 0, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7, "PDT": -7, "PST": -8}
+ZONES = {
+    "UTC": 0,
+    "GMT": 0,
+    "EDT": -4,
+    "EST": -5,
+    "CDT": -5,
+    "CST": -6,
+    "MDT": -6,
+    "MST": -7,
+    "PDT": -7,
+    "PST": -8,
+}
 Row = dict[str, str]
 
 
@@ -64,9 +105,14 @@ def parse_time(text: str) -> int | None:
         if match := SITE_TIME.fullmatch(text):
             month, day, hour, minute, second, zone, year = match.groups()
             moment = datetime(
-                int(year), MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second),
+                int(year),
+                MONTHS.index(month) + 1,
+                int(day),
+                int(hour),
+                int(minute),
+                int(second),
                 tzinfo=timezone(timedelta(hours=ZONES[zone])),
-            )  # fmt: skip
+            )
         elif re.fullmatch(r"[0-9]{1,11}", text):
             moment = datetime.fromtimestamp(int(text), UTC)
         else:
@@ -108,7 +154,9 @@ def read_rows(
         row = dict(zip(header, cells, strict=True))
         first = seen.setdefault(row["AssignmentId"], line)
         if first != line:
-            raise InputError(path, line, f"assignment {row['AssignmentId']} is there already, in line {first}")
+            raise InputError(
+                path, line, f"assignment {row['AssignmentId']} is there already, in line {first}"
+            )
         yield line, {name: restore(text) for name, text in row.items()}
 
 
@@ -141,7 +189,9 @@ def _header(
     missing = [
         name
         for name in needed
-        if not (any(given.startswith(name[:-1]) for given in header) if name.endswith("*") else name in header)
+        if not (
+            any(given.startswith(name[:-1]) for given in header) if name.endswith("*") else name in header
+        )
     ]
     if missing:
         raise InputError(path, line, f"expected the columns of a results CSV; missing: {', '.join(missing)}")
@@ -169,7 +219,7 @@ def _assignment(row: Row) -> Assignment:
     accepted, submitted = parse_time(row["AcceptTime"]), parse_time(row["SubmitTime"])
     answer = Answer(
         batch, item, row["HITId"], row["AssignmentId"], row["WorkerId"], fields, accepted, submitted
-    )  # fmt: skip
+    )
     facts = {name: row[name] for name in SITE_COLUMNS if row.get(name) and name not in OWN}
     return Assignment(answer, columns, row["AssignmentStatus"].strip() or SUBMITTED, facts)
 
@@ -188,7 +238,12 @@ def results_row(assignment: Assignment) -> Row:
     """An assignment as a row: site columns, ``Input.*`` and ``Answer.*``."""
     a = assignment.answer
     row = {name: assignment.facts.get(name, "") for name in SITE_COLUMNS}
-    row |= {"HITId": a.hit, "AssignmentId": a.assignment, "WorkerId": a.worker, "AssignmentStatus": assignment.status}
+    row |= {
+        "HITId": a.hit,
+        "AssignmentId": a.assignment,
+        "WorkerId": a.worker,
+        "AssignmentStatus": assignment.status,
+    }
     seconds = assignment.seconds
     computed = {
         "AcceptTime": format_time(a.accepted),
@@ -203,7 +258,12 @@ def results_row(assignment: Assignment) -> Row:
 
 def write_rows(stream: TextIO, inputs: Sequence[str], answers: Sequence[str], rows: Iterable[Row]) -> int:
     """Write rows under the site's columns, these of the item and these of the form, and ``Approve`` and ``Reject``."""
-    header = [*SITE_COLUMNS, *(f"Input.{name}" for name in inputs), *(f"Answer.{name}" for name in answers), *REVIEW]
+    header = [
+        *SITE_COLUMNS,
+        *(f"Input.{name}" for name in inputs),
+        *(f"Answer.{name}" for name in answers),
+        *REVIEW,
+    ]
     writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow(header)
     count = 0

@@ -46,7 +46,8 @@ class Consensus:
         tied = ranked[:, -1] - ranked[:, -2] <= TIE
         best = self.posterior.argmax(axis=1)
         return {
-            question: Label.NOT_SURE if tied[i] else self.labels[best[i]] for i, question in enumerate(self.questions)
+            question: Label.NOT_SURE if tied[i] else self.labels[best[i]]
+            for i, question in enumerate(self.questions)
         }
 
     def accuracy(self) -> dict[Key, float]:
@@ -69,7 +70,9 @@ def majority(answers: Iterable[Label]) -> Label:
 
 def majority_labels(answers: Iterable[tuple[Key, Key, Label]]) -> dict[Key, Label]:
     """The majority of each question, a worker counting once."""
-    return {question: majority(map(_label, given.values())) for question, given in by_question(answers).items()}
+    return {
+        question: majority(map(_label, given.values())) for question, given in by_question(answers).items()
+    }
 
 
 def dawid_skene(
@@ -100,7 +103,9 @@ def dawid_skene(
     labels = tuple(Label)
     number = {worker: i for i, worker in enumerate(workers)}
     code = {label: i for i, label in enumerate(labels)}
-    triples = [(q, number[w], code[_label(a)]) for q, given in enumerate(units.values()) for w, a in given.items()]
+    triples = [
+        (q, number[w], code[_label(a)]) for q, given in enumerate(units.values()) for w, a in given.items()
+    ]
     question, worker, answer = np.array(triples, dtype=np.int64).reshape(-1, 3).T
     shape = (len(questions), len(workers), len(labels))
     posterior = np.zeros((shape[0], shape[2]))
@@ -115,7 +120,9 @@ def dawid_skene(
         change = float(np.abs(new - posterior).max())
         posterior = new
         rounds += 1
-    return Consensus(questions, workers, labels, posterior, confusion, prior, rounds, bool(change <= tolerance))
+    return Consensus(
+        questions, workers, labels, posterior, confusion, prior, rounds, bool(change <= tolerance)
+    )
 
 
 def _tables(
@@ -124,14 +131,18 @@ def _tables(
     """Confusions and prior that fit the posteriors."""
     size = posterior.shape[1]
     cell = worker * size + answer
-    counts = [np.bincount(cell, weights=posterior[question, true], minlength=workers * size) for true in range(size)]
+    counts = [
+        np.bincount(cell, weights=posterior[question, true], minlength=workers * size) for true in range(size)
+    ]
     expected = np.stack([count.reshape(workers, size) for count in counts], axis=1) + pseudo
     confusion = np.asarray(expected / expected.sum(axis=2, keepdims=True), dtype=np.float64)
     prior = np.maximum(posterior.mean(axis=0), TINY)
     return confusion, np.asarray(prior / prior.sum(), dtype=np.float64)
 
 
-def _posteriors(confusion: Floats, prior: Floats, question: Ints, worker: Ints, answer: Ints, questions: int) -> Floats:
+def _posteriors(
+    confusion: Floats, prior: Floats, question: Ints, worker: Ints, answer: Ints, questions: int
+) -> Floats:
     """P(true label | answers) of each question."""
     log_confusion = np.log(confusion)
     columns = [

@@ -47,12 +47,16 @@ def completed(assignment: Assignment, batch: Batch, items: Mapping[str, Item]) -
     item = items.get(a.item)
     if item is None:
         where = (
-            f"item {a.item!r} is not in the batch" if a.item else "expected an item, in Input.item or the annotation"
+            f"item {a.item!r} is not in the batch"
+            if a.item
+            else "expected an item, in Input.item or the annotation"
         )
         raise FormatError(where)
     for name, text in assignment.columns.items():
         if text and item.columns.get(name) != text:
             known = item.columns.get(name)
-            raise FormatError(f"expected Input.{name} as in the batch, {(known or '')[:40]!r}, found {text[:40]!r}")
+            raise FormatError(
+                f"expected Input.{name} as in the batch, {(known or '')[:40]!r}, found {text[:40]!r}"
+            )
     facts = {**batch_facts(batch, item), **assignment.facts}
     return replace(assignment, answer=replace(a, batch=batch.settings.id), columns=item.columns, facts=facts)

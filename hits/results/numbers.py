@@ -174,7 +174,8 @@ def asked_comparisons(results: Results, hits: Iterable[str] | None = None) -> li
     return [
         c
         for c in results.comparisons()
-        if (c.hit if wanted is None else c.hit in wanted) and (c.assignment, c.system_a, c.system_b) not in implied
+        if (c.hit if wanted is None else c.hit in wanted)
+        and (c.assignment, c.system_a, c.system_b) not in implied
     ]
 
 

@@ -49,7 +49,9 @@ class Effort:
     answers: int
 
 
-def worker_reports(campaign: "Campaign | PathLike | Results", limits: Limits | None = None) -> list[WorkerReport]:
+def worker_reports(
+    campaign: "Campaign | PathLike | Results", limits: Limits | None = None
+) -> list[WorkerReport]:
     """How each worker does: all workers of a campaign, those with most answers first.
 
     ``campaign`` may be its folder, or open results; ``limits`` are the thresholds of the verdicts.
@@ -72,10 +74,15 @@ def read_replies(results: Results) -> list[Reply]:
     """
     labels = [*results.tables.given_labels(), *results.tables.imported_labels()]
     replies = [
-        Reply(given.worker, (given.segment, f"{given.start}-{given.stop}", given.phrase), given.label, given.label,
-              bool(given.control))
+        Reply(
+            given.worker,
+            (given.segment, f"{given.start}-{given.stop}", given.phrase),
+            given.label,
+            given.label,
+            bool(given.control),
+        )
         for given in labels
-    ]  # fmt: skip
+    ]
     for worker, segment, a, b, choice in results.tables.given_comparisons():
         meant = {Choice.A: a, Choice.B: b}.get(Choice(choice), choice)
         replies.append(Reply(worker, (segment, *sorted((a, b))), meant, choice))
@@ -118,7 +125,8 @@ def reports(
     made = [replace(report, unread=unread.get(report.worker, 0)) for report in made]
     typical = typical_agreement(made, limits)
     return sorted(
-        (judged(report, typical, limits) for report in made), key=lambda report: (-report.answers, report.worker)
+        (judged(report, typical, limits) for report in made),
+        key=lambda report: (-report.answers, report.worker),
     )
 
 
@@ -173,7 +181,9 @@ def _report(
     shown = Counter(reply.shown for reply in replies)
     top = shown.most_common(1)[0][0] if shown else ""
     agreement, chance = _agreement(worker, replies, others)
-    timed = [effort.seconds / effort.answers for effort in paces if effort.seconds is not None and effort.answers]
+    timed = [
+        effort.seconds / effort.answers for effort in paces if effort.seconds is not None and effort.answers
+    ]
     return WorkerReport(
         worker=worker,
         answers=len(replies),
@@ -194,7 +204,9 @@ def _report(
 def _agreement(worker: str, replies: Iterable[Reply], others: Others) -> tuple[Share, float]:
     """Agreement with the majority of the others, and how much there would be by chance."""
     last = {reply.question: reply.answer for reply in replies if not reply.control}
-    pairs = [(answer, wanted) for q, answer in last.items() if (wanted := others.majority(q, worker)) is not None]
+    pairs = [
+        (answer, wanted) for q, answer in last.items() if (wanted := others.majority(q, worker)) is not None
+    ]
     mine, theirs = Counter(answer for answer, _ in pairs), Counter(wanted for _, wanted in pairs)
     chance = sum(count * theirs[answer] for answer, count in mine.items()) / len(pairs) ** 2 if pairs else nan
     return Share(sum(answer == wanted for answer, wanted in pairs), len(pairs)), chance

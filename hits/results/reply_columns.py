@@ -67,15 +67,24 @@ def read_reply_columns(results: Results) -> ReplyColumns:
     ]
     first = int(given.question.max(initial=-1)) + 1
     compared = [
-        (workers[w], first + questions[(segment, *sorted((a, b)))],
-         answers[{Choice.A: a, Choice.B: b}.get(Choice(choice), choice)], answers[choice], 0)
+        (
+            workers[w],
+            first + questions[(segment, *sorted((a, b)))],
+            answers[{Choice.A: a, Choice.B: b}.get(Choice(choice), choice)],
+            answers[choice],
+            0,
+        )
         for w, segment, a, b, choice in results.tables.given_comparisons()
-    ]  # fmt: skip
+    ]
     if compared:
         parts.append(tuple(np.array(compared, np.int64).T))
-    worker, question, answer, shown, control = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    worker, question, answer, shown, control = (
+        np.concatenate(columns) for columns in zip(*parts, strict=True)
+    )
     names = [str(name) for name in workers]
-    return ReplyColumns(names, [str(a) for a in answers], worker, question, answer, shown, control.astype(np.bool_))
+    return ReplyColumns(
+        names, [str(a) for a in answers], worker, question, answer, shown, control.astype(np.bool_)
+    )
 
 
 class _Given:
@@ -138,14 +147,22 @@ def column_reports(results: Results, limits: Limits) -> list[WorkerReport]:
     shown = np.bincount(replies.shown[given.reply_counts], minlength=len(replies.answers))
     made = [
         _report(
-            name, rows.get(name, order[:0]), paces.get(name, ()), outcomes.get(name, ()), replies, given, shown,
-            excluded=name in excluded, unread=unread.get(name, 0),
+            name,
+            rows.get(name, order[:0]),
+            paces.get(name, ()),
+            outcomes.get(name, ()),
+            replies,
+            given,
+            shown,
+            excluded=name in excluded,
+            unread=unread.get(name, 0),
         )
         for name in dict.fromkeys([*replies.workers, *paces, *outcomes, *unread])
-    ]  # fmt: skip
+    ]
     typical = typical_agreement(made, limits)
     return sorted(
-        (judged(report, typical, limits) for report in made), key=lambda report: (-report.answers, report.worker)
+        (judged(report, typical, limits) for report in made),
+        key=lambda report: (-report.answers, report.worker),
     )
 
 
@@ -166,7 +183,9 @@ def _report(
     first = {code: place for place, code in reversed(list(enumerate(replies.shown[rows].tolist())))}
     top = max(np.flatnonzero(mine).tolist(), key=lambda code: (mine[code], -first[code]), default=-1)
     agreement, chance = _agreement(rows, replies, given)
-    timed = [effort.seconds / effort.answers for effort in paces if effort.seconds is not None and effort.answers]
+    timed = [
+        effort.seconds / effort.answers for effort in paces if effort.seconds is not None and effort.answers
+    ]
     return WorkerReport(
         worker=worker,
         answers=len(rows),
@@ -178,7 +197,9 @@ def _report(
         chance=chance,
         repeats=_repeats(rows, replies, given),
         top=replies.answers[top] if top >= 0 else "",
-        expected=_expected(rows, top, replies, given, shown - (0 if excluded else mine)) if len(rows) else nan,
+        expected=_expected(rows, top, replies, given, shown - (0 if excluded else mine))
+        if len(rows)
+        else nan,
         longest_run=_longest_run(replies.shown[rows]),
         excluded=excluded,
         unread=unread,

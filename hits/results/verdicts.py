@@ -42,7 +42,9 @@ class Limits:
     share_look: float = 0.85  # look: one answer so often, and others far less on the same questions
     share_bad: float = 0.95
     chance: float = 1e-6  # how improbable "far less" is, were the worker like the others
-    constant: int = 10  # the same answer to all, of at least so many: look; bad if fast or with wrong controls
+    constant: int = (
+        10  # the same answer to all, of at least so many: look; bad if fast or with wrong controls
+    )
     constant_chance: float = 1e-3  # how improbable that is, were the worker like the others
     run: int = 60  # look: so many equal answers in a row, as improbable; a page of bad ones is NO ten times
     agreement_gap: float = 0.1  # look: surely agrees with the others less than workers do on average, by this
@@ -119,12 +121,20 @@ class WorkerReport:
         """What ``--json`` shows of it; what is not known is None."""
         unread = {"unread": self.unread} if self.unread else {}
         return {
-            "worker": self.worker, "answers": self.answers, "assignments": self.assignments,
-            "seconds": _rounded(self.seconds), "shares": {name: _rounded(s) for name, s in self.shares.items()},
-            "controls": [self.controls.hits, self.controls.of], "agreement": [self.agreement.hits, self.agreement.of],
-            "repeats": [self.repeats.hits, self.repeats.of], "longest_run": self.longest_run,
-            "excluded": self.excluded, "verdict": str(self.verdict), "reasons": list(self.reasons), **unread,
-        }  # fmt: skip
+            "worker": self.worker,
+            "answers": self.answers,
+            "assignments": self.assignments,
+            "seconds": _rounded(self.seconds),
+            "shares": {name: _rounded(s) for name, s in self.shares.items()},
+            "controls": [self.controls.hits, self.controls.of],
+            "agreement": [self.agreement.hits, self.agreement.of],
+            "repeats": [self.repeats.hits, self.repeats.of],
+            "longest_run": self.longest_run,
+            "excluded": self.excluded,
+            "verdict": str(self.verdict),
+            "reasons": list(self.reasons),
+            **unread,
+        }
 
 
 def _rounded(value: float) -> float | None:
@@ -235,7 +245,10 @@ def _constant(report: WorkerReport, limits: Limits) -> tuple[str, ...]:
 def _judge_unread(report: WorkerReport, limits: Limits) -> Reason | None:
     if not report.unread:
         return None
-    return Verdict.LOOK, f"{plural(report.unread, 'unreadable assignment')} left out of the results: please review"
+    return (
+        Verdict.LOOK,
+        f"{plural(report.unread, 'unreadable assignment')} left out of the results: please review",
+    )
 
 
 def _judge_agreement(report: WorkerReport, typical: float, limits: Limits) -> Reason | None:

@@ -40,7 +40,9 @@ class Pay:
     @property
     def words(self) -> str:
         """What is rejected, empty if nothing is."""
-        return f"{self.rejected} of {plural(self.assignments, 'assignment')} rejected" if self.rejected else ""
+        return (
+            f"{self.rejected} of {plural(self.assignments, 'assignment')} rejected" if self.rejected else ""
+        )
 
 
 def pay_of_workers(results: Results) -> dict[str, Pay]:
@@ -55,7 +57,12 @@ def pay_of_workers(results: Results) -> dict[str, Pay]:
 
 
 def exclude_workers(
-    db: JudgmentDatabase, workers: Iterable[str], reason: str, now: int | None = None, *, include: Iterable[str] = ()
+    db: JudgmentDatabase,
+    workers: Iterable[str],
+    reason: str,
+    now: int | None = None,
+    *,
+    include: Iterable[str] = (),
 ) -> None:
     """Exclude the answers of workers, and include those of excluded workers in ``include`` again.
 

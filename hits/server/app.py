@@ -24,7 +24,14 @@ from flask import Flask, Response, render_template, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from hits.market.folder import STORE_NAME, MarketAccess, SharedTerms, open_access, remember_terms, remember_url
+from hits.market.folder import (
+    STORE_NAME,
+    MarketAccess,
+    SharedTerms,
+    open_access,
+    remember_terms,
+    remember_url,
+)
 from hits.server.connections import CLEANUP_SECONDS, limit_waiting
 from hits.server.lock import only_server
 from hits.server.pages.dashboard import Dashboard
@@ -67,11 +74,18 @@ def market_links(access: MarketAccess, shared: SharedLink) -> MarketLinks:
     """The links and keys of a market that is served at ``access.url``."""
     base = access.url.rstrip("/")
     return MarketLinks(
-        f"{base}/", f"{base}/", access.access_key, access.secret_key, access.dashboard_url, shared.url(base, access)
+        f"{base}/",
+        f"{base}/",
+        access.access_key,
+        access.secret_key,
+        access.dashboard_url,
+        shared.url(base, access),
     )
 
 
-def make_app(folder: PathLike, now: Callable[[], int] | None = None, options: ServeOptions | None = None) -> Flask:
+def make_app(
+    folder: PathLike, now: Callable[[], int] | None = None, options: ServeOptions | None = None
+) -> Flask:
     """The application of a folder, which is made if it is not there; ``now`` tells the time in whole seconds."""
     access = open_access(folder)
     place = Path(folder)
@@ -114,9 +128,13 @@ def _add_own_routes(app: Flask, market: ServedMarket) -> None:
             refused = endpoint.refuse_large()
             return Response(refused.body, refused.status, dict(refused.headers))
         answer = endpoint.answer(
-            dict(request.headers), body, market.now(), path=f"{request.script_root}/",
-            query=request.query_string.decode("latin-1"), connection=connection_of(request.environ) if direct else "",
-        )  # fmt: skip
+            dict(request.headers),
+            body,
+            market.now(),
+            path=f"{request.script_root}/",
+            query=request.query_string.decode("latin-1"),
+            connection=connection_of(request.environ) if direct else "",
+        )
         return Response(answer.body, answer.status, dict(answer.headers))
 
     def hit_css() -> Response:
@@ -209,7 +227,11 @@ class _PublicPlace:
 
 
 def serve(
-    folder: PathLike, host: str, port: int, ready: Callable[[MarketLinks], None], options: ServeOptions | None = None
+    folder: PathLike,
+    host: str,
+    port: int,
+    ready: Callable[[MarketLinks], None],
+    options: ServeOptions | None = None,
 ) -> None:
     """Serve a folder until SIGTERM or SIGINT; port 0 takes a free one. ``ready`` is called once it listens."""
     options = options or ServeOptions()
@@ -232,10 +254,17 @@ def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> 
     options: ServeOptions = app.extensions["market"].options
     try:
         server = create_server(
-            app, host=host, port=port, threads=THREADS, connection_limit=CONNECTIONS, channel_timeout=60,
-            max_request_body_size=READ_AT_MOST, clear_untrusted_proxy_headers=not options.proxy, ident="rypt",
+            app,
+            host=host,
+            port=port,
+            threads=THREADS,
+            connection_limit=CONNECTIONS,
+            channel_timeout=60,
+            max_request_body_size=READ_AT_MOST,
+            clear_untrusted_proxy_headers=not options.proxy,
+            ident="rypt",
             cleanup_interval=CLEANUP_SECONDS,
-        )  # fmt: skip
+        )
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         advice = "; --port 0 takes a free port, or name another" if taken else ""
@@ -248,7 +277,9 @@ def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> 
         server.close()
 
 
-def _tell(market: ServedMarket, url: str, say_url: Callable[[str], None], ready: Callable[[MarketLinks], None]) -> None:
+def _tell(
+    market: ServedMarket, url: str, say_url: Callable[[str], None], ready: Callable[[MarketLinks], None]
+) -> None:
     access, shared = remember_url(market.folder, market.access, url), market.options.shared
     code = shared.completion_code or access.completion_code
     remember_terms(market.folder, SharedTerms(shared.parameters[0], shared.hits, code))

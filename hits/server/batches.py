@@ -8,7 +8,13 @@ import tomllib
 from functools import lru_cache
 from pathlib import Path
 
-from hits.batches.layout import allows_blank, asks_severity, batch_template, interface_languages, read_interface
+from hits.batches.layout import (
+    allows_blank,
+    asks_severity,
+    batch_template,
+    interface_languages,
+    read_interface,
+)
 from hits.batches.markup import plain
 from hits.batches.page import fill, item_question, placeholders, without_market_parts
 from hits.batches.reader import BATCH_TOML, read_batch
@@ -74,23 +80,36 @@ def _own_words(interface: str, kind: Kind, languages: tuple[str, str]) -> tuple[
 def _template_in(batch: Batch, language: str) -> str | None:
     settings = batch.settings
     return _translated(
-        settings.interface, batch.template, settings.kind, settings.source_language, settings.target_language, language
+        settings.interface,
+        batch.template,
+        settings.kind,
+        settings.source_language,
+        settings.target_language,
+        language,
     )
 
 
 @lru_cache(maxsize=64)
-def _translated(interface: str, template: str, kind: Kind, source: str, target: str, language: str) -> str | None:
+def _translated(
+    interface: str, template: str, kind: Kind, source: str, target: str, language: str
+) -> str | None:
     """A template in another language, if it is one that rypt made in a language of its own."""
-    if interface not in interface_languages() or language not in interface_languages() or language == interface:
+    if (
+        interface not in interface_languages()
+        or language not in interface_languages()
+        or language == interface
+    ):
         return None
     columns = placeholders(template)
-    slots = max((int(name[5:]) for name in columns if name.startswith("text_") and name[5:].isdigit()), default=1)
+    slots = max(
+        (int(name[5:]) for name in columns if name.startswith("text_") and name[5:].isdigit()), default=1
+    )
 
     def made(wanted: str) -> str:
         texts = read_interface(wanted, kind, source, target, severity=asks_severity(template))
         return batch_template(
             kind, texts, slots=slots, reference="reference" in columns, blank=allows_blank(template)
-        )  # fmt: skip
+        )
 
     same = without_market_parts(made(interface)) == without_market_parts(template)
     return made(language) if same else None

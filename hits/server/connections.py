@@ -17,7 +17,9 @@ def limit_waiting(server: Any, silent: float = SILENT_SECONDS, request: float = 
     if not hasattr(server, "maintenance"):
         return
     usual = server.maintenance
-    begun: weakref.WeakKeyDictionary[Any, float] = weakref.WeakKeyDictionary()  # requests that are not whole yet
+    begun: weakref.WeakKeyDictionary[Any, float] = (
+        weakref.WeakKeyDictionary()
+    )  # requests that are not whole yet
 
     def maintenance(now: float) -> None:
         usual(now)

@@ -57,10 +57,15 @@ def unpublished(market: ServedMarket) -> list[Unpublished]:
             cost = price(batch, fees=fees_of("local"))
             rows.append(
                 Unpublished(
-                    folder.name, folder, batch.settings.id, batch.settings.title, cost.hits, cost.assignments,
+                    folder.name,
+                    folder,
+                    batch.settings.id,
+                    batch.settings.title,
+                    cost.hits,
+                    cost.assignments,
                     cost.total,
                 )
-            )  # fmt: skip
+            )
     return rows
 
 

@@ -53,7 +53,9 @@ class Seals:
 
 def same(given: str, expected: str) -> bool:
     """Whether two secrets are equal, in a time that does not tell how much of them is."""
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode("utf-8", "surrogatepass"))
+    return hmac.compare_digest(
+        given.encode("utf-8", "surrogatepass"), expected.encode("utf-8", "surrogatepass")
+    )
 
 
 def security_headers(frame_src: str = "'none'") -> dict[str, str]:

@@ -11,7 +11,11 @@ from hits.server.security import Seals
 from hits.server.store.store import Store
 from rypt.text import RyptError
 
-PARAMETERS = ("PROLIFIC_PID", "participantId", "workerId")  # of Prolific, of CloudResearch Connect, of many others
+PARAMETERS = (
+    "PROLIFIC_PID",
+    "participantId",
+    "workerId",
+)  # of Prolific, of CloudResearch Connect, of many others
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +36,14 @@ class SharedLink:
     def __post_init__(self) -> None:
         if self.completion_url and urlsplit(self.completion_url).scheme not in ("http", "https"):
             raise RyptError(f"expected an http or https completion URL, got {self.completion_url!r}")
-        if not self.parameters or not all(re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) for name in self.parameters):
+        if not self.parameters or not all(
+            re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) for name in self.parameters
+        ):
             raise RyptError("expected names of letters and digits as query parameters of the shared link")
         if self.completion_code and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", self.completion_code):
-            raise RyptError(f"expected a completion code of letters and digits, got {self.completion_code[:100]!r}")
+            raise RyptError(
+                f"expected a completion code of letters and digits, got {self.completion_code[:100]!r}"
+            )
         if self.hits < 0:
             raise RyptError(f"the number of hits per session must be at least 0, got {self.hits}")
 

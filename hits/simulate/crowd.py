@@ -67,11 +67,14 @@ class Crew:
         spammers = round(self.spam * self.workers)
         return [
             Character(
-                f"{SIMULATED_NAME}{self.prefix}{number + 1}", self.accuracy, self.not_sure,
-                self.spam_kind if number >= self.workers - spammers else "", self.seed,
+                f"{SIMULATED_NAME}{self.prefix}{number + 1}",
+                self.accuracy,
+                self.not_sure,
+                self.spam_kind if number >= self.workers - spammers else "",
+                self.seed,
             )
             for number in range(self.workers)
-        ]  # fmt: skip
+        ]
 
 
 @dataclass(slots=True)
@@ -145,7 +148,9 @@ def simulate(
             if closed:
                 break
     counts = [person.tally.answers for person in people]
-    return Simulation(tuple(people), sum(counts) * crew.seconds / 3600, max(counts) * crew.seconds / 3600, closed)
+    return Simulation(
+        tuple(people), sum(counts) * crew.seconds / 3600, max(counts) * crew.seconds / 3600, closed
+    )
 
 
 def _sources(campaign: Campaign | PathLike) -> dict[str, str]:
@@ -169,7 +174,9 @@ def _work(
     idle: set[int] = set()
     asked_again = False
     while not stop.is_set() and len(idle) < len(people):
-        turn = min((i for i in range(len(people)) if i not in idle), key=lambda i: (people[i].visitor.page.done, i))
+        turn = min(
+            (i for i in range(len(people)) if i not in idle), key=lambda i: (people[i].visitor.page.done, i)
+        )
         person = people[turn]
         if not person.visitor.sees_hit():
             idle.add(turn)

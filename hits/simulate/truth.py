@@ -189,7 +189,9 @@ def _run(tokens: Sequence[str], at: int) -> tuple[set[Words], int]:
                 raise FormatError(f"expected a closing bracket in the pattern {' '.join(tokens)!r}")
             inside |= {(GAP,)} if token == "(" else set()
         if len(options) * len(inside) > MOST:
-            raise FormatError(f"expected a pattern of at most {MOST:,} phrases, found more in {' '.join(tokens)!r}")
+            raise FormatError(
+                f"expected a pattern of at most {MOST:,} phrases, found more in {' '.join(tokens)!r}"
+            )
         options = {before + after for before in options for after in inside}
         at += 1
     return options, at
@@ -206,7 +208,9 @@ def read_truth(path: PathLike, sources: Mapping[str, str] | None = None) -> Trut
     for segment, text in (sources or {}).items():
         truth.add_source(segment, text)
     if not truth.sources:
-        raise InputError(path, None, 'expected lines {"segment": …, "source": …}, or a campaign that has the sources')
+        raise InputError(
+            path, None, 'expected lines {"segment": …, "source": …}, or a campaign that has the sources'
+        )
     return truth
 
 

@@ -75,7 +75,9 @@ class Tally:
 def answer(page: Page, truth: Truth, who: Character, tally: Tally) -> dict[str, str]:
     """The fields of a hit's form, as this worker fills it in."""
     if page.hit is None or page.source is None or page.kind is None:
-        raise RyptError("the market has a hit that is no label, comparison or ranking of rypt's; expire it first")
+        raise RyptError(
+            "the market has a hit that is no label, comparison or ranking of rypt's; expire it first"
+        )
     choices = page.hit.choices
     segment = truth.segment(page.source.tokens)
     if page.kind is Kind.LABEL:
@@ -97,9 +99,14 @@ def answer(page: Page, truth: Truth, who: Character, tally: Tally) -> dict[str, 
 
 
 def _label(
-    segment: str | None, span: Span, shown: ShownText, truth: Truth, who: Character, tally: Tally,
+    segment: str | None,
+    span: Span,
+    shown: ShownText,
+    truth: Truth,
+    who: Character,
+    tally: Tally,
     choices: Sequence[str],
-) -> str:  # fmt: skip
+) -> str:
     """The answer to one alternative; a NO is slight or bad where the page asks for that, right as often as a label."""
     known = truth.label(segment, span, shown.phrase) if shown.phrase else Label.NOT_SURE
     chance = who.chance("label", segment or "", str(span), shown.phrase)

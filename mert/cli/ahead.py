@@ -29,9 +29,12 @@ def compiling_ahead(lists: Sequence[str]) -> Iterator[None]:
         yield
         return
     child = subprocess.Popen(
-        [sys.executable, "-P", "-c", CHILD], env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, "-P", "-c", CHILD],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         yield
     finally:

@@ -10,9 +10,12 @@ from rypt.console import CAMPAIGN, FILE, JSON, QUIET, talk, watcher
 
 @click.command()
 @CAMPAIGN
-@click.option("--weights", type=FILE,
-              help="Decode with these weights, which become the current ones [the last of CAMPAIGN/weights, "
-              "else the start weights].")  # fmt: skip
+@click.option(
+    "--weights",
+    type=FILE,
+    help="Decode with these weights, which become the current ones [the last of CAMPAIGN/weights, "
+    "else the start weights].",
+)
 @JSON
 @QUIET
 def decode(campaign: str, weights: str | None, as_json: bool, quiet: bool) -> None:

@@ -72,7 +72,9 @@ def _files(text: str | None) -> list[str]:
 
 
 def _add_metric(parser: _Parser) -> None:
-    parser.add_argument("-s", "--sctype", default="BLEU", help="metric, or several separated by commas [%(default)s]")
+    parser.add_argument(
+        "-s", "--sctype", default="BLEU", help="metric, or several separated by commas [%(default)s]"
+    )
     parser.add_argument("-c", "--scconfig", default="", help="settings of the metric, key:value,key:value")
 
 
@@ -81,7 +83,9 @@ def _add_preparation(parser: _Parser) -> None:
     parser.add_argument("-l", "--filter", help="command through which all texts are piped")
 
 
-def _read_metric(sctype: str, scconfig: str, factors: str | None = None, command: str | None = None) -> "FileMetric":
+def _read_metric(
+    sctype: str, scconfig: str, factors: str | None = None, command: str | None = None
+) -> "FileMetric":
     from mert.moses.metrics import read_file_metric
     from mert.moses.preparation import read_preparations
 
@@ -95,8 +99,12 @@ def run_extractor(program: str, arguments: Sequence[str]) -> None:
     _add_preparation(parser)
     parser.add_argument("-r", "--reference", help="files of references, separated by commas")
     parser.add_argument("-n", "--nbest", help="n-best lists, separated by commas")
-    parser.add_argument("-S", "--scfile", default="statscore.data", help="output file for statistics [%(default)s]")
-    parser.add_argument("-F", "--ffile", default="features.data", help="output file for features [%(default)s]")
+    parser.add_argument(
+        "-S", "--scfile", default="statscore.data", help="output file for statistics [%(default)s]"
+    )
+    parser.add_argument(
+        "-F", "--ffile", default="features.data", help="output file for features [%(default)s]"
+    )
     parser.add_argument("-R", "--prev-scfile", help="earlier files of statistics, separated by commas")
     parser.add_argument("-E", "--prev-ffile", help="earlier files of features, separated by commas")
     parser.add_argument("-b", "--binary", action="store_true", help="write binary files")
@@ -108,9 +116,15 @@ def run_extractor(program: str, arguments: Sequence[str]) -> None:
 
     metric = _read_metric(given.sctype, given.scconfig, given.factors, given.filter)
     order = Extraction(
-        _files(given.nbest), _files(given.reference), given.ffile, given.scfile, _files(given.prev_ffile),
-        _files(given.prev_scfile), given.binary, given.allow_duplicates,
-    )  # fmt: skip
+        _files(given.nbest),
+        _files(given.reference),
+        given.ffile,
+        given.scfile,
+        _files(given.prev_ffile),
+        _files(given.prev_scfile),
+        given.binary,
+        given.allow_duplicates,
+    )
     pairs = extract(order, metric)
     talk(f"{metric.name} of {len(pairs.features)} candidates of {len(pairs.segments)} segments")
     if given.verbose:
@@ -126,15 +140,24 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
     parser.add_argument("-d", "--pdim", type=_whole(1), required=True, help="number of dense features")
     parser.add_argument("-n", "--ntry", type=_whole(0), default=1, help="random starts [%(default)s]")
     parser.add_argument("-m", "--nrandom", type=_whole(0), default=0, help="random directions [%(default)s]")
-    parser.add_argument("-t", "--type", default="powell", choices=("powell", "random-direction", "random"),
-                        help="kind of search [%(default)s]")  # fmt: skip
-    parser.add_argument("-r", "--rseed", type=_whole(0), default=DEFAULT_SEED, help="random seed [%(default)s]")
+    parser.add_argument(
+        "-t",
+        "--type",
+        default="powell",
+        choices=("powell", "random-direction", "random"),
+        help="kind of search [%(default)s]",
+    )
+    parser.add_argument(
+        "-r", "--rseed", type=_whole(0), default=DEFAULT_SEED, help="random seed [%(default)s]"
+    )
     parser.add_argument("-o", "--optimize", help="tune only these features, separated by commas")
     parser.add_argument("-P", dest="positive", help="keep these weights at 0 or above, separated by commas")
     parser.add_argument("-S", "--scfile", default="statscore.data", help="files of statistics [%(default)s]")
     parser.add_argument("-F", "--ffile", default="features.data", help="files of features [%(default)s]")
     parser.add_argument("-i", "--ifile", default="init.opt", help="files of starting points [%(default)s]")
-    parser.add_argument("-p", "--sparse-weights", help="weights under which sparse features become one dense one")
+    parser.add_argument(
+        "-p", "--sparse-weights", help="weights under which sparse features become one dense one"
+    )
     parser.add_argument(
         "-T", "--threads", type=_whole(0), default=1, help="number of starts searched at once [%(default)s]"
     )
@@ -144,8 +167,12 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
         default=0,
         help="number of parts that are optimised separately; the result is their mean",
     )
-    parser.add_argument("--shard-size", type=float, help="each part is a sample of this share of the segments")
-    parser.add_argument("-v", "--verbose", type=_whole(0), default=0, help="1 or more: report the score of each start")
+    parser.add_argument(
+        "--shard-size", type=float, help="each part is a sample of this share of the segments"
+    )
+    parser.add_argument(
+        "-v", "--verbose", type=_whole(0), default=0, help="1 or more: report the score of each start"
+    )
     given = parser.parse_args(arguments)
 
     from mert.moses.mert import tune_files
@@ -154,9 +181,14 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
 
     how = _read_search(given)
     tuned = tune_files(
-        PairFiles(_files(given.ffile), _files(given.scfile)), _read_metric(given.sctype, given.scconfig),
-        _files(given.ifile), how, features=given.pdim, sparse_weights=given.sparse_weights, tell=talk,
-    )  # fmt: skip
+        PairFiles(_files(given.ffile), _files(given.scfile)),
+        _read_metric(given.sctype, given.scconfig),
+        _files(given.ifile),
+        how,
+        features=given.pdim,
+        sparse_weights=given.sparse_weights,
+        tell=talk,
+    )
     for number, score in enumerate(tuned.ends if given.verbose else ()):
         talk(f"start {number}: {score:.6f}")
     for ends, what in ((tuned.ends, "starts"), (tuned.near, "starts near the best")):
@@ -178,17 +210,30 @@ def _read_search(given: argparse.Namespace) -> "MosesSearch":
         raise RyptError("--shard-size: expected a share above 0 and at most 1, together with --shard-count")
     only = None if given.optimize is None else tuple(given.optimize.replace(",", " ").split())
     return MosesSearch(
-        restarts=given.ntry, directions=given.nrandom, kind=given.type, only=only,
-        positive=tuple(_files(given.positive)), seed=given.rseed, threads=max(1, given.threads),
-        shards=given.shard_count, share=given.shard_size, window=read_window(given.scconfig),
-    )  # fmt: skip
+        restarts=given.ntry,
+        directions=given.nrandom,
+        kind=given.type,
+        only=only,
+        positive=tuple(_files(given.positive)),
+        seed=given.rseed,
+        threads=max(1, given.threads),
+        shards=given.shard_count,
+        share=given.shard_size,
+        window=read_window(given.scconfig),
+    )
 
 
 def _add_learning(parser: _Parser) -> None:
-    parser.add_argument("--sctype", help="metric, or several separated by commas [the one that the files name]")
+    parser.add_argument(
+        "--sctype", help="metric, or several separated by commas [the one that the files name]"
+    )
     parser.add_argument("--scconfig", default="", help="settings of the metric, key:value,key:value")
-    parser.add_argument("-S", "--scfile", action="append", default=[], help="file of statistics; may be repeated")
-    parser.add_argument("-F", "--ffile", action="append", default=[], help="file of features; may be repeated")
+    parser.add_argument(
+        "-S", "--scfile", action="append", default=[], help="file of statistics; may be repeated"
+    )
+    parser.add_argument(
+        "-F", "--ffile", action="append", default=[], help="file of features; may be repeated"
+    )
     parser.add_argument("-r", "--random-seed", type=_whole(0), default=DEFAULT_SEED, help="[%(default)s]")
     parser.add_argument("-o", "--output-file", default="-", help="output file [standard output]")
 
@@ -197,16 +242,21 @@ def run_pro(program: str, arguments: Sequence[str]) -> None:
     """Examples for a classifier."""
     parser = _Parser(program, "Sample pairs of candidates as examples for megam.")
     _add_learning(parser)
-    parser.add_argument("-b", "--smooth-brevity-penalty", action="store_true", help="smooth the brevity penalty too")
+    parser.add_argument(
+        "-b", "--smooth-brevity-penalty", action="store_true", help="smooth the brevity penalty too"
+    )
     given = parser.parse_args(arguments)
 
     from mert.moses.learn import write_examples
     from mert.moses.pairs import PairFiles
 
     made = write_examples(
-        PairFiles(given.ffile, given.scfile), given.output_file, _metric_reader(given), given.random_seed,
+        PairFiles(given.ffile, given.scfile),
+        given.output_file,
+        _metric_reader(given),
+        given.random_seed,
         smooth_brevity=given.smooth_brevity_penalty,
-    )  # fmt: skip
+    )
     talk(f"{made.count} examples of {made.segments} segments, {made.metric}, seed {given.random_seed}")
 
 
@@ -221,13 +271,19 @@ def run_kbmira(program: str, arguments: Sequence[str]) -> None:
     _add_learning(parser)
     parser.add_argument("--type", default="nbest", help="kind of lists; only nbest is supported")
     parser.add_argument("-C", "--cparam", type=float, default=0.01, help="largest step [%(default)s]")
-    parser.add_argument("-D", "--decay", type=float, default=0.999, help="decay of the background [%(default)s]")
-    parser.add_argument("-J", "--iters", type=_whole(1), default=60, help="passes over the lists [%(default)s]")
+    parser.add_argument(
+        "-D", "--decay", type=float, default=0.999, help="decay of the background [%(default)s]"
+    )
+    parser.add_argument(
+        "-J", "--iters", type=_whole(1), default=60, help="passes over the lists [%(default)s]"
+    )
     parser.add_argument("-d", "--dense-init", help="dense weights to start with [all 0]")
     parser.add_argument("-s", "--sparse-init", help="sparse weights to start with [all 0]")
     parser.add_argument("--verbose", action="store_true", help="report what was read")
     for name in (*UNSUPPORTED, *UNSUPPORTED_VALUES):
-        parser.add_argument(f"--{name}", nargs=0 if name in UNSUPPORTED else 1, action=_Refused, help=argparse.SUPPRESS)
+        parser.add_argument(
+            f"--{name}", nargs=0 if name in UNSUPPORTED else 1, action=_Refused, help=argparse.SUPPRESS
+        )
     given = parser.parse_args(arguments)
     if given.type != "nbest":
         raise RyptError(f"--type {given.type} is not supported, only nbest (--batch-mira, not --hg-mira)")
@@ -236,11 +292,13 @@ def run_kbmira(program: str, arguments: Sequence[str]) -> None:
     from mert.moses.pairs import PairFiles
 
     learned = learn_files(
-        PairFiles(given.ffile, given.scfile), _metric_reader(given),
+        PairFiles(given.ffile, given.scfile),
+        _metric_reader(given),
         MiraSettings(given.cparam, given.decay, given.iters, given.random_seed),
-        dense_start=given.dense_init, sparse_start=given.sparse_init,
+        dense_start=given.dense_init,
+        sparse_start=given.sparse_init,
         tell=lambda line: talk(line, quiet=not given.verbose),
-    )  # fmt: skip
+    )
     learned.write(given.output_file)
     talk(f"Initial {learned.metric} = {learned.before:.6f}")
     talk(f"Best {learned.metric} = {learned.after:.6f}")
@@ -263,7 +321,11 @@ def run_megam(program: str, arguments: Sequence[str]) -> None:
     parser.add_argument("-quiet", action="store_true", help="say nothing")
     parser.add_argument("-maxi", type=_whole(1), help="the optimum is found in few steps: nothing to limit")
     parser.add_argument(
-        "-lambda", dest="precision", type=float, default=1.0, help="precision of the Gaussian prior [%(default)s]"
+        "-lambda",
+        dest="precision",
+        type=float,
+        default=1.0,
+        help="precision of the Gaussian prior [%(default)s]",
     )
     parser.add_argument("kind", choices=["binary"])
     parser.add_argument("file")
@@ -295,17 +357,24 @@ def run_evaluator(program: str, arguments: Sequence[str]) -> None:
     """Scores of translations."""
     parser = _Parser(program, "Score translations, or the first candidates of n-best lists.")
     for short, name, text in (
-        ("-s", "sctype", "metric [BLEU]; may be repeated"), ("-c", "scconfig", "settings of the metric before it"),
+        ("-s", "sctype", "metric [BLEU]; may be repeated"),
+        ("-c", "scconfig", "settings of the metric before it"),
         ("-f", "factors", "factors of each token that are compared"),
         ("-l", "filter", "command through which all texts are piped"),
-    ):  # fmt: skip
+    ):
         parser.add_argument(short, f"--{name}", action=_Metric, default=argparse.SUPPRESS, help=text)
     parser.add_argument("-R", "--reference", help="files of references, separated by commas")
     parser.add_argument("-C", "--candidate", help="files of translations, separated by commas")
     parser.add_argument("-n", "--nbest", help="n-best lists, separated by commas")
-    parser.add_argument("-b", "--bootstrap", type=_whole(0), default=0, help="resamples for a 95%% interval [none]")
     parser.add_argument(
-        "-r", "--rseed", type=_whole(0), default=DEFAULT_SEED, help="random seed of the resamples [%(default)s]"
+        "-b", "--bootstrap", type=_whole(0), default=0, help="resamples for a 95%% interval [none]"
+    )
+    parser.add_argument(
+        "-r",
+        "--rseed",
+        type=_whole(0),
+        default=DEFAULT_SEED,
+        help="random seed of the resamples [%(default)s]",
     )
     given = parser.parse_args(arguments)
 
@@ -320,7 +389,9 @@ def run_evaluator(program: str, arguments: Sequence[str]) -> None:
     for score in evaluate_files(
         translations, lists, _files(given.reference), metrics, samples=given.bootstrap, seed=given.rseed
     ):
-        click.echo("\t".join([str(score.path)] * several + [score.metric] * (len(metrics) > 1) + [str(score)]))
+        click.echo(
+            "\t".join([str(score.path)] * several + [score.metric] * (len(metrics) > 1) + [str(score)])
+        )
 
 
 RUN = {

@@ -37,98 +37,240 @@ def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 LOOP = _options(
-    click.option("--decoder", metavar="COMMAND", help="Decode and tune in turn: a shell command with {weights} and "
-                 "{nbest} in it, or package.module:function."),
-    click.option("--replay", multiple=True, type=click.Path(), metavar="LIST", help="Tune in turn on the lists of an "
-                 "earlier run, one in each iteration."),
-    click.option("--zmert", type=click.Path(), metavar="CONFIG", help="Run a configuration file of Z-MERT instead."),
-    click.option("--folder", type=click.Path(file_okay=False), default="rypt-tune", show_default=True,
-                 help="Folder in which a run with a decoder is kept, and from which it is resumed."),
-    click.option("--max-iterations", type=click.IntRange(min=1), default=25, show_default=True,
-                 help="Maximum number of iterations."),
-    click.option("--patience", type=click.IntRange(min=1), default=3, show_default=True,
-                 help="Number of iterations without a significant gain after which to stop."),
-    click.option("--return", "keep", type=click.Choice(["best", "last"]), default="best", show_default=True,
-                 help="Return the weights whose own decoding scored best, or the last ones."),
-    click.option("--timeout", type=click.FloatRange(min=0, min_open=True),
-              help="Maximum time for one run of the decoder, in seconds."),
-    click.option("--plot", type=click.Path(),
-              help="Plot scores and weights to this file (.svg, .png, .pdf)."),
-)  # fmt: skip
+    click.option(
+        "--decoder",
+        metavar="COMMAND",
+        help="Decode and tune in turn: a shell command with {weights} and "
+        "{nbest} in it, or package.module:function.",
+    ),
+    click.option(
+        "--replay",
+        multiple=True,
+        type=click.Path(),
+        metavar="LIST",
+        help="Tune in turn on the lists of an earlier run, one in each iteration.",
+    ),
+    click.option(
+        "--zmert", type=click.Path(), metavar="CONFIG", help="Run a configuration file of Z-MERT instead."
+    ),
+    click.option(
+        "--folder",
+        type=click.Path(file_okay=False),
+        default="rypt-tune",
+        show_default=True,
+        help="Folder in which a run with a decoder is kept, and from which it is resumed.",
+    ),
+    click.option(
+        "--max-iterations",
+        type=click.IntRange(min=1),
+        default=25,
+        show_default=True,
+        help="Maximum number of iterations.",
+    ),
+    click.option(
+        "--patience",
+        type=click.IntRange(min=1),
+        default=3,
+        show_default=True,
+        help="Number of iterations without a significant gain after which to stop.",
+    ),
+    click.option(
+        "--return",
+        "keep",
+        type=click.Choice(["best", "last"]),
+        default="best",
+        show_default=True,
+        help="Return the weights whose own decoding scored best, or the last ones.",
+    ),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Maximum time for one run of the decoder, in seconds.",
+    ),
+    click.option(
+        "--plot", type=click.Path(), help="Plot scores and weights to this file (.svg, .png, .pdf)."
+    ),
+)
 SEARCH = _options(
-    click.option("--algorithm", type=click.Choice(["mert", "pro", "mira"]), default="mert", show_default=True,
-                 help="How weights are found."),
-    click.option("--aim", type=click.Choice(["unseen", "list"]), default="unseen", show_default=True,
-                 help="Find the weights that should do best on segments that are not in the lists, a mean of several "
-                 "estimates, or the optimum of the lists themselves."),
-    click.option("--restarts", type=click.IntRange(min=0), help="Number of random restarts [20; with --aim list 80, "
-                 "or 5 for each weight if there are more than 16]."),
+    click.option(
+        "--algorithm",
+        type=click.Choice(["mert", "pro", "mira"]),
+        default="mert",
+        show_default=True,
+        help="How weights are found.",
+    ),
+    click.option(
+        "--aim",
+        type=click.Choice(["unseen", "list"]),
+        default="unseen",
+        show_default=True,
+        help="Find the weights that should do best on segments that are not in the lists, a mean of several "
+        "estimates, or the optimum of the lists themselves.",
+    ),
+    click.option(
+        "--restarts",
+        type=click.IntRange(min=0),
+        help="Number of random restarts [20; with --aim list 80, "
+        "or 5 for each weight if there are more than 16].",
+    ),
     click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed."),
-    click.option("--threads", type=click.IntRange(min=1), default=lambda: os.cpu_count() or 1, show_default="all cores",
-                 help="Number of threads; the result does not depend on it."),
-    click.option("--memory", metavar="SIZE", callback=lambda context, option, value: _read_size(value),
-                 help="Maximum memory for lists, such as 2G: they are divided into shares in temporary files."),
-    click.option("--dask", metavar="ADDRESS",
-                 help="Read, count and search on the Dask cluster with this scheduler (tcp://…), each worker its share "
-                 "of the segments."),
-    click.option("--replicates", type=click.IntRange(min=1), default=1, show_default=True,
-                 help="Number of random seeds to tune with; mean and deviation of the scores are reported."),
-    click.option("--average", is_flag=True, help="Return the mean weights of the replicates, not the best ones."),
-    click.option("--window", metavar="KIND:SIZE", help="Smooth scores over neighbouring intervals: min:3, average:3."),
-)  # fmt: skip
+    click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        default=lambda: os.cpu_count() or 1,
+        show_default="all cores",
+        help="Number of threads; the result does not depend on it.",
+    ),
+    click.option(
+        "--memory",
+        metavar="SIZE",
+        callback=lambda context, option, value: _read_size(value),
+        help="Maximum memory for lists, such as 2G: they are divided into shares in temporary files.",
+    ),
+    click.option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Read, count and search on the Dask cluster with this scheduler (tcp://…), each worker its share "
+        "of the segments.",
+    ),
+    click.option(
+        "--replicates",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Number of random seeds to tune with; mean and deviation of the scores are reported.",
+    ),
+    click.option(
+        "--average", is_flag=True, help="Return the mean weights of the replicates, not the best ones."
+    ),
+    click.option(
+        "--window", metavar="KIND:SIZE", help="Smooth scores over neighbouring intervals: min:3, average:3."
+    ),
+)
 CONSTRAINTS = _options(
-    click.option("--weights", "start_file", type=click.Path(),
-                 help="File of weights to start from [all weights 1; the current ones of a campaign]."),
-    click.option("--tune", "only", multiple=True, metavar="FEATURE", help="Tune only these features; hold the others."),
+    click.option(
+        "--weights",
+        "start_file",
+        type=click.Path(),
+        help="File of weights to start from [all weights 1; the current ones of a campaign].",
+    ),
+    click.option(
+        "--tune", "only", multiple=True, metavar="FEATURE", help="Tune only these features; hold the others."
+    ),
     click.option("--fix", multiple=True, metavar="FEATURE", help="Hold the weight of a feature."),
-    click.option("--bound", multiple=True, metavar="FEATURE=LOW..HIGH", help="Keep a weight within bounds: LM0=0.. "),
-    click.option("--range", "ranges", multiple=True, metavar="FEATURE=LOW..HIGH",
-                 help="Draw the weight of random starts from this range."),
-    click.option("--tie", multiple=True, metavar="FEATURE,FEATURE", help="Keep the proportions of these weights."),
+    click.option(
+        "--bound", multiple=True, metavar="FEATURE=LOW..HIGH", help="Keep a weight within bounds: LM0=0.. "
+    ),
+    click.option(
+        "--range",
+        "ranges",
+        multiple=True,
+        metavar="FEATURE=LOW..HIGH",
+        help="Draw the weight of random starts from this range.",
+    ),
+    click.option(
+        "--tie", multiple=True, metavar="FEATURE,FEATURE", help="Keep the proportions of these weights."
+    ),
     click.option("--norm", metavar="NORM", help="Scale the result: none, l1, l2, max, or FEATURE=VALUE."),
-)  # fmt: skip
+)
 
 
 LEAST_MEMORY = 400 << 20  # bytes: the interpreter, compiled code and the smallest shares
 LOOP_ONLY = ("folder", "max_iterations", "patience", "keep", "timeout")
 MERT_ONLY = ("aim", "restarts", "window", "memory", "dask")
 BESIDE_ZMERT = {
-    "zmert", "algorithm", "aim", "threads", "dask", "replicates", "average", "window", "folder", "timeout", "plot",
-    "output", "as_json", "quiet",
-}  # fmt: skip
+    "zmert",
+    "algorithm",
+    "aim",
+    "threads",
+    "dask",
+    "replicates",
+    "average",
+    "window",
+    "folder",
+    "timeout",
+    "plot",
+    "output",
+    "as_json",
+    "quiet",
+}
 
 
 @click.command()
 @click.argument("lists", nargs=-1)
-@click.option("--metric", "spec", help="Metric to tune to: bleu, chrf, chrf++, ter, rypt, scores(FILE), column(NAME), "
-              "command(COMMAND), package.module:function, or a sum such as 0.7*bleu+0.3*rypt [bleu; rypt for a "
-              "campaign].")  # fmt: skip
-@click.option("--references", multiple=True, type=click.Path(),
-              help="Reference file, or the common beginning of the names of numbered reference files; may "
-              "be repeated [the campaign's].")  # fmt: skip
-@click.option("--source", type=click.Path(), help="Source segments, for metrics that look at them [the campaign's].")
-@click.option("--allow-missing", is_flag=True,
-              help="Tune on LISTS that have no candidates for some segments of the references.")  # fmt: skip
-@click.option("--campaign", type=click.Path(file_okay=False), help="Campaign with the judgments, for the metric rypt.")
+@click.option(
+    "--metric",
+    "spec",
+    help="Metric to tune to: bleu, chrf, chrf++, ter, rypt, scores(FILE), column(NAME), "
+    "command(COMMAND), package.module:function, or a sum such as 0.7*bleu+0.3*rypt [bleu; rypt for a "
+    "campaign].",
+)
+@click.option(
+    "--references",
+    multiple=True,
+    type=click.Path(),
+    help="Reference file, or the common beginning of the names of numbered reference files; may "
+    "be repeated [the campaign's].",
+)
+@click.option(
+    "--source", type=click.Path(), help="Source segments, for metrics that look at them [the campaign's]."
+)
+@click.option(
+    "--allow-missing",
+    is_flag=True,
+    help="Tune on LISTS that have no candidates for some segments of the references.",
+)
+@click.option(
+    "--campaign", type=click.Path(file_okay=False), help="Campaign with the judgments, for the metric rypt."
+)
 @CONSTRAINTS
 @SEARCH
 @LOOP
 @click.option(
-    "-o", "--output", type=click.Path(), help="Write the weights to this file, in the format in which they were read."
+    "-o",
+    "--output",
+    type=click.Path(),
+    help="Write the weights to this file, in the format in which they were read.",
 )
 @JSON
 @QUIET
 def tune(
-    lists: tuple[str, ...], spec: str | None, references: tuple[str, ...], source: str | None, allow_missing: bool,
+    lists: tuple[str, ...],
+    spec: str | None,
+    references: tuple[str, ...],
+    source: str | None,
+    allow_missing: bool,
     campaign: str | None,
-    start_file: str | None, only: tuple[str, ...], fix: tuple[str, ...], bound: tuple[str, ...],
-    ranges: tuple[str, ...], tie: tuple[str, ...], norm: str | None,
-    algorithm: str, aim: str, restarts: int | None, seed: int, threads: int, memory: int | None, dask: str | None,
-    replicates: int, average: bool, window: str | None,
-    decoder: str | None, replay: tuple[str, ...], zmert: str | None, folder: str, max_iterations: int, patience: int,
-    keep: str, timeout: float | None, plot: str | None,
-    output: str | None, as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    start_file: str | None,
+    only: tuple[str, ...],
+    fix: tuple[str, ...],
+    bound: tuple[str, ...],
+    ranges: tuple[str, ...],
+    tie: tuple[str, ...],
+    norm: str | None,
+    algorithm: str,
+    aim: str,
+    restarts: int | None,
+    seed: int,
+    threads: int,
+    memory: int | None,
+    dask: str | None,
+    replicates: int,
+    average: bool,
+    window: str | None,
+    decoder: str | None,
+    replay: tuple[str, ...],
+    zmert: str | None,
+    folder: str,
+    max_iterations: int,
+    patience: int,
+    keep: str,
+    timeout: float | None,
+    plot: str | None,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Find weights under which the best candidates of n-best LISTS win, or run a decoder in a loop.
 
     Uses Och's exact line search, from the given weights and from random ones. The result depends on the random seed,
@@ -164,19 +306,38 @@ def tune(
             )
         elif lists:
             result = tune_lists(
-                None if of_campaign else lists, campaign=lists[0] if of_campaign else campaign, metric=spec,
-                references=references, source=source, weights=start_file, search=search, limits=limits,
-                allow_missing=allow_missing, memory=memory, workplace=workplace, progress=shown,
-            )  # fmt: skip
+                None if of_campaign else lists,
+                campaign=lists[0] if of_campaign else campaign,
+                metric=spec,
+                references=references,
+                source=source,
+                weights=start_file,
+                search=search,
+                limits=limits,
+                allow_missing=allow_missing,
+                memory=memory,
+                workplace=workplace,
+                progress=shown,
+            )
         else:
             if start_file is None:
                 raise click.UsageError("a decoder needs --weights to start with")
             result = tune_decoder(
-                ReplayDecoder(replay) if decoder is None else decoder, weights=start_file, folder=folder,
-                metric=spec or "bleu", references=references, source=source, campaign=campaign, search=search,
-                limits=limits, stopping=Stopping(max_iterations, patience, keep), timeout=timeout, memory=memory,
-                workplace=workplace, progress=shown,
-            )  # fmt: skip
+                ReplayDecoder(replay) if decoder is None else decoder,
+                weights=start_file,
+                folder=folder,
+                metric=spec or "bleu",
+                references=references,
+                source=source,
+                campaign=campaign,
+                search=search,
+                limits=limits,
+                stopping=Stopping(max_iterations, patience, keep),
+                timeout=timeout,
+                memory=memory,
+                workplace=workplace,
+                progress=shown,
+            )
     if output:
         result.write(output)
     _print(result, plot, aside=output == "-", as_json=as_json, quiet=quiet)
@@ -319,7 +480,8 @@ def _print_tuning(result: "TuningResult", *, aside: bool, quiet: bool) -> None:
     )
     if len(result.scores) > 1:
         click.echo(
-            f"{len(result.scores)} replicates: mean {result.mean:.4f}, deviation {result.deviation:.4f}", err=aside
+            f"{len(result.scores)} replicates: mean {result.mean:.4f}, deviation {result.deviation:.4f}",
+            err=aside,
         )
     click.echo(result.signature, err=aside)
     for note in result.notes:
@@ -327,7 +489,8 @@ def _print_tuning(result: "TuningResult", *, aside: bool, quiet: bool) -> None:
     ends = ", ".join(f"{score:.4f}" for score in result.ends[1:4])
     parts = [name.removesuffix("_wall") for name in result.seconds if name.endswith("_wall")]
     took = ", ".join(
-        f"{part} {result.seconds[part + '_wall']:.1f} (CPU {result.seconds[part + '_cpu']:.1f})" for part in parts
+        f"{part} {result.seconds[part + '_wall']:.1f} (CPU {result.seconds[part + '_cpu']:.1f})"
+        for part in parts
     )
     talk(f"next best starts: {ends or 'none'}; seconds: {took}", quiet=quiet)
 
@@ -336,10 +499,18 @@ def _print_loop(result: "DecoderTuning", *, aside: bool) -> None:
     from tabulate import tabulate
 
     rows = [
-        (i.number, f"{i.decoded:.4f}", i.new, i.candidates, f"{i.before:.4f}", f"{i.after:.4f}", f"{i.p:.3f}",
-         f"{i.seconds:.1f}")
+        (
+            i.number,
+            f"{i.decoded:.4f}",
+            i.new,
+            i.candidates,
+            f"{i.before:.4f}",
+            f"{i.after:.4f}",
+            f"{i.p:.3f}",
+            f"{i.seconds:.1f}",
+        )
         for i in result.iterations
-    ]  # fmt: skip
+    ]
     head = ("iteration", "decoded", "new", "candidates", "before", "after", "p", "seconds")
     click.echo(tabulate(rows, head, disable_numparse=True), err=aside)
     for feature, value in result.weights.items():

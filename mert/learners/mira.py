@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from rypt.arrays import Floats, Ints, Score
 from rypt.text import RyptError
 
-SIZE = 10.0  # of a segment whose size is not given: gains as of ten words, the unit for which c = 0.01 does well
+SIZE = (
+    10.0  # of a segment whose size is not given: gains as of ten words, the unit for which c = 0.01 does well
+)
 
 
 @dataclass(slots=True)

@@ -49,7 +49,9 @@ def pro(
     being the start: a value of about 0.1 calms a tuning loop with a decoder.
     """
     if not 0 < interpolate <= 1 or l2 <= 0:
-        raise RyptError(f"expected an interpolation above 0 and at most 1 and an l2 above 0, found {interpolate}, {l2}")
+        raise RyptError(
+            f"expected an interpolation above 0 and at most 1 and an l2 above 0, found {interpolate}, {l2}"
+        )
     quality = (sentence_score or score)(stats)
     better, worse = sample_pairs(offsets, quality, rng, samples, kept, threshold * scale)
     if not len(better):
@@ -125,13 +127,17 @@ def fit_logistic(differences: Floats, margins: Floats, l2: float) -> Floats:
     weights = np.zeros(differences.shape[1])
     value = loss(weights)
     for _ in range(MAX_NEWTON_STEPS):
-        wrong = np.exp(-np.logaddexp(0, margins + differences @ weights))  # the probability of the wrong order
+        wrong = np.exp(
+            -np.logaddexp(0, margins + differences @ weights)
+        )  # the probability of the wrong order
         gradient = l2 * weights - differences.T @ wrong
         curvature = (differences.T * (wrong * (1 - wrong))) @ differences + l2 * np.eye(len(weights))
         direction = np.linalg.solve(curvature, gradient)
         promise = float(gradient @ direction)
         length = 1.0
-        while (reached := loss(weights - length * direction)) > value - 1e-4 * length * promise + ROUNDING * value:
+        while (
+            reached := loss(weights - length * direction)
+        ) > value - 1e-4 * length * promise + ROUNDING * value:
             length /= 2
         weights, value = weights - length * direction, reached
         if promise < PRECISION:

@@ -91,7 +91,9 @@ class NBest:
         return check_segments(self.segments, lambda i: self.places(int(self.offsets[i])), size, where)
 
 
-def read_lists(paths: Sequence[PathLike], watch: Watch = unwatched, *, tune: Sequence[str] | None = None) -> NBest:
+def read_lists(
+    paths: Sequence[PathLike], watch: Watch = unwatched, *, tune: Sequence[str] | None = None
+) -> NBest:
     """Read and merge n-best lists; a candidate with the same text and features counts once.
 
     Features get columns of their own unless they are sparse, as in Moses a label with ``_`` and a space before its
@@ -149,7 +151,9 @@ def has_bars(data: bytes | bytearray) -> bool:
     return dialect_of(line.rstrip("\r\n")) is BARS
 
 
-def _numbered(path: PathLike, data: bytes | bytearray, watch: Watch) -> Iterator[tuple[PathLike, int, RawCandidate]]:
+def _numbered(
+    path: PathLike, data: bytes | bytearray, watch: Watch
+) -> Iterator[tuple[PathLike, int, RawCandidate]]:
     for number, raw in read_raw(path, watch=watch, data=data):
         yield path, number, raw
 
@@ -179,9 +183,15 @@ def arrange_scanned(scanned: Scanned, plan: ColumnPlan) -> NBest:
         columns, sparse = np.ascontiguousarray(columns[:, order]), reordered(sparse, order)
     candidates = Candidates(lines.buffer, texts, equals, segment_of, lambda i: lines.parse(int(order[i])))
     return NBest(
-        segments, offsets, candidates, plan.names, columns.T, sparse if sparse.names else None,
-        lambda i: lines.place(int(order[i])), plan.open_ended,
-    )  # fmt: skip
+        segments,
+        offsets,
+        candidates,
+        plan.names,
+        columns.T,
+        sparse if sparse.names else None,
+        lambda i: lines.place(int(order[i])),
+        plan.open_ended,
+    )
 
 
 def _segments(buffer: Bytes, ids: Ints) -> tuple[list[str], Ids]:
@@ -245,9 +255,14 @@ def _held(raws: Sequence[RawCandidate], names: Sequence[str]) -> Sparse | None:
     if not names:
         return None
     column = {name: i for i, name in enumerate(names)}
-    pairs = [[(column[name], value) for name, value in raw.features.items() if name in column] for raw in raws]
+    pairs = [
+        [(column[name], value) for name, value in raw.features.items() if name in column] for raw in raws
+    ]
     rows = np.concatenate([[0], np.cumsum([len(row) for row in pairs])]).astype(np.int64)
     flat = list(chain.from_iterable(pairs))
     return Sparse(
-        tuple(names), rows, np.array([c for c, _ in flat], np.int32), np.array([v for _, v in flat], np.float64)
+        tuple(names),
+        rows,
+        np.array([c for c, _ in flat], np.int32),
+        np.array([v for _, v in flat], np.float64),
     )

@@ -62,7 +62,9 @@ class Lines:
         whole = [data if data.endswith(b"\n") else data + b"\n" for _, data in files]
         counts = [data.count(b"\n") for data in whole]
         self.buffer = np.frombuffer(whole[0] if len(whole) == 1 else b"".join(whole), np.uint8)
-        self.buffer.flags.writeable = False  # as all buffers of texts, so that loops are compiled for one kind
+        self.buffer.flags.writeable = (
+            False  # as all buffers of texts, so that loops are compiled for one kind
+        )
         self.starts = np.empty(sum(counts) + 1, np.int64)
         line_starts(self.buffer, self.starts)
         self.firsts = np.cumsum([0, *counts])  # the first line of each file
@@ -117,7 +119,10 @@ class FeatureLabels:
         self.lines = lines
         labels, known, self.slots, bad, label = scan.find_labels(lines.buffer, fields)
         self.labels = labels[:known]
-        self.names = ["F", *(lines.buffer[a:b].tobytes().decode() for a, b in self.labels[1:, : scan.STOP + 1])]
+        self.names = [
+            "F",
+            *(lines.buffer[a:b].tobytes().decode() for a, b in self.labels[1:, : scan.STOP + 1]),
+        ]
         if bad >= 0:
             raise lines.refuse(bad, lambda: self._mismatch(bad, label))
 
@@ -164,9 +169,19 @@ class FeatureLabels:
         hard = np.empty((0, 4), np.int64)
         while True:
             bad, hards = scan.fill_features(
-                self.lines.buffer, fields, scores, self.labels, self.slots, firsts, matrix, rows, columns_, values,
-                hard, np.full((len(self.labels), 2), -1, np.int64),
-            )  # fmt: skip
+                self.lines.buffer,
+                fields,
+                scores,
+                self.labels,
+                self.slots,
+                firsts,
+                matrix,
+                rows,
+                columns_,
+                values,
+                hard,
+                np.full((len(self.labels), 2), -1, np.int64),
+            )
             if bad >= 0:
                 raise self.lines.refuse(bad, lambda: "expected numbers in the features")
             if hards <= len(hard):
@@ -251,7 +266,9 @@ def plan_columns(
 
 def _dense(labels: Sequence[Label], tune: Sequence[str] | None) -> list[bool]:
     """Which labels get columns of their own."""
-    check_tuned(tune, {"F", *(label.name for label in labels), *(name for each in labels for name in each.columns)})
+    check_tuned(
+        tune, {"F", *(label.name for label in labels), *(name for each in labels for name in each.columns)}
+    )
     dense = [not label.optional or label.glued for label in labels]
     if too_many(sum(len(label.columns) for label, has in zip(labels, dense, strict=True) if has), tune):
         dense = [not label.optional for label in labels]
@@ -272,5 +289,7 @@ def check_tuned(tune: Sequence[str] | None, known: set[str]) -> None:
 def too_many(count: int, tune: Sequence[str] | None) -> bool:
     """Whether the features are too many to have columns; which do then must have been said."""
     if count > MAX_DENSE and not tune:
-        raise RyptError(f"the lists have {count} features: name those to tune with --tune, the others are held")
+        raise RyptError(
+            f"the lists have {count} features: name those to tune with --tune, the others are held"
+        )
     return count > MAX_DENSE

@@ -101,7 +101,9 @@ def index_range(part: Range, head: tuple[PathLike, bytes], scratch: Path, line: 
             scanned = Scanned([head, (part.path, data)], [1, number])
             for label in scanned.labels.labels_met():
                 in_head = label.first < len(head[1])
-                _add_label(labels, label, (head[0], 0) if in_head else scanned.lines.place_of_byte(label.first))
+                _add_label(
+                    labels, label, (head[0], 0) if in_head else scanned.lines.place_of_byte(label.first)
+                )
             _add_runs(runs, scanned, part.path, place, place + len(data), number)
             number += len(scanned.ids) - 1
     except InputError:
@@ -119,7 +121,9 @@ def _add_label(
     if known.values < 0 <= label.values:
         labels[label.name] = label, place
     elif label.values >= 0 and known.values != label.values:
-        expected = f"expected {known.values} values of {label.name or 'F'} as in line {first[1]} of {first[0]}"
+        expected = (
+            f"expected {known.values} values of {label.name or 'F'} as in line {first[1]} of {first[0]}"
+        )
         raise InputError(*place, f"{expected}, found {label.values}")
 
 
@@ -208,7 +212,8 @@ class ListIndex:
         """The pieces of the files that some segments stand in, neighbours joined, in the order of the lists."""
         order = {path: i for i, path in enumerate(self.paths)}
         chosen = sorted(
-            (piece for pieces in self.pieces[segments] for piece in pieces), key=lambda p: (order[p.path], p.start)
+            (piece for pieces in self.pieces[segments] for piece in pieces),
+            key=lambda p: (order[p.path], p.start),
         )
         joined: list[Piece] = []
         for piece in chosen:
@@ -236,7 +241,9 @@ def merge(parts: Iterable[tuple[Range, RangeIndex]], tune: Sequence[str] | None)
             raise InputError(path, None, "expected candidates, found an empty list")
     segments = in_order(pieces)
     plan = plan_columns(
-        [label for label, _ in labels.values()], tune, lambda label, text: InputError(*labels[label.name][1], text)
+        [label for label, _ in labels.values()],
+        tune,
+        lambda label, text: InputError(*labels[label.name][1], text),
     )
     merged = ListIndex(segments, [pieces[segment] for segment in segments], list(lines), plan)
     check_numbers(merged.segments, merged.place)
@@ -271,7 +278,10 @@ def local_copy(path: PathLike, scratch: Path) -> PathLike:
     copy = scratch / f"{sha256(str(path).encode()).hexdigest()[:16]}.nbest"
     if not copy.exists():
         scratch.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file, open_binary_input(path) as stream:
+        with (
+            tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file,
+            open_binary_input(path) as stream,
+        ):
             shutil.copyfileobj(stream, file, BLOCK)
         Path(file.name).rename(copy)
     return copy

@@ -13,7 +13,16 @@ from rypt.texts.fields import EQUALS, MINUS, NINE, RETURN, ZERO, blank, field_en
 
 COLON, UNDERSCORE, BRACE = 58, 95, 123
 UNNAMED = 0  # the label of numbers without one
-FIRST, STOP, VALUES, OPTIONAL, SEEN, COUNT, MET, LABEL_FACTS = 0, 1, 2, 3, 4, 5, 6, 7  # what is known of a label
+FIRST, STOP, VALUES, OPTIONAL, SEEN, COUNT, MET, LABEL_FACTS = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+)  # what is known of a label
 
 
 @compiled_if_large
@@ -180,7 +189,11 @@ def read_labels(
             required_here += 1 - labels[label, OPTIONAL]
         if required_here != required:
             for label in range(known):
-                if labels[label, OPTIONAL] == 0 and labels[label, VALUES] >= 0 and labels[label, SEEN] != line:
+                if (
+                    labels[label, OPTIONAL] == 0
+                    and labels[label, VALUES] >= 0
+                    and labels[label, SEEN] != line
+                ):
                     return line, known, required, label
         line += 1
     return -1, known, required, -1
@@ -188,9 +201,19 @@ def read_labels(
 
 @compiled_if_large
 def fill_features(
-    buffer: Bytes, features: Ints, scores: Ints, labels: Ints, slots: Ids, firsts: Ints, columns: Floats,
-    rows: Ints, sparse_columns: Ids, sparse_values: Floats, hard: Ints, counts: Ints,
-) -> tuple[int, int]:  # fmt: skip
+    buffer: Bytes,
+    features: Ints,
+    scores: Ints,
+    labels: Ints,
+    slots: Ids,
+    firsts: Ints,
+    columns: Floats,
+    rows: Ints,
+    sparse_columns: Ids,
+    sparse_values: Floats,
+    hard: Ints,
+    counts: Ints,
+) -> tuple[int, int]:
     """Read all numbers, into ``columns`` (features, lines) or as sparse triples; those of scores are only looked at.
 
     ``firsts`` is where the columns of each label begin; one below 0 is a sparse column, -1 - its number. Numbers that
@@ -267,7 +290,12 @@ def first_equals(buffer: Bytes, segments: Ids, texts: Ints, equals: Ints) -> Non
 
 @compiled_if_large
 def distinct_lines(
-    equals: Ints, columns: Floats, rows: Ints, sparse_columns: Ids, sparse_values: Floats, keep: NDArray[np.bool_]
+    equals: Ints,
+    columns: Floats,
+    rows: Ints,
+    sparse_columns: Ids,
+    sparse_values: Floats,
+    keep: NDArray[np.bool_],
 ) -> int:
     """Mark the lines that differ from all earlier ones of their segment in text or features; returns how many."""
     previous = np.full(len(equals), -1, np.int64)  # the chain of kept lines with one text
@@ -282,7 +310,11 @@ def distinct_lines(
             if same:
                 for i in range(rows[line + 1] - rows[line]):
                     a, b = rows[line] + i, rows[other] + i
-                    same = same and sparse_columns[a] == sparse_columns[b] and sparse_values[a] == sparse_values[b]
+                    same = (
+                        same
+                        and sparse_columns[a] == sparse_columns[b]
+                        and sparse_values[a] == sparse_values[b]
+                    )
             if same:
                 break
             other = previous[other]

@@ -54,9 +54,12 @@ class Bleu:
         from sacrebleu.metrics.bleu import BLEU
 
         return BLEU(
-            tokenize=self.tokenize, smooth_method=self.smooth_method, smooth_value=self.given_smooth_value,
-            lowercase=self.lowercase, force=True,
-        )  # fmt: skip
+            tokenize=self.tokenize,
+            smooth_method=self.smooth_method,
+            smooth_value=self.given_smooth_value,
+            lowercase=self.lowercase,
+            force=True,
+        )
 
     @property
     def signature(self) -> str:
@@ -107,9 +110,12 @@ class Bleu:
         from sacrebleu.metrics.bleu import BLEU
 
         metric = BLEU(
-            effective_order=True, tokenize=self.tokenize, smooth_method=self.smooth_method,
-            smooth_value=self.given_smooth_value, lowercase=self.lowercase,
-        )  # fmt: skip
+            effective_order=True,
+            tokenize=self.tokenize,
+            smooth_method=self.smooth_method,
+            smooth_value=self.given_smooth_value,
+            lowercase=self.lowercase,
+        )
         metric.num_refs = self.references.count
         return metric
 
@@ -151,7 +157,9 @@ class _Texts:
         self.ranges = np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64)
 
 
-def _count_all(references: _Texts, per_segment: int, buffer: Bytes, texts: Ints, segments: Ints, rows: Ints) -> None:
+def _count_all(
+    references: _Texts, per_segment: int, buffer: Bytes, texts: Ints, segments: Ints, rows: Ints
+) -> None:
     """Fill the rows of all texts; those of segment s are ``segments[s]:segments[s + 1]``."""
     size = 16
     while size < len(references.buffer) + 2:
@@ -162,14 +170,28 @@ def _count_all(references: _Texts, per_segment: int, buffer: Bytes, texts: Ints,
     offsets = np.empty(len(references.ranges) + 1, np.int64)
     intern_tokens(references.buffer, references.ranges, starts, stops, slots, ids, offsets)
     longest = int((texts[:, 1] - texts[:, 0]).max(initial=0)) // 2 + 2
-    ngrams = ORDER * int(np.diff(offsets[::per_segment]).max(initial=1)) + 1  # of one segment's references, at most
+    ngrams = (
+        ORDER * int(np.diff(offsets[::per_segment]).max(initial=1)) + 1
+    )  # of one segment's references, at most
     size = 16
     while size < 2 * ngrams:
         size *= 2
     count_ngrams(
-        references.buffer, starts, stops, slots, ids, offsets, per_segment, buffer, texts, segments,
-        np.empty(longest, np.int32), np.empty((3, size), np.int32), np.empty((2, ngrams), np.int64), rows,
-    )  # fmt: skip
+        references.buffer,
+        starts,
+        stops,
+        slots,
+        ids,
+        offsets,
+        per_segment,
+        buffer,
+        texts,
+        segments,
+        np.empty(longest, np.int32),
+        np.empty((3, size), np.int32),
+        np.empty((2, ngrams), np.int64),
+        rows,
+    )
 
 
 @compiled_if_large
@@ -222,7 +244,9 @@ def _next_token(buffer: Bytes, place: int, stop: int) -> tuple[int, int, np.uint
 
 
 @compiled_if_large
-def intern_tokens(buffer: Bytes, ranges: Ints, starts: Ints, stops: Ints, slots: Ids, ids: Ids, offsets: Ints) -> None:
+def intern_tokens(
+    buffer: Bytes, ranges: Ints, starts: Ints, stops: Ints, slots: Ids, ids: Ids, offsets: Ints
+) -> None:
     """Number the distinct tokens of the references; ``ids`` are the tokens of all, a reference from ``offsets`` on."""
     known, count = 0, 0
     for text in range(len(ranges)):
@@ -256,9 +280,21 @@ def _find_state(slots: Ids, states: Ids, tokens: Ids, state: np.int32, token: in
 
 @compiled_if_large
 def count_ngrams(
-    known: Bytes, starts: Ints, stops: Ints, token_slots: Ids, references: Ids, reference_offsets: Ints,
-    per_segment: int, buffer: Bytes, texts: Ints, segments: Ints, ids: Ids, trie: Ids, counts: Ints, rows: Ints,
-) -> None:  # fmt: skip
+    known: Bytes,
+    starts: Ints,
+    stops: Ints,
+    token_slots: Ids,
+    references: Ids,
+    reference_offsets: Ints,
+    per_segment: int,
+    buffer: Bytes,
+    texts: Ints,
+    segments: Ints,
+    ids: Ids,
+    trie: Ids,
+    counts: Ints,
+    rows: Ints,
+) -> None:
     """Fill the rows of all texts: lengths, clipped matches, totals.
 
     The n-grams of a segment's references form a trie: a state for each, reached from the state of its first words. A
@@ -307,7 +343,9 @@ def count_ngrams(
                     if seen[state] <= allowed[state]:
                         rows[candidate, 2 + n] += 1
             rows[candidate, 0] = length
-            rows[candidate, 1] = _closest(reference_offsets, segment * per_segment, per_segment, rows[candidate, 0])
+            rows[candidate, 1] = _closest(
+                reference_offsets, segment * per_segment, per_segment, rows[candidate, 0]
+            )
             for n in range(ORDER):
                 rows[candidate, 2 + ORDER + n] = max(0, length - n)
 

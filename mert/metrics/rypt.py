@@ -6,11 +6,11 @@ from dataclasses import replace
 from rypt.arrays import Floats, Ints
 from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import DEFAULT_CHOICES, ScoringChoices, campaign_scorer
-from rypt.metric.report import scoring_advice
-from rypt.metric.scorer import Scorer
 from rypt.metrics.metric import Resources
 from rypt.metrics.rypt import read_rypt_options
 from rypt.records import Candidate, RawCandidate
+from rypt.scoring.report import scoring_advice
+from rypt.scoring.scorer import Scorer
 from rypt.text import FormatError, PathLike, RyptError
 from rypt.texts.nbest import aligned_candidate
 from rypt.texts.tokenizer import join_pieces
@@ -71,7 +71,9 @@ class _Aligner:
         if segment is None:
             raise RyptError(f"segment {raw.segment!r} of the list is not in the campaign {self.folder}")
         if raw.alignment is None and self.aligned:
-            known = self.aligned.get((raw.segment, raw.text)) or self.aligned.get((raw.segment, _letters(raw.text)))
+            known = self.aligned.get((raw.segment, raw.text)) or self.aligned.get(
+                (raw.segment, _letters(raw.text))
+            )
             raw = raw if known is None else replace(raw, text=known.text, alignment=known.alignment)
         try:
             return aligned_candidate(raw, segment, self.lexicon)

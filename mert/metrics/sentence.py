@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacrebleuMetric
 
 
-def sacrebleu_shares(metric: "SacrebleuMetric", candidates: Sequence[RawCandidate], references: References) -> Floats:
+def sacrebleu_shares(
+    metric: "SacrebleuMetric", candidates: Sequence[RawCandidate], references: References
+) -> Floats:
     """sacrebleu's sentence score of each candidate, divided by 100; each text of a segment is scored once."""
     known: dict[tuple[str, str], float] = {}
     for raw in candidates:

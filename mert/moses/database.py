@@ -2,10 +2,10 @@
 
 from mert.metrics.rypt import Rypt
 from rypt.database.judgments import JudgmentDatabase
-from rypt.metric.model import Percolation
-from rypt.metric.scorer import Scorer
 from rypt.options import TIES, Options
 from rypt.records import Candidate, RawCandidate
+from rypt.scoring.model import Percolation
+from rypt.scoring.scorer import Scorer
 from rypt.text import FormatError, PathLike, RyptError
 from rypt.texts.alignment import Lexicon
 from rypt.texts.nbest import aligned_candidate

@@ -37,7 +37,9 @@ def edit_distance(candidate: Ids, reference: Ids, jumps: bool) -> int:
     return int(row[size - 1])
 
 
-def edit_stats(references: References, candidates: Sequence[RawCandidate], *, jumps: bool, lowercase: bool) -> Ints:
+def edit_stats(
+    references: References, candidates: Sequence[RawCandidate], *, jumps: bool, lowercase: bool
+) -> Ints:
     """Edits to the reference with the lowest rate, and its length, (candidates, 2)."""
 
     def rows(segment: str, texts: list[str]) -> Iterator[list[int]]:
@@ -51,7 +53,9 @@ def edit_stats(references: References, candidates: Sequence[RawCandidate], *, ju
         for text in texts:
             words = encoded(text)
             distances = [(int(edit_distance(words, reference, jumps)), len(reference)) for reference in known]
-            edits, length = min(distances, key=lambda pair: pair[0] / pair[1] if pair[1] else float(pair[0] > 0))
+            edits, length = min(
+                distances, key=lambda pair: pair[0] / pair[1] if pair[1] else float(pair[0] > 0)
+            )
             yield [edits, length]
 
     return stats_by_text(candidates, rows, 2)
@@ -65,7 +69,9 @@ def accuracy(sums: Ints) -> Floats:
     return 1.0 - rates
 
 
-def position_free_stats(references: References, candidates: Sequence[RawCandidate], *, lowercase: bool) -> Ints:
+def position_free_stats(
+    references: References, candidates: Sequence[RawCandidate], *, lowercase: bool
+) -> Ints:
     """Words of the candidate that the reference has too, and the lengths of both, (candidates, 3)."""
     if references.count != 1:
         raise RyptError(f"the metric PER compares with one reference, found {references.count}")

@@ -33,7 +33,9 @@ class FileEvaluation:
 
 def read_plain(path: PathLike, references: References | None) -> list[RawCandidate]:
     """Translations, one per line; as many as there are references."""
-    candidates = [RawCandidate(str(i), line.strip(), None, {}, None) for i, (_, line) in enumerate(read_lines(path))]
+    candidates = [
+        RawCandidate(str(i), line.strip(), None, {}, None) for i, (_, line) in enumerate(read_lines(path))
+    ]
     _check_count(path, len(candidates), references, "lines")
     return candidates
 

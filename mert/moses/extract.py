@@ -39,7 +39,9 @@ class Extraction:
 def extract(order: Extraction, metric: FileMetric) -> Pairs:
     """Read lists, count their statistics, put them behind those of earlier files, and write both files, or neither."""
     if not order.nbest and not order.previous_features and not order.previous_scores:
-        raise RyptError("expected a list (--nbest) or earlier files (--prev-ffile, --prev-scfile), found neither")
+        raise RyptError(
+            "expected a list (--nbest) or earlier files (--prev-ffile, --prev-scfile), found neither"
+        )
     earlier = read_pairs(order.previous_features, order.previous_scores)
     if order.nbest:
         references = read_references(order.references) if order.references else None
@@ -54,7 +56,9 @@ def extract(order: Extraction, metric: FileMetric) -> Pairs:
         raise RyptError("expected candidates, found none")
     if (pairs.metric, pairs.stats.shape[1]) != (metric.name, metric.columns):
         columns = f"{pairs.stats.shape[1]} statistics of {pairs.metric}"
-        raise RyptError(f"expected {metric.columns} statistics of {metric.name} in the earlier files, found {columns}")
+        raise RyptError(
+            f"expected {metric.columns} statistics of {metric.name} in the earlier files, found {columns}"
+        )
     write_both(order, pairs)
     return pairs
 
@@ -92,7 +96,10 @@ def _single(values: Floats) -> Floats:
 def _sparse_row(sparse: Sparse, candidate: int) -> dict[str, float]:
     part = slice(int(sparse.rows[candidate]), int(sparse.rows[candidate + 1]))
     values = _single(sparse.values[part]).tolist()
-    return {sparse.names[column]: value for column, value in zip(sparse.columns[part].tolist(), values, strict=True)}
+    return {
+        sparse.names[column]: value
+        for column, value in zip(sparse.columns[part].tolist(), values, strict=True)
+    }
 
 
 def moses_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -145,7 +152,9 @@ def write_both(order: Extraction, pairs: Pairs) -> None:
             if real.exists() and not real.is_file():
                 raise InputError(target, None, "expected a place for a file, found something else")
             try:
-                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=f".{real.name}.", dir=real.parent))
+                folder = stack.enter_context(
+                    tempfile.TemporaryDirectory(prefix=f".{real.name}.", dir=real.parent)
+                )
             except OSError as error:
                 raise InputError(target, None, error.strerror or str(error)) from None
             write(Path(folder) / real.name)

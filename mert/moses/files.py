@@ -101,7 +101,9 @@ class _Source:
             raise self.error(f"expected {text} or {binary}, found {_shown(raw)}")
         self.binary = self.binary or words[0] == binary.encode()
         if len(words) < 4 or not all(word.isdigit() and len(word) < 16 for word in words[1:4]):
-            raise self.error(f"expected segment, candidates and columns as whole numbers, found {_shown(raw)}")
+            raise self.error(
+                f"expected segment, candidates and columns as whole numbers, found {_shown(raw)}"
+            )
         segment, candidates, columns = map(int, words[1:4])
         if candidates == 0:
             raise self.error(f"expected candidates of segment {segment}, found 0")
@@ -122,7 +124,9 @@ class _Source:
         return rows
 
     def _too_few(self, header: _Header, count: int, line: int) -> InputError:
-        return self.error(f"expected {header.candidates} candidates of segment {header.segment}, found {count}", line)
+        return self.error(
+            f"expected {header.candidates} candidates of segment {header.segment}, found {count}", line
+        )
 
     def data(self, header: _Header) -> bytes:
         """The bytes of a binary block: four a number."""
@@ -152,11 +156,17 @@ class _Source:
                 return self._too_few(header, i, first + i)
             words = row.split()
             sparse = [b"=" in word and self.kind == _FEATURES for word in words]
-            bad = [w for w, named in zip(words, sparse, strict=True) if not (_is_named(w) if named else _is_number(w))]
+            bad = [
+                w
+                for w, named in zip(words, sparse, strict=True)
+                if not (_is_named(w) if named else _is_number(w))
+            ]
             if bad:
                 return self.error(f"expected finite numbers, found {_shown(bad[0])}", first + i)
             if len(words) - sum(sparse) != header.columns:
-                return self.error(f"expected {header.columns} {what}, found {len(words) - sum(sparse)}", first + i)
+                return self.error(
+                    f"expected {header.columns} {what}, found {len(words) - sum(sparse)}", first + i
+                )
         return self.error(f"expected {what} of segment {header.segment}, found {_shown(rows[0])}", first)
 
 
@@ -199,7 +209,9 @@ def _parse_dense(words: list[list[bytes]], columns: int) -> NDArray[np.float32] 
     return values.reshape(len(words), columns) if np.isfinite(values).all() else None
 
 
-def _parse_text(source: _Source, header: _Header, what: str) -> tuple[NDArray[np.float32], list[list[bytes]] | None]:
+def _parse_text(
+    source: _Source, header: _Header, what: str
+) -> tuple[NDArray[np.float32], list[list[bytes]] | None]:
     """The numbers of a block and, for features, the words ``name=value`` of each row where there are any."""
     rows = source.rows(header)
     words = [row.split() for row in rows]
@@ -311,13 +323,19 @@ def write_features(path: PathLike, blocks: Iterable[FeatureBlock], *, binary: bo
         for block in blocks:
             values = _checked_values(block)
             if binary and any(block.sparse or ()):
-                raise RyptError(f"segment {block.segment} has sparse features, which a binary file cannot hold")
+                raise RyptError(
+                    f"segment {block.segment} has sparse features, which a binary file cannot hold"
+                )
             if not len(values):
                 continue
             side = "BIN" if binary else "TXT"
             names = "".join(f"{name} " for name in block.names)
-            stream.write(f"FEATURES_{side}_BEGIN_0 {block.segment} {len(values)} {len(block.names)} {names}\n".encode())
-            stream.write(values.astype("<f4").tobytes() if binary else _text_rows(values, block.sparse).encode())
+            stream.write(
+                f"FEATURES_{side}_BEGIN_0 {block.segment} {len(values)} {len(block.names)} {names}\n".encode()
+            )
+            stream.write(
+                values.astype("<f4").tobytes() if binary else _text_rows(values, block.sparse).encode()
+            )
             stream.write(f"FEATURES_{side}_END_0\n".encode())
 
 
@@ -326,9 +344,13 @@ def _checked_values(block: FeatureBlock) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
         values = np.asarray(block.values).astype(np.float32)
     if values.ndim != 2 or values.shape[1] != len(block.names):
-        raise RyptError(f"segment {block.segment}: {len(block.names)} names for features of shape {values.shape}")
+        raise RyptError(
+            f"segment {block.segment}: {len(block.names)} names for features of shape {values.shape}"
+        )
     if block.sparse is not None and len(block.sparse) != len(values):
-        raise RyptError(f"segment {block.segment}: sparse features of {len(block.sparse)} of {len(values)} candidates")
+        raise RyptError(
+            f"segment {block.segment}: sparse features of {len(block.sparse)} of {len(values)} candidates"
+        )
     for name in chain(block.names, *(block.sparse or ())):
         if not _WORD.fullmatch(name):
             raise RyptError(f"segment {block.segment}: a feature called {name!r} cannot be written")
@@ -385,14 +407,20 @@ def write_scores(path: PathLike, blocks: Iterable[ScoreBlock], *, binary: bool =
         for block in blocks:
             _check_segment(block.segment)
             if block.stats.ndim != 2 or not _WORD.fullmatch(block.name):
-                raise RyptError(f"segment {block.segment}: cannot write {block.stats.shape} of {block.name!r}")
+                raise RyptError(
+                    f"segment {block.segment}: cannot write {block.stats.shape} of {block.name!r}"
+                )
             count, columns = block.stats.shape
             if binary and (np.abs(block.stats) > _EXACT).any():
-                raise RyptError(f"segment {block.segment} has statistics over {_EXACT}, too large for a binary file")
+                raise RyptError(
+                    f"segment {block.segment} has statistics over {_EXACT}, too large for a binary file"
+                )
             if not count:
                 continue
             side = "BIN" if binary else "TXT"
-            text = ("%d " * columns + "\n") * count % tuple(block.stats.ravel().tolist()) if not binary else ""
+            text = (
+                ("%d " * columns + "\n") * count % tuple(block.stats.ravel().tolist()) if not binary else ""
+            )
             stream.write(f"SCORES_{side}_BEGIN_0 {block.segment} {count} {columns} {block.name}\n".encode())
             stream.write(block.stats.astype("<f4").tobytes() if binary else text.encode())
             stream.write(f"SCORES_{side}_END_0\n".encode())

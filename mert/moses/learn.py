@@ -62,8 +62,12 @@ def classifier_lines(
     quality = metric.sentence_score(pairs.stats, smooth_brevity=smooth_brevity)
     better, worse = sample_pairs(pairs.offsets, quality, rng, SAMPLES, KEPT, THRESHOLD)
     if not len(better):
-        raise RyptError(f"no pair of candidates to learn from: no sampled scores differ by {THRESHOLD:g} or more")
-    unseen = {f"F{i}": 0.0 for i in range(len(pairs.names))}  # a feature that never differs has a weight of 0 then
+        raise RyptError(
+            f"no pair of candidates to learn from: no sampled scores differ by {THRESHOLD:g} or more"
+        )
+    unseen = {
+        f"F{i}": 0.0 for i in range(len(pairs.names))
+    }  # a feature that never differs has a weight of 0 then
     for first, second in zip(better.tolist(), worse.tolist(), strict=True):
         apart = unseen | _difference(pairs, first, second)
         unseen = {}
@@ -170,11 +174,7 @@ def learn_files(
 
 
 def learn(
-    pairs: Pairs,
-    metric: FileMetric,
-    dense: Floats,
-    sparse: Mapping[str, float],
-    settings: MiraSettings,
+    pairs: Pairs, metric: FileMetric, dense: Floats, sparse: Mapping[str, float], settings: MiraSettings
 ) -> Learned:
     """Batch MIRA from these weights; a sparse feature without one starts at 0."""
     check_metric(pairs, metric)
@@ -188,14 +188,25 @@ def learn(
     sizes = metric.sizes(pairs.stats)
     lengths = None if sizes is None else np.add.reduceat(sizes, pairs.offsets[:-1]) / np.diff(pairs.offsets)
     weights = mira(
-        pairs.offsets, table, pairs.stats, metric.score, start, np.ones(len(start), np.bool_),
-        np.random.default_rng(settings.seed), scale=metric.scale, sizes=lengths, c=settings.c, decay=settings.decay,
+        pairs.offsets,
+        table,
+        pairs.stats,
+        metric.score,
+        start,
+        np.ones(len(start), np.bool_),
+        np.random.default_rng(settings.seed),
+        scale=metric.scale,
+        sizes=lengths,
+        c=settings.c,
+        decay=settings.decay,
         passes=settings.passes,
-    )  # fmt: skip
+    )
     named = {f"F{i}": float(weight) for i, weight in enumerate(weights[: len(dense)])}
     learned = zip(names, weights[len(dense) :].tolist(), strict=True)
     named |= {name: weight for name, weight in learned if abs(weight) > NOTHING}
-    return Learned(named, metric.name, _score(pairs, metric, table @ start), _score(pairs, metric, table @ weights))
+    return Learned(
+        named, metric.name, _score(pairs, metric, table @ start), _score(pairs, metric, table @ weights)
+    )
 
 
 def _sparse_names(pairs: Pairs, sparse: Mapping[str, float]) -> list[str]:

@@ -79,7 +79,9 @@ def check_metric(pairs: Pairs, metric: FileMetric) -> None:
     """Refuse files of another metric."""
     columns = pairs.stats.shape[1]
     if pairs.metric != metric.name:
-        raise RyptError(f"expected statistics of {metric.name} as --sctype says, found those of {pairs.metric}")
+        raise RyptError(
+            f"expected statistics of {metric.name} as --sctype says, found those of {pairs.metric}"
+        )
     if columns != metric.columns:
         raise RyptError(f"expected {metric.columns} statistics of {metric.name} a candidate, found {columns}")
 
@@ -141,7 +143,9 @@ def _constraints(names: Sequence[str], starts: Starts, how: MosesSearch) -> tupl
     for option, listed in (("-o", how.only or ()), ("-P", how.positive)):
         unknown = [name for name in listed if name not in names]
         if unknown:
-            raise RyptError(f"{option}: {', '.join(unknown)} is not a feature; expected some of {', '.join(names)}")
+            raise RyptError(
+                f"{option}: {', '.join(unknown)} is not a feature; expected some of {', '.join(names)}"
+            )
     if how.only is not None and not how.only:
         raise RyptError("-o: expected the names of features, found none")
     free = np.array([how.only is None or name in how.only for name in names])
@@ -163,8 +167,12 @@ def _problem(
 ) -> TuningProblem:
     size = len(pairs.features)
     segment_of = np.repeat(np.arange(len(pairs.segments), dtype=np.int32), np.diff(pairs.offsets))
-    texts = Candidates(np.empty(0, np.uint8), np.zeros((size, 2), np.int64), np.arange(size), segment_of, _no_text)
-    lists = NBest(pairs.segments, pairs.offsets, texts, pairs.names, pairs.features, None, lambda i: ("features", i))
+    texts = Candidates(
+        np.empty(0, np.uint8), np.zeros((size, 2), np.int64), np.arange(size), segment_of, _no_text
+    )
+    lists = NBest(
+        pairs.segments, pairs.offsets, texts, pairs.names, pairs.features, None, lambda i: ("features", i)
+    )
     problem = make_problem(lists, StoredMetric(metric, pairs.stats), start, constraints, window=how.window)
     axes = problem.axes
     wanted = how.directions or (len(axes) if how.kind == "random-direction" else 0)
@@ -193,7 +201,9 @@ def _climb(problem: TuningProblem, points: Sequence[Floats], how: MosesSearch, s
 
     The box of Moses' start files, 0 to 1 for every weight, is a poor place to start from; what it leads to is not.
     """
-    seed, later = np.random.SeedSequence([how.seed, shard]).generate_state(2).tolist() if how.shards else (how.seed, 0)
+    seed, later = (
+        np.random.SeedSequence([how.seed, shard]).generate_state(2).tolist() if how.shards else (how.seed, 0)
+    )
     if how.kind == "random":
         rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(how.restarts)]
         tried = [*points, *(random_start(problem, points[0], rng) for rng in rngs)]
@@ -202,16 +212,27 @@ def _climb(problem: TuningProblem, points: Sequence[Floats], how: MosesSearch, s
     ends: list[Tuned] = []
     near: list[Tuned] = []
     first = optimize(
-        problem, points[0], earlier=points[1:], restarts=how.restarts, seed=seed, threads=how.threads, watch=_seen(ends)
+        problem,
+        points[0],
+        earlier=points[1:],
+        restarts=how.restarts,
+        seed=seed,
+        threads=how.threads,
+        watch=_seen(ends),
     )
     if not how.restarts:
         return _Climbed(ends, near, first[0])
     anywhere = replace(problem, ranges=np.full_like(problem.ranges, np.nan))
     good = [tuned.weights for tuned in first[1:GOOD_POINTS]]
     second = optimize(
-        anywhere, first[0].weights, earlier=good, restarts=how.restarts, seed=later + 1, threads=how.threads,
+        anywhere,
+        first[0].weights,
+        earlier=good,
+        restarts=how.restarts,
+        seed=later + 1,
+        threads=how.threads,
         watch=_seen(near),
-    )  # fmt: skip
+    )
     return _Climbed(ends, near[1 + len(good) :], second[0])
 
 

@@ -111,7 +111,9 @@ class BleuFile(FileMetric):
         """BLEU with one added to matches and totals, and to the reference length where that is to be smoothed."""
         logs = np.log1p(rows[:, 0:8:2]) - np.log1p(rows[:, 1:8:2])
         lengths = rows[:, 1].astype(np.float64)
-        ratios = np.divide(rows[:, 8] + smooth_brevity, lengths, out=np.full(len(rows), np.inf), where=lengths > 0)
+        ratios = np.divide(
+            rows[:, 8] + smooth_brevity, lengths, out=np.full(len(rows), np.inf), where=lengths > 0
+        )
         return np.asarray(np.exp(logs.mean(axis=1) + np.minimum(0.0, 1.0 - ratios)))
 
     def sizes(self, rows: Ints) -> Floats:
@@ -229,7 +231,9 @@ class RyptFile(FileMetric):
     def stats_from(self, references: References, candidates: Sequence[RawCandidate]) -> Ints:
         """The scorer's statistics; references count nothing."""
         if self.preparation.command is not None:
-            raise RyptError("--filter cannot be used with the metric RYPT: alignments count tokens as they stand")
+            raise RyptError(
+                "--filter cannot be used with the metric RYPT: alignments count tokens as they stand"
+            )
         return self.rypt.stats(candidates)
 
     def score(self, sums: Ints) -> Floats:
@@ -253,7 +257,9 @@ class MixedFile(FileMetric):
 
     def _mean(self, rows: Ints, score: Callable[[FileMetric, Ints], Floats]) -> Floats:
         total: Floats = np.zeros(len(rows))
-        for part, weight, block in zip(self.parts, self.weights, np.split(rows, self.ends[:-1], axis=1), strict=True):
+        for part, weight, block in zip(
+            self.parts, self.weights, np.split(rows, self.ends[:-1], axis=1), strict=True
+        ):
             total += weight * score(part, block)
         return total
 
@@ -296,7 +302,9 @@ def read_file_metric(sctype: str, scconfig: str = "", preparations: Sequence[Pre
     names = sctype.split(",")
     for name in names:
         if name not in MAKERS:
-            raise RyptError(f"--sctype {sctype}: {name!r} is not supported, expected some of {', '.join(MAKERS)}")
+            raise RyptError(
+                f"--sctype {sctype}: {name!r} is not supported, expected some of {', '.join(MAKERS)}"
+            )
     parts = [MAKERS[name](options) for name in names]
     for part, preparation in zip(parts, preparations, strict=False):
         part.preparation = preparation

@@ -28,7 +28,9 @@ class Pairs:
     def feature_blocks(self) -> Iterator[FeatureBlock]:
         """One block per segment, to be written."""
         for segment, a, b in self._spans():
-            yield FeatureBlock(segment, self.names, self.features[a:b], self.sparse[a:b] if self.sparse else None)
+            yield FeatureBlock(
+                segment, self.names, self.features[a:b], self.sparse[a:b] if self.sparse else None
+            )
 
     def score_blocks(self) -> Iterator[ScoreBlock]:
         """One block per segment, to be written."""
@@ -44,7 +46,9 @@ class Pairs:
         This is what ``mert --sparse-weights`` does; features without a weight count nothing. The sum is a float32.
         """
         if name in self.names:
-            raise RyptError(f"expected no feature called {name}: this name is for the sum of the sparse features")
+            raise RyptError(
+                f"expected no feature called {name}: this name is for the sum of the sparse features"
+            )
         rows = self.sparse or [{}] * len(self.features)
         sums = [sum(weights.get(feature, 0.0) * value for feature, value in row.items()) for row in rows]
         column = np.array(sums, dtype=np.float32).astype(np.float64)
@@ -87,9 +91,13 @@ def read_pairs(feature_paths: Sequence[PathLike], score_paths: Sequence[PathLike
         for number, (features, scores) in enumerate(blocks, start=1):
             if features is None or scores is None:
                 longer, shorter = (feature_path, score_path) if scores is None else (score_path, feature_path)
-                raise InputError(shorter, None, f"expected as many segments as in {longer}, found {number - 1}")
+                raise InputError(
+                    shorter, None, f"expected as many segments as in {longer}, found {number - 1}"
+                )
             if (features.segment, len(features.values)) != (scores.segment, len(scores.stats)):
-                expected = f"{len(features.values)} candidates of segment {features.segment} like {feature_path}"
+                expected = (
+                    f"{len(features.values)} candidates of segment {features.segment} like {feature_path}"
+                )
                 count = f"{len(scores.stats)} of segment {scores.segment}"
                 raise InputError(score_path, None, f"block {number}: expected {expected}, found {count}")
             first = first or (features, scores)
@@ -103,7 +111,9 @@ def read_pairs(feature_paths: Sequence[PathLike], score_paths: Sequence[PathLike
 def _check_alike(first: Pair, pair: Pair) -> None:
     """Refuse other features or another metric than before."""
     if pair[0].names != first[0].names:
-        raise FormatError(f"expected the features {' '.join(first[0].names)}, found {' '.join(pair[0].names)}")
+        raise FormatError(
+            f"expected the features {' '.join(first[0].names)}, found {' '.join(pair[0].names)}"
+        )
     metrics = [f"{scores.stats.shape[1]} statistics of {scores.name}" for _, scores in (first, pair)]
     if metrics[0] != metrics[1]:
         raise FormatError(f"expected {metrics[0]}, found {metrics[1]}")

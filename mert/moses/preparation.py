@@ -37,7 +37,9 @@ class Preparation:
         for factors in words:
             if len(factors) <= max(self.factors):
                 wanted = "|".join(map(str, self.factors))
-                raise RyptError(f"--factors {wanted}: the token {'|'.join(factors)!r} has {len(factors)} factors")
+                raise RyptError(
+                    f"--factors {wanted}: the token {'|'.join(factors)!r} has {len(factors)} factors"
+                )
         return " ".join("|".join(factors[i] for i in self.factors) for factors in words)
 
     def references(self, references: References) -> References:
@@ -86,5 +88,7 @@ def _filtered(texts: Sequence[str], command: str) -> list[str]:
     if done.returncode:
         raise RyptError(f"--filter {command}: it failed with code {done.returncode}")
     if len(lines) != len(texts):
-        raise RyptError(f"--filter {command}: expected {len(texts)} lines, one for each it was given, got {len(lines)}")
+        raise RyptError(
+            f"--filter {command}: expected {len(texts)} lines, one for each it was given, got {len(lines)}"
+        )
     return lines

@@ -25,7 +25,9 @@ def write_scripts(folder: PathLike, python: PathLike) -> Path:
     """Make the folder and whatever is missing or different in it; returns its full path."""
     target = Path(folder).absolute()
     if not re.fullmatch(r"[\w@%+=:,./-]+", str(target)):
-        raise RyptError(f"{target}: mert-moses.pl needs a folder without blanks in its path; name one with --folder")
+        raise RyptError(
+            f"{target}: mert-moses.pl needs a folder without blanks in its path; name one with --folder"
+        )
     if not str(python):
         raise RyptError("this Python does not know where it is")
     try:

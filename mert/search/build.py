@@ -60,8 +60,12 @@ def build(reading: Reading, pieces: Sequence[Piece], folder: ShareFolder, scratc
 def advice_on(metric: Metric, lists: NBest) -> list[str]:
     """What a metric says of lists whose statistics it counted, and a note where BLEU takes raw words for tokens."""
     advice = list(advice_of(metric))
-    if "tok:none" in str(metric.signature) and is_raw(map(lists.candidates.text, range(len(lists.candidates)))):
-        advice.append("the candidates are raw text, and BLEU takes tokens as they are: bleu(tokenize=13a) cuts them")
+    if "tok:none" in str(metric.signature) and is_raw(
+        map(lists.candidates.text, range(len(lists.candidates)))
+    ):
+        advice.append(
+            "the candidates are raw text, and BLEU takes tokens as they are: bleu(tokenize=13a) cuts them"
+        )
     return advice
 
 
@@ -115,7 +119,9 @@ class ThisMachine:
             shutil.rmtree(folder.path)
         self.reading = reading
         self.folders = [ShareFolder(self.scratch / f"share{i}") for i in range(len(pieces))]
-        return self.pool.map(lambda each, folder: build(reading, each, folder, self.scratch), pieces, self.folders)
+        return self.pool.map(
+            lambda each, folder: build(reading, each, folder, self.scratch), pieces, self.folders
+        )
 
     def shares(self, sizes: Sequence[Ints]) -> Shares:
         """The shares that were made."""

@@ -115,9 +115,18 @@ def _keep_between(
 
 @compiled
 def envelopes(
-    offsets: Ints, slopes: Floats, intercepts: Floats, low: float, high: float, first: Ints, where: Floats,
-    before: Ints, after: Ints, lines: Ints, numbers: Floats,
-) -> int:  # fmt: skip
+    offsets: Ints,
+    slopes: Floats,
+    intercepts: Floats,
+    low: float,
+    high: float,
+    first: Ints,
+    where: Floats,
+    before: Ints,
+    after: Ints,
+    lines: Ints,
+    numbers: Floats,
+) -> int:
     """Each segment's winner at ``low``, and where (``where``) up to ``high`` one winner gives way to the next.
 
     The winners at both ends are known. Where the lines of two winners cross, either no line is higher, and this is a
@@ -127,7 +136,11 @@ def envelopes(
     changes. ``lines`` and ``numbers``, two and four rows as long as the longest segment, are room to work in.
     """
     kept, slope, height = lines[0], numbers[0], numbers[1]
-    ahead, ahead_slope, ahead_height = lines[1], numbers[2], numbers[3]  # winners further right, the nearest last
+    ahead, ahead_slope, ahead_height = (
+        lines[1],
+        numbers[2],
+        numbers[3],
+    )  # winners further right, the nearest last
     changes = 0
     for segment in range(len(offsets) - 1):
         start, stop = offsets[segment], offsets[segment + 1]
@@ -266,9 +279,18 @@ class Sweep:
     def walk(self, slopes: Floats, intercepts: Floats, low: float, high: float) -> int:
         """Find all changes of winners between two places on a line; their number."""
         return envelopes(
-            self.offsets, slopes, intercepts, low, high, self.first, self.where, self.before, self.after, self.lines,
+            self.offsets,
+            slopes,
+            intercepts,
+            low,
+            high,
+            self.first,
+            self.where,
+            self.before,
+            self.after,
+            self.lines,
             self.numbers,
-        )  # fmt: skip
+        )
 
     def corners(self, slopes: Floats, intercepts: Floats, stats: Ints, low: float, high: float) -> Corners:
         """The changes of winners between two places on a line."""
@@ -316,7 +338,9 @@ def best_step(
     ``stats`` (candidates, columns) add up; ``score`` rates many sums at once, higher is better. With a window the
     smoothed scores decide, and are returned.
     """
-    return best_steps([[Sweep(offsets).corners(slopes, intercepts, stats, low, high)]], [(low, high)], score, window)[0]
+    return best_steps(
+        [[Sweep(offsets).corners(slopes, intercepts, stats, low, high)]], [(low, high)], score, window
+    )[0]
 
 
 def best_steps(
@@ -331,7 +355,9 @@ def best_steps(
     for parts, (low, high) in zip(lines, limits, strict=True):
         points, sums = merged(parts)
         if window is not None:  # only intervals with a width are neighbours
-            apart = np.append(points[1:] > points[:-1], True)[: len(points)] & (points > low) & (points < high)
+            apart = (
+                np.append(points[1:] > points[:-1], True)[: len(points)] & (points > low) & (points < high)
+            )
             points, sums = points[apart], sums[np.append(True, apart)]
         waiting.append((points, sums))
         if sum(len(rows) for _, rows in waiting) > TOGETHER:
@@ -341,7 +367,10 @@ def best_steps(
 
 
 def _choose_steps(
-    lines: Sequence[tuple[Floats, Ints]], limits: Sequence[tuple[float, float]], score: Score, window: Window | None
+    lines: Sequence[tuple[Floats, Ints]],
+    limits: Sequence[tuple[float, float]],
+    score: Score,
+    window: Window | None,
 ) -> list[Step]:
     """Score the intervals of several lines at once, and choose the best of each line."""
     if not lines:

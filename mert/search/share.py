@@ -61,7 +61,12 @@ def segment_products(places: Floats, values: Floats, offsets: Ints, sums: Floats
                 b += places[row, second] * value
                 c += places[row, third] * value
                 d += places[row, fourth] * value
-            sums[segment, fourth], sums[segment, third], sums[segment, second], sums[segment, column] = d, c, b, a
+            sums[segment, fourth], sums[segment, third], sums[segment, second], sums[segment, column] = (
+                d,
+                c,
+                b,
+                a,
+            )
 
 
 def ordered_sum(rows: Floats) -> Floats:
@@ -201,7 +206,10 @@ def values_after(share: Share, start: Floats, moves: Moves) -> Floats:
     """The model scores that steps from a start lead to; those after every `STRIDE` steps are kept."""
     done = max(0, len(moves) - 1) // STRIDE * STRIDE
     if done:
-        way = [start.tobytes(), *(np.append(direction, length).tobytes() for length, direction in moves[:done])]
+        way = [
+            start.tobytes(),
+            *(np.append(direction, length).tobytes() for length, direction in moves[:done]),
+        ]
         name = f"values {sha256(b''.join(way)).hexdigest()}"
         values = share.memo.keep(name, lambda: values_after(share, start, moves[:done]))
     else:
@@ -291,7 +299,9 @@ def column_facts(features: Floats, offsets: Ints) -> ColumnFacts:
             means = np.add.reduceat(column / np.repeat(sizes, sizes), starts)
             away = np.abs(column - np.repeat(means, sizes))
             furthest[:, i] = np.where(varied, np.maximum.reduceat(away, starts), 0.0)
-            away /= np.repeat(np.where(furthest[:, i] > 0, furthest[:, i], 1.0), sizes)  # no square over- or underflows
+            away /= np.repeat(
+                np.where(furthest[:, i] > 0, furthest[:, i], 1.0), sizes
+            )  # no square over- or underflows
             squares[:, i] = np.where(varied, np.add.reduceat(away**2, starts), 0.0)
     return ColumnFacts(largest, differs, furthest, squares, int(offsets[-1]))
 

@@ -149,7 +149,9 @@ def _mapped(path: Path) -> Any:
 class SharesInFiles:
     """Shares in folders of this machine; only those that are being asked are in memory."""
 
-    def __init__(self, folders: Sequence[ShareFolder], sizes: Sequence[Ints], rate: Score, pool: Executor) -> None:
+    def __init__(
+        self, folders: Sequence[ShareFolder], sizes: Sequence[Ints], rate: Score, pool: Executor
+    ) -> None:
         self.folders, self.sizes, self.rate, self.pool = folders, sizes, rate, pool
         self.whole = None
 

@@ -12,9 +12,26 @@ from rypt.text import InputError, PathLike, read_lines
 
 PATHS = ("-dir", "-s", "-r", "-p", "-docInfo", "-fin", "-cmd", "-decOut", "-dcfg", "-fake")
 NUMBERS = (
-    "-rps", "-txtNrm", "-maxIt", "-prevIt", "-minIt", "-stopIt", "-stopSig", "-thrCnt", "-save", "-compress", "-ipi",
-    "-opi", "-rand", "-seed", "-passIt", "-decExit", "-N", "-v", "-decV",
-)  # fmt: skip
+    "-rps",
+    "-txtNrm",
+    "-maxIt",
+    "-prevIt",
+    "-minIt",
+    "-stopIt",
+    "-stopSig",
+    "-thrCnt",
+    "-save",
+    "-compress",
+    "-ipi",
+    "-opi",
+    "-rand",
+    "-seed",
+    "-passIt",
+    "-decExit",
+    "-N",
+    "-v",
+    "-decV",
+)
 LISTS = ("-m", "-docSet", "-damianos")  # these have more than one value
 KNOWN = (*PATHS, *NUMBERS, *LISTS)
 
@@ -95,7 +112,9 @@ def read_configuration(path: PathLike) -> Configuration:
         if not name:
             continue
         if name not in KNOWN:
-            expected = f"expected one of {', '.join(KNOWN)}" if name.startswith("-") else "expected -setting value"
+            expected = (
+                f"expected one of {', '.join(KNOWN)}" if name.startswith("-") else "expected -setting value"
+            )
             raise InputError(path, number, f"unknown setting {name}: {expected}")
         if name in settings:
             raise InputError(path, number, f"{name} is given twice, first in line {settings[name][0]}")
@@ -111,12 +130,20 @@ def read_configuration(path: PathLike) -> Configuration:
 def _check_supported(config: Configuration) -> None:
     """Refuse what cannot be done here, and numbers of settings that have nothing to do here."""
     if config.flag("-opi"):
-        raise config.error("-opi", "not supported: each iteration climbs until no weight can be bettered; expected 0")
+        raise config.error(
+            "-opi", "not supported: each iteration climbs until no weight can be bettered; expected 0"
+        )
     if config.words("-damianos", ("0",))[0] != "0":
-        raise config.error("-damianos", "not supported: random starts are drawn from the ranges of the parameter file")
+        raise config.error(
+            "-damianos", "not supported: random starts are drawn from the ranges of the parameter file"
+        )
     if "-docInfo" in config:
-        raise config.error("-docInfo", "not supported: scores are those of all segments together, not of documents")
+        raise config.error(
+            "-docInfo", "not supported: scores are those of all segments together, not of documents"
+        )
     if config.words("-docSet", ("all",)) != ("all",):
-        raise config.error("-docSet", "not supported: scores are those of all segments together; expected all")
+        raise config.error(
+            "-docSet", "not supported: scores are those of all segments together; expected all"
+        )
     config.whole("-v", 1, 0, 4)
     config.whole("-decV", 1, 0, 1)

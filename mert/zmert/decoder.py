@@ -62,7 +62,9 @@ class DecoderConfig:
         lines = []
         for line in template.split(b"\n"):
             name = self._name_of(line)
-            lines.append(line if name is None else f"{name.decode()} {java_number(weights[name.decode()])}".encode())
+            lines.append(
+                line if name is None else f"{name.decode()} {java_number(weights[name.decode()])}".encode()
+            )
         return b"\n".join(lines)
 
     def filled(self, weights: Mapping[str, float]) -> bytes:
@@ -98,7 +100,11 @@ class Script(CommandDecoder):
 
     def command(self, iteration: int, weights: Path, nbest: Path) -> str:
         """The command; an exit code of success other than 0 is turned into 0, and printed if it is missed."""
-        run = shlex.quote(str(self.path)) if os.access(self.path, os.X_OK) else f"sh {shlex.quote(str(self.path))}"
+        run = (
+            shlex.quote(str(self.path))
+            if os.access(self.path, os.X_OK)
+            else f"sh {shlex.quote(str(self.path))}"
+        )
         if self.pass_iteration:
             run += f" {iteration}"
         if self.success == 0:
@@ -160,7 +166,9 @@ class ZmertDecoder:
         if ready is None and self.script is None:
             raise NoMoreListsError
         if self.config is not None:
-            self.config.write(read_weights(weights).values, f".ZMERT.it{iteration}" if self.keep_config else None)
+            self.config.write(
+                read_weights(weights).values, f".ZMERT.it{iteration}" if self.keep_config else None
+            )
         if ready is None:
             self._decode(iteration, weights, nbest)
         text = self.lists.rules.read(ready or self.lists.output)

@@ -66,7 +66,9 @@ class ListRules:
     def read(self, path: PathLike) -> str:
         """A list in the form of this package: texts normalized, one number for each feature, every segment there."""
         if not read_bytes(path).endswith(b"\n"):
-            raise InputError(path, None, "expected a list whose last line ends: the decoder did not finish it")
+            raise InputError(
+                path, None, "expected a list whose last line ends: the decoder did not finish it"
+            )
         texts: dict[str, str] = {}
         counts: Counter[int] = Counter()
         lines = []
@@ -83,13 +85,17 @@ class ListRules:
                 segment, rest = self._read_line(line, text_of)
                 counts[segment] += 1
                 if counts[segment] > self.size:
-                    raise FormatError(f"expected at most {self.size} candidates of a segment (-N), found more")
+                    raise FormatError(
+                        f"expected at most {self.size} candidates of a segment (-N), found more"
+                    )
             except FormatError as error:
                 raise InputError(path, number, str(error)) from None
             lines.append(f"{segment} ||| {rest}\n")
         missing = [i for i in range(self.segments or 0) if not counts[i]]
         if missing:
-            message = f"expected candidates of all {self.segments} segments, found none of segment {missing[0]}"
+            message = (
+                f"expected candidates of all {self.segments} segments, found none of segment {missing[0]}"
+            )
             raise InputError(path, None, message)
         return "".join(lines)
 
@@ -99,7 +105,11 @@ class ListRules:
             raise FormatError(f"expected i ||| words ||| numbers, found {len(fields)} fields")
         segment = int(fields[0]) if re.fullmatch("[0-9]{1,9}", fields[0]) else -1
         if segment < 0 or (self.segments is not None and segment >= self.segments):
-            expected = "a number from 0" if self.segments is None else f"one of the segments 0 to {self.segments - 1}"
+            expected = (
+                "a number from 0"
+                if self.segments is None
+                else f"one of the segments 0 to {self.segments - 1}"
+            )
             raise FormatError(f"expected {expected}, found {fields[0]!r}")
         kept = [text_of(fields[1]), self._read_features(fields[2]), *fields[3 : 4 if self.extras else 3]]
         return segment, " ||| ".join(kept)

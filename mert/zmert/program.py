@@ -70,7 +70,11 @@ def tune_zmert(
     ``folder``, by default ``CONFIG.run`` in the folder of ``-dir``.
     """
     job = read_zmert(
-        path, search or SearchSettings(), now=now, folder=None if folder is None else Path(folder), timeout=timeout
+        path,
+        search or SearchSettings(),
+        now=now,
+        folder=None if folder is None else Path(folder),
+        timeout=timeout,
     )
     result = run_loop(job.plan, job.decoder, job.folder, workplace=workplace, progress=progress)
     job.finish(result.weights)
@@ -78,7 +82,12 @@ def tune_zmert(
 
 
 def read_zmert(
-    path: PathLike, search: SearchSettings, *, now: int, folder: Path | None = None, timeout: float | None = None
+    path: PathLike,
+    search: SearchSettings,
+    *,
+    now: int,
+    folder: Path | None = None,
+    timeout: float | None = None,
 ) -> ZmertRun:
     """Read a configuration and all the files it names.
 
@@ -101,7 +110,11 @@ def read_zmert(
     )
     start = _read_parameters(config, search.seed)
     rules = ListRules(
-        len(start.entries), config.whole("-N", 100, 1), len(references) if references else None, method, is_rypt
+        len(start.entries),
+        config.whole("-N", 100, 1),
+        len(references) if references else None,
+        method,
+        is_rypt,
     )
     decoder = _read_decoder(config, start, rules, references, timeout)
     plan = LoopPlan(
@@ -121,7 +134,9 @@ def _read_stopping(config: Configuration) -> Stopping:
     """Z-MERT stops by the movement of the weights and returns the last ones."""
     max_iterations = config.whole("-maxIt", 20, 1)
     movement = config.number("-stopSig", -1.0)
-    still = Stillness(movement if movement >= 0 else None, config.whole("-stopIt", 3, 1), config.whole("-minIt", 5, 1))
+    still = Stillness(
+        movement if movement >= 0 else None, config.whole("-stopIt", 3, 1), config.whole("-minIt", 5, 1)
+    )
     return Stopping(max_iterations, patience=max_iterations, keep="last", still=still)
 
 
@@ -192,7 +207,9 @@ def _read_parameters(config: Configuration, seed: int) -> WeightsFile:
         low, high = constraints.bounds.get(entry.name, (-np.inf, np.inf))
         if constraints.moves(entry.name) and not low <= entry.value <= high:
             raise InputError(
-                path, entry.line, f"expected {entry.name} from {low:g} to {high:g}, its bounds, found {entry.value:g}"
+                path,
+                entry.line,
+                f"expected {entry.name} from {low:g} to {high:g}, its bounds, found {entry.value:g}",
             )
     return replace(start, entries=entries, constraints=constraints)
 
@@ -203,7 +220,9 @@ def _within_bounds(constraints: Constraints) -> Constraints:
     ranges = {}
     for name, (low, high) in constraints.ranges.items():
         least, most = bounds.get(name, (-np.inf, np.inf))
-        ranges[name] = (min(max(low, least), most), max(min(high, most), least)) if low <= high else (low, high)
+        ranges[name] = (
+            (min(max(low, least), most), max(min(high, most), least)) if low <= high else (low, high)
+        )
     return replace(constraints, fixed=constraints.fixed | single, bounds=bounds, ranges=ranges)
 
 
@@ -221,19 +240,25 @@ def _read_metric(config: Configuration, references: References | None) -> Metric
         spec = f"bleu - {_ter(config, options[:-2])}"
     elif name == "CHRF" and len(options) == 2:
         if options[0] not in ("1", "1.0") or not re.fullmatch("[1-9][0-9]?", options[1]):
-            raise config.error("-m", "expected CHRF 1 N: another beta brings a length penalty that is not supported")
+            raise config.error(
+                "-m", "expected CHRF 1 N: another beta brings a length penalty that is not supported"
+            )
         spec = f"chrf(beta=1,char_order={options[1]},eps_smoothing=true)"
     elif name == "RYPT" and len(options) == 1:
         spec, resources = "rypt", Resources(references, config.folder / options[0])
     else:
-        known = "BLEU 4 closest, TER case|nocase punc|nopunc 20 50, TER-BLEU (both), CHRF 1 N, or RYPT CAMPAIGN"
+        known = (
+            "BLEU 4 closest, TER case|nocase punc|nopunc 20 50, TER-BLEU (both), CHRF 1 N, or RYPT CAMPAIGN"
+        )
         raise config.error("-m", f"not supported; expected {known}")
     return read_metric(spec, resources)
 
 
 def _check_bleu(config: Configuration, options: list[str]) -> None:
     if options != ["4", "closest"]:
-        raise config.error("-m", "expected BLEU of up to 4 words with the closest reference length: 4 closest")
+        raise config.error(
+            "-m", "expected BLEU of up to 4 words with the closest reference length: 4 closest"
+        )
 
 
 def _ter(config: Configuration, options: list[str]) -> str:
@@ -247,18 +272,28 @@ def _ter(config: Configuration, options: list[str]) -> str:
 
 
 def _read_decoder(
-    config: Configuration, start: WeightsFile, rules: ListRules, references: References | None, timeout: float | None
+    config: Configuration,
+    start: WeightsFile,
+    rules: ListRules,
+    references: References | None,
+    timeout: float | None,
 ) -> ZmertDecoder:
     """The script or the ready lists, and the decoder's configuration."""
     fake = str(config.place("-fake", "")) if "-fake" in config else None
     save = config.whole("-save", 3, 0, 3)
     lists = ZmertLists(
-        config.place("-decOut", "output.nbest"), rules, fake, keep=save in (2, 3), compress=config.flag("-compress")
+        config.place("-decOut", "output.nbest"),
+        rules,
+        fake,
+        keep=save in (2, 3),
+        compress=config.flag("-compress"),
     )
     script = None
     success, pass_iteration = config.whole("-decExit", 0, 0, 255), config.flag("-passIt")
     if "-cmd" in config:
-        script = Script(config.file("-cmd", ""), pass_iteration=pass_iteration, success=success, timeout=timeout)
+        script = Script(
+            config.file("-cmd", ""), pass_iteration=pass_iteration, success=success, timeout=timeout
+        )
     elif fake is None:
         raise InputError(config.path, None, "expected -cmd, the decoder's script, or -fake, lists that exist")
     elif lists.ready(1) is None:
@@ -272,7 +307,9 @@ def _read_decoder(
         template = DecoderConfig(path, names)
         missing = template.missing([name for name in names if start.constraints.moves(name)])
         if script and missing:
-            raise InputError(path, None, f"expected a line that begins with {missing[0]!r} and a space, for its weight")
+            raise InputError(
+                path, None, f"expected a line that begins with {missing[0]!r} and a space, for its weight"
+            )
     inputs = {
         "cmd": script.path.read_bytes() if script else b"",
         "dcfg": template.template if template else b"",

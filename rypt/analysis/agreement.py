@@ -136,7 +136,9 @@ def cohen_kappa(pairs: Counter[tuple[Hashable, Hashable]]) -> float:
     return (total * same - chance) / (total * total - chance) if total * total > chance else nan
 
 
-def _common_answers(answers: Iterable[Triple]) -> dict[tuple[Hashable, Hashable], Counter[tuple[Hashable, Hashable]]]:
+def _common_answers(
+    answers: Iterable[Triple],
+) -> dict[tuple[Hashable, Hashable], Counter[tuple[Hashable, Hashable]]]:
     """For each pair of workers, how often they gave each pair of answers to the same question."""
     order: dict[Hashable, int] = {}
     pairs: dict[tuple[Hashable, Hashable], Counter[tuple[Hashable, Hashable]]] = defaultdict(Counter)
@@ -154,5 +156,7 @@ def share_agreeing(answers: Iterable[Triple], *, at_least: int = 4, of: int = 5)
     >>> share_agreeing([(q, w, "YES" if w < q else "NO") for q in (2, 4) for w in range(5)])
     0.5
     """
-    tops = [max(Counter(given.values()).values()) for given in by_question(answers).values() if len(given) == of]
+    tops = [
+        max(Counter(given.values()).values()) for given in by_question(answers).values() if len(given) == of
+    ]
     return sum(top >= at_least for top in tops) / len(tops) if tops else nan

@@ -61,7 +61,11 @@ class Analysis:
         """For JSON; numbers that are not known are null."""
         record: dict[str, Any] = json.loads(json.dumps(asdict(self)), parse_constant=lambda _: None)
         counted = record["redundancy"]
-        pairs = zip([counted["total"], *counted["lists"]], [self.redundancy.total, *self.redundancy.lists], strict=True)
+        pairs = zip(
+            [counted["total"], *counted["lists"]],
+            [self.redundancy.total, *self.redundancy.lists],
+            strict=True,
+        )
         for row, counts in pairs:
             _add_ratios(row, counts)
         return record
@@ -100,17 +104,27 @@ def analyze(
         judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
         total = len({c.segment for _, candidates in lists for c in candidates})
         counted = redundancy(
-            campaign.trees, lists, max_len=max_len, judged=judged, case=db.case,
+            campaign.trees,
+            lists,
+            max_len=max_len,
+            judged=judged,
+            case=db.case,
             watch=lambda segments: watch(segments, "phrases", total),
-        )  # fmt: skip
+        )
         division, way, notes = _division(campaign, db, lists, hold_out)
         held_out, curve = None, []
         if division is not None:
             held_out = HeldOutGroups(way, division.groups, (len(division.groups) + 1) // 2, splits, seed)
             curve = percolation_curve(
-                division, range(1, longest + 1), splits=splits, judging=held_out.judging, seed=seed, ties=ties,
-                models=models, watch=lambda divided: watch(divided, "splits", splits),
-            )  # fmt: skip
+                division,
+                range(1, longest + 1),
+                splits=splits,
+                judging=held_out.judging,
+                seed=seed,
+                ties=ties,
+                models=models,
+                watch=lambda divided: watch(divided, "splits", splits),
+            )
             if not any(point.percolated.checked for point in curve):
                 notes.append(UNCHECKED)
         simulated = simulated_note(db)
@@ -119,10 +133,18 @@ def analyze(
         case = db.case
     judging = f"{held_out.judging}of{len(held_out.groups)}" if held_out else None
     signed = signature(
-        "analysis", max_len=max_len, hold_out=way if held_out else None, judging=judging,
-        splits=splits if held_out else None, judged_only=",".join(sorted(judged_only)) or None, seed=seed, ties=ties,
-        case=case, n=total, version=rypt_version(),
-    )  # fmt: skip
+        "analysis",
+        max_len=max_len,
+        hold_out=way if held_out else None,
+        judging=judging,
+        splits=splits if held_out else None,
+        judged_only=",".join(sorted(judged_only)) or None,
+        seed=seed,
+        ties=ties,
+        case=case,
+        n=total,
+        version=rypt_version(),
+    )
     return Analysis(counted, held_out, curve, agreed, notes, signed, simulated)
 
 
@@ -134,8 +156,10 @@ def _division(
     systems = systems_of(lists, origins)
     if hold_out == "worker" or (hold_out is None and len(workers) > 1):
         if len(workers) < 2:
-            raise RyptError(f"{db.path}: expected judgments of at least two workers to hold some out, found "
-                            f"{len(workers)}")  # fmt: skip
+            raise RyptError(
+                f"{db.path}: expected judgments of at least two workers to hold some out, found "
+                f"{len(workers)}"
+            )
         candidates = list({(c.segment, c.text, c.alignment): c for _, some in lists for c in some}.values())
         by_worker = DisjointWorkers(
             campaign.trees, candidates, workers, lambda names: db.votes(workers=names), case=db.case
@@ -150,12 +174,17 @@ def _division(
         left = [origin for origin in origins if origin not in systems]
         notes = [f"judged but without a list, so never scored: {', '.join(left[:5])}"] if left else []
         return _by_system(campaign, db, systems, left), "system", notes
-    why = "no judgments yet" if not workers else "all judgments are of one worker and of fewer than two systems"
+    why = (
+        "no judgments yet" if not workers else "all judgments are of one worker and of fewer than two systems"
+    )
     return None, "", [f"percolation cannot be checked against held-out judgments: {why}"]
 
 
 def _by_system(
-    campaign: Campaign, db: JudgmentDatabase, systems: Mapping[str, Sequence[Candidate]], left: Collection[str]
+    campaign: Campaign,
+    db: JudgmentDatabase,
+    systems: Mapping[str, Sequence[Candidate]],
+    left: Collection[str],
 ) -> DisjointSystems:
     return DisjointSystems(
         campaign.trees, systems, lambda names: db.votes(origins=names), judged_only=left, case=db.case

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rypt.analysis.heldout import Division, JudgmentSplit
 from rypt.analysis.models import FITTED, cross_validated
 from rypt.arrays import Floats
-from rypt.metric.model import Percolation, direct_labels, percolated
-from rypt.metric.percolation import NO, NO_UP, YES, YES_DOWN
+from rypt.scoring.model import Percolation, direct_labels, percolated
+from rypt.scoring.percolation import NO, NO_UP, YES, YES_DOWN
 
 FOLDS = 2
 DivisionWatch = Callable[[Iterable[list[JudgmentSplit]]], Iterable[list[JudgmentSplit]]]
@@ -79,7 +79,10 @@ class _Tally:
             "percolated": truth_known & ((states == YES_DOWN) | (states == NO_UP)),
             "unlabelled": truth_known & (direct_labels(split.observations, ties) < 0),
         }
-        answers = {"always_yes": np.ones(len(states)), "percolation": Percolation(ties=ties).p_yes(split.observations)}
+        answers = {
+            "always_yes": np.ones(len(states)),
+            "percolation": Percolation(ties=ties).p_yes(split.observations),
+        }
         for where, chosen in places.items():
             self.checked[where] += int(np.count_nonzero(chosen))
             for name, p_yes in {**answers, **predictions}.items():
@@ -134,6 +137,8 @@ def percolation_curve(
     tallies = [_Tally(max_len) for max_len in max_lens]
     for divided in watch(division.splits(splits, judging, rng, max_lens)):
         for tally, split in zip(tallies, divided, strict=True):
-            predictions = cross_validated(split, FITTED, FOLDS, np.random.default_rng(seed), ties) if models else {}
+            predictions = (
+                cross_validated(split, FITTED, FOLDS, np.random.default_rng(seed), ties) if models else {}
+            )
             tally.add(split, predictions, ties)
     return [tally.point() for tally in tallies]

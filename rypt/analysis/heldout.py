@@ -14,11 +14,11 @@ from typing import Protocol
 import numpy as np
 
 from rypt.arrays import Codes, Floats
-from rypt.metric.calibration import concatenate
-from rypt.metric.frontier import frontier
-from rypt.metric.model import direct_labels
-from rypt.metric.observations import Forest, JudgedPhrases, Observations, observe_counts
 from rypt.records import Candidate, Span, Votes
+from rypt.scoring.calibration import concatenate
+from rypt.scoring.frontier import frontier
+from rypt.scoring.model import direct_labels
+from rypt.scoring.observations import Forest, JudgedPhrases, Observations, observe_counts
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
@@ -188,6 +188,8 @@ class DisjointWorkers:
 def _divided(names: Sequence[str], judging: int, rng: np.random.Generator) -> tuple[list[str], list[str]]:
     """A random division into those who judge and the others."""
     if not 0 < judging < len(names):
-        raise RyptError(f"expected judgments of at least 1 and of fewer than all {len(names)}, found {judging}")
+        raise RyptError(
+            f"expected judgments of at least 1 and of fewer than all {len(names)}, found {judging}"
+        )
     order = [names[i] for i in rng.permutation(len(names))]
     return order[:judging], order[judging:]

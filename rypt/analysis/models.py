@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from rypt.analysis.heldout import Division, JudgmentSplit
 from rypt.arrays import Codes, Floats
-from rypt.metric.model import CalibratedTable, Percolation, length_class, yes_share_by_length
-from rypt.metric.observations import Observations
-from rypt.metric.tree_model import TreeModel, log_loss
+from rypt.scoring.model import CalibratedTable, Percolation, length_class, yes_share_by_length
+from rypt.scoring.observations import Observations
+from rypt.scoring.tree_model import TreeModel, log_loss
 
 Predict = Callable[[Observations, Codes, Observations, str], Floats]
 """From observations and labels to learn from to P(YES) of other observations; ties count as the last says."""
@@ -35,10 +35,14 @@ def _table(train: Observations, truth: Codes, test: Observations, ties: str) -> 
 
 FITTED: Mapping[str, Predict] = {"table": _table, "tree": _tree}
 ALL: Mapping[str, Predict] = {
-    "length prior": lambda train, truth, test, _: yes_share_by_length(train, truth)[length_class(test.lengths)],
+    "length prior": lambda train, truth, test, _: yes_share_by_length(train, truth)[
+        length_class(test.lengths)
+    ],
     "hard percolation, unknown = 0.5": lambda train, truth, test, ties: Percolation(ties=ties).p_yes(test),
     "calibrated table": _table,
-    "tree model": lambda train, truth, test, _: TreeModel.fit(train, truth, novelty=False, temper=1.0).p_yes(test),
+    "tree model": lambda train, truth, test, _: TreeModel.fit(train, truth, novelty=False, temper=1.0).p_yes(
+        test
+    ),
     "tree model + novelty": lambda train, truth, test, _: TreeModel.fit(train, truth, temper=1.0).p_yes(test),
     "tree model + novelty, tempered": _tree,
 }
@@ -96,7 +100,9 @@ def quality(p_yes: Floats, truth: Codes) -> Quality:
     """Measure probabilities against labels (1 YES, 0 NO, -1 none); P = 0.5 counts as YES."""
     known = truth >= 0
     p, labels = p_yes[known], truth[known]
-    return Quality(float(np.mean((p >= 0.5) == (labels == 1))), area_under_curve(p, labels), log_loss(p_yes, truth))
+    return Quality(
+        float(np.mean((p >= 0.5) == (labels == 1))), area_under_curve(p, labels), log_loss(p_yes, truth)
+    )
 
 
 def area_under_curve(p_yes: Floats, labels: Codes) -> float:

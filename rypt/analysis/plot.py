@@ -12,11 +12,20 @@ from rypt.text import PathLike
 
 LONGEST_NAME = 18
 BLUE, PALE, GREY, GREEN, LIGHT, RED, ORANGE, VIOLET = (
-    "#1565c0", "#90caf9", "#78909c", "#2e7d32", "#81c784", "#c62828", "#ef6c00", "#6a1b9a",
-)  # fmt: skip
+    "#1565c0",
+    "#90caf9",
+    "#78909c",
+    "#2e7d32",
+    "#81c784",
+    "#c62828",
+    "#ef6c00",
+    "#6a1b9a",
+)
 
 
-def plot_analysis(path: PathLike, counted: Redundancy, curve: Sequence[CurvePoint], *, note: str = "") -> None:
+def plot_analysis(
+    path: PathLike, counted: Redundancy, curve: Sequence[CurvePoint], *, note: str = ""
+) -> None:
     """Plot the redundancy of the lists and, if there is a curve, Figure 3 and the models' accuracy."""
     figure, panels = _figure(3 if curve else 1)
     if note:
@@ -51,7 +60,8 @@ def _draw_redundancy(panel: Any, counted: Redundancy) -> None:
         "labels there": ("frontier", "labelled", "^:", RED),
     }
     panel.set_title(
-        "phrases, and labels they need" + (", list after list" if len(counted.lists) > 1 else ""), fontsize="medium"
+        "phrases, and labels they need" + (", list after list" if len(counted.lists) > 1 else ""),
+        fontsize="medium",
     )
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     panel.grid(alpha=0.3)
@@ -97,14 +107,21 @@ def _draw_models(panel: Any, curve: Sequence[CurvePoint]) -> None:
     lines = {}
     for where, title, style in (("percolated", "percolated", "o-"), ("unlabelled", "all unlabelled", "s--")):
         checked = [getattr(point, where) for point in curve]
-        for name, colour in (("percolation", PALE), ("table", ORANGE), ("tree", VIOLET), ("always_yes", GREY)):
+        for name, colour in (
+            ("percolation", PALE),
+            ("table", ORANGE),
+            ("tree", VIOLET),
+            ("always_yes", GREY),
+        ):
             label = f"{name.replace('_yes', ' YES')}, {title}"
             lines[label] = ([getattr(one, name) for one in checked], style, colour)
     _draw_lines(panel, curve, lines)
     panel.set_title("accuracy of labels that nobody gave", fontsize="medium")
 
 
-def _draw_lines(panel: Any, curve: Sequence[CurvePoint], lines: Mapping[str, tuple[list[float], str, str]]) -> None:
+def _draw_lines(
+    panel: Any, curve: Sequence[CurvePoint], lines: Mapping[str, tuple[list[float], str, str]]
+) -> None:
     """Lines over maxLen, in per cent, with the legend below; those of which nothing is known are left out."""
     lengths = [point.max_len for point in curve]
     for label, (values, style, colour) in lines.items():

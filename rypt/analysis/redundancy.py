@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rypt.metric.frontier import frontier
-from rypt.metric.queries import Key, candidate_links
 from rypt.records import Candidate, Span
+from rypt.scoring.frontier import frontier
+from rypt.scoring.queries import Key, candidate_links
 from rypt.text import FormatError, tokenize
 from rypt.texts.phrases import normalize, phrase_of
 from rypt.texts.trees import SourceTree

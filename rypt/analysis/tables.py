@@ -29,16 +29,30 @@ def redundancy_table(counted: Redundancy) -> str:
     """A row for each list: candidates, and phrases of all constituents and of the frontier's."""
     from tabulate import tabulate
 
-    names = ("list", "candidates", "new", "phrases", "new", f"frontier({counted.max_len})", "new", "of these labelled")
+    names = (
+        "list",
+        "candidates",
+        "new",
+        "phrases",
+        "new",
+        f"frontier({counted.max_len})",
+        "new",
+        "of these labelled",
+    )
     rows = [_row(one) for one in (*counted.lists, *([counted.total] if len(counted.lists) != 1 else []))]
     return str(tabulate(rows, names, disable_numparse=True, colalign=("left", *["right"] * (len(names) - 1))))
 
 
 def _row(counts: ListCounts) -> tuple[str, ...]:
     numbers = (
-        counts.candidates, counts.new, counts.everywhere.occurrences, counts.everywhere.unique,
-        counts.frontier.occurrences, counts.frontier.unique, counts.frontier.labelled,
-    )  # fmt: skip
+        counts.candidates,
+        counts.new,
+        counts.everywhere.occurrences,
+        counts.everywhere.unique,
+        counts.frontier.occurrences,
+        counts.frontier.unique,
+        counts.frontier.labelled,
+    )
     return counts.name, *(f"{number:,}" for number in numbers)
 
 
@@ -67,22 +81,47 @@ def curve_table(curve: Sequence[CurvePoint]) -> str:
     """Coverage and the accuracy of percolated labels for each maxLen, in per cent (Figure 3)."""
     names = ["maxLen", "before", "after", "from YES", "from NO", "accuracy", "of YES", "of NO", "always YES"]
     rows = [
-        (p.before, p.after, p.from_yes, p.from_no, p.percolated.percolation, p.yes_right, p.no_right,
-         p.percolated.always_yes)
+        (
+            p.before,
+            p.after,
+            p.from_yes,
+            p.from_no,
+            p.percolated.percolation,
+            p.yes_right,
+            p.no_right,
+            p.percolated.always_yes,
+        )
         for p in curve
-    ]  # fmt: skip
+    ]
     return _per_cent(names, curve, rows)
 
 
 def models_table(curve: Sequence[CurvePoint]) -> str:
     """Accuracies of percolation and of the models, on percolated labels and on all constituents without a judgment."""
-    names = ["maxLen", "percolated:", "always YES", "percolation", "table", "tree",
-             "unlabelled:", "always YES", "percolation", "table", "tree"]  # fmt: skip
+    names = [
+        "maxLen",
+        "percolated:",
+        "always YES",
+        "percolation",
+        "table",
+        "tree",
+        "unlabelled:",
+        "always YES",
+        "percolation",
+        "table",
+        "tree",
+    ]
     rows = [
         tuple(
             value
             for checked in (point.percolated, point.unlabelled)
-            for value in (checked.checked, checked.always_yes, checked.percolation, checked.table, checked.tree)
+            for value in (
+                checked.checked,
+                checked.always_yes,
+                checked.percolation,
+                checked.table,
+                checked.tree,
+            )
         )
         for point in curve
     ]
@@ -108,8 +147,14 @@ def agreement_text(agreed: Agreement) -> str:
     if not agreed.answers:
         return "agreement: no judgments"
     shown = {"alpha": agreed.alpha, "mean pairwise kappa": agreed.kappa}
-    measures = ", ".join(f"{name} {'-' if value != value else f'{value:.3f}'}" for name, value in shown.items())
-    same = (
-        "" if agreed.same != agreed.same else f", at least {agreed.at_least} of {agreed.of} agree on {agreed.same:.1%}"
+    measures = ", ".join(
+        f"{name} {'-' if value != value else f'{value:.3f}'}" for name, value in shown.items()
     )
-    return f"agreement: {agreed.answers:,} answers of workers about {agreed.questions:,} keys; {measures}{same}"
+    same = (
+        ""
+        if agreed.same != agreed.same
+        else f", at least {agreed.at_least} of {agreed.of} agree on {agreed.same:.1%}"
+    )
+    return (
+        f"agreement: {agreed.answers:,} answers of workers about {agreed.questions:,} keys; {measures}{same}"
+    )

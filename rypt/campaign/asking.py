@@ -21,18 +21,28 @@ from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
 from rypt.database.vote_columns import VoteRows
-from rypt.metric.calibration import fold_labels
-from rypt.metric.model import LabelModel
-from rypt.metric.observations import Forest, JudgedPhrases, Places
-from rypt.metric.queries import QueryLimits, write_queries
-from rypt.metric.queries import queries as find_queries
-from rypt.metric.severity_model import SeverityModel, unseen_penalty
-from rypt.metric.tree_model import TreeModel
-from rypt.metric.value import WORTHLESS, places_of, query_values
 from rypt.options import QUERY_FORMS, SELECTIONS, check_option, money
 from rypt.records import Query
+from rypt.scoring.calibration import fold_labels
+from rypt.scoring.model import LabelModel
+from rypt.scoring.observations import Forest, JudgedPhrases, Places
+from rypt.scoring.queries import QueryLimits, write_queries
+from rypt.scoring.queries import queries as find_queries
+from rypt.scoring.severity_model import SeverityModel, unseen_penalty
+from rypt.scoring.tree_model import TreeModel
+from rypt.scoring.value import WORTHLESS, places_of, query_values
 from rypt.tables import data_frame, html_table
-from rypt.text import InputError, OptionError, PathLike, RyptError, Watch, open_output, plural, read_lines, unwatched
+from rypt.text import (
+    InputError,
+    OptionError,
+    PathLike,
+    RyptError,
+    Watch,
+    open_output,
+    plural,
+    read_lines,
+    unwatched,
+)
 from rypt.texts.phrases import GAP
 
 DEFAULT_LIMITS = QueryLimits()
@@ -100,11 +110,17 @@ class Queries(Sequence[Query]):
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
-            {"segment": query.segment, "start": query.span.start, "stop": query.span.stop,
-             "source_phrase": query.source_phrase, "phrase": query.phrase, "candidates": query.candidates,
-             "example": query.example}
+            {
+                "segment": query.segment,
+                "start": query.span.start,
+                "stop": query.span.stop,
+                "source_phrase": query.source_phrase,
+                "phrase": query.phrase,
+                "candidates": query.candidates,
+                "example": query.example,
+            }
             for query in self.affordable
-        ]  # fmt: skip
+        ]
 
     def to_pandas(self) -> Any:
         """The queries as a data frame, a row each (needs pandas)."""
@@ -126,8 +142,12 @@ class Queries(Sequence[Query]):
 
     def summary(self) -> str:
         """A summary in a few lines: the number of queries, the places they serve, their cost."""
-        asked = f"{plural(len(self), 'query', 'queries')}, whose answers serve {plural(self.candidates, 'place')}"
-        cost = f"about ${self.cost:.2f} at ${self.price.wage} an hour and {self.price.seconds} seconds per label"
+        asked = (
+            f"{plural(len(self), 'query', 'queries')}, whose answers serve {plural(self.candidates, 'place')}"
+        )
+        cost = (
+            f"about ${self.cost:.2f} at ${self.price.wage} an hour and {self.price.seconds} seconds per label"
+        )
         lines = [f"{asked} in candidates", f"cost: {cost}"]
         if later := self.useful - len(self):
             lines.append(f"not in this selection: {later} more, about ${later * self.price.each:.2f}")
@@ -169,8 +189,12 @@ def _refuse_filled(path: PathLike) -> None:
     separator = max(",;\t", key=lines[0].count) if lines else ","
     for row in csv.DictReader(lines, delimiter=separator):
         if (row.get("label") or "").strip():
-            raise InputError(path, None, "expected a new file, found labels that somebody filled in; import them "
-                             "with `rypt db import`, and name another file")  # fmt: skip
+            raise InputError(
+                path,
+                None,
+                "expected a new file, found labels that somebody filled in; import them "
+                "with `rypt db import`, and name another file",
+            )
 
 
 def queries(
@@ -219,7 +243,11 @@ def queries(
         gap=gap,
         watch=watch,
     )
-    useful = unjudged if looked_up is None else _worthwhile(unjudged, looked_up.values(unjudged, price.assignments))
+    useful = (
+        unjudged
+        if looked_up is None
+        else _worthwhile(unjudged, looked_up.values(unjudged, price.assignments))
+    )
     return Queries(tuple(useful[:paid][:limit]), len(useful), len(unjudged), price, gap, case)
 
 
@@ -281,4 +309,7 @@ def worthwhile(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1)
 def _worthwhile(unjudged: Sequence[Query], values: Floats) -> list[Query]:
     useful = np.flatnonzero(values > WORTHLESS)
     order = useful[np.argsort(-values[useful], kind="stable")]
-    return [replace(unjudged[i], value=value) for i, value in zip(order.tolist(), values[order].tolist(), strict=True)]
+    return [
+        replace(unjudged[i], value=value)
+        for i, value in zip(order.tolist(), values[order].tolist(), strict=True)
+    ]

@@ -97,7 +97,9 @@ class Campaign:
         segments = read_source(self.path(self.files.source), self.settings.languages.source)
         if self.files.trees:
             return segments_with_trees(segments, self.path(self.files.trees), self.only)
-        return [(segment, parsed(segment)) for segment in segments if self.only is None or segment.id in self.only]
+        return [
+            (segment, parsed(segment)) for segment in segments if self.only is None or segment.id in self.only
+        ]
 
     @cached_property
     def segments(self) -> list[Segment]:
@@ -145,9 +147,14 @@ class Campaign:
         """Read candidates of this campaign's segments from any list."""
         segments = {segment.id: segment for segment in self.segments}
         return read_candidates(
-            path, segments, alignments=alignments, lexicon=self.lexicon, watch=self.watch, lazy_features=True,
+            path,
+            segments,
+            alignments=alignments,
+            lexicon=self.lexicon,
+            watch=self.watch,
+            lazy_features=True,
             only=self.only,
-        )  # fmt: skip
+        )
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -182,13 +189,17 @@ class Campaign:
     def summary(self) -> str:
         """A summary in a few lines: numbers of segments and candidates, and what is missing."""
         unparsed = [segment for segment, tree in self.trees.items() if tree is None]
-        lines = [f"{self.folder}: {plural(len(self.segments), 'segment')}, {plural(len(self.candidates), 'candidate')}"]
+        lines = [
+            f"{self.folder}: {plural(len(self.segments), 'segment')}, {plural(len(self.candidates), 'candidate')}"
+        ]
         repeated = sum(size.candidates for size in self.list_sizes) - len(self.candidates)
         if repeated:
             lines[0] += f" ({repeated:,} more with a text and links that are there already)"
         if unparsed:
             names = ", ".join(unparsed[:5]) + (", …" if len(unparsed) > 5 else "")
-            lines.append(f"{plural(len(unparsed), 'segment')} without a parse, left out of scores and queries: {names}")
+            lines.append(
+                f"{plural(len(unparsed), 'segment')} without a parse, left out of scores and queries: {names}"
+            )
         missing = len(self.segments) - len({candidate.segment for candidate in self.candidates})
         if missing and self.files.nbest:
             lines.append(f"{plural(missing, 'segment')} without a candidate")
@@ -242,9 +253,13 @@ def create(
         relative(lexicon) if lexicon is not None else None,
     )
     settings = CampaignSettings(
-        files, scoring=scoring or Scoring(), languages=languages or Languages(), decoder=decoder or DecoderSettings(),
-        market=market or MarketSettings(), loop=loop or LoopSettings(),
-    )  # fmt: skip
+        files,
+        scoring=scoring or Scoring(),
+        languages=languages or Languages(),
+        decoder=decoder or DecoderSettings(),
+        market=market or MarketSettings(),
+        loop=loop or LoopSettings(),
+    )
     campaign = Campaign(target, settings, watch)
     _check(campaign)
     target.mkdir(parents=True, exist_ok=True)
@@ -270,7 +285,9 @@ def _check(campaign: Campaign) -> None:
     if campaign.files.nbest and not campaign.candidates:
         raise InputError(campaign.path(campaign.files.nbest[0]), None, "expected candidates, found none")
     if not any(campaign.trees.values()):
-        raise InputError(campaign.path(campaign.files.source), None, "no segment has a parse (--trees gives them)")
+        raise InputError(
+            campaign.path(campaign.files.source), None, "no segment has a parse (--trees gives them)"
+        )
     if campaign.settings.decoder.command or campaign.settings.decoder.weights:
         for entry in entry_points(group=CHECKS):
             entry.load()(campaign)
@@ -315,5 +332,7 @@ def read_reference(path: PathLike, count: int) -> list[str]:
     if row := json_row(lines[0]) if lines else None:
         raise InputError(path, 1, f"expected plain text, a line per segment, found {row}")
     if len(lines) != count:
-        raise InputError(path, len(lines) or None, f"expected {count} lines, one per segment, found {len(lines)}")
+        raise InputError(
+            path, len(lines) or None, f"expected {count} lines, one per segment, found {len(lines)}"
+        )
     return lines

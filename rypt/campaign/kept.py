@@ -61,7 +61,8 @@ def kept_numbers(campaign: Campaign, count: Callable[[Kept | None], Numbers], no
         if all(files.get(name) == before[name] for name in rest):
             usable = Kept(
                 kept["numbers"],
-                same_lists=before.keys() == files.keys() and all(files.get(name) == before[name] for name in lists),
+                same_lists=before.keys() == files.keys()
+                and all(files.get(name) == before[name] for name in lists),
                 same_database=all(files.get(name) == before[name] for name in database),
             )
     numbers = count(usable)
@@ -107,7 +108,15 @@ def _database_files(campaign: Campaign) -> tuple[Path, Path]:
 def files_now(campaign: Campaign) -> Files:
     """Size, time of the last change in nanoseconds, and inode of each file that numbers depend on."""
     files = campaign.files
-    names = [SETTINGS, files.source, files.trees, files.lexicon, *files.nbest, *files.alignments, *files.references]
+    names = [
+        SETTINGS,
+        files.source,
+        files.trees,
+        files.lexicon,
+        *files.nbest,
+        *files.alignments,
+        *files.references,
+    ]
     paths = [campaign.path(name) for name in names if name]
     database, log = _database_files(campaign)
     facts: Files = {}

@@ -15,11 +15,11 @@ from time import time
 from rypt.campaign.folder import Campaign
 from rypt.campaign.kept import files_now, keep_value, kept_value
 from rypt.campaign.segment_lists import SegmentLists
-from rypt.metric.calibration import parameters_of, scorer_from_database, scorer_from_parameters
-from rypt.metric.explain import Explanation, explain
-from rypt.metric.report import ScoreReport, score_report
-from rypt.metric.scorer import Scorer, picks
 from rypt.options import HOLD_OUT, MODELS, TIES, UNKNOWN_AS, check_option
+from rypt.scoring.calibration import parameters_of, scorer_from_database, scorer_from_parameters
+from rypt.scoring.explain import Explanation, explain
+from rypt.scoring.report import ScoreReport, score_report
+from rypt.scoring.scorer import Scorer, picks
 from rypt.text import OptionError, PathLike, RyptError, plural, read_lines
 from rypt.texts.dialects.jsonl import original_texts
 
@@ -40,7 +40,12 @@ class ScoringChoices:
     database: PathLike | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in (("model", MODELS), ("unknown", UNKNOWN_AS), ("ties", TIES), ("hold_out", HOLD_OUT)):
+        for name, allowed in (
+            ("model", MODELS),
+            ("unknown", UNKNOWN_AS),
+            ("ties", TIES),
+            ("hold_out", HOLD_OUT),
+        ):
             if getattr(self, name) is not None:
                 check_option(name, getattr(self, name), allowed)
 
@@ -55,8 +60,10 @@ def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICE
     settings = campaign.scoring
     model = choices.model or settings.model
     if choices.unknown and model != "percolation":
-        raise OptionError(f"unknown is an option of the model percolation; the model {model} gives unknown "
-                          "constituents a probability")  # fmt: skip
+        raise OptionError(
+            f"unknown is an option of the model percolation; the model {model} gives unknown "
+            "constituents a probability"
+        )
     unknown, ties = choices.unknown or settings.unknown, choices.ties or settings.ties
     learns = model in ("table", "tree") or (model == "percolation" and unknown in ("prior", "smoothed"))
     keeps = (learns or model == "severity") and campaign.only is None and choices.database is None
@@ -86,15 +93,24 @@ def _part_scorer(part: Campaign, choices: ScoringChoices) -> Scorer | None:
     """The scorer of a part of a campaign with what was learnt from all of it, None where that is not kept."""
     settings = part.scoring
     model, unknown, ties = (
-        choices.model or settings.model, choices.unknown or settings.unknown, choices.ties or settings.ties
-    )  # fmt: skip
+        choices.model or settings.model,
+        choices.unknown or settings.unknown,
+        choices.ties or settings.ties,
+    )
     kept = kept_value(part, LEARNT, _kept_as(model, unknown, ties, choices.hold_out))
     if kept is None or choices.database is not None or (choices.unknown and model != "percolation"):
         return None
     with part.database() as db:
         votes = [vote for segment in part.trees for vote in db.votes(segment)]
         scorer = scorer_from_parameters(
-            part.trees, votes, kept, case=db.case, model=model, unknown=unknown, ties=ties, hold_out=choices.hold_out
+            part.trees,
+            votes,
+            kept,
+            case=db.case,
+            model=model,
+            unknown=unknown,
+            ties=ties,
+            hold_out=choices.hold_out,
         )
     scorer.segmenter = part.settings.languages.segmenter
     return scorer
@@ -185,5 +201,7 @@ def explain_candidate(
         number = best[segment]
     with part.database(choices.database) as db:
         votes = db.votes(segment)
-    explanation = explain(scorer, lists.candidates[number], votes, max_len=max_len or campaign.scoring.max_len)
+    explanation = explain(
+        scorer, lists.candidates[number], votes, max_len=max_len or campaign.scoring.max_len
+    )
     return replace(explanation, name=lists.describe(number))

@@ -32,7 +32,9 @@ class SegmentLists:
         for name, candidates in part.lists():
             files.append(name)
             lists.append([candidate for candidate in candidates if candidate.segment == segment])
-        return cls(segment, list_names(files), [Path(name).name for name in files], lists, list(distinct(lists)))
+        return cls(
+            segment, list_names(files), [Path(name).name for name in files], lists, list(distinct(lists))
+        )
 
     def number_of(self, candidate: int | str) -> int | None:
         """The number of a candidate among the distinct ones; None for "best", which a score decides.
@@ -64,11 +66,15 @@ class SegmentLists:
         for place, names in enumerate(zip(self.names, self.files, strict=True)):
             if name in names:
                 if not self.lists[place]:
-                    raise RyptError(f"the list {self.files[place]} has no candidate of segment {self.segment}")
+                    raise RyptError(
+                        f"the list {self.files[place]} has no candidate of segment {self.segment}"
+                    )
                 first = self.lists[place][0]
                 return next(i for i, kept in enumerate(self.candidates) if _same(kept, first))
         lists = ", ".join(self.names)
-        raise RyptError(f"expected a candidate's number, {BEST} or the name of a list, found {name!r}; lists: {lists}")
+        raise RyptError(
+            f"expected a candidate's number, {BEST} or the name of a list, found {name!r}; lists: {lists}"
+        )
 
     def describe(self, number: int) -> str:
         """Its number, and where there are several lists, those that hold it.

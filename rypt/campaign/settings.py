@@ -17,7 +17,9 @@ from rypt.strict import SyntaxFormatError, parse_toml
 from rypt.text import InputError, OptionError, PathLike, RyptError, open_output
 
 SETTINGS = "rypt.toml"
-Section = TypeVar("Section", "Files", "Scoring", "Languages", "DecoderSettings", "MarketSettings", "LoopSettings")
+Section = TypeVar(
+    "Section", "Files", "Scoring", "Languages", "DecoderSettings", "MarketSettings", "LoopSettings"
+)
 WEIGHTS_FIELDS = ("{weights}", "{config}")
 FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*")  # a decoder that is a Python function
 
@@ -68,7 +70,9 @@ class Languages:
 
     def __post_init__(self) -> None:
         if self.segmenter is not None and not re.fullmatch(r"[\w.+-]+", self.segmenter):
-            raise RyptError(f"expected a segmenter with its version such as icu-78.3, found {self.segmenter!r}")
+            raise RyptError(
+                f"expected a segmenter with its version such as icu-78.3, found {self.segmenter!r}"
+            )
 
     @classmethod
     def parse(cls, pair: str) -> "Languages":
@@ -98,7 +102,11 @@ class DecoderSettings:
 
     @classmethod
     def run_from_here(
-        cls, campaign: PathLike, command: str | None, weights: PathLike | None = None, timeout: float | None = None
+        cls,
+        campaign: PathLike,
+        command: str | None,
+        weights: PathLike | None = None,
+        timeout: float | None = None,
     ) -> "DecoderSettings":
         """The settings of a decoder that runs in the current folder, for a campaign in another."""
         if timeout is not None and command is None:
@@ -118,7 +126,9 @@ class DecoderSettings:
         if "{nbest}" not in self.command:
             raise RyptError("expected {nbest} in the decoder's command, the file it writes its list to")
         if not any(name in self.command for name in WEIGHTS_FIELDS):
-            raise RyptError("expected {weights} or {config} in the decoder's command, the file it reads weights from")
+            raise RyptError(
+                "expected {weights} or {config} in the decoder's command, the file it reads weights from"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +158,9 @@ class MarketSettings:
 
     def __post_init__(self) -> None:
         if self.endpoint is not None and not self.endpoint.startswith(("http://", "https://")):
-            raise RyptError(f"expected an endpoint that begins with http:// or https://, found {self.endpoint!r}")
+            raise RyptError(
+                f"expected an endpoint that begins with http:// or https://, found {self.endpoint!r}"
+            )
         if not 1 <= self.assignments <= 1000:
             raise RyptError(f"expected 1 to 1000 assignments, found {self.assignments}")
 
@@ -175,12 +187,16 @@ class LoopSettings:
     def __post_init__(self) -> None:
         check_option("select", self.select, ("value", "all"))
         for name, number in (
-            ("labels", self.labels), ("patience", self.patience), ("max_iterations", self.max_iterations),
-        ):  # fmt: skip
+            ("labels", self.labels),
+            ("patience", self.patience),
+            ("max_iterations", self.max_iterations),
+        ):
             if number < 1:
                 raise RyptError(f"expected {name} of at least 1, found {number}")
         if self.block_bad and not self.exclude_bad:
-            raise RyptError("expected exclude_bad beside block_bad: a blocked worker's judgments do not count")
+            raise RyptError(
+                "expected exclude_bad beside block_bad: a blocked worker's judgments do not count"
+            )
         if self.seed < 0:
             raise RyptError(f"expected a seed of at least 0, found {self.seed}")
 
@@ -202,7 +218,9 @@ def read_settings(folder: Path) -> CampaignSettings:
     path = folder / SETTINGS
     if not path.is_file():
         command = "rypt init FOLDER --source SOURCE --nbest LIST --languages SRC-TGT"
-        raise InputError(folder, None, f"expected a campaign, a folder with {SETTINGS}; `{command}` makes one")
+        raise InputError(
+            folder, None, f"expected a campaign, a folder with {SETTINGS}; `{command}` makes one"
+        )
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -238,7 +256,9 @@ def _section(kind: type[Section], name: str, sections: dict[str, Any], path: Pat
     read = {}
     for setting, value in values.items():
         if setting not in known:
-            raise InputError(path, None, f"unknown setting {setting!r} in [{name}], expected {', '.join(known)}")
+            raise InputError(
+                path, None, f"unknown setting {setting!r} in [{name}], expected {', '.join(known)}"
+            )
         description, checked = _expected(known[setting], value)
         if checked is None:
             shown = str(value) if isinstance(value, Decimal) else repr(value)
@@ -247,7 +267,9 @@ def _section(kind: type[Section], name: str, sections: dict[str, Any], path: Pat
     try:
         return kind(**read)
     except TypeError:
-        raise InputError(path, None, f"a setting of [{name}] is missing, expected {', '.join(known)}") from None
+        raise InputError(
+            path, None, f"a setting of [{name}] is missing, expected {', '.join(known)}"
+        ) from None
     except RyptError as error:
         raise InputError(path, None, f"[{name}]: {error}") from None
 
@@ -265,7 +287,9 @@ def _expected(kind: Any, value: Any) -> tuple[str, Any]:
     if kind == float | None:
         return "a number", float(value) if number and Decimal(value).is_finite() else None
     if kind == Decimal | None:
-        return 'an amount of dollars such as "25.00"', money(str(value)) if number or isinstance(value, str) else None
+        return 'an amount of dollars such as "25.00"', money(str(value)) if number or isinstance(
+            value, str
+        ) else None
     return "a text", value if isinstance(value, str) else None
 
 

@@ -18,7 +18,9 @@ def add_list(folder: Path, name: str) -> CampaignSettings:
     files = settings.files
     if name in files.nbest:
         return settings
-    wanted = replace(files, nbest=[*files.nbest, name], alignments=[*files.alignments, ""] if files.alignments else [])
+    wanted = replace(
+        files, nbest=[*files.nbest, name], alignments=[*files.alignments, ""] if files.alignments else []
+    )
     text = path.read_bytes().decode("utf-8")
     edited = _with_array(text, "nbest", wanted.nbest)
     if wanted.alignments:
@@ -48,7 +50,9 @@ def _with_array(text: str, name: str, values: list[str]) -> str:
     header = re.search(r"^[ \t]*\[[ \t]*files[ \t]*\][^\n]*(\n|$)", text, re.MULTILINE)
     if header is None:
         return text
-    following = re.compile(r"^[ \t]*\[[ \t]*\w+[ \t]*\][ \t]*(#[^\n]*)?$", re.MULTILINE).search(text, header.end())
+    following = re.compile(r"^[ \t]*\[[ \t]*\w+[ \t]*\][ \t]*(#[^\n]*)?$", re.MULTILINE).search(
+        text, header.end()
+    )
     stop = following.start() if following else len(text)
     array = tomli_w.dumps({name: values}).removeprefix(f"{name} = ").rstrip("\n")
     setting = re.compile(rf"^[ \t]*{name}[ \t]*=[ \t]*(?=\[)", re.MULTILINE).search(text, header.end(), stop)

@@ -15,26 +15,52 @@ from rypt.options import TIES, check_held_out
     type=click.IntRange(min=1),
     help="Maximum length of the constituents of the frontier whose phrases are counted [4].",
 )
-@click.option("--longest", type=click.IntRange(1, 30), default=7, show_default=True,
-              help="Check percolation for every maxLen from 1 to this number.")  # fmt: skip
-@click.option("--hold-out", metavar="system|worker",
-              help="Hold out the judgments of some workers, or of some systems, where origins are systems "
-              "with a list each (SYSTEM.jsonl) [worker].")  # fmt: skip
-@click.option("--judged-only", multiple=True, metavar="SYSTEM",
-              help="Leave out the list of this system, such as a human translation; its judgments count.")  # fmt: skip
-@click.option("--splits", type=click.IntRange(min=1), default=10, show_default=True, help="Number of random splits.")
+@click.option(
+    "--longest",
+    type=click.IntRange(1, 30),
+    default=7,
+    show_default=True,
+    help="Check percolation for every maxLen from 1 to this number.",
+)
+@click.option(
+    "--hold-out",
+    metavar="system|worker",
+    help="Hold out the judgments of some workers, or of some systems, where origins are systems "
+    "with a list each (SYSTEM.jsonl) [worker].",
+)
+@click.option(
+    "--judged-only",
+    multiple=True,
+    metavar="SYSTEM",
+    help="Leave out the list of this system, such as a human translation; its judgments count.",
+)
+@click.option(
+    "--splits", type=click.IntRange(min=1), default=10, show_default=True, help="Number of random splits."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 @click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as.")
 @click.option(
-    "--no-models", is_flag=True, help="Check percolation only, without the models table and tree, which is much faster."
+    "--no-models",
+    is_flag=True,
+    help="Check percolation only, without the models table and tree, which is much faster.",
 )
 @click.option("--plot", type=click.Path(dir_okay=False), help="Write a plot to this file (.svg, .png, .pdf).")
 @JSON
 @QUIET
 def analyze(
-    campaign: str, max_len: int | None, longest: int, hold_out: str | None, judged_only: tuple[str, ...], splits: int,
-    seed: int, ties: str | None, no_models: bool, plot: str | None, as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    campaign: str,
+    max_len: int | None,
+    longest: int,
+    hold_out: str | None,
+    judged_only: tuple[str, ...],
+    splits: int,
+    seed: int,
+    ties: str | None,
+    no_models: bool,
+    plot: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Analyse the labels of a CAMPAIGN: how often each is reused, and how far percolation can be trusted.
 
     Counts candidates and phrases list by list. For each maxLen, reports the coverage before and after percolation, and
@@ -52,9 +78,17 @@ def analyze(
     if plot:
         check_picture(plot)
     analysis = analyse(
-        Campaign.open(campaign, watcher(quiet=quiet)), max_len=max_len, longest=longest, hold_out=hold_out,
-        judged_only=judged_only, splits=splits, seed=seed, ties=ties, models=not no_models, watch=watcher(quiet=quiet),
-    )  # fmt: skip
+        Campaign.open(campaign, watcher(quiet=quiet)),
+        max_len=max_len,
+        longest=longest,
+        hold_out=hold_out,
+        judged_only=judged_only,
+        splits=splits,
+        seed=seed,
+        ties=ties,
+        models=not no_models,
+        watch=watcher(quiet=quiet),
+    )
     if plot:
         plot_analysis(plot, analysis.redundancy, analysis.curve, note=analysis.simulated)
         talk(f"{plot} written", quiet=quiet)

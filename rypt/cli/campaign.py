@@ -23,22 +23,40 @@ def scoring_options(command: F) -> F:
 
     @wraps(command)
     def with_choices(
-        *, model: str | None, unknown: str | None, ties: str | None, hold_out: str, database: str | None, **others: Any
+        *,
+        model: str | None,
+        unknown: str | None,
+        ties: str | None,
+        hold_out: str,
+        database: str | None,
+        **others: Any,
     ) -> Any:
         from rypt.campaign.scoring import ScoringChoices
 
         return command(choices=ScoringChoices(model, unknown, ties, hold_out, database), **others)
 
     options = [
-        click.option("--model", type=click.Choice(MODELS),
-              help="Model by which labels spread to other constituents."),
-        click.option("--unknown", type=click.Choice(UNKNOWN_AS), help="What a constituent without a label counts as."),
+        click.option(
+            "--model", type=click.Choice(MODELS), help="Model by which labels spread to other constituents."
+        ),
+        click.option(
+            "--unknown", type=click.Choice(UNKNOWN_AS), help="What a constituent without a label counts as."
+        ),
         click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as."),
-        click.option("--hold-out", type=click.Choice(HOLD_OUT), default="worker", show_default=True,
-                     help="What is held out to train the models table and tree."),
-        click.option("--database", type=FILE, help="Judgments to use instead of the campaign's, such as aggregated "
-                     "ones (`rypt hits aggregate`)."),
-    ]  # fmt: skip
+        click.option(
+            "--hold-out",
+            type=click.Choice(HOLD_OUT),
+            default="worker",
+            show_default=True,
+            help="What is held out to train the models table and tree.",
+        ),
+        click.option(
+            "--database",
+            type=FILE,
+            help="Judgments to use instead of the campaign's, such as aggregated "
+            "ones (`rypt hits aggregate`).",
+        ),
+    ]
     decorated: Any = with_choices
     for option in reversed(options):
         decorated = option(decorated)
@@ -47,54 +65,113 @@ def scoring_options(command: F) -> F:
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
-@click.option("--source", required=True, type=FILE, help="Source segments: one per line, or JSONL with id and text.")
+@click.option(
+    "--source", required=True, type=FILE, help="Source segments: one per line, or JSONL with id and text."
+)
 @click.option(
     "--trees",
     type=FILE,
     help="Trees of the segments: Penn brackets or CoNLL-U; () or an empty line for a segment without a parse "
     "[made by the parser that is installed, or from punctuation and length].",
 )
-@click.option("--nbest", multiple=True, type=click.Path(),
-              help="Candidates: an n-best list, JSONL or plain output, or a folder of such files.")  # fmt: skip
-@click.option("--alignments", multiple=True, type=click.Path(),
-              help="Word alignments for lists that lack them: one file for each --nbest; for a folder of "
-              "lists, a folder with a file of the same name for each list [made by rypt align].")  # fmt: skip
-@click.option("--references", multiple=True, type=FILE, help="Reference translations, one line for each segment.")
-@click.option("--lexicon", type=FILE, help="Training alignments: source ||| target ||| links, or a phrase table.")
 @click.option(
-    "--case", type=click.Choice(CASES), help="Whether phrases are compared in lower case or as they are [lower]."
+    "--nbest",
+    multiple=True,
+    type=click.Path(),
+    help="Candidates: an n-best list, JSONL or plain output, or a folder of such files.",
+)
+@click.option(
+    "--alignments",
+    multiple=True,
+    type=click.Path(),
+    help="Word alignments for lists that lack them: one file for each --nbest; for a folder of "
+    "lists, a folder with a file of the same name for each list [made by rypt align].",
+)
+@click.option(
+    "--references", multiple=True, type=FILE, help="Reference translations, one line for each segment."
+)
+@click.option(
+    "--lexicon", type=FILE, help="Training alignments: source ||| target ||| links, or a phrase table."
+)
+@click.option(
+    "--case",
+    type=click.Choice(CASES),
+    help="Whether phrases are compared in lower case or as they are [lower].",
 )
 @click.option("--languages", metavar="SRC-TGT", help="The language pair, such as de-en or en:zh-Hans.")
-@click.option("--tokens", type=click.Choice(TOKENS), default="auto", show_default=True,
-              help="Whether texts are cut into tokens first: auto does where they are raw and have no trees and "
-              "links, keep takes them as they are.")  # fmt: skip
-@click.option("--segmenter", metavar="NAME-VERSION", help="What found the words of scripts without spaces, such as "
-              "icu-78.3; signatures repeat it.")  # fmt: skip
-@click.option("--model", type=click.Choice(MODELS), help="How candidates are scored: severity picks best where "
-              "judgments carry severities, percolation is the paper's way [percolation].")  # fmt: skip
-@click.option("--decoder", metavar="COMMAND", help="The decoder: a shell command with {weights} and {nbest} in it, "
-              "or package.module:function; it runs in the current folder.")  # fmt: skip
+@click.option(
+    "--tokens",
+    type=click.Choice(TOKENS),
+    default="auto",
+    show_default=True,
+    help="Whether texts are cut into tokens first: auto does where they are raw and have no trees and "
+    "links, keep takes them as they are.",
+)
+@click.option(
+    "--segmenter",
+    metavar="NAME-VERSION",
+    help="What found the words of scripts without spaces, such as icu-78.3; signatures repeat it.",
+)
+@click.option(
+    "--model",
+    type=click.Choice(MODELS),
+    help="How candidates are scored: severity picks best where "
+    "judgments carry severities, percolation is the paper's way [percolation].",
+)
+@click.option(
+    "--decoder",
+    metavar="COMMAND",
+    help="The decoder: a shell command with {weights} and {nbest} in it, "
+    "or package.module:function; it runs in the current folder.",
+)
 @click.option("--weights", type=FILE, help="File of weights to start with.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     help="Maximum time for one run of the decoder, in seconds.",
 )
-@click.option("--market", metavar="FOLDER|URL", help="Folder of a local market, or URL of an endpoint [FOLDER/market].")
-@click.option("--wage", callback=lambda context, option, value: read_amount(value), metavar="DOLLARS",
-              help="The wage of workers, in dollars an hour.")  # fmt: skip
-@click.option("--assignments", type=click.IntRange(1, 1000), help="Number of workers who answer each question [1].")
+@click.option(
+    "--market", metavar="FOLDER|URL", help="Folder of a local market, or URL of an endpoint [FOLDER/market]."
+)
+@click.option(
+    "--wage",
+    callback=lambda context, option, value: read_amount(value),
+    metavar="DOLLARS",
+    help="The wage of workers, in dollars an hour.",
+)
+@click.option(
+    "--assignments", type=click.IntRange(1, 1000), help="Number of workers who answer each question [1]."
+)
 @AMOUNT
-@click.option("--labels", type=click.IntRange(min=1),
-              help="Maximum number of new questions per iteration of the loop [200].")  # fmt: skip
+@click.option(
+    "--labels",
+    type=click.IntRange(min=1),
+    help="Maximum number of new questions per iteration of the loop [200].",
+)
 @QUIET
 def init(
-    folder: str, source: str, trees: str | None, nbest: tuple[str, ...], alignments: tuple[str, ...],
-    references: tuple[str, ...], lexicon: str | None, languages: str | None, tokens: str, segmenter: str | None,
-    case: str | None, model: str | None, decoder: str | None, weights: str | None, timeout: float | None,
-    market: str | None, wage: Decimal | None, assignments: int | None, budget: Decimal | None,
-    labels: int | None, quiet: bool,
-) -> None:  # fmt: skip
+    folder: str,
+    source: str,
+    trees: str | None,
+    nbest: tuple[str, ...],
+    alignments: tuple[str, ...],
+    references: tuple[str, ...],
+    lexicon: str | None,
+    languages: str | None,
+    tokens: str,
+    segmenter: str | None,
+    case: str | None,
+    model: str | None,
+    decoder: str | None,
+    weights: str | None,
+    timeout: float | None,
+    market: str | None,
+    wage: Decimal | None,
+    assignments: int | None,
+    budget: Decimal | None,
+    labels: int | None,
+    quiet: bool,
+) -> None:
     """Check texts and create a campaign from them in FOLDER.
 
     A campaign is a folder with rypt.toml, which holds the paths of the texts, and the database of judgments. With a
@@ -107,14 +184,23 @@ def init(
     from rypt.tools.create_campaign import create_campaign
 
     campaign = create_campaign(
-        folder, source=source, trees=trees, nbest=nbest, alignments=alignments, references=references, lexicon=lexicon,
+        folder,
+        source=source,
+        trees=trees,
+        nbest=nbest,
+        alignments=alignments,
+        references=references,
+        lexicon=lexicon,
         languages=replace(Languages.parse(languages) if languages else Languages(), segmenter=segmenter),
         scoring=Scoring(model=model) if model else None,
         decoder=DecoderSettings.run_from_here(folder, decoder, weights, timeout),
         market=MarketSettings.located_at(folder, market, wage, assignments or 1),
         loop=LoopSettings(budget, labels) if labels else LoopSettings(budget),
-        case=case, tokens=tokens, watch=watcher(quiet=quiet), tell=lambda message: talk(message, quiet=quiet),
-    )  # fmt: skip
+        case=case,
+        tokens=tokens,
+        watch=watcher(quiet=quiet),
+        tell=lambda message: talk(message, quiet=quiet),
+    )
     talk(campaign.summary(), quiet=quiet)
     ask = f"rypt queries {folder} --select value --format csv -o ask.csv"
     if decoder:
@@ -131,21 +217,43 @@ def init(
 
 @click.command()
 @click.argument("campaign", type=click.Path(), default=".")
-@click.option("--candidates", "file", type=click.Path(), help="Score these candidates instead of the campaign's lists.")
+@click.option(
+    "--candidates", "file", type=click.Path(), help="Score these candidates instead of the campaign's lists."
+)
 @click.option("--alignments", type=click.Path(), help="Word alignments of these candidates, line by line.")
-@click.option("--pick", type=click.Choice(PICKS), default="first", show_default=True,
-              help="Score the first candidate of each segment, or the best by RYPT.")  # fmt: skip
-@click.option("--segments", "with_segments", is_flag=True, help="Also print one line for each segment, "
-              "with the candidate's number for `rypt explain` (of --candidates: its number there).")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(), help="Write the scored candidates, a line for each segment.")
+@click.option(
+    "--pick",
+    type=click.Choice(PICKS),
+    default="first",
+    show_default=True,
+    help="Score the first candidate of each segment, or the best by RYPT.",
+)
+@click.option(
+    "--segments",
+    "with_segments",
+    is_flag=True,
+    help="Also print one line for each segment, "
+    "with the candidate's number for `rypt explain` (of --candidates: its number there).",
+)
+@click.option(
+    "-o", "--output", type=click.Path(), help="Write the scored candidates, a line for each segment."
+)
 @click.option("-b", "--score-only", is_flag=True, help="Print only the score.")
 @scoring_options
 @JSON
 @QUIET
 def score(
-    campaign: str, file: str | None, alignments: str | None, pick: str, with_segments: bool, output: str | None,
-    score_only: bool, choices: "ScoringChoices", as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    campaign: str,
+    file: str | None,
+    alignments: str | None,
+    pick: str,
+    with_segments: bool,
+    output: str | None,
+    score_only: bool,
+    choices: "ScoringChoices",
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Print the RYPT score of a corpus, with its signature and its coverage before and after percolation."""
     from rypt.campaign.folder import Campaign
     from rypt.campaign.scoring import score as score_campaign
@@ -159,7 +267,9 @@ def score(
     if output is not None:
         talk(write_picks(opened, report, output, from_lists=file is None), quiet=quiet)
     if report.without_labels:
-        message = f"note: no phrase of these candidates has a label; rypt queries {campaign} lists what to ask"
+        message = (
+            f"note: no phrase of these candidates has a label; rypt queries {campaign} lists what to ask"
+        )
         talk(message, quiet=quiet)
     if as_json:
         click.echo(json.dumps(report.as_dict(with_segments=with_segments), ensure_ascii=False))
@@ -172,19 +282,36 @@ def score(
 @click.command()
 @click.argument("segment")
 @click.argument("candidate", default="0")
-@click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", show_default=True,
-              help="The campaign's folder.")  # fmt: skip
-@click.option("--max-len", type=click.IntRange(min=1), help="Maximum length of the constituents of the frontier, which "
-              "is marked [4].")  # fmt: skip
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), help="Write a picture: a .svg, .png, .pdf or .html file."
+    "-C",
+    "--campaign",
+    type=click.Path(file_okay=False),
+    default=".",
+    show_default=True,
+    help="The campaign's folder.",
+)
+@click.option(
+    "--max-len",
+    type=click.IntRange(min=1),
+    help="Maximum length of the constituents of the frontier, which is marked [4].",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    help="Write a picture: a .svg, .png, .pdf or .html file.",
 )
 @scoring_options
 @QUIET
 def explain(
-    segment: str, candidate: str, campaign: str, max_len: int | None, output: str | None, choices: "ScoringChoices",
+    segment: str,
+    candidate: str,
+    campaign: str,
+    max_len: int | None,
+    output: str | None,
+    choices: "ScoringChoices",
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Draw the tree of SEGMENT with the labels and phrases of CANDIDATE.
 
     CANDIDATE is a number, as `rypt score --segments` prints it; `best`, the pick of `rypt score --pick best`; or the
@@ -194,9 +321,11 @@ def explain(
     """
     from rypt.campaign.folder import Campaign
     from rypt.campaign.scoring import explain_candidate
-    from rypt.metric.explain import as_text, legend
+    from rypt.scoring.explain import as_text, legend
 
-    explanation = explain_candidate(Campaign.open(campaign), segment, candidate, max_len=max_len, choices=choices)
+    explanation = explain_candidate(
+        Campaign.open(campaign), segment, candidate, max_len=max_len, choices=choices
+    )
     if output is not None:
         explanation.write(output)
         talk(f"{output}: the picture was written", quiet=quiet)

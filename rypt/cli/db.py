@@ -60,12 +60,21 @@ def open_database(
 @click.option("--worker", required=True, help="Id of the worker who gave the label.")
 @click.option("--origin", default="", help="Where the label comes from: a hit, a system, a file.")
 @click.option(
-    "--severity", type=click.FloatRange(min=0), help="How bad a NO is, as a penalty: 1 for minor, 5 for major."
+    "--severity",
+    type=click.FloatRange(min=0),
+    help="How bad a NO is, as a penalty: 1 for minor, 5 for major.",
 )
 def add(
-    database: Path, segment: str, start: int, stop: int, phrase: str, label: str, worker: str, origin: str,
+    database: Path,
+    segment: str,
+    start: int,
+    stop: int,
+    phrase: str,
+    label: str,
+    worker: str,
+    origin: str,
     severity: float | None,
-) -> None:  # fmt: skip
+) -> None:
     """Add one judgment.
 
     LABEL (YES, NO or NOT_SURE; NO_SLIGHTLY and NO_BADLY are a NO with a severity) says whether PHRASE is an acceptable
@@ -78,9 +87,16 @@ def add(
     value, graded = parse_label(label)
     with open_database(database) as opened:
         judgment = Judgment(
-            segment, Span(start, stop), phrase, value, worker, origin, "import", int(time.time()),
+            segment,
+            Span(start, stop),
+            phrase,
+            value,
+            worker,
+            origin,
+            "import",
+            int(time.time()),
             severity=graded if severity is None else severity,
-        )  # fmt: skip
+        )
         click.echo("added 1 judgment" if opened.add_one(judgment) else "already there")
 
 
@@ -88,7 +104,10 @@ def add(
 @DATABASE
 @click.argument("files", nargs=-1, required=True)
 @click.option(
-    "--rename", multiple=True, metavar="THEIRS=OURS", help="Read the column THEIRS of the file as the field OURS."
+    "--rename",
+    multiple=True,
+    metavar="THEIRS=OURS",
+    help="Read the column THEIRS of the file as the field OURS.",
 )
 @click.option(
     "--set",
@@ -100,14 +119,23 @@ def add(
 @click.option("--skip-refused", is_flag=True, help="Import the valid lines if others are refused.")
 @click.option("--replace-trees", is_flag=True, help="Replace the trees of segments by those in the file.")
 @click.option(
-    "--case", type=click.Choice(CASES), help="For a new database: compare phrases in lower case or as they are [lower]."
+    "--case",
+    type=click.Choice(CASES),
+    help="For a new database: compare phrases in lower case or as they are [lower].",
 )
 @JSON
 @QUIET
 def import_(
-    database: Path, files: tuple[str, ...], rename: tuple[str, ...], defaults: tuple[str, ...], skip_refused: bool,
-    replace_trees: bool, case: str | None, as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    database: Path,
+    files: tuple[str, ...],
+    rename: tuple[str, ...],
+    defaults: tuple[str, ...],
+    skip_refused: bool,
+    replace_trees: bool,
+    case: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Import segments and judgments from JSONL, CSV or TSV FILES ("-" is stdin).
 
     Each file is one transaction, and importing it again adds nothing. Judgments have the fields segment, start and
@@ -127,9 +155,14 @@ def import_(
     failure: RyptError | None = None
     with open_database(database, case=case) if database.exists() else new_database(database, case) as opened:
         importer = partial(
-            import_file, opened, rename=_pairs(rename), defaults=_pairs(defaults), skip_refused=skip_refused,
-            replace_trees=replace_trees, understand=understand_rows,
-        )  # fmt: skip
+            import_file,
+            opened,
+            rename=_pairs(rename),
+            defaults=_pairs(defaults),
+            skip_refused=skip_refused,
+            replace_trees=replace_trees,
+            understand=understand_rows,
+        )
         for file in files:
             try:
                 results.append(_import_one(importer, file, quiet=quiet or as_json))
@@ -179,7 +212,9 @@ def _pairs(items: tuple[str, ...]) -> dict[str, str]:
 @DATABASE
 @click.argument("file", default="-")
 @click.option("--segments", is_flag=True, help="For CSV: write the segments instead of the judgments.")
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="Format of the file [by its ending].")
+@click.option(
+    "--format", "form", type=click.Choice(["jsonl", "csv"]), help="Format of the file [by its ending]."
+)
 def export(database: Path, file: str, segments: bool, form: str | None) -> None:
     """Write everything as JSONL, or the judgments as CSV, to FILE (stdout by default; .gz is compressed)."""
     from rypt.database.exchange import export_file, refuse_itself
@@ -199,7 +234,9 @@ def export(database: Path, file: str, segments: bool, form: str | None) -> None:
 @db.command()
 @DATABASE
 @click.argument("others", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--replace-trees", is_flag=True, help="Replace the trees of segments by those of the other databases.")
+@click.option(
+    "--replace-trees", is_flag=True, help="Replace the trees of segments by those of the other databases."
+)
 @JSON
 def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json: bool) -> None:
     """Add the judgments of OTHERS, each once; conflicts are reported, and both sides are kept."""
@@ -255,7 +292,9 @@ def _plain(value: Any) -> str:
 
 @db.command()
 @DATABASE
-@click.option("--source", type=click.Path(), help="Current source text, to compare with the text that workers saw.")
+@click.option(
+    "--source", type=click.Path(), help="Current source text, to compare with the text that workers saw."
+)
 @JSON
 def check(database: Path, source: str | None, as_json: bool) -> None:
     """Check for damage, changed texts and spans that are not constituents; exit 1 if any is found."""

@@ -21,10 +21,16 @@ FOLDER = "rypt-demo"
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False), default=FOLDER)
 @click.option(
-    "--serve", is_flag=True, help="Judge about ten pages yourself, in the browser, after simulated workers have begun."
+    "--serve",
+    is_flag=True,
+    help="Judge about ten pages yourself, in the browser, after simulated workers have begun.",
 )
-@click.option("--open/--no-open", "opened", default=None, help="With --serve: open the pages in a browser [where there "
-              "is a screen].")  # fmt: skip
+@click.option(
+    "--open/--no-open",
+    "opened",
+    default=None,
+    help="With --serve: open the pages in a browser [where there is a screen].",
+)
 @click.option("--port", type=click.IntRange(1, 65535), help="With --serve: port of the market [a free one].")
 @click.option(
     "--labels",
@@ -37,13 +43,23 @@ FOLDER = "rypt-demo"
     help="Number of iterations of the loop and of tuning to BLEU [3; with --serve 2, the last is yours].",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
-@click.option("--small", is_flag=True, help="Only make a small campaign with simulated judgments, and score it.")
+@click.option(
+    "--small", is_flag=True, help="Only make a small campaign with simulated judgments, and score it."
+)
 @JSON
 @QUIET
 def demo(
-    folder: str, serve: bool, opened: bool | None, port: int | None, labels: int | None, iterations: int | None,
-    seed: int, small: bool, as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    folder: str,
+    serve: bool,
+    opened: bool | None,
+    port: int | None,
+    labels: int | None,
+    iterations: int | None,
+    seed: int,
+    small: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Run a complete example on bundled German-English texts, in about a minute, and write FOLDER/report.html.
 
     A small decoder is tuned to BLEU, and to RYPT by `rypt loop`: SIMULATED workers judge phrases on a real local
@@ -88,7 +104,9 @@ def _has_screen() -> bool:
     """Whether a browser would open a window, and not take over a terminal."""
     if not sys.stderr.isatty():
         return False
-    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return sys.platform in ("darwin", "win32") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
 
 
 def _summary(facts: "Facts", report: Path) -> str:
@@ -96,13 +114,21 @@ def _summary(facts: "Facts", report: Path) -> str:
 
     ranked = {row["system"]: row for row in (facts.ranking or {"systems": []})["systems"]}
     lines = [
-        (name, f"{100 * share.constituents:.1f}", f"{100 * share.segments:.1f}",
-         *((f"{ranked[name]['score']:.3f}", ranked[name]["rank"]) if name in ranked else ("-", "-")))
+        (
+            name,
+            f"{100 * share.constituents:.1f}",
+            f"{100 * share.segments:.1f}",
+            *((f"{ranked[name]['score']:.3f}", ranked[name]["rank"]) if name in ranked else ("-", "-")),
+        )
         for name, share in facts.accepted.items()
-    ]  # fmt: skip
+    ]
     head = ("", "acceptable constituents, %", "segments, %", "expected wins", "rank")
     others = f"{facts.labels - facts.yours} by SIMULATED workers"
-    who = (f"you ({facts.yours}; {others})" if facts.yours else "SIMULATED workers") if facts.simulated else "you"
+    who = (
+        (f"you ({facts.yours}; {others})" if facts.yours else "SIMULATED workers")
+        if facts.simulated
+        else "you"
+    )
     return (
         f"{tabulate(lines, head, disable_numparse=True)}\n"
         f"{facts.sizes['unseen']} segments that no tuning has seen; {facts.labels} labels for ${facts.spent:.2f} "
@@ -114,7 +140,7 @@ def _small(folder: str, *, quiet: bool) -> None:
     """A small campaign with simulated judgments."""
     from rypt.campaign.scoring import explain_candidate, score
     from rypt.demo.campaign import open_demo
-    from rypt.metric.explain import as_text
+    from rypt.scoring.explain import as_text
 
     if not Path(folder).exists():
         talk("the first run compiles the scorer, which takes some seconds", quiet=quiet)
@@ -128,5 +154,6 @@ def _small(folder: str, *, quiet: bool) -> None:
     click.echo()
     click.echo(str(score(campaign)))
     talk(
-        f"\nthe tree as a picture: {picture}\nnext: rypt score {folder} --segments, rypt queries {folder}", quiet=quiet
+        f"\nthe tree as a picture: {picture}\nnext: rypt score {folder} --segments, rypt queries {folder}",
+        quiet=quiet,
     )

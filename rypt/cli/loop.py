@@ -15,33 +15,64 @@ from rypt.text import RyptError
 @CAMPAIGN
 @AMOUNT
 @click.option("--max-iterations", type=click.IntRange(min=1), help="Maximum number of iterations [10].")
-@click.option("--poll", type=click.FloatRange(min=1), default=60, show_default=True,
-              help="Maximum time between two checks of the market, in seconds.")  # fmt: skip
-@click.option("--go-on", is_flag=True,
-              help="Do not wait for missing answers to the batch that is on the market now: expire its "
-              "hits. Later batches are waited for.")  # fmt: skip
+@click.option(
+    "--poll",
+    type=click.FloatRange(min=1),
+    default=60,
+    show_default=True,
+    help="Maximum time between two checks of the market, in seconds.",
+)
+@click.option(
+    "--go-on",
+    is_flag=True,
+    help="Do not wait for missing answers to the batch that is on the market now: expire its "
+    "hits. Later batches are waited for.",
+)
 @click.option("--serve", is_flag=True, help="Also serve the campaign's market while the loop runs.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="With --serve: port of the market [the last one used, else 8000]."
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="With --serve: port of the market [the last one used, else 8000].",
 )
 @click.option(
-    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Number of threads for tuning."
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of threads for tuning.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the next step and its cost, and do nothing.")
-@click.option("-o", "--output", type=click.Path(),
-              help="Write the resulting weights to this file: the last ones within one standard error of "
-              "the best, by all labels collected.")  # fmt: skip
 @click.option(
-    "--plot", type=click.Path(), help="Plot scores and spending over the iterations to this file (.svg, .png, .pdf)."
+    "-o",
+    "--output",
+    type=click.Path(),
+    help="Write the resulting weights to this file: the last ones within one standard error of "
+    "the best, by all labels collected.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(),
+    help="Plot scores and spending over the iterations to this file (.svg, .png, .pdf).",
 )
 @click.option("--yes", is_flag=True, help="Do not ask before spending.")
 @JSON
 @QUIET
 def loop(
-    campaign: str, budget: Decimal | None, max_iterations: int | None, poll: float, go_on: bool, serve: bool,
-    port: int | None, threads: int, dry_run: bool, output: str | None, plot: str | None, yes: bool, as_json: bool,
+    campaign: str,
+    budget: Decimal | None,
+    max_iterations: int | None,
+    poll: float,
+    go_on: bool,
+    serve: bool,
+    port: int | None,
+    threads: int,
+    dry_run: bool,
+    output: str | None,
+    plot: str | None,
+    yes: bool,
+    as_json: bool,
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Tune a campaign's decoder to people's judgments, in a loop.
 
     Decode with the current weights, ask workers about new phrases, wait for their answers, tune to all labels so far,
@@ -59,9 +90,14 @@ def loop(
     if port is not None and not serve:
         raise click.UsageError("--port needs --serve")
     opened = open_loop(
-        campaign, budget=budget, max_iterations=max_iterations, poll=poll, go_on=go_on, threads=threads,
+        campaign,
+        budget=budget,
+        max_iterations=max_iterations,
+        poll=poll,
+        go_on=go_on,
+        threads=threads,
         tell=lambda text: talk(text, quiet=quiet),
-    )  # fmt: skip
+    )
     if dry_run:
         click.echo(opened.forecast())
         return

@@ -38,7 +38,9 @@ class CommandGroup(click.Group):
         try:
             command = entry.load()
         except Exception as error:
-            return click.Command(name, callback=_broken(entry, error), short_help=f"(cannot be loaded: {error})")
+            return click.Command(
+                name, callback=_broken(entry, error), short_help=f"(cannot be loaded: {error})"
+            )
         return command if isinstance(command, click.Command) else None
 
 
@@ -49,7 +51,9 @@ def _broken(entry: EntryPoint, error: Exception) -> Any:
     return complain
 
 
-@click.command(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(
+    cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(version("rypt"), prog_name="rypt")
 def rypt() -> None:
     """Tune machine translation against human judgments.
@@ -88,7 +92,9 @@ def main(arguments: list[str] | None = None) -> None:
     except RyptError as error:
         _fail(str(error))
     except UnicodeEncodeError as error:
-        _fail(f"this output cannot show {error.object[error.start]!a} in {error.encoding}; set PYTHONIOENCODING=utf-8")
+        _fail(
+            f"this output cannot show {error.object[error.start]!a} in {error.encoding}; set PYTHONIOENCODING=utf-8"
+        )
     except RecursionError:
         _fail("the input is too deeply nested")
     except BrokenPipeError:

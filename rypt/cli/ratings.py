@@ -57,50 +57,143 @@ def import_options(command: F) -> F:
 
     @wraps(command)
     def with_order(
-        *arguments: Any, campaign: str, label: str, severity: str, match: str, omissions: bool,
-        raters: tuple[str, ...], excluded: tuple[str, ...], scores: str | None, texts: str | None,
-        references: tuple[str, ...], reference_files: tuple[str, ...], people: tuple[str, ...],
-        machines: tuple[str, ...], segmenter: str, strict: bool, repairs_file: str | None, **others: Any,
-    ) -> Any:  # fmt: skip
-        policy, whose = Policy(label, severity, match, omissions), Raters(frozenset(raters), frozenset(excluded))
+        *arguments: Any,
+        campaign: str,
+        label: str,
+        severity: str,
+        match: str,
+        omissions: bool,
+        raters: tuple[str, ...],
+        excluded: tuple[str, ...],
+        scores: str | None,
+        texts: str | None,
+        references: tuple[str, ...],
+        reference_files: tuple[str, ...],
+        people: tuple[str, ...],
+        machines: tuple[str, ...],
+        segmenter: str,
+        strict: bool,
+        repairs_file: str | None,
+        **others: Any,
+    ) -> Any:
+        policy, whose = (
+            Policy(label, severity, match, omissions),
+            Raters(frozenset(raters), frozenset(excluded)),
+        )
         order = Order(
-            campaign, policy, whose, scores, texts, references, reference_files, people, machines, segmenter, strict,
+            campaign,
+            policy,
+            whose,
+            scores,
+            texts,
+            references,
+            reference_files,
+            people,
+            machines,
+            segmenter,
+            strict,
             repairs_file,
-        )  # fmt: skip
+        )
         return command(*arguments, order=order, **others)
 
     options = [
-        click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", show_default=True,
-                     help="The campaign's folder."),
-        click.option("--label", type=click.Choice(LABELLINGS), default="any", show_default=True,
-                     help="NO when an error touches the phrase, when a major one does, or when a third of it is "
-                     "marked."),
-        click.option("--severity", type=click.Choice(LEVELS), default="minor", show_default=True,
-                     help="The minimum severity that counts."),
-        click.option("--match", type=click.Choice(MATCHES), default="overlap", show_default=True,
-                     help="Whether an error must touch the phrase or lie wholly inside it."),
-        click.option("--omissions/--no-omissions", default=True, show_default=True,
-                     help="Count what is missing: marks in the source, and errors without a position."),
-        click.option("--rater", "raters", multiple=True, help="Take this rater's ratings only; may be repeated."),
-        click.option("--exclude-rater", "excluded", multiple=True, help="Leave a rater out; may be repeated."),
+        click.option(
+            "-C",
+            "--campaign",
+            type=click.Path(file_okay=False),
+            default=".",
+            show_default=True,
+            help="The campaign's folder.",
+        ),
+        click.option(
+            "--label",
+            type=click.Choice(LABELLINGS),
+            default="any",
+            show_default=True,
+            help="NO when an error touches the phrase, when a major one does, or when a third of it is "
+            "marked.",
+        ),
+        click.option(
+            "--severity",
+            type=click.Choice(LEVELS),
+            default="minor",
+            show_default=True,
+            help="The minimum severity that counts.",
+        ),
+        click.option(
+            "--match",
+            type=click.Choice(MATCHES),
+            default="overlap",
+            show_default=True,
+            help="Whether an error must touch the phrase or lie wholly inside it.",
+        ),
+        click.option(
+            "--omissions/--no-omissions",
+            default=True,
+            show_default=True,
+            help="Count what is missing: marks in the source, and errors without a position.",
+        ),
+        click.option(
+            "--rater", "raters", multiple=True, help="Take this rater's ratings only; may be repeated."
+        ),
+        click.option(
+            "--exclude-rater", "excluded", multiple=True, help="Leave a rater out; may be repeated."
+        ),
         click.option("--scores", type=click.Path(dir_okay=False), help="Write the raters' scores as JSONL."),
-        click.option("--texts", type=click.Path(), help="Import nothing; write the file's segments and outputs to "
-                     "this new folder, to make a campaign of."),
-        click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="With --texts: a human "
-                     "translation among the systems, to be written as reference, too."),
-        click.option("--references", "reference_files", multiple=True, metavar="FILE", type=FILE, help="With --texts: "
-                     "a file with a reference, one line per segment in the order of the ids, or TSV or JSONL of ids "
-                     "and texts."),
-        click.option("--human", "people", multiple=True, metavar="SYSTEM", help="With --texts: a human translation "
-                     "that is not named like one."),
-        click.option("--system", "machines", multiple=True, metavar="SYSTEM", help="With --texts: a system that is "
-                     "named like a human translation (ref, refA, Human-A)."),
-        click.option("--strict", is_flag=True, help="Refuse the file at its first slip, instead of mending it."),
-        click.option("--repairs", "repairs_file", type=FILE, help="List what was mended or left out as JSONL: line, "
-                     "kind, problem, what was done."),
-        click.option("--segmenter", type=click.Choice(SEGMENTERS), default="auto", show_default=True, help="With "
-                     "--texts: what finds words of Chinese, Japanese, Thai, Lao, Khmer and Burmese."),
-    ]  # fmt: skip
+        click.option(
+            "--texts",
+            type=click.Path(),
+            help="Import nothing; write the file's segments and outputs to "
+            "this new folder, to make a campaign of.",
+        ),
+        click.option(
+            "--reference",
+            "references",
+            multiple=True,
+            metavar="SYSTEM",
+            help="With --texts: a human translation among the systems, to be written as reference, too.",
+        ),
+        click.option(
+            "--references",
+            "reference_files",
+            multiple=True,
+            metavar="FILE",
+            type=FILE,
+            help="With --texts: "
+            "a file with a reference, one line per segment in the order of the ids, or TSV or JSONL of ids "
+            "and texts.",
+        ),
+        click.option(
+            "--human",
+            "people",
+            multiple=True,
+            metavar="SYSTEM",
+            help="With --texts: a human translation that is not named like one.",
+        ),
+        click.option(
+            "--system",
+            "machines",
+            multiple=True,
+            metavar="SYSTEM",
+            help="With --texts: a system that is named like a human translation (ref, refA, Human-A).",
+        ),
+        click.option(
+            "--strict", is_flag=True, help="Refuse the file at its first slip, instead of mending it."
+        ),
+        click.option(
+            "--repairs",
+            "repairs_file",
+            type=FILE,
+            help="List what was mended or left out as JSONL: line, kind, problem, what was done.",
+        ),
+        click.option(
+            "--segmenter",
+            type=click.Choice(SEGMENTERS),
+            default="auto",
+            show_default=True,
+            help="With --texts: what finds words of Chinese, Japanese, Thai, Lao, Khmer and Burmese.",
+        ),
+    ]
     decorated: Any = with_order
     for option in reversed(options):
         decorated = option(decorated)
@@ -129,17 +222,27 @@ def mqm(context: click.Context, file: str, order: Order, as_json: bool, quiet: b
 
 @import_.command()
 @click.argument("file", type=click.Path())
-@click.option("--batches", type=click.Path(dir_okay=False), help="The JSON of the batches, for Appraise's CSV.")
-@click.option("--languages", metavar="SRC-TGT", help="Take the ratings of this language pair only, as the file names "
-              "it, such as en-cs or eng-ces.")  # fmt: skip
+@click.option(
+    "--batches", type=click.Path(dir_okay=False), help="The JSON of the batches, for Appraise's CSV."
+)
+@click.option(
+    "--languages",
+    metavar="SRC-TGT",
+    help="Take the ratings of this language pair only, as the file names it, such as en-cs or eng-ces.",
+)
 @import_options
 @JSON
 @QUIET
 @click.pass_context
 def esa(
-    context: click.Context, file: str, batches: str | None, languages: str | None, order: Order, as_json: bool,
+    context: click.Context,
+    file: str,
+    batches: str | None,
+    languages: str | None,
+    order: Order,
+    as_json: bool,
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Import ESA ratings: exports of Appraise (CSV with --batches, JSONL) and pearmut, and WMT's JSONL.
 
     Scores run from 0 to 100, the best.
@@ -148,10 +251,14 @@ def esa(
 
     _refuse_idle_options(context)
     repairs = Repairs(file, order.strict)
-    ratings = read_esa(file, batches, progress(read_lines(file), f"read {file}", quiet=quiet or as_json), repairs)
+    ratings = read_esa(
+        file, batches, progress(read_lines(file), f"read {file}", quiet=quiet or as_json), repairs
+    )
     ratings = ratings if languages is None else of_languages(file, ratings, languages)
     options = (("--batches", batches), ("--languages", languages))
-    command = " ".join((f"esa {quote(file)}", *(f"{name} {quote(value)}" for name, value in options if value)))
+    command = " ".join(
+        (f"esa {quote(file)}", *(f"{name} {quote(value)}" for name, value in options if value))
+    )
     _carry_out(order, command, ratings, repairs, "higher", as_json=as_json, quiet=quiet)
 
 
@@ -167,7 +274,14 @@ def _refuse_idle_options(context: click.Context) -> None:
 
 
 def _carry_out(
-    order: Order, command: str, ratings: list[Rating], repairs: Repairs, better: str, *, as_json: bool, quiet: bool
+    order: Order,
+    command: str,
+    ratings: list[Rating],
+    repairs: Repairs,
+    better: str,
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Write the texts of the ratings, or import them."""
     if order.texts is not None:
@@ -178,9 +292,16 @@ def _carry_out(
 
     campaign = Campaign.open(order.campaign, watcher(quiet=quiet or as_json))
     result = import_ratings_file(
-        campaign, repairs.path, ratings, order.policy, order.raters, scores=order.scores, better=better,
-        repairs=repairs, repairs_file=order.repairs_file,
-    )  # fmt: skip
+        campaign,
+        repairs.path,
+        ratings,
+        order.policy,
+        order.raters,
+        scores=order.scores,
+        better=better,
+        repairs=repairs,
+        repairs_file=order.repairs_file,
+    )
     text = json.dumps(result.as_dict(), ensure_ascii=False)
     if not as_json:
         text = "\n".join((str(result), *repairs.summary()))
@@ -190,7 +311,14 @@ def _carry_out(
 
 
 def _write_texts(
-    order: Order, folder: str, command: str, ratings: list[Rating], repairs: Repairs, *, as_json: bool, quiet: bool
+    order: Order,
+    folder: str,
+    command: str,
+    ratings: list[Rating],
+    repairs: Repairs,
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Write the texts of ratings, and print the commands to run next."""
     from rypt.ratings.texts import Translators, collect_texts

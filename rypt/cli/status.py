@@ -36,7 +36,9 @@ def status(campaign: str, as_json: bool, quiet: bool) -> None:
         click.echo(json.dumps(shown) if as_json else f"next: {first.command}\n      {first.why}")
         return
     opened = Campaign.open(campaign, watcher(quiet=quiet))
-    status_now = campaign_status(opened, int(time.time()), lambda some: progress(some, "phrases", quiet=quiet))
+    status_now = campaign_status(
+        opened, int(time.time()), lambda some: progress(some, "phrases", quiet=quiet)
+    )
     if as_json:
         facts = asdict(status_now)
         facts["people"]["alpha"] = plain(status_now.people.alpha)
@@ -82,7 +84,9 @@ def status_text(status: "CampaignStatus") -> str:
         *(("note", note) for note in status.notes),
     ]
     lines = [f"{name:12}{text}" for name, text in rows]
-    return "\n".join([*lines, "", f"next: {status.next.command or 'nothing to run'}", f"      {status.next.why}"])
+    return "\n".join(
+        [*lines, "", f"next: {status.next.command or 'nothing to run'}", f"      {status.next.why}"]
+    )
 
 
 def _count(number: int, what: str) -> str:
@@ -92,13 +96,19 @@ def _count(number: int, what: str) -> str:
 def _is_about_labels(status: "CampaignStatus") -> bool:
     """Whether there are labels, or people could still be asked for some: not where they only compare systems."""
     asks_else = any(batch.kind != "label" for batch in status.batches) or status.compared is not None
-    return bool(status.labels.judgments) or not asks_else or any(batch.kind == "label" for batch in status.batches)
+    return (
+        bool(status.labels.judgments)
+        or not asks_else
+        or any(batch.kind == "label" for batch in status.batches)
+    )
 
 
 def _comparison_rows(compared: "Compared") -> list[tuple[str, str]]:
     played = f", {compared.simulated:,} of them SIMULATED" if compared.simulated else ""
     who = f"{_count(compared.workers, 'worker')}{played}"
-    rows = [("compared", f"{_count(compared.comparisons, 'comparison')} of {_names(compared.systems)}, by {who}")]
+    rows = [
+        ("compared", f"{_count(compared.comparisons, 'comparison')} of {_names(compared.systems)}, by {who}")
+    ]
     if compared.identical:
         rows.append(("left out", f"{_count(compared.identical, 'pair')} with the same text"))
     return rows
@@ -111,15 +121,21 @@ def _label_rows(labels: "Labels") -> list[tuple[str, str]]:
     counts = f"{_count(labels.judgments, 'judgment')} of {_count(labels.keys, 'key')}"
     rows = [("labels", f"{counts}: {given}" if given else "none")]
     if labels.before is not None and labels.after is not None:
-        rows.append(("coverage", f"{labels.before:.1%} of constituents, {labels.after:.1%} after percolation"))
+        rows.append(
+            ("coverage", f"{labels.before:.1%} of constituents, {labels.after:.1%} after percolation")
+        )
     return [*rows, ("to ask", f"{_count(labels.open, 'phrase')} of the frontier")]
 
 
 def _people_rows(people: "People") -> list[tuple[str, str]]:
     rows = []
     if people.workers:
-        alpha = "no agreement known" if people.alpha != people.alpha else f"agreement alpha {people.alpha:.2f}"
-        who = f"{people.workers:,}" + (f", {people.simulated:,} of them SIMULATED" if people.simulated else "")
+        alpha = (
+            "no agreement known" if people.alpha != people.alpha else f"agreement alpha {people.alpha:.2f}"
+        )
+        who = f"{people.workers:,}" + (
+            f", {people.simulated:,} of them SIMULATED" if people.simulated else ""
+        )
         twice = f"; {_count(people.judged_twice, 'key')} judged twice or more, {alpha}"
         rows.append(("workers", f"{who}{twice if people.workers > 1 else ''}"))
     if people.excluded:

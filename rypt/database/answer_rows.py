@@ -16,10 +16,20 @@ from rypt.records import Judgment
 
 SUBMITTED, APPROVED, REJECTED = STATUSES = ("Submitted", "Approved", "Rejected")
 HIT_FACTS = (
-    "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime", "MaxAssignments", "RequesterAnnotation",
-    "AssignmentDurationInSeconds", "AutoApprovalDelayInSeconds", "Expiration", "NumberOfSimilarHITs",
+    "HITTypeId",
+    "Title",
+    "Description",
+    "Keywords",
+    "Reward",
+    "CreationTime",
+    "MaxAssignments",
+    "RequesterAnnotation",
+    "AssignmentDurationInSeconds",
+    "AutoApprovalDelayInSeconds",
+    "Expiration",
+    "NumberOfSimilarHITs",
     "LifetimeInSeconds",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

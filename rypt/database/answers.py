@@ -69,7 +69,10 @@ class AnswerTables:
         self._execute("INSERT INTO assignments VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
         self.db.put(answers.judgments)
         many = self.db.db.executemany
-        many("INSERT INTO label_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ((a.id, *row) for row in answers.labels))
+        many(
+            "INSERT INTO label_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            ((a.id, *row) for row in answers.labels),
+        )
         compared = ((a.id, number, *row) for number, row in enumerate(answers.comparisons, start=1))
         many("INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?, ?)", compared)
         many("INSERT INTO controls VALUES (?, ?, ?, ?, ?, ?)", ((a.id, *row) for row in answers.controls))
@@ -131,9 +134,13 @@ class AnswerTables:
         status = before if status == SUBMITTED else status  # a file from before the decision does not undo it
         merged = _json({**json.loads(known), **filled(facts)})
         if (status, merged) != (before, known):
-            self._execute("UPDATE assignments SET status = ?, facts = ? WHERE id = ?", (status, merged, assignment))
+            self._execute(
+                "UPDATE assignments SET status = ?, facts = ? WHERE id = ?", (status, merged, assignment)
+            )
         if (status == REJECTED) != (before == REJECTED):
-            keys = "SELECT segment, start, stop, phrase FROM label_answers WHERE assignment = ? AND control = 0"
+            keys = (
+                "SELECT segment, start, stop, phrase FROM label_answers WHERE assignment = ? AND control = 0"
+            )
             for key in self.db.db.execute(keys, [assignment]).fetchall():
                 self._execute(
                     f"""
@@ -147,7 +154,9 @@ class AnswerTables:
                     (float(status != REJECTED), *key, worker, hit),
                 )
 
-    def put_merged(self, hit: HitRow, assignment: AssignmentRow, answers: AnswerRows, paid: Sequence[BonusRow]) -> bool:
+    def put_merged(
+        self, hit: HitRow, assignment: AssignmentRow, answers: AnswerRows, paid: Sequence[BonusRow]
+    ) -> bool:
         """Add an assignment of another database, or join what both know of it; False where it was there.
 
         An approval stands above a rejection, which can be overturned, and this above no decision; of two texts of one
@@ -209,7 +218,9 @@ class AnswerTables:
         if self._one("SELECT 1 FROM assignments WHERE id = ?", assignment) is None:
             return
         self._execute("DELETE FROM bonuses WHERE assignment = ?", (assignment,))
-        rows = ((assignment, number, str(amount), *rest) for number, (amount, *rest) in enumerate(paid, start=1))
+        rows = (
+            (assignment, number, str(amount), *rest) for number, (amount, *rest) in enumerate(paid, start=1)
+        )
         self.db.db.executemany("INSERT INTO bonuses VALUES (?, ?, ?, ?, ?)", rows)
 
     def assignments(self, batch: str | None = None) -> Iterator[tuple[HitRow, AssignmentRow]]:
@@ -232,9 +243,7 @@ class AnswerTables:
         labels = """
             SELECT slot, segment, start, stop, phrase, label, control, severity FROM label_answers WHERE assignment = ?
         """
-        compared = (
-            "SELECT segment, system_a, system_b, choice, implied FROM comparisons WHERE assignment = ? ORDER BY number"
-        )
+        compared = "SELECT segment, system_a, system_b, choice, implied FROM comparisons WHERE assignment = ? ORDER BY number"
         controls = "SELECT slot, kind, expected, answer, passed FROM controls WHERE assignment = ?"
         return AnswerRows(
             [LabelRow(*row) for row in self._rows(labels, assignment)],
@@ -312,12 +321,16 @@ class AnswerTables:
 
     def statuses(self) -> dict[str, str]:
         """The status of each assignment, also of those that could not be read."""
-        return dict(self._rows("SELECT id, status FROM assignments UNION SELECT assignment, status FROM left_out"))
+        return dict(
+            self._rows("SELECT id, status FROM assignments UNION SELECT assignment, status FROM left_out")
+        )
 
     def count_assignments(self) -> dict[str, int]:
         """The number of assignments of each batch, rejected ones included."""
         return dict(
-            self._rows("SELECT h.batch, count(*) FROM assignments AS a JOIN hits AS h ON h.id = a.hit GROUP BY h.batch")
+            self._rows(
+                "SELECT h.batch, count(*) FROM assignments AS a JOIN hits AS h ON h.id = a.hit GROUP BY h.batch"
+            )
         )
 
     def given_labels(self) -> list[GivenLabel]:
@@ -354,10 +367,14 @@ class AnswerTables:
             WHERE l.label IS NOT NULL ORDER BY ifnull(a.submitted, 0), a.number, l.slot
         """)
         in_hits = "SELECT n.id FROM hits AS h CROSS JOIN names AS n ON n.name = h.id"
-        rows = self._numbers("judgment_rows", f"{PEOPLE} AND NOT (source = {IN_HITS[0]} AND origin IN ({in_hits}))")
+        rows = self._numbers(
+            "judgment_rows", f"{PEOPLE} AND NOT (source = {IN_HITS[0]} AND origin IN ({in_hits}))"
+        )
         last = int(rows[:, 0].max(initial=0)) if len(rows) else 0
         last = max([last, *(row[1] or 0 for row in given)])
-        others: dict[tuple[Any, ...], int] = {}  # questions of hits that no judgment is about, such as controls
+        others: dict[
+            tuple[Any, ...], int
+        ] = {}  # questions of hits that no judgment is about, such as controls
         numbers = {name: i for i, name in enumerate(names)}
         for worker, *_ in given:
             if numbers.setdefault(worker, len(names)) == len(names):
@@ -382,7 +399,10 @@ class AnswerTables:
         with self.db.errors():
             columns = ("phrase", "worker", "label", "origin", "repeat", "ifnull(time, 0)")
             rows = read_integers(connection, columns, table, where)
-            spans = [number for (number,) in connection.execute("SELECT id FROM spans ORDER BY segment, start, stop")]
+            spans = [
+                number
+                for (number,) in connection.execute("SELECT id FROM spans ORDER BY segment, start, stop")
+            ]
             keys = read_key_numbers(connection)
             span_rank = _ranks(spans, keys[:, 0])[keys[:, 0]]
             known = np.argsort(span_rank, kind="stable")[np.count_nonzero(span_rank < 0) :]
@@ -415,7 +435,9 @@ class AnswerTables:
                 AND min(c.system_a, c.system_b) = min(?1, ?2) AND max(c.system_a, c.system_b) = max(?1, ?2)
             ORDER BY ifnull(a.submitted, 0), a.number
         """
-        return [(GivenComparison(*row), json.loads(columns)) for *row, columns in self._rows(sql, first, second)]
+        return [
+            (GivenComparison(*row), json.loads(columns)) for *row, columns in self._rows(sql, first, second)
+        ]
 
     def workers(self) -> set[str]:
         """Everybody who gave a judgment or did an assignment."""

@@ -72,7 +72,9 @@ def _changed_texts(db: JudgmentDatabase, sources: Sequence[Segment]) -> Iterator
     for segment in db.segments():
         now = texts.get(segment.id)
         if now is None:
-            yield DatabaseProblem("segment is not in the source", f"segment {segment.id}", counts.get(segment.id, 0))
+            yield DatabaseProblem(
+                "segment is not in the source", f"segment {segment.id}", counts.get(segment.id, 0)
+            )
         elif tokenize(now) != segment.tokens:
             where = f"segment {segment.id} was {segment.text!r} and is now {now!r}"
             yield DatabaseProblem("segment text changed", where, counts.get(segment.id, 0))
@@ -83,10 +85,16 @@ def _unusable(db: JudgmentDatabase, trees: dict[str, SourceTree | None]) -> Iter
     for segment, start, stop, count in db.db.execute(spans).fetchall():
         tree = trees.get(segment)
         if tree is None:
-            yield DatabaseProblem("segment without a usable parse", f"segment {segment}, span {start}-{stop}", count)
+            yield DatabaseProblem(
+                "segment without a usable parse", f"segment {segment}, span {start}-{stop}", count
+            )
         elif (start, stop) not in tree.index:
-            yield DatabaseProblem("span is not a constituent", f"segment {segment}, span {start}-{stop}", count)
-    for segment, phrase, count in db.db.execute("SELECT segment, phrase, count(*) FROM judgments GROUP BY 1, 2"):
+            yield DatabaseProblem(
+                "span is not a constituent", f"segment {segment}, span {start}-{stop}", count
+            )
+    for segment, phrase, count in db.db.execute(
+        "SELECT segment, phrase, count(*) FROM judgments GROUP BY 1, 2"
+    ):
         if phrase != phrase_key(phrase, db.case):
             yield DatabaseProblem("phrase is not in normal form", f"segment {segment}, {phrase!r}", count)
 
@@ -122,8 +130,12 @@ def summary(db: JudgmentDatabase) -> dict[str, Any]:
     with db.errors():
         judgments = db.count()
         size = one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
-        pairs = one("SELECT count(*) FROM votes WHERE (yes > 0) + (no > 0) + (not_sure > 0) > 0 AND judgments > 1")
-        agreed = one("SELECT count(*) FROM votes WHERE (yes > 0) + (no > 0) + (not_sure > 0) = 1 AND judgments > 1")
+        pairs = one(
+            "SELECT count(*) FROM votes WHERE (yes > 0) + (no > 0) + (not_sure > 0) > 0 AND judgments > 1"
+        )
+        agreed = one(
+            "SELECT count(*) FROM votes WHERE (yes > 0) + (no > 0) + (not_sure > 0) = 1 AND judgments > 1"
+        )
         return {
             "segments": one("SELECT count(*) FROM segments"),
             "without_parse": one("SELECT count(*) FROM segments WHERE tree IS NULL"),

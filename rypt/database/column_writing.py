@@ -41,7 +41,9 @@ class ColumnWriter:
         if not len(columns):
             return
         columns = columns.with_sorted_texts()
-        worker, origin = (self._numbers_of(column)[column.codes] for column in (columns.worker, columns.origin))
+        worker, origin = (
+            self._numbers_of(column)[column.codes] for column in (columns.worker, columns.origin)
+        )
         span, spans = _spans(columns)
         key = span * np.int64(len(columns.phrase.texts)) + columns.phrase.codes
         who = (worker * np.int64(self._last_name + 1) + origin) * len(LABEL_CODES) + columns.label
@@ -49,7 +51,9 @@ class ColumnWriter:
         key, who = key[order], who[order]
         is_first = np.append(True, key[1:] != key[:-1])
         distinct = np.flatnonzero(is_first)
-        phrase = self._phrases(columns, order[distinct], span[order[distinct]], spans)[np.cumsum(is_first) - 1]
+        phrase = self._phrases(columns, order[distinct], span[order[distinct]], spans)[
+            np.cumsum(is_first) - 1
+        ]
         again = _repeats(is_first | np.append(True, who[1:] != who[:-1]))
         self._insert(columns, order, phrase, worker[order], origin[order], again)
 

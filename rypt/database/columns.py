@@ -22,9 +22,15 @@ from rypt.text import FormatError
 NO_TIME = -1  # of a judgment whose time is not known
 TEXTS = ("segment", "phrase", "worker", "origin")
 NUMBERS: dict[str, Any] = {
-    "line": np.int64, "start": np.int64, "stop": np.int64, "label": np.int8, "source": np.int8, "time": np.int64,
-    "weight": np.float64, "severity": np.float64,
-}  # fmt: skip
+    "line": np.int64,
+    "start": np.int64,
+    "stop": np.int64,
+    "label": np.int8,
+    "source": np.int8,
+    "time": np.int64,
+    "weight": np.float64,
+    "severity": np.float64,
+}
 
 
 class TextColumn(NamedTuple):
@@ -102,13 +108,19 @@ class JudgmentColumns:
             *rows, strict=True
         )
         return cls(
-            np.array(line, np.int64), TextColumn.read(segment, str), np.array(start, np.int64),
-            np.array(stop, np.int64), TextColumn.read(phrase, str), TextColumn.read(worker, str),
-            TextColumn.read(origin, str), np.array([LABEL_CODES[each] for each in label], np.int8),
+            np.array(line, np.int64),
+            TextColumn.read(segment, str),
+            np.array(start, np.int64),
+            np.array(stop, np.int64),
+            TextColumn.read(phrase, str),
+            TextColumn.read(worker, str),
+            TextColumn.read(origin, str),
+            np.array([LABEL_CODES[each] for each in label], np.int8),
             np.array([SOURCE_CODES[each] for each in source], np.int8),
             np.array([NO_TIME if each is None else each for each in time], np.int64),
-            np.array(weight, np.float64), np.array(severity, np.float64),
-        )  # fmt: skip
+            np.array(weight, np.float64),
+            np.array(severity, np.float64),
+        )
 
     def take(self, places: Ints) -> "JudgmentColumns":
         """Some of the judgments."""
@@ -120,8 +132,12 @@ class JudgmentColumns:
         """Judgments one after the other."""
         if len(parts) == 1:
             return parts[0]
-        columns: dict[str, Any] = {name: TextColumn.join(getattr(part, name) for part in parts) for name in TEXTS}
-        numbers: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in NUMBERS}
+        columns: dict[str, Any] = {
+            name: TextColumn.join(getattr(part, name) for part in parts) for name in TEXTS
+        }
+        numbers: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in NUMBERS
+        }
         return cls(**columns, **numbers)
 
     def split(self, parts: int, *, by_key: bool = False) -> dict[int, "JudgmentColumns"]:
@@ -133,8 +149,11 @@ class JudgmentColumns:
         where %= parts
         order = np.argsort(where, kind="stable")
         bounds = np.searchsorted(where[order], np.arange(parts + 1)).tolist()
-        return {part: self.take(order[bounds[part] : bounds[part + 1]]) for part in range(parts)
-                if bounds[part] < bounds[part + 1]}  # fmt: skip
+        return {
+            part: self.take(order[bounds[part] : bounds[part + 1]])
+            for part in range(parts)
+            if bounds[part] < bounds[part + 1]
+        }
 
     def with_sorted_texts(self) -> "JudgmentColumns":
         """The same judgments; the codes of their texts sort as the texts do."""

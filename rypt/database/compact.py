@@ -33,11 +33,14 @@ def _code(column: str, codes: dict[str, int]) -> str:
 
 # Rounded, so that 0.1 + 0.2 ties with 0.3; of NO judgments with a severity, weight times severity, and weight.
 VOTE_SUMS = ", ".join(
-    f"round(sum(r.weight * (r.label = {LABEL_CODES[name.upper()]})), 9) AS {name}" for name in ("yes", "no", "not_sure")
+    f"round(sum(r.weight * (r.label = {LABEL_CODES[name.upper()]})), 9) AS {name}"
+    for name in ("yes", "no", "not_sure")
 )
 VOTE_SUMS += ", round(total(r.weight * r.severity), 9) AS penalty"
 VOTE_SUMS += ", round(total(r.weight * (r.severity IS NOT NULL)), 9) AS graded"
-VOTE_TABLES = "spans AS s CROSS JOIN phrases AS p ON p.span = s.id CROSS JOIN counted_rows AS r ON r.phrase = p.id"
+VOTE_TABLES = (
+    "spans AS s CROSS JOIN phrases AS p ON p.span = s.id CROSS JOIN counted_rows AS r ON r.phrase = p.id"
+)
 KEY = "s.segment, s.start, s.stop, p.phrase"
 
 TABLES = (
@@ -123,7 +126,9 @@ IN_WORDS = f"""
     FROM spans AS s CROSS JOIN phrases AS p ON p.span = s.id CROSS JOIN {{rows}} AS r ON r.phrase = p.id
         CROSS JOIN names AS w ON w.id = r.worker CROSS JOIN names AS o ON o.id = r.origin
 """
-VOTES_VIEW = f"CREATE VIEW votes AS SELECT {KEY}, {VOTE_SUMS}, count(*) AS judgments FROM {VOTE_TABLES} GROUP BY {KEY}"
+VOTES_VIEW = (
+    f"CREATE VIEW votes AS SELECT {KEY}, {VOTE_SUMS}, count(*) AS judgments FROM {VOTE_TABLES} GROUP BY {KEY}"
+)
 
 # The conditions that find one judgment of the view by the columns of {row}.
 THE_PHRASE = """

@@ -47,7 +47,16 @@ from rypt.database.staging import StagedJudgments
 from rypt.options import check_option
 from rypt.records import Record, Segment, Span
 from rypt.strict import SyntaxFormatError, parse_json
-from rypt.text import FormatError, InputError, PathLike, RyptError, decoded_line, open_output, plural, read_line_blocks
+from rypt.text import (
+    FormatError,
+    InputError,
+    PathLike,
+    RyptError,
+    decoded_line,
+    open_output,
+    plural,
+    read_line_blocks,
+)
 from rypt.texts.treebank import parsed
 
 REFUSED_KEPT = 1000
@@ -154,7 +163,9 @@ class _Staging:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
         self.judgments.close()
 
     def read(self, blocks: Iterable[LineBlock]) -> None:
@@ -263,7 +274,9 @@ class _Staging:
             self._rows.clear()
 
 
-def _csv_rows(path: PathLike, lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _csv_rows(
+    path: PathLike, lines: Iterable[tuple[int, str]], delimiter: str
+) -> Iterator[tuple[int, list[str]]]:
     """Rows with the line on which they begin; TSV takes quotation marks as they stand, CSV as quotes."""
     if delimiter == "\t":
         yield from ((number, line.split("\t")) for number, line in lines if line.strip())
@@ -301,12 +314,16 @@ def _put_other(
     if name == "identical":
         return tables.put_identical([identical_from_record(record)]) > 0
     if understand is None:
-        raise FormatError("expected judgments and segments, found an assignment, which the caller cannot read")
+        raise FormatError(
+            "expected judgments and segments, found an assignment, which the caller cannot read"
+        )
     hit, assignment, paid = assignment_from_record(record)
     return tables.put_merged(*understand(hit, assignment, db.case), paid)
 
 
-def _insert_staged(db: JudgmentDatabase, judgments: StagedJudgments, result: Imported, *, skip_refused: bool) -> None:
+def _insert_staged(
+    db: JudgmentDatabase, judgments: StagedJudgments, result: Imported, *, skip_refused: bool
+) -> None:
     """Move staged judgments over, part by part; those of unknown segments or outside their segment are refused."""
     sizes = {segment.id: len(segment.tokens) for segment in db.segments()}
     before, taken = db.count(), 0
@@ -326,7 +343,9 @@ def _insert_staged(db: JudgmentDatabase, judgments: StagedJudgments, result: Imp
         db.db.execute(f"DROP TABLE temp.{table}")
 
 
-def _refuse_misplaced(columns: JudgmentColumns, misplaced: NDArray[np.bool_], tokens: Ints, result: Imported) -> None:
+def _refuse_misplaced(
+    columns: JudgmentColumns, misplaced: NDArray[np.bool_], tokens: Ints, result: Imported
+) -> None:
     places = np.flatnonzero(misplaced)
     places = places[np.argsort(columns.line[places])]
     for i in places[:REFUSED_KEPT].tolist():
@@ -343,7 +362,9 @@ def export_jsonl(db: JudgmentDatabase, stream: TextIO) -> int:
     """Write all segments, judgments and other records; importing it into an empty database gives the same one."""
     count = 0
     with db.snapshot():
-        for record in chain(map(segment_record, db.segments()), map(judgment_record, db.judgments()), _others(db)):
+        for record in chain(
+            map(segment_record, db.segments()), map(judgment_record, db.judgments()), _others(db)
+        ):
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             count += 1
     return count
@@ -429,7 +450,9 @@ def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False)
     """
     with JudgmentDatabase(other, readonly=True) as second:
         if second.case != db.case:
-            raise DatabaseError(other, f"compares phrases with case:{second.case}, {db.path} with case:{db.case}")
+            raise DatabaseError(
+                other, f"compares phrases with case:{second.case}, {db.path} with case:{db.case}"
+            )
         conflicts: list[str] = []
         with db.writing():
             new_segments = sum(db.add_segment(segment, replace_trees) for segment in second.segments())
@@ -448,7 +471,9 @@ def _merge_others(db: JudgmentDatabase, second: JudgmentDatabase) -> int:
     added = sum(db.put_excluded(worker, reason) for worker, reason in second.excluded().items())
     paid = theirs.bonuses()
     for hit, assignment in theirs.assignments():
-        added += tables.put_merged(hit, assignment, theirs.answers(assignment.id), paid.get(assignment.id, []))
+        added += tables.put_merged(
+            hit, assignment, theirs.answers(assignment.id), paid.get(assignment.id, [])
+        )
     added += tables.put_identical(theirs.identical())
     tables.settle_weights()
     return added
@@ -464,5 +489,7 @@ def _conflicts(db: JudgmentDatabase, second: JudgmentDatabase) -> list[str]:
     for j in second.judgments():
         key = (j.segment, *j.span, j.phrase, j.worker, j.origin, str(j.label))
         for (label,) in db.db.execute(sql, key):
-            conflicts.append(f"segment {j.segment} {j.span} {j.phrase!r}: worker {j.worker} said {label} and {j.label}")
+            conflicts.append(
+                f"segment {j.segment} {j.span} {j.phrase!r}: worker {j.worker} said {label} and {j.label}"
+            )
     return conflicts

@@ -13,15 +13,35 @@ from rypt.records import SOURCES, Judgment, Record, Segment, Span, parse_label
 from rypt.text import FormatError, is_one_line, one_line
 
 JUDGMENT_FIELDS = (
-    "segment", "start", "stop", "phrase", "label", "worker", "origin", "source", "time", "weight", "severity",
-)  # fmt: skip
+    "segment",
+    "start",
+    "stop",
+    "phrase",
+    "label",
+    "worker",
+    "origin",
+    "source",
+    "time",
+    "weight",
+    "severity",
+)
 SEGMENT_FIELDS = ("id", "text", "tree", "language")
 TOO_LATE = 253402300800  # seconds from 1970 to the year 10000, which no calendar here knows
-NAMES = ("segment", "worker", "origin", "id", "language")  # shown in tables and messages, so of a limited length
+NAMES = (
+    "segment",
+    "worker",
+    "origin",
+    "id",
+    "language",
+)  # shown in tables and messages, so of a limited length
 LONGEST_NAME = 1000
 LARGEST_NUMBER = 1e6  # sums of weights stay exact far beyond
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-OTHER_FIELDS = ("excluded", "assignment", "identical")  # a record with one of these is no judgment and no segment
+OTHER_FIELDS = (
+    "excluded",
+    "assignment",
+    "identical",
+)  # a record with one of these is no judgment and no segment
 
 
 def judgment_from_record(record: Record) -> Judgment:
@@ -43,9 +63,17 @@ def judgment_from_record(record: Record) -> Judgment:
     origin = _optional_text(record, "origin") or ""
     weight, severity = _number(record, "weight"), _number(record, "severity")
     return Judgment(
-        segment, span, phrase, label, worker, origin, source, time_field(record.get("time")),
-        1.0 if weight is None else weight, graded if severity is None else severity,
-    )  # fmt: skip
+        segment,
+        span,
+        phrase,
+        label,
+        worker,
+        origin,
+        source,
+        time_field(record.get("time")),
+        1.0 if weight is None else weight,
+        graded if severity is None else severity,
+    )
 
 
 def is_unanswered(record: Record) -> bool:
@@ -178,7 +206,9 @@ def assignment_record(hit: HitRow, assignment: AssignmentRow, paid: Sequence[Bon
 
 def assignment_from_record(record: Record) -> tuple[HitRow, AssignmentRow, list[BonusRow]]:
     """Read one assignment; what its hit asks for and how long it took is not in the record."""
-    batch, item, hit, name, worker = (_plain(record, name) for name in ("batch", "item", "hit", "assignment", "worker"))
+    batch, item, hit, name, worker = (
+        _plain(record, name) for name in ("batch", "item", "hit", "assignment", "worker")
+    )
     of_hit, of_work = split_facts(_texts(record, "facts"))
     market, status = _plain(record, "market"), _plain(record, "status")
     accepted, submitted = _seconds(record, "accepted"), _seconds(record, "submitted")
@@ -187,7 +217,9 @@ def assignment_from_record(record: Record) -> tuple[HitRow, AssignmentRow, list[
         raise FormatError("expected a list of payments in the field bonuses")
     return (
         HitRow(hit, batch, item, "", 0, _texts(record, "columns"), of_hit, market),
-        AssignmentRow(name, hit, worker, status, accepted, submitted, None, _texts(record, "fields"), of_work),
+        AssignmentRow(
+            name, hit, worker, status, accepted, submitted, None, _texts(record, "fields"), of_work
+        ),
         [BonusRow(_amount(each), _plain(each, "reason"), _seconds(each, "time")) for each in paid],
     )
 

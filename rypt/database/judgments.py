@@ -105,7 +105,9 @@ class JudgmentDatabase:
                 if not head and self.readonly:
                     raise DatabaseError(self.path, "expected a judgment database, found an empty file")
                 if head and head != b"SQLite format 3\0":
-                    raise DatabaseError(self.path, "expected a judgment database, found a file that is not SQLite")
+                    raise DatabaseError(
+                        self.path, "expected a judgment database, found a file that is not SQLite"
+                    )
         except OSError as error:
             raise DatabaseError(self.path, error.strerror or str(error)) from None
 
@@ -121,7 +123,9 @@ class JudgmentDatabase:
         except sqlite3.OperationalError:  # a WAL database on a medium where no shared memory can be made
             log = self.path.with_name(f"{self.path.name}-wal")
             if log.exists() and log.stat().st_size:
-                message = f"{log.name} holds changes that cannot be read here; open it once where it can be written"
+                message = (
+                    f"{log.name} holds changes that cannot be read here; open it once where it can be written"
+                )
                 raise DatabaseError(self.path, message) from None
             connection = sqlite3.connect(f"{location}?immutable=1", uri=True)
         return connection
@@ -140,7 +144,9 @@ class JudgmentDatabase:
             original.close()
         elif str(self.path) != ":memory:":
             self.db.execute("PRAGMA journal_mode = WAL")
-        self.db.execute("PRAGMA foreign_keys = OFF")  # what is wrong in an old file stays, for `rypt db check` to find
+        self.db.execute(
+            "PRAGMA foreign_keys = OFF"
+        )  # what is wrong in an old file stays, for `rypt db check` to find
         with self.writing():
             SCHEMA.apply(self.db)
             self.db.execute("INSERT OR IGNORE INTO settings VALUES ('case', ?)", [case])
@@ -201,7 +207,9 @@ class JudgmentDatabase:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
         self.close()
 
     def _setting(self, name: str) -> str:
@@ -218,7 +226,9 @@ class JudgmentDatabase:
 
     def add_segment(self, segment: Segment, replace_trees: bool) -> bool:
         """Inside a transaction: add a segment, and return True if it was not in the database."""
-        row = self.db.execute("SELECT text, tree, language FROM segments WHERE id = ?", [segment.id]).fetchone()
+        row = self.db.execute(
+            "SELECT text, tree, language FROM segments WHERE id = ?", [segment.id]
+        ).fetchone()
         if row is None:
             values = [segment.id, segment.text, segment.tree, segment.language]
             self.db.execute("INSERT INTO segments (id, text, tree, language) VALUES (?, ?, ?, ?)", values)
@@ -232,7 +242,11 @@ class JudgmentDatabase:
             )
         if language and segment.language and language != segment.language:
             raise DatabaseError(self.path, f"segment {segment.id} is there with another language: {language}")
-        merged = [segment.tree if segment.tree is not None else tree, language or segment.language, segment.id]
+        merged = [
+            segment.tree if segment.tree is not None else tree,
+            language or segment.language,
+            segment.id,
+        ]
         self.db.execute("UPDATE segments SET tree = ?, language = ? WHERE id = ?", merged)
         return False
 
@@ -257,7 +271,9 @@ class JudgmentDatabase:
         if segment not in tokens:
             raise FormatError(f"segment {segment!r} is not in {self.path}")
         if not 0 <= span.start < span.stop <= tokens[segment]:
-            raise FormatError(f"span {span} is outside segment {segment}, which has {plural(tokens[segment], 'token')}")
+            raise FormatError(
+                f"span {span} is outside segment {segment}, which has {plural(tokens[segment], 'token')}"
+            )
         return self.add([judgment]) == 1
 
     def put(self, judgments: Iterable[Judgment]) -> None:
@@ -276,7 +292,19 @@ class JudgmentDatabase:
         if not worker.strip():
             raise FormatError("expected a worker, found nothing")
         check_severity(j.label, j.severity)
-        return (j.segment, *j.span, phrase, worker, origin, str(j.label), 1, j.source, j.time, j.weight, j.severity)
+        return (
+            j.segment,
+            *j.span,
+            phrase,
+            worker,
+            origin,
+            str(j.label),
+            1,
+            j.source,
+            j.time,
+            j.weight,
+            j.severity,
+        )
 
     def count(self) -> int:
         """The number of judgments."""
@@ -290,7 +318,9 @@ class JudgmentDatabase:
     def count_by_source(self) -> dict[str, int]:
         """The number of judgments of each source: hit, import, simulation."""
         with self.errors():
-            counts = dict(self.db.execute("SELECT source, count(*) FROM judgment_rows GROUP BY source").fetchall())
+            counts = dict(
+                self.db.execute("SELECT source, count(*) FROM judgment_rows GROUP BY source").fetchall()
+            )
         return {name: counts[code] for name, code in SOURCE_CODES.items() if code in counts}
 
     def count_workers(self, source: str | None = None) -> int:
@@ -348,12 +378,16 @@ class JudgmentDatabase:
         where, values = ("WHERE segment = ?", [segment]) if segment is not None else ("", [])
         labels = Label.__members__
         with self.errors():
-            for row in self.db.execute(f"SELECT {COLUMNS} FROM judgments {where} ORDER BY {IDENTITY}", values):
+            for row in self.db.execute(
+                f"SELECT {COLUMNS} FROM judgments {where} ORDER BY {IDENTITY}", values
+            ):
                 name, start, stop, phrase, worker, origin, label, _, source, time, weight, severity = row
                 if label not in labels:
                     raise DatabaseError(self.path, f"expected labels YES, NO, NOT_SURE, found {label!r}")
                 span = Span(start, stop)
-                yield Judgment(name, span, phrase, labels[label], worker, origin, source, time, weight, severity)
+                yield Judgment(
+                    name, span, phrase, labels[label], worker, origin, source, time, weight, severity
+                )
 
     def votes(
         self,
@@ -390,7 +424,9 @@ class JudgmentDatabase:
             return VoteRows(self._spans(), read_keys(self.db), read_counted(self.db), LABEL_CODES, names)
 
     def _spans(self) -> list[tuple[int, str, int, int]]:
-        return self.db.execute("SELECT id, segment, start, stop FROM spans ORDER BY segment, start, stop").fetchall()
+        return self.db.execute(
+            "SELECT id, segment, start, stop FROM spans ORDER BY segment, start, stop"
+        ).fetchall()
 
     def vote_marks(self) -> dict[str, int]:
         """For each segment with judgments that count a number that changes with them."""
@@ -437,7 +473,9 @@ class JudgmentDatabase:
     def put_excluded(self, worker: str, reason: str, now: int | None = None) -> bool:
         """Inside a transaction: exclude a worker; one that is excluded keeps its reason."""
         values = [worker, reason, now]
-        return self.db.execute("INSERT OR IGNORE INTO excluded_workers VALUES (?, ?, ?)", values).rowcount == 1
+        return (
+            self.db.execute("INSERT OR IGNORE INTO excluded_workers VALUES (?, ?, ?)", values).rowcount == 1
+        )
 
     def include(self, worker: str) -> bool:
         """Let an excluded worker's judgments count again; return True if the worker was excluded."""
@@ -447,4 +485,6 @@ class JudgmentDatabase:
     def excluded(self) -> dict[str, str]:
         """The excluded workers and why."""
         with self.errors():
-            return dict(self.db.execute("SELECT worker, reason FROM excluded_workers ORDER BY worker").fetchall())
+            return dict(
+                self.db.execute("SELECT worker, reason FROM excluded_workers ORDER BY worker").fetchall()
+            )

@@ -64,13 +64,17 @@ def read_judgments(
         return None, list(range(len(lines)))
     values = {name: list(map(attrgetter(name), records)) for name in JudgmentLine.__struct_fields__}
     columns, good = _columns(values, case, defaults)
-    good &= _has_no_name_twice(values, [lines[i] for i in places.tolist()] if len(places) < len(lines) else lines)
+    good &= _has_no_name_twice(
+        values, [lines[i] for i in places.tolist()] if len(places) < len(lines) else lines
+    )
     taken = np.zeros(len(lines), np.bool_)
     taken[places[good]] = True
     left = np.flatnonzero(~taken).tolist()
     columns["line"] = places + first
     judgments = JudgmentColumns(**columns)
-    return (judgments.take(np.flatnonzero(good)) if not good.all() else judgments) if good.any() else None, left
+    return (
+        judgments.take(np.flatnonzero(good)) if not good.all() else judgments
+    ) if good.any() else None, left
 
 
 def _decoded(lines: Sequence[bytes]) -> tuple[list[JudgmentLine], Ints]:
@@ -85,7 +89,9 @@ def _decoded(lines: Sequence[bytes]) -> tuple[list[JudgmentLine], Ints]:
     return records, np.array(places, np.int64)
 
 
-def _columns(values: Mapping[str, list[Any]], case: str, defaults: Mapping[str, str]) -> tuple[dict[str, Any], Bools]:
+def _columns(
+    values: Mapping[str, list[Any]], case: str, defaults: Mapping[str, str]
+) -> tuple[dict[str, Any], Bools]:
     """All columns but that of lines, and which of the judgments are without fault."""
     start, stop = np.array(values["start"], np.int64), np.array(values["stop"], np.int64)
     texts = {
@@ -124,11 +130,16 @@ def _phrases(values: list[str], case: str) -> TextColumn:
     joined = "\n".join(plain)
     framed = f"\n{joined}\n"
     keys: dict[str, str] = {}
-    if not any(some in framed for some in ("  ", "\n ", " \n", "\n\n")) and joined.replace("\n", "").isprintable():
+    if (
+        not any(some in framed for some in ("  ", "\n ", " \n", "\n\n"))
+        and joined.replace("\n", "").isprintable()
+    ):
         written = joined_keys(plain, case).decode().split("\n")
         if len(written) == len(plain):  # no phrase has two lines
             keys = dict(zip(plain, written, strict=True))
-    return TextColumn.read(values, lambda phrase: keys.get(phrase) or phrase_key(text_field("phrase", phrase), case))
+    return TextColumn.read(
+        values, lambda phrase: keys.get(phrase) or phrase_key(text_field("phrase", phrase), case)
+    )
 
 
 def _labels(values: list[str]) -> tuple[NDArray[np.int8], Floats]:

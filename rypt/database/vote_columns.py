@@ -94,12 +94,16 @@ class VoteRows:
         self._codes = codes
         self._names = names
 
-    def counts(self, *, workers: Collection[str] | None = None, origins: Collection[str] | None = None) -> Floats:
+    def counts(
+        self, *, workers: Collection[str] | None = None, origins: Collection[str] | None = None
+    ) -> Floats:
         """The votes of these workers, in these places, on each key, (keys, 5): YES, NO, NOT_SURE, penalty, graded."""
         chosen = np.ones(len(self._rows), np.bool_)
         for column, names in ((2, workers), (3, origins)):
             if names is not None:
-                chosen &= np.isin(self._rows[:, column], [self._names[name] for name in names if name in self._names])
+                chosen &= np.isin(
+                    self._rows[:, column], [self._names[name] for name in names if name in self._names]
+                )
         key, rows = self._key[chosen], self._rows[chosen]
         label, weight, severity = rows[:, 1], rows[:, 4], rows[:, 5]
         graded = weight * (severity >= 0)
@@ -127,7 +131,9 @@ def read_keys(db: sqlite3.Connection) -> KeyRows:
     SQLite puts the values of many rows into one text, which is read at once: a third of the time of a row each.
     """
     numbers, phrases = [_NO_KEYS], list[str]()
-    for start, texts in _ranges(db, ("span", "id"), "phrases", "span", SPANS, "group_concat(phrase, char(10))"):
+    for start, texts in _ranges(
+        db, ("span", "id"), "phrases", "span", SPANS, "group_concat(phrase, char(10))"
+    ):
         numbers.append(_columns(texts[:-1]))
         words = texts[-1].split("\n")
         if len(words) != len(numbers[-1]):  # a phrase with a line break, which this program does not write
@@ -167,13 +173,22 @@ def read_counted(db: sqlite3.Connection) -> Floats:
 
 
 def _ranges(
-    db: sqlite3.Connection, columns: Sequence[str], table: str, by: str, step: int, more: str = "1", where: str = "1"
+    db: sqlite3.Connection,
+    columns: Sequence[str],
+    table: str,
+    by: str,
+    step: int,
+    more: str = "1",
+    where: str = "1",
 ) -> Iterator[tuple[int, list[str]]]:
     """Columns of whole numbers, each as one text, for ranges of the column ``by``, as a text has a largest size.
 
     Each comes with the beginning of its range and with what the aggregate ``more`` is; empty ones are left out.
     """
-    last = db.execute(f"SELECT max({by}) FROM {'phrases' if by == 'span' else 'judgment_rows'}").fetchone()[0] or 0
+    last = (
+        db.execute(f"SELECT max({by}) FROM {'phrases' if by == 'span' else 'judgment_rows'}").fetchone()[0]
+        or 0
+    )
     texts = ", ".join(f"group_concat({column}, ' ')" for column in columns)
     sql = f"SELECT {texts}, {more} FROM {table} WHERE ({where}) AND {by} >= ? AND {by} < ?"
     for start in range(0, last + 1, step):

@@ -59,11 +59,15 @@ class VoteTable:
         for group, vote in votes:
             severity = vote.penalty / vote.graded if vote.graded else None
             parts = (
-                ("YES", vote.yes, None), ("NO", vote.graded, severity), ("NO", vote.no - vote.graded, None),
+                ("YES", vote.yes, None),
+                ("NO", vote.graded, severity),
+                ("NO", vote.no - vote.graded, None),
                 ("NOT_SURE", vote.not_sure, None),
-            )  # fmt: skip
+            )
             answers = by_key.setdefault((vote.segment, *vote.span, vote.phrase), [])
-            answers += [json.dumps((group, group, label, weight, grade)) for label, weight, grade in parts if weight]
+            answers += [
+                json.dumps((group, group, label, weight, grade)) for label, weight, grade in parts if weight
+            ]
         return _table(by_key.items())
 
 
@@ -85,14 +89,24 @@ def _table(votes_of_keys: Iterable[tuple[Key, list[str]]]) -> VoteTable:
         sizes.append(len(votes))
         given.extend(map(kinds.__getitem__, votes))
     workers, origins = _Numbers(), _Numbers()
-    columns = [(workers[w], origins[o], LABELS[label], *numbers) for w, o, label, *numbers in map(json.loads, kinds)]
-    worker, origin, label, weight, severity = np.array(columns, np.float64).reshape(-1, 5).T  # null becomes nan
+    columns = [
+        (workers[w], origins[o], LABELS[label], *numbers) for w, o, label, *numbers in map(json.loads, kinds)
+    ]
+    worker, origin, label, weight, severity = (
+        np.array(columns, np.float64).reshape(-1, 5).T
+    )  # null becomes nan
     kind = np.frombuffer(given, np.int32) if given else np.zeros(0, np.int32)
     return VoteTable(
-        keys, list(workers), list(origins), np.repeat(np.arange(len(keys), dtype=np.int32), sizes),
-        worker.astype(np.int32)[kind], origin.astype(np.int32)[kind], label.astype(np.int8)[kind], weight[kind],
+        keys,
+        list(workers),
+        list(origins),
+        np.repeat(np.arange(len(keys), dtype=np.int32), sizes),
+        worker.astype(np.int32)[kind],
+        origin.astype(np.int32)[kind],
+        label.astype(np.int8)[kind],
+        weight[kind],
         severity[kind],
-    )  # fmt: skip
+    )
 
 
 def read_vote_table(db: JudgmentDatabase) -> VoteTable:
@@ -100,5 +114,6 @@ def read_vote_table(db: JudgmentDatabase) -> VoteTable:
     with db.errors():
         rows = db.db.execute(VOTES_OF_KEYS)
         return _table(
-            ((segment, start, stop, phrase), votes.split("\n")) for segment, start, stop, phrase, votes in rows
+            ((segment, start, stop, phrase), votes.split("\n"))
+            for segment, start, stop, phrase, votes in rows
         )

@@ -31,7 +31,9 @@ KEEP_BOTH = """
         source = min(source, excluded.source)
 """
 
-Row = tuple[Any, ...]  # segment, start, stop, phrase, worker, origin, label, repeat, source, time, weight, severity
+Row = tuple[
+    Any, ...
+]  # segment, start, stop, phrase, worker, origin, label, repeat, source, time, weight, severity
 Key = tuple[str, tuple[int, int], str]  # segment, span, phrase
 
 
@@ -111,7 +113,10 @@ class JudgmentWriter:
         self._db.execute("UPDATE settings SET value = ? WHERE name = 'phrases'", [self._last_phrase])
         self._new_spans.clear()
         self._new_phrases.clear()
-        for rows, table in ((plain, "judgment_rows (phrase, worker, origin, label)"), (others, "judgment_rows")):
+        for rows, table in (
+            (plain, "judgment_rows (phrase, worker, origin, label)"),
+            (others, "judgment_rows"),
+        ):
             rows.sort(key=itemgetter(0))
             insert_many(self._db, table, rows, KEEP_BOTH)
         if len(self._phrases) + len(self._origins) > REMEMBERED:

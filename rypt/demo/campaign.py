@@ -9,7 +9,15 @@ from rypt.database.exchange import import_file
 from rypt.text import InputError, open_output
 
 DATABASE = "judgments.db"
-TEXTS = ("source.de", "trees.de", "nbest.en", "reference.en", "reference.align", "weights.init", "judgments.jsonl")
+TEXTS = (
+    "source.de",
+    "trees.de",
+    "nbest.en",
+    "reference.en",
+    "reference.align",
+    "weights.init",
+    "judgments.jsonl",
+)
 
 
 def open_demo(folder: Path) -> Campaign:

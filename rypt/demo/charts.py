@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rypt.metric.drawing import escape
+from rypt.scoring.drawing import escape
 
 WIDTH = 360
 LEFT, RIGHT, TOP, BOTTOM = 40, 12, 14, 30
@@ -79,7 +79,10 @@ def bar_chart(title: str, names: Sequence[str], bars: Sequence[Line], notes: Seq
     parts = [f'<path class="axis" d="M{RIGHT} {TOP + inner}H{WIDTH - RIGHT}"/>']
     for i, (name, note) in enumerate(zip(names, notes, strict=True)):
         middle = RIGHT + group * (i + 0.5)
-        parts += [_text(middle, TOP + inner + 18, name), _text(middle, TOP + inner + 35, note, more=' class="quiet"')]
+        parts += [
+            _text(middle, TOP + inner + 18, name),
+            _text(middle, TOP + inner + 35, note, more=' class="quiet"'),
+        ]
         for k, bar in enumerate(bars):
             value = bar.values[i] or 0
             tall = (inner - 16) * value / most
@@ -111,7 +114,9 @@ def stacked_bar(title: str, counts: Mapping[str, int], kinds: Mapping[str, str])
     parts, at = [], 0.0
     for name, count in counts.items():
         wide = WIDTH * count / total
-        parts.append(f'<rect class="{kinds[name]}" x="{at:.1f}" y="4" width="{max(0.0, wide - 1):.1f}" height="26"/>')
+        parts.append(
+            f'<rect class="{kinds[name]}" x="{at:.1f}" y="4" width="{max(0.0, wide - 1):.1f}" height="26"/>'
+        )
         at += wide
     for i, (name, count) in enumerate(counts.items()):
         y = 52 + 20 * i
@@ -137,7 +142,9 @@ def vote_chart(title: str, votes: Mapping[str, int], kinds: Sequence[str]) -> st
     return _svg(inner + 46, title, parts)
 
 
-def rank_chart(title: str, systems: Sequence[Mapping[str, float | int | str]], kinds: Mapping[str, str]) -> str:
+def rank_chart(
+    title: str, systems: Sequence[Mapping[str, float | int | str]], kinds: Mapping[str, str]
+) -> str:
     """A dot for each system's score from 0 to 1, with its range of ranks in words."""
     parts = []
     for i, system in enumerate(systems):

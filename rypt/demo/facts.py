@@ -68,9 +68,18 @@ class Facts:
     def as_dict(self) -> dict[str, Any]:
         """For JSON; money as text."""
         return {
-            "simulated": self.simulated, "folder": self.folder, "plan": asdict(self.plan), "stopped": self.stopped,
-            "labels": self.labels, "spent": str(self.spent), "best": self.best, "excluded": self.excluded,
+            "simulated": self.simulated,
+            "folder": self.folder,
+            "plan": asdict(self.plan),
+            "stopped": self.stopped,
+            "labels": self.labels,
+            "spent": str(self.spent),
+            "best": self.best,
+            "excluded": self.excluded,
             "iterations": [row.as_dict() for row in self.rows],
             "accepted": {name: asdict(share) for name, share in self.accepted.items()},
-            "preferences": self.preferences, "ranking": self.ranking, "yours": self.yours, "pairs": self.pairs,
-        }  # fmt: skip
+            "preferences": self.preferences,
+            "ranking": self.ranking,
+            "yours": self.yours,
+            "pairs": self.pairs,
+        }

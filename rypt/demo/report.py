@@ -32,17 +32,32 @@ def as_page(facts: Facts) -> str:
     from markupsafe import Markup
 
     shown = {
-        "tiles": _tiles(facts), "loop": _loop(facts), "money": _money(facts), "workers": _workers(facts),
+        "tiles": _tiles(facts),
+        "loop": _loop(facts),
+        "money": _money(facts),
+        "workers": _workers(facts),
         "weights": [(name, *(f"{value:+.3f}" for value in values)) for name, values in facts.weights.items()],
-        "accepted": _accepted(facts), "preferences": _preferences(facts), "ranking": _ranking(facts),
-    }  # fmt: skip
-    return html_templates("rypt.demo").get_template("report.html").render(
-        facts=facts, version=version("rypt"), command=_command(facts), place=_places(facts),
-        style=Markup((files("rypt.demo") / "report.css").read_text(encoding="utf-8")),
-        same_weights=all(len(values) == 3 and values[1] == values[2] for values in facts.weights.values()),
-        careless=round(facts.plan.spam * facts.plan.workers),
-        picture=base64.b64encode(facts.tree.picture.encode()).decode(), **shown,
-    )  # fmt: skip
+        "accepted": _accepted(facts),
+        "preferences": _preferences(facts),
+        "ranking": _ranking(facts),
+    }
+    return (
+        html_templates("rypt.demo")
+        .get_template("report.html")
+        .render(
+            facts=facts,
+            version=version("rypt"),
+            command=_command(facts),
+            place=_places(facts),
+            style=Markup((files("rypt.demo") / "report.css").read_text(encoding="utf-8")),
+            same_weights=all(
+                len(values) == 3 and values[1] == values[2] for values in facts.weights.values()
+            ),
+            careless=round(facts.plan.spam * facts.plan.workers),
+            picture=base64.b64encode(facts.tree.picture.encode()).decode(),
+            **shown,
+        )
+    )
 
 
 def _chart(svg: str) -> str:
@@ -59,8 +74,11 @@ def _command(facts: Facts) -> str:
 def _places(facts: Facts) -> dict[str, str]:
     """Folders of the demo, quoted for a shell."""
     folders = {
-        "campaign": "campaign", "market": "campaign/market", "unseen": "unseen", "batch": "unseen/batches/…",
-    }  # fmt: skip
+        "campaign": "campaign",
+        "market": "campaign/market",
+        "unseen": "unseen",
+        "batch": "unseen/batches/…",
+    }
     return {name: shlex.quote(f"{facts.folder}/{folder}") for name, folder in folders.items()}
 
 
@@ -81,11 +99,18 @@ def _loop(facts: Facts) -> dict[str, Any]:
         Line("constituents with a label", "c3", [row.coverage for row in facts.rows]),
     ]
     rows = [
-        (row.iteration, row.candidates, row.new, _score(row.decoded), _score(row.after),
-         "–" if row.p is None else f"{row.p:.3f}", "–" if row.coverage is None else f"{row.coverage:.1%}",
-         _score(row.final))
+        (
+            row.iteration,
+            row.candidates,
+            row.new,
+            _score(row.decoded),
+            _score(row.after),
+            "–" if row.p is None else f"{row.p:.3f}",
+            "–" if row.coverage is None else f"{row.coverage:.1%}",
+            _score(row.final),
+        )
         for row in facts.rows
-    ]  # fmt: skip
+    ]
     chart = line_chart("RYPT and coverage over the iterations", _iterations(facts.rows), lines)
     return {"chart": _chart(chart), "lines": lines, "rows": rows}
 
@@ -106,24 +131,32 @@ def _money(facts: Facts) -> dict[str, Any]:
         Line("questions with a label already", "c2", [row.reused for row in rows]),
     ]
     chart = bar_chart(
-        "Labels bought and labels reused in each iteration", _iterations(rows), bars,
+        "Labels bought and labels reused in each iteration",
+        _iterations(rows),
+        bars,
         [f"${row.cost:.2f}" for row in rows],
-    )  # fmt: skip
+    )
     later = rows[1:]
     return {
-        "chart": _chart(chart), "bars": bars, "reused": sum(row.reused or 0 for row in later),
+        "chart": _chart(chart),
+        "bars": bars,
+        "reused": sum(row.reused or 0 for row in later),
         "questions": sum(row.questions or 0 for row in later),
-    }  # fmt: skip
+    }
 
 
 def _workers(facts: Facts) -> list[tuple[object, ...]]:
     return [
         (
-            row["name"] or row["worker"], row["answers"], f"{row['shares'].get('YES', 0):.0%}",
-            f"{row['controls'][0]} of {row['controls'][1]}", row["verdict"], "no" if row["excluded"] else "yes",
+            row["name"] or row["worker"],
+            row["answers"],
+            f"{row['shares'].get('YES', 0):.0%}",
+            f"{row['controls'][0]} of {row['controls'][1]}",
+            row["verdict"],
+            "no" if row["excluded"] else "yes",
         )
         for row in facts.workers
-    ]  # fmt: skip
+    ]
 
 
 def _accepted(facts: Facts) -> dict[str, str]:
@@ -144,10 +177,14 @@ def _preferences(facts: Facts) -> dict[str, Any] | None:
     kinds = [KINDS[first] if int(at) > 0 else KINDS[second] if int(at) < 0 else "c3" for at in aggregates]
     counts = {name: judgments[name] for name in (first, "neither", second)}
     return {
-        "first": first, "second": second, "excluded": sum(bool(row["excluded"]) for row in facts.judges),
+        "first": first,
+        "second": second,
+        "excluded": sum(bool(row["excluded"]) for row in facts.judges),
         "judgments": _chart(stacked_bar(f"Judgments for {first}, for neither, for {second}", counts, KINDS)),
-        "segments": _chart(vote_chart(f"Segments by votes for {first} minus votes for {second}", votes, kinds)),
-    }  # fmt: skip
+        "segments": _chart(
+            vote_chart(f"Segments by votes for {first} minus votes for {second}", votes, kinds)
+        ),
+    }
 
 
 def _signed(at: str) -> str:

@@ -42,9 +42,9 @@ from rypt.demo.texts import DECODER, START, TUNE, UNSEEN, Plan, begin, write_tex
 from rypt.loop.best import best_iteration
 from rypt.loop.report import rows, simulated_labels
 from rypt.loop.runner import Loop, Terms, World
-from rypt.metric.explain import as_text
-from rypt.metric.queries import queries
 from rypt.records import Span
+from rypt.scoring.explain import as_text
+from rypt.scoring.queries import queries
 from rypt.text import RyptError, open_output, read_lines
 
 BASELINE, BLEU, RYPT = "baseline", "BLEU-tuned", "RYPT-tuned"
@@ -116,7 +116,17 @@ class Story:
         if not all((model / name).exists() for name in ("phrase-table", "lm.arpa")):
             corpus = DECODER / "corpus"
             self._scripts(
-                [["train", "--source", corpus / "train.de", "--target", corpus / "train.en", "--output", model]]
+                [
+                    [
+                        "train",
+                        "--source",
+                        corpus / "train.de",
+                        "--target",
+                        corpus / "train.en",
+                        "--output",
+                        model,
+                    ]
+                ]
             )
 
     def _scripts(self, scripts: Sequence[Sequence[str | Path]]) -> list[str]:
@@ -127,15 +137,21 @@ class Story:
                 command = [*PROGRAM, f"rypt.demo.decoder.{name}", *map(str, arguments)]
                 running.append(
                     subprocess.Popen(
-                        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                        command,
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.PIPE,
+                        text=True,
                         encoding="utf-8",
                     )
-                )  # fmt: skip
+                )
             outputs = []
             for (name, *_), process in zip(scripts, running, strict=True):
                 out, wrong = process.communicate()
                 if process.returncode:
-                    raise RyptError(f"{name}: ended with exit code {process.returncode}: {wrong.strip()[-300:]}")
+                    raise RyptError(
+                        f"{name}: ended with exit code {process.returncode}: {wrong.strip()[-300:]}"
+                    )
                 outputs.append(out)
             return outputs
         finally:
@@ -145,7 +161,17 @@ class Story:
     def _decoder(self, text: str) -> list[str]:
         """The decoder's command, without its weights."""
         model = str((self.folder / "model").resolve())
-        return ["-P", "-m", "rypt.demo.decoder.decode", "--model", model, "--input", self._text(text), "--beam", BEAM]
+        return [
+            "-P",
+            "-m",
+            "rypt.demo.decoder.decode",
+            "--model",
+            model,
+            "--input",
+            self._text(text),
+            "--beam",
+            BEAM,
+        ]
 
     @property
     def decoding(self) -> str:
@@ -159,20 +185,37 @@ class Story:
             return
         start = self._text(START)
         self._show(
-            "init", str(self.campaign), *self._text_options(TUNE), "--weights", start, "--budget", self.plan.budget,
-            "--labels", str(self.plan.labels), "--decoder", self.decoding,
-        )  # fmt: skip
+            "init",
+            str(self.campaign),
+            *self._text_options(TUNE),
+            "--weights",
+            start,
+            "--budget",
+            self.plan.budget,
+            "--labels",
+            str(self.plan.labels),
+            "--decoder",
+            self.decoding,
+        )
         self._create(
-            self.campaign, TUNE, [], decoder=DecoderSettings.run_from_here(self.campaign, self.decoding, start),
+            self.campaign,
+            TUNE,
+            [],
+            decoder=DecoderSettings.run_from_here(self.campaign, self.decoding, start),
             loop=LoopSettings(Decimal(self.plan.budget), self.plan.labels),
-        )  # fmt: skip
+        )
 
     def _create(self, folder: Path, name: str, lists: Sequence[Path], **settings: Any) -> Campaign:
         """A campaign of one part of the texts."""
         return create(
-            folder, source=self._text(f"{name}.de"), trees=self._text(f"{name}.trees"), nbest=lists,
-            references=[self._text(f"{name}.en")], languages=Languages("de", "en"), **settings,
-        )  # fmt: skip
+            folder,
+            source=self._text(f"{name}.de"),
+            trees=self._text(f"{name}.trees"),
+            nbest=lists,
+            references=[self._text(f"{name}.en")],
+            languages=Languages("de", "en"),
+            **settings,
+        )
 
     def _text_options(self, name: str) -> list[str]:
         options = ["--source", self._text(f"{name}.de"), "--trees", self._text(f"{name}.trees")]
@@ -181,7 +224,9 @@ class Story:
     @contextmanager
     def _market(self) -> Iterator[None]:
         """Serve the market, with a link for the person who judges."""
-        self._begin("serving a market" + ("" if self.plan.people else ", with SIMULATED workers who come over HTTP"))
+        self._begin(
+            "serving a market" + ("" if self.plan.people else ", with SIMULATED workers who come over HTTP")
+        )
         kept = urlsplit(market_url(self.market)).port if self.plan.people else None  # links name the port
         with serving(self.market, self.port or kept or 0) as market:
             self._served = market
@@ -197,9 +242,20 @@ class Story:
         plan = self.plan
         crew = Crew(plan.workers, plan.accuracy, plan.spam, seed=plan.seed)
         self._show(
-            "simulate", "--at", str(self.market), "--truth", self._text(TRUTH[name]), "--workers", str(plan.workers),
-            "--accuracy", str(plan.accuracy), "--spam", str(plan.spam), "--seed", str(plan.seed),
-        )  # fmt: skip
+            "simulate",
+            "--at",
+            str(self.market),
+            "--truth",
+            self._text(TRUTH[name]),
+            "--workers",
+            str(plan.workers),
+            "--accuracy",
+            str(plan.accuracy),
+            "--spam",
+            str(plan.spam),
+            "--seed",
+            str(plan.seed),
+        )
         simulate(self.market, self._text(TRUTH[name]), crew)
 
     def _needs_people(self) -> bool:
@@ -216,7 +272,9 @@ class Story:
         iterations = self.plan.iterations - before
         limits = replace(settings.loop, max_iterations=iterations, patience=iterations)
         limits = replace(limits, labels=self.plan.begun if before else self.plan.labels)
-        limits = replace(limits, exclude_bad=not self._asks_person)  # whoever looks around quickly is listened to
+        limits = replace(
+            limits, exclude_bad=not self._asks_person
+        )  # whoever looks around quickly is listened to
         world = World(lambda text: self.tell(f"  {text}"), self._pause)
         return Loop(str(self.campaign), Terms(limits, settings.market, poll=1.0), world)
 
@@ -234,7 +292,9 @@ class Story:
         if self._invited != self._stage:
             self._invited = self._stage
             what = "a few phrases" if self._stage < COMPARING else "which of two outputs is better"
-            self.tell(f"\n  Judge here, {what}: {self._link}\n  This waits for your answers, and goes on by itself.\n")
+            self.tell(
+                f"\n  Judge here, {what}: {self._link}\n  This waits for your answers, and goes on by itself.\n"
+            )
             self.invite(self._link)
         time.sleep(min(seconds, PAUSE))
 
@@ -296,7 +356,16 @@ class Story:
         _, _, _, *fixed = self._decoder(f"{UNSEEN}.de")
         self._scripts(
             [
-                ["decode", *fixed, "--size", "1", "--weights", self._weights(name), "--nbest", self._list(name)]
+                [
+                    "decode",
+                    *fixed,
+                    "--size",
+                    "1",
+                    "--weights",
+                    self._weights(name),
+                    "--nbest",
+                    self._list(name),
+                ]
                 for name in missing
             ]
         )
@@ -363,7 +432,9 @@ class Story:
         if not batch.exists():
             outputs = {name: self._output(name) for name in (first, second)}
             controls = 0.0 if self.plan.people else BatchOptions().controls
-            options = BatchOptions(assignments=judges, limit=self.plan.compared, seed=self.plan.seed, controls=controls)
+            options = BatchOptions(
+                assignments=judges, limit=self.plan.compared, seed=self.plan.seed, controls=controls
+            )
             given = [part for name, path in outputs.items() for part in ("--output-of", f"{name}={path}")]
             self._show("hits", "make", str(self.unseen), "-o", str(batch), "--kind", "comparison", *given)
             make_batch(self.unseen, batch, ComparisonQuestions(outputs), options=options)
@@ -395,17 +466,27 @@ class Story:
             preferences = system_preferences(ComparisonFiles((self.unseen,)), RYPT, BLEU).as_dict()
         scores = loop.scores()
         return Facts(
-            simulated=self._simulated(), folder=str(self.folder), plan=self.plan,
-            rows=rows(loop.journal, scores), best=best_iteration(scores), stopped=loop.stopped() or "",
-            labels=self._labels(), spent=loop.spent,
+            simulated=self._simulated(),
+            folder=str(self.folder),
+            plan=self.plan,
+            rows=rows(loop.journal, scores),
+            best=best_iteration(scores),
+            stopped=loop.stopped() or "",
+            labels=self._labels(),
+            spent=loop.spent,
             bleu=json.loads((self.folder / "bleu.json").read_text()),
             accepted=accepted,
-            ranking=ranking, preferences=preferences, workers=self._verdicts(self.campaign),
-            judges=self._verdicts(self.unseen), tree=self._explained(),
+            ranking=ranking,
+            preferences=preferences,
+            workers=self._verdicts(self.campaign),
+            judges=self._verdicts(self.unseen),
+            tree=self._explained(),
             sizes={name: len(list(read_lines(self._text(f"{name}.de")))) for name in (TUNE, UNSEEN)},
-            served=self._served_most(), weights=self._weights_then_and_now(),
-            yours=len(self._person_keys()), pairs=self._pairs(),
-        )  # fmt: skip
+            served=self._served_most(),
+            weights=self._weights_then_and_now(),
+            yours=len(self._person_keys()),
+            pairs=self._pairs(),
+        )
 
     def _labels(self) -> int:
         """How many labels count."""
@@ -428,7 +509,9 @@ class Story:
         campaign = Campaign.open(self.campaign)
         with campaign.database() as db:
             votes = {(row.segment, row.span, row.phrase): row for row in db.votes()}
-            asked = queries(campaign.trees, campaign.candidates, max_len=campaign.scoring.max_len, case=db.case)
+            asked = queries(
+                campaign.trees, campaign.candidates, max_len=campaign.scoring.max_len, case=db.case
+            )
         rows = [(query, votes.get((query.segment, query.span, query.phrase))) for query in asked]
         labelled = [
             (query.source_phrase, query.phrase, "YES" if row.yes > row.no else "NO", query.candidates)

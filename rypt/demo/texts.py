@@ -90,7 +90,9 @@ def begin(folder: Path, plan: Plan) -> bool:
     if not kept.exists():
         names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
         if folder.exists() and not names <= {"texts"}:  # what an interrupted beginning leaves
-            raise InputError(folder, None, "expected a new or empty folder for the demo, or one of an earlier demo")
+            raise InputError(
+                folder, None, "expected a new or empty folder for the demo, or one of an earlier demo"
+            )
         return True
     try:
         record = json.loads(kept.read_text(encoding="utf-8"))
@@ -101,6 +103,8 @@ def begin(folder: Path, plan: Plan) -> bool:
         differ = [name for name, value in asdict(plan).items() if getattr(before, name) != value]
         options = ", ".join(f"{name} {getattr(before, name)}" for name in differ)
         raise InputError(
-            folder, None, f"a demo was begun here with {options}: give the same options to go on, or another folder"
+            folder,
+            None,
+            f"a demo was begun here with {options}: give the same options to go on, or another folder",
         )
     return False

@@ -13,8 +13,8 @@ from rypt.campaign.asking import campaign_values
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import LoopSettings
 from rypt.loop.steps import BatchPrice, Steps
-from rypt.metric.queries import queries
-from rypt.metric.value import WORTHLESS
+from rypt.scoring.queries import queries
+from rypt.scoring.value import WORTHLESS
 from rypt.text import RyptError
 from rypt.texts.phrases import phrase_key
 
@@ -39,7 +39,9 @@ def reuse(campaign: Campaign, name: str, select: str) -> Reuse:
     with campaign.database() as db:
         judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
         case = db.case
-    raised = queries(campaign.trees, campaign.read_candidates(campaign.path(name)), max_len=max_len, case=case)
+    raised = queries(
+        campaign.trees, campaign.read_candidates(campaign.path(name)), max_len=max_len, case=case
+    )
     known = sum((query.segment, query.span, phrase_key(query.phrase, case)) in judged for query in raised)
     left = queries(campaign.trees, campaign.candidates, judged=judged, max_len=max_len, case=case)
     if select == "value":

@@ -10,7 +10,7 @@ import numpy as np
 
 from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import campaign_scorer
-from rypt.metric.report import ScoreReport, score_report
+from rypt.scoring.report import ScoreReport, score_report
 
 
 def decoded_scores(campaign: Campaign, lists: Mapping[int, str]) -> dict[int, ScoreReport]:
@@ -19,7 +19,7 @@ def decoded_scores(campaign: Campaign, lists: Mapping[int, str]) -> dict[int, Sc
     return {
         number: score_report(scorer, campaign.read_candidates(campaign.path(name)))
         for number, name in lists.items()
-    }  # fmt: skip
+    }
 
 
 def best_iteration(scores: Mapping[int, ScoreReport]) -> int:
@@ -35,6 +35,8 @@ def best_iteration(scores: Mapping[int, ScoreReport]) -> int:
 def _is_close(one: ScoreReport, best: ScoreReport) -> bool:
     """Whether a score is below another by no more than the standard error of the difference, over segments."""
     scores = {segment.segment: segment.score for segment in one.segments}
-    gaps = np.array([segment.score - scores[segment.segment] for segment in best.segments if segment.segment in scores])
+    gaps = np.array(
+        [segment.score - scores[segment.segment] for segment in best.segments if segment.segment in scores]
+    )
     error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
     return bool(best.score - one.score <= error)

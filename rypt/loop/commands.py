@@ -12,7 +12,13 @@ def market_options(market: MarketSettings, folder: Path) -> list[str]:
     """The options that say which market; ``folder`` is where a local one is."""
     if market.endpoint is None:
         return ["--at", str(folder)]
-    return ["--market", "mturk", "--endpoint", market.endpoint, *(["--production"] if market.production else [])]
+    return [
+        "--market",
+        "mturk",
+        "--endpoint",
+        market.endpoint,
+        *(["--production"] if market.production else []),
+    ]
 
 
 class HandCommands:
@@ -31,7 +37,12 @@ class HandCommands:
     def make(self, batch: Path, money: Decimal, loop: LoopSettings, seed: int) -> str:
         """Make a batch of labels."""
         options = ["--select", loop.select, "--budget", str(money), "--labels", str(loop.labels)]
-        options += ["--max-len", str(self.campaign.scoring.max_len), "--assignments", str(self.market.assignments)]
+        options += [
+            "--max-len",
+            str(self.campaign.scoring.max_len),
+            "--assignments",
+            str(self.market.assignments),
+        ]
         options += ["--market", "local" if self.market.endpoint is None else "mturk", "--seed", str(seed)]
         if self.market.wage is not None:
             options += ["--wage", str(self.market.wage)]
@@ -65,5 +76,14 @@ class HandCommands:
 
     def tune(self, weights: Path, output: Path | None, seed: int, threads: int) -> str:
         """Tune to all labels so far."""
-        options = ["--metric", "rypt", "--weights", str(weights), "--seed", str(seed), "--threads", str(threads)]
+        options = [
+            "--metric",
+            "rypt",
+            "--weights",
+            str(weights),
+            "--seed",
+            str(seed),
+            "--threads",
+            str(threads),
+        ]
         return command_line(["tune", self.folder, *options, *(["-o", str(output)] if output else [])])

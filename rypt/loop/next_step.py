@@ -118,8 +118,19 @@ class Situation:
 
 Row = Callable[[Situation], NextStep | None]
 BEST_FIRST = ("--select", "value")  # half of the labels do the work of all (docs/choose.md)
-COMPARING = ("--kind", "comparison", "--assignments", "5", "--limit", "20", "--controls", "0.2")  # an afternoon
-FLAT = 0.05  # of the segments: where the candidates of fewer are told apart, `mert.health` calls a metric flat
+COMPARING = (
+    "--kind",
+    "comparison",
+    "--assignments",
+    "5",
+    "--limit",
+    "20",
+    "--controls",
+    "0.2",
+)  # an afternoon
+FLAT = (
+    0.05  # of the segments: where the candidates of fewer are told apart, `mert.health` calls a metric flat
+)
 ENOUGH = 0.5  # of the segments told apart, and of the constituents: fewer labels made weights worse (docs/choose.md)
 
 
@@ -133,15 +144,25 @@ def _loop(s: Situation) -> NextStep | None:
         why = f"the loop has stopped, {s.loop_stopped}: what it did, and its best weights"
         return _say(why, "loop", s.folder, "-o", best)
     serve = ["--serve"] if s.market.endpoint is None else []
-    return _say("the loop does all the steps, and goes on where it stopped", "loop", s.folder, *serve) \
-        if s.loop_going else None  # fmt: skip
+    return (
+        _say("the loop does all the steps, and goes on where it stopped", "loop", s.folder, *serve)
+        if s.loop_going
+        else None
+    )
 
 
 def _without_trees(s: Situation) -> NextStep | None:
-    return None if s.parsed or s.outputs else _say(
-        "no segment has a parse: this makes trees, which [files] trees in rypt.toml names then",
-        "parse", "SOURCE", "-o", str(Path(s.folder) / "source.trees"),
-    )  # fmt: skip
+    return (
+        None
+        if s.parsed or s.outputs
+        else _say(
+            "no segment has a parse: this makes trees, which [files] trees in rypt.toml names then",
+            "parse",
+            "SOURCE",
+            "-o",
+            str(Path(s.folder) / "source.trees"),
+        )
+    )
 
 
 def _to_decode(s: Situation) -> NextStep | None:
@@ -152,10 +173,19 @@ def _to_decode(s: Situation) -> NextStep | None:
 
 
 def _without_candidates(s: Situation) -> NextStep | None:
-    return None if s.candidates else _say(
-        "there are no candidates: a new campaign takes a list (or --decoder), or name one in rypt.toml",
-        "init", f"{s.folder}-2", "--source", "SOURCE", "--nbest", "LIST",
-    )  # fmt: skip
+    return (
+        None
+        if s.candidates
+        else _say(
+            "there are no candidates: a new campaign takes a list (or --decoder), or name one in rypt.toml",
+            "init",
+            f"{s.folder}-2",
+            "--source",
+            "SOURCE",
+            "--nbest",
+            "LIST",
+        )
+    )
 
 
 def _to_serve(s: Situation, batch: BatchState) -> NextStep | None:
@@ -190,7 +220,9 @@ def _to_collect(s: Situation) -> NextStep | None:
     invite = ["hits", "invite", "NAME", *s.market_options()]
     if batch.answered:
         return _say(f"{why}; more people come by the links of: {command_line(invite)}", *collect)
-    return _say(f"{why}: invite people, each by name; when they have answered: {command_line(collect)}", *invite)
+    return _say(
+        f"{why}: invite people, each by name; when they have answered: {command_line(collect)}", *invite
+    )
 
 
 def _to_rank(s: Situation) -> NextStep | None:
@@ -216,8 +248,13 @@ def _to_compare(s: Situation) -> NextStep | None:
     target = str(Path(s.folder) / "batches" / "1")
     return _say(
         f"{len(s.outputs)} systems have one candidate for each segment, which people can compare{labels}",
-        "hits", "make", s.folder, "-o", target, *COMPARING,
-    )  # fmt: skip
+        "hits",
+        "make",
+        s.folder,
+        "-o",
+        target,
+        *COMPARING,
+    )
 
 
 def _to_ask(s: Situation) -> NextStep | None:
@@ -227,7 +264,9 @@ def _to_ask(s: Situation) -> NextStep | None:
     if not s.decoder:
         return _ask(s, why)
     target = str(Path(s.folder) / "batches" / str(s.iteration))
-    return _say(why, "hits", "make", s.folder, "-o", target, "--select", s.loop.select, "--labels", str(s.loop.labels))
+    return _say(
+        why, "hits", "make", s.folder, "-o", target, "--select", s.loop.select, "--labels", str(s.loop.labels)
+    )
 
 
 def _ask(s: Situation, why: str) -> NextStep:
@@ -260,7 +299,9 @@ def _to_ask_more(s: Situation) -> NextStep | None:
 
 
 def _to_tune(s: Situation) -> NextStep | None:
-    enough = s.decoder or (s.told_apart >= ENOUGH and s.coverage >= ENOUGH if s.open else s.told_apart >= FLAT)
+    enough = s.decoder or (
+        s.told_apart >= ENOUGH and s.coverage >= ENOUGH if s.open else s.told_apart >= FLAT
+    )
     if not s.judgments or not s.features or s.tuned or s.converged or not enough:
         return None
     number, folder = s.weights + 1, Path(s.folder)
@@ -275,13 +316,25 @@ def _to_score(s: Situation) -> NextStep | None:
     if s.picked:
         more = f"; {s.open:,} phrases have no label, to ask about more: {_spreadsheet(s)}" if s.open else ""
         return _say(f"{picks} has the best candidate of each segment{more}")
-    return _say("the best candidate of each segment by RYPT", "score", s.folder, "--pick", "best", "-o", picks)
+    return _say(
+        "the best candidate of each segment by RYPT", "score", s.folder, "--pick", "best", "-o", picks
+    )
 
 
 TABLE: tuple[Row, ...] = (
-    _loop, _without_trees, _to_decode, _without_candidates, _to_publish, _to_collect, _to_rank, _to_compare, _to_ask,
-    _to_ask_more, _to_tune, _to_score,
-)  # fmt: skip
+    _loop,
+    _without_trees,
+    _to_decode,
+    _without_candidates,
+    _to_publish,
+    _to_collect,
+    _to_rank,
+    _to_compare,
+    _to_ask,
+    _to_ask_more,
+    _to_tune,
+    _to_score,
+)
 
 
 def first_step(folder: str) -> NextStep:
@@ -293,7 +346,9 @@ def first_step(folder: str) -> NextStep:
     inside = sorted(str(path.parent) for path in Path(folder).glob(f"*/{SETTINGS}"))
     if inside:
         others = f" (also {', '.join(inside[1:4])})" if inside[1:] else ""
-        return _say(f"{folder} is no campaign, and holds {inside[0]}, which is one{others}", "status", inside[0])
+        return _say(
+            f"{folder} is no campaign, and holds {inside[0]}, which is one{others}", "status", inside[0]
+        )
     folder = "campaign" if folder == "." else folder
     why = "there is no campaign yet: SOURCE has a segment per line, LIST their candidates; `rypt demo` shows an example"
     return _say(why, "init", folder, "--source", "SOURCE", "--nbest", "LIST", "--languages", "SRC-TGT")

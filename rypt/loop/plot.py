@@ -42,8 +42,16 @@ def plot_loop(path: PathLike, rows: Sequence[Row], *, simulated: bool = False) -
     for panel in (scores, labels):
         panel.grid(alpha=0.3)
     scores.legend(fontsize="small", frameon=False)
-    handles, names = (a + b for a, b in zip(*(p.get_legend_handles_labels() for p in (labels, money)), strict=True))
+    handles, names = (
+        a + b for a, b in zip(*(p.get_legend_handles_labels() for p in (labels, money)), strict=True)
+    )
     labels.legend(  # below, where no bar is
-        handles, names, fontsize="small", frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3
+        handles,
+        names,
+        fontsize="small",
+        frameon=False,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.14),
+        ncol=3,
     )
     save_picture(figure, path)

@@ -8,14 +8,25 @@ from typing import Any
 
 from rypt.campaign.folder import Campaign
 from rypt.loop.journal import Journal
-from rypt.metric.report import ScoreReport
+from rypt.scoring.report import ScoreReport
 from rypt.signature import signature as sign
 from rypt.text import PathLike, open_output, read_bytes
 
 HEAD = (
-    "iteration", "candidates", "new", "asked", "labels", "reused", "cost", "decoded", "before", "after", "p",
-    "coverage", "final",
-)  # fmt: skip
+    "iteration",
+    "candidates",
+    "new",
+    "asked",
+    "labels",
+    "reused",
+    "cost",
+    "decoded",
+    "before",
+    "after",
+    "p",
+    "coverage",
+    "final",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +93,22 @@ class LoopReport:
     def as_dict(self) -> dict[str, Any]:
         """For JSON; money as text."""
         return {
-            "stopped": self.stopped, "budget": str(self.budget), "spent": str(self.spent),
-            "weights": None if self.weights is None else str(self.weights), "simulated": self.simulated,
-            "signature": self.signature, "iterations": [row.as_dict() for row in self.iterations],
-        }  # fmt: skip
+            "stopped": self.stopped,
+            "budget": str(self.budget),
+            "spent": str(self.spent),
+            "weights": None if self.weights is None else str(self.weights),
+            "simulated": self.simulated,
+            "signature": self.signature,
+            "iterations": [row.as_dict() for row in self.iterations],
+        }
 
     def __repr__(self) -> str:
         spent = f"${self.spent:.2f} of ${self.budget:.2f} spent"
         lines = [table(self.iterations), f"stopped: {self.stopped}; {spent}; best weights: {self.weights}"]
         if self.simulated:
-            lines.append(f"SIMULATED: {self.simulated} of the judgments are of simulated workers; no person gave them")
+            lines.append(
+                f"SIMULATED: {self.simulated} of the judgments are of simulated workers; no person gave them"
+            )
         return "\n".join([*lines, self.signature])
 
 
@@ -114,7 +131,10 @@ def loop_report(
 def rows(journal: Journal, scores: Mapping[int, ScoreReport] | None = None) -> list[Row]:
     """The iterations of a journal; ``scores`` are those of what each decoded by the labels there are now."""
     known = {number: report.score for number, report in (scores or {}).items()}
-    return [_row(journal, number, decoded, known.get(number)) for number, decoded in journal.results("decode").items()]
+    return [
+        _row(journal, number, decoded, known.get(number))
+        for number, decoded in journal.results("decode").items()
+    ]
 
 
 def _row(journal: Journal, number: int, decoded: Mapping[str, Any], final: float | None) -> Row:
@@ -122,11 +142,22 @@ def _row(journal: Journal, number: int, decoded: Mapping[str, Any], final: float
     tuned = journal.result(number, "tune") or {}
     made, score = steps["make"], steps["score"]
     return Row(
-        number, decoded["all_candidates"], decoded["new"], made.get("answers"),
-        steps["workers"].get("labels", 0 if made else None), made.get("questions"), made.get("reused"),
-        Decimal(steps["publish"].get("cost", "0")), tuple(steps["workers"].get("excluded", ())),
-        score.get("decoded"), tuned.get("before"), tuned.get("after"), tuned.get("p"), score.get("coverage"), final,
-    )  # fmt: skip
+        number,
+        decoded["all_candidates"],
+        decoded["new"],
+        made.get("answers"),
+        steps["workers"].get("labels", 0 if made else None),
+        made.get("questions"),
+        made.get("reused"),
+        Decimal(steps["publish"].get("cost", "0")),
+        tuple(steps["workers"].get("excluded", ())),
+        score.get("decoded"),
+        tuned.get("before"),
+        tuned.get("after"),
+        tuned.get("p"),
+        score.get("coverage"),
+        final,
+    )
 
 
 def simulated_labels(campaign: Campaign) -> int:
@@ -147,14 +178,20 @@ def table(iterations: Sequence[Row]) -> str:
 
     lines = [
         (
-            row.iteration, row.candidates, row.new, _shown(row.asked), _shown(row.labels),
-            "-" if row.reused is None else f"{row.reused} of {row.questions}", f"${row.cost:.2f}",
+            row.iteration,
+            row.candidates,
+            row.new,
+            _shown(row.asked),
+            _shown(row.labels),
+            "-" if row.reused is None else f"{row.reused} of {row.questions}",
+            f"${row.cost:.2f}",
             *(_score(value) for value in (row.decoded, row.before, row.after)),
-            "-" if row.p is None else f"{row.p:.3f}", "-" if row.coverage is None else f"{row.coverage:.1%}",
+            "-" if row.p is None else f"{row.p:.3f}",
+            "-" if row.coverage is None else f"{row.coverage:.1%}",
             _score(row.final),
         )
         for row in iterations
-    ]  # fmt: skip
+    ]
     return str(tabulate(lines, HEAD, disable_numparse=True))
 
 

@@ -27,8 +27,8 @@ from rypt.loop.commands import HandCommands
 from rypt.loop.journal import Entry, Journal
 from rypt.loop.report import LoopReport, loop_report
 from rypt.loop.steps import Steps
-from rypt.metric.report import ScoreReport
 from rypt.options import money
+from rypt.scoring.report import ScoreReport
 from rypt.text import PathLike, RyptError, plural
 
 T = TypeVar("T")
@@ -183,7 +183,8 @@ class Loop:
             if batch not in self._prices:
                 self._prices[batch] = self.steps.price(batch).total
         return sum(
-            [Decimal(result["cost"]) for result in published.values()] + [self._prices[batch] for batch in others],
+            [Decimal(result["cost"]) for result in published.values()]
+            + [self._prices[batch] for batch in others],
             Decimal(0),
         )
 
@@ -201,7 +202,9 @@ class Loop:
     def run(self, *, serve: bool = False, port: int | None = None) -> str:
         """Run until there is a reason to stop, and return it; ``serve`` also serves the local market meanwhile."""
         if serve and self.terms.market.endpoint is not None:
-            raise RyptError(f"only a local market can be served, and this campaign's is {self.terms.market.endpoint}")
+            raise RyptError(
+                f"only a local market can be served, and this campaign's is {self.terms.market.endpoint}"
+            )
         serves = serve and self.stopped() is None
         with serving(self.market_folder, port) if serves else nullcontext() as market:
             if market is not None:
@@ -210,9 +213,14 @@ class Loop:
 
     def _run(self) -> str:
         do = {
-            "decode": self._decode, "make": self._make, "publish": self._publish, "collect": self._collect,
-            "workers": self._workers, "score": self._score, "tune": self._tune,
-        }  # fmt: skip
+            "decode": self._decode,
+            "make": self._make,
+            "publish": self._publish,
+            "collect": self._collect,
+            "workers": self._workers,
+            "score": self._score,
+            "tune": self._tune,
+        }
         with self.journal.opened():
             self._remember_budget()
             self._hurried = self.iteration if self.terms.go_on and self.pending() == "collect" else 0
@@ -243,7 +251,9 @@ class Loop:
 
     def _answered(self, number: int) -> bool:
         """Whether an iteration had the money to ask, and all answers came and count: then only new candidates help."""
-        asked, came, who = (self.journal.result(number, step) or {} for step in ("make", "collect", "workers"))
+        asked, came, who = (
+            self.journal.result(number, step) or {} for step in ("make", "collect", "workers")
+        )
         return not (Decimal(asked.get("needs", "0")) or came.get("missing") or who.get("excluded"))
 
     def pending(self) -> str:
@@ -262,9 +272,7 @@ class Loop:
             return f"nothing: {reason}"
         step, spent = self.pending(), f"${self.spent:.2f} of ${self.terms.budget:.2f} are spent"
         if step == "decode":
-            return (
-                f"decode with the current weights, which costs nothing; {spent}, at most ${self.left:.2f} come after it"
-            )
+            return f"decode with the current weights, which costs nothing; {spent}, at most ${self.left:.2f} come after it"
         if step == "make":
             with tempfile.TemporaryDirectory() as folder:
                 bought = self._affordable(self.iteration, Path(folder) / "batch")
@@ -280,9 +288,14 @@ class Loop:
         """The result of the run so far."""
         scores = self.scores()
         return loop_report(
-            self.campaign, self.journal, scores, stopped=stopped, budget=self.terms.budget, spent=self.spent,
+            self.campaign,
+            self.journal,
+            scores,
+            stopped=stopped,
+            budget=self.terms.budget,
+            spent=self.spent,
             weights=self.best_weights(scores),
-        )  # fmt: skip
+        )
 
     def batch(self, number: int) -> Path:
         """The batch of an iteration."""
@@ -321,9 +334,11 @@ class Loop:
             f"{decoded.all_candidates} in all"
         )
         return {
-            "iteration": decoded.iteration, "candidates": decoded.candidates, "new": decoded.new,
+            "iteration": decoded.iteration,
+            "candidates": decoded.candidates,
+            "new": decoded.new,
             "all_candidates": decoded.all_candidates,
-        }  # fmt: skip
+        }
 
     def _make(self, number: int) -> dict[str, Any]:
         raised = reuse(self.campaign, self._list(number), self.terms.loop.select)
@@ -331,10 +346,14 @@ class Loop:
         if not raised.open:
             self.world.tell("nothing to ask: no answer would change which candidates are best")
             return {**asked, **NOTHING.as_dict()}
-        self._show(self.commands.make(self.batch(number), self.left, self.terms.loop, self._batch_seed(number)))
+        self._show(
+            self.commands.make(self.batch(number), self.left, self.terms.loop, self._batch_seed(number))
+        )
         bought = self._affordable(number, self.batch(number))
         if not bought.hits:
-            self.world.tell(f"${self.left} are left, and the smallest batch costs ${bought.needs}: nothing is asked")
+            self.world.tell(
+                f"${self.left} are left, and the smallest batch costs ${bought.needs}: nothing is asked"
+            )
         return {**asked, **bought.as_dict()}
 
     def _affordable(self, number: int, batch: Path) -> Bought:
@@ -350,7 +369,9 @@ class Loop:
         published = max(published_hits(batch).values(), default=0)
         if cost > self.left and published < made["hits"]:
             done = f"{published} of {made['hits']} hits were" if published else "nothing was"
-            raise RyptError(f"{batch} costs ${cost}, and ${self.left} of the budget are left: {done} published")
+            raise RyptError(
+                f"{batch} costs ${cost}, and ${self.left} of the budget are left: {done} published"
+            )
         self._show(self.commands.publish(batch))
         hits = self._at_market(lambda: self.steps.publish(batch))
         self.world.tell(f"{batch}: ${cost} of ${self.left}")
@@ -365,7 +386,9 @@ class Loop:
         count = self._collected(batch)
         self._tell_where(wanted - count)
         before = -1
-        while count < wanted and number != self._hurried and self._may_come(batch, ends, look=count == before):
+        while (
+            count < wanted and number != self._hurried and self._may_come(batch, ends, look=count == before)
+        ):
             if count != before:
                 self.world.tell(f"{count} of {wanted} assignments are there; this looks again and again")
                 before = count
@@ -377,7 +400,9 @@ class Loop:
             self._at_market(lambda: self.steps.expire(batch))
             count = self._collected(batch)
         if unread := self.steps.left_out(batch):
-            self.world.tell(f"{plural(unread, 'unreadable assignment')} left out of the results: unpaid, please review")
+            self.world.tell(
+                f"{plural(unread, 'unreadable assignment')} left out of the results: unpaid, please review"
+            )
         return {"assignments": count, "missing": max(0, wanted - count)}
 
     def _longer(self, pause: float) -> float:
@@ -429,7 +454,9 @@ class Loop:
         """Exclude workers with a bad verdict, except those whom a person has included again."""
         self._show(self.commands.workers())
         reports = self._at_market(self.steps.workers)
-        before = {worker for result in self.journal.results("workers").values() for worker in result["excluded"]}
+        before = {
+            worker for result in self.journal.results("workers").values() for worker in result["excluded"]
+        }
         excluded = self._excluded(number)  # by this step, before it was killed
         bad = [report for report in reports if report.verdict == "bad" and report.worker not in before]
         bad = [report for report in bad if not report.excluded or report.worker in excluded]
@@ -452,7 +479,11 @@ class Loop:
         candidates = self.campaign.path(self._list(number))
         self._show(self.commands.score(candidates))
         report = self.steps.score(candidates)
-        return {"decoded": report.score, "labelled": report.coverage.before, "coverage": report.coverage.after}
+        return {
+            "decoded": report.score,
+            "labelled": report.coverage.before,
+            "coverage": report.coverage.after,
+        }
 
     def _tune(self, number: int) -> dict[str, Any]:
         """New weights from all lists so far; weights that were decoded with already are not touched."""
@@ -466,9 +497,13 @@ class Loop:
             f"${self.spent} of ${self.terms.budget} spent"
         )
         return {
-            "before": tuned.start_score, "after": tuned.score, "gain": tuned.gain.gain, "p": tuned.gain.p,
-            "weights": dict(tuned.weights), "signature": tuned.signature,
-        }  # fmt: skip
+            "before": tuned.start_score,
+            "after": tuned.score,
+            "gain": tuned.gain.gain,
+            "p": tuned.gain.p,
+            "weights": dict(tuned.weights),
+            "signature": tuned.signature,
+        }
 
 
 def known_budget(campaign: Campaign) -> Decimal | None:

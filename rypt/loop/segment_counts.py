@@ -13,11 +13,11 @@ from rypt.arrays import Ints
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
 from rypt.database.vote_columns import VoteColumns
-from rypt.metric.model import count_per_candidate, percolated
-from rypt.metric.observations import Forest, JudgedPhrases, Observations, Places, label_states
-from rypt.metric.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN
-from rypt.metric.queries import open_phrases
 from rypt.records import Candidate, Votes
+from rypt.scoring.model import count_per_candidate, percolated
+from rypt.scoring.observations import Forest, JudgedPhrases, Observations, Places, label_states
+from rypt.scoring.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN
+from rypt.scoring.queries import open_phrases
 from rypt.texts.columns import of_segments
 
 PhraseWatch = Callable[[Iterable[int]], Iterable[int]]  # shows how many phrases there are so far
@@ -67,7 +67,10 @@ def count_segments(
     """
     trees, candidates = campaign.trees, campaign.candidates
     if only is not None:
-        trees, candidates = {name: trees[name] for name in trees if name in only}, of_segments(candidates, only)
+        trees, candidates = (
+            {name: trees[name] for name in trees if name in only},
+            of_segments(candidates, only),
+        )
     counts = {name: SegmentCounts(*marks.of(name)) for name in trees}
     if not candidates:
         return counts, None
@@ -82,7 +85,14 @@ def count_segments(
         given, nodes, direct, expanded, differ = columns[place].tolist()
         several = int(given > 1)
         counts[name] = SegmentCounts(
-            *marks.of(name), given, nodes, direct, expanded, int(open_phrases[place]), several, several * differ
+            *marks.of(name),
+            given,
+            nodes,
+            direct,
+            expanded,
+            int(open_phrases[place]),
+            several,
+            several * differ,
         )
     return counts, places
 

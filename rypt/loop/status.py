@@ -27,9 +27,9 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.loop.next_step import BatchState, NextStep, Situation, next_step
 from rypt.loop.runner import known_budget, open_loop
 from rypt.loop.segment_counts import Marks, PhraseWatch, SegmentCounts, count_segments
-from rypt.metric.queries import queries
-from rypt.metric.value import WORTHLESS
 from rypt.records import Query
+from rypt.scoring.queries import queries
+from rypt.scoring.value import WORTHLESS
 from rypt.text import RyptError
 from rypt.texts.columns import distinct, text_marks
 from rypt.texts.phrases import phrase_key
@@ -121,7 +121,9 @@ class CampaignStatus:
     notes: list[str]
 
 
-def campaign_status(campaign: Campaign, now: int, watch: PhraseWatch = lambda phrases: phrases) -> CampaignStatus:
+def campaign_status(
+    campaign: Campaign, now: int, watch: PhraseWatch = lambda phrases: phrases
+) -> CampaignStatus:
     """The state of a campaign; ``now`` is in seconds since 1970."""
     notes: list[str] = []
     going, reason = _loop(campaign)
@@ -168,7 +170,9 @@ def campaign_status(campaign: Campaign, now: int, watch: PhraseWatch = lambda ph
     )
     step = next_step(situation)
     waiting = numbers["waiting"]
-    return CampaignStatus(str(campaign.folder), texts, labels, compared, waiting, people, cost, batches, step, notes)
+    return CampaignStatus(
+        str(campaign.folder), texts, labels, compared, waiting, people, cost, batches, step, notes
+    )
 
 
 def _count(campaign: Campaign, watch: PhraseWatch, asks_some: bool, kept: Kept | None) -> Numbers:
@@ -210,7 +214,11 @@ def _count_changed(campaign: Campaign, watch: PhraseWatch, kept: Kept) -> Number
     segments = {name: SegmentCounts(*row) for name, row in kept.numbers["segments"].items()}
     numbers = {**kept.numbers, "to_ask": None}
     with JudgmentDatabase(campaign.path(campaign.files.database), readonly=True) as db:
-        votes = {name: counts.votes for name, counts in segments.items()} if kept.same_database else db.vote_marks()
+        votes = (
+            {name: counts.votes for name, counts in segments.items()}
+            if kept.same_database
+            else db.vote_marks()
+        )
         texts = {name: counts.texts for name, counts in segments.items()}
         if not kept.same_lists:
             texts = text_marks(campaign.candidates)
@@ -290,7 +298,9 @@ def _to_ask(campaign: Campaign, questions: list[Query]) -> int:
     """How many questions a batch of the loop would ask, given its ``select``."""
     if campaign.settings.loop.select != "value" or not questions:
         return len(questions)
-    return int((campaign_values(campaign, questions, votes=campaign.settings.market.assignments) > WORTHLESS).sum())
+    return int(
+        (campaign_values(campaign, questions, votes=campaign.settings.market.assignments) > WORTHLESS).sum()
+    )
 
 
 def _spent(results: Results, numbers: CampaignNumbers) -> Spent:
@@ -313,7 +323,12 @@ def _people(db: JudgmentDatabase, results: Results) -> People:
     workers, simulated, twice = db.count_workers(), db.count_workers("simulation"), db.count_repeated_keys()
     bad = [r.worker for r in worker_reports(results) if r.verdict == "bad" and not r.excluded]
     return People(
-        workers, simulated, sorted(db.excluded()), bad, alpha_of_codes(results.tables.counted_columns()), twice
+        workers,
+        simulated,
+        sorted(db.excluded()),
+        bad,
+        alpha_of_codes(results.tables.counted_columns()),
+        twice,
     )
 
 
@@ -336,7 +351,11 @@ def _batch(folder: Path, results: Results, answered: dict[str, int], now: int) -
     settings = batch.settings
     written = ledgers(folder)
     published = {item for ledger in written for item in ledger.read()}
-    ends = max((ledger.path.stat().st_mtime for ledger in written), default=0) + settings.lifetime + settings.duration
+    ends = (
+        max((ledger.path.stat().st_mtime for ledger in written), default=0)
+        + settings.lifetime
+        + settings.duration
+    )
     if (expired := folder / EXPIRED).exists():
         ends = min(ends, expired.stat().st_mtime + settings.duration)
     return BatchState(
@@ -355,14 +374,20 @@ def _batch(folder: Path, results: Results, answered: dict[str, int], now: int) -
 def _is_labelled(batch: Batch, db: JudgmentDatabase) -> bool:
     """Whether all phrases that a batch asks about have labels."""
     asked = {
-        (item.columns["segment"], int(item.columns["start"]), int(item.columns["stop"]),
-         phrase_key(item.columns[f"phrase_{n}"], db.case))
+        (
+            item.columns["segment"],
+            int(item.columns["start"]),
+            int(item.columns["stop"]),
+            phrase_key(item.columns[f"phrase_{n}"], db.case),
+        )
         for item in (batch.items if batch.settings.kind is Kind.LABEL else ())
         for n in range(1, item.size + 1)
         if not item.columns.get(f"control_{n}")
-    }  # fmt: skip
+    }
     segments = {segment for segment, *_ in asked}
-    return bool(asked) and asked <= {(v.segment, *v.span, v.phrase) for name in segments for v in db.votes(name)}
+    return bool(asked) and asked <= {
+        (v.segment, *v.span, v.phrase) for name in segments for v in db.votes(name)
+    }
 
 
 def _loop(campaign: Campaign) -> tuple[bool, str | None]:

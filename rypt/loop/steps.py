@@ -21,7 +21,7 @@ from mert.tuning import TuningResult, tune
 from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import score
 from rypt.campaign.settings import LoopSettings, MarketSettings
-from rypt.metric.report import ScoreReport
+from rypt.scoring.report import ScoreReport
 from rypt.text import RyptError
 
 
@@ -73,16 +73,21 @@ class Steps:
         """Make a batch of labels that costs at most this much; raise an error if it buys no question."""
         campaign, market = self.campaign, self.market
         questions = LabelQuestions(
-            budget=money, labels=loop.labels, select=loop.select, max_len=campaign.scoring.max_len,
+            budget=money,
+            labels=loop.labels,
+            select=loop.select,
+            max_len=campaign.scoring.max_len,
             severity=market.severity,
-        )  # fmt: skip
+        )
         options = BatchOptions(assignments=market.assignments, wage=market.wage, market=self._fees, seed=seed)
         make_batch(self.folder, batch, questions, options=options)
 
     def price(self, batch: Path) -> BatchPrice:
         """What a batch costs."""
         cost = price(batch, market=self._fees)
-        return BatchPrice(read_batch(batch).settings.id, cost.hits, cost.assignments, cost.answers, cost.total)
+        return BatchPrice(
+            read_batch(batch).settings.id, cost.hits, cost.assignments, cost.answers, cost.total
+        )
 
     def publish(self, batch: Path) -> int:
         """Publish a batch; return how many of its hits are on the market now."""

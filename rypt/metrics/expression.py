@@ -21,7 +21,12 @@ from rypt.options import MODELS, UNKNOWN_AS
 from rypt.text import RyptError
 
 PICK_TERMS = ("model", "system", "human")
-UNNAMED = {"scores": "file", "column": "name", "command": "run", "system": "of"}  # of a term, the option without a name
+UNNAMED = {
+    "scores": "file",
+    "column": "name",
+    "command": "run",
+    "system": "of",
+}  # of a term, the option without a name
 
 
 @dataclass(frozen=True, slots=True)

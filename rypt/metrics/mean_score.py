@@ -77,7 +77,9 @@ class MeanScore:
         """The score as a whole number of billionths, and 1."""
         scores = np.asarray(list(self.rate(candidates)) if candidates else [], np.float64)
         if scores.shape != (len(candidates),):
-            raise RyptError(f"the metric {self.name}: expected {len(candidates)} scores, found {scores.shape}")
+            raise RyptError(
+                f"the metric {self.name}: expected {len(candidates)} scores, found {scores.shape}"
+            )
         bad = np.flatnonzero(~(np.abs(scores) <= LARGEST))
         if len(bad):
             raw = candidates[int(bad[0])]
@@ -111,7 +113,9 @@ def make_scores(resources: Resources, options: Mapping[str, str]) -> MeanScore:
         missing = [raw for raw, score in zip(candidates, rated, strict=True) if score is None]
         if missing:
             first = f"segment {missing[0].segment}, {shown(missing[0].text)}"
-            raise RyptError(f"{path}: {len(missing)} of {len(candidates)} candidates have no score, the first: {first}")
+            raise RyptError(
+                f"{path}: {len(missing)} of {len(candidates)} candidates have no score, the first: {first}"
+            )
         return [score for score in rated if score is not None]
 
     digest = sha256(json.dumps(sorted(scores.scores.items())).encode()).hexdigest()[:8]
@@ -135,7 +139,10 @@ def make_column(resources: Resources, options: Mapping[str, str]) -> MeanScore:
 def _column(raw: RawCandidate, name: str) -> float:
     value = raw.columns.get(name, raw.features.get(name, raw.score if name == "score" else None))
     if value is None:
-        known = ", ".join([*raw.columns, *raw.features, *(["score"] if raw.score is not None else [])]) or "no number"
+        known = (
+            ", ".join([*raw.columns, *raw.features, *(["score"] if raw.score is not None else [])])
+            or "no number"
+        )
         message = f"segment {raw.segment}, {shown(raw.text)} has no column {name}, it has {known}"
         raise RyptError(f"the metric column({name}): {message}")
     return value
@@ -186,14 +193,18 @@ class _Rater:
         self._source: Mapping[str, str] | None = None
 
     def __call__(self, candidates: Sequence[RawCandidate]) -> list[float]:
-        new = list(dict.fromkeys(key for raw in candidates if (key := (raw.segment, raw.text)) not in self.known))
+        new = list(
+            dict.fromkeys(key for raw in candidates if (key := (raw.segment, raw.text)) not in self.known)
+        )
         if new:
             scores = list(self.rate([self._item(*key) for key in new]))
             if len(scores) != len(new):
                 raise RyptError(f"expected {len(new)} scores, one for each candidate, found {len(scores)}")
             for key, score in zip(new, scores, strict=True):
                 if not math.isfinite(float(score)):
-                    raise RyptError(f"segment {key[0]}, {shown(key[1])}: expected a finite score, found {score}")
+                    raise RyptError(
+                        f"segment {key[0]}, {shown(key[1])}: expected a finite score, found {score}"
+                    )
                 self.known[key] = float(score)
         return [self.known[raw.segment, raw.text] for raw in candidates]
 
@@ -201,7 +212,9 @@ class _Rater:
         if self._source is None:
             self._source = self.sources() if self.sources else {}
         references = self.references[segment] if self.references else []
-        return Rateable(segment=segment, source=self._source.get(segment), candidate=text, references=references)
+        return Rateable(
+            segment=segment, source=self._source.get(segment), candidate=text, references=references
+        )
 
 
 def _run(command: str, items: list[Rateable]) -> list[float]:
@@ -210,7 +223,9 @@ def _run(command: str, items: list[Rateable]) -> list[float]:
     done = subprocess.run(command, shell=True, input=data.encode(), capture_output=True, check=False)
     if done.returncode:
         words = one_line(done.stderr.decode(errors="replace").strip()[-LAST_WORDS:])
-        raise RyptError(f"command({command}) failed with exit code {done.returncode}: {words or 'it said nothing'}")
+        raise RyptError(
+            f"command({command}) failed with exit code {done.returncode}: {words or 'it said nothing'}"
+        )
     lines = done.stdout.decode(errors="replace").split("\n")
     lines = lines[:-1] if lines and not lines[-1] else lines
     scores = []
@@ -220,5 +235,7 @@ def _run(command: str, items: list[Rateable]) -> list[float]:
         except FormatError as error:
             raise RyptError(f"command({command}), line {number} of its output: {error}") from None
     if len(scores) != len(items):
-        raise RyptError(f"command({command}): expected {len(items)} scores, one per line, found {len(scores)}")
+        raise RyptError(
+            f"command({command}): expected {len(items)} scores, one per line, found {len(scores)}"
+        )
     return scores

@@ -56,7 +56,9 @@ class Metric(Protocol):
 
 
 def stats_by_text(
-    candidates: Sequence[RawCandidate], rows: Callable[[str, list[str]], Iterable[Sequence[int]]], columns: int
+    candidates: Sequence[RawCandidate],
+    rows: Callable[[str, list[str]], Iterable[Sequence[int]]],
+    columns: int,
 ) -> Ints:
     """Statistics that depend on segment and text alone, (candidates, columns); each text is computed once per segment.
 
@@ -181,7 +183,9 @@ def metric_names() -> list[str]:
 def check_metric_name(name: str, besides: Sequence[str] = ()) -> None:
     """Refuse a name that no package offers, without loading anything; ``besides`` are names that are known, too."""
     if ":" not in name and name not in (known := [*metric_names(), *besides]):
-        raise RyptError(f"unknown metric {name!r}, expected one of {', '.join(known)}, or package.module:name")
+        raise RyptError(
+            f"unknown metric {name!r}, expected one of {', '.join(known)}, or package.module:name"
+        )
 
 
 def make_metric(term: Term, resources: Resources) -> Metric:
@@ -215,14 +219,18 @@ def _rates_candidates(factory: Callable[..., Any]) -> bool:
     except ValueError:
         return False
     needed = [
-        p.name for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        p.name
+        for p in parameters
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     ]
     return len(needed) == 1 and needed[0] != "resources"
 
 
 def _of_function(term: Term, function: Callable[..., Iterable[float]], resources: Resources) -> Metric:
     try:
-        inspect.signature(function).bind([], **{k: v for k, v in term.options.items() if k not in ("better", "scale")})
+        inspect.signature(function).bind(
+            [], **{k: v for k, v in term.options.items() if k not in ("better", "scale")}
+        )
     except TypeError as error:
         raise RyptError(f"the metric {term.name}: {error}") from None
     return function_metric(term.name, function, resources, term.options)
@@ -249,5 +257,7 @@ def _load(entry: EntryPoint) -> Callable[..., Any]:
         factory: Callable[..., Any] = entry.load()
     except Exception as error:  # whatever a module does when it is imported
         what = f"the metric {entry.name}" + (f" ({entry.value})" if entry.value != entry.name else "")
-        raise RyptError(f"{what} cannot be imported: {type(error).__name__}: {one_line(str(error))}") from error
+        raise RyptError(
+            f"{what} cannot be imported: {type(error).__name__}: {one_line(str(error))}"
+        ) from error
     return factory

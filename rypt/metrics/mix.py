@@ -45,7 +45,9 @@ class Mix:
 
     def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
         """The columns of all metrics side by side."""
-        blocks = [check_stats(part.metric.stats(candidates), len(candidates), part.name) for part in self.parts]
+        blocks = [
+            check_stats(part.metric.stats(candidates), len(candidates), part.name) for part in self.parts
+        ]
         return np.concatenate(blocks, axis=1)
 
     def score(self, sums: Ints) -> Floats:

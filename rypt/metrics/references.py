@@ -93,7 +93,9 @@ def reference_files(path: PathLike) -> list[PathLike]:
         if match := numbered.fullmatch(file):
             kind, number = kinds.setdefault(match["kind"], {}), int(match["number"])
             if number in kind:
-                raise InputError(path, None, f"expected one file for each number, found {kind[number]} and {file}")
+                raise InputError(
+                    path, None, f"expected one file for each number, found {kind[number]} and {file}"
+                )
             kind[number] = file
     if not kinds:
         message = f"no such file, nor numbered ones such as {name}0, {name}.0 or {name}.ref0"
@@ -110,4 +112,6 @@ def _check_numbers(path: PathLike, numbers: list[int]) -> None:
     """Refuse numbers that do not count up from 0 or 1."""
     if numbers not in (list(range(len(numbers))), list(range(1, len(numbers) + 1))):
         listed = ", ".join(map(str, numbers))
-        raise InputError(path, None, f"expected files numbered from 0 or from 1 without a gap, found {listed}")
+        raise InputError(
+            path, None, f"expected files numbered from 0 or from 1 without a gap, found {listed}"
+        )

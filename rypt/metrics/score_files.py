@@ -96,7 +96,9 @@ class ScoreFile:
 
     def _candidates(self) -> Iterable[Key]:
         if self._lists is None:
-            raise RyptError(f"{self.path}: expected the segment and the text of each candidate beside its score")
+            raise RyptError(
+                f"{self.path}: expected the segment and the text of each candidate beside its score"
+            )
         return self._lists()
 
 

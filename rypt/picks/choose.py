@@ -8,12 +8,12 @@ import numpy as np
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import campaign_scorer
-from rypt.metric.scorer import Scorer
 from rypt.metrics.expression import Term
 from rypt.metrics.rypt import read_rypt_options
 from rypt.picks.heldout import ALIKE
 from rypt.picks.metrics import PickMetric, TermScorer
 from rypt.records import Candidate
+from rypt.scoring.scorer import Scorer
 from rypt.texts.lists import lists_without
 
 
@@ -32,7 +32,9 @@ class Chooser:
     ``signatures`` has one for each term that was used, by the term's label.
     """
 
-    def __init__(self, campaign: Campaign, *, tokenize: str = "13a", judged_only: Collection[str] = ()) -> None:
+    def __init__(
+        self, campaign: Campaign, *, tokenize: str = "13a", judged_only: Collection[str] = ()
+    ) -> None:
         """The lists of ``judged_only``, a reference's, say, are not picked from."""
         self.campaign = campaign
         self.terms = TermScorer(campaign, tokenize)

@@ -30,8 +30,10 @@ def find_documents(campaign: Campaign, path: PathLike | None = None) -> list[str
 def need_documents(documents: list[str] | None, why: str) -> list[str]:
     """The documents, or an error that says what they are needed for."""
     if documents is None:
-        raise RyptError(f"{why} needs to know the documents: expected {DOCUMENTS} beside the campaign's source, or "
-                        '--documents FILE, with a line {"id", "document"} for each segment')  # fmt: skip
+        raise RyptError(
+            f"{why} needs to know the documents: expected {DOCUMENTS} beside the campaign's source, or "
+            '--documents FILE, with a line {"id", "document"} for each segment'
+        )
     return documents
 
 

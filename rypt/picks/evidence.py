@@ -17,14 +17,14 @@ from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.database.simulation import simulated_note
 from rypt.database.vote_table import read_vote_table
-from rypt.metric.model import Percolation
-from rypt.metric.report import scoring_advice
 from rypt.options import check_held_out
 from rypt.picks.grouped import GroupedVotes
 from rypt.picks.heldout import WAYS, HeldOutPicks
 from rypt.picks.metrics import HUMAN_ELSEWHERE, PickMetric, TermScorer
 from rypt.picks.splits import PickSplits, mean_scores, rotate_raters, split_systems
 from rypt.records import Candidate
+from rypt.scoring.model import Percolation
+from rypt.scoring.report import scoring_advice
 from rypt.text import InputError, PathLike, RyptError, read_lines
 from rypt.texts.lists import list_name, list_system
 
@@ -63,12 +63,20 @@ def read_score_lines(path: PathLike, better: str | None = None) -> list[ScoreLin
     for number, line in read_lines(path):
         try:
             record = json.loads(line)
-            segment, system, rater = str(record["segment"]), str(record["system"]), str(record.get("rater", ""))
+            segment, system, rater = (
+                str(record["segment"]),
+                str(record["system"]),
+                str(record.get("rater", "")),
+            )
             score, way = float(record["score"]), record.get("better", better)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-            raise InputError(path, number, "expected an object with segment, system, rater and score") from None
+            raise InputError(
+                path, number, "expected an object with segment, system, rater and score"
+            ) from None
         if way not in BETTER:
-            raise InputError(path, number, "expected better as higher or lower (--better says it for a whole file)")
+            raise InputError(
+                path, number, "expected better as higher or lower (--better says it for a whole file)"
+            )
         if not np.isfinite(score):
             raise InputError(path, number, f"expected a finite number as score, found {score}")
         scores.append(ScoreLine(number, segment, system, rater, score if way == "higher" else -score))
@@ -77,7 +85,7 @@ def read_score_lines(path: PathLike, better: str | None = None) -> list[ScoreLin
 
 def place_scores(
     path: PathLike, lines: Iterable[ScoreLine], systems: Sequence[str], segments: Sequence[str]
-) -> Scores:  # fmt: skip
+) -> Scores:
     """The scores of these systems and segments; others are counted, and two by one rater are refused."""
     columns = {segment: i for i, segment in enumerate(segments)}
     rows = {system: i for i, system in enumerate(systems)}
@@ -89,10 +97,14 @@ def place_scores(
             continue
         table = raters.setdefault(rater, np.full((len(rows), len(columns)), np.nan))
         if not np.isnan(table[rows[system], columns[segment]]):
-            raise InputError(path, number, f"a second score of {system}, segment {segment}, by rater {rater!r}")
+            raise InputError(
+                path, number, f"a second score of {system}, segment {segment}, by rater {rater!r}"
+            )
         table[rows[system], columns[segment]] = score
     if not raters:
-        raise InputError(path, None, f"no score is of a system ({', '.join(systems)}) and a segment of this campaign")
+        raise InputError(
+            path, None, f"no score is of a system ({', '.join(systems)}) and a segment of this campaign"
+        )
     return Scores(raters, elsewhere)
 
 
@@ -122,8 +134,10 @@ class Evidence:
         check_held_out(way, WAYS)
         unknown = [name for name in judged_only if name not in {*self.data.systems, *self.data.votes.origins}]
         if unknown:
-            raise RyptError(f"no list and no judgment is of the system {unknown[0]!r}, which is to be judged only; "
-                            f"the lists are of {', '.join(self.data.systems)}")  # fmt: skip
+            raise RyptError(
+                f"no list and no judgment is of the system {unknown[0]!r}, which is to be judged only; "
+                f"the lists are of {', '.join(self.data.systems)}"
+            )
         rng = np.random.default_rng(seed)
         if way == "system":
             return split_systems(
@@ -131,9 +145,13 @@ class Evidence:
             )
         scored = [i for i, system in enumerate(self.data.systems) if system not in judged_only]
         return rotate_raters(
-            self.scores.raters, scored, count, rng, judging=1 if judging is None else judging,
+            self.scores.raters,
+            scored,
+            count,
+            rng,
+            judging=1 if judging is None else judging,
             judges=self.data.votes.groups,
-        )  # fmt: skip
+        )
 
     def rated_once(self, judged_only: Collection[str] = ()) -> bool:
         """Whether no candidate that can be picked was scored by two raters."""
@@ -143,9 +161,15 @@ class Evidence:
 
 
 def read_evidence(
-    campaign: Campaign, scores: PathLike, metrics: Sequence[PickMetric], *, way: str = "system",
-    max_len: int | None = None, better: str | None = None, tokenize: str = "13a",
-) -> Evidence:  # fmt: skip
+    campaign: Campaign,
+    scores: PathLike,
+    metrics: Sequence[PickMetric],
+    *,
+    way: str = "system",
+    max_len: int | None = None,
+    better: str | None = None,
+    tokenize: str = "13a",
+) -> Evidence:
     """Read a campaign's lists as systems, one candidate per segment, its judgments, and the scores.
 
     ``max_len`` takes only judgments on that frontier; None takes all.
@@ -156,11 +180,13 @@ def read_evidence(
     lines = read_score_lines(scores, better)
     with campaign.database() as db:
         origins = set(db.groups("origin"))
-        systems, candidates, table = _read_systems(campaign, sorted(origins | {line.system for line in lines}))
+        systems, candidates, table = _read_systems(
+            campaign, sorted(origins | {line.system for line in lines})
+        )
         group = "origin" if way == "system" else "worker"
         votes = GroupedVotes(
             campaign.trees, read_vote_table(db), candidates, group=group, max_len=max_len, case=db.case
-        )  # fmt: skip
+        )
         simulated, workers = simulated_note(db), db.groups("worker")
     given = place_scores(scores, lines, systems, segments)
     _check_groups(way, systems if way == "system" else sorted(given.raters), votes)
@@ -181,7 +207,9 @@ def _check_human(way: str, metrics: Sequence[PickMetric]) -> None:
 def _passed_over(given: Scores, systems: Sequence[str], lines: int) -> list[str]:
     """What a name that was written in two ways would look like."""
     unscored = [name for name, row in zip(systems, given.mean, strict=True) if np.isnan(row).all()]
-    notes = [f"{given.elsewhere} of {lines} scores are of other systems or segments"] if given.elsewhere else []
+    notes = (
+        [f"{given.elsewhere} of {lines} scores are of other systems or segments"] if given.elsewhere else []
+    )
     return notes + ([f"without a score, so never picked: {', '.join(unscored)}"] if unscored else [])
 
 
@@ -203,12 +231,16 @@ def _check_groups(way: str, names: Sequence[str], votes: GroupedVotes) -> None:
         return
     few = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
     if way == "system":
-        raise RyptError(f"no judgment that counts here has one of the systems ({few}) as its origin; lists are named "
-                        "after their systems")  # fmt: skip
+        raise RyptError(
+            f"no judgment that counts here has one of the systems ({few}) as its origin; lists are named "
+            "after their systems"
+        )
     raise RyptError(f"no judgment that counts here is by one of the raters of the scores ({few})")
 
 
-def _read_systems(campaign: Campaign, known: Collection[str]) -> tuple[list[str], list[Candidate], NDArray[np.int64]]:
+def _read_systems(
+    campaign: Campaign, known: Collection[str]
+) -> tuple[list[str], list[Candidate], NDArray[np.int64]]:
     """The systems, all candidates, and which is whose: (systems, segments), -1 for none."""
     places = {segment.id: i for i, segment in enumerate(campaign.segments)}
     systems: list[str] = []
@@ -234,7 +266,12 @@ def _fixed_terms(
     scorer: TermScorer, metrics: Sequence[PickMetric], candidates: Sequence[Candidate]
 ) -> tuple[dict[str, Floats], list[str]]:
     """What each candidate scores by the terms that need no judgments, and the signatures of these scores."""
-    terms = {term.label: term for metric in metrics for term in metric.all_terms if term.name not in ("rypt", "human")}
+    terms = {
+        term.label: term
+        for metric in metrics
+        for term in metric.all_terms
+        if term.name not in ("rypt", "human")
+    }
     fixed: dict[str, Floats] = {}
     signatures = []
     for label, term in sorted(terms.items()):

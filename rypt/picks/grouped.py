@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats, Ids
 from rypt.database.vote_table import LABELS, VoteTable
-from rypt.metric.frontier import frontier
-from rypt.metric.model import direct_labels
-from rypt.metric.observations import Forest, Grades, JudgedPhrases, Observations, observe_counts
 from rypt.options import HOLD_OUT, check_option
 from rypt.records import Candidate, Span, Votes
+from rypt.scoring.frontier import frontier
+from rypt.scoring.model import direct_labels
+from rypt.scoring.observations import Forest, Grades, JudgedPhrases, Observations, observe_counts
 from rypt.texts.trees import SourceTree
 
 Chosen = NDArray[np.int64]  # indices of candidates
@@ -62,7 +62,11 @@ class GroupedVotes:
         keys = [key for key, taken in zip(votes.keys, counted.tolist(), strict=True) if taken]
         taken = counted[votes.key]
         self._row = (np.cumsum(counted) - 1)[votes.key[taken]]
-        self._label, self._weight, self._severity = votes.label[taken], votes.weight[taken], votes.severity[taken]
+        self._label, self._weight, self._severity = (
+            votes.label[taken],
+            votes.weight[taken],
+            votes.severity[taken],
+        )
         self.origins, self._origin = _used(votes.origins, votes.origin[taken])
         self.groups, self._group = (
             (self.origins, self._origin) if group == "origin" else _used(votes.workers, votes.worker[taken])
@@ -70,7 +74,8 @@ class GroupedVotes:
         self._segments = np.array([self.forest.index[segment] for segment, *_ in keys], np.int64)
         self._nodes = nodes[counted] + self.forest.firsts[self._segments]
         judged = JudgedPhrases(
-            self.forest, (Votes(segment, Span(start, stop), phrase, 1, 0) for segment, start, stop, phrase in keys)
+            self.forest,
+            (Votes(segment, Span(start, stop), phrase, 1, 0) for segment, start, stop, phrase in keys),
         )
         self.places = judged.rows(candidates, case)
 
@@ -127,7 +132,12 @@ class GroupedVotes:
         return np.asarray(self.forest.stops[self._nodes] - self.forest.starts[self._nodes], np.int32)
 
     def labels(
-        self, judges: Judges, candidates: Chosen, ties: str = "unknown", *, origins: Collection[str] | None = None
+        self,
+        judges: Judges,
+        candidates: Chosen,
+        ties: str = "unknown",
+        *,
+        origins: Collection[str] | None = None,
     ) -> Codes:
         """The labels of these groups on each constituent: 1 YES, 0 NO, -1 nothing."""
         return direct_labels(self.observe(self.counts(judges, origins), candidates), ties)

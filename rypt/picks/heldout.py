@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats
 from rypt.campaign.settings import Scoring
-from rypt.metric.calibration import concatenate
-from rypt.metric.model import CalibratedTable, LabelModel, Percolation, yes_share_by_length
-from rypt.metric.observations import Observations
-from rypt.metric.severity_model import SeverityModel, unseen_penalty
-from rypt.metric.tree_model import TreeModel
 from rypt.metrics.expression import Term
 from rypt.metrics.rypt import read_rypt_options
 from rypt.picks.grouped import Chosen, GroupedVotes, Judges, SegmentJudges
 from rypt.picks.metrics import HUMAN_ELSEWHERE, PickMetric
+from rypt.scoring.calibration import concatenate
+from rypt.scoring.model import CalibratedTable, LabelModel, Percolation, yes_share_by_length
+from rypt.scoring.observations import Observations
+from rypt.scoring.severity_model import SeverityModel, unseen_penalty
+from rypt.scoring.tree_model import TreeModel
 from rypt.text import RyptError
 
 CONTROLS = ("coverage", "permuted")
@@ -63,11 +63,15 @@ class HeldOutPicks:
     scoring: Scoring = field(default_factory=Scoring)
     _models: dict[tuple[frozenset[str] | SegmentJudges, Scoring], LabelModel] = field(default_factory=dict)
 
-    def picks(self, metric: PickMetric, split: PickSplit, control: str | None = None, seed: int = 0) -> Floats:
+    def picks(
+        self, metric: PickMetric, split: PickSplit, control: str | None = None, seed: int = 0
+    ) -> Floats:
         """The chance of each candidate to be the metric's pick, (scored systems, segments): ties share it evenly."""
         return chances(self.scores(metric, split, control, seed), split)
 
-    def scores(self, metric: PickMetric, split: PickSplit, control: str | None = None, seed: int = 0) -> Floats:
+    def scores(
+        self, metric: PickMetric, split: PickSplit, control: str | None = None, seed: int = 0
+    ) -> Floats:
         """The metric of each candidate that is picked from, (scored systems, segments), -inf where there is none.
 
         The control ``coverage`` scores by how much is labelled, not by what the labels say; ``permuted`` gives each
@@ -105,12 +109,16 @@ class HeldOutPicks:
         """How a term scores; another database than the held-out judgments is refused."""
         choices = read_rypt_options(term.options, self.scoring)
         if choices.database is not None:
-            raise RyptError(f"{term.label}: the judgments are those held out from the scores, so db cannot be given")
+            raise RyptError(
+                f"{term.label}: the judgments are those held out from the scores, so db cannot be given"
+            )
         known = self.scoring
         return replace(
-            known, model=choices.model or known.model, unknown=choices.unknown or known.unknown,
+            known,
+            model=choices.model or known.model,
+            unknown=choices.unknown or known.unknown,
             ties=choices.ties or known.ties,
-        )  # fmt: skip
+        )
 
     def model(self, scoring: Scoring, judges: frozenset[str] | SegmentJudges) -> LabelModel:
         """A model, fitted to what some of the judging groups say where the others are the database."""
@@ -137,7 +145,9 @@ class HeldOutPicks:
             return CalibratedTable.fit(observed, labels, ties)
         return TreeModel.fit(observed, labels, ties=ties)
 
-    def _held_out_labels(self, judges: frozenset[str] | SegmentJudges, ties: str) -> tuple[Observations, Codes]:
+    def _held_out_labels(
+        self, judges: frozenset[str] | SegmentJudges, ties: str
+    ) -> tuple[Observations, Codes]:
         """What a part of the judgments says of candidates, and what the rest, which they were held out from, knows."""
         observed, labels = [], []
         for fold in self._folds(judges):

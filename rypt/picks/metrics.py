@@ -120,7 +120,9 @@ def _mean_of(term: Term, text: str) -> PickMetric:
 def _check_term(term: Term, text: str) -> None:
     """Refuse what can be seen to be wrong before anything is loaded."""
     if term.name == "system" and set(term.options) - {"of"}:
-        raise RyptError(f"the metric {text!r}: expected a metric in parentheses, such as system(rypt:severity)")
+        raise RyptError(
+            f"the metric {text!r}: expected a metric in parentheses, such as system(rypt:severity)"
+        )
     if term.name in PICK_TERMS and term.name != "system" and term.options:
         raise RyptError(f"the metric {text!r}: the term {term.name} has no options")
     if term.name == "rypt":
@@ -131,7 +133,9 @@ def _check_term(term: Term, text: str) -> None:
 
 def _check_weight(term: Term, text: str) -> None:
     if term.weight < 0:
-        raise RyptError(f"the metric {text!r}: {term.label} is better when higher: write {-term.weight:g}*{term.label}")
+        raise RyptError(
+            f"the metric {text!r}: {term.label} is better when higher: write {-term.weight:g}*{term.label}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +161,18 @@ class TermScorer:
         if metric.maximize:
             _check_weight(term, term.label)
         return single_scores(
-            metric, [RawCandidate(c.segment, c.text, c.alignment, c.features, c.score, c.columns) for c in candidates]
+            metric,
+            [
+                RawCandidate(c.segment, c.text, c.alignment, c.features, c.score, c.columns)
+                for c in candidates
+            ],
         )
 
     def _resources(self) -> Resources:
         documents = self.campaign.references
-        references = References(documents, segments=[s.id for s in self.campaign.segments]) if documents else None
+        references = (
+            References(documents, segments=[s.id for s in self.campaign.segments]) if documents else None
+        )
         return Resources(
             references,
             None if self.held_out else self.campaign.folder,
@@ -170,7 +180,9 @@ class TermScorer:
             "them in rypt.toml ([files] references)",
             campaign_from="the campaign's folder, which it does not get where judgments are held out",
             sources=lambda: {segment.id: segment.text for segment in self.campaign.segments},
-            lists=lambda: ((c.segment, c.text) for _, candidates in self.campaign.lists() for c in candidates),
+            lists=lambda: (
+                (c.segment, c.text) for _, candidates in self.campaign.lists() for c in candidates
+            ),
         )
 
 

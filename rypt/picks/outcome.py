@@ -106,10 +106,17 @@ class _Quality:
 
 
 def compare_picks(
-    data: HeldOutPicks, metrics: Sequence[PickMetric], splits: Iterable[PickSplit], *,
-    segments: NDArray[np.bool_] | None = None, units: Sequence[str] | None = None, controls: bool = False,
-    ceiling: Sequence[PickMetric] = (), seed: int = 1, watch: SplitWatch = lambda splits: splits,
-) -> PickComparison:  # fmt: skip
+    data: HeldOutPicks,
+    metrics: Sequence[PickMetric],
+    splits: Iterable[PickSplit],
+    *,
+    segments: NDArray[np.bool_] | None = None,
+    units: Sequence[str] | None = None,
+    controls: bool = False,
+    ceiling: Sequence[PickMetric] = (),
+    seed: int = 1,
+    watch: SplitWatch = lambda splits: splits,
+) -> PickComparison:
     """Compare each metric's picks with those of the metrics after it, by the human scores of each split.
 
     A segment counts in a split where at least two candidates have a score: of one there is nothing to pick.
@@ -119,14 +126,18 @@ def compare_picks(
     compared as controls are, with all metrics but the first.
     """
     if controls and not metrics[0].uses("rypt"):
-        raise RyptError(f"the controls are labels that say nothing, and {metrics[0].name} uses none: put rypt first")
+        raise RyptError(
+            f"the controls are labels that say nothing, and {metrics[0].name} uses none: put rypt first"
+        )
     rows = _rows(metrics, controls, ceiling)
     pairs = [(a.name, b.name) for i, a in enumerate(metrics) for b in metrics[i + 1 :]]
     pairs += [(row.name, b.name) for row in rows[len(metrics) :] for b in metrics[1:]]
     count = data.candidates.shape[1]
     counted = np.ones(count, np.bool_) if segments is None else segments
     sums = [_Sums(*pair, np.zeros(count), np.zeros(count), np.zeros(count)) for pair in pairs]
-    quality = {name: _Quality(np.zeros(count), np.zeros(count)) for name in (*(row.name for row in rows), *BOUNDS)}
+    quality = {
+        name: _Quality(np.zeros(count), np.zeros(count)) for name in (*(row.name for row in rows), *BOUNDS)
+    }
     divided = list(splits)
     for number, split in enumerate(watch(divided), 1):
         scored = list(split.scored)
@@ -140,7 +151,9 @@ def compare_picks(
             pair.add(*against(picks[pair.metric], picks[pair.baseline], given), known)
     by_segment = [pair.by_segment() for pair in sums]
     outcomes = [outcome_of([pair], units and [units], seed=seed) for pair in by_segment]
-    return PickComparison(outcomes, {name: total.mean for name, total in quality.items()}, len(divided), by_segment)
+    return PickComparison(
+        outcomes, {name: total.mean for name, total in quality.items()}, len(divided), by_segment
+    )
 
 
 class _Row(NamedTuple):
@@ -164,8 +177,9 @@ def _bounds(quality: Floats) -> Mapping[str, Floats]:
     filled = np.where(known, quality, -np.inf)
     best = known & (filled >= filled.max(axis=0))
     return {
-        name: chance / np.maximum(1, chance.sum(axis=0)) for name, chance in zip(BOUNDS, (known, best), strict=True)
-    }  # fmt: skip
+        name: chance / np.maximum(1, chance.sum(axis=0))
+        for name, chance in zip(BOUNDS, (known, best), strict=True)
+    }
 
 
 def against(a: Floats, b: Floats, quality: Floats) -> tuple[Floats, Floats]:

@@ -40,17 +40,26 @@ class PickSplits:
 
 
 def split_systems(
-    systems: Sequence[str], quality: Floats, count: int, rng: np.random.Generator, *,
-    judging: int | None = None, judged_only: Collection[str] = (),
-) -> PickSplits:  # fmt: skip
+    systems: Sequence[str],
+    quality: Floats,
+    count: int,
+    rng: np.random.Generator,
+    *,
+    judging: int | None = None,
+    judged_only: Collection[str] = (),
+) -> PickSplits:
     """The judgments of ``judging`` random systems (by default half), and of those only judged, are the database."""
     free = [i for i, system in enumerate(systems) if system not in judged_only]
     if len(free) < 3:
-        raise RyptError(f"expected at least 3 systems, one that judges and two to pick from, found {len(free)}")
+        raise RyptError(
+            f"expected at least 3 systems, one that judges and two to pick from, found {len(free)}"
+        )
     judging = min((len(free) + 1) // 2, len(free) - 2) if judging is None else judging
     if not 1 <= judging <= len(free) - 2:
-        raise RyptError(f"expected 1 to {len(free) - 2} judging systems, so that two are left to pick from, of "
-                        f"{len(free)}; found {judging}")  # fmt: skip
+        raise RyptError(
+            f"expected 1 to {len(free) - 2} judging systems, so that two are left to pick from, of "
+            f"{len(free)}; found {judging}"
+        )
     splits = []
     for _ in range(count):
         order = [free[i] for i in rng.permutation(len(free))]
@@ -60,9 +69,14 @@ def split_systems(
 
 
 def rotate_raters(
-    raters: Mapping[str, Floats], systems: Sequence[int], count: int, rng: np.random.Generator, *,
-    judging: int = 1, judges: Collection[str] | None = None,
-) -> PickSplits:  # fmt: skip
+    raters: Mapping[str, Floats],
+    systems: Sequence[int],
+    count: int,
+    rng: np.random.Generator,
+    *,
+    judging: int = 1,
+    judges: Collection[str] | None = None,
+) -> PickSplits:
     """In each segment every choice of ``judging`` of its raters judges in one split; the others' mean score decides.
 
     ``raters`` holds each rater's scores, (all systems, segments), nan where there is none; a segment's raters are those
@@ -92,8 +106,12 @@ def rotate_raters(
         if judging == 1 and int((seen >= 2).sum(axis=0).max(initial=0)) == 1:
             raise RyptError(ONE_RATER)
         why = "; ".join(f"{plural(number, 'segment')}: {reason}" for reason, number in left_out.items())
-        raise RyptError(f"no segment has {judging} judging and 1 deciding raters: {why or 'there are no segments'}")
-    splits = [_rotation(names, scores, tuple(systems), choices, number) for number in range(max(map(len, choices)))]
+        raise RyptError(
+            f"no segment has {judging} judging and 1 deciding raters: {why or 'there are no segments'}"
+        )
+    splits = [
+        _rotation(names, scores, tuple(systems), choices, number) for number in range(max(map(len, choices)))
+    ]
     return PickSplits(splits, _notes(choices, left_out))
 
 
@@ -102,15 +120,15 @@ def _why_not(raters: Sequence[str], able: int, judging: int) -> str:
     if not raters:
         return NO_SCORES
     if len(raters) <= judging:
-        return (
-            f"only {len(raters)} {'rater' if len(raters) == 1 else 'raters'} scored two of the candidates to pick from"
-        )
+        return f"only {len(raters)} {'rater' if len(raters) == 1 else 'raters'} scored two of the candidates to pick from"
     if able < judging:
         return f"only {able} of the raters gave judgments"
     return ""
 
 
-def _choices(raters: Sequence[int], judging: int, most: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+def _choices(
+    raters: Sequence[int], judging: int, most: int, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
     """All ways to choose who judges, or so many different random ones."""
     if comb(len(raters), judging) <= most:
         return list(combinations(raters, judging))
@@ -121,9 +139,12 @@ def _choices(raters: Sequence[int], judging: int, most: int, rng: np.random.Gene
 
 
 def _rotation(
-    names: Sequence[str], scores: Floats, systems: tuple[int, ...], choices: Sequence[Sequence[tuple[int, ...]]],
+    names: Sequence[str],
+    scores: Floats,
+    systems: tuple[int, ...],
+    choices: Sequence[Sequence[tuple[int, ...]]],
     number: int,
-) -> PickSplit:  # fmt: skip
+) -> PickSplit:
     """The split of this number: who judges and what the others' scores say, segment by segment."""
     judging = np.zeros((len(names), len(choices)), np.bool_)
     decided = np.zeros(len(choices), np.bool_)
@@ -153,4 +174,6 @@ def mean_scores(raters: Collection[Floats] | Floats) -> Floats:
     scores = np.stack(list(raters))
     known = ~np.isnan(scores)
     total = np.where(known, scores, 0.0).sum(axis=0)
-    return np.asarray(np.where(known.any(axis=0), total / np.maximum(1, known.sum(axis=0)), np.nan), np.float64)
+    return np.asarray(
+        np.where(known.any(axis=0), total / np.maximum(1, known.sum(axis=0)), np.nan), np.float64
+    )

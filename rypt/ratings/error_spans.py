@@ -121,12 +121,16 @@ class Policy:
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
-            ("label", self.label, LABELLINGS), ("severity", self.severity, LEVELS), ("match", self.match, MATCHES)
-        ):  # fmt: skip
+            ("label", self.label, LABELLINGS),
+            ("severity", self.severity, LEVELS),
+            ("match", self.match, MATCHES),
+        ):
             if value not in allowed:
                 raise RyptError(f"expected {name} as one of {', '.join(allowed)}, found {value!r}")
         if self.label == "dens" and self.match == "containment":
-            raise OptionError("the label dens counts the marked tokens of a phrase and goes with overlap only")
+            raise OptionError(
+                "the label dens counts the marked tokens of a phrase and goes with overlap only"
+            )
 
     def counts(self, error: ErrorSpan) -> bool:
         """Whether an error is severe enough, and of a kind to look at."""

@@ -21,7 +21,11 @@ from rypt.ratings.repairs import Repairs
 from rypt.records import Record
 from rypt.text import InputError, NumberedLines, PathLike, read_lines
 
-RATED = ("TGT", "CHK", "REF")  # Appraise's item types that show a candidate as it is; BAD ones are broken on purpose
+RATED = (
+    "TGT",
+    "CHK",
+    "REF",
+)  # Appraise's item types that show a candidate as it is; BAD ones are broken on purpose
 RESET = "__RESET__"  # pearmut: what this user did before does not count
 TUTORIAL = "-tutorial"  # in the name of an Appraise document
 _BREAK = re.compile(r"</?br ?/?>")
@@ -32,7 +36,10 @@ BatchTexts = Sequence[Mapping[ItemKey, tuple[str, str]]]  # source and target of
 
 
 def read_esa(
-    path: PathLike, batches: PathLike | None = None, lines: NumberedLines | None = None, repairs: Repairs | None = None
+    path: PathLike,
+    batches: PathLike | None = None,
+    lines: NumberedLines | None = None,
+    repairs: Repairs | None = None,
 ) -> list[Rating]:
     """Read the ratings of any of the forms; ``batches`` brings the texts of Appraise's CSV.
 
@@ -45,12 +52,16 @@ def read_esa(
         raise InputError(path, None, "expected ratings, found an empty file")
     if not first.lstrip().startswith(("{", "[")):
         if batches is None:
-            raise InputError(path, None, "Appraise's CSV has no texts; --batches names the JSON of what was annotated")
+            raise InputError(
+                path, None, "Appraise's CSV has no texts; --batches names the JSON of what was annotated"
+            )
         ratings = list(_appraise_csv(path, numbered, read_batches(batches), repairs))
         repairs.require(len(ratings))
         return ratings
     if batches is not None:
-        raise InputError(path, None, "expected Appraise's CSV, which needs --batches, found JSON, which has the texts")
+        raise InputError(
+            path, None, "expected Appraise's CSV, which needs --batches, found JSON, which has the texts"
+        )
     records = list(_records(numbered, repairs))
     if any("user_id" in record for _, record in records):
         records = _without_resets(records)
@@ -81,7 +92,11 @@ def _records(lines: Sequence[tuple[int, str]], repairs: Repairs) -> Iterator[tup
         document = json.loads(lines[0][1] if len(lines) == 1 else "\n".join(line for _, line in lines))
     except (ValueError, RecursionError):
         document = None
-    if isinstance(document, dict) and document and all(isinstance(value, list) for value in document.values()):
+    if (
+        isinstance(document, dict)
+        and document
+        and all(isinstance(value, list) for value in document.values())
+    ):
         document = [record for value in document.values() for record in value]
     if isinstance(document, list):
         yield from ((lines[0][0], record) for record in document if isinstance(record, dict))
@@ -130,7 +145,9 @@ def _pearmut(record: Record, line: int, repairs: Repairs) -> Iterator[Rating]:
         return
     if "item" not in record:
         raise ValueError("these annotations do not hold the texts; export them with a newer pearmut")
-    time = max((int(action["time"]) for action in record.get("actions") or [] if "time" in action), default=None)
+    time = max(
+        (int(action["time"]) for action in record.get("actions") or [] if "time" in action), default=None
+    )
     for item, answers in zip(record["item"], record["annotation"], strict=True):
         if "validation" in item or "tgt" not in item:
             continue
@@ -139,7 +156,13 @@ def _pearmut(record: Record, line: int, repairs: Repairs) -> Iterator[Rating]:
                 continue  # skipped
             target = _text(item["tgt"], system)
             errors = _spans(answer.get("error_spans") or [], target, line, repairs)
-            named = str(item.get("item_id", "")), str(item.get("src", "")), target, system, str(record["user_id"])
+            named = (
+                str(item.get("item_id", "")),
+                str(item.get("src", "")),
+                target,
+                system,
+                str(record["user_id"]),
+            )
             yield Rating(*named, errors, _score(answer.get("score")), time, line)
 
 
@@ -157,10 +180,17 @@ def _appraise(record: Record, line: int, repairs: Repairs) -> Iterator[Rating]:
         time = answer.get("end_time", record.get("end_time"))
         errors = _spans(spans, target, line, repairs)
         yield Rating(
-            str(record.get("source_id", "")), source, target, str(answer["target_id"]), str(record["annotator"]),
-            errors, _score(answer.get("score")), None if time is None else int(time), line,
+            str(record.get("source_id", "")),
+            source,
+            target,
+            str(answer["target_id"]),
+            str(record["annotator"]),
+            errors,
+            _score(answer.get("score")),
+            None if time is None else int(time),
+            line,
             document=str(record.get("document_id", "")).split("#")[0],
-        )  # fmt: skip
+        )
 
 
 def read_batches(path: PathLike) -> BatchTexts:
@@ -175,7 +205,9 @@ def read_batches(path: PathLike) -> BatchTexts:
                 texts.setdefault(key, (_plain(item["sourceText"]), _plain(item["targetText"])))
             batches.append(texts)
     except (ValueError, RecursionError, TypeError, KeyError) as error:
-        raise InputError(path, None, f"expected the JSON of Appraise's batches, with items: {error!r}") from None
+        raise InputError(
+            path, None, f"expected the JSON of Appraise's batches, with items: {error!r}"
+        ) from None
     return batches
 
 
@@ -204,7 +236,9 @@ class _ShownTexts:
         return sorted(best), True
 
 
-def _appraise_csv(path: PathLike, lines: NumberedLines, batches: BatchTexts, repairs: Repairs) -> Iterator[Rating]:
+def _appraise_csv(
+    path: PathLike, lines: NumberedLines, batches: BatchTexts, repairs: Repairs
+) -> Iterator[Rating]:
     """Rows user, system, item, type, languages, score, document, last item?, spans, begin, end.
 
     Of contrastive campaigns, the id of the source stands before the system.
@@ -216,7 +250,9 @@ def _appraise_csv(path: PathLike, lines: NumberedLines, batches: BatchTexts, rep
             continue
         shift = next((i for i in (0, 1) if len(row) > 9 + i and row[3 + i] in (*RATED, "BAD")), None)
         if shift is None:
-            repairs.add(number, "line-refused", "expected a row of Appraise's export: user, system, item, TGT, …")
+            repairs.add(
+                number, "line-refused", "expected a row of Appraise's export: user, system, item, TGT, …"
+            )
             continue
         source_id = row.pop(1) if shift else ""
         rows.append((number, source_id, row))
@@ -233,7 +269,9 @@ def _appraise_csv(path: PathLike, lines: NumberedLines, batches: BatchTexts, rep
             repairs.add(number, "rating-refused", f"{named} {problem}")
             continue
         if is_shared:
-            repairs.add(number, "shared-id", f"{named} is there with two texts", "told apart by the user's batch")
+            repairs.add(
+                number, "shared-id", f"{named} is there with two texts", "told apart by the user's batch"
+            )
         try:
             errors = _spans(json.loads(spans or "[]"), texts[0][1], number, repairs)
             time = int(float(times[1])) if len(times) > 1 else None
@@ -242,9 +280,17 @@ def _appraise_csv(path: PathLike, lines: NumberedLines, batches: BatchTexts, rep
             repairs.add(number, "rating-refused", f"expected a score, spans as JSON and times: {error}")
             continue
         yield Rating(
-            source_id or item, *texts[0], system, user, errors, rated, time, number, f"{source}-{target}",
+            source_id or item,
+            *texts[0],
+            system,
+            user,
+            errors,
+            rated,
+            time,
+            number,
+            f"{source}-{target}",
             document.split("#")[0],
-        )  # fmt: skip
+        )
 
 
 # WMT
@@ -268,7 +314,9 @@ def _wmt25(record: Record, line: int, repairs: Repairs) -> Iterator[Rating]:
         for rater, score, spans in _wmt25_answers(system, given):
             errors = _spans(spans, target, line, repairs)
             languages, document = pair[0] if pair else "", segment.rpartition("_#_")[0]
-            yield Rating(segment, source, target, system, rater, errors, score, None, line, languages, document)
+            yield Rating(
+                segment, source, target, system, rater, errors, score, None, line, languages, document
+            )
 
 
 def _wmt25_answers(system: str, given: Any) -> Iterator[tuple[str, float | None, Sequence[Record]]]:
@@ -310,7 +358,9 @@ def _spans(spans: Sequence[Record], target: str, line: int, repairs: Repairs) ->
             errors.append(_span(span, target))
         except _WRONG as error:
             problem = f"no field {error}" if isinstance(error, KeyError) else str(error)
-            repairs.add(line, "span-refused", f"expected an error span with start_i and end_i: {problem}", "no place")
+            repairs.add(
+                line, "span-refused", f"expected an error span with start_i and end_i: {problem}", "no place"
+            )
             if isinstance(span, Mapping):
                 errors.append(ErrorSpan("nowhere", 0, 0, str(span.get("severity") or "neutral")))
     return tuple(errors)
@@ -324,4 +374,6 @@ def _span(span: Record, target: str) -> ErrorSpan:
     first, last = sorted((int(start), int(last)))
     if first < 0:
         raise ValueError(f"expected characters from 0, found start_i {first}")
-    return ErrorSpan("target", first, last + 1, severity, str(span.get("category") or span.get("error_type") or ""))
+    return ErrorSpan(
+        "target", first, last + 1, severity, str(span.get("category") or span.get("error_type") or "")
+    )

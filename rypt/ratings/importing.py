@@ -18,12 +18,12 @@ from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
-from rypt.metric.queries import candidate_links
 from rypt.ratings.error_spans import Policy, Raters, Rating
 from rypt.ratings.labels import JudgedCandidate
 from rypt.ratings.repairs import Repairs
 from rypt.ratings.surface import spelling, token_spelling
 from rypt.records import Candidate, CandidateJudgments, Segment
+from rypt.scoring.queries import candidate_links
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, plural
 from rypt.texts.lists import list_system
 from rypt.texts.phrases import phrase_key
@@ -76,7 +76,9 @@ class RatingImport:
             f"{self.file}: {plural(self.added, 'judgment')} added, {self.already} already there, from {self.matched} "
             f"of {plural(self.ratings, 'rating')} ({plural(self.raters, 'rater')}, {plural(self.systems, 'system')})"
         ]
-        lines += [f"  {plural(count, 'rating')} not used: {reason}" for reason, count in self.unmatched.items()]
+        lines += [
+            f"  {plural(count, 'rating')} not used: {reason}" for reason, count in self.unmatched.items()
+        ]
         lines += [
             f"  {plural(count, 'error')} of the unknown severity {name!r}, not counted"
             for name, count in self.unknown_severities.items()
@@ -158,7 +160,9 @@ class CampaignTexts:
             return NO_SEGMENT
         if len(segments) > 1:
             segments = [s for s in segments if s.id == rating.segment] or segments
-        holding = [(segment, listed) for segment in segments if (listed := self._listed(segment, rating.target))]
+        holding = [
+            (segment, listed) for segment in segments if (listed := self._listed(segment, rating.target))
+        ]
         if len(holding) != 1:
             return TWO_SEGMENTS if holding else NO_CANDIDATE
         segment, listed = holding[0]
@@ -171,7 +175,9 @@ class CampaignTexts:
         return self._candidates[segment.id].find(target) if segment.id in self._candidates else []
 
 
-def match_ratings(campaign: Campaign, ratings: Sequence[Rating], raters: Raters, result: RatingImport) -> list[Matched]:
+def match_ratings(
+    campaign: Campaign, ratings: Sequence[Rating], raters: Raters, result: RatingImport
+) -> list[Matched]:
     """The ratings that belong to the campaign, one for each rater and candidate of a system: the last."""
     texts = CampaignTexts(campaign, {rating.system for rating in ratings})
     reasons: Counter[str] = Counter()
@@ -226,14 +232,20 @@ def _output(path: PathLike | None) -> AbstractContextManager[TextIO | None]:
 
 
 def import_ratings(
-    campaign: Campaign, path: PathLike, ratings: Sequence[Rating], policy: Policy, raters: Raters | None = None
+    campaign: Campaign,
+    path: PathLike,
+    ratings: Sequence[Rating],
+    policy: Policy,
+    raters: Raters | None = None,
 ) -> tuple[RatingImport, list[Matched]]:
     """Import in one transaction; refused when nothing matches, or when it contradicts an import of the same ratings."""
     result = RatingImport(str(path))
     matched = match_ratings(campaign, ratings, raters or Raters(), result)
     if not matched:
         why = ", ".join(f"{count} {reason}" for reason, count in result.unmatched.items()) or "there are none"
-        raise InputError(path, None, f"expected ratings of this campaign's candidates: of {result.ratings}, {why}")
+        raise InputError(
+            path, None, f"expected ratings of this campaign's candidates: of {result.ratings}, {why}"
+        )
     unspelled: set[int] = set()
     with campaign.database(readonly=False) as db:
         result.added = db.add_candidates(
@@ -242,7 +254,9 @@ def import_ratings(
     result.already = result.judgments - result.added
     used = [match for match in matched if id(match) not in unspelled]
     result.matched = len(used)
-    result.raters, result.systems = (len({getattr(m.rating, name) for m in used}) for name in ("rater", "system"))
+    result.raters, result.systems = (
+        len({getattr(m.rating, name) for m in used}) for name in ("rater", "system")
+    )
     unknown = Counter(e.severity for m in used for e in m.rating.errors if e.rank is None)
     result.unknown_severities = dict(unknown.most_common())
     return result, used
@@ -315,7 +329,12 @@ def write_scores(matched: Iterable[Matched], stream: TextIO, *, better: str) -> 
     count = 0
     for rating, segment, _ in matched:
         if rating.score is not None:
-            record = {"segment": segment.id, "system": rating.system, "rater": rating.rater, "score": rating.score}
+            record = {
+                "segment": segment.id,
+                "system": rating.system,
+                "rater": rating.rater,
+                "score": rating.score,
+            }
             stream.write(json.dumps({**record, "better": better}, ensure_ascii=False) + "\n")
             count += 1
     return count

@@ -18,7 +18,9 @@ from rypt.text import FormatError
 from rypt.texts.phrases import GAP
 from rypt.texts.trees import SourceTree
 
-Verdicts = list[tuple[Label | None, float | None]]  # a label, None where it is left open, and the severity of a NO
+Verdicts = list[
+    tuple[Label | None, float | None]
+]  # a label, None where it is left open, and the severity of a NO
 YES: tuple[Label | None, float | None] = (Label.YES, None)
 DENSE = 3  # a phrase is dense with errors when at least one of so many tokens is marked
 
@@ -101,10 +103,14 @@ class JudgedCandidate:
         side = error.side
         text = rating.target if side == "target" else rating.source
         if (side, text) not in self._places:
-            self._places[side, text] = token_places(text, self.tokens if side == "target" else self.segment.tokens)
+            self._places[side, text] = token_places(
+                text, self.tokens if side == "target" else self.segment.tokens
+            )
         places = self._places[side, text]
         if places is None:
-            raise FormatError(f"the tokens of the {'candidate' if side == 'target' else side} do not spell its text")
+            raise FormatError(
+                f"the tokens of the {'candidate' if side == 'target' else side} do not spell its text"
+            )
         return bits(i for i, (start, stop) in enumerate(places) if start < error.stop and error.start < stop)
 
     def judgments(self, rating: Rating, policy: Policy) -> CandidateJudgments:
@@ -122,7 +128,7 @@ class JudgedCandidate:
             labels, severities = zip(*verdicts, strict=True) if verdicts else ((), ())
         return CandidateJudgments(
             self.segment.id, keys, labels, severities, rating.rater, rating.system, time=rating.time
-        )  # fmt: skip
+        )
 
 
 def aligned_constituents(
@@ -184,7 +190,9 @@ def bits(positions: Iterable[int]) -> int:
     return mask
 
 
-def judge(constituents: AlignedConstituents, marked: MarkedTokens, policy: Policy, aligned: int = -1) -> Verdicts:
+def judge(
+    constituents: AlignedConstituents, marked: MarkedTokens, policy: Policy, aligned: int = -1
+) -> Verdicts:
     """The label of each constituent and the severity of a NO; the label is None where containment leaves it open.
 
     ``aligned`` are the tokens of the candidate that have a link: of an error, others do not count for containment.
@@ -213,12 +221,16 @@ def _touched(targets: Sequence[int], sources: Sequence[int], marked: MarkedToken
 def _dense(targets: Sequence[int], sources: Sequence[int], marked: MarkedTokens) -> Verdicts:
     bad, gone = _union(marked.target), _union(marked.source)
     return [
-        (Label.NO, marked.severity(target, source)) if _is_dense(target, bad) or _is_dense(source, gone) else YES
+        (Label.NO, marked.severity(target, source))
+        if _is_dense(target, bad) or _is_dense(source, gone)
+        else YES
         for target, source in zip(targets, sources, strict=True)
     ]
 
 
-def _contained(targets: Sequence[int], sources: Sequence[int], marked: MarkedTokens, aligned: int) -> Verdicts:
+def _contained(
+    targets: Sequence[int], sources: Sequence[int], marked: MarkedTokens, aligned: int
+) -> Verdicts:
     """NO when an error lies inside, open when one reaches in from outside; its unaligned tokens do not count."""
     errors = [error & aligned for error in marked.target]
     verdicts: Verdicts = []

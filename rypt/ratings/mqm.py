@@ -20,8 +20,25 @@ from rypt.ratings.repairs import Repairs
 from rypt.ratings.variants import ALIKE, Variant, Votes
 from rypt.text import InputError, NumberedLines, PathLike, read_lines
 
-ORDER = ("system", "doc", "docsegid", "globalsegid", "rater", "source", "target", "category", "severity", "metadata")
-ALIASES = {"docid": "docsegid", "segid": "globalsegid", "document": "doc", "comment": "metadata", "note": "metadata"}
+ORDER = (
+    "system",
+    "doc",
+    "docsegid",
+    "globalsegid",
+    "rater",
+    "source",
+    "target",
+    "category",
+    "severity",
+    "metadata",
+)
+ALIASES = {
+    "docid": "docsegid",
+    "segid": "globalsegid",
+    "document": "doc",
+    "comment": "metadata",
+    "note": "metadata",
+}
 NEEDED = ("system", "rater", "source", "target", "category", "severity")
 SIDES = ("source", "target")
 PAIRED = "_with_"  # between the system that was rated and the one that was shown beside it
@@ -47,7 +64,9 @@ class _Line(NamedTuple):
     target: str
 
 
-def read_mqm(path: PathLike, lines: NumberedLines | None = None, repairs: Repairs | None = None) -> list[Rating]:
+def read_mqm(
+    path: PathLike, lines: NumberedLines | None = None, repairs: Repairs | None = None
+) -> list[Rating]:
     """Read all ratings in the order in which they begin; lines without a rater carry no judgment and are left out.
 
     ``lines`` replaces reading ``path``, for a caller who shows progress. ``repairs`` takes what had to be mended.
@@ -80,7 +99,9 @@ def _rows(path: PathLike, lines: NumberedLines, repairs: Repairs) -> Iterator[tu
             header = names if {"system", "rater"} <= set(names) else ORDER
             missing = [name for name in NEEDED if name not in header]
             if missing:
-                raise InputError(path, number, f"expected columns {', '.join(NEEDED)}; missing {', '.join(missing)}")
+                raise InputError(
+                    path, number, f"expected columns {', '.join(NEEDED)}; missing {', '.join(missing)}"
+                )
             least = max(map(header.index, NEEDED)) + 1
             if header is names:
                 continue
@@ -212,7 +233,9 @@ def _groups(lines: Sequence[_Line], texts: _CommonTexts, repairs: Repairs) -> li
 
 def _rating(group: Sequence[_Line], texts: _CommonTexts, repairs: Repairs) -> Rating:
     first = group[0]
-    source, target = (first.source, first.target) if repairs.strict else (texts.source(first), texts.target(first))
+    source, target = (
+        (first.source, first.target) if repairs.strict else (texts.source(first), texts.target(first))
+    )
     errors: list[ErrorSpan] = []
     unlike = 0
     for line in group:
@@ -227,13 +250,30 @@ def _rating(group: Sequence[_Line], texts: _CommonTexts, repairs: Repairs) -> Ra
         errors += _errors(line, {"source": source, "target": target}, texts, repairs, len(errors) + 1)
     other_text = unlike == len(group)
     if other_text:
-        repairs.add(first.number, "other-text", "the target has little in common with the commonest one", "score taken")
-    row, score = first.row, round(sum(weight(line.row["severity"], line.row["category"]) for line in group), 6)
+        repairs.add(
+            first.number,
+            "other-text",
+            "the target has little in common with the commonest one",
+            "score taken",
+        )
+    row, score = (
+        first.row,
+        round(sum(weight(line.row["severity"], line.row["category"]) for line in group), 6),
+    )
     times = [time for line in group if (time := _time(line.row)) is not None]
     return Rating(
-        _segment(row), source, target, row["system"], row["rater"].strip(), tuple(errors), score,
-        max(times, default=None), first.number, document=row.get("doc", "").strip(), other_text=other_text,
-    )  # fmt: skip
+        _segment(row),
+        source,
+        target,
+        row["system"],
+        row["rater"].strip(),
+        tuple(errors),
+        score,
+        max(times, default=None),
+        first.number,
+        document=row.get("doc", "").strip(),
+        other_text=other_text,
+    )
 
 
 def _errors(
@@ -253,7 +293,9 @@ def _errors(
         moved = place if text == to else texts.variant(text, to).moved(*place)
         if moved is None or (text != to and texts.variant(text, to).likeness < ALIKE):
             words = text[slice(*place)]
-            repairs.add(line.number, "mark-lost", f"{words[:40]!r} is not in the commonest {side}", "no place")
+            repairs.add(
+                line.number, "mark-lost", f"{words[:40]!r} is not in the commonest {side}", "no place"
+            )
             continue
         spans.append(ErrorSpan(side, *moved, kind, category))
     if len(spans) > 1:
@@ -268,7 +310,9 @@ def _marks(line: _Line, side: str, repairs: Repairs) -> list[tuple[int, int]]:
     if "v>" not in text:
         return []
     begin, end = text.find("<v>"), text.find("</v>")
-    if 0 <= begin < end and text.rfind("<v>") == begin and text.rfind("</v>") == end:  # one mark: the common case
+    if (
+        0 <= begin < end and text.rfind("<v>") == begin and text.rfind("</v>") == end
+    ):  # one mark: the common case
         return [(begin, end - len("<v>"))]
     places, slips = marks(text)
     for kind, problem in slips:
@@ -297,7 +341,9 @@ def marks(text: str) -> tuple[list[tuple[int, int]], list[tuple[str, str]]]:
         if opens != (depth == 0):
             kind = "mark-nested" if opens else "mark-not-opened"
             if opens or depth == 0:
-                slips.append((kind, f"expected <v>…</v> in pairs, found {mark[0]} at column {mark.start() + 1}"))
+                slips.append(
+                    (kind, f"expected <v>…</v> in pairs, found {mark[0]} at column {mark.start() + 1}")
+                )
         if opens:
             start, stop = (at, -1) if depth == 0 else (start, stop)
             depth += 1

@@ -62,13 +62,20 @@ class RatingsFile:
 
     def record(self) -> dict[str, Any]:
         """What a folder made from it must have been made from, for JSON."""
-        files = {name: _digest(path) for name, path in (("file", self.path), ("batches", self.batches)) if path}
+        files = {
+            name: _digest(path) for name, path in (("file", self.path), ("batches", self.batches)) if path
+        }
         files |= {f"reference {list_name(path)}": _digest(path) for path in self.reference_files}
         raters = {name: sorted(names) for name, names in asdict(self.raters).items()}
         return {
-            "form": self.form, "files": files, "references": list(self.references), "language": self.language,
-            "pair": self.pair, "policy": asdict(self.policy), "raters": raters,
-        }  # fmt: skip
+            "form": self.form,
+            "files": files,
+            "references": list(self.references),
+            "language": self.language,
+            "pair": self.pair,
+            "policy": asdict(self.policy),
+            "raters": raters,
+        }
 
     def read(self, repairs: Repairs, watch: Watch = unwatched) -> list[Rating]:
         """All ratings; ``repairs`` takes what had to be mended."""
@@ -134,7 +141,9 @@ class _Making:
             return []
         options = {"--batches": ratings.batches, "--languages": ratings.pair, "-C": self.folder}
         words = [quote(str(word)) for name, value in options.items() if value for word in (name, value)]
-        command = " ".join(["rypt import", ratings.form, quote(str(ratings.path)), *words, "--repairs repairs.jsonl"])
+        command = " ".join(
+            ["rypt import", ratings.form, quote(str(ratings.path)), *words, "--repairs repairs.jsonl"]
+        )
         return [f"  one by one, when the campaign is made: {command}"]
 
     @property
@@ -149,7 +158,9 @@ class _Making:
         campaign = self._make_campaign()
         self._make_judgments(campaign)
         names = [list_name(path) for path in sorted((self.texts / SYSTEMS).iterdir())]
-        return RatedCampaign(campaign, self.folder / SCORES, human_systems(names, self.ratings.references, ()))
+        return RatedCampaign(
+            campaign, self.folder / SCORES, human_systems(names, self.ratings.references, ())
+        )
 
     def _check_folder(self) -> None:
         """Take a new folder, or one that was made from the same file with the same options."""
@@ -158,10 +169,14 @@ class _Making:
         if path.is_file():
             other = _difference(_read_record(path), record)
             if other:
-                raise InputError(self.folder, None, f"was made from other ratings ({other}); name another folder")
+                raise InputError(
+                    self.folder, None, f"was made from other ratings ({other}); name another folder"
+                )
             return
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
-            raise InputError(self.folder, None, "expected a new folder, or one made from these ratings; found another")
+            raise InputError(
+                self.folder, None, "expected a new folder, or one made from these ratings; found another"
+            )
         choose_aligner()
         self._check_references()
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -175,8 +190,10 @@ class _Making:
         wrong = [name for name in self.ratings.references if name not in systems]
         if wrong or not (self.ratings.references or self.ratings.reference_files):
             unknown = f"; no rating is of {wrong[0]!r}" if wrong else ""
-            raise RyptError(f"{self.ratings.path}: expected the name of the reference among the systems (--reference), "
-                            f"such as {' or '.join(human)}, or a file of it (--references){unknown}")  # fmt: skip
+            raise RyptError(
+                f"{self.ratings.path}: expected the name of the reference among the systems (--reference), "
+                f"such as {' or '.join(human)}, or a file of it (--references){unknown}"
+            )
 
     def _make_texts(self) -> None:
         if not self.texts.exists():
@@ -205,19 +222,29 @@ class _Making:
         names = [*self.ratings.references, *map(list_name, self.ratings.reference_files)]
         references = [self.texts / REFERENCES / f"{name}.txt" for name in names]
         return create(
-            self.folder, source=self.texts / SOURCE, trees=self.texts / TREES, nbest=[self.texts / SYSTEMS],
-            alignments=[self.texts / LINKS], references=references,
-            languages=Languages(self.ratings.language) if self.ratings.language else None, watch=self.watch,
-        )  # fmt: skip
+            self.folder,
+            source=self.texts / SOURCE,
+            trees=self.texts / TREES,
+            nbest=[self.texts / SYSTEMS],
+            alignments=[self.texts / LINKS],
+            references=references,
+            languages=Languages(self.ratings.language) if self.ratings.language else None,
+            watch=self.watch,
+        )
 
     def _make_judgments(self, campaign: Campaign) -> None:
         scores = self.folder / SCORES
         if not scores.exists():
             self.tell("importing judgments")
             result = import_ratings_file(
-                campaign, self.ratings.path, self.read, self.ratings.policy, self.ratings.raters, scores=scores,
+                campaign,
+                self.ratings.path,
+                self.read,
+                self.ratings.policy,
+                self.ratings.raters,
+                scores=scores,
                 better=FORMS[self.ratings.form],
-            )  # fmt: skip
+            )
             self.tell(str(result))
 
 

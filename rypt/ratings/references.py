@@ -11,7 +11,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 from rypt.text import InputError, PathLike, read_lines
 
-_HUMAN = re.compile(r"(?:.*[._-])?(?:ref|reference|human)(?:[._-]?[a-z0-9]|[._-][a-z0-9]{2})?(?:\.\d+)?", re.IGNORECASE)
+_HUMAN = re.compile(
+    r"(?:.*[._-])?(?:ref|reference|human)(?:[._-]?[a-z0-9]|[._-][a-z0-9]{2})?(?:\.\d+)?", re.IGNORECASE
+)
 _TEXTS = ("text", "reference", "candidate", "translation")
 
 
@@ -24,7 +26,9 @@ def is_human(system: str) -> bool:
     return _HUMAN.fullmatch(system) is not None
 
 
-def human_systems(systems: Iterable[str], people: Collection[str], machines: Collection[str]) -> tuple[str, ...]:
+def human_systems(
+    systems: Iterable[str], people: Collection[str], machines: Collection[str]
+) -> tuple[str, ...]:
     """The human translations among systems: those named so, and ``people``, but never ``machines``."""
     return tuple(name for name in systems if name not in machines and (name in people or is_human(name)))
 
@@ -38,13 +42,17 @@ def read_references(path: PathLike, segments: Sequence[str]) -> dict[str, str]:
     known = set(segments)
     if rows[0][1].lstrip().startswith("{"):
         pairs = dict(_record(path, number, line) for number, line in rows)
-    elif all(line.count("\t") == 1 for _, line in rows) and any(line.split("\t")[0] in known for _, line in rows):
+    elif all(line.count("\t") == 1 for _, line in rows) and any(
+        line.split("\t")[0] in known for _, line in rows
+    ):
         pairs = {line.split("\t")[0]: line.split("\t")[1] for _, line in rows}
     else:
         pairs = _by_order(path, [line for _, line in lines], segments)
     references = {segment: text for segment, text in pairs.items() if segment in known and text.strip()}
     if not references:
-        raise InputError(path, None, f"expected references of the rated segments, such as {segments[0]}, found none")
+        raise InputError(
+            path, None, f"expected references of the rated segments, such as {segments[0]}, found none"
+        )
     return references
 
 
@@ -69,7 +77,8 @@ def _by_order(path: PathLike, lines: Sequence[str], segments: Sequence[str]) -> 
         return {segment: lines[int(segment) - first] for segment in segments}
     numbered = " or one for each number" if are_numbers else ""
     raise InputError(
-        path, None,
+        path,
+        None,
         f"expected {len(segments)} lines, one for each segment in the order of the ids{numbered}, or TSV or JSONL with "
         f"ids such as {segments[0]}, found {len(lines)} lines",
-    )  # fmt: skip
+    )

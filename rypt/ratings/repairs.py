@@ -16,7 +16,10 @@ KINDS = {  # what is counted, and what is wrong with it
     "mark-not-closed": ("mark", "without an end, closed at the end of the text"),
     "mark-not-opened": ("end mark", "without a beginning, left out"),
     "mark-nested": ("mark", "inside another, joined"),
-    "mark-lost": ("mark", "in words that the commonest text lacks; an error there counts against the whole segment"),
+    "mark-lost": (
+        "mark",
+        "in words that the commonest text lacks; an error there counts against the whole segment",
+    ),
     "target-differs": ("line", "with another target, taken as the commonest one of the output"),
     "source-differs": ("line", "with another source, taken as the commonest one of the segment"),
     "other-text": ("rating", "of quite another text, of which the score alone is taken"),
@@ -75,7 +78,9 @@ class Repairs:
             text = f"  {plural(count, what)} {problem}"
             if kind in REFUSED:
                 first = next(repair for repair in self.items if repair.kind == kind)
-                text += f": {first.problem}" if count == 1 else f", such as line {first.line}: {first.problem}"
+                text += (
+                    f": {first.problem}" if count == 1 else f", such as line {first.line}: {first.problem}"
+                )
             lines.append(text)
         return lines
 

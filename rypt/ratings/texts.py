@@ -75,10 +75,13 @@ class RatingTexts:
     def as_dict(self) -> dict[str, Any]:
         """For JSON; people, documents and the segmenter where there are any."""
         record: dict[str, Any] = {
-            "segments": len(self.sources), "systems": {name: len(outputs) for name, outputs in self.systems.items()},
-            "references": list(self.references), "other_outputs": self.other_outputs,
-            "without_reference": self.without_reference, "renumbered": self.renumbered,
-        }  # fmt: skip
+            "segments": len(self.sources),
+            "systems": {name: len(outputs) for name, outputs in self.systems.items()},
+            "references": list(self.references),
+            "other_outputs": self.other_outputs,
+            "without_reference": self.without_reference,
+            "renumbered": self.renumbered,
+        }
         if self.human:
             record["human"] = self.human
         if (documents := len(set(self.documents.values()))) > 1:
@@ -95,7 +98,9 @@ class RatingTexts:
             f"{plural(len(self.systems), 'system')}"
         ]
         if self.renumbered:
-            lines.append("  segments are numbered from 0: in the file, ids are missing or are of several sources")
+            lines.append(
+                "  segments are numbered from 0: in the file, ids are missing or are of several sources"
+            )
         if self.without_reference:
             lines.append(
                 f"  {plural(self.without_reference, 'segment')} left out: without {' or '.join(self.references)}"
@@ -107,22 +112,30 @@ class RatingTexts:
         if self.words_by:
             lines.append(f"  words of scripts without spaces are found by {self.words_by}")
         elif self.unspaced and not is_segmenter_installed():
-            lines.append(f"  words of scripts without spaces are not found: install a segmenter ({HOW_TO_INSTALL})")
+            lines.append(
+                f"  words of scripts without spaces are not found: install a segmenter ({HOW_TO_INSTALL})"
+            )
         if self.human:
             lines.append(f"  human translations, to be judged and never picked: {', '.join(self.human)}")
         if self.human and not self.references:
-            lines.append(f"  no reference for BLEU: --reference {self.human[0]} takes one of them, --references a file")
+            lines.append(
+                f"  no reference for BLEU: --reference {self.human[0]} takes one of them, --references a file"
+            )
         return "\n".join(lines)
 
     def write(self, folder: PathLike) -> None:
         """Write a new folder, which appears whole or not at all."""
         with new_folder(folder) as building:
-            _write(building / SOURCE, ({"id": s, "text": self._line(text)} for s, text in self.sources.items()))
+            _write(
+                building / SOURCE, ({"id": s, "text": self._line(text)} for s, text in self.sources.items())
+            )
             (building / SYSTEMS).mkdir()
             for name, outputs in self.systems.items():
                 _write(building / SYSTEMS / f"{name}.jsonl", self._candidates(outputs))
             if self.documents:
-                _write(building / DOCUMENTS, ({"id": s, "document": name} for s, name in self.documents.items()))
+                _write(
+                    building / DOCUMENTS, ({"id": s, "document": name} for s, name in self.documents.items())
+                )
             if self.references:
                 (building / REFERENCES).mkdir()
             for name, reference in self.references.items():
@@ -160,9 +173,12 @@ class RatingTexts:
 
 
 def collect_texts(
-    path: PathLike, ratings: Sequence[Rating], translators: Translators | None = None, repairs: Repairs | None = None,
+    path: PathLike,
+    ratings: Sequence[Rating],
+    translators: Translators | None = None,
+    repairs: Repairs | None = None,
     segmenter: Segmenter | None = None,
-) -> RatingTexts:  # fmt: skip
+) -> RatingTexts:
     """Gather the texts of ratings; with references, only the segments that these translate.
 
     A segment is what has one id; where an id is missing or has two sources, what has one source, numbered from 0.
@@ -174,7 +190,9 @@ def collect_texts(
         raise InputError(path, None, "expected ratings, found none")
     pairs = sorted({rating.languages for rating in ratings})
     if len(pairs) > 1:
-        raise InputError(path, None, f"expected one language pair, found {', '.join(pairs)}; --languages names one")
+        raise InputError(
+            path, None, f"expected one language pair, found {', '.join(pairs)}; --languages names one"
+        )
     texts = RatingTexts(renumbered=not _ids_hold(ratings), segmenter=segmenter)
     numbers: dict[str, str] = {}
     for rating in ratings:
@@ -221,7 +239,9 @@ def _name_people(texts: RatingTexts, translators: Translators) -> None:
     """Say which systems are people, and take the references from them and from files."""
     for name in (*translators.references, *translators.people, *translators.machines):
         if name not in texts.systems:
-            raise RyptError(f"no rating is of the system {name!r}; the systems are {', '.join(sorted(texts.systems))}")
+            raise RyptError(
+                f"no rating is of the system {name!r}; the systems are {', '.join(sorted(texts.systems))}"
+            )
     people = (*translators.references, *translators.people)
     texts.human = human_systems(sorted(texts.systems), people, translators.machines)
     for name in translators.references:
@@ -241,7 +261,9 @@ def _keep_translated(texts: RatingTexts) -> None:
     texts.without_reference = len(texts.sources) - len(kept)
     texts.sources = {segment: texts.sources[segment] for segment in kept}
     texts.documents = {segment: texts.documents[segment] for segment in kept if segment in texts.documents}
-    systems = {name: {s: outputs[s] for s in kept if s in outputs} for name, outputs in sorted(texts.systems.items())}
+    systems = {
+        name: {s: outputs[s] for s in kept if s in outputs} for name, outputs in sorted(texts.systems.items())
+    }
     texts.systems = {name: outputs for name, outputs in systems.items() if outputs}
     texts.human = tuple(name for name in texts.human if name in texts.systems)
 

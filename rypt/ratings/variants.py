@@ -81,7 +81,9 @@ class Variant:
             return None
         before = self._commonest.rfind(words, 0, near)
         after = self._commonest.find(words, near)
-        places = [(near - at - len(words) if at < near else at - near, at) for at in (before, after) if at >= 0]
+        places = [
+            (near - at - len(words) if at < near else at - near, at) for at in (before, after) if at >= 0
+        ]
         distance, at = min(places, default=(0, -1))
         return (at, at + len(words)) if at >= 0 and (distance <= NEAR or len(words) >= LONG) else None
 

@@ -67,9 +67,13 @@ def check_links(links: Links, source_size: int, target_size: int) -> None:
     """Refuse a link that points outside the source or the candidate."""
     for source, target in links:
         if source >= source_size:
-            raise FormatError(f"link {source}-{target} is out of range: the source has {source_size} tokens, from 0")
+            raise FormatError(
+                f"link {source}-{target} is out of range: the source has {source_size} tokens, from 0"
+            )
         if target >= target_size:
-            raise FormatError(f"link {source}-{target} is out of range: the candidate has {target_size} tokens, from 0")
+            raise FormatError(
+                f"link {source}-{target} is out of range: the candidate has {target_size} tokens, from 0"
+            )
 
 
 def format_links(links: Iterable[tuple[int, int]]) -> str:
@@ -97,7 +101,9 @@ class Lexicon:
         for number, line in read_lines(path):
             fields = [part.strip() for part in line.split("|||")]
             if len(fields) < 3:
-                raise InputError(path, number, f"expected source ||| target ||| links, found {len(fields)} fields")
+                raise InputError(
+                    path, number, f"expected source ||| target ||| links, found {len(fields)} fields"
+                )
             source, target = tokenize(fields[0].lower()), tokenize(fields[1].lower())
             try:
                 links = parse_links(fields[2] if len(fields) == 3 else fields[3])
@@ -110,7 +116,10 @@ class Lexicon:
 
     def links(self, pair: PhrasePair, source: Sequence[str], target: Sequence[str]) -> Links:
         """The word links of one phrase pair, in positions of the whole segment."""
-        words = " ".join(source[i] for i in pair.source).lower(), " ".join(target[j] for j in pair.target).lower()
+        words = (
+            " ".join(source[i] for i in pair.source).lower(),
+            " ".join(target[j] for j in pair.target).lower(),
+        )
         known = self.table.get(words)
         if known is None:
             return tuple((i, j) for i in pair.source for j in pair.target)
@@ -123,6 +132,8 @@ def links_of_pairs(
     """Word links of all phrase pairs of a candidate; a pair outside the segment is refused."""
     links: list[tuple[int, int]] = []
     for pair in pairs:
-        check_links(tuple((i, j) for i in pair.source[-1:] for j in pair.target[-1:]), len(source), len(target))
+        check_links(
+            tuple((i, j) for i in pair.source[-1:] for j in pair.target[-1:]), len(source), len(target)
+        )
         links.extend(lexicon.links(pair, source, target))
     return tuple(links)

@@ -43,9 +43,14 @@ class CandidateColumns(Sequence[Candidate]):
     """
 
     def __init__(
-        self, names: Sequence[str], segments: Ids, buffer: Bytes, texts: Ints, links: Ints,
+        self,
+        names: Sequence[str],
+        segments: Ids,
+        buffer: Bytes,
+        texts: Ints,
+        links: Ints,
         build: Callable[[int], Candidate],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.names, self.segments, self.buffer, self.texts, self.links = names, segments, buffer, texts, links
         self._build = build
         self._built: list[Candidate] | None = None
@@ -90,9 +95,13 @@ class CandidateColumns(Sequence[Candidate]):
         """Some of the candidates, in this order."""
         build, built = self._build, self._built
         return CandidateColumns(
-            self.names, self.segments[chosen], self.buffer, self.texts[chosen], self.links[chosen],
+            self.names,
+            self.segments[chosen],
+            self.buffer,
+            self.texts[chosen],
+            self.links[chosen],
             (lambda i: build(int(chosen[i]))) if built is None else (lambda i: built[chosen[i]]),
-        )  # fmt: skip
+        )
 
     def lines(self, case: str) -> Lines:
         """Texts, as keys of this case hold them, and links, each on a line of its own."""
@@ -118,7 +127,9 @@ def segment_numbers(candidates: Sequence[Candidate], index: Mapping[str, int]) -
         given = candidates.segments
         used = np.zeros(len(candidates.names), np.bool_)
         used[given] = True
-        numbers = [index[name] if use else -1 for name, use in zip(candidates.names, used.tolist(), strict=True)]
+        numbers = [
+            index[name] if use else -1 for name, use in zip(candidates.names, used.tolist(), strict=True)
+        ]
         return np.array(numbers, np.int32)[given]
     return np.array([index[c.segment] for c in candidates], np.int32)
 
@@ -177,7 +188,9 @@ def text_marks(candidates: Sequence[Candidate]) -> dict[str, int]:
             texts, links = by_segment.setdefault(c.segment, ([], []))
             texts.append(c.text)
             links.append(c.alignment)
-        return {name: _mark(*("\n".join(part).encode() for part in parts)) for name, parts in by_segment.items()}
+        return {
+            name: _mark(*("\n".join(part).encode() for part in parts)) for name, parts in by_segment.items()
+        }
     order = np.argsort(candidates.segments, kind="stable")
     firsts = np.searchsorted(candidates.segments[order], np.arange(len(candidates.names) + 1))
     data, bounds = [], []
@@ -201,7 +214,9 @@ def _merged(parts: Sequence[CandidateColumns]) -> CandidateColumns:
     if len(parts) == 1:
         return parts[0]
     numbers: dict[str, int] = {}
-    of_names = [np.array([numbers.setdefault(n, len(numbers)) for n in part.names], np.int32) for part in parts]
+    of_names = [
+        np.array([numbers.setdefault(n, len(numbers)) for n in part.names], np.int32) for part in parts
+    ]
     bytes_before = np.cumsum([0, *(len(part.buffer) for part in parts)])
     firsts = np.cumsum([0, *(len(part) for part in parts)])
 
@@ -211,7 +226,9 @@ def _merged(parts: Sequence[CandidateColumns]) -> CandidateColumns:
 
     return CandidateColumns(
         list(numbers),
-        np.concatenate([of[part.segments] for of, part in zip(of_names, parts, strict=True)]).astype(np.int32),
+        np.concatenate([of[part.segments] for of, part in zip(of_names, parts, strict=True)]).astype(
+            np.int32
+        ),
         np.concatenate([part.buffer for part in parts]),
         np.concatenate([part.texts + n for part, n in zip(parts, bytes_before, strict=False)]),
         np.concatenate([part.links + n for part, n in zip(parts, bytes_before, strict=False)]),
@@ -251,7 +268,9 @@ class ScannedList:
         count = group_lines(self.buffer, self.ids, groups)
         firsts = np.searchsorted(groups, np.arange(count))
         numbers: dict[str, int] = {}
-        runs = [numbers.setdefault(self.buffer[a:b].tobytes().decode(), len(numbers)) for a, b in self.ids[firsts]]
+        runs = [
+            numbers.setdefault(self.buffer[a:b].tobytes().decode(), len(numbers)) for a, b in self.ids[firsts]
+        ]
         self.names = list(numbers)
         self.numbers = np.array(runs, np.int32)[groups]
 
@@ -259,9 +278,17 @@ class ScannedList:
         for first in range(0, len(self.plain), STEP):
             stop = min(first + STEP, len(self.plain))
             find_candidates(
-                self.buffer, self.starts, first, stop, wants_links, WORD_SCORES, self.ids, self.texts, self.links,
+                self.buffer,
+                self.starts,
+                first,
+                stop,
+                wants_links,
+                WORD_SCORES,
+                self.ids,
+                self.texts,
+                self.links,
                 self.plain,
-            )  # fmt: skip
+            )
             yield from range(first, stop)
 
     def line(self, number: int) -> str:
@@ -298,7 +325,9 @@ class ScannedList:
             for line, text in zip(lines.tolist(), links, strict=True):
                 if line not in odd:
                     put(places, line, text)
-        buffer = np.concatenate([self.buffer, np.frombuffer(b"".join(extra), np.uint8)]) if extra else self.buffer
+        buffer = (
+            np.concatenate([self.buffer, np.frombuffer(b"".join(extra), np.uint8)]) if extra else self.buffer
+        )
         return CandidateColumns(names, numbers[lines], buffer, texts[lines], places[lines], build)
 
 

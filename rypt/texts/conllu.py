@@ -73,7 +73,9 @@ def _read_words(lines: Sequence[str]) -> tuple[list[str], list[Word]]:
                 surface.append(form)
             words.append(Word(form, int(head), relation, len(surface) - 1))
         except ValueError:
-            raise FormatError(f"expected word {len(words) + 1} with the number of its head, found {line!r}") from None
+            raise FormatError(
+                f"expected word {len(words) + 1} with the number of its head, found {line!r}"
+            ) from None
     if range_end > len(words):
         raise FormatError(f"a multiword token goes on to word {range_end}, but there are {len(words)} words")
     for word in words:

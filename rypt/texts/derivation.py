@@ -75,6 +75,8 @@ def _open(start: int, stop: int, stack: list[_Node]) -> _Node:
     if stack:
         parent = stack[-1]
         if start < parent.start or stop > parent.stop:
-            raise FormatError(f"derivation node {start}-{stop} lies outside its parent {parent.start}-{parent.stop}")
+            raise FormatError(
+                f"derivation node {start}-{stop} lies outside its parent {parent.start}-{parent.stop}"
+            )
         parent.covered.update(range(start, stop))
     return _Node(start, stop)

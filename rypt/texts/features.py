@@ -25,7 +25,10 @@ class FeatureReader:
     """
 
     def __init__(self) -> None:
-        self._layout: tuple[list[str | None], tuple[str, ...]] = ([], ())  # the labels, None for a value; the names
+        self._layout: tuple[list[str | None], tuple[str, ...]] = (
+            [],
+            (),
+        )  # the labels, None for a value; the names
 
     def read(self, text: str) -> dict[str, float]:
         """The features of one candidate."""
@@ -37,7 +40,10 @@ class FeatureReader:
                 return dict(zip(names, numbers, strict=True))
         features = _read_features(text)
         labels = [word if word.endswith(("=", ":")) else None for word in words]
-        if labels.count(None) == len(features) and _plain_numbers([w for w in words if w not in labels]) is not None:
+        if (
+            labels.count(None) == len(features)
+            and _plain_numbers([w for w in words if w not in labels]) is not None
+        ):
             self._layout = labels, tuple(features)
         return features
 

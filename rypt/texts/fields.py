@@ -12,7 +12,9 @@ from rypt.texts.buffers import read_links
 
 SPACE, TAB, NEWLINE, RETURN, BAR, EQUALS = 32, 9, 10, 13, 124, 61
 MINUS, PLUS, POINT, ZERO, NINE, CAPITAL_E, SMALL_E = 45, 43, 46, 48, 57, 69, 101
-POWERS = np.array([10.0**n for n in range(23)])  # exact, as whole numbers up to 2^53 are: one rounding is right
+POWERS = np.array(
+    [10.0**n for n in range(23)]
+)  # exact, as whole numbers up to 2^53 are: one rounding is right
 LONG_NUMBER = 40  # bytes; one that is no longer and has a small exponent is finite
 _BRACE, _PARENTHESIS, _DELETE, _TWO_BYTES, _A, _Z, _SMALL = 123, 40, 127, 0xC2, 65, 90, 32
 WORD_SCORES = np.frombuffer(b"WordScores=", np.uint8)
@@ -96,7 +98,9 @@ def group_lines(buffer: Bytes, ids: Ints, groups: Ids) -> int:
     """Number the runs of lines with the same id; returns how many there are."""
     count = 0
     for line in range(len(ids)):
-        if line == 0 or not same_bytes(buffer, ids[line - 1, 0], ids[line - 1, 1], buffer, ids[line, 0], ids[line, 1]):
+        if line == 0 or not same_bytes(
+            buffer, ids[line - 1, 0], ids[line - 1, 1], buffer, ids[line, 0], ids[line, 1]
+        ):
             count += 1
         groups[line] = count - 1
     return count
@@ -261,9 +265,17 @@ def _is_plain(buffer: Bytes, fields: Ints, count: int, wants_links: bool, word_s
 
 @compiled_if_large
 def find_candidates(
-    buffer: Bytes, starts: Ints, first: int, stop: int, wants_links: bool, word_scores: Bytes, ids: Ints, texts: Ints,
-    links: Ints, plain: NDArray[np.bool_],
-) -> None:  # fmt: skip
+    buffer: Bytes,
+    starts: Ints,
+    first: int,
+    stop: int,
+    wants_links: bool,
+    word_scores: Bytes,
+    ids: Ints,
+    texts: Ints,
+    links: Ints,
+    plain: NDArray[np.bool_],
+) -> None:
     """Where id, text and links of the lines from ``first`` up to ``stop`` stand, (lines, 2) each.
 
     Lines that are not ``plain`` have an id at most; which are is defined by

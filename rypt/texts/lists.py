@@ -78,13 +78,17 @@ def expand_outputs(nbest: Sequence[PathLike], outputs: Sequence[PathLike]) -> li
 def _files(folder: PathLike, what: str) -> list[PathLike]:
     by_name: dict[str, PathLike] = {}
     try:
-        paths = sorted(path for path in Path(folder).iterdir() if path.is_file() and not path.name.startswith("."))
+        paths = sorted(
+            path for path in Path(folder).iterdir() if path.is_file() and not path.name.startswith(".")
+        )
     except OSError as error:
         raise InputError(folder, None, error.strerror or str(error)) from None
     for path in paths:
         other = by_name.setdefault(list_name(path), path)
         if other is not path:
-            raise InputError(folder, None, f"expected one file of each name, found {Path(other).name} and {path.name}")
+            raise InputError(
+                folder, None, f"expected one file of each name, found {Path(other).name} and {path.name}"
+            )
     if not by_name:
         raise InputError(folder, None, f"expected {what} in the folder, found no file")
     return list(by_name.values())
@@ -97,7 +101,9 @@ def _links_of(lists: Sequence[PathLike], folder: PathLike) -> list[PathLike]:
     by_name = {list_name(path): path for path in _files(folder, "alignments")}
     missing = [path for path in lists if list_name(path) not in by_name]
     if missing:
-        raise InputError(folder, None, f"expected alignments of {missing[0]}, such as {list_name(missing[0])}{LINKS}")
+        raise InputError(
+            folder, None, f"expected alignments of {missing[0]}, such as {list_name(missing[0])}{LINKS}"
+        )
     return [by_name[list_name(path)] for path in lists]
 
 

@@ -74,7 +74,9 @@ def read_candidates(
             if raw is None or (only is not None and raw.segment not in only):
                 continue
             try:
-                links = None if aligned is None else _alignment_of(path, alignments, aligned, raw.segment, index)
+                links = (
+                    None if aligned is None else _alignment_of(path, alignments, aligned, raw.segment, index)
+                )
                 segment = segments.get(raw.segment)
                 if segment is None:
                     raise FormatError(not_in_source(raw.segment, len(segments)))
@@ -123,19 +125,27 @@ def _read_columns(
         return None
     if not data:
         return None
-    scanned = ScannedList(data, lambda lines, total: watch(lines, f"read {path}", total), wants_links=aligned is None)
+    scanned = ScannedList(
+        data, lambda lines, total: watch(lines, f"read {path}", total), wants_links=aligned is None
+    )
     wanted = [only is None or name in only for name in scanned.names]
     try:
         odd = {
-            line: _with_links(raw, None if aligned is None else _links_of(aligned, raw.segment, line),
-                              segments[raw.segment], lexicon)
+            line: _with_links(
+                raw,
+                None if aligned is None else _links_of(aligned, raw.segment, line),
+                segments[raw.segment],
+                lexicon,
+            )
             for line, raw in _odd_lines(path, scanned, list(segments), wanted)
             if only is None or raw.segment in only
-        }  # fmt: skip
+        }
         index = {name: i for i, name in enumerate(segments)}
         needed = np.bincount(scanned.numbers[scanned.plain], minlength=len(wanted)) > 0
-        places = [index[name] if need and want else -1
-                  for name, need, want in zip(scanned.names, needed.tolist(), wanted, strict=True)]  # fmt: skip
+        places = [
+            index[name] if need and want else -1
+            for name, need, want in zip(scanned.names, needed.tolist(), wanted, strict=True)
+        ]
         numbers = np.array(places, np.int32)[scanned.numbers]
         numbers[~scanned.plain] = -1
         numbers[list(odd)] = [index[candidate.segment] for candidate in odd.values()]
@@ -143,8 +153,10 @@ def _read_columns(
         names = list(segments)
         links = None
         if aligned is not None:
-            links = [_links_of(aligned, names[number], line)
-                     for line, number in zip(lines.tolist(), numbers[lines].tolist(), strict=True)]  # fmt: skip
+            links = [
+                _links_of(aligned, names[number], line)
+                for line, number in zip(lines.tolist(), numbers[lines].tolist(), strict=True)
+            ]
             if len(aligned) != len(numbers):
                 return None
     except (FormatError, InputError, KeyError):
@@ -174,7 +186,11 @@ def _odd_lines(
 
 def _links_of(aligned: list[tuple[str | None, str]], name: str, line: int) -> str:
     """The links of a candidate from a file of them, which must be links."""
-    if line >= len(aligned) or aligned[line][0] not in (None, name) or not _LINK_BYTES.fullmatch(aligned[line][1]):
+    if (
+        line >= len(aligned)
+        or aligned[line][0] not in (None, name)
+        or not _LINK_BYTES.fullmatch(aligned[line][1])
+    ):
         raise FormatError("to be read line by line")
     return aligned[line][1]
 
@@ -186,7 +202,9 @@ def _read_features(candidates: Iterable[Candidate | RawCandidate | None]) -> Non
             candidate.features.read()
 
 
-def _with_links(raw: RawCandidate | Candidate, links: str | None, segment: Segment, lexicon: Lexicon) -> Candidate:
+def _with_links(
+    raw: RawCandidate | Candidate, links: str | None, segment: Segment, lexicon: Lexicon
+) -> Candidate:
     """A line of a list as a candidate; ``links`` are those of a file of alignments."""
     if isinstance(raw, RawCandidate):
         return aligned_candidate(raw if links is None else replace(raw, alignment=links), segment, lexicon)
@@ -255,7 +273,9 @@ def read_raw(
         try:
             yield number, parse_line(line, order, index)
         except TooManyLinesError as error:
-            raise InputError(path, number, f"{error}{_grouped(path, len(order or ()), index + 1, numbered)}") from None
+            raise InputError(
+                path, number, f"{error}{_grouped(path, len(order or ()), index + 1, numbered)}"
+            ) from None
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
     if order is not None and dialect is None and 0 <= index < len(order) - 1:
@@ -282,7 +302,9 @@ def not_in_source(segment: str, count: int) -> str:
     >>> not_in_source("40", 40)
     "segment '40' is not in the source, whose 40 segments count from 0; does the list count from 1?"
     """
-    hint = f", whose {count} segments count from 0; does the list count from 1?" if segment == str(count) else ""
+    hint = (
+        f", whose {count} segments count from 0; does the list count from 1?" if segment == str(count) else ""
+    )
     return f"segment {segment!r} is not in the source{hint}"
 
 
@@ -319,7 +341,9 @@ def _alignment_of(
         raise InputError(alignments or path, len(aligned) or None, message)
     segment, links = aligned[index]
     if segment is not None and segment != name:
-        raise FormatError(f"the alignment on line {index + 1} is for segment {segment}, not for segment {name}")
+        raise FormatError(
+            f"the alignment on line {index + 1} is for segment {segment}, not for segment {name}"
+        )
     return links
 
 
@@ -333,7 +357,9 @@ def aligned_candidate(raw: RawCandidate, segment: Segment, lexicon: Lexicon) -> 
     elif alignment and is_derivation(alignment):
         tokens, pairs = parse_derivation(alignment)
         if tokens != tokenize(text):
-            raise FormatError(f"the derivation is of another candidate: it yields {' '.join(tokens)!r}, not {text!r}")
+            raise FormatError(
+                f"the derivation is of another candidate: it yields {' '.join(tokens)!r}, not {text!r}"
+            )
     elif alignment and "=" in alignment:
         pairs = parse_phrase_pairs(alignment)
     if _TRACE.search(text) and not is_derivation(raw.text):
@@ -368,14 +394,18 @@ def _parse_trace(text: str) -> tuple[str, list[PhrasePair]]:
         if trace:
             if int(trace[1]) > int(trace[2]):
                 raise FormatError(f"expected a source range from left to right, found {token}")
-            pairs.append(PhrasePair(tuple(range(int(trace[1]), int(trace[2]) + 1)), tuple(range(begin, len(words)))))
+            pairs.append(
+                PhrasePair(tuple(range(int(trace[1]), int(trace[2]) + 1)), tuple(range(begin, len(words))))
+            )
             begin = len(words)
         else:
             words.append(token)
     return " ".join(words), [pair for pair in pairs if pair.target]
 
 
-def _check(candidates: list[Candidate], segments: Mapping[str, Segment], path: PathLike, numbers: list[int]) -> None:
+def _check(
+    candidates: list[Candidate], segments: Mapping[str, Segment], path: PathLike, numbers: list[int]
+) -> None:
     """Refuse links that are malformed or out of range; ``numbers`` are their lines in the file."""
     sizes = {name: len(segment.tokens) for name, segment in segments.items()}
     links, lines = line_buffer("\n".join([c.alignment for c in candidates]).encode(), len(candidates))

@@ -37,7 +37,11 @@ def describe_row(record: Any, *, source: bool = False) -> str | None:
 def texts_by_language(record: Mapping[str, Any]) -> list[str]:
     """The languages of a row of a parallel corpus; none of any other."""
     texts = record.get("translation")
-    if not isinstance(texts, Mapping) or not texts or not all(isinstance(text, str) for text in texts.values()):
+    if (
+        not isinstance(texts, Mapping)
+        or not texts
+        or not all(isinstance(text, str) for text in texts.values())
+    ):
         return []
     return [str(language) for language in texts]
 

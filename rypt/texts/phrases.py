@@ -87,7 +87,12 @@ def phrase_key(phrase: str, case: str = "lower") -> str:
     >>> phrase_key("Food [Skip] [Skip]  for")
     'food [GAP] for'
     """
-    if phrase.isprintable() and "[" not in phrase and "  " not in phrase and phrase.strip(" ") == phrase != "":
+    if (
+        phrase.isprintable()
+        and "[" not in phrase
+        and "  " not in phrase
+        and phrase.strip(" ") == phrase != ""
+    ):
         return normalize(phrase, case)
     words: list[str] = []
     for token in tokenize(one_line(phrase)):

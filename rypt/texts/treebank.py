@@ -39,7 +39,9 @@ def segments_with_trees(
         line = blocks[-1][0][0] if blocks else 1
         raise InputError(path, line, f"expected {len(segments)} trees, one per segment, found {len(blocks)}")
     pairs = zip(segments, blocks, strict=True)
-    return [_with_tree(segment, block, path) for segment, block in pairs if only is None or segment.id in only]
+    return [
+        _with_tree(segment, block, path) for segment, block in pairs if only is None or segment.id in only
+    ]
 
 
 def _with_tree(segment: Segment, block: Lines, path: PathLike) -> tuple[Segment, SourceTree | None]:
@@ -102,4 +104,6 @@ def _bracket_blocks(lines: Lines, path: PathLike) -> Iterator[Lines]:
             yield block
             block = []
     if block:
-        raise InputError(path, block[0][0], f"unbalanced brackets: {depth} not closed in the tree that begins here")
+        raise InputError(
+            path, block[0][0], f"unbalanced brackets: {depth} not closed in the tree that begins here"
+        )

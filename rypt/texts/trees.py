@@ -16,9 +16,17 @@ from rypt.records import Span
 from rypt.text import FormatError
 
 ESCAPES = {
-    "-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}",
-    "*lrb*": "(", "*rrb*": ")", "\\/": "/", "\\*": "*",
-}  # fmt: skip
+    "-lrb-": "(",
+    "-rrb-": ")",
+    "-lsb-": "[",
+    "-rsb-": "]",
+    "-lcb-": "{",
+    "-rcb-": "}",
+    "*lrb*": "(",
+    "*rrb*": ")",
+    "\\/": "/",
+    "\\*": "*",
+}
 QUOTES = {**dict.fromkeys(["``", "''", "“", "”", "„"], '"'), **dict.fromkeys(["`", "‘", "’", "‚"], "'")}
 _ESCAPE = re.compile("|".join(map(re.escape, ESCAPES)), re.IGNORECASE)
 _ATOMS = re.compile(r"[()]|[^ \t\r\n()]+")

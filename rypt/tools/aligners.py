@@ -98,16 +98,25 @@ def align_lists(
     pairs = [pair for pairs_of_list in lists for pair in pairs_of_list]
     further = _training_pairs(*training) if training else []
     tell(f"aligning {len(set(pairs))} pairs of {len(pairs)} candidates with {chosen}")
-    with ExitStack() as stack:  # files are opened first: one that cannot be written is an error before the work is done
+    with (
+        ExitStack() as stack
+    ):  # files are opened first: one that cannot be written is an error before the work is done
         for path, output in zip(nbest, outputs, strict=True):
             if Path(path).is_dir():
                 stack.enter_context(_output_folder(Path(output)))
         streams = [stack.enter_context(open_output(output)) for _, output in files]
         aligned = align(
-            pairs, aligner=chosen, heuristic=heuristic, unaligned=unaligned, training=further, priors=priors,
-            save_priors=save_priors, cache=_cache_file(outputs[0]) if cache is True else cache or None, watch=watch,
+            pairs,
+            aligner=chosen,
+            heuristic=heuristic,
+            unaligned=unaligned,
+            training=further,
+            priors=priors,
+            save_priors=save_priors,
+            cache=_cache_file(outputs[0]) if cache is True else cache or None,
+            watch=watch,
             tell=tell,
-        )  # fmt: skip
+        )
         links = iter(aligned)
         for stream, pairs_of_list in zip(streams, lists, strict=True):
             stream.writelines(f"{format_links(next(links))}\n" for _ in pairs_of_list)
@@ -154,7 +163,9 @@ def _pairs(path: PathLike, segments: Mapping[str, Segment], watch: Watch) -> lis
 def _training_pairs(source: PathLike, target: PathLike) -> list[Pair]:
     sides = [[tuple(tokenize(line)) for _, line in read_lines(name)] for name in (source, target)]
     if len(sides[0]) != len(sides[1]):
-        raise RyptError(f"expected as many lines in {source} as in {target}, found {len(sides[0])} and {len(sides[1])}")
+        raise RyptError(
+            f"expected as many lines in {source} as in {target}, found {len(sides[0])} and {len(sides[1])}"
+        )
     return list(zip(*sides, strict=True))
 
 

@@ -46,9 +46,13 @@ class _Texts:
     def at(self, place: Callable[[PathLike], PathLike]) -> "_Texts":
         """The same files elsewhere."""
         return _Texts(
-            place(self.source), None if self.trees is None else place(self.trees), list(map(place, self.lists)),
-            list(map(place, self.alignments)), list(map(place, self.references)), self.words_by,
-        )  # fmt: skip
+            place(self.source),
+            None if self.trees is None else place(self.trees),
+            list(map(place, self.lists)),
+            list(map(place, self.alignments)),
+            list(map(place, self.references)),
+            self.words_by,
+        )
 
 
 def create_campaign(
@@ -79,7 +83,11 @@ def create_campaign(
     texts = _Texts(source, trees, lists, alignments, references)
     with ExitStack() as on_error:
         possible = lists or (decoder is not None and decoder.command)  # else `create` reports what is missing
-        if possible and all(map(_exists, [source, *lists, *references])) and not (Path(folder) / SETTINGS).exists():
+        if (
+            possible
+            and all(map(_exists, [source, *lists, *references]))
+            and not (Path(folder) / SETTINGS).exists()
+        ):
             needs_trees = trees is None and not any(segment.tree for segment in read_source(source))
             needs_links = _checked_lists(texts, watch) and not alignments and lexicon is None
             if needs_trees or needs_links:
@@ -93,10 +101,18 @@ def create_campaign(
         if texts.words_by:
             languages = replace(languages or Languages(), segmenter=texts.words_by)
         campaign = create(
-            folder, source=texts.source, trees=texts.trees, nbest=texts.lists, alignments=texts.alignments,
-            references=texts.references, lexicon=lexicon, languages=languages,
-            decoder=decoder, watch=watch, **settings,
-        )  # fmt: skip
+            folder,
+            source=texts.source,
+            trees=texts.trees,
+            nbest=texts.lists,
+            alignments=texts.alignments,
+            references=texts.references,
+            lexicon=lexicon,
+            languages=languages,
+            decoder=decoder,
+            watch=watch,
+            **settings,
+        )
         on_error.pop_all()
     return campaign
 
@@ -163,9 +179,17 @@ class _Preparation:
         if raw_source:
             texts = replace(texts, source=raw.source(segments))
         if raw_lists:
-            copies = raw.lists(dict(zip(list_names(texts.lists), texts.lists, strict=True)), names, self.watch)
+            copies = raw.lists(
+                dict(zip(list_names(texts.lists), texts.lists, strict=True)), names, self.watch
+            )
             texts = replace(texts, lists=copies, references=raw.references(texts.references))
-        which = "all texts" if raw_source and raw_lists else "the source" if raw_source else "candidates and references"
+        which = (
+            "all texts"
+            if raw_source and raw_lists
+            else "the source"
+            if raw_source
+            else "candidates and references"
+        )
         self.tell(f"{which} cut into tokens ({raw.how()}); {BETTER_TOKENS}")
         return replace(texts, words_by=raw.words_by)
 
@@ -175,7 +199,7 @@ class _Preparation:
         path = self.folder / "source.trees"
         parsed = parse_source(
             source, path, tool=tool, language=None if tool == FALLBACK else language, watch=self.watch
-        )  # fmt: skip
+        )
         how = "from punctuation and length" if tool == FALLBACK else f"by {tool}"
         self.tell(f"{plural(parsed.segments, 'tree')} made {how}; {BETTER_TREES}")
         return path

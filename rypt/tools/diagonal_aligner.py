@@ -30,7 +30,9 @@ VERSION = "diagonal 1"
 def diagonal_links(pairs: Sequence[Pair], watch: Watch = unwatched) -> tuple[list[Links], list[Links]]:
     """The links of pairs from source to candidate, and from candidate to source, both as (source, candidate)."""
     turned = [(target, source) for source, target in pairs]
-    forward, backward = (_one_direction(side, watch, way) for side, way in ((pairs, "forward"), (turned, "backward")))
+    forward, backward = (
+        _one_direction(side, watch, way) for side, way in ((pairs, "forward"), (turned, "backward"))
+    )
     return forward, [tuple(sorted((j, i) for i, j in links)) for links in backward]
 
 
@@ -56,7 +58,9 @@ def _one_direction(pairs: Sequence[Pair], watch: Watch, way: str) -> list[Links]
 def _numbered(sentences: Sequence[Sequence[str]], first: int) -> tuple[Ids, Ints]:
     """Words in lower case as numbers from ``first`` on, one sentence after the other, and where each begins."""
     numbers: dict[str, int] = {}
-    ids = [numbers.setdefault(word.lower(), len(numbers) + first) for sentence in sentences for word in sentence]
+    ids = [
+        numbers.setdefault(word.lower(), len(numbers) + first) for sentence in sentences for word in sentence
+    ]
     return np.array(ids, np.int32), np.cumsum([0, *map(len, sentences)], dtype=np.int64)
 
 
@@ -94,7 +98,14 @@ def _place(firsts: Ints, seconds: Ids, source: int, target: int) -> np.int64:
 
 @compiled
 def _shares(
-    words: Ids, target: int, along: float, firsts: Ints, seconds: Ids, probabilities: Floats, places: Ints, out: Floats
+    words: Ids,
+    target: int,
+    along: float,
+    firsts: Ints,
+    seconds: Ids,
+    probabilities: Floats,
+    places: Ints,
+    out: Floats,
 ) -> None:
     """How likely a target word comes from each source word and, last, from none, not normalised; and their places."""
     size = len(words)
@@ -111,16 +122,24 @@ def _shares(
 
 @compiled
 def _expect(
-    sources: Ids, source_starts: Ints, targets: Ids, target_starts: Ints, firsts: Ints, seconds: Ids,
-    probabilities: Floats, counts: Floats,
-) -> None:  # fmt: skip
+    sources: Ids,
+    source_starts: Ints,
+    targets: Ids,
+    target_starts: Ints,
+    firsts: Ints,
+    seconds: Ids,
+    probabilities: Floats,
+    counts: Floats,
+) -> None:
     """Add to ``counts`` how often each pair of words is expected to be linked."""
     for n in range(len(source_starts) - 1):
         words = sources[source_starts[n] : source_starts[n + 1]]
         at, length = target_starts[n], target_starts[n + 1] - target_starts[n]
         places, shares = np.empty(len(words) + 1, np.int64), np.empty(len(words) + 1)
         for j in range(length):
-            _shares(words, targets[at + j], (j + 0.5) / length, firsts, seconds, probabilities, places, shares)
+            _shares(
+                words, targets[at + j], (j + 0.5) / length, firsts, seconds, probabilities, places, shares
+            )
             total = shares.sum()
             if total > 0:
                 for i in range(len(places)):
@@ -154,16 +173,24 @@ def _maximize(firsts: Ints, counts: Floats, probabilities: Floats) -> None:
 
 @compiled
 def _decide(
-    sources: Ids, source_starts: Ints, targets: Ids, target_starts: Ints, firsts: Ints, seconds: Ids,
-    probabilities: Floats, chosen: Ids,
-) -> None:  # fmt: skip
+    sources: Ids,
+    source_starts: Ints,
+    targets: Ids,
+    target_starts: Ints,
+    firsts: Ints,
+    seconds: Ids,
+    probabilities: Floats,
+    chosen: Ids,
+) -> None:
     """The most likely source word of each target word, -1 where that is none."""
     for n in range(len(source_starts) - 1):
         words = sources[source_starts[n] : source_starts[n + 1]]
         at, length = target_starts[n], target_starts[n + 1] - target_starts[n]
         places, shares = np.empty(len(words) + 1, np.int64), np.empty(len(words) + 1)
         for j in range(length):
-            _shares(words, targets[at + j], (j + 0.5) / length, firsts, seconds, probabilities, places, shares)
+            _shares(
+                words, targets[at + j], (j + 0.5) / length, firsts, seconds, probabilities, places, shares
+            )
             best = len(words)
             for i in range(len(words)):
                 if shares[i] > shares[best]:

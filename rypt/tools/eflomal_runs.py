@@ -60,7 +60,9 @@ class Work:
         places = []
         for source, target in pairs:
             spans = sentence_pairs((source, target))
-            pieces = [(source[one.start : one.stop], target[other.start : other.stop]) for one, other in spans]
+            pieces = [
+                (source[one.start : one.stop], target[other.start : other.stop]) for one, other in spans
+            ]
             starts = [(one.start, other.start) for one, other in spans]
             where = [numbers.setdefault(piece, len(numbers)) for piece in pieces]
             places.append([(number, *start) for number, start in zip(where, starts, strict=True)])
@@ -69,7 +71,9 @@ class Work:
     def seconds(self, share: float = FIRST + SECOND) -> float:
         """An estimate of the processor's time that eflomal takes for a share of its rounds."""
         rounds = share * 1.5 * 5000 / math.sqrt(max(1, len(self.pieces))) + 3
-        return SECONDS * 2 * SAMPLERS * rounds * sum(len(source) * len(target) for source, target in self.pieces)
+        return (
+            SECONDS * 2 * SAMPLERS * rounds * sum(len(source) * len(target) for source, target in self.pieces)
+        )
 
     def joined(self, links: Sequence[Links]) -> list[Links]:
         """The links of pairs from those of their pieces."""
@@ -118,7 +122,9 @@ def _seconds(running: "Future[None]") -> Iterator[int]:
         second += 1
 
 
-def _call(pairs: Sequence[Pair], forward: str, backward: str, share: float, priors: Sequence[str] | None) -> None:
+def _call(
+    pairs: Sequence[Pair], forward: str, backward: str, share: float, priors: Sequence[str] | None
+) -> None:
     from eflomal import Aligner
 
     lines = [_line(pair) for pair in pairs]

@@ -50,7 +50,9 @@ def _is_final(token: str) -> bool:
 
 @lru_cache(1 << 16)
 def _closes(token: str) -> bool:
-    return token in CLOSING_QUOTES or all(unicodedata.category(character) in ("Pe", "Pf") for character in token)
+    return token in CLOSING_QUOTES or all(
+        unicodedata.category(character) in ("Pe", "Pf") for character in token
+    )
 
 
 def sentences(tokens: Sequence[str]) -> Iterator[Span]:

@@ -104,7 +104,9 @@ def _word(token: str) -> str:
 
 def _over(tree: SourceTree, tokens: Sequence[str]) -> SourceTree:
     if len(tree.tokens) != len(tokens):
-        raise RyptError(f"the parser made {len(tree.tokens)} tokens of the {len(tokens)} of {' '.join(tokens)!r}")
+        raise RyptError(
+            f"the parser made {len(tree.tokens)} tokens of the {len(tokens)} of {' '.join(tokens)!r}"
+        )
     return SourceTree(tuple(tokens), tree.constituents)
 
 
@@ -115,9 +117,13 @@ def _stanza(language: str, model: str | None, dependencies: bool) -> Parse:
     advice = f"python -c \"import stanza; stanza.download('{language}')\""
     try:
         pipeline = stanza.Pipeline(
-            language, processors=processors, package=model or "default", tokenize_pretokenized=True,
-            download_method=None, verbose=False,
-        )  # fmt: skip
+            language,
+            processors=processors,
+            package=model or "default",
+            tokenize_pretokenized=True,
+            download_method=None,
+            verbose=False,
+        )
     except (OSError, LookupError, ValueError) as error:
         raise RyptError(f"stanza has no model for {language!r} ({_first_line(error)}): {advice}") from None
     except Exception as error:  # stanza's own, which have no common class

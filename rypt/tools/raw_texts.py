@@ -25,7 +25,10 @@ from rypt.texts.tokenizer import join_pieces, tokens_of
 SAMPLE = 1000  # texts that decide whether a side is raw
 FINAL = frozenset(".!?…。！？؟।")
 PIECES = 0.1  # of all tokens: ▁ or @@ elsewhere is a slip, not a subword model
-LONGEST_MEAN = {True: 5.0, False: 12.0}  # letters in a word on average: of ideographs and kana, of other scripts
+LONGEST_MEAN = {
+    True: 5.0,
+    False: 12.0,
+}  # letters in a word on average: of ideographs and kana, of other scripts
 
 
 def is_raw(texts: Iterable[str]) -> bool:

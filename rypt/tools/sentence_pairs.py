@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from rypt.records import Span
 from rypt.tools.fallback_trees import sentences
 
-MOST_TIMES, MORE_TOKENS = 2.0, 4  # how much longer one of two sentences may be, than the lengths of both sides suggest
+MOST_TIMES, MORE_TOKENS = (
+    2.0,
+    4,
+)  # how much longer one of two sentences may be, than the lengths of both sides suggest
 Pair = tuple[tuple[str, ...], tuple[str, ...]]
 Piece = tuple[Span, Span]
 

@@ -14,7 +14,9 @@ from rypt.texts.alignment import Links
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
-def symmetrize(forward: Iterable[tuple[int, int]], backward: Iterable[tuple[int, int]], heuristic: str) -> Links:
+def symmetrize(
+    forward: Iterable[tuple[int, int]], backward: Iterable[tuple[int, int]], heuristic: str
+) -> Links:
     """Combine two directions, both as (source, candidate) links.
 
     >>> symmetrize([(0, 0), (1, 1), (2, 1)], [(0, 0), (1, 1), (1, 2)], "grow-diag-final-and")

@@ -60,9 +60,12 @@ class Market:
 
     @staticmethod
     def label_page(
-        interface: str, languages: tuple[str, str], source: Marked, alternatives: list[Marked],
+        interface: str,
+        languages: tuple[str, str],
+        source: Marked,
+        alternatives: list[Marked],
         reference: Marked | None = None,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """The page of a label hit as a batch would have it, with one slot that is not used."""
         slots = len(alternatives) + 1
         texts = read_interface(interface, Kind.LABEL, *languages)
@@ -95,7 +98,9 @@ class Market:
 @pytest.fixture
 def market(tmp_path: Path) -> Iterator[Market]:
     folder = tmp_path / "market"
-    with subprocess.Popen([sys.executable, "-c", SERVE, str(folder)], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE, str(folder)], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         try:
             info = json.loads(process.stdout.readline())

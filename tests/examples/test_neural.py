@@ -70,7 +70,9 @@ def test_what_is_not_installed_is_named_with_the_command() -> None:
         metric.stats(CANDIDATES)
 
 
-@pytest.mark.skipif(find_spec("wordllama") is None, reason="wordllama is not installed (pip install wordllama)")
+@pytest.mark.skipif(
+    find_spec("wordllama") is None, reason="wordllama is not installed (pip install wordllama)"
+)
 def test_a_real_model_prefers_the_paraphrase(tmp_path: Path) -> None:
     for name, lines in {
         "good": ["the dog bit the man", "the house burns"],
@@ -81,6 +83,6 @@ def test_a_real_model_prefers_the_paraphrase(tmp_path: Path) -> None:
     metrics = "neural:embedding,0.5*neural:embedding+0.5*chrf"
     compared = compare_lists(
         tmp_path / "bad", tmp_path / "good", references=[tmp_path / "ref"], metrics=metrics
-    )  # fmt: skip
+    )
     assert [row.better for row in compared.metrics] == [2, 2]
     assert compared.metrics[0].second > 0.7 > 0.3 > compared.metrics[0].first

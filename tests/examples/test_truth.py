@@ -45,8 +45,12 @@ def lines(name: str) -> list[str]:
 
 
 def pairs(name: str) -> Iterator[tuple[str, str]]:
-    idioms = {line.split(" ||| ")[0] for line in (GENERATOR / "idioms.txt").read_text(encoding="utf-8").splitlines()}
-    yield from ((de, en) for de, en in zip(lines(f"{name}.de"), lines(f"{name}.en"), strict=True) if de not in idioms)
+    idioms = {
+        line.split(" ||| ")[0] for line in (GENERATOR / "idioms.txt").read_text(encoding="utf-8").splitlines()
+    }
+    yield from (
+        (de, en) for de, en in zip(lines(f"{name}.de"), lines(f"{name}.en"), strict=True) if de not in idioms
+    )
 
 
 @cache
@@ -56,7 +60,9 @@ def accepted(german: str) -> dict[tuple[int, int], frozenset[str]]:
     analysis = truth.reader(GENERATOR).read(german)
     return {
         span: frozenset(
-            phrase for items in analysis.english for phrase in expand(slots.pattern(items, frozenset(range(*span))))
+            phrase
+            for items in analysis.english
+            for phrase in expand(slots.pattern(items, frozenset(range(*span))))
         )
         for span in accept.constituents(analysis.tree)
     }
@@ -92,35 +98,79 @@ def test_trees_and_truth_fit_the_source(name: str) -> None:
 @pytest.mark.parametrize(
     ("german", "span", "yes", "no"),
     [
-        ("unser chef hat im park gespielt .", (0, 7),
-         ["our boss played in the park .", "our boss has played in the park ."],
-         ["our boss plays in the park .", "our boss in the park played .", "our boss played the park in .",
-          "your boss played in the park .", "our boss will play in the park ."]),
-        ("unser chef hat im park gespielt .", (3, 6),
-         ["played in the park", "played in [GAP] park", "has played in the park"],
-         ["in the park", "played", "played in a park"]),
-        ("übermorgen laden die touristen den neuen mann ein .", (4, 7),
-         ["the new man", "new man"], ["a new man", "new the man", "the new [GAP] man", "the new men", "the man"]),
-        ("übermorgen laden die touristen den neuen mann ein .", (7, 8),
-         ["invite", "inviting"], ["a", "the", "invited"]),
-        ("die neue frau kann den aufsatz nicht schreiben .", (0, 9),
-         ["the new woman can not write the essay .", "the new woman is not able to write the essay ."],
-         ["the new woman can write the essay .", "the new woman can write not the essay ."]),
-        ("kannst du bitte die lampe ausmachen ?", (3, 6),
-         ["turn off the lamp", "turn the lamp off"], ["the lamp turn off", "turn on the lamp", "turn the lamp"]),
-        ("sie finden lieber das handy .", (0, 6),
-         ["they prefer to find the mobile phone ."], ["she prefers to find the phone .", "they find the phone ."]),
+        (
+            "unser chef hat im park gespielt .",
+            (0, 7),
+            ["our boss played in the park .", "our boss has played in the park ."],
+            [
+                "our boss plays in the park .",
+                "our boss in the park played .",
+                "our boss played the park in .",
+                "your boss played in the park .",
+                "our boss will play in the park .",
+            ],
+        ),
+        (
+            "unser chef hat im park gespielt .",
+            (3, 6),
+            ["played in the park", "played in [GAP] park", "has played in the park"],
+            ["in the park", "played", "played in a park"],
+        ),
+        (
+            "übermorgen laden die touristen den neuen mann ein .",
+            (4, 7),
+            ["the new man", "new man"],
+            ["a new man", "new the man", "the new [GAP] man", "the new men", "the man"],
+        ),
+        (
+            "übermorgen laden die touristen den neuen mann ein .",
+            (7, 8),
+            ["invite", "inviting"],
+            ["a", "the", "invited"],
+        ),
+        (
+            "die neue frau kann den aufsatz nicht schreiben .",
+            (0, 9),
+            ["the new woman can not write the essay .", "the new woman is not able to write the essay ."],
+            ["the new woman can write the essay .", "the new woman can write not the essay ."],
+        ),
+        (
+            "kannst du bitte die lampe ausmachen ?",
+            (3, 6),
+            ["turn off the lamp", "turn the lamp off"],
+            ["the lamp turn off", "turn on the lamp", "turn the lamp"],
+        ),
+        (
+            "sie finden lieber das handy .",
+            (0, 6),
+            ["they prefer to find the mobile phone ."],
+            ["she prefers to find the phone .", "they find the phone ."],
+        ),
         ("sie hat im büro gesungen .", (0, 1), ["she", "she has"], ["they", "her"]),
-        ("das neue mädchen hat die kirche schon gesehen .", (4, 8),
-         ["already seen the church", "seen the church already"], ["seen the church", "already the church seen"]),
-        ("mein vater hat ihn abgeholt .", (0, 6),
-         ["my father picked him up ."], ["my father picked up him .", "my father picks him up ."]),
-        ("er trifft jeden tag den kollegen .", (0, 7),
-         ["he meets the colleague every day .", "every day he meets the colleague ."],
-         ["he is meeting the colleague every day .", "he meets every day the colleague .",
-          "he meets the colleagues every day ."]),
+        (
+            "das neue mädchen hat die kirche schon gesehen .",
+            (4, 8),
+            ["already seen the church", "seen the church already"],
+            ["seen the church", "already the church seen"],
+        ),
+        (
+            "mein vater hat ihn abgeholt .",
+            (0, 6),
+            ["my father picked him up ."],
+            ["my father picked up him .", "my father picks him up ."],
+        ),
+        (
+            "er trifft jeden tag den kollegen .",
+            (0, 7),
+            ["he meets the colleague every day .", "every day he meets the colleague ."],
+            [
+                "he is meeting the colleague every day .",
+                "he meets every day the colleague .",
+                "he meets the colleagues every day .",
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_says_something_else_is_not_acceptable(
     german: str, span: tuple[int, int], yes: list[str], no: list[str]
 ) -> None:
@@ -132,7 +182,20 @@ def test_what_says_something_else_is_not_acceptable(
 @pytest.mark.parametrize("name", SETS)
 def test_a_reference_without_a_word_that_counts_is_not_acceptable(name: str) -> None:
     soft = set("the a an , that to in order am is are was will going do does did has have be of".split())  # noqa: SIM905
-    optional = {"just", "at", "yesterday", "last", "night", "now", "really", "mobile", "o'clock", "too", "this", "on"}
+    optional = {
+        "just",
+        "at",
+        "yesterday",
+        "last",
+        "night",
+        "now",
+        "really",
+        "mobile",
+        "o'clock",
+        "too",
+        "this",
+        "on",
+    }
     for german, english in pairs(name):
         if german in BEYOND:
             continue
@@ -166,7 +229,9 @@ def test_acceptability_against_the_toolkit(tmp_path: Path) -> None:
             phrase = phrase_of(c.span, linked, raw.text.split())
             missing = known[raw.segment][tuple(c.span)].optional
             if phrase or not missing:
-                labels.append(phrase is not None and truth.label(raw.segment, Span(*c.span), phrase.text) is Label.YES)
+                labels.append(
+                    phrase is not None and truth.label(raw.segment, Span(*c.span), phrase.text) is Label.YES
+                )
         shares[number] = sum(labels) / len(labels)
     first, second = lists["0"]
     spans = accept.constituents(trees[0])
@@ -177,7 +242,9 @@ def test_acceptability_against_the_toolkit(tmp_path: Path) -> None:
     metric = load("acceptability").Acceptability(Resources(), {"part": str(CORPUS / "dev")})
     stats = metric.stats([raw for _, raw in read_raw(path)])
     assert metric.score(stats) == pytest.approx(list(shares.values()), abs=1e-6)
-    assert metric.score(stats[[0, 2]].sum(axis=0)[None]) == pytest.approx([(shares[0] + shares[2]) / 2], abs=1e-6)
+    assert metric.score(stats[[0, 2]].sum(axis=0)[None]) == pytest.approx(
+        [(shares[0] + shares[2]) / 2], abs=1e-6
+    )
     lists["0"].reverse()
     assert accept.acceptability(trees, lists, known)[1] == 0
     assert accept.acceptability(trees, lists, known, oracle=True)[1] == 0.5

@@ -9,22 +9,42 @@ from rypt.database.answer_rows import SUBMITTED
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
-SEGMENT = Segment("7", "der Patient wurde isoliert .", "(S (NP (A der) (N Patient)) (V wurde) (VP isoliert) (. .))")
+SEGMENT = Segment(
+    "7", "der Patient wurde isoliert .", "(S (NP (A der) (N Patient)) (V wurde) (VP isoliert) (. .))"
+)
 LABEL_ITEM = {
-    "item": "7-0-2-1", "segment": "7", "start": "0", "stop": "2", "size": "3",
+    "item": "7-0-2-1",
+    "segment": "7",
+    "start": "0",
+    "stop": "2",
+    "size": "3",
     "source": "<mark>der Patient</mark> wurde isoliert .",
-    "phrase_1": "the patient", "phrase_2": "The  Patients", "phrase_3": "a stone", "phrase_4": "",
-    "control_1": "", "control_2": "", "control_3": "NO", "control_kind_3": "damaged",
-}  # fmt: skip
+    "phrase_1": "the patient",
+    "phrase_2": "The  Patients",
+    "phrase_3": "a stone",
+    "phrase_4": "",
+    "control_1": "",
+    "control_2": "",
+    "control_3": "NO",
+    "control_kind_3": "damaged",
+}
 COMPARISON_ITEM = {
-    "item": "c-1", "segment": "7", "system_a": "rypt", "system_b": "bleu", "candidate_a": "x", "candidate_b": "y",
+    "item": "c-1",
+    "segment": "7",
+    "system_a": "rypt",
+    "system_b": "bleu",
+    "candidate_a": "x",
+    "candidate_b": "y",
     "control": "",
-}  # fmt: skip
+}
 RANKING_ITEM = {
-    "item": "r-1", "segment": "7", "size": "5", "control": "",
+    "item": "r-1",
+    "segment": "7",
+    "size": "5",
+    "control": "",
     **{f"system_{i}": f"s{i}" for i in range(1, 6)},
     **{f"candidate_{i}": f"text {i}" for i in range(1, 6)},
-}  # fmt: skip
+}
 
 
 def database(path: str | Path = ":memory:") -> JudgmentDatabase:
@@ -45,6 +65,13 @@ def assignment(
 ) -> Assignment:
     fields = {"label_1": "YES", "label_2": "NO", "label_3": "NO"} if fields is None else fields
     answer = Answer(
-        "b1", item["item"], hit or f"H{number}", f"X{number}", worker, fields, 1000 * number, 1000 * number + 30
+        "b1",
+        item["item"],
+        hit or f"H{number}",
+        f"X{number}",
+        worker,
+        fields,
+        1000 * number,
+        1000 * number + 30,
     )
     return Assignment(answer, item, status, facts or {})

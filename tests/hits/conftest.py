@@ -64,7 +64,10 @@ class LocalMarket:
     now: int = START
 
     def client(self, **changes: Any) -> Any:
-        given = {"aws_access_key_id": self.keys.access_key, "aws_secret_access_key": self.keys.secret_key} | changes
+        given = {
+            "aws_access_key_id": self.keys.access_key,
+            "aws_secret_access_key": self.keys.secret_key,
+        } | changes
         given = {"config": Config(retries={"mode": "standard", "max_attempts": 1}, proxies={})} | given
         return boto3.client("mturk", region_name="us-east-1", endpoint_url=self.url, **given)
 
@@ -88,7 +91,9 @@ def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalMar
         keys = new_keys()
         local = LocalMarket(store, Endpoint(store, keys), keys)
         monkeypatch.setattr(
-            botocore.auth, "get_current_datetime", lambda: datetime.fromtimestamp(local.now, UTC).replace(tzinfo=None)
+            botocore.auth,
+            "get_current_datetime",
+            lambda: datetime.fromtimestamp(local.now, UTC).replace(tzinfo=None),
         )
         app = wsgi_app(local.endpoint, lambda: local.now)
         with make_server("127.0.0.1", 0, app, server_class=_Server, handler_class=_Quiet) as server:

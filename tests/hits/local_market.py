@@ -35,9 +35,14 @@ def wsgi_app(endpoint, clock):
         if not size.isdigit() or int(size) > MAX_BODY_BYTES:
             response = endpoint.refuse_large()
         else:
-            headers = {name[5:].replace("_", "-"): text for name, text in environ.items() if name.startswith("HTTP_")}
+            headers = {
+                name[5:].replace("_", "-"): text for name, text in environ.items() if name.startswith("HTTP_")
+            }
             headers["Content-Type"] = environ.get("CONTENT_TYPE", "")
-            path = quote(environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""), encoding="latin-1") or "/"
+            path = (
+                quote(environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""), encoding="latin-1")
+                or "/"
+            )
             response = endpoint.answer(
                 headers,
                 environ["wsgi.input"].read(int(size)),
@@ -47,7 +52,9 @@ def wsgi_app(endpoint, clock):
                 query=environ.get("QUERY_STRING", ""),
                 connection=connection_of(environ),
             )
-        start_response(f"{response.status} {HTTPStatus(response.status).phrase}", list(response.headers.items()))
+        start_response(
+            f"{response.status} {HTTPStatus(response.status).phrase}", list(response.headers.items())
+        )
         return [response.body]
 
     return app

@@ -11,9 +11,16 @@ from typing import Any
 
 PAGE = 2
 NEEDED = (
-    "name", "description", "external_study_url", "prolific_id_option", "completion_codes", "total_available_places",
-    "estimated_completion_time", "reward", "device_compatibility",
-)  # fmt: skip
+    "name",
+    "description",
+    "external_study_url",
+    "prolific_id_option",
+    "completion_codes",
+    "total_available_places",
+    "estimated_completion_time",
+    "reward",
+    "device_compatibility",
+)
 STATES = {"PUBLISH": "ACTIVE", "START": "ACTIVE", "PAUSE": "PAUSED", "STOP": "AWAITING REVIEW"}
 FROM = {"PUBLISH": ("UNPUBLISHED",), "START": ("PAUSED",), "PAUSE": ("ACTIVE",), "STOP": ("ACTIVE", "PAUSED")}
 
@@ -63,7 +70,9 @@ class FakeProlific:
             case ["POST", "studies"]:
                 missing = [name for name in NEEDED if name not in body]
                 if missing or body["reward"] < 1:
-                    return 400, {"error": {"status": 400, "title": "Bad request", "detail": f"missing: {missing}"}}
+                    return 400, {
+                        "error": {"status": 400, "title": "Bad request", "detail": f"missing: {missing}"}
+                    }
                 name = f"study{len(self.studies)}"
                 self.studies[name] = {**body, "id": name, "status": "UNPUBLISHED", "places_taken": 0}
                 return 201, self.studies[name]
@@ -71,7 +80,10 @@ class FakeProlific:
                 return 200, self.studies[study]
             case ["POST", "studies", study, "transition"] if study in self.studies:
                 if self.studies[study]["status"] not in FROM[body["action"]]:
-                    return 400, {"message": "Bad request", "detail": f"not while {self.studies[study]['status']}"}
+                    return 400, {
+                        "message": "Bad request",
+                        "detail": f"not while {self.studies[study]['status']}",
+                    }
                 self.studies[study]["status"] = STATES[body["action"]]
                 return 200, self.studies[study]
             case ["GET", "studies", study, "submissions"]:
@@ -96,7 +108,9 @@ class FakeProlific:
             case ["POST", "bulk-bonus-payments", name, "pay"] if name in self.payments:
                 self.payments[name]["paid"] += 1  # not idempotent, as documented; the answer is a text
                 for submission, cents in self.payments[name]["bonuses"].items():
-                    self.submissions[submission]["bonus_payments"] += [] if self.slow_payments else [float(cents)]
+                    self.submissions[submission]["bonus_payments"] += (
+                        [] if self.slow_payments else [float(cents)]
+                    )
                 return 202, f"Bulk bonus payment with ID {name} is being processed."
             case ["POST", "submissions", name, "transition"] if name in self.submissions:
                 return self.transition(name, body)
@@ -123,7 +137,10 @@ def served_prolific() -> Iterator[FakeProlific]:
             body = json.loads(self.rfile.read(size) or b"{}")
             service.seen.append((self.command, self.path))
             if self.headers.get("Authorization") != f"Token {service.token}":
-                status, value = 401, {"error": {"status": 401, "title": "Unauthorized", "detail": "Invalid token."}}
+                status, value = (
+                    401,
+                    {"error": {"status": 401, "title": "Unauthorized", "detail": "Invalid token."}},
+                )
             elif service.trouble:
                 status, value = service.trouble.pop(0), {}
             else:

@@ -29,6 +29,9 @@ def code(error: pytest.ExceptionInfo[RefusedError]) -> str:
 def available(store: Store, worker: str, now: int) -> list[Hit]:
     """The hits that a worker may accept now, the oldest first."""
     types = {group.hit_type for group in store.open_hits.groups(worker, now)}
-    mine = {held.hit for held in store.work.all(now, worker=worker, statuses=[AssignmentStatus.ACCEPTED, *FINISHED])}
+    mine = {
+        held.hit
+        for held in store.work.all(now, worker=worker, statuses=[AssignmentStatus.ACCEPTED, *FINISHED])
+    }
     hits = store.hits.all(now, status=HitStatus.ASSIGNABLE)
     return [hit for hit in hits if hit.type.id in types and hit.id not in mine]

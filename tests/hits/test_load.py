@@ -21,9 +21,7 @@ from hits.server.store.records import HitProperties
 from hits.server.store.store import Store
 
 WORKERS, HITS_EACH, PLACES = 50, 20, 2
-PAGE = (
-    '<form><input type="radio" name="label_1" value="YES" required><input name="comment"><button>Send</button></form>'
-)
+PAGE = '<form><input type="radio" name="label_1" value="YES" required><input name="comment"><button>Send</button></form>'
 SERVE = """
 import json, sys
 from dataclasses import asdict
@@ -33,7 +31,9 @@ serve(sys.argv[1], "127.0.0.1", int(sys.argv[2]), lambda info: print(json.dumps(
 
 
 def start(folder: Path, port: int = 0) -> tuple[subprocess.Popen[str], int]:
-    process = subprocess.Popen([sys.executable, "-c", SERVE, str(folder), str(port)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVE, str(folder), str(port)], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     return process, urlsplit(json.loads(process.stdout.readline())["url"]).port or 0
 
@@ -145,7 +145,8 @@ def check(path: Path, acknowledged: dict[str, str]) -> None:
     """Read the file with nothing of ours in between."""
     with sqlite3.connect(path) as db:
         stored = {
-            assignment: json.loads(fields)["comment"] for assignment, fields in db.execute("SELECT * FROM answers")
+            assignment: json.loads(fields)["comment"]
+            for assignment, fields in db.execute("SELECT * FROM answers")
         }
         rows = db.execute("SELECT id, hit, worker, status FROM assignments").fetchall()
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -154,4 +155,6 @@ def check(path: Path, acknowledged: dict[str, str]) -> None:
     assert {row[0] for row in live if row[3] == "submitted"} == acknowledged.keys()
     assert max(Counter(row[1] for row in live).values()) <= PLACES
     assert max(Counter((row[1], row[2]) for row in live).values()) == 1
-    assert len(acknowledged) >= WORKERS * HITS_EACH - WORKERS  # near the end a worker may have done all that is left
+    assert (
+        len(acknowledged) >= WORKERS * HITS_EACH - WORKERS
+    )  # near the end a worker may have done all that is left

@@ -20,7 +20,14 @@ from hits.batches.folder import new_settings, read_batch, write_batch
 from hits.batches.question_xml import parse_question
 from hits.market.folder import STORE_NAME
 from hits.market.publish import publish
-from hits.market.qualification_types import answer_key, is_type, language_type, quiz_form, quiz_type, requirements
+from hits.market.qualification_types import (
+    answer_key,
+    is_type,
+    language_type,
+    quiz_form,
+    quiz_type,
+    requirements,
+)
 from hits.qualifications import (
     Qualifications,
     QualificationTest,
@@ -49,7 +56,9 @@ ALL = Qualifications(("de", "en"), ("DE", "AT"), 90, TEST)
 def made_batch(folder, asked, id="b1"):
     segments = [Segment(str(i), f"Satz {i}") for i in range(3)]
     outputs = {system: {s.id: f"sentence {s.id} by {system}" for s in segments} for system in ("x", "y")}
-    settings = replace(new_settings(Kind.COMPARISON, seed=1, now=datetime.now(UTC), id=id), qualifications=asked)
+    settings = replace(
+        new_settings(Kind.COMPARISON, seed=1, now=datetime.now(UTC), id=id), qualifications=asked
+    )
     write_batch(folder, make_comparison_batch(segments, outputs, settings, control_share=0))
     return read_batch(folder)
 
@@ -59,9 +68,13 @@ questions = st.lists(texts, min_size=2, max_size=4, unique=True).flatmap(
     lambda choices: st.builds(TestQuestion, texts, st.just(tuple(choices)), st.sampled_from(choices))
 )
 tests = st.builds(
-    QualificationTest, texts, st.lists(questions, min_size=1, max_size=3).map(tuple), texts, st.integers(1, 1440),
+    QualificationTest,
+    texts,
+    st.lists(questions, min_size=1, max_size=3).map(tuple),
+    texts,
+    st.integers(1, 1440),
     st.integers(1, 100),
-)  # fmt: skip
+)
 asked_of_workers = st.builds(
     Qualifications,
     st.lists(st.sampled_from(["de", "en", "pt-BR"]), unique=True).map(tuple),
@@ -80,7 +93,9 @@ def test_the_examples_can_be_used():
     shown = (Path(__file__).parents[2] / "docs" / "hits.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```toml\n(.*?)```", shown, re.DOTALL)
     own = re.search(r"::\n\n(.*?)\n\nEvery part", hits.qualifications.__doc__, re.DOTALL)[1]
-    found = [read_qualifications(tomllib.loads(textwrap.dedent(text))["qualifications"]) for text in (example, own)]
+    found = [
+        read_qualifications(tomllib.loads(textwrap.dedent(text))["qualifications"]) for text in (example, own)
+    ]
     assert found[0] == found[1]
     assert found[0].test.pass_mark == 80
     assert found[0].languages == ("de", "en")
@@ -106,12 +121,26 @@ def test_a_batch_keeps_what_it_asks(tmp_path):
         ({"test": {}}, "expected the setting name"),
         ({"test": {"name": "t", "questions": []}}, "1 to 100 questions"),
         ({"test": {"name": "t", "questions": ["x"]}}, "expected a section"),
-        ({"test": {"name": "t", "questions": [{"text": "?", "choices": ["a", "b"], "answer": "c"}]}}, "among its"),
-        ({"test": {"name": "t", "questions": [{"text": "?", "choices": ["a"], "answer": "a"}]}}, "2 to 20 different"),
-        ({"test": {"name": "t", "pass_mark": 0, "questions": [{"text": "?", "choices": ["a", "b"], "answer": "a"}]}},
-         "between 1 and 100 percent"),
+        (
+            {"test": {"name": "t", "questions": [{"text": "?", "choices": ["a", "b"], "answer": "c"}]}},
+            "among its",
+        ),
+        (
+            {"test": {"name": "t", "questions": [{"text": "?", "choices": ["a"], "answer": "a"}]}},
+            "2 to 20 different",
+        ),
+        (
+            {
+                "test": {
+                    "name": "t",
+                    "pass_mark": 0,
+                    "questions": [{"text": "?", "choices": ["a", "b"], "answer": "a"}],
+                }
+            },
+            "between 1 and 100 percent",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_named(section, message):
     with pytest.raises(FormatError) as error:
         read_qualifications(section)

@@ -5,17 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.records import (
-    DAY,
-    Batch,
-    BatchSettings,
-    Choice,
-    Item,
-    Kind,
-    Ranking,
-    RewardRule,
-    parse_annotation,
-)
+from hits.records import DAY, Batch, BatchSettings, Choice, Item, Kind, Ranking, RewardRule, parse_annotation
 from rypt.text import FormatError, RyptError
 
 SETTINGS = BatchSettings("a1b2", Kind.LABEL, "Title", "Description", "key", RewardRule())
@@ -77,7 +67,9 @@ def test_settings_no_market_takes_are_refused(setting: str, value: str | int) ->
 
 
 @given(st.decimals(0, 10, places=4), st.decimals(0, 1, places=4), st.integers(1, 10))
-def test_rewards_are_the_least_whole_cents_that_cover_the_rule(base: Decimal, each: Decimal, size: int) -> None:
+def test_rewards_are_the_least_whole_cents_that_cover_the_rule(
+    base: Decimal, each: Decimal, size: int
+) -> None:
     reward = RewardRule(base, each).reward(size)
     exact = base + each * size
     assert reward * 100 == int(reward * 100)

@@ -32,7 +32,9 @@ class Cluster:
 @contextmanager
 def running_cluster() -> Iterator[Cluster]:
     """A cluster that ends with the block; a worker with more than 300 MB (to the letter: 95 % of it) is killed."""
-    process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -58,10 +60,14 @@ def main() -> None:
     with (
         dask.config.set(unused),
         LocalCluster(
-            n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1",
+            n_workers=WORKERS,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            host="127.0.0.1",
             memory_limit="300MB",
         ) as cluster,
-    ):  # fmt: skip
+    ):
         with Client(cluster.scheduler_address) as client:
             client.wait_for_workers(WORKERS, timeout=SECONDS)
         print(cluster.scheduler_address, flush=True)

@@ -73,7 +73,9 @@ def tools(folder):
 
 def shell(folder, command, out, err):
     """Run a command as mert-moses.pl does; its exit code."""
-    return subprocess.run(["sh", "-c", f"{command} > {out} 2> {err}"], cwd=folder, timeout=120, check=False).returncode
+    return subprocess.run(
+        ["sh", "-c", f"{command} > {out} 2> {err}"], cwd=folder, timeout=120, check=False
+    ).returncode
 
 
 def best_point(log):

@@ -71,7 +71,10 @@ def test_a_clear_gain_is_significant_and_none_is_not():
 
 def test_p_is_honest_where_nothing_is_gained():
     """Of many comparisons without a difference about one in twenty looks significant."""
-    found = [bootstrap_gain(made_problem(seed), X, Y, np.random.default_rng(1), samples=200).p for seed in range(200)]
+    found = [
+        bootstrap_gain(made_problem(seed), X, Y, np.random.default_rng(1), samples=200).p
+        for seed in range(200)
+    ]
     assert 0.01 < np.mean(np.array(found) <= 0.05) < 0.12
     assert 0.4 < np.mean(found) < 0.6
 

@@ -92,9 +92,16 @@ def test_a_scheduler_that_is_not_there():
 
 def test_the_command_line_tunes_on_a_cluster(capsys, cluster, demo_campaign):
     common = [
-        "tune", demo_campaign / "nbest.en", "--references", demo_campaign / "reference.en", "--restarts", 4, "--json",
-        "--weights", demo_campaign / "weights.init",
-    ]  # fmt: skip
+        "tune",
+        demo_campaign / "nbest.en",
+        "--references",
+        demo_campaign / "reference.en",
+        "--restarts",
+        4,
+        "--json",
+        "--weights",
+        demo_campaign / "weights.init",
+    ]
     there = run(capsys, *common, "--dask", cluster.scheduler_address)
     here = run(capsys, *common)
     assert there[0] == 0, there[2]
@@ -137,10 +144,14 @@ def test_a_loop_around_a_decoder(cluster, tmp_path):
         made = toy.write_set(tmp_path / name)
         with cluster_workplace(cluster.scheduler_address) as workplace:
             result = mert.tune_decoder(
-                toy.decode, weights=made / "weights", references=[made / "ref"], folder=made / "run",
-                search=mert.SearchSettings(restarts=1), stopping=mert.Stopping(max_iterations=2),
+                toy.decode,
+                weights=made / "weights",
+                references=[made / "ref"],
+                folder=made / "run",
+                search=mert.SearchSettings(restarts=1),
+                stopping=mert.Stopping(max_iterations=2),
                 workplace=workplace if name == "there" else None,
-            )  # fmt: skip
+            )
         runs.append([(each.candidates, each.weights) for each in result.iterations])
     assert runs[0] == runs[1]
     assert len(runs[0]) == 2

@@ -60,7 +60,10 @@ def test_scaling_keeps_proportions_and_is_done_once(weights, kind, value):
 @pytest.mark.parametrize(
     ("constraints", "message"),
     [
-        (Constraints(fixed=frozenset({"x", "a"})), "a constraint names x; the lists have the features a, b, c, d"),
+        (
+            Constraints(fixed=frozenset({"x", "a"})),
+            "a constraint names x; the lists have the features a, b, c, d",
+        ),
         (Constraints(only=frozenset({"y"})), "a constraint names y"),
         (Constraints(bounds={"z": (0, 1)}), "a constraint names z"),
         (Constraints(ranges={"z": (0, 1)}), "a constraint names z"),
@@ -75,7 +78,10 @@ def test_scaling_keeps_proportions_and_is_done_once(weights, kind, value):
         (Constraints(ranges={"a": (0, math.inf)}), r"the range of a for random starts is empty or infinite"),
         (Constraints(ranges={"a": (1, 0)}), r"the range of a for random starts is empty or infinite"),
         (Constraints(ranges={"a": (math.nan, 0)}), r"the range of a for random starts is empty or infinite"),
-        (Constraints(ranges={"a": (0, 3)}, bounds={"a": (0, 2)}), r"the range 0\.\.3 of a for random starts leaves"),
+        (
+            Constraints(ranges={"a": (0, 3)}, bounds={"a": (0, 2)}),
+            r"the range 0\.\.3 of a for random starts leaves",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(constraints, message):
@@ -141,7 +147,9 @@ def test_weights_are_scaled_where_that_is_harmless(constraints, held, kind):
 
 
 def test_a_scale_that_leaves_out_what_is_held_is_refused():
-    with pytest.raises(RyptError, match="the normalization l2 cannot be had: it would scale the tuned weights and not"):
+    with pytest.raises(
+        RyptError, match="the normalization l2 cannot be had: it would scale the tuned weights and not"
+    ):
         Constraints(normalization=Normalization("l2")).settled(NAMES, anything_held=True)
 
 

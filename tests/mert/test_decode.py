@@ -28,9 +28,14 @@ def test_lists_are_added_to_the_campaign(capsys, tmp_path):
     campaign = make_campaign(tmp_path / "campaign")
     first = decoded(capsys, campaign)
     expected = {
-        "iteration": 1, "list": "lists/1.nbest.gz", "weights": "weights/1.weights", "candidates": 30, "new": 30,
-        "all_candidates": 30, "already": False,
-    }  # fmt: skip
+        "iteration": 1,
+        "list": "lists/1.nbest.gz",
+        "weights": "weights/1.weights",
+        "candidates": 30,
+        "new": 30,
+        "all_candidates": 30,
+        "already": False,
+    }
     assert first == expected
     assert (campaign / "weights" / "1.weights").read_text() == loop_decoder.START
     (tmp_path / "other").write_text(OTHER)
@@ -47,7 +52,8 @@ def test_lists_are_added_to_the_campaign(capsys, tmp_path):
     assert {path: path.read_bytes() for path in campaign.rglob("*") if path.is_file()} == before
     _, out, err = run(capsys, "decode", campaign)
     assert (
-        out == f"{campaign}/lists/2.nbest.gz: 30 candidates, {second['new']} new, {second['all_candidates']} in all\n"
+        out
+        == f"{campaign}/lists/2.nbest.gz: 30 candidates, {second['new']} new, {second['all_candidates']} in all\n"
     )
     assert err == "weights/2.weights was used for decoding before\n"
 
@@ -62,11 +68,34 @@ def test_a_command_runs_in_the_folder_it_was_given_in(capsys, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path / "here")
     command = f"{sys.executable} decode.py {{weights}} {{nbest}}"
     code, _, err = run(
-        capsys, "init", "../campaign", "--source", texts / "source", "--trees", texts / "trees", "--decoder", command,
-        "--weights", texts / "start.weights", "--timeout", 60, "--budget", "2.50", "--wage", 15, "--assignments", 2,
-        "--labels", 30, "--market", "../people",
-    )  # fmt: skip
-    assert (code, err.splitlines()[-1]) == (0, "next: rypt loop ../campaign, or step by step: rypt decode ../campaign")
+        capsys,
+        "init",
+        "../campaign",
+        "--source",
+        texts / "source",
+        "--trees",
+        texts / "trees",
+        "--decoder",
+        command,
+        "--weights",
+        texts / "start.weights",
+        "--timeout",
+        60,
+        "--budget",
+        "2.50",
+        "--wage",
+        15,
+        "--assignments",
+        2,
+        "--labels",
+        30,
+        "--market",
+        "../people",
+    )
+    assert (code, err.splitlines()[-1]) == (
+        0,
+        "next: rypt loop ../campaign, or step by step: rypt decode ../campaign",
+    )
     settings = Campaign.open(tmp_path / "campaign").settings
     assert (settings.decoder.folder, settings.decoder.weights) == ("../here", "../texts/start.weights")
     assert (settings.market.folder, settings.market.wage, settings.market.assignments) == ("../people", 15, 2)
@@ -80,14 +109,14 @@ def test_a_command_runs_in_the_folder_it_was_given_in(capsys, tmp_path, monkeypa
     ("options", "message"),
     [
         (["--decoder", "moses {weights}", "--weights", "W"], "expected {nbest} in the decoder's command"),
-        (["--decoder", "moses {nbest}", "--weights", "W"], "expected {weights} or {config} in the decoder's command"),
+        (
+            ["--decoder", "moses {nbest}", "--weights", "W"],
+            "expected {weights} or {config} in the decoder's command",
+        ),
         (["--decoder", "moses {weights} {nbest}"], "a decoder needs weights to start with (--weights)"),
         (["--decoder", "moses {weights} {nbest}", "--weights", "nowhere"], "nowhere: No such file"),
         (["--decoder", "no.such:module", "--weights", "W"], "--decoder no.such:module: No module named 'no'"),
-        (
-            ["--weights", "W", "--nbest", "L"],
-            "bad.weights:2: a weight of LM1, which is not a feature",
-        ),
+        (["--weights", "W", "--nbest", "L"], "bad.weights:2: a weight of LM1, which is not a feature"),
         ([], "expected at least one list of candidates (--nbest), or what makes them (--decoder)"),
     ],
 )
@@ -124,7 +153,10 @@ def failing(tmp_path, change):
         ("text[:-5]", "1.nbest:30: the list breaks off in the middle of a line"),
         ("''", "1.nbest: the decoder wrote no candidates"),
         ("''.join(text.splitlines(True)[:12])", "expected candidates for all segments, 3 have none: 3, 4, 5"),
-        ("text.replace(' ||| 0-0 1-1 2-2 3-3 4-4 5-5', '')", "1.nbest:1: expected an alignment: a field after"),
+        (
+            "text.replace(' ||| 0-0 1-1 2-2 3-3 4-4 5-5', '')",
+            "1.nbest:1: expected an alignment: a field after",
+        ),
         ("text.replace('0-0', '9-9')", "1.nbest:1: "),
         ("text.replace('TM0', 'TM1')", "a weight of TM0, which is not a feature"),
         ("text.replace('5 |||', '6 |||')", "segment '6' is not in the source"),
@@ -213,13 +245,39 @@ def test_tuning_a_campaign_goes_on_from_its_last_weights(capsys, tmp_path):
     decoded(capsys, campaign, "--weights", tmp_path / "other")
     plain = json.loads(run(capsys, "tune", campaign, "--restarts", "1", "--json", "-q")[1])
     said = json.loads(
-        run(capsys, "tune", campaign, "--restarts", "1", "--json", "-q", "--weights",
-            campaign / "weights" / "2.weights", "-o", tmp_path / "tuned")[1]
-    )  # fmt: skip
-    assert plain["weights"] == said["weights"] == {e.name: e.value for e in read_weights(tmp_path / "tuned").entries}
+        run(
+            capsys,
+            "tune",
+            campaign,
+            "--restarts",
+            "1",
+            "--json",
+            "-q",
+            "--weights",
+            campaign / "weights" / "2.weights",
+            "-o",
+            tmp_path / "tuned",
+        )[1]
+    )
+    assert (
+        plain["weights"]
+        == said["weights"]
+        == {e.name: e.value for e in read_weights(tmp_path / "tuned").entries}
+    )
     assert plain["searches"] == said["searches"]
-    first = json.loads(run(capsys, "tune", campaign, "--restarts", "1", "--json", "-q", "--weights",
-                           campaign / "weights" / "1.weights")[1])  # fmt: skip
+    first = json.loads(
+        run(
+            capsys,
+            "tune",
+            campaign,
+            "--restarts",
+            "1",
+            "--json",
+            "-q",
+            "--weights",
+            campaign / "weights" / "1.weights",
+        )[1]
+    )
     assert first["searches"] < said["searches"]  # the weights of iteration 1 are a start of iteration 2
 
 
@@ -231,8 +289,20 @@ def test_alignments_in_files_of_their_own_serve_tuning(capsys, tmp_path):
     (tmp_path / "links").write_text("".join(line.rpartition(" ||| ")[2] + "\n" for line in lines))
     both = {}
     for name, lists in (("inside", ["list"]), ("beside", ["bare", "--alignments", tmp_path / "links"])):
-        made = run(capsys, "init", tmp_path / name, "--source", texts / "source", "--trees", texts / "trees",
-                   "--weights", texts / "start.weights", "--nbest", tmp_path / lists[0], *lists[1:])  # fmt: skip
+        made = run(
+            capsys,
+            "init",
+            tmp_path / name,
+            "--source",
+            texts / "source",
+            "--trees",
+            texts / "trees",
+            "--weights",
+            texts / "start.weights",
+            "--nbest",
+            tmp_path / lists[0],
+            *lists[1:],
+        )
         assert made[0] == 0, made[2]
         both[name] = json.loads(run(capsys, "tune", tmp_path / name, "--json", "-q")[1])["score"]
     assert both["inside"] == both["beside"]

@@ -40,12 +40,16 @@ def test_a_command_runs_in_a_shell_with_quoted_paths(tmp_path):
 
 
 def test_a_command_that_a_signal_ends(tmp_path):
-    with pytest.raises(RyptError, match=r"was killed by signal 9 in iteration 1; it said nothing \(see .*w.log\)"):
+    with pytest.raises(
+        RyptError, match=r"was killed by signal 9 in iteration 1; it said nothing \(see .*w.log\)"
+    ):
         CommandDecoder(": {weights} {nbest}; kill -9 $$")(1, tmp_path / "w", tmp_path / "n")
 
 
 def test_what_a_command_started_ends_with_it(tmp_path):
-    command = CommandDecoder("(while :; do :; done) & echo $! > {folder}/pid; : {weights} {nbest}; wait", timeout=1)
+    command = CommandDecoder(
+        "(while :; do :; done) & echo $! > {folder}/pid; : {weights} {nbest}; wait", timeout=1
+    )
     with pytest.raises(RyptError, match="did not finish in 1 seconds"):
         command(1, tmp_path / "w", tmp_path / "n")
     pid = (tmp_path / "pid").read_text().strip()
@@ -64,7 +68,9 @@ def _state(pid):
 
 
 def test_functions_by_name(tmp_path, monkeypatch):
-    (tmp_path / "mine.py").write_text("def decode(iteration, weights, nbest):\n    nbest.write_text(weights.name)\n")
+    (tmp_path / "mine.py").write_text(
+        "def decode(iteration, weights, nbest):\n    nbest.write_text(weights.name)\n"
+    )
     monkeypatch.chdir(tmp_path)
     read_decoder("mine:decode")(1, tmp_path / "w", tmp_path / "n")
     assert (tmp_path / "n").read_text() == "w"

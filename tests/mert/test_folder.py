@@ -27,7 +27,14 @@ class Writer:
 def test_files_of_iterations(tmp_path):
     folder = TuningFolder.of_run(tmp_path / "run")
     folder.make()
-    for name in ("run1.weights", "run10.weights", "run2.weights", "run0.weights", "runx.weights", "3.weights"):
+    for name in (
+        "run1.weights",
+        "run10.weights",
+        "run2.weights",
+        "run0.weights",
+        "runx.weights",
+        "3.weights",
+    ):
         (folder.weights / name).touch()
     assert list(folder.weights_files()) == [1, 2, 10]
     assert folder.list_files() == {}

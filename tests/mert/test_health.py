@@ -32,11 +32,18 @@ START = np.ones(4)
 def made_problem(constraints=None, start=START, scale=1.0):
     rng = np.random.default_rng(0)
     rows = [
-        RawCandidate(str(i // 4), f"t{i}", None, {**dict(zip("abc", (rng.normal(size=3) * [scale, 1, 1]).tolist(),
-                     strict=True)), "same": 5.0}, None)
+        RawCandidate(
+            str(i // 4),
+            f"t{i}",
+            None,
+            {**dict(zip("abc", (rng.normal(size=3) * [scale, 1, 1]).tolist(), strict=True)), "same": 5.0},
+            None,
+        )
         for i in range(40)
-    ]  # fmt: skip
-    return make_problem(arrange(rows), Count(), start, constraints or Constraints(normalization=Normalization("none")))
+    ]
+    return make_problem(
+        arrange(rows), Count(), start, constraints or Constraints(normalization=Normalization("none"))
+    )
 
 
 IDLE = "never different inside a segment, so left alone: same"
@@ -58,7 +65,10 @@ def test_a_score_before_tuning_that_the_order_of_the_lists_gives_is_told():
 def test_a_collapsed_weight_is_named_unless_it_was_0_before():
     weights = np.array([1.0, 1e-9, 0.0, 1.0])
     assert examine(made_problem(), weights, START)[0] == "collapsed to almost nothing: b, c"
-    assert examine(made_problem(), weights, np.array([1.0, 1.0, 0.0, 1.0]))[0] == "collapsed to almost nothing: b"
+    assert (
+        examine(made_problem(), weights, np.array([1.0, 1.0, 0.0, 1.0]))[0]
+        == "collapsed to almost nothing: b"
+    )
     held = Constraints(fixed=frozenset({"b"}))
     weights = np.array([1.0, 1e-9, 1.0, 1.0])
     assert examine(made_problem(held), weights, weights) == [IDLE]
@@ -113,7 +123,10 @@ def test_a_normalization_that_leaves_the_bounds_is_named():
 
 
 def test_a_problem_in_which_nothing_may_move_is_named():
-    assert examine(made_problem(Constraints(fixed=frozenset("abc"))), START, START) == ["no weight may move", IDLE]
+    assert examine(made_problem(Constraints(fixed=frozenset("abc"))), START, START) == [
+        "no weight may move",
+        IDLE,
+    ]
 
 
 class Blind(Count):
@@ -123,12 +136,18 @@ class Blind(Count):
         self.sighted = sighted
 
     def stats(self, candidates):
-        return np.array([[int(int(raw.segment) < self.sighted and raw.text == "0")] for raw in candidates], np.int64)
+        return np.array(
+            [[int(int(raw.segment) < self.sighted and raw.text == "0")] for raw in candidates], np.int64
+        )
 
 
-@pytest.mark.parametrize(("sighted", "note"), [(0, "the metric is flat"), (1, "of 1 of 30 segments apart"), (2, None)])
+@pytest.mark.parametrize(
+    ("sighted", "note"), [(0, "the metric is flat"), (1, "of 1 of 30 segments apart"), (2, None)]
+)
 def test_a_metric_that_tells_few_candidates_apart(sighted, note):
-    raws = [RawCandidate(str(i // 2), str(i % 2), None, {"f": float(i % 2), "g": 1.0}, None) for i in range(60)]
+    raws = [
+        RawCandidate(str(i // 2), str(i % 2), None, {"f": float(i % 2), "g": 1.0}, None) for i in range(60)
+    ]
     problem = make_problem(arrange(raws), Blind(sighted), np.ones(2))
     notes = flatness(problem, np.ones(2))
     assert [note in text for text in notes] == ([True] if note else [])

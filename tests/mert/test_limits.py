@@ -19,7 +19,9 @@ def limits(only=(), fix=(), bound=(), ranges=(), tie=(), norm=None):
 
 
 def test_a_label_stands_for_all_its_values():
-    found = limits(fix=["TM0"], bound=["LM0=0..1", "WordPenalty0=..0"], ranges=["LM0=0.2..0.4"], tie=["LM0,TM0_1"])
+    found = limits(
+        fix=["TM0"], bound=["LM0=0..1", "WordPenalty0=..0"], ranges=["LM0=0.2..0.4"], tie=["LM0,TM0_1"]
+    )
     assert found.fixed == {"TM0_0", "TM0_1"}
     assert found.bounds == {"LM0": (0, 1), "WordPenalty0": (-np.inf, 0)}
     assert found.ranges == {"LM0": (0.2, 0.4)}

@@ -55,7 +55,9 @@ def made_lists(seed=0, segments=30, candidates=8, scales=(1.0, 1.0, 1.0, 1.0, 1.
         for i, row in enumerate(features):
             values = np.append(row, 7.0) * scales
             named = dict(zip(("f0", "f1", "f2", "f3", "constant"), values.tolist(), strict=True))
-            rows.append(RawCandidate(str(segment), "right" if i == right else f"wrong {i}", None, named, None))
+            rows.append(
+                RawCandidate(str(segment), "right" if i == right else f"wrong {i}", None, named, None)
+            )
     return arrange(rows)
 
 
@@ -145,7 +147,8 @@ def test_any_executor_will_do(metric):
 def test_the_seed_decides():
     problem = make_problem(made_lists(2), Share(), START)
     one, again, other = (
-        [tuned.weights.tolist() for tuned in optimize(problem, START, restarts=4, seed=seed)] for seed in (1, 1, 2)
+        [tuned.weights.tolist() for tuned in optimize(problem, START, restarts=4, seed=seed)]
+        for seed in (1, 1, 2)
     )
     assert one == again
     assert one != other
@@ -176,7 +179,8 @@ def test_the_order_of_candidates_and_dominated_ones_change_nothing(seed, random)
     assert other.score == best.score
     middle = {
         raw.segment: {
-            name: float(np.mean([r.features[name] for r in raws if r.segment == raw.segment])) for name in raw.features
+            name: float(np.mean([r.features[name] for r in raws if r.segment == raw.segment]))
+            for name in raw.features
         }
         for raw in raws
     }
@@ -219,7 +223,9 @@ def test_only_the_named_weights_move_and_others_take_part():
 def test_nothing_may_move():
     every = frozenset({"f0", "f1", "f2", "f3"})
     problem = make_problem(made_lists(3), Share(), START, Constraints(fixed=every))
-    assert [tuned.weights.tolist() for tuned in optimize(problem, START, restarts=2, seed=1)] == [START.tolist()] * 3
+    assert [tuned.weights.tolist() for tuned in optimize(problem, START, restarts=2, seed=1)] == [
+        START.tolist()
+    ] * 3
 
 
 def test_bounds_hold():
@@ -370,7 +376,11 @@ def test_what_is_held_adds_to_the_model_score(tmp_path):
     assert unused.normalization.kind == "l1"
     with pytest.raises(RyptError, match="the normalization max cannot be had"):
         make_problem(
-            lists, Share(), start, Constraints(normalization=Normalization("max")), sparse_weights=np.array([1.0, 0.0])
+            lists,
+            Share(),
+            start,
+            Constraints(normalization=Normalization("max")),
+            sparse_weights=np.array([1.0, 0.0]),
         )
 
 

@@ -66,7 +66,9 @@ def test_mistakes_in_shares(tmp_path):
     with pytest.raises(InputError, match="three:1: segment 99: expected one of the 12 segments"):
         mert.tune([*lists, tmp_path / "three"], **more)
     (tmp_path / "three").write_text('{"id": "0", "candidate": "a", "features": {"LM0": 1}}\n')
-    with pytest.raises(RyptError, match=r"three: expected a list with \|\|\|, the only ones that --memory divides"):
+    with pytest.raises(
+        RyptError, match=r"three: expected a list with \|\|\|, the only ones that --memory divides"
+    ):
         mert.tune([tmp_path / "three"], **more)
 
 
@@ -81,9 +83,24 @@ def test_memory_stays_within_the_limit(tmp_path):
     """The list alone is larger than the limit."""
     path = write_large_list(tmp_path / "made", megabytes=420)
     command = [
-        sys.executable, "-c", MEASURED, "tune", path, "--references", tmp_path / "made" / "ref", "--weights",
-        tmp_path / "made" / "weights", "--memory", "400M", "--threads", "2", "--restarts", "3", "--json", "-q",
-    ]  # fmt: skip
+        sys.executable,
+        "-c",
+        MEASURED,
+        "tune",
+        path,
+        "--references",
+        tmp_path / "made" / "ref",
+        "--weights",
+        tmp_path / "made" / "weights",
+        "--memory",
+        "400M",
+        "--threads",
+        "2",
+        "--restarts",
+        "3",
+        "--json",
+        "-q",
+    ]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
     result, peak = done.stdout.splitlines()
     assert json.loads(result)["score"] > json.loads(result)["start_score"]

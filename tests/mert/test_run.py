@@ -59,7 +59,9 @@ def test_the_score_is_that_of_what_the_decoder_chose(folder, tmp_path):
 
     run = tune(plan_for(folder), FunctionDecoder(toy.decode), tmp_path / "run")
     weights = np.array([run.weights[name] for name in toy.NAMES])
-    best = [max(toy.pool(s)[1], key=lambda row: float(np.dot(row[1], weights)))[0] for s in range(toy.SEGMENTS)]
+    best = [
+        max(toy.pool(s)[1], key=lambda row: float(np.dot(row[1], weights)))[0] for s in range(toy.SEGMENTS)
+    ]
     references = [toy.pool(s)[0] for s in range(toy.SEGMENTS)]
     theirs = BLEU(tokenize="none", force=True).corpus_score(best, [references]).score
     assert run.score == pytest.approx(theirs, abs=1e-9)
@@ -139,9 +141,23 @@ def command(folder, place, *, trouble=None, timeout=None, more=()):
     limit = ["--timeout", str(timeout)] if timeout else []
     code = "from rypt.cli import main; main()"
     return [
-        sys.executable, "-c", code, "tune", "--decoder", toy_command, "--references", str(folder / "ref"),
-        "--weights", str(folder / "weights"), "--folder", str(place), "--restarts", "3", *limit, *more,
-    ]  # fmt: skip
+        sys.executable,
+        "-c",
+        code,
+        "tune",
+        "--decoder",
+        toy_command,
+        "--references",
+        str(folder / "ref"),
+        "--weights",
+        str(folder / "weights"),
+        "--folder",
+        str(place),
+        "--restarts",
+        "3",
+        *limit,
+        *more,
+    ]
 
 
 def run_command(arguments, **options):
@@ -169,7 +185,10 @@ def test_a_run_that_is_killed_goes_on_to_the_same_result(folder, tmp_path):
             "the decoder failed with exit code 3 in iteration 2; it said: loading the model | segmentation fault",
         ),
         ("hang", "the decoder did not finish in 3 seconds in iteration 2; it said nothing"),
-        ("half", "run2.nbest:120: the list breaks off in the middle of a line: the decoder did not finish it"),
+        (
+            "half",
+            "run2.nbest:120: the list breaks off in the middle of a line: the decoder did not finish it",
+        ),
         ("empty", "run2.nbest: the decoder wrote no candidates"),
         ("nothing", "run2.nbest: the decoder wrote no candidates"),
         ("garbage", "run2.nbest:121: expected a finite number, found 'many'"),
@@ -242,7 +261,10 @@ def test_a_decoder_that_was_mended_goes_on(folder, tmp_path):
             lambda whole: whole + whole.splitlines()[0].replace("0 |||", "99 |||", 1) + "\n",
             "segment 99: expected one of",
         ),
-        (lambda whole: "".join(line + "\n" for line in whole.splitlines() if line[:2] != "3 "), "1 are missing: 3"),
+        (
+            lambda whole: "".join(line + "\n" for line in whole.splitlines() if line[:2] != "3 "),
+            "1 are missing: 3",
+        ),
     ):
         with pytest.raises(RyptError, match=message):
             tune(plan_for(folder), FunctionDecoder(wrong(text)), tmp_path / "run")
@@ -258,7 +280,9 @@ def test_a_plan_under_which_nothing_was_decoded_is_replaced(folder, tmp_path):
 
     with pytest.raises(RyptError, match="no model"):
         tune(plan_for(folder, decoder="a"), FunctionDecoder(fail), tmp_path / "run")
-    assert tune(plan_for(folder, decoder="b", max_iterations=1), FunctionDecoder(toy.decode), tmp_path / "run")
+    assert tune(
+        plan_for(folder, decoder="b", max_iterations=1), FunctionDecoder(toy.decode), tmp_path / "run"
+    )
     (tmp_path / "run" / "plan.json").write_text("[]")
     with pytest.raises(RyptError, match=r"plan\.json: expected the plan"):
         tune(plan_for(folder, decoder="b"), FunctionDecoder(toy.decode), tmp_path / "run")
@@ -312,12 +336,19 @@ def test_lists_of_all_iterations_in_shares(tmp_path, monkeypatch):
         search = SearchSettings(restarts=2, threads=3)
         runs.append(
             mert.tune_decoder(
-                toy.decode, weights=made / "weights", references=[made / "ref"], folder=made / "run", search=search,
-                stopping=Stopping(max_iterations=3), **more,
+                toy.decode,
+                weights=made / "weights",
+                references=[made / "ref"],
+                folder=made / "run",
+                search=search,
+                stopping=Stopping(max_iterations=3),
+                **more,
             )
-        )  # fmt: skip
+        )
     one, other = (
-        dataclasses.replace(run, iterations=tuple(dataclasses.replace(each, seconds=0) for each in run.iterations))
+        dataclasses.replace(
+            run, iterations=tuple(dataclasses.replace(each, seconds=0) for each in run.iterations)
+        )
         for run in runs
     )
     assert len(one.iterations) == 3

@@ -45,7 +45,9 @@ def made_lists(seed=0, segments=40, candidates=8):
         right = int(np.argmax(features @ [1.0, -0.5, 0.25, 0.0] + rng.normal(scale=0.2, size=candidates)))
         for i, row in enumerate(features):
             named = dict(zip(NAMES, row.tolist(), strict=True))
-            rows.append(RawCandidate(str(segment), "right" if i == right else f"wrong {i}", None, named, None))
+            rows.append(
+                RawCandidate(str(segment), "right" if i == right else f"wrong {i}", None, named, None)
+            )
     return arrange(rows)
 
 
@@ -104,13 +106,23 @@ def test_tied_weights_are_learned_as_one_feature(algorithm):
     tied = Constraints(tied=(("f0", "f3"),), normalization=Normalization("none"))
     found = solve(make_problem(lists, Share(), start, tied), start, SearchSettings(algorithm)).weights
     merged = arrange(
-        RawCandidate(raw.segment, raw.text, None, {
-            "sum": raw.features["f0"] + 0.5 * raw.features["f3"], "f1": raw.features["f1"], "f2": raw.features["f2"],
-        }, None)
+        RawCandidate(
+            raw.segment,
+            raw.text,
+            None,
+            {
+                "sum": raw.features["f0"] + 0.5 * raw.features["f3"],
+                "f1": raw.features["f1"],
+                "f2": raw.features["f2"],
+            },
+            None,
+        )
         for raw in lists.candidates
-    )  # fmt: skip
+    )
     free = Constraints(normalization=Normalization("none"))
-    alone = solve(make_problem(merged, Share(), start[:3], free), start[:3], SearchSettings(algorithm)).weights
+    alone = solve(
+        make_problem(merged, Share(), start[:3], free), start[:3], SearchSettings(algorithm)
+    ).weights
     assert found.tolist() == pytest.approx([alone[0], alone[1], alone[2], alone[0] / 2], rel=1e-6)
 
 

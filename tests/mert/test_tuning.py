@@ -55,8 +55,9 @@ def test_many_weights_have_more_restarts_and_the_signature_says_so(tmp_path):
     rng = np.random.default_rng(1)
     lines = [
         f"{segment} ||| {text} ||| F= {' '.join(f'{value:.3f}' for value in rng.normal(size=20))} ||| 0"
-        for segment in range(2) for text in ("a b c d", "a b c e", "a b f g")
-    ]  # fmt: skip
+        for segment in range(2)
+        for text in ("a b c d", "a b c e", "a b f g")
+    ]
     (tmp_path / "list").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (tmp_path / "ref").write_text("a b c d\na b c e\n", encoding="utf-8")
     search = mert.SearchSettings(aim="list")
@@ -70,14 +71,40 @@ def test_lists_as_the_command_tunes_them(capsys, folder, tmp_path):
         fixed=("WordPenalty0",), bounds={"LM0": (-1, 2)}, ranges={"TM0": (0, 1)}, tied=(("TM0_0", "TM0_1"),)
     )
     result = mert.tune(
-        [folder / "list"], metric="0.5*bleu+0.5*chrf", references=[folder / "ref"], weights=folder / "weights",
-        search=mert.SearchSettings(restarts=2, seed=5, replicates=2, average=True), limits=limits,
-    )  # fmt: skip
+        [folder / "list"],
+        metric="0.5*bleu+0.5*chrf",
+        references=[folder / "ref"],
+        weights=folder / "weights",
+        search=mert.SearchSettings(restarts=2, seed=5, replicates=2, average=True),
+        limits=limits,
+    )
     theirs = by_command(
-        capsys, folder / "list", "--metric", "0.5*bleu+0.5*chrf", "--references", folder / "ref", "--weights",
-        folder / "weights", "--restarts", 2, "--seed", 5, "--replicates", 2, "--average", "--fix", "WordPenalty0",
-        "--bound", "LM0=-1..2", "--range", "TM0=0..1", "--tie", "TM0_0,TM0_1", "-o", tmp_path / "theirs",
-    )  # fmt: skip
+        capsys,
+        folder / "list",
+        "--metric",
+        "0.5*bleu+0.5*chrf",
+        "--references",
+        folder / "ref",
+        "--weights",
+        folder / "weights",
+        "--restarts",
+        2,
+        "--seed",
+        5,
+        "--replicates",
+        2,
+        "--average",
+        "--fix",
+        "WordPenalty0",
+        "--bound",
+        "LM0=-1..2",
+        "--range",
+        "TM0=0..1",
+        "--tie",
+        "TM0_0,TM0_1",
+        "-o",
+        tmp_path / "theirs",
+    )
     assert without_seconds(result.summary()) == without_seconds(theirs)
     assert result.weights["WordPenalty0"] == 0.1
     result.write(tmp_path / "ours")
@@ -97,7 +124,9 @@ def test_metrics_references_and_weights_may_be_objects(folder):
 
 
 def test_a_result_shows_what_matters(folder):
-    result = mert.tune([folder / "list"], references=[folder / "ref"], weights=folder / "weights", search=QUICK)
+    result = mert.tune(
+        [folder / "list"], references=[folder / "ref"], weights=folder / "weights", search=QUICK
+    )
     assert result.score > result.start_score
     shown = repr(result)
     assert shown.startswith(
@@ -117,9 +146,12 @@ def test_progress(folder):
 
     (folder / "ref").write_text((folder / "ref").read_text() + "one more\n")
     mert.tune(
-        [folder / "list"], references=[folder / "ref"], search=QUICK, allow_missing=True,
+        [folder / "list"],
+        references=[folder / "ref"],
+        search=QUICK,
+        allow_missing=True,
         progress=TuningProgress(climb=climb, note=notes.append),
-    )  # fmt: skip
+    )
     assert starts == [3, 3, 3]
     assert notes == [
         f"1 of 13 segments of {folder / 'ref'} have no candidates",
@@ -146,7 +178,9 @@ def test_a_campaign_as_the_command_tunes_it(capsys, tmp_path):
     first = mert.tune(campaign=campaign, weights=campaign / "weights" / "1.weights", search=QUICK)
     assert first.start.path == campaign / "weights" / "1.weights"
     assert first.weights != result.weights
-    assert len(first.ends) == len(result.ends) - 1  # the weights of iteration 1 are a start of iteration 2 too
+    assert (
+        len(first.ends) == len(result.ends) - 1
+    )  # the weights of iteration 1 are a start of iteration 2 too
 
 
 def test_lists_with_the_judgments_of_a_campaign(demo_campaign):
@@ -161,7 +195,16 @@ def test_lists_with_the_judgments_of_a_campaign(demo_campaign):
 def test_a_decoder_as_the_command_tunes_it(capsys, folder, tmp_path, monkeypatch):
     files = {"references": [folder / "ref"], "weights": folder / "weights", "search": QUICK}
     result = mert.tune_decoder(toy.decode, folder=tmp_path / "run", **files)
-    common = ["--references", folder / "ref", "--weights", folder / "weights", "--aim", "list", "--restarts", 2]
+    common = [
+        "--references",
+        folder / "ref",
+        "--weights",
+        folder / "weights",
+        "--aim",
+        "list",
+        "--restarts",
+        2,
+    ]
     theirs = by_command(
         capsys, "--decoder", "toy:decode", *common, "--folder", tmp_path / "theirs", "-o", tmp_path / "tuned"
     )
@@ -209,7 +252,9 @@ def test_mistakes_are_named(wrong, message):
 
 
 def test_a_limit_on_a_weight_that_does_not_exist(folder):
-    with pytest.raises(RyptError, match="LM7 is not a feature; expected one of LM0, TM0_0, TM0_1, WordPenalty0"):
+    with pytest.raises(
+        RyptError, match="LM7 is not a feature; expected one of LM0, TM0_0, TM0_1, WordPenalty0"
+    ):
         mert.tune([folder / "list"], references=[folder / "ref"], limits=mert.WeightLimits(fixed=("LM7",)))
 
 

@@ -81,7 +81,9 @@ def test_the_mean_of_weights_that_are_not_scaled_is_the_plain_mean():
 def test_descent_ends_at_a_minimum_of_a_curved_valley():
     def loss(p):
         x, y = p
-        return (1 - x) ** 2 + 10 * (y - x**2) ** 2, np.array([-2 * (1 - x) - 40 * x * (y - x**2), 20 * (y - x**2)])
+        return (1 - x) ** 2 + 10 * (y - x**2) ** 2, np.array(
+            [-2 * (1 - x) - 40 * x * (y - x**2), 20 * (y - x**2)]
+        )
 
     assert descend(loss, np.array([-1.0, 1.0])) == pytest.approx([1, 1], abs=0.05)
     assert descend(lambda p: (0.0, np.zeros(1)), np.array([4.0])).tolist() == [4.0]

@@ -80,7 +80,11 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 @given(st.lists(numbers, min_size=4, max_size=4), st.sampled_from(list(FORMS)))
 def test_what_is_written_is_read_back_bit_by_bit(tmp_path_factory, values, form):
     folder = tmp_path_factory.mktemp("weights")
-    text = FORMS[form] if form != "params" else PARAMS.replace("0.1 +Inf", "-Inf +Inf").replace("-1 1 ", "-Inf Inf ")
+    text = (
+        FORMS[form]
+        if form != "params"
+        else PARAMS.replace("0.1 +Inf", "-Inf +Inf").replace("-1 1 ", "-Inf Inf ")
+    )
     read(folder, text).write(folder / "out", NAMES, np.array(values))
     again = read_weights(folder / "out").match(NAMES)[1]
     assert [math.copysign(1, x) for x in again] == [math.copysign(1, x) for x in values]
@@ -89,7 +93,9 @@ def test_what_is_written_is_read_back_bit_by_bit(tmp_path_factory, values, form)
 
 def test_a_file_that_cannot_be_written_stays(tmp_path, monkeypatch):
     found = read(tmp_path, MOSES)
-    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
     with pytest.raises(InputError, match="w: No space left on device"):
         found.write(tmp_path / "w", NAMES, np.zeros(4))
     assert (tmp_path / "w").read_text() == MOSES
@@ -107,7 +113,9 @@ def test_default_weights_are_read_back(tmp_path_factory, names, data):
     made = default_weights(names, values)
     made.write(path, names, values)
     found = read_weights(path)
-    assert {entry.name: entry.value for entry in found.entries} == dict(zip(names, values.tolist(), strict=True))
+    assert {entry.name: entry.value for entry in found.entries} == dict(
+        zip(names, values.tolist(), strict=True)
+    )
     assert made.match(names)[1].tolist() == values.tolist()
 
 
@@ -119,7 +127,9 @@ def test_default_weights_share_lines_as_moses_has_them():
 def test_features_without_names_take_those_of_the_parameter_file(tmp_path):
     found = read(tmp_path, PARAMS)
     assert found.match(("F_0", "F_1", "F_2", "F_3"))[0] == NAMES
-    with pytest.raises(InputError, match="w: expected 2 parameters, as many as the lists have features, found 4"):
+    with pytest.raises(
+        InputError, match="w: expected 2 parameters, as many as the lists have features, found 4"
+    ):
         found.match(("F_0", "F_1"))
     with pytest.raises(InputError, match="w:1: a weight of LM0, which is not a feature"):
         read(tmp_path, MOSES.replace("# tuned\n", "")).match(("F_0", "F_1", "F_2", "F_3"))
@@ -151,9 +161,21 @@ def test_zmerts_normalizations(tmp_path, said, expected):
 
 
 @pytest.mark.parametrize(
-    "said", ["", "nothing", "none 1", "absval 1", "absval LM0", "maxabsval 0", "maxabsval 1 LM0", "LNorm 3 1",
-             "LNorm 2 -1", "LNorm 2 inf", "LNorm 2"],
-)  # fmt: skip
+    "said",
+    [
+        "",
+        "nothing",
+        "none 1",
+        "absval 1",
+        "absval LM0",
+        "maxabsval 0",
+        "maxabsval 1 LM0",
+        "LNorm 3 1",
+        "LNorm 2 -1",
+        "LNorm 2 inf",
+        "LNorm 2",
+    ],
+)
 def test_other_normalizations_are_refused(tmp_path, said):
     with pytest.raises(InputError, match="w:5: expected"):
         read(tmp_path, PARAMS.replace("absval 1 LM0", said))
@@ -205,7 +227,10 @@ def test_bounds_that_exclude_the_start_are_named(tmp_path):
         ('{"LM0": NaN}\n', "w: expected a JSON object of names and numbers: expected a finite number"),
         ('{"LM0": 1\n', "w: expected a JSON object of names and numbers"),
         ('{"LM0": 1,\n"TM0": 2,\n"LM0": 1}', "w:3: the weight of LM0 is given twice"),
-        (json.dumps({"LM0": 10**400}), "w: expected a JSON object of names and numbers: expected a finite number"),
+        (
+            json.dumps({"LM0": 10**400}),
+            "w: expected a JSON object of names and numbers: expected a finite number",
+        ),
         ("LM0 ||| 1 Opt 0 1 0\n", r"w:1: expected name \|\|\| value Opt"),
         ("LM0 ||| 1 Maybe 0 1 0 1\n", r"w:1: expected name \|\|\| value Opt"),
         (" ||| 1 Opt 0 1 0 1\n", r"w:1: expected name \|\|\| value Opt"),
@@ -223,5 +248,12 @@ def test_bad_files_are_named(tmp_path, text, message):
 def test_awkward_json_is_edited_in_place(tmp_path):
     text = '\n{"a\\"b:1" :1 ,"c, d":\t2.5e3,"e":-0\n}'
     found = read(tmp_path, text)
-    assert [(e.name, e.value, e.line) for e in found.entries] == [('a"b:1', 1, 2), ("c, d", 2500, 2), ("e", 0, 2)]
-    assert found.with_weights(["e", 'a"b:1'], np.array([4.0, 3.0])) == '\n{"a\\"b:1" :3.0 ,"c, d":\t2.5e3,"e":4.0\n}'
+    assert [(e.name, e.value, e.line) for e in found.entries] == [
+        ('a"b:1', 1, 2),
+        ("c, d", 2500, 2),
+        ("e", 0, 2),
+    ]
+    assert (
+        found.with_weights(["e", 'a"b:1'], np.array([4.0, 3.0]))
+        == '\n{"a\\"b:1" :3.0 ,"c, d":\t2.5e3,"e":4.0\n}'
+    )

@@ -9,7 +9,23 @@ from pathlib import Path
 import numpy as np
 
 SEGMENTS, POOL, SIZE = 12, 60, 10
-WORDS = ["the", "a", "house", "red", "old", "cat", "sits", "on", "mat", "green", "is", "was", "big", "small", "dog"]
+WORDS = [
+    "the",
+    "a",
+    "house",
+    "red",
+    "old",
+    "cat",
+    "sits",
+    "on",
+    "mat",
+    "green",
+    "is",
+    "was",
+    "big",
+    "small",
+    "dog",
+]
 NAMES = ("LM0", "TM0_0", "TM0_1", "WordPenalty0")
 
 
@@ -30,7 +46,9 @@ def read_weights(path):
     values = {}
     for line in Path(path).read_text().splitlines():
         name, *rest = line.split()
-        values.update({f"{name[:-1]}_{i}" if len(rest) > 1 else name[:-1]: float(v) for i, v in enumerate(rest)})
+        values.update(
+            {f"{name[:-1]}_{i}" if len(rest) > 1 else name[:-1]: float(v) for i, v in enumerate(rest)}
+        )
     return np.array([values[name] for name in NAMES])
 
 
@@ -43,7 +61,9 @@ def decode(iteration, weights, nbest):
         ranked = sorted(rows, key=lambda row: -float(np.dot(row[1], vector)))[:SIZE]
         for text, (lm, tm0, tm1, wp) in ranked:
             total = float(np.dot([lm, tm0, tm1, wp], vector))
-            lines.append(f"{segment} ||| {text} ||| LM0= {lm} TM0= {tm0} {tm1} WordPenalty0= {wp} ||| {total:.4f}\n")
+            lines.append(
+                f"{segment} ||| {text} ||| LM0= {lm} TM0= {tm0} {tm1} WordPenalty0= {wp} ||| {total:.4f}\n"
+            )
     Path(nbest).write_text("".join(lines), encoding="utf-8")
 
 
@@ -63,7 +83,9 @@ def tuner():
     return process
 
 
-if __name__ == "__main__":  # toy.py WEIGHTS NBEST ITERATION [PLAN]: the plan says what goes wrong in which iteration
+if (
+    __name__ == "__main__"
+):  # toy.py WEIGHTS NBEST ITERATION [PLAN]: the plan says what goes wrong in which iteration
     weights_path, nbest_path, number = sys.argv[1:4]
     trouble = json.loads(sys.argv[4]).get(number) if len(sys.argv) > 4 else None
     if trouble == "crash":

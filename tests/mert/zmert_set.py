@@ -10,7 +10,23 @@ from mert.solve import SearchSettings
 from mert.zmert.program import read_zmert
 
 SEGMENTS, POOL, SIZE = 8, 120, 4
-WORDS = ["the", "a", "house", "red", "old", "cat", "sits", "on", "mat", "green", "is", "was", "big", "small", "dog"]
+WORDS = [
+    "the",
+    "a",
+    "house",
+    "red",
+    "old",
+    "cat",
+    "sits",
+    "on",
+    "mat",
+    "green",
+    "is",
+    "was",
+    "big",
+    "small",
+    "dog",
+]
 NAMES = ("lm score", "tm", "wp")
 PARAMS = """lm score ||| 0.5 Opt -Inf +Inf -1 1
 tm ||| 1.0 Opt -Inf +Inf -1 1

@@ -51,6 +51,11 @@ def small_ted_data(ted_data: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """The first segments of the data."""
     folder = tmp_path_factory.mktemp("small")
     for name in ("sources.jsonl.gz", "candidates.jsonl.gz", "judgments.tsv.gz"):
-        with gzip.open(ted_data / name, "rt", encoding="utf-8") as whole, gzip.open(folder / name, "wt") as part:
-            part.writelines(line for line in whole if (id_ := _SEGMENT.match(line)) is None or int(id_[1]) <= 60)
+        with (
+            gzip.open(ted_data / name, "rt", encoding="utf-8") as whole,
+            gzip.open(folder / name, "wt") as part,
+        ):
+            part.writelines(
+                line for line in whole if (id_ := _SEGMENT.match(line)) is None or int(id_[1]) <= 60
+            )
     return folder

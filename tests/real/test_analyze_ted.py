@@ -13,7 +13,9 @@ pytestmark = pytest.mark.real
 
 @pytest.fixture(scope="module")
 def by_system(ted: Path) -> Analysis:
-    return analyze(Campaign.open(ted), hold_out="system", judged_only=["ref"], splits=2, seed=3, ties="no", longest=4)
+    return analyze(
+        Campaign.open(ted), hold_out="system", judged_only=["ref"], splits=2, seed=3, ties="no", longest=4
+    )
 
 
 def test_redundancy_is_that_of_the_replication(by_system: Analysis) -> None:

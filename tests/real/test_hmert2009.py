@@ -9,8 +9,8 @@ import pytest
 
 from rypt.campaign.folder import Campaign
 from rypt.cli import program as cli
-from rypt.metric.frontier import frontier
-from rypt.metric.queries import candidate_links
+from rypt.scoring.frontier import frontier
+from rypt.scoring.queries import candidate_links
 from rypt.texts.phrases import phrase_of
 
 pytestmark = pytest.mark.real
@@ -47,7 +47,19 @@ def run(*arguments: str) -> None:
 
 def test_query_file_is_reproduced_line_by_line(pilot: Path, data: Path, tmp_path: Path) -> None:
     output = tmp_path / "queries"
-    run("queries", str(pilot), "--select", "all", "--max-len", "6", "--format", "pilot", "-o", str(output), "-q")
+    run(
+        "queries",
+        str(pilot),
+        "--select",
+        "all",
+        "--max-len",
+        "6",
+        "--format",
+        "pilot",
+        "-o",
+        str(output),
+        "-q",
+    )
     ours = set(output.read_text(encoding="utf-8").splitlines())
     with gzip.open(data / "queries.rest.25sen.txt.gz", "rt", encoding="utf-8") as file:
         theirs = set(file.read().splitlines())

@@ -32,7 +32,9 @@ def test_final_bleu_is_at_least_that_of_moses(
     best = optimize(problem, start, restarts=20, seed=2, threads=2)[0]
     assert best.score >= after
     texts = [lists.candidates.text(int(i)) for i in lists.best(best.weights)]
-    references = [[document[int(segment)] for segment in lists.segments] for document in metric.references.documents]
+    references = [
+        [document[int(segment)] for segment in lists.segments] for document in metric.references.documents
+    ]
     theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, references)
     assert best.score == pytest.approx(theirs.score, abs=1e-9)
 

@@ -18,7 +18,9 @@ pytestmark = pytest.mark.real
 MOSES = 0.09833  # what Moses' own mert reaches from 21 starts
 
 
-def test_extractor_and_mert_reach_at_least_the_bleu_of_moses(real_data: Callable[[str], Path], tmp_path: Path) -> None:
+def test_extractor_and_mert_reach_at_least_the_bleu_of_moses(
+    real_data: Callable[[str], Path], tmp_path: Path
+) -> None:
     from sacrebleu.metrics.bleu import BLEU
 
     data, programs = real_data("mert") / "moses-sample", write_scripts(tmp_path / "bin", sys.executable)

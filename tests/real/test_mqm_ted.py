@@ -45,7 +45,9 @@ def check_import(
     assert code == 0
     facts = json.loads(out)
     wanted = {
-        (r["seg_id"], int(r["j"]), int(r["k"]) + 1, r["candidate_substring"], r["rater"], r["system"]): r[label]
+        (r["seg_id"], int(r["j"]), int(r["k"]) + 1, r["candidate_substring"], r["rater"], r["system"]): r[
+            label
+        ]
         for r in read_tsv(folder / "judgments.tsv.gz")
     }
     with own.database() as db:
@@ -91,25 +93,37 @@ def test_our_tokens_are_like_those_of_the_data(bench: Bench, ted_data: Path) -> 
 
 
 def test_the_file_alone_leads_to_a_comparison(
-    bench: Bench, small_ted_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    bench: Bench,
+    small_ted_data: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     """The commands that --texts names, one after the other, on the first segments; links are those of the data."""
     monkeypatch.chdir(tmp_path)
-    links = {c["tokens"]: parse_links(c["align"]) for c in bench("fallback").read_jsonl(small_ted_data / CANDIDATES)}
+    links = {
+        c["tokens"]: parse_links(c["align"])
+        for c in bench("fallback").read_jsonl(small_ted_data / CANDIDATES)
+    }
     monkeypatch.setattr(aligners, "is_installed", lambda name: True)
-    monkeypatch.setattr(aligners, "align", lambda pairs, **options: [links[" ".join(pair[1])] for pair in pairs])
+    monkeypatch.setattr(
+        aligners, "align", lambda pairs, **options: [links[" ".join(pair[1])] for pair in pairs]
+    )
     bench("fallback").write_mqm(small_ted_data, Path("mqm.tsv"))
     code, out, err = run(capsys, "import", "mqm", "mqm.tsv", "--texts", "ted", "--reference", "ref")
     people = "  human translations, to be judged and never picked: ref\n"
     assert (code, out) == (0, f"ted: 60 segments, 840 outputs of 14 systems\n{people}")
     for line in err.removeprefix("next: ").splitlines():
         command = shlex.split(line.replace("--language LANGUAGE", "--tool fallback"))[1:]
-        code, out, said = run(capsys, *command, *(["--splits", "5", "-q"] if command[0] == "compare" else ["-q"]))
+        code, out, said = run(
+            capsys, *command, *(["--splits", "5", "-q"] if command[0] == "compare" else ["-q"])
+        )
         assert code == 0, said
         if command[0] == "import":
             assert "from 840 of 840 ratings (4 raters, 14 systems)" in out
-    assert out.startswith("The picks of rypt:severity+0.2*chrf+2*system (people's labels, chrF and the mean of each")
+    assert out.startswith(
+        "The picks of rypt:severity+0.2*chrf+2*system (people's labels, chrF and the mean of each"
+    )
     assert out.splitlines()[6].split()[:2] == ["rypt:severity+0.2*chrf+2*system", "rypt:severity+0.2*chrf"]
 
 
@@ -134,15 +148,19 @@ def test_our_links_are_like_those_of_the_data(bench: Bench, ted_data: Path) -> N
 )
 def test_a_new_system_is_aligned_with_what_the_others_teach(
     bench: Bench, small_ted_data: Path, tmp_path: Path
-) -> None:  # fmt: skip
+) -> None:
     """Paragraphs of three segments: the links of 13 systems stay, those of the 14th are as good."""
     read_jsonl = bench("fallback").read_jsonl
-    sources = {s["seg_id"]: tuple(s["tokens"].split(" ")) for s in read_jsonl(small_ted_data / "sources.jsonl.gz")}
+    sources = {
+        s["seg_id"]: tuple(s["tokens"].split(" ")) for s in read_jsonl(small_ted_data / "sources.jsonl.gz")
+    }
     systems: dict[str, list[tuple[Pair, Links]]] = {}
     for c in read_jsonl(small_ted_data / CANDIDATES):
         pair = (sources[c["seg_id"]], tuple(c["tokens"].split(" ")))
         systems.setdefault(c["system"], []).append((pair, parse_links(c["align"])))
-    paragraphs = {name: [joined(segments[i : i + 3]) for i in range(0, 60, 3)] for name, segments in systems.items()}
+    paragraphs = {
+        name: [joined(segments[i : i + 3]) for i in range(0, 60, 3)] for name, segments in systems.items()
+    }
     new = paragraphs.pop("Online-W")
     old = [pair for of_system in paragraphs.values() for pair, _ in of_system]
     first = align(old, cache=tmp_path / "cache.gz")

@@ -53,7 +53,9 @@ def results(real_data: Callable[[str], Path], tmp_path_factory: pytest.TempPathF
             slot = slots[hit].setdefault((phrase, seen[phrase]), len(slots[hit]) + 1)
             seen[phrase] += 1
             row[f"Input.phrase_{slot}"] = phrase
-            row[f"Answer.label_{slot}"] = {"NOTSURE": "NOT_SURE", "BLANK": ""}.get(label["label"], label["label"])
+            row[f"Answer.label_{slot}"] = {"NOTSURE": "NOT_SURE", "BLANK": ""}.get(
+                label["label"], label["label"]
+            )
         rows.append(row)
     alternatives = max(map(len, slots.values()))
     with open(folder / "results.csv", "w", encoding="utf-8") as stream:
@@ -153,7 +155,9 @@ def test_the_commands_find_and_exclude_them(
     options = [part for pair in renamed for part in ("--rename", pair)]
     assert "1700 judgments added" in said("db", "import", folder, data / "judgments.tsv.gz", *options)
 
-    found = {report["worker"]: report for report in json.loads(said("hits", "workers", "-C", folder, "--json"))}
+    found = {
+        report["worker"]: report for report in json.loads(said("hits", "workers", "-C", folder, "--json"))
+    }
     bad = {worker for worker, report in found.items() if report["verdict"] == "bad"}
     assert bad == CARELESS
     assert sum(round(found[w]["answers"] * found[w]["shares"]["YES"]) for w in bad) == 687

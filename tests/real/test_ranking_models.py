@@ -16,13 +16,35 @@ from hits.ranking.readers.files import read_comparisons
 pytestmark = pytest.mark.real
 
 CHOIX = {  # choix 0.4.1, Bradley-Terry without ties
-    "uedin-heafield": 0.537, "uedin-wmt13": 0.405, "online-B": 0.346, "LIMSI": 0.278, "KIT": 0.233, "online-A": 0.154,
-    "MES": 0.050, "DCU": -0.055, "RWTH": -0.231, "CMU": -0.276, "cu-zeman": -0.306, "JHU": -0.424, "Shef": -0.712,
-}  # fmt: skip
+    "uedin-heafield": 0.537,
+    "uedin-wmt13": 0.405,
+    "online-B": 0.346,
+    "LIMSI": 0.278,
+    "KIT": 0.233,
+    "online-A": 0.154,
+    "MES": 0.050,
+    "DCU": -0.055,
+    "RWTH": -0.231,
+    "CMU": -0.276,
+    "cu-zeman": -0.306,
+    "JHU": -0.424,
+    "Shef": -0.712,
+}
 INFER_HM = {  # keisks/wmt-trueskill, mean of 10 runs
-    "uedin-heafield": 0.286, "uedin-wmt13": 0.219, "online-B": 0.230, "LIMSI": 0.217, "KIT": 0.150, "online-A": 0.117,
-    "MES": 0.053, "DCU": 0.013, "RWTH": -0.104, "CMU": -0.116, "cu-zeman": -0.145, "JHU": -0.196, "Shef": -0.359,
-}  # fmt: skip
+    "uedin-heafield": 0.286,
+    "uedin-wmt13": 0.219,
+    "online-B": 0.230,
+    "LIMSI": 0.217,
+    "KIT": 0.150,
+    "online-A": 0.117,
+    "MES": 0.053,
+    "DCU": 0.013,
+    "RWTH": -0.104,
+    "CMU": -0.116,
+    "cu-zeman": -0.145,
+    "JHU": -0.196,
+    "Shef": -0.359,
+}
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +75,7 @@ def test_the_samplers_agree_on_the_order_of_most_pairs(french: Comparisons) -> N
         scores = model.fit(french, np.random.default_rng(1)).scores
         agree = [
             (scores[i] > scores[j]) == (reference[i] > reference[j]) for i in range(13) for j in range(i)
-        ]  # fmt: skip
+        ]
         assert np.mean(agree) > 0.96
 
 
@@ -66,7 +88,13 @@ def test_the_test_set_of_hopkins_and_may(french: Comparisons) -> None:
 def test_four_hundred_comparisons(french: Comparisons) -> None:
     """All models come near each other: none is 0.02 more accurate than Expected Wins, and all beat the baseline."""
     split = split_by_rows(french, np.random.default_rng(0), workers="researcher_*")
-    labels = ["adjusted-uniform", "expected-wins", "trueskill:order=select,runs=1", "hopkins-may", "irt-gaussian"]
+    labels = [
+        "adjusted-uniform",
+        "expected-wins",
+        "trueskill:order=select,runs=1",
+        "hopkins-may",
+        "irt-gaussian",
+    ]
     entrants = [read_entrant(label) for label in labels]
     found = evaluate(split, entrants, np.random.default_rng(1), sizes=(400,), trials=20, threads=2)
     for label in labels[1:]:

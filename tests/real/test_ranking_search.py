@@ -50,13 +50,17 @@ def test_cost_and_number_of_the_cheapest_rankings(real_data: Callable[[str], Pat
     assert len(set(listed)) == found.count
     assert {costs_mfas(wins).total(ranking) for ranking in listed} == {found.cost}
     testimonial = find_optimum(costs_testimonial(wins))
-    assert sorted(testimonial.rankings(100)) == sorted(listed)  # the two costs have the same cheapest rankings
+    assert sorted(testimonial.rankings(100)) == sorted(
+        listed
+    )  # the two costs have the same cheapest rankings
 
 
 @pytest.mark.parametrize("name", TABLE_1)
 def test_cumings_table_1(real_data: Callable[[str], Path], name: str) -> None:
     costs = costs_winning_percentage(counts(real_data("ranking"), name)[1])
-    nodes = tuple(explore(costs, heuristic).nodes for heuristic in ("none", "least-possible", "least-remaining"))
+    nodes = tuple(
+        explore(costs, heuristic).nodes for heuristic in ("none", "least-possible", "least-remaining")
+    )
     assert nodes == TABLE_1[name]
 
 

@@ -42,7 +42,9 @@ def p_value(gaps: Sequence[float]) -> float:
     return float(scipy_stats.wilcoxon(gaps, alternative="two-sided").pvalue) if any(gaps) else 1.0
 
 
-def as_the_findings(waves: Sequence[Rows], target: str, *, macro: bool) -> list[tuple[str, str, tuple[int, int], int]]:
+def as_the_findings(
+    waves: Sequence[Rows], target: str, *, macro: bool
+) -> list[tuple[str, str, tuple[int, int], int]]:
     latest: dict[tuple[int, str, str, str, str], tuple[float, float]] = {}
     for wave, rows in enumerate(waves):
         for user, system, segment, kind, _, language, score, document, *_, end in rows:
@@ -76,8 +78,12 @@ def as_the_findings(waves: Sequence[Rows], target: str, *, macro: bool) -> list[
     for k, system in enumerate(order):
         if k and all(p[a, b] <= 0.05 for a in order[:k] for b in order[k:]):
             cluster += 1
-        losses = sum(p[system, other] < 0.05 and means[other] >= means[system] for other in order if other != system)
-        wins = sum(p[system, other] < 0.05 and means[other] < means[system] for other in order if other != system)
+        losses = sum(
+            p[system, other] < 0.05 and means[other] >= means[system] for other in order if other != system
+        )
+        wins = sum(
+            p[system, other] < 0.05 and means[other] < means[system] for other in order if other != system
+        )
         table.append((system, f"{means[system]:.4f}", (losses + 1, len(order) - wins), cluster))
     return table
 
@@ -91,7 +97,9 @@ def rated_again(row: Sequence[str]) -> int:
     return max(0, min(100, int(row[6]) + (7 * int(row[2]) + 5 * len(row[1])) % 19 - 9))
 
 
-def ranked(paths: Sequence[Path], pair: str, average: str = "segment") -> list[tuple[str, str, tuple[int, int], int]]:
+def ranked(
+    paths: Sequence[Path], pair: str, average: str = "segment"
+) -> list[tuple[str, str, tuple[int, int], int]]:
     files = ComparisonFiles(tuple(paths), filters=Filters(languages=pair))
     table = hits.rank(files, "mean", options={"average": average})
     return [(s.system, f"{s.score:.4f}", (s.low or 0, s.high or 0), s.cluster or 0) for s in table.systems]

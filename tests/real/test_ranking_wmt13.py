@@ -87,8 +87,10 @@ def test_trueskills_means_are_the_programs(data: Comparisons, games: int, column
     assert np.sqrt(fitted.variances) == pytest.approx([0.478, 0.495, 0.499][column - 2], abs=1e-3)
 
 
-@pytest.mark.parametrize(("games", "by_trim"), [(1000, {2: (1, 1), 3: (1, 1)}), (5000, {2: (1, 3), 3: (2, 3)}),
-                                               (25000, {2: (5, 9), 3: (5, 9)})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("games", "by_trim"),
+    [(1000, {2: (1, 1), 3: (1, 1)}), (5000, {2: (1, 3), 3: (2, 3)}), (25000, {2: (5, 9), 3: (5, 9)})],
+)
 def test_clusters_of_100_runs(data: Comparisons, games: int, by_trim: dict[int, tuple[int, int]]) -> None:
     """The program found 1, 3 and 6 where 3 runs are dropped at either end, and 1, 2 and 6 where 2 are.
 
@@ -103,19 +105,26 @@ def test_clusters_of_100_runs(data: Comparisons, games: int, by_trim: dict[int, 
 
 
 OFFICIAL = {  # the table of WMT13 (Bojar et al. 2013)
-    "uedin-heafield-unconstrained": (1, 1), "uedin-wmt13": (2, 3), "online-B": (2, 3),
-    "LIMSI-Ncode-SOUL-primary": (4, 5), "KIT_primary": (4, 5), "online-A": (5, 6),
-    "MES-SimplifiedFrench-primary": (7, 7), "DCU__primary": (8, 8), "RWTH_primary": (9, 10),
-    "CMU_Tree-to-Tree": (9, 11), "cu-zeman": (10, 11), "JHU": (12, 12), "Shef-wproa": (13, 13),
-}  # fmt: skip
+    "uedin-heafield-unconstrained": (1, 1),
+    "uedin-wmt13": (2, 3),
+    "online-B": (2, 3),
+    "LIMSI-Ncode-SOUL-primary": (4, 5),
+    "KIT_primary": (4, 5),
+    "online-A": (5, 6),
+    "MES-SimplifiedFrench-primary": (7, 7),
+    "DCU__primary": (8, 8),
+    "RWTH_primary": (9, 10),
+    "CMU_Tree-to-Tree": (9, 11),
+    "cu-zeman": (10, 11),
+    "JHU": (12, 12),
+    "Shef-wproa": (13, 13),
+}
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_official_table_is_that_of_rows_and_the_densest_range(data: Comparisons, seed: int) -> None:
     found = bootstrap(ExpectedWins(), data, np.random.default_rng(seed), unit="row", shape="densest")
-    same = [
-        (found.low[i], found.high[i]) == OFFICIAL[short(system)] for i, system in enumerate(data.systems)
-    ]  # fmt: skip
+    same = [(found.low[i], found.high[i]) == OFFICIAL[short(system)] for i, system in enumerate(data.systems)]
     assert sum(same) >= 12
     assert found.clusters().max() == 8
 

@@ -36,7 +36,9 @@ def weight(category: str, severity: str) -> float:
 def test_raters_of_a_segment_take_turns(real_data: Callable[[str], Path]) -> None:
     penalties: dict[tuple[str, str, str], float] = defaultdict(float)
     texts: dict[tuple[str, str], str] = {}
-    with gzip.open(real_data("mqm-raw") / "mqm_newstest2020_ende.tsv.gz", "rt", encoding="utf-8", newline="") as stream:
+    with gzip.open(
+        real_data("mqm-raw") / "mqm_newstest2020_ende.tsv.gz", "rt", encoding="utf-8", newline=""
+    ) as stream:
         for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE):
             segment = f"{row['doc']}:{row['seg_id']}"
             penalties[row["rater"], row["system"], segment] += weight(row["category"], row["severity"])

@@ -23,11 +23,20 @@ from rypt.text import InputError
 
 pytestmark = pytest.mark.real
 NEWSTEST2020 = {
-    "Human-B.0": 0.7459, "Human-A.0": 0.9115, "Human-P.0": 1.4099, "Tohoku-AIP-NTT.890": 2.0176, "OPPO.1535": 2.2480,
-    "eTranslation.737": 2.3325, "Tencent_Translation.1520": 2.3531, "Huoshan_Translate.832": 2.4454,
-    "Online-B.1590": 2.4752, "Online-A.1574": 2.9871,
-}  # fmt: skip
-PUBLISHED2020 = dict(zip(NEWSTEST2020, (0.75, 0.91, 1.41, 2.02, 2.25, 2.33, 2.35, 2.45, 2.48, 2.99), strict=True))
+    "Human-B.0": 0.7459,
+    "Human-A.0": 0.9115,
+    "Human-P.0": 1.4099,
+    "Tohoku-AIP-NTT.890": 2.0176,
+    "OPPO.1535": 2.2480,
+    "eTranslation.737": 2.3325,
+    "Tencent_Translation.1520": 2.3531,
+    "Huoshan_Translate.832": 2.4454,
+    "Online-B.1590": 2.4752,
+    "Online-A.1574": 2.9871,
+}
+PUBLISHED2020 = dict(
+    zip(NEWSTEST2020, (0.75, 0.91, 1.41, 2.02, 2.25, 2.33, 2.35, 2.45, 2.48, 2.99), strict=True)
+)
 FILES = {  # segments, ratings, systems
     "mqm_ted_ende.tsv.gz": (529, 7406, 14),
     "mqm_newstest2021_enru.tsv.gz": (527, 8432, 16),
@@ -93,12 +102,22 @@ def test_newstest2020(raw: Path) -> None:
     assert repairs.counts["mark-lost"] < 150
     assert repairs.counts["other-text"] == 2
     assert len({(r.system, r.segment, r.target) for r in ratings}) == 14180
-    assert len({r.source for r in ratings if '""' in r.source}) == 2  # a quotation inside a quotation ends both
+    assert (
+        len({r.source for r in ratings if '""' in r.source}) == 2
+    )  # a quotation inside a quotation ends both
 
 
 def test_a_file_as_it_is_becomes_texts(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The first command of docs/judgments.md."""
-    command = ["import", "mqm", raw / "mqm_ted_ende.tsv.gz", "--texts", tmp_path / "ted", "--reference", "ref"]
+    command = [
+        "import",
+        "mqm",
+        raw / "mqm_ted_ende.tsv.gz",
+        "--texts",
+        tmp_path / "ted",
+        "--reference",
+        "ref",
+    ]
     code, out, err = run(capsys, *command, "--repairs", tmp_path / "repairs.jsonl")
     assert (code, out.splitlines()[0]) == (0, f"{tmp_path}/ted: 529 segments, 7406 outputs of 14 systems")
     assert "never picked: ref\n" in out
@@ -131,7 +150,13 @@ def test_an_esa_file_without_header(real_data: Callable[[str], Path], tmp_path: 
     with gzip.open(path, "rt", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     items = [
-        {"documentID": document, "itemID": item, "targetID": system, "sourceText": item, "targetText": "x" * 5000}
+        {
+            "documentID": document,
+            "itemID": item,
+            "targetID": system,
+            "sourceText": item,
+            "targetText": "x" * 5000,
+        }
         for document, item, system in {(row[7], row[2], row[1]) for row in rows}
     ]
     (tmp_path / "batches.json").write_text(json.dumps([{"items": items}]), encoding="utf-8")

@@ -14,7 +14,9 @@ from commands import run
 pytestmark = pytest.mark.real
 
 
-def test_rypt_beats_bleu_and_labels_that_say_nothing_do_not(capsys: pytest.CaptureFixture[str], ted: Path) -> None:
+def test_rypt_beats_bleu_and_labels_that_say_nothing_do_not(
+    capsys: pytest.CaptureFixture[str], ted: Path
+) -> None:
     options = ["--scores", ted / "scores.jsonl", "--judging", 7, "--judged-only", "ref", "--max-len", 4]
     options += ["--metrics", "rypt,bleu"]
     code, out, err = run(capsys, "compare", ted, *options, "--splits", 40, "--with-controls", "--json", "-q")

@@ -25,7 +25,9 @@ HERE = Path(__file__).resolve().parent
 SECONDS_EACH = 10  # for an answer, so that nobody is taken for careless
 
 
-def make_campaign(folder, *, budget="5.00", command="loop_decoder:decode", labels=40, market="market", select="value"):
+def make_campaign(
+    folder, *, budget="5.00", command="loop_decoder:decode", labels=40, market="market", select="value"
+):
     """A campaign without a list: the decoder makes the first."""
     folder.mkdir(parents=True)
     words = [" ".join(f"s{segment}t{i}" for i in range(6)) for segment in range(loop_decoder.SEGMENTS)]
@@ -37,10 +39,15 @@ def make_campaign(folder, *, budget="5.00", command="loop_decoder:decode", label
     (folder / "trees").write_text("\n".join(trees) + "\n")
     (folder / "start.weights").write_text(loop_decoder.START)
     create(
-        folder, source=folder / "source", trees=folder / "trees", nbest=[], languages=Languages("de", "en"),
-        decoder=DecoderSettings(command, "start.weights", str(HERE)), market=MarketSettings(market),
+        folder,
+        source=folder / "source",
+        trees=folder / "trees",
+        nbest=[],
+        languages=Languages("de", "en"),
+        decoder=DecoderSettings(command, "start.weights", str(HERE)),
+        market=MarketSettings(market),
         loop=LoopSettings(budget=Decimal(budget), labels=labels, max_iterations=6, select=select),
-    )  # fmt: skip
+    )
     return folder
 
 
@@ -60,7 +67,16 @@ def write_truth(path):
 @contextmanager
 def served(folder):
     """A market in a process of its own."""
-    command = [sys.executable, "-c", "from rypt.cli import main; main()", "hits", "serve", str(folder), "--port", "0"]
+    command = [
+        sys.executable,
+        "-c",
+        "from rypt.cli import main; main()",
+        "hits",
+        "serve",
+        str(folder),
+        "--port",
+        "0",
+    ]
     with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) as process:
         try:
             yield json.loads(process.stdout.readline())
@@ -87,7 +103,10 @@ def work(campaign, name="Ada", *, answer=truth, most=10_000, seconds=SECONDS_EAC
     """A worker does the hits of a campaign's batches, straight in the market's store; how many."""
     known, now = items(campaign), int(time.time())
     with Store(campaign / "market" / "market.db") as store:
-        worker = next((w for w in store.people.all() if w.name == name), None) or store.people.invite(name, now).worker
+        worker = (
+            next((w for w in store.people.all() if w.name == name), None)
+            or store.people.invite(name, now).worker
+        )
         done = 0
         for hit in available(store, worker.id, now):
             if done == most:
@@ -101,7 +120,9 @@ def work(campaign, name="Ada", *, answer=truth, most=10_000, seconds=SECONDS_EAC
     return done
 
 
-def make_loop(campaign, *, pause=None, tell=lambda text: None, steps=None, now=None, loop_changes=None, **terms):
+def make_loop(
+    campaign, *, pause=None, tell=lambda text: None, steps=None, now=None, loop_changes=None, **terms
+):
     """A loop whose pauses are what ``pause`` does: a worker's work unless said otherwise."""
     settings = Campaign.open(campaign).settings
     world = World(tell, pause or (lambda seconds: work(campaign)), now or (lambda: int(time.time())))

@@ -6,14 +6,20 @@ from rypt.demo.facts import Accepted, Facts, Shown
 from rypt.demo.texts import Plan
 from rypt.loop.report import Row
 
-PICTURE = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 90" width="700" height="90"><path d="M0 0H9"/></svg>'
-)
+PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 90" width="700" height="90"><path d="M0 0H9"/></svg>'
 
 
 def worker(name: str, **more: object) -> dict[str, object]:
-    row = {"worker": f"A{name}", "name": name, "answers": 40, "shares": {"YES": 0.4, "NO": 0.6}, "controls": [9, 10],
-           "verdict": "good", "reasons": ["nothing against it"], "excluded": False}  # fmt: skip
+    row = {
+        "worker": f"A{name}",
+        "name": name,
+        "answers": 40,
+        "shares": {"YES": 0.4, "NO": 0.6},
+        "controls": [9, 10],
+        "verdict": "good",
+        "reasons": ["nothing against it"],
+        "excluded": False,
+    }
     return {**row, **more}
 
 
@@ -30,18 +36,36 @@ def made_facts(*, simulated: bool = True, compared: bool = True) -> Facts:
     ]
     names = ("baseline", "BLEU-tuned", "RYPT-tuned")
     preferences = {
-        "first": "RYPT-tuned", "second": "BLEU-tuned", "identical": 7, "net": 0.1, "low": -0.05, "high": 0.24,
-        "judgments": {"RYPT-tuned": 21, "BLEU-tuned": 15, "neither": 24}, "p_judgments": 0.4, "p_segments": 0.5,
-        "aggregates": {"+3": 4, "+1": 3, "+0": 9, "-2": 4}, "segments": 20, "stale": 0,
-    }  # fmt: skip
+        "first": "RYPT-tuned",
+        "second": "BLEU-tuned",
+        "identical": 7,
+        "net": 0.1,
+        "low": -0.05,
+        "high": 0.24,
+        "judgments": {"RYPT-tuned": 21, "BLEU-tuned": 15, "neither": 24},
+        "p_judgments": 0.4,
+        "p_segments": 0.5,
+        "aggregates": {"+3": 4, "+1": 3, "+0": 9, "-2": 4},
+        "segments": 20,
+        "stale": 0,
+    }
     return Facts(
-        simulated=simulated, folder="my <demo>", plan=Plan(people=not simulated), rows=rows,
-        best=2, stopped="no candidate is new", labels=186, spent=Decimal("6.17"),
-        served=[("das <alte> Haus", "the old house", "YES", 17)], weights={"LM0": (0.5, -0.25)},
+        simulated=simulated,
+        folder="my <demo>",
+        plan=Plan(people=not simulated),
+        rows=rows,
+        best=2,
+        stopped="no candidate is new",
+        labels=186,
+        spent=Decimal("6.17"),
+        served=[("das <alte> Haus", "the old house", "YES", 17)],
+        weights={"LM0": (0.5, -0.25)},
         bleu={"start_score": 42.4, "score": 57.2},
         accepted={name: Accepted(0.7 + i / 100, 0.2) for i, name in enumerate(names)},
         ranking={"systems": systems, "clusters": 2, "signature": "expected-wins|n:60"} if compared else None,
         preferences=preferences if compared else None,
-        workers=[worker("one"), worker("<b>", verdict="bad", excluded=True)], judges=[worker("one")],
-        tree=Shown("12", "S 0-3 <YES>\n", PICTURE), sizes={"tune": 120, "unseen": 180},
-    )  # fmt: skip
+        workers=[worker("one"), worker("<b>", verdict="bad", excluded=True)],
+        judges=[worker("one")],
+        tree=Shown("12", "S 0-3 <YES>\n", PICTURE),
+        sizes={"tune": 120, "unseen": 180},
+    )

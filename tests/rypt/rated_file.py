@@ -12,9 +12,11 @@ from rypt.tools.aligners import AlignedLists
 COLUMNS = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity")
 SOURCES = ("The house is red .", "We go home .")
 TARGETS = {
-    "A": ("Das Haus ist rot .", "Wir gehen heim ."), "B": ("Das Heim ist rot .", "Wir gehen Haus ."),
-    "Human-A": ("Das Haus ist rot .", "Wir gehen nach Hause ."), "ref": ("Das Haus ist rot .", "Wir gehen heim ."),
-}  # fmt: skip
+    "A": ("Das Haus ist rot .", "Wir gehen heim ."),
+    "B": ("Das Heim ist rot .", "Wir gehen Haus ."),
+    "Human-A": ("Das Haus ist rot .", "Wir gehen nach Hause ."),
+    "ref": ("Das Haus ist rot .", "Wir gehen heim ."),
+}
 
 
 def ratings_file(path: Path, raters: tuple[str, ...] = ("r1", "r2")) -> Path:
@@ -26,7 +28,9 @@ def ratings_file(path: Path, raters: tuple[str, ...] = ("r1", "r2")) -> Path:
             if system == "B":
                 words[1 + i] = f"<v>{words[1 + i]}</v>"
             kind = ("Accuracy/Mistranslation", "Major") if system == "B" else ("No-error", "No-error")
-            rows += [(system, "d", "d", str(i + 1), rater, SOURCES[i], " ".join(words), *kind) for rater in raters]
+            rows += [
+                (system, "d", "d", str(i + 1), rater, SOURCES[i], " ".join(words), *kind) for rater in raters
+            ]
     path.write_text("".join("\t".join(row) + "\n" for row in rows))
     return path
 

@@ -44,7 +44,9 @@ def reference_percolate(tree: SourceTree, labels: Sequence[str | None]) -> list[
     for i in range(len(nodes)):
         if labels[i] is not None:
             continue
-        free_nos = [d for d in inside[i] if labels[d] == "NO" and not any(labels[a] == "YES" for a in ancestors(d))]
+        free_nos = [
+            d for d in inside[i] if labels[d] == "NO" and not any(labels[a] == "YES" for a in ancestors(d))
+        ]
         if free_nos:
             result[i] = "NO"
             continue

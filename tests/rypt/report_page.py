@@ -4,7 +4,18 @@ import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
-SECTIONS = ["story", "labels", "weights", "loop", "money", "workers", "tree", "accepted", "preferences", "ranking"]
+SECTIONS = [
+    "story",
+    "labels",
+    "weights",
+    "loop",
+    "money",
+    "workers",
+    "tree",
+    "accepted",
+    "preferences",
+    "ranking",
+]
 
 
 class Page(HTMLParser):

@@ -19,15 +19,25 @@ def texts_of(systems: int, segments: int, seed: int) -> list[list[str]]:
     bad = rng.random((systems, segments, 4)) < rng.uniform(0.05, 0.5, (systems, 1, 1))
     which = rng.integers(0, 2, bad.shape)
     return [
-        [" ".join(f"bad{which[s, i, j]}" if bad[s, i, j] else f"good{j}" for j in range(4)) for i in range(segments)]
+        [
+            " ".join(f"bad{which[s, i, j]}" if bad[s, i, j] else f"good{j}" for j in range(4))
+            for i in range(segments)
+        ]
         for s in range(systems)
     ]
 
 
 def make(
-    folder: Path, *, systems: int = 5, segments: int = 12, seed: int = 1, references: bool = True, judged: bool = True,
-    raters: tuple[str, ...] = RATERS, share: int | None = None,
-) -> Campaign:  # fmt: skip
+    folder: Path,
+    *,
+    systems: int = 5,
+    segments: int = 12,
+    seed: int = 1,
+    references: bool = True,
+    judged: bool = True,
+    raters: tuple[str, ...] = RATERS,
+    share: int | None = None,
+) -> Campaign:
     """The campaign, with ``scores.jsonl`` in its folder: how many bad words each rater counts, lower is better.
 
     With ``share`` so many of the raters, in turn, are in each segment, and each overlooks a bad word of their own.
@@ -43,9 +53,12 @@ def make(
         records = [{"id": str(i), "candidate": text, "alignment": LINKS} for i, text in enumerate(own)]
         lists[-1].write_text("".join(json.dumps(record) + "\n" for record in records))
     campaign = create(
-        folder, source=folder / "source", trees=folder / "trees", nbest=lists,
+        folder,
+        source=folder / "source",
+        trees=folder / "trees",
+        nbest=lists,
         references=[folder / "reference"] if references else [],
-    )  # fmt: skip
+    )
     scores = [
         {"segment": str(i), "system": f"sys{s}", "rater": rater, "score": text.count(seen), "better": "lower"}
         for s, own in enumerate(texts)
@@ -78,5 +91,7 @@ def judgments(
                 phrase = " ".join(text.split(" ")[slice(*constituent.span)])
                 for rater, seen in raters_of(i, raters, share):
                     label = Label.NO if seen in phrase else Label.YES
-                    found.append(Judgment(str(i), constituent.span, phrase, label, rater, f"sys{s}", "import"))
+                    found.append(
+                        Judgment(str(i), constituent.span, phrase, label, rater, f"sys{s}", "import")
+                    )
     return found

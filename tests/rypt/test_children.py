@@ -36,7 +36,9 @@ def test_a_child_ends_with_its_block(tmp_path):
         urlopen(url, timeout=180)
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for a process that is not its own, as Linux can")
+@pytest.mark.skipif(
+    not hasattr(os, "pidfd_open"), reason="waits for a process that is not its own, as Linux can"
+)
 def test_a_child_ends_when_its_parent_is_killed(tmp_path):
     """No handler runs in the parent: the pipe that the system closes is all there is."""
     command = [sys.executable, "-c", PARENT, str(tmp_path / "market"), str(tmp_path / "log")]
@@ -61,8 +63,13 @@ def test_what_a_child_prints_comes_back(tmp_path):
 def test_a_child_that_fails_says_why(tmp_path):
     with (
         child(["score", str(tmp_path / "nowhere")], tmp_path / "log") as running,
-        pytest.raises(RyptError, match=r"rypt score .*nowhere: ended with exit code 1: rypt: .*expected a campaign"),
+        pytest.raises(
+            RyptError, match=r"rypt score .*nowhere: ended with exit code 1: rypt: .*expected a campaign"
+        ),
     ):
         running.result()
-    with child(["score", "--nosuch"], tmp_path / "log") as running, pytest.raises(RyptError, match="exit code 2"):
+    with (
+        child(["score", "--nosuch"], tmp_path / "log") as running,
+        pytest.raises(RyptError, match="exit code 2"),
+    ):
         running.line()

@@ -94,9 +94,20 @@ def test_numbers_of_a_list(words):
     labels, _, slots, bad, _ = scan.find_labels(buffer, fields[2])
     if bad < 0:
         firsts = np.where(np.arange(len(labels)) == 1, 0, 90)
-        arguments = (buffer, fields[2], fields[3], labels, slots, firsts, np.zeros((8, 1)), np.zeros(2, np.int64),
-                     np.zeros(8, np.int32), np.zeros(8), np.zeros((16, 4), np.int64),
-                     np.full((len(labels), 2), -1, np.int64))  # fmt: skip
+        arguments = (
+            buffer,
+            fields[2],
+            fields[3],
+            labels,
+            slots,
+            firsts,
+            np.zeros((8, 1)),
+            np.zeros(2, np.int64),
+            np.zeros(8, np.int32),
+            np.zeros(8),
+            np.zeros((16, 4), np.int64),
+            np.full((len(labels), 2), -1, np.int64),
+        )
         plain, machine = both(scan.fill_features, *arguments)
         assert repr(plain[1]) == repr(machine[1])
         assert tuple(map(int, plain[0])) == tuple(map(int, machine[0]))
@@ -129,8 +140,13 @@ def test_a_compile_wait_is_announced_unless_quiet(tmp_path, quiet):
         f"set_quiet({quiet}); print(mix(np.uint64(5)))"
     )
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PATH": "", "PYTHONPATH": ":".join(sys.path)}
-    for expected in (["compiling, first run only"] if not quiet else [], []):  # the second time it is on the disk
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    for expected in (
+        ["compiling, first run only"] if not quiet else [],
+        [],
+    ):  # the second time it is on the disk
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        )
         assert done.stderr.splitlines() == expected
         assert done.stdout.strip() == "1663341876702308498"
 
@@ -143,7 +159,9 @@ def test_little_work_does_not_load_numba():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_machine_code_is_looked_for_where_numba_keeps_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_machine_code_is_looked_for_where_numba_keeps_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     from numba.core.caching import _CacheLocator
 
     source = Path(compiled.__file__)
@@ -151,7 +169,9 @@ def test_machine_code_is_looked_for_where_numba_keeps_it(monkeypatch: pytest.Mon
     assert compiled._cache_folder(source) == source.parent / "__pycache__"
     subfolder = _CacheLocator.get_suitable_cache_subpath(str(source))
     may_write = compiled._may_write
-    monkeypatch.setattr(compiled, "_may_write", lambda folder: folder.name != "__pycache__" and may_write(folder))
+    monkeypatch.setattr(
+        compiled, "_may_write", lambda folder: folder.name != "__pycache__" and may_write(folder)
+    )
     monkeypatch.setattr(compiled.sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert compiled._cache_folder(source) == tmp_path / "numba" / subfolder

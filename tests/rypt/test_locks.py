@@ -31,7 +31,9 @@ def test_one_at_a_time(tmp_path: Path) -> None:
 
 def test_a_killed_process_holds_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "True\n"
         with open(path, "w") as file:

@@ -8,7 +8,9 @@ from rypt.text import RyptError
 
 @pytest.mark.parametrize("way", ["judgment", "label", "key", "candidate"])
 def test_single_judgments_are_not_held_out(way):
-    with pytest.raises(RyptError, match=f"holding out a single {way} is biased .* hold out a system or worker"):
+    with pytest.raises(
+        RyptError, match=f"holding out a single {way} is biased .* hold out a system or worker"
+    ):
         check_held_out(way, ("system", "worker"))
 
 

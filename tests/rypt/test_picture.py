@@ -42,4 +42,7 @@ def test_the_backend_stays_as_it_was(tmp_path):
         "print(matplotlib.get_backend(), 'matplotlib.pyplot' in sys.modules)"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "a.png")]
-    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.split() == ["svg", "False"]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.split() == [
+        "svg",
+        "False",
+    ]

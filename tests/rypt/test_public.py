@@ -7,9 +7,21 @@ import sys
 import rypt
 
 NAMES = {
-    "Campaign", "Candidate", "Judgment", "JudgmentDatabase", "Label", "Scorer", "ScoringChoices", "SourceTree", "Span",
-    "__version__", "frontier", "percolate", "queries", "score",
-}  # fmt: skip
+    "Campaign",
+    "Candidate",
+    "Judgment",
+    "JudgmentDatabase",
+    "Label",
+    "Scorer",
+    "ScoringChoices",
+    "SourceTree",
+    "Span",
+    "__version__",
+    "frontier",
+    "percolate",
+    "queries",
+    "score",
+}
 
 
 def test_names() -> None:
@@ -23,7 +35,9 @@ def test_names() -> None:
 
 def test_importing_rypt_loads_nothing_heavy() -> None:
     code = "import json, sys; import rypt; rypt.Label, rypt.Span; print(json.dumps(sorted(sys.modules)))"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=180)
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=180
+    )
     loaded = set(json.loads(out.stdout))
     assert {"rypt", "rypt.records"} <= loaded
     assert loaded.isdisjoint({"numpy", "numba", "sqlite3", "sqlite_utils", "click", "matplotlib"})

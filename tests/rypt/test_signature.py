@@ -4,7 +4,9 @@ from rypt.signature import rypt_version, signature, signature_name
 
 
 def test_facts_follow_the_name_in_their_order() -> None:
-    assert signature("koehn", systems=4, variance=10.0, level=0.05) == "koehn|systems:4|variance:10|level:0.05"
+    assert (
+        signature("koehn", systems=4, variance=10.0, level=0.05) == "koehn|systems:4|variance:10|level:0.05"
+    )
 
 
 def test_a_signature_grows() -> None:

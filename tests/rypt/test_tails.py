@@ -24,7 +24,9 @@ def test_the_binomial_tail(size: int, data: st.DataObject, p: float) -> None:
     ("count", "size", "p"), [(5300, 10_000, 0.5), (2, 5000, 0.9), (4999, 5000, 0.1), (0, 3000, 0.7)]
 )
 def test_the_binomial_tail_of_many(count: int, size: int, p: float) -> None:
-    assert binomial_tail(count, size, p) == pytest.approx(scipy.stats.binom.cdf(count, size, p), rel=1e-7, abs=1e-300)
+    assert binomial_tail(count, size, p) == pytest.approx(
+        scipy.stats.binom.cdf(count, size, p), rel=1e-7, abs=1e-300
+    )
 
 
 @given(st.integers(0, 300), st.integers(0, 300))

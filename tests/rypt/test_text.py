@@ -147,7 +147,10 @@ def test_bytes_go_to_standard_output_after_the_text(capfdbinary):
 def test_a_broken_gzip_file_is_named_when_its_bytes_are_read(tmp_path):
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(os.urandom(50_000))[:-20])
-    with pytest.raises(InputError, match=r"x\.gz: expected a whole gzip file"), open_binary_input(path) as stream:
+    with (
+        pytest.raises(InputError, match=r"x\.gz: expected a whole gzip file"),
+        open_binary_input(path) as stream,
+    ):
         stream.read()
 
 

@@ -47,7 +47,16 @@ def rypt(*arguments: object) -> str:
 @contextmanager
 def served(folder: str) -> Iterator[None]:
     """A market in a process of its own."""
-    command = [sys.executable, "-c", "from rypt.cli import main; main()", "hits", "serve", folder, "--port", "0"]
+    command = [
+        sys.executable,
+        "-c",
+        "from rypt.cli import main; main()",
+        "hits",
+        "serve",
+        folder,
+        "--port",
+        "0",
+    ]
     with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -98,8 +107,32 @@ def make_asked() -> None:
         outputs += ["--output-of", f"{name}=asked/{name}.en"]
     market = ["--at", "asked/market", "--yes", "-q"]
     rypt("hits", "make", "asked", "-o", "asked/batches/labels", "--labels", 8, "-q")
-    rypt("hits", "make", "asked", "-o", "asked/batches/pairs", "--kind", "comparison", *outputs[:4], "--limit", 4, "-q")
-    rypt("hits", "make", "asked", "-o", "asked/batches/fives", "--kind", "ranking", *outputs, "--limit", 3, "-q")
+    rypt(
+        "hits",
+        "make",
+        "asked",
+        "-o",
+        "asked/batches/pairs",
+        "--kind",
+        "comparison",
+        *outputs[:4],
+        "--limit",
+        4,
+        "-q",
+    )
+    rypt(
+        "hits",
+        "make",
+        "asked",
+        "-o",
+        "asked/batches/fives",
+        "--kind",
+        "ranking",
+        *outputs,
+        "--limit",
+        3,
+        "-q",
+    )
     with served("asked/market"):
         for kind in ("labels", "pairs", "fives"):
             rypt("hits", "publish", f"asked/batches/{kind}", *market)
@@ -178,13 +211,19 @@ def expected(arguments: list[object]) -> dict[str, object]:
         with served("asked/market"):
             for kind in ("labels", "pairs", "fives"):
                 market = ["--at", "asked/market", "--json", "-q"]
-                found[kind] = json.loads(rypt("hits", "collect", f"asked/batches/{kind}", "-C", "asked", *market))
+                found[kind] = json.loads(
+                    rypt("hits", "collect", f"asked/batches/{kind}", "-C", "asked", *market)
+                )
         found["ranking"] = json.loads(rypt("rank", "systems", "asked", "-m", "expected-wins", "--json", "-q"))
         found["score"] = json.loads(rypt("score", "asked", "--json"))["score"]
         found["judgments"] = rypt("db", "export", "asked/judgments.db").count('"label"')
         os.chdir("run")
         run = json.loads(rypt(*arguments, "--max-iterations", 3))
-        found["tune"] = {"arguments": [str(a) for a in arguments], "score": run["score"], "weights": run["weights"]}
+        found["tune"] = {
+            "arguments": [str(a) for a in arguments],
+            "score": run["score"],
+            "weights": run["weights"],
+        }
         os.chdir(here)
     return found
 

@@ -31,7 +31,17 @@ from pathlib import Path
 from rypt.cli import main
 
 TESTS = Path(__file__).resolve().parents[1]
-SERVE = [sys.executable, "-c", "from rypt.cli import main; main()", "hits", "serve", "market", "--port", "0", "--json"]
+SERVE = [
+    sys.executable,
+    "-c",
+    "from rypt.cli import main; main()",
+    "hits",
+    "serve",
+    "market",
+    "--port",
+    "0",
+    "--json",
+]
 
 ID = re.compile(
     r"\bA(?:SIMULATED)?[0-9A-Z]{8,}\b|\b(?=\d*[A-Z])[0-9A-Z]{26,34}\b|(?<![.\d])\b(?=\d*[a-f])[0-9a-f]{12,64}\b"
@@ -142,8 +152,14 @@ class Recorder:
                     main(shlex.split(line))
                 except SystemExit as stop:
                     code = int(stop.code or 0)
-            record = {"command": " ".join(line.split()), "code": code, "out": plain(out.getvalue(), self.folder)}
-            self.records.append(record if code == 0 else {**record, "err": plain(err.getvalue(), self.folder)})
+            record = {
+                "command": " ".join(line.split()),
+                "code": code,
+                "out": plain(out.getvalue(), self.folder),
+            }
+            self.records.append(
+                record if code == 0 else {**record, "err": plain(err.getvalue(), self.folder)}
+            )
 
 
 def plain(text: str, folder: Path) -> str:
@@ -152,7 +168,9 @@ def plain(text: str, folder: Path) -> str:
     text = re.sub(r"http://127\.0\.0\.1:\d+", "URL", text)
     text = re.sub(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?", "TIME", text)
     text = re.sub(
-        r'("(?:longest_run|[a-z_]*seconds|[a-z_]*hours|[a-z_]+_per_hour|time|wage)": )"?-?[\d.e+-]+"?', r"\1TIME", text
+        r'("(?:longest_run|[a-z_]*seconds|[a-z_]*hours|[a-z_]+_per_hour|time|wage)": )"?-?[\d.e+-]+"?',
+        r"\1TIME",
+        text,
     )
     text = re.sub(r'"seconds": \{[^}]*\}', '"seconds": TIME', text)
     text = re.sub(r'"(bytes|bytes_per_judgment)": [\d.]+', r'"\1": SIZE', text)
@@ -177,7 +195,11 @@ def write_texts(folder: Path) -> None:
         (folder / f"{name}.nbest").write_text(best, encoding="utf-8")
     sources = (folder / "small/source.de").read_text(encoding="utf-8").splitlines()
     truth: list[dict[str, object]] = [
-        {"segment": str(n), "source": source, "candidates": {text: len(text) % 7 / 7 for text in lists.get(str(n), [])}}
+        {
+            "segment": str(n),
+            "source": source,
+            "candidates": {text: len(text) % 7 / 7 for text in lists.get(str(n), [])},
+        }
         for n, source in enumerate(sources)
     ]
     for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines():

@@ -30,7 +30,9 @@ def folders(tmp_path: Path) -> Path:
     for database in tmp_path.rglob("*.db"):
         shift_times(database, later)
     for path in tmp_path.rglob("*.jsonl"):
-        shifted = re.sub(r"\b179\d{7}\b", lambda found: str(int(found[0]) + later), path.read_text(encoding="utf-8"))
+        shifted = re.sub(
+            r"\b179\d{7}\b", lambda found: str(int(found[0]) + later), path.read_text(encoding="utf-8")
+        )
         path.write_text(shifted, encoding="utf-8")
     return tmp_path
 
@@ -38,7 +40,9 @@ def folders(tmp_path: Path) -> Path:
 def shift_times(database: Path, later: int) -> None:
     """Add seconds to every number that is a time."""
     with sqlite3.connect(database) as connection:
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE %'")
+        tables = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE %'"
+        )
         for (table,) in tables.fetchall():
             for column in [row[1] for row in connection.execute(f"PRAGMA table_info([{table}])")]:
                 connection.execute(
@@ -76,7 +80,9 @@ def test_answers_are_collected_once_and_count(folders, expected, capsys, monkeyp
         )
         assert (json.loads(out)["published"], json.loads(out)["already"]) == (0, 5), err
     ranked = json.loads(run(capsys, "rank", "systems", "asked", "-m", "expected-wins", "--json", "-q")[1])
-    assert [row["system"] for row in ranked["systems"]] == [row["system"] for row in expected["ranking"]["systems"]]
+    assert [row["system"] for row in ranked["systems"]] == [
+        row["system"] for row in expected["ranking"]["systems"]
+    ]
     assert json.loads(run(capsys, "score", "asked", "--json")[1])["score"] == pytest.approx(expected["score"])
     assert run(capsys, "db", "export", "asked/judgments.db")[1].count('"label"') == expected["judgments"]
     assert run(capsys, "db", "check", "asked/judgments.db")[0] == 0
@@ -113,7 +119,9 @@ def test_a_loop_goes_on_to_the_same_end(folders, monkeypatch):
         reason = loop.run()
     whole = json.loads((HERE / "resumed.json").read_text(encoding="utf-8"))
     assert reason == whole["stopped"]
-    assert [[entry.iteration, entry.step] for entry in loop.journal.entries] == [e[:2] for e in whole["journal"]]
+    assert [[entry.iteration, entry.step] for entry in loop.journal.entries] == [
+        e[:2] for e in whole["journal"]
+    ]
     for entry, (_, _, before) in zip(loop.journal.entries, whole["journal"], strict=True):
         for name in ("questions", "open", "hits", "assignments", "missing", "cost", "labels"):
             assert entry.result.get(name) == before.get(name), entry

@@ -18,7 +18,7 @@ from hits.ranking.names import (
     TABLES,
     UNITS,
     ranking_models,
-)  # fmt: skip
+)
 from rypt.console import JSON, QUIET, talk
 
 if TYPE_CHECKING:
@@ -57,40 +57,83 @@ def rank() -> None:
 
 @rank.command()
 @data_options
-@click.option("-m", "--model", "models", multiple=True, metavar="MODEL[:NAME=VALUE,…]",
-              help=f"How systems are ranked: {', '.join((MEAN, *ranking_models()))} [mean for segment scores, "
-              "expected-wins for comparisons]. Repeatable: models stand side by side.")  # fmt: skip
-@click.option("-O", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the only "
-              "model: docs/ranking.md lists them. Repeatable.")  # fmt: skip
-@click.option("--confidence", type=click.Choice(tuple(dict.fromkeys((*CONFIDENCES, *SCORE_CONFIDENCES)))),
-              help="How rank ranges are made [wilcoxon for mean, as in WMT's findings, else bootstrap].")  # fmt: skip
+@click.option(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="MODEL[:NAME=VALUE,…]",
+    help=f"How systems are ranked: {', '.join((MEAN, *ranking_models()))} [mean for segment scores, "
+    "expected-wins for comparisons]. Repeatable: models stand side by side.",
+)
+@click.option(
+    "-O",
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the only model: docs/ranking.md lists them. Repeatable.",
+)
+@click.option(
+    "--confidence",
+    type=click.Choice(tuple(dict.fromkeys((*CONFIDENCES, *SCORE_CONFIDENCES)))),
+    help="How rank ranges are made [wilcoxon for mean, as in WMT's findings, else bootstrap].",
+)
 @click.option(
     "--samples",
     type=click.IntRange(2, 1_000_000),
     help="Number of resamples or runs [1000 for ratios of wins and means, 10000 permutations, else 100].",
 )
-@click.option("--trim", type=click.IntRange(min=0), help="Number of ranks dropped at either end [2.5 %, rounded down].")
-@click.option("--unit", type=click.Choice((*UNITS, *SCORE_UNITS)),
-              help="What is resampled [whole rankings (row) where the file has them, else single comparisons; of "
-              "scores documents].")  # fmt: skip
-@click.option("--range", "shape", type=click.Choice(SHAPES),
-              help="Drop the ranks at both ends, or take the most frequent rank and its neighbours up to 95 "
-              "% (densest) [densest where rows or documents are drawn, as in WMT13's table, else ends].")  # fmt: skip
+@click.option(
+    "--trim", type=click.IntRange(min=0), help="Number of ranks dropped at either end [2.5 %, rounded down]."
+)
+@click.option(
+    "--unit",
+    type=click.Choice((*UNITS, *SCORE_UNITS)),
+    help="What is resampled [whole rankings (row) where the file has them, else single comparisons; of "
+    "scores documents].",
+)
+@click.option(
+    "--range",
+    "shape",
+    type=click.Choice(SHAPES),
+    help="Drop the ranks at both ends, or take the most frequent rank and its neighbours up to 95 "
+    "% (densest) [densest where rows or documents are drawn, as in WMT13's table, else ends].",
+)
 @LEVEL
 @THREADS
 @click.option("--table", "style", type=click.Choice(TABLES), help="How the table is printed [text].")
 @click.option("--latex", is_flag=True, help="Short for --table latex.")
-@click.option("-o", "--output", "outputs", multiple=True, type=click.Path(dir_okay=False),
-              help="Also write a table (.csv, .json, .txt, .md, .tex, .html) or a plot (.svg, .png, .pdf) to this "
-              "file. Repeatable.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    type=click.Path(dir_okay=False),
+    help="Also write a table (.csv, .json, .txt, .md, .tex, .html) or a plot (.svg, .png, .pdf) to this "
+    "file. Repeatable.",
+)
 @PLOT
 @JSON
 @QUIET
 def systems(
-    data: "ComparisonFiles", models: tuple[str, ...], options: tuple[str, ...], confidence: str | None,
-    samples: int | None, trim: int | None, unit: str | None, shape: str | None, level: float, threads: int,
-    style: str | None, latex: bool, outputs: tuple[str, ...], plot: str | None, as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    data: "ComparisonFiles",
+    models: tuple[str, ...],
+    options: tuple[str, ...],
+    confidence: str | None,
+    samples: int | None,
+    trim: int | None,
+    unit: str | None,
+    shape: str | None,
+    level: float,
+    threads: int,
+    style: str | None,
+    latex: bool,
+    outputs: tuple[str, ...],
+    plot: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Rank the systems in FILES: scores, rank ranges, clusters.
 
     Systems that no comparisons connect are ranked in separate groups, with a note; so are language pairs.
@@ -107,7 +150,9 @@ def systems(
     files = [*outputs, *([plot] if plot else [])]
     for file in files:
         check_output(file)
-    how = Confidence(confidence, samples, trim, unit, shape, level, threads, counter("resamples", quiet=quiet))
+    how = Confidence(
+        confidence, samples, trim, unit, shape, level, threads, counter("resamples", quiet=quiet)
+    )
     if len(models) > 1 and options:
         raise click.UsageError("-O is for one model: write options of several as -m MODEL:NAME=VALUE,…")
     if len(models) > 1:
@@ -147,9 +192,7 @@ def _rank_by_one(
 @LEVEL
 @click.option("--marks", is_flag=True, help="Use WMT's marks ⋆ 0.10, † 0.05, ‡ 0.01 instead of one star.")
 @JSON
-def head2head(
-    data: "ComparisonFiles", level: float, marks: bool, as_json: bool,
-) -> None:  # fmt: skip
+def head2head(data: "ComparisonFiles", level: float, marks: bool, as_json: bool) -> None:
     """Show how often the column's system was better than the row's, with stars by the sign test."""
     from hits.cli.rank.matrix import matrix
     from hits.ranking.head2head import as_record, as_rows, head_to_head
@@ -166,14 +209,16 @@ def head2head(
 @rank.command()
 @data_options
 @click.option(
-    "--games", type=click.IntRange(min=1), default=25_000, show_default=True, help="Number of matches to select."
+    "--games",
+    type=click.IntRange(min=1),
+    default=25_000,
+    show_default=True,
+    help="Number of matches to select.",
 )
 @click.option("--variant", type=click.Choice(("paper", "program")), default="paper", show_default=True)
 @PLOT
 @JSON
-def heatmap(
-    data: "ComparisonFiles", games: int, variant: str, plot: str | None, as_json: bool,
-) -> None:  # fmt: skip
+def heatmap(data: "ComparisonFiles", games: int, variant: str, plot: str | None, as_json: bool) -> None:
     """Show which systems were compared: in all comparisons, and in the first and last 20 % that TrueSkill selects."""
     from hits.cli.rank.matrix import matrix
     from hits.ranking.heatmap import as_record, nearness
@@ -206,19 +251,34 @@ def heatmap(
 @rank.command("next")
 @data_options
 @click.option(
-    "-n", "--count", type=click.IntRange(min=1), default=1, show_default=True, help="Number of matches, or of ratings."
+    "-n",
+    "--count",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of matches, or of ratings.",
 )
 @click.option(
     "--players", type=click.IntRange(2, 5), default=2, show_default=True, help="Number of systems in a match."
 )
-@click.option("--segments", "segments_file", type=click.Path(),
-              help="File of segments to ask about, one id per line [those in the files].")  # fmt: skip
-@click.option("--system", "more", multiple=True, metavar="NAME", help="A system that was not compared yet. Repeatable.")
+@click.option(
+    "--segments",
+    "segments_file",
+    type=click.Path(),
+    help="File of segments to ask about, one id per line [those in the files].",
+)
+@click.option(
+    "--system", "more", multiple=True, metavar="NAME", help="A system that was not compared yet. Repeatable."
+)
 @JSON
 def next_(
-    data: "ComparisonFiles", count: int, players: int, segments_file: str | None,
-    more: tuple[str, ...], as_json: bool,
-) -> None:  # fmt: skip
+    data: "ComparisonFiles",
+    count: int,
+    players: int,
+    segments_file: str | None,
+    more: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Suggest which systems to compare or to rate next, and on which segment.
 
     Of comparisons TrueSkill takes the system it is least sure of and draws others that are likely to tie with it. Each
@@ -247,9 +307,14 @@ def next_(
 
 
 def _tell_ratings(
-    data: "ComparisonFiles", scores: "SegmentScores", count: int, segments: list[str] | None, more: tuple[str, ...], *,
+    data: "ComparisonFiles",
+    scores: "SegmentScores",
+    count: int,
+    segments: list[str] | None,
+    more: tuple[str, ...],
+    *,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     from hits.ranking.scores.next import next_ratings
 
     requests = next_ratings(scores, count, data.rng(), segments=segments, more=more)
@@ -257,11 +322,19 @@ def _tell_ratings(
         import numpy as np
 
         complete = not np.isnan(scores.table()).any() and not segments and not more
-        why = "every system is rated on every segment" if complete else "no further rating is likely to split a cluster"
+        why = (
+            "every system is rated on every segment"
+            if complete
+            else "no further rating is likely to split a cluster"
+        )
         talk(f"note: {why}; --segments names further segments, --system further systems", quiet=False)
     for request in requests:
         if as_json:
-            record = {"document": request.document, "segment": request.segment, "systems": list(request.systems)}
+            record = {
+                "document": request.document,
+                "segment": request.segment,
+                "systems": list(request.systems),
+            }
             click.echo(json.dumps(record, ensure_ascii=False))
         else:
             click.echo("\t".join((request.document, request.segment, *request.systems)))

@@ -42,10 +42,11 @@ def matrix(names: Sequence[str], rows: Sequence[Sequence[str]], width: int | Non
     return "\n\n".join(
         tabulate(
             [[line, *(row[k + 1] for k in block)] for line, row in zip(lines, rows, strict=True)],
-            ["", *(str(k + 1) for k in block)], disable_numparse=True,
+            ["", *(str(k + 1) for k in block)],
+            disable_numparse=True,
         )
         for block in blocks
-    )  # fmt: skip
+    )
 
 
 def _widest(text: str) -> int:

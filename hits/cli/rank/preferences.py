@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 @click.option("--systems", "pair", required=True, metavar="FIRST,SECOND", help="The two systems.")
 @click.option("--latex", is_flag=True, help="Print the tables for LaTeX.")
 @JSON
-def preferences(
-    data: "ComparisonFiles", pair: str, latex: bool, as_json: bool,
-) -> None:  # fmt: skip
+def preferences(data: "ComparisonFiles", pair: str, latex: bool, as_json: bool) -> None:
     """Show which of two systems people preferred: judgments for each, and segments by their difference of votes.
 
     These are Tables 1 and 2 of the RYPT paper, with sign tests and a bootstrap interval over segments.

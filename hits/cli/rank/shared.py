@@ -9,11 +9,23 @@ import click
 from hits.ranking.names import FORMATS, NOT_JUDGED, WITHIN
 from rypt.console import progress
 
-PLOT = click.option("--plot", type=click.Path(dir_okay=False), help="Write a plot to this file (.svg, .png, .pdf).")
-LEVEL = click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
-                     show_default=True, help="Significance level of the two-sided tests.")  # fmt: skip
-THREADS = click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
-                       help="Number of threads; the result does not depend on it.")  # fmt: skip
+PLOT = click.option(
+    "--plot", type=click.Path(dir_okay=False), help="Write a plot to this file (.svg, .png, .pdf)."
+)
+LEVEL = click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Significance level of the two-sided tests.",
+)
+THREADS = click.option(
+    "--threads",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    help="Number of threads; the result does not depend on it.",
+)
 SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 
 
@@ -22,10 +34,22 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def packed(
-        files: tuple[str, ...], format: str | None, columns: str | None, merge: bool, languages: str | None,
-        judges: str | None, excluded: tuple[str, ...], sample: int | None, not_judged: str, standardize: bool,
-        better: str | None, tie: float, within: str, seed: int, **others: Any,
-    ) -> None:  # fmt: skip
+        files: tuple[str, ...],
+        format: str | None,
+        columns: str | None,
+        merge: bool,
+        languages: str | None,
+        judges: str | None,
+        excluded: tuple[str, ...],
+        sample: int | None,
+        not_judged: str,
+        standardize: bool,
+        better: str | None,
+        tie: float,
+        within: str,
+        seed: int,
+        **others: Any,
+    ) -> None:
         from hits.ranking.rank import ComparisonFiles, ScoreUse
         from hits.ranking.readers.columns import read_columns
         from hits.ranking.readers.files import Filters
@@ -39,7 +63,9 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
         [
             click.argument("files", nargs=-1, required=True, type=click.Path()),
             click.option(
-                "--format", type=click.Choice(FORMATS), help="Format of the files [detected from their content]."
+                "--format",
+                type=click.Choice(FORMATS),
+                help="Format of the files [detected from their content].",
             ),
             click.option(
                 "--columns",
@@ -49,10 +75,14 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option("--merge", is_flag=True, help="Rank files of different language pairs together."),
             click.option(
-                "--languages", metavar="SOURCE-TARGET", help="Use only this language pair: cs-en or Czech-English."
+                "--languages",
+                metavar="SOURCE-TARGET",
+                help="Use only this language pair: cs-en or Czech-English.",
             ),
             click.option(
-                "--judges", metavar="PATTERN", help="Use only judges whose names match, such as 'researcher_*'."
+                "--judges",
+                metavar="PATTERN",
+                help="Use only judges whose names match, such as 'researcher_*'.",
             ),
             click.option(
                 "--exclude-system",
@@ -61,7 +91,9 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
                 metavar="NAME",
                 help="Leave out this system (the reference is _ref in WMT10). Repeatable.",
             ),
-            click.option("--sample", type=click.IntRange(min=1), help="Number of comparisons to draw at random [all]."),
+            click.option(
+                "--sample", type=click.IntRange(min=1), help="Number of comparisons to draw at random [all]."
+            ),
             click.option(
                 "--not-judged",
                 type=click.Choice(NOT_JUDGED),
@@ -69,7 +101,9 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
                 show_default=True,
                 help="What to leave out where a rank is -1, not judged: the candidate, or the whole ranking.",
             ),
-            click.option("--standardize", "-z", is_flag=True, help="Standardise segment scores by rater (z)."),
+            click.option(
+                "--standardize", "-z", is_flag=True, help="Standardise segment scores by rater (z)."
+            ),
             click.option(
                 "--better",
                 type=click.Choice(("higher", "lower")),
@@ -112,7 +146,10 @@ def counter(what: str, *, quiet: bool, total: int | None = None) -> Callable[[],
     from itertools import repeat
     from threading import Lock
 
-    bar, alone = progress(repeat(None) if total is None else range(total), what, quiet=quiet, total=total), Lock()
+    bar, alone = (
+        progress(repeat(None) if total is None else range(total), what, quiet=quiet, total=total),
+        Lock(),
+    )
 
     def seen() -> None:
         with alone:

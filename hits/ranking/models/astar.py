@@ -187,7 +187,14 @@ def _good_cost(costs: Counts) -> int:
 
 @compiled
 def _search(
-    costs: Counts, by_size: Ints, minima: Counts, start: Any, closed: bool, beyond: bool, slack: int, limit: int
+    costs: Counts,
+    by_size: Ints,
+    minima: Counts,
+    start: Any,
+    closed: bool,
+    beyond: bool,
+    slack: int,
+    limit: int,
 ) -> Any:
     """A*: the least cost (-1 past the limit), nodes explored before the goal, states and their least costs.
 
@@ -203,7 +210,9 @@ def _search(
     hopes, status = np.zeros(1024, np.int64), np.zeros(1024, np.int8)  # status: 1 in the queue, 2 explored
     first = find(keys, 0)
     keys[first], status[first], hopes[first] = 0, 1, start - by_size[0]
-    queue = [(np.int64(start), 0, np.int64(0), np.int64(0), 0)]  # promised cost, when, state, cost so far, ranked
+    queue = [
+        (np.int64(start), 0, np.int64(0), np.int64(0), 0)
+    ]  # promised cost, when, state, cost so far, ranked
     used, best, nodes, when = 1, np.int64(-1), 0, 0
     while len(queue):
         promised, _, state, cost, ranked = heapq.heappop(queue)

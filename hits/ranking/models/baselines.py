@@ -35,7 +35,9 @@ class Uniform:
         """Nothing is learned, nothing is random."""
         check_fit(comparisons)
         n = len(comparisons.systems)
-        return Fitted(comparisons.systems, np.zeros(n), sign(self.name, comparisons), np.full((n, n, 3), 1 / 3))
+        return Fitted(
+            comparisons.systems, np.zeros(n), sign(self.name, comparisons), np.full((n, n, 3), 1 / 3)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,9 @@ class IndependentPairs:
         outcomes = counts / counts.sum(axis=2, keepdims=True)
         worth = outcomes[:, :, 2] + outcomes[:, :, 1] / 2
         scores = (worth.sum(axis=1) - worth.diagonal()) / (n - 1)
-        return Fitted(comparisons.systems, scores, sign(self.name, comparisons, alpha=self.strength), outcomes)
+        return Fitted(
+            comparisons.systems, scores, sign(self.name, comparisons, alpha=self.strength), outcomes
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,12 @@ def fit_link(name: str, link: Link, ties: str, prior: float, comparisons: Compar
     outcomes = _shares(link, ties, gaps.ravel(), estimated.tie).chances.reshape(n, n, 3)
     signature = sign(name, comparisons, ties=ties, prior=prior if prior else "none")
     return Fitted(
-        comparisons.systems, estimated.scores, signature, outcomes, estimated.covariance.diagonal().copy(), extra
+        comparisons.systems,
+        estimated.scores,
+        signature,
+        outcomes,
+        estimated.covariance.diagonal().copy(),
+        extra,
     )
 
 
@@ -292,7 +297,9 @@ def _described(place: Floats, objective: float, covariance: Floats, n: int, prio
     scores = place[:n] - place[:n].mean()
     penalty = float((place[:n] ** 2).sum()) / (2 * prior**2) if prior else 0.0
     tie_error = float(np.sqrt(covariance[n, n])) if len(covariance) > n else np.nan
-    return Estimate(scores, float(place[n]), centre @ covariance[:n, :n] @ centre, tie_error, objective + penalty)
+    return Estimate(
+        scores, float(place[n]), centre @ covariance[:n, :n] @ centre, tie_error, objective + penalty
+    )
 
 
 def _invertible(curvature: Floats, n: int, prior: float) -> Floats:
@@ -381,7 +388,9 @@ def _davidson_pass(
         value += ties * log(max(equal, TINY)) - both * log(total)
         step = few * below + ties * beside + many * above
         known = both * (worse / total * below**2 + share * beside**2 + better / total * above**2)
-        mixed = both * (-share * (worse / total * below + better / total * above) + share * (1.0 - share) * beside)
+        mixed = both * (
+            -share * (worse / total * below + better / total * above) + share * (1.0 - share) * beside
+        )
         slope[i] += step
         slope[j] -= step
         slope[n] += ties - both * share

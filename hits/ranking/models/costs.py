@@ -52,7 +52,13 @@ class PairCosts:
         """The same costs with the systems numbered in another order, or only some of them."""
         grid = np.ix_(order, order)
         return PairCosts(
-            self.name, self.costs[grid], self.units[grid], self.scale, self.excess[grid], self.marks[grid], self.slack
+            self.name,
+            self.costs[grid],
+            self.units[grid],
+            self.scale,
+            self.excess[grid],
+            self.marks[grid],
+            self.slack,
         )
 
 
@@ -78,7 +84,9 @@ def costs_winning_percentage(wins: Counts, never: float = NEVER) -> PairCosts:
     np.fill_diagonal(costs, 0)
     highest = float(costs[wins > 0].max(initial=0.0))
     if not isfinite(never) or never <= max(highest, log(2)):
-        raise RyptError(f"expected a cost for no win at all above {max(highest, log(2)):.6g}, found {never:g}")
+        raise RyptError(
+            f"expected a cost for no win at all above {max(highest, log(2)):.6g}, found {never:g}"
+        )
     costs += 0.0  # no negative zeros
     scale = _scale(costs)
     cheaper = np.minimum(costs, costs.T)

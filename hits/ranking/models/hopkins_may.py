@@ -38,7 +38,10 @@ from rypt.options import Options
 from rypt.tails import normal_tail
 
 VARIANTS = ("paper", "program")
-LEAST, MOST = 1e-3, 1e3  # of a standard deviation or radius: squares and ratios stay far from the ends of a float
+LEAST, MOST = (
+    1e-3,
+    1e3,
+)  # of a standard deviation or radius: squares and ratios stay far from the ends of a float
 MOST_ITERATIONS = 1_000_000
 START_DEVIATION = 1.0  # of the program's random start
 
@@ -68,9 +71,15 @@ class HopkinsMay:
         deviation = sqrt(2 * (self.ability_deviation**2 + self.noise_deviation**2))
         outcomes = threshold_outcomes(scores, deviation, self.radius)
         signature = sign(
-            self.name, comparisons, variant=self.variant, sigma_a=self.ability_deviation,
-            sigma_obs=self.noise_deviation, radius=self.radius, iterations=self.iterations, burn_in=self.burn_in,
-        )  # fmt: skip
+            self.name,
+            comparisons,
+            variant=self.variant,
+            sigma_a=self.ability_deviation,
+            sigma_obs=self.noise_deviation,
+            radius=self.radius,
+            iterations=self.iterations,
+            burn_in=self.burn_in,
+        )
         return Fitted(comparisons.systems, scores, signature, outcomes, np.full(len(scores), variance))
 
     def samples(self, comparisons: Comparisons, rng: np.random.Generator) -> Floats:

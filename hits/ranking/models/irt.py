@@ -42,7 +42,11 @@ from rypt.compiled import compiled
 from rypt.options import Options
 
 GAUSSIAN_ITERATIONS = 500
-CHAINS, CATEGORICAL_ITERATIONS, CATEGORICAL_BURN_IN = 16, 300, 100  # iterations of each chain, burn-in and all
+CHAINS, CATEGORICAL_ITERATIONS, CATEGORICAL_BURN_IN = (
+    16,
+    300,
+    100,
+)  # iterations of each chain, burn-in and all
 TINY = 1e-100  # an outcome's least probability while sampling: nothing is impossible
 SMALL = 1e-150  # the largest of an item's chances below which all are scaled up
 THIN = 2  # iterations for a draw of the posterior: on WMT's data every second correlates by 0.07, neighbours by 0.2
@@ -101,13 +105,22 @@ class IRTGaussian:
         scores = samples.mean(axis=0)
         deviation = sqrt(2 * (self.ability_deviation**2 + self.noise_deviation**2))
         signature = sign(
-            self.name, comparisons, sigma_0=self.prior_deviation, sigma_a=self.ability_deviation,
-            sigma_obs=self.noise_deviation, radius=self.radius, iterations=self.iterations, burn_in=self.burn_in,
-        )  # fmt: skip
+            self.name,
+            comparisons,
+            sigma_0=self.prior_deviation,
+            sigma_a=self.ability_deviation,
+            sigma_obs=self.noise_deviation,
+            radius=self.radius,
+            iterations=self.iterations,
+            burn_in=self.burn_in,
+        )
         return Fitted(
-            comparisons.systems, scores, signature,
-            threshold_outcomes(scores, deviation, self.radius), samples.var(axis=0),
-        )  # fmt: skip
+            comparisons.systems,
+            scores,
+            signature,
+            threshold_outcomes(scores, deviation, self.radius),
+            samples.var(axis=0),
+        )
 
     def samples(self, comparisons: Comparisons, rng: np.random.Generator) -> Floats:
         """Draws of μ from the posterior (iterations after the burn-in, systems)."""
@@ -148,19 +161,31 @@ class IRTCategorical:
         quality = np.arange(1, self.levels + 1)
         means = abilities @ quality
         size = kept[0].sum(axis=1) + self.strength * self.levels
-        within = (abilities @ quality**2 - means**2) / (size + 1)  # of the mean quality, given the items' qualities
+        within = (abilities @ quality**2 - means**2) / (
+            size + 1
+        )  # of the mean quality, given the items' qualities
         means -= means.mean(axis=1, keepdims=True)
         n = len(comparisons.systems)
         within = within * (1 - 2 / n) + within.sum(axis=1, keepdims=True) / n**2
         signature = sign(
-            self.name, comparisons, levels=self.levels, alpha=self.strength, sigma_obs=self.noise_deviation,
-            radius=self.radius, chains=self.chains, iterations=self.iterations, burn_in=self.burn_in,
-        )  # fmt: skip
+            self.name,
+            comparisons,
+            levels=self.levels,
+            alpha=self.strength,
+            sigma_obs=self.noise_deviation,
+            radius=self.radius,
+            chains=self.chains,
+            iterations=self.iterations,
+            burn_in=self.burn_in,
+        )
         return Fitted(
-            comparisons.systems, means.mean(axis=0), signature,
-            np.einsum("il,jm,lmk->ijk", ability, ability, table), means.var(axis=0) + within.mean(axis=0),
+            comparisons.systems,
+            means.mean(axis=0),
+            signature,
+            np.einsum("il,jm,lmk->ijk", ability, ability, table),
+            means.var(axis=0) + within.mean(axis=0),
             {"abilities": ability.tolist()},
-        )  # fmt: skip
+        )
 
     def samples(self, comparisons: Comparisons, rng: np.random.Generator) -> Ints:
         """Draws of how many items of each system have each quality: (draws, systems, levels).
@@ -171,7 +196,9 @@ class IRTCategorical:
         length = self.iterations - self.burn_in
         kept = np.zeros((self.chains, length, len(comparisons.systems), self.levels), np.int64)
         table = np.maximum(outcome_table(self.levels, self.noise_deviation, self.radius), TINY)
-        by_side = np.ascontiguousarray(table.transpose(2, 1, 0))  # (outcome, quality of the other, own quality)
+        by_side = np.ascontiguousarray(
+            table.transpose(2, 1, 0)
+        )  # (outcome, quality of the other, own quality)
         items = items_of(comparisons)
         for chain in kept:
             _sample_categorical(rng, items, by_side, self.strength, self.burn_in, chain)
@@ -181,7 +208,9 @@ class IRTCategorical:
         """Draws of the score, (samples, systems), as many of each chain: θ is drawn given the items' qualities."""
         each = -(-samples // self.chains)  # draws of a chain
         drawn = replace(self, iterations=self.burn_in + FAR * each).samples(comparisons, rng)[FAR - 1 :: FAR]
-        counts = drawn[(np.arange(1, samples + 1) * len(drawn)) // samples - 1]  # a few too many, left out evenly
+        counts = drawn[
+            (np.arange(1, samples + 1) * len(drawn)) // samples - 1
+        ]  # a few too many, left out evenly
         weights = rng.standard_gamma(counts + self.strength)
         means = (weights @ np.arange(1, self.levels + 1)) / weights.sum(axis=2)
         return np.asarray(means - means.mean(axis=1, keepdims=True))
@@ -210,7 +239,9 @@ def make_irt_categorical(options: Options) -> IRTCategorical:
         noise_deviation=options.number("sigma_obs", 1.0, least=LEAST, most=MOST),
         radius=options.whole("radius", 0, least=0, most=levels - 2),
         iterations=iterations,
-        burn_in=options.whole("burn_in", min(CATEGORICAL_BURN_IN, iterations // 3), least=0, most=iterations - 1),
+        burn_in=options.whole(
+            "burn_in", min(CATEGORICAL_BURN_IN, iterations // 3), least=0, most=iterations - 1
+        ),
         chains=options.whole("chains", CHAINS, least=1, most=1000),
     )
 
@@ -289,13 +320,17 @@ def _sample_gaussian(
             gap = quality[a[c]] - quality[b[c]]
             low = radius if outcome[c] > 0 else (-radius if outcome[c] == 0 else -np.inf)
             high = -radius if outcome[c] < 0 else (radius if outcome[c] == 0 else np.inf)
-            gaps[c] = gap + deviation * truncated_normal(rng, (low - gap) / deviation, (high - gap) / deviation)
+            gaps[c] = gap + deviation * truncated_normal(
+                rng, (low - gap) / deviation, (high - gap) / deviation
+            )
         for s in range(systems):
             precision, weighted = 1.0 / prior, 0.0
             for i in range(firsts[s], firsts[s + 1]):
                 total = 0.0
                 for k in range(starts[i], starts[i + 1]):
-                    total += quality[others[k]] + (gaps[places[k]] if places[k] >= 0 else -gaps[-1 - places[k]])
+                    total += quality[others[k]] + (
+                        gaps[places[k]] if places[k] >= 0 else -gaps[-1 - places[k]]
+                    )
                 degree = starts[i + 1] - starts[i]
                 averages[i] = total / degree
                 weight = 1.0 / (spread + noise / degree)
@@ -316,7 +351,12 @@ def _sample_gaussian(
 
 @compiled
 def _sample_categorical(
-    rng: np.random.Generator, items: Items, table: Floats, strength: float, burn_in: int, kept: NDArray[np.int64]
+    rng: np.random.Generator,
+    items: Items,
+    table: Floats,
+    strength: float,
+    burn_in: int,
+    kept: NDArray[np.int64],
 ) -> None:
     """Fill ``kept`` with how many items of each system have each quality; ``table`` of the outcomes' probabilities.
 
@@ -324,7 +364,11 @@ def _sample_categorical(
     """
     firsts, starts, others, places, _, _, outcome = items
     systems, size, levels = len(firsts) - 1, len(starts) - 1, table.shape[1]
-    counts, quality, weights = np.zeros((systems, levels), np.int64), np.zeros(size, np.int64), np.zeros(levels)
+    counts, quality, weights = (
+        np.zeros((systems, levels), np.int64),
+        np.zeros(size, np.int64),
+        np.zeros(levels),
+    )
     for s in range(systems):
         for i in range(firsts[s], firsts[s + 1]):
             quality[i] = rng.integers(0, levels)

@@ -73,7 +73,9 @@ def find_optima(excess: Counts, marks: Marks, slack: int) -> Optima:
     check_size(n)
     explored = least_costs(excess, slack, SPARSE_LIMIT if n <= DENSE else LAST_LIMIT)
     if explored is None and n > DENSE:
-        raise RyptError(f"{n} systems beat one another in circles, and their judgments are too even to search exactly")
+        raise RyptError(
+            f"{n} systems beat one another in circles, and their judgments are too even to search exactly"
+        )
     cost, table = explored if explored is not None else all_costs(excess)
     states, values = _gather(excess, table, slack, STATES_LIMIT)
     if len(states) == 0:
@@ -132,7 +134,9 @@ def _gather(costs: Counts, table: Table, slack: int, limit: int) -> tuple[Ints, 
 
 
 @compiled
-def _walk(costs: Counts, marks: Counts, slack: int, states: Ints, values: Ints) -> tuple[Any, Any, Ints, bool]:
+def _walk(
+    costs: Counts, marks: Counts, slack: int, states: Ints, values: Ints
+) -> tuple[Any, Any, Ints, bool]:
     """Count the paths to the goal (two words, and whether they overflowed), and the next systems of every state.
 
     ``states`` come with the goal first and fewer and fewer systems. A step is on a cheapest ranking when it gives its

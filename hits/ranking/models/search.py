@@ -24,7 +24,14 @@ from numpy.typing import NDArray
 from hits.ranking.data import Comparisons, Counts
 from hits.ranking.model import Fitted, check_fit, sign
 from hits.ranking.models.astar import HEURISTICS, explore
-from hits.ranking.models.costs import NEVER, PRIOR, PairCosts, costs_mfas, costs_testimonial, costs_winning_percentage
+from hits.ranking.models.costs import (
+    NEVER,
+    PRIOR,
+    PairCosts,
+    costs_mfas,
+    costs_testimonial,
+    costs_winning_percentage,
+)
 from hits.ranking.models.optima import Optima, find_optima
 from rypt.options import Options
 from rypt.text import RyptError
@@ -112,12 +119,18 @@ def _split(costs: PairCosts, members: tuple[int, ...], tried: set[str]) -> Optim
     if "series" not in tried:
         groups = _strong_groups(beats | ~(beats | beats.T))
         if len(groups) > 1:
-            return _joined("series", [_split(costs, tuple(members[i] for i in g), {"series"}) for g in groups])
+            return _joined(
+                "series", [_split(costs, tuple(members[i] for i in g), {"series"}) for g in groups]
+            )
     if "parallel" not in tried:
         groups = _strong_groups(beats | beats.T)
         if len(groups) > 1:
-            return _joined("parallel", [_split(costs, tuple(members[i] for i in g), {"parallel"}) for g in groups])
-    optima = find_optima(np.ascontiguousarray(costs.excess[grid]), np.ascontiguousarray(costs.marks[grid]), costs.slack)
+            return _joined(
+                "parallel", [_split(costs, tuple(members[i] for i in g), {"parallel"}) for g in groups]
+            )
+    optima = find_optima(
+        np.ascontiguousarray(costs.excess[grid]), np.ascontiguousarray(costs.marks[grid]), costs.slack
+    )
     ranking = tuple(members[i] for i in optima.ranking)
     return OptimalGroup(members, optima.count, ranking, optima.low, optima.high, "search", (), optima)
 
@@ -213,9 +226,13 @@ class SearchModel:
 
 def _make(options: Options, costs: Callable[[Counts], PairCosts], **facts: object) -> SearchModel:
     return SearchModel(
-        options.name, costs, tuple(facts.items()), options.choice("heuristic", "least-remaining", HEURISTICS),
-        options.choice("closed", "yes", ("yes", "no")) == "yes", options.whole("list", 0, most=1_000_000),
-    )  # fmt: skip
+        options.name,
+        costs,
+        tuple(facts.items()),
+        options.choice("heuristic", "least-remaining", HEURISTICS),
+        options.choice("closed", "yes", ("yes", "no")) == "yes",
+        options.whole("list", 0, most=1_000_000),
+    )
 
 
 def make_mfas(options: Options) -> SearchModel:

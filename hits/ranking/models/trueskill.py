@@ -76,13 +76,21 @@ class TrueSkill:
         mean, variance = means.mean(axis=0), variances.mean(axis=0)
         skills = self.skills(table.games)
         facts = {
-            "games": table.games, "players": self.players, "beta": sqrt(skills.beta2), "epsilon": skills.epsilon,
-            "spread": _by_name(comparisons, means.std(axis=0)), "sigma": _by_name(comparisons, np.sqrt(variance)),
-        }  # fmt: skip
+            "games": table.games,
+            "players": self.players,
+            "beta": sqrt(skills.beta2),
+            "epsilon": skills.epsilon,
+            "spread": _by_name(comparisons, means.std(axis=0)),
+            "sigma": _by_name(comparisons, np.sqrt(variance)),
+        }
         return Fitted(
-            comparisons.systems, mean, self._signature(comparisons, table.games),
-            carve(mean, variance, self.radius), variance, facts,
-        )  # fmt: skip
+            comparisons.systems,
+            mean,
+            self._signature(comparisons, table.games),
+            carve(mean, variance, self.radius),
+            variance,
+            facts,
+        )
 
     def sample_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
         """The scores of many runs, (samples, systems), for rank ranges.
@@ -98,15 +106,25 @@ class TrueSkill:
         by_variant = 0.025 * games * (self.sigma**2 if self.variant == "paper" else self.sigma)
         beta = by_variant if self.beta is None else self.beta
         epsilon = 0.25 if self.variant == "paper" else sqrt(2) * NormalDist().inv_cdf(0.625) * beta
-        return Skills(0.0, self.sigma**2, beta**2, epsilon if self.epsilon is None else self.epsilon, self.tau**2)
+        return Skills(
+            0.0, self.sigma**2, beta**2, epsilon if self.epsilon is None else self.epsilon, self.tau**2
+        )
 
     def _signature(self, comparisons: Comparisons, games: int) -> str:
         skills = self.skills(games)
         return sign(
-            self.name, comparisons, variant=self.variant, order=self.order, players=self.players, games=games,
-            runs=1 if self.order == "given" else self.runs, sigma=self.sigma, beta=sqrt(skills.beta2),
-            epsilon=skills.epsilon, tau=self.tau,
-        )  # fmt: skip
+            self.name,
+            comparisons,
+            variant=self.variant,
+            order=self.order,
+            players=self.players,
+            games=games,
+            runs=1 if self.order == "given" else self.runs,
+            sigma=self.sigma,
+            beta=sqrt(skills.beta2),
+            epsilon=skills.epsilon,
+            tau=self.tau,
+        )
 
     def _table(self, comparisons: Comparisons) -> "_Table":
         if self.players == 2:
@@ -127,7 +145,9 @@ class TrueSkill:
         parts = [slice(start, start + BATCH) for start in range(0, runs, BATCH)]
 
         def play(part: slice) -> int:
-            return _play(table, skills, seeds[part], how, means[part], variances[part], select=self.order == "select")
+            return _play(
+                table, skills, seeds[part], how, means[part], variances[part], select=self.order == "select"
+            )
 
         with ThreadPoolExecutor(self.threads) as pool:
             for alone in pool.map(play, parts):
@@ -220,13 +240,17 @@ def make_games(comparisons: Comparisons, players: int) -> Games:
     best_first = np.argsort(all_ranks, axis=1, kind="stable")
     all_systems = np.take_along_axis(all_systems, best_first, axis=1)
     all_ranks = np.take_along_axis(all_ranks, best_first, axis=1)
-    keys = np.sort(all_systems, axis=1).astype(np.int64) @ (n ** np.arange(players - 1, -1, -1, dtype=np.int64))
+    keys = np.sort(all_systems, axis=1).astype(np.int64) @ (
+        n ** np.arange(players - 1, -1, -1, dtype=np.int64)
+    )
     order_of_keys = np.argsort(keys, kind="stable")
     distinct, firsts = np.unique(keys[order_of_keys], return_index=True)
     return Games(
-        distinct, np.append(firsts, len(keys)).astype(np.int64), np.ascontiguousarray(all_systems[order_of_keys]),
+        distinct,
+        np.append(firsts, len(keys)).astype(np.int64),
+        np.ascontiguousarray(all_systems[order_of_keys]),
         np.ascontiguousarray(all_ranks[order_of_keys]),
-    )  # fmt: skip
+    )
 
 
 def make_trueskill(options: Options) -> TrueSkill:

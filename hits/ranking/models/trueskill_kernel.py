@@ -103,7 +103,9 @@ def drawn(t: float, epsilon: float) -> tuple[float, float]:
     """The same after a tie: v and w; the paper prints w = v + …, which is a misprint for v² + …."""
     size = abs(t)
     low, high = -epsilon - size, epsilon - size
-    if epsilon * max(1.0, size) < NARROW:  # the difference is all but known: it has the mean 0 and the variance ε²/3
+    if (
+        epsilon * max(1.0, size) < NARROW
+    ):  # the difference is all but known: it has the mean 0 and the variance ε²/3
         return -t, 1.0 - epsilon * epsilon / 3.0
     mass = _tail(-high) - _tail(-low)
     if mass < VANISHED:  # a tie that nobody would expect: the difference is at the nearer edge
@@ -133,9 +135,15 @@ def play(means: Floats, variances: Floats, winner: int, loser: int, tied: bool, 
 
 @compiled
 def play_all(
-    winners: Ids, losers: Ids, tied: NDArray[np.bool_], skills: Skills, seeds: State, how: int, means: Floats,
+    winners: Ids,
+    losers: Ids,
+    tied: NDArray[np.bool_],
+    skills: Skills,
+    seeds: State,
+    how: int,
+    means: Floats,
     variances: Floats,
-) -> None:  # fmt: skip
+) -> None:
     """One pass over all games for each seed; ``means`` and ``variances`` are (runs, systems)."""
     n = len(winners)
     order = np.arange(n, dtype=np.int32)
@@ -165,7 +173,9 @@ def most_uncertain(variances: Floats) -> int:
 
 
 @inlined
-def draw_opponent(means: Floats, first: int, allowed: NDArray[np.bool_], weights: Floats, state: State) -> int:
+def draw_opponent(
+    means: Floats, first: int, allowed: NDArray[np.bool_], weights: Floats, state: State
+) -> int:
     """An opponent with the weight p̂_draw = exp(−|μ₁ − μ₂|); -1 where nobody is allowed."""
     total = 0.0
     for j in range(len(means)):
@@ -263,7 +273,9 @@ def play_ranking(means: Floats, variances: Floats, systems: Ids, ranks: Ids, ski
 
 
 @compiled
-def play_rankings(games: Games, skills: Skills, seeds: State, how: int, means: Floats, variances: Floats) -> None:
+def play_rankings(
+    games: Games, skills: Skills, seeds: State, how: int, means: Floats, variances: Floats
+) -> None:
     """One pass over all free-for-all games for each seed."""
     n = len(games.systems)
     order = np.arange(n, dtype=np.int32)

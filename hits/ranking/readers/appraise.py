@@ -31,14 +31,40 @@ ORDERS = {
     12: (*ITEM, "document", "whole", "spans", "start", "end"),
 }  # by the number of columns
 NAMES = {
-    "username": "user", "userid": "user", "user": "user", "annotator": "user", "system": "system",
-    "systemid": "system", "itemid": "segment", "segmentid": "segment", "itemtype": "type", "type": "type",
-    "segmenttype": "type", "srclang": "source", "sourcelang": "source", "sourcelanguage": "source",
-    "trglang": "target", "tgtlang": "target", "targetlang": "target", "targetlanguage": "target", "score": "score",
-    "overall": "score", "docid": "document", "documentid": "document", "isdocscore": "whole", "isdocument": "whole",
-    "isdocumentscore": "whole", "unk": "whole", "errorspans": "spans", "mqm": "spans", "spans": "spans",
-    "timestart": "start", "starttime": "start", "timeend": "end", "endtime": "end",
-}  # fmt: skip
+    "username": "user",
+    "userid": "user",
+    "user": "user",
+    "annotator": "user",
+    "system": "system",
+    "systemid": "system",
+    "itemid": "segment",
+    "segmentid": "segment",
+    "itemtype": "type",
+    "type": "type",
+    "segmenttype": "type",
+    "srclang": "source",
+    "sourcelang": "source",
+    "sourcelanguage": "source",
+    "trglang": "target",
+    "tgtlang": "target",
+    "targetlang": "target",
+    "targetlanguage": "target",
+    "score": "score",
+    "overall": "score",
+    "docid": "document",
+    "documentid": "document",
+    "isdocscore": "whole",
+    "isdocument": "whole",
+    "isdocumentscore": "whole",
+    "unk": "whole",
+    "errorspans": "spans",
+    "mqm": "spans",
+    "spans": "spans",
+    "timestart": "start",
+    "starttime": "start",
+    "timeend": "end",
+    "endtime": "end",
+}
 Key = tuple[str, str, str, str]  # user, system, document, segment
 
 
@@ -79,7 +105,9 @@ def read_appraise(path: PathLike, lines: Lines) -> list[Part]:
     """
     columns = appraise_columns(lines[0][1])
     if columns is None:
-        raise InputError(path, lines[0][0], "expected Appraise's export: user, system, segment, type, languages, score")
+        raise InputError(
+            path, lines[0][0], "expected Appraise's export: user, system, segment, type, languages, score"
+        )
     latest: dict[str, dict[Key, Rated]] = {}
     pairs: dict[str, str] = {}
     for number, row in _rows(path, lines, *columns):
@@ -102,7 +130,9 @@ def read_appraise(path: PathLike, lines: Lines) -> list[Part]:
     ]
 
 
-def _rows(path: PathLike, lines: Lines, columns: Sequence[str], header: bool) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(
+    path: PathLike, lines: Lines, columns: Sequence[str], header: bool
+) -> Iterator[tuple[int, dict[str, str]]]:
     numbers = [number for number, _ in lines]
     reader = csv.reader((line for _, line in lines), strict=True)
     wanted = str(len(columns)) if header else " or ".join(map(str, (11, 12) if len(columns) > 9 else (9,)))
@@ -111,12 +141,22 @@ def _rows(path: PathLike, lines: Lines, columns: Sequence[str], header: bool) ->
             next(reader)
         for fields in reader:
             number = numbers[min(reader.line_num, len(numbers)) - 1]
-            names = columns if len(fields) == len(columns) else None if header else _other_order(columns, len(fields))
+            names = (
+                columns
+                if len(fields) == len(columns)
+                else None
+                if header
+                else _other_order(columns, len(fields))
+            )
             if names is None:
-                raise InputError(path, number, f"expected {wanted} fields of Appraise's export, found {len(fields)}")
+                raise InputError(
+                    path, number, f"expected {wanted} fields of Appraise's export, found {len(fields)}"
+                )
             yield number, {name: field.strip() for name, field in zip(names, fields, strict=True)}
     except csv.Error as error:
-        raise InputError(path, numbers[min(reader.line_num, len(numbers)) - 1], f"expected CSV: {error}") from None
+        raise InputError(
+            path, numbers[min(reader.line_num, len(numbers)) - 1], f"expected CSV: {error}"
+        ) from None
 
 
 def _other_order(columns: Sequence[str], size: int) -> Sequence[str] | None:
@@ -126,7 +166,11 @@ def _other_order(columns: Sequence[str], size: int) -> Sequence[str] | None:
 
 def _counts(row: Mapping[str, str]) -> bool:
     document = row.get("document", "")
-    if row["type"].upper() != RATED or TUTORIAL in row["system"] or any(mark in document for mark in LEFT_OUT):
+    if (
+        row["type"].upper() != RATED
+        or TUTORIAL in row["system"]
+        or any(mark in document for mark in LEFT_OUT)
+    ):
         return False
     return "spans" in row or row.get("whole", "").lower() != "true"
 
@@ -134,7 +178,9 @@ def _counts(row: Mapping[str, str]) -> bool:
 def _rated(path: PathLike, number: int, row: Mapping[str, str]) -> Rated:
     score, time = _number(row["score"]), _number(row["end"] or "0")
     if score is None or time is None:
-        raise InputError(path, number, f"expected a score and a time, found {row['score']!r} and {row['end']!r}")
+        raise InputError(
+            path, number, f"expected a score and a time, found {row['score']!r} and {row['end']!r}"
+        )
     return Rated(time, score, _penalty(path, number, row["spans"]) if "spans" in row else None)
 
 

@@ -47,22 +47,84 @@ ALIASES = {
     "winner_b": "winnermodelb winnersystemb winnerb bwins",
     "tie": "winnertie tie ties tied",
     "whole": "isdocscore isdocument isdocumentscore",
-}  # fmt: skip
+}
 _DECIMAL = re.compile(r"^(-?\d+),(\d+)$")  # as spreadsheets of many countries write numbers
 ROLE_OF = {alias: role for role, aliases in ALIASES.items() for alias in aliases.split()}
 DELIMITERS = "\t,;| "  # WMT's files of direct assessment have spaces
 PENALTIES = ("mqm", "mqmscore", "mqmavgscore", "penalty")  # columns whose numbers from 0 up are penalties
-SCALES = {"da": "DA", "dascore": "DA", "directassessment": "DA", "esa": "ESA", "esascore": "ESA", "mqm": "MQM",
-          "mqmscore": "MQM", "mqmavgscore": "MQM", "sqm": "SQM", "psqmavgscore": "SQM", "xsts": "XSTS"}  # fmt: skip
-FIRST = {"a", "first", "left", "systema", "system1", "modela", "model1", "sysa", "sys1", ">", "aisbetter", "abetter"}
-SECOND = {"b", "second", "right", "systemb", "system2", "modelb", "model2", "sysb", "sys2", "<", "bisbetter", "bbetter"}
-TIE = {"tie", "tied", "ties", "equal", "same", "both", "neither", "none", "draw", "=", "==", "nopreference", "equals",
-       "equallygood", "bothgood", "bothbad", "tiebothbad", "nodifference"}  # fmt: skip
+SCALES = {
+    "da": "DA",
+    "dascore": "DA",
+    "directassessment": "DA",
+    "esa": "ESA",
+    "esascore": "ESA",
+    "mqm": "MQM",
+    "mqmscore": "MQM",
+    "mqmavgscore": "MQM",
+    "sqm": "SQM",
+    "psqmavgscore": "SQM",
+    "xsts": "XSTS",
+}
+FIRST = {
+    "a",
+    "first",
+    "left",
+    "systema",
+    "system1",
+    "modela",
+    "model1",
+    "sysa",
+    "sys1",
+    ">",
+    "aisbetter",
+    "abetter",
+}
+SECOND = {
+    "b",
+    "second",
+    "right",
+    "systemb",
+    "system2",
+    "modelb",
+    "model2",
+    "sysb",
+    "sys2",
+    "<",
+    "bisbetter",
+    "bbetter",
+}
+TIE = {
+    "tie",
+    "tied",
+    "ties",
+    "equal",
+    "same",
+    "both",
+    "neither",
+    "none",
+    "draw",
+    "=",
+    "==",
+    "nopreference",
+    "equals",
+    "equallygood",
+    "bothgood",
+    "bothbad",
+    "tiebothbad",
+    "nodifference",
+}
 NOT_RATED = ("", "none", "nan", "null", "na", "n/a", "-")
-RATED = ("TGT", "SYSTEM")  # types of items that do not test the rater, of Appraise and of WMT's direct assessment
+RATED = (
+    "TGT",
+    "SYSTEM",
+)  # types of items that do not test the rater, of Appraise and of WMT's direct assessment
 BEST_RANKS = ("ranka", "rankb")  # columns of two ranks instead of two scores: the lower is better
 TRUE, FALSE = ("1", "1.0", "true", "yes", "x"), ("", "0", "0.0", "false", "no")
-WAYS = ({"winner"}, {"score_a", "score_b"}, {"winner_a", "winner_b"})  # how a table says which system is better
+WAYS = (
+    {"winner"},
+    {"score_a", "score_b"},
+    {"winner_a", "winner_b"},
+)  # how a table says which system is better
 HOW = (
     "rypt rank reads tables with a header such as segment,system_a,system_b,winner,annotator (winner: A, B, tie or a "
     "system's name) or system,segment,document,score,rater; say which columns are which with --columns "
@@ -85,7 +147,9 @@ def read_columns(text: str) -> dict[str, str]:
     for part in filter(None, text.split(",")):
         role, equals, name = part.partition("=")
         if not equals or not name or role.strip() not in ALIASES:
-            raise RyptError(f"--columns {part}: expected ROLE=COLUMN, where the role is one of {', '.join(ALIASES)}")
+            raise RyptError(
+                f"--columns {part}: expected ROLE=COLUMN, where the role is one of {', '.join(ALIASES)}"
+            )
         columns[role.strip()] = name.strip()
     return columns
 
@@ -161,7 +225,9 @@ def _check_roles(path: PathLike, line: int | None, names: Sequence[str], places:
     raise InputError(path, line, f"expected {problem}, found {shown}. {HOW}")
 
 
-def _table_rows(path: PathLike, lines: Lines, delimiter: str, size: int, places: Mapping[str, int]) -> Iterator[Row]:
+def _table_rows(
+    path: PathLike, lines: Lines, delimiter: str, size: int, places: Mapping[str, int]
+) -> Iterator[Row]:
     numbers = [number for number, _ in lines]
     reader = csv.reader((line for _, line in lines), delimiter=delimiter, strict=True)
     try:
@@ -169,17 +235,23 @@ def _table_rows(path: PathLike, lines: Lines, delimiter: str, size: int, places:
         for fields in reader:
             number = numbers[min(reader.line_num, len(numbers)) - 1]
             if len(fields) != size:
-                raise InputError(path, number, f"expected {size} fields as in the header, found {len(fields)}")
+                raise InputError(
+                    path, number, f"expected {size} fields as in the header, found {len(fields)}"
+                )
             yield number, {role: fields[place].strip() for role, place in places.items()}
     except csv.Error as error:
-        raise InputError(path, numbers[min(reader.line_num, len(numbers)) - 1], f"expected CSV: {error}") from None
+        raise InputError(
+            path, numbers[min(reader.line_num, len(numbers)) - 1], f"expected CSV: {error}"
+        ) from None
 
 
 def read_records(
     path: PathLike, records: Sequence[tuple[int, Any]], columns: Mapping[str, str] | None = None
 ) -> list[Part]:
     """JSON objects, one for each comparison or score; all have the keys that the first one has, or fewer."""
-    names = list(dict.fromkeys(name for _, record in records[:1000] if isinstance(record, dict) for name in record))
+    names = list(
+        dict.fromkeys(name for _, record in records[:1000] if isinstance(record, dict) for name in record)
+    )
     try:
         places = guess(names, columns)
     except RyptError as error:
@@ -199,7 +271,9 @@ def _text(path: PathLike, number: int, key: str, value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise InputError(path, number, f"expected {key} as a name or a number, found {json.dumps(value)[:40]}")
+        raise InputError(
+            path, number, f"expected {key} as a name or a number, found {json.dumps(value)[:40]}"
+        )
     return str(value).strip()
 
 
@@ -248,8 +322,17 @@ def _comparisons(path: PathLike, rows: Sequence[Row], column: str) -> Comparison
         return made
     place: dict[str, int] = {}
     row = [place.setdefault(group or f" {i}", len(place)) for i, group in enumerate(groups)]
-    return Comparisons(made.systems, made.a, made.b, made.outcome, np.array(row, np.int32), made.segment, made.worker,
-                       made.segments, made.workers)  # fmt: skip
+    return Comparisons(
+        made.systems,
+        made.a,
+        made.b,
+        made.outcome,
+        np.array(row, np.int32),
+        made.segment,
+        made.worker,
+        made.segments,
+        made.workers,
+    )
 
 
 def _outcome(path: PathLike, number: int, a: str, b: str, winner: str, all_winners: set[str]) -> int:
@@ -275,13 +358,17 @@ def _marked(path: PathLike, number: int, values: Mapping[str, str]) -> int:
     marks = [values.get(role, "").lower() for role in ("winner_a", "winner_b", "tie")]
     if any(mark not in (*TRUE, *FALSE) for mark in marks) or sum(mark in TRUE for mark in marks) > 1:
         shown = ", ".join(map(repr, marks))
-        raise InputError(path, number, f"expected 1 for the system that is better and 0 for the other, found {shown}")
+        raise InputError(
+            path, number, f"expected 1 for the system that is better and 0 for the other, found {shown}"
+        )
     return int(marks[0] in TRUE) - int(marks[1] in TRUE)
 
 
 def _scores(path: PathLike, rows: Sequence[Row], column: str) -> SegmentScores:
     records = []
-    typed = next((kind for kind in RATED if any(values.get("type", "").upper() == kind for _, values in rows)), None)
+    typed = next(
+        (kind for kind in RATED if any(values.get("type", "").upper() == kind for _, values in rows)), None
+    )
     for number, values in rows:
         if typed is not None and values["type"].upper() != typed:
             continue  # items that test the rater
@@ -292,18 +379,29 @@ def _scores(path: PathLike, rows: Sequence[Row], column: str) -> SegmentScores:
         rated = values["score"].lower() not in NOT_RATED
         records.append(
             ScoreRecord(
-                values["system"], values.get("segment", ""),
+                values["system"],
+                values.get("segment", ""),
                 _number(path, number, values["score"]) if rated else math.nan,
-                values.get("document", ""), values.get("rater", ""), "", values.get("domain", ""),
+                values.get("document", ""),
+                values.get("rater", ""),
+                "",
+                values.get("domain", ""),
             )
-        )  # fmt: skip
+        )
     if "segment" not in rows[0][1]:
         records = _numbered(records)
     records = [record for record in records if not math.isnan(record.score)]
     if not records:
         raise InputError(path, None, "expected scores, found none")
-    first = rows[0][1]  # rypt's files of scores have "better": "lower", which the table of comparisons has as winner
-    lower = (first.get("direction") or first.get("winner", "")).lower() in ("lower", "false", "ascending", "0")
+    first = rows[0][
+        1
+    ]  # rypt's files of scores have "better": "lower", which the table of comparisons has as winner
+    lower = (first.get("direction") or first.get("winner", "")).lower() in (
+        "lower",
+        "false",
+        "ascending",
+        "0",
+    )
     penalties = column in PENALTIES and all(record.score >= 0 for record in records)
     return scores_of(records, SCALES.get(column, "score"), higher=not (lower or penalties))
 

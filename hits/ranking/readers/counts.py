@@ -19,14 +19,18 @@ def read_counts(path: PathLike, lines: Lines) -> Comparisons:
         fields = line.split()
         if len(fields) != 5 or not all(field.isdecimal() for field in fields[2:]):
             counted = line.strip()[:60]
-            raise InputError(path, number, f"expected two systems, better, equal and worse, found {counted!r}")
+            raise InputError(
+                path, number, f"expected two systems, better, equal and worse, found {counted!r}"
+            )
         a, b = fields[:2]
         cell = (int(fields[2]), int(fields[3]), int(fields[4]))
         _check_pair(path, number, a, b, (a, b) in cells)
         _check_size(path, number, sum(cell))
         if cells.get((b, a), cell[::-1]) != cell[::-1]:
             theirs = " ".join(map(str, cells[b, a]))
-            raise InputError(path, number, f"expected what {b} {a} says mirrored ({theirs}), found {cell[0]} …")
+            raise InputError(
+                path, number, f"expected what {b} {a} says mirrored ({theirs}), found {cell[0]} …"
+            )
         cells[a, b] = cell
     return _from_cells(path, cells)
 
@@ -37,7 +41,9 @@ def read_tournament(path: PathLike, lines: Lines) -> Comparisons:
     for number, line in lines:
         fields = line.split()
         if len(fields) != 4 or not fields[0].isdecimal() or fields[3] not in ("<", ">"):
-            raise InputError(path, number, f"expected a count, two systems and < or >, found {line.strip()[:60]!r}")
+            raise InputError(
+                path, number, f"expected a count, two systems and < or >, found {line.strip()[:60]!r}"
+            )
         count, (_, a, b, sign) = int(fields[0]), fields
         _check_pair(path, number, a, b, (a, b, sign) in seen)
         _check_size(path, number, count)

@@ -96,9 +96,10 @@ def only_part(parts: Sequence[DataPart]) -> DataPart:
     if len(parts) > 1:
         some = ", ".join(sorted(part.languages or "unknown" for part in parts)[:8])
         raise InputError(
-            ", ".join(dict.fromkeys(path for part in parts for path in part.paths)), None,
+            ", ".join(dict.fromkeys(path for part in parts for path in part.paths)),
+            None,
             f"expected one pair of languages, found {some}: choose one with --languages, or --merge them",
-        )  # fmt: skip
+        )
     return parts[0]
 
 
@@ -147,7 +148,9 @@ def _of_languages(
     if languages is None:
         return named
     if not any(pair for pair, _ in named):
-        raise InputError(path, None, f"expected languages to choose {languages} from, found none in this file")
+        raise InputError(
+            path, None, f"expected languages to choose {languages} from, found none in this file"
+        )
     kept = [(pair, data) for pair, data in named if pair_key(pair) == pair_key(languages)]
     if not kept:
         some = ", ".join(sorted({pair for pair, _ in named})[:8])
@@ -155,11 +158,15 @@ def _of_languages(
     return kept
 
 
-def _joined(parts: Sequence[Comparisons | SegmentScores], files: Sequence[str]) -> Comparisons | SegmentScores:
+def _joined(
+    parts: Sequence[Comparisons | SegmentScores], files: Sequence[str]
+) -> Comparisons | SegmentScores:
     scores = [part for part in parts if isinstance(part, SegmentScores)]
     comparisons = [part for part in parts if isinstance(part, Comparisons)]
     if scores and comparisons:
-        raise InputError(", ".join(files), None, "expected comparisons or scores, found both: rank them one by one")
+        raise InputError(
+            ", ".join(files), None, "expected comparisons or scores, found both: rank them one by one"
+        )
     return merge_scores(scores) if scores else merge(comparisons)
 
 
@@ -170,7 +177,9 @@ def _filtered(
         if few or system in data.systems:
             data = data.without(system)
     if wanted.judges is not None:
-        names, numbers = (data.raters, data.rater) if isinstance(data, SegmentScores) else (data.workers, data.worker)
+        names, numbers = (
+            (data.raters, data.rater) if isinstance(data, SegmentScores) else (data.workers, data.worker)
+        )
         data = data.take(_by_judge(names, numbers, wanted.judges))
     if wanted.sample is not None:
         data = sampled(data, wanted.sample, rng if rng is not None else np.random.default_rng())
@@ -208,7 +217,9 @@ def _by_judge(names: Sequence[str], numbers: NDArray[np.int32], pattern: str) ->
     return np.flatnonzero(kept[numbers])
 
 
-def _read(path: PathLike, format: str | None, columns: Mapping[str, str] | None, filters: Filters) -> list[Part]:
+def _read(
+    path: PathLike, format: str | None, columns: Mapping[str, str] | None, filters: Filters
+) -> list[Part]:
     if format == "database" or (format is None and _is_database(path)):
         compared = _read_database(path)
         if compared is not None:
@@ -227,7 +238,9 @@ def _read(path: PathLike, format: str | None, columns: Mapping[str, str] | None,
     if len(lines) == 1 and "\r" in lines[0][1]:
         lines = [(k, line) for k, line in enumerate(lines[0][1].split("\r"), start=1) if line.strip()]
     if broken := next((number for number, line in lines if "\r" in line), None):
-        raise InputError(path, broken, "expected lines that end with a line feed, found a carriage return inside one")
+        raise InputError(
+            path, broken, "expected lines that end with a line feed, found a carriage return inside one"
+        )
     kind = format or _recognize(path, lines, columns)
     if columns and kind not in ("pairs", "scores", "jsonl"):
         raise InputError(path, None, f"--columns is for tables with a header and for JSONL, found {kind}")
@@ -267,10 +280,12 @@ def _recognize(path: PathLike, lines: Lines, columns: Mapping[str, str] | None) 
     if columns or any(delimiter in first for delimiter in "\t,;"):
         return "pairs"  # whose reader says which columns it misses
     raise InputError(
-        path, lines[0][0], "expected a WMT CSV, Appraise XML, counts (sys1 sys2 better equal worse), a tournament "
+        path,
+        lines[0][0],
+        "expected a WMT CSV, Appraise XML, counts (sys1 sys2 better equal worse), a tournament "
         "(count sys1 sys2 >), judgments (segment sys1 sys2 >), JSONL, MQM, or a table with a header, found "
         f"{first[:60]!r}. {HOW}",
-    )  # fmt: skip
+    )
 
 
 def _read_json(path: PathLike, lines: Lines, columns: Mapping[str, str] | None, kind: str) -> list[Part]:
@@ -292,7 +307,9 @@ def _read_json(path: PathLike, lines: Lines, columns: Mapping[str, str] | None, 
     if any(is_wmt25(value) for _, value in values[:1]):
         return read_wmt25(path, values)
     if kind == "pearmut" or not values:
-        raise InputError(path, lines[0][0], "expected pearmut's annotations: objects with item and annotation")
+        raise InputError(
+            path, lines[0][0], "expected pearmut's annotations: objects with item and annotation"
+        )
     keys = list(values[0][1]) if isinstance(values[0][1], dict) else []
     named = {"system_a", "system_b", "choice"} & set(keys)
     if by_line and not columns and (len(named) == 3 or (named and kind_of(guess(keys)) is None) or not keys):
@@ -322,7 +339,9 @@ def _read_judgments(path: PathLike, lines: Lines) -> Comparisons:
     for number, line in lines:
         fields = line.split()
         if len(fields) != 4 or fields[3] not in OUTCOMES:
-            raise InputError(path, number, f"expected segment, two systems and <, = or >, found {line.strip()[:60]!r}")
+            raise InputError(
+                path, number, f"expected segment, two systems and <, = or >, found {line.strip()[:60]!r}"
+            )
         segment, a, b, sign = fields
         if a == b:
             raise InputError(path, number, f"the system {a} is compared with itself")
@@ -332,7 +351,9 @@ def _read_judgments(path: PathLike, lines: Lines) -> Comparisons:
 
 def _json_record(path: PathLike, number: int, record: Any) -> tuple[str, str, str, int, str]:
     if not isinstance(record, dict):
-        raise InputError(path, number, f"expected a JSON object, found {json.dumps(record, ensure_ascii=False)[:60]!r}")
+        raise InputError(
+            path, number, f"expected a JSON object, found {json.dumps(record, ensure_ascii=False)[:60]!r}"
+        )
     a, b, choice = (record.get(name) for name in ("system_a", "system_b", "choice"))
     for name, value in (("system_a", a), ("system_b", b)):
         if not isinstance(value, str) or not value:
@@ -400,7 +421,9 @@ def excluded_workers(paths: Sequence[PathLike], first: str, second: str) -> list
         with _open_database(path) as db:
             left_out = db.excluded()
             given = AnswerTables(db).given_comparisons() if left_out else []
-        workers |= {c.worker for c in given if c.worker in left_out and {c.system_a, c.system_b} == {first, second}}
+        workers |= {
+            c.worker for c in given if c.worker in left_out and {c.system_a, c.system_b} == {first, second}
+        }
     return sorted(workers)
 
 
@@ -434,7 +457,10 @@ def write_jsonl(comparisons: Comparisons) -> Iterable[str]:
     c = comparisons
     for a, b, outcome, segment, worker in zip(c.a, c.b, c.outcome, c.segment, c.worker, strict=True):
         record = {
-            "segment": c.segments[segment], "system_a": c.systems[a], "system_b": c.systems[b],
-            "choice": letters[int(outcome)], "worker": c.workers[worker],
-        }  # fmt: skip
+            "segment": c.segments[segment],
+            "system_a": c.systems[a],
+            "system_b": c.systems[b],
+            "choice": letters[int(outcome)],
+            "worker": c.workers[worker],
+        }
         yield json.dumps(record, ensure_ascii=False)

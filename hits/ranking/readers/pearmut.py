@@ -52,7 +52,9 @@ def read_pearmut(path: PathLike, answers: Sequence[Answer]) -> list[Part]:
             for parts, score in ((scored, _score(path, number, given)), (marked, _penalty(given))):
                 if score is not None:
                     records = parts.setdefault(pair_key(pair), (pair, {}))[1]
-                    records[record.rater, record.system, record.document, record.segment] = record._replace(score=score)
+                    records[record.rater, record.system, record.document, record.segment] = record._replace(
+                        score=score
+                    )
     if scored:
         return [(pair, scores_of(records.values(), "ESA")) for pair, records in scored.values()]
     if any(record.score for _, records in marked.values() for record in records.values()):
@@ -60,7 +62,9 @@ def read_pearmut(path: PathLike, answers: Sequence[Answer]) -> list[Part]:
     raise InputError(path, None, "expected scores in pearmut's annotations, found none")
 
 
-def _ratings(path: PathLike, number: int | None, answer: Mapping[str, Any]) -> Iterator[tuple[ScoreRecord, Any]]:
+def _ratings(
+    path: PathLike, number: int | None, answer: Mapping[str, Any]
+) -> Iterator[tuple[ScoreRecord, Any]]:
     """What a user answered about each candidate."""
     place = str(answer.get("item_i", ""))
     if place.startswith(OTHERS):

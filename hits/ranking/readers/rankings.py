@@ -18,7 +18,10 @@ Lines = Sequence[tuple[int, str]]
 RANKS = {str(rank): rank for rank in range(1, 6)} | {"-1": -1}
 LANGUAGES = ("srclang", "trglang")
 JUDGMENTS = ("ranking-result", "ranking-item")  # elements of Appraise's XML
-MISCLOSED, CLOSED = "</appraise-result>", "</appraise-results>"  # Appraise's template closes its root element wrongly
+MISCLOSED, CLOSED = (
+    "</appraise-result>",
+    "</appraise-results>",
+)  # Appraise's template closes its root element wrongly
 
 
 @dataclass(slots=True)
@@ -51,7 +54,10 @@ def read_csv(path: PathLike, lines: Lines, *, not_judged: str = "item") -> list[
     segment = next((place[name] for name in ("segmentid", "srcindex") if name in place), None)
     if segment is None:
         raise InputError(path, lines[0][0], "expected a column segmentId or srcIndex in the header")
-    ids, ranks = itemgetter(*(place[name] for name in names[:size])), itemgetter(*(place[n] for n in names[size:]))
+    ids, ranks = (
+        itemgetter(*(place[name] for name in names[:size])),
+        itemgetter(*(place[n] for n in names[size:])),
+    )
     worker, group = place["judgeid"], place.get("rankingid")
     rows = Rankings()
     for number, fields in _rows(path, lines, len(header)):
@@ -69,7 +75,9 @@ def read_csv(path: PathLike, lines: Lines, *, not_judged: str = "item") -> list[
     spelled = list(dict.fromkeys(pairs.tolist())) or [""]
     if len(spelled) == 1:
         return [(spelled[0], _comparisons(path, rows, size, not_judged))]
-    return [(pair, compared_only(_comparisons(path, rows, size, not_judged, pairs == pair))) for pair in spelled]
+    return [
+        (pair, compared_only(_comparisons(path, rows, size, not_judged, pairs == pair))) for pair in spelled
+    ]
 
 
 def _rows(path: PathLike, lines: Lines, size: int) -> Iterator[tuple[int, list[str]]]:
@@ -80,10 +88,14 @@ def _rows(path: PathLike, lines: Lines, size: int) -> Iterator[tuple[int, list[s
         for fields in reader:
             if len(fields) != size:
                 number = numbers[min(reader.line_num, len(numbers)) - 1]
-                raise InputError(path, number, f"expected {size} fields as in the header, found {len(fields)}")
+                raise InputError(
+                    path, number, f"expected {size} fields as in the header, found {len(fields)}"
+                )
             yield numbers[reader.line_num - 1], fields
     except csv.Error as error:
-        raise InputError(path, numbers[min(reader.line_num, len(numbers)) - 1], f"expected CSV: {error}") from None
+        raise InputError(
+            path, numbers[min(reader.line_num, len(numbers)) - 1], f"expected CSV: {error}"
+        ) from None
 
 
 def _comparisons(
@@ -112,9 +124,16 @@ def _comparisons(
     renumber = np.empty(len(names), np.int32)
     renumber[order] = np.arange(len(names), dtype=np.int32)
     return Comparisons(
-        tuple(names[i] for i in order), renumber[a[judged]], renumber[b[judged]], outcome[judged],
-        np.repeat(group, times), np.repeat(segment, times), np.repeat(worker, times), segments, workers,
-    )  # fmt: skip
+        tuple(names[i] for i in order),
+        renumber[a[judged]],
+        renumber[b[judged]],
+        outcome[judged],
+        np.repeat(group, times),
+        np.repeat(segment, times),
+        np.repeat(worker, times),
+        segments,
+        workers,
+    )
 
 
 def _numbered(texts: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
@@ -125,16 +144,24 @@ def _numbered(texts: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]
 
 
 def _check(
-    path: PathLike, codes: NDArray[np.int32], systems: NDArray[np.int32], rankings: Rankings, names: Sequence[str],
+    path: PathLike,
+    codes: NDArray[np.int32],
+    systems: NDArray[np.int32],
+    rankings: Rankings,
+    names: Sequence[str],
     size: int,
-) -> None:  # fmt: skip
+) -> None:
     """Refuse ranks outside 1 to 5, systems without a name, and systems that are in a ranking twice."""
     bad = np.argwhere(codes == 0)
     if len(bad):
         row, column = bad[0].tolist()
         text = rankings.ranks[row * size + column]
-        raise InputError(path, rankings.lines[row], f"expected a rank 1 to 5, or -1 for not judged, found {text!r}")
-    judged = np.where(codes > 0, systems, -1 - np.arange(size, dtype=np.int32))  # a slot left empty may have any name
+        raise InputError(
+            path, rankings.lines[row], f"expected a rank 1 to 5, or -1 for not judged, found {text!r}"
+        )
+    judged = np.where(
+        codes > 0, systems, -1 - np.arange(size, dtype=np.int32)
+    )  # a slot left empty may have any name
     if "" in names and (judged == names.index("")).any():
         row = int(np.argwhere(judged == names.index(""))[0][0])
         raise InputError(path, rankings.lines[row], "expected the name of a system, found nothing")
@@ -167,7 +194,10 @@ def read_xml(path: PathLike, lines: Lines, *, not_judged: str = "item") -> list[
     if not judgments.pairs:
         raise InputError(path, None, "expected rankings, found none")
     return [
-        (pair.strip("-"), merge([_comparisons(path, rows, size, not_judged) for size, rows in sorted(by_size.items())]))
+        (
+            pair.strip("-"),
+            merge([_comparisons(path, rows, size, not_judged) for size, rows in sorted(by_size.items())]),
+        )
         for pair, by_size in judgments.pairs.items()
     ]
 
@@ -182,7 +212,9 @@ class _Judgments:
 
     def __init__(self, path: PathLike) -> None:
         self.path, self.line = path, 0
-        self.pairs: dict[str, dict[int, Rankings]] = {}  # by language pair, then by the number of systems in a ranking
+        self.pairs: dict[
+            str, dict[int, Rankings]
+        ] = {}  # by language pair, then by the number of systems in a ranking
         self._around: list[tuple[str, dict[str, str]]] = []
         self._translations: list[tuple[str, str]] = []
 

@@ -36,13 +36,17 @@ def read_mqm_scores(path: PathLike, lines: Lines) -> list[Part]:
         ScoreRecord(r.system, r.segment or r.source, r.score, r.document, r.rater)
         for r in ratings
         if r.score is not None and r.document.lower() != CANARY
-    )  # fmt: skip
+    )
     return [("", scores_of(records, "MQM", higher=False))]
 
 
 def is_wmt25(record: Any) -> bool:
     """Whether an object is a line of WMT25's human evaluation."""
-    return isinstance(record, dict) and isinstance(record.get("scores"), dict) and PLACE in str(record.get("doc_id"))
+    return (
+        isinstance(record, dict)
+        and isinstance(record.get("scores"), dict)
+        and PLACE in str(record.get("doc_id"))
+    )
 
 
 def read_wmt25(path: PathLike, records: Sequence[tuple[int, Any]]) -> list[Part]:
@@ -56,7 +60,9 @@ def read_wmt25(path: PathLike, records: Sequence[tuple[int, Any]]) -> list[Part]
     protocols: set[str] = set()
     for number, record in records:
         if not is_wmt25(record):
-            raise InputError(path, number, "expected an object with scores and a doc_id, as WMT25's lines have")
+            raise InputError(
+                path, number, "expected an object with scores and a doc_id, as WMT25's lines have"
+            )
         parts = str(record["doc_id"]).split(PLACE)
         if len(parts) != 4:
             raise InputError(
@@ -68,7 +74,9 @@ def read_wmt25(path: PathLike, records: Sequence[tuple[int, Any]]) -> list[Part]
         for system, given in record["scores"].items():
             if isinstance(given, list):
                 protocols |= {
-                    str(rating["protocol"]) for rating in given if isinstance(rating, dict) and "protocol" in rating
+                    str(rating["protocol"])
+                    for rating in given
+                    if isinstance(rating, dict) and "protocol" in rating
                 }
             for wave, score, rater in _wmt25_ratings(path, number, given):
                 row = ScoreRecord(system, segment, score, document, rater, wave, domain)

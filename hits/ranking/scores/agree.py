@@ -114,9 +114,16 @@ def agreement(first: OrderEvidence, second: OrderEvidence, name: str = "", langu
     untied = [float((sign != 0).sum()) for sign in signs]
     tau = concordant / sqrt(untied[0] * untied[1]) if untied[0] and untied[1] else 0.0
     return Agreement(
-        name, languages, len(shared), len(i), float(alike.mean()), float(alike[clear].mean()) if clear.any() else None,
-        int(clear.sum()), tau, float(1 - np.abs(one.p[i, j] - two.p[i, j]).mean()),
-    )  # fmt: skip
+        name,
+        languages,
+        len(shared),
+        len(i),
+        float(alike.mean()),
+        float(alike[clear].mean()) if clear.any() else None,
+        int(clear.sum()),
+        tau,
+        float(1 - np.abs(one.p[i, j] - two.p[i, j]).mean()),
+    )
 
 
 def agree(
@@ -166,8 +173,13 @@ def _pooled(name: str, parts: Sequence[Agreement]) -> Agreement:
     """All pairs of systems of all language pairs together; tau is the mean of the language pairs."""
     pairs, clear = sum(part.pairs for part in parts), sum(part.significant_pairs for part in parts)
     return Agreement(
-        name, "all", sum(part.systems for part in parts), pairs,
+        name,
+        "all",
+        sum(part.systems for part in parts),
+        pairs,
         sum(part.accuracy * part.pairs for part in parts) / pairs,
-        sum((part.significant or 0) * part.significant_pairs for part in parts) / clear if clear else None, clear,
-        sum(part.tau for part in parts) / len(parts), sum(part.soft * part.pairs for part in parts) / pairs,
-    )  # fmt: skip
+        sum((part.significant or 0) * part.significant_pairs for part in parts) / clear if clear else None,
+        clear,
+        sum(part.tau for part in parts) / len(parts),
+        sum(part.soft * part.pairs for part in parts) / pairs,
+    )

@@ -86,15 +86,20 @@ class SegmentScores:
         gaps = self.score - means[self.rater]
         squares = np.bincount(self.rater, gaps**2, minlength=raters)
         deviations = np.sqrt(squares / np.maximum(counts - 1, 1))
-        z = np.divide(gaps, deviations[self.rater], out=np.zeros(len(gaps)), where=deviations[self.rater] > 1e-12)
+        z = np.divide(
+            gaps, deviations[self.rater], out=np.zeros(len(gaps)), where=deviations[self.rater] > 1e-12
+        )
         return replace(self, score=z, standardized=True)
 
     def take(self, chosen: NDArray[np.intp]) -> "SegmentScores":
         """Only these ratings; all systems, segments and raters stay."""
         return replace(
-            self, system=self.system[chosen], segment=self.segment[chosen], rater=self.rater[chosen],
+            self,
+            system=self.system[chosen],
+            segment=self.segment[chosen],
+            rater=self.rater[chosen],
             score=self.score[chosen],
-        )  # fmt: skip
+        )
 
     def rated_only(self) -> "SegmentScores":
         """Without the systems and segments that have no rating."""
@@ -104,10 +109,14 @@ class SegmentScores:
         where = np.zeros(len(self.segments), np.int32)
         where[segments] = np.arange(len(segments))
         return replace(
-            self, systems=tuple(self.systems[i] for i in systems), segments=tuple(self.segments[i] for i in segments),
-            waves=tuple(self.waves[i] for i in segments), domains=tuple(self.domains[i] for i in segments),
-            system=place[self.system], segment=where[self.segment],
-        )  # fmt: skip
+            self,
+            systems=tuple(self.systems[i] for i in systems),
+            segments=tuple(self.segments[i] for i in segments),
+            waves=tuple(self.waves[i] for i in segments),
+            domains=tuple(self.domains[i] for i in segments),
+            system=place[self.system],
+            segment=where[self.segment],
+        )
 
     def without(self, system: str) -> "SegmentScores":
         """No rating of this system."""
@@ -156,10 +165,16 @@ class SegmentScores:
         if within == "segment":
             worker = np.zeros(len(left), np.int64)
         return Comparisons(
-            self.systems, keys[left, 1].astype(np.int32), keys[right, 1].astype(np.int32), outcome,
-            np.concatenate(row).astype(np.int32), segment.astype(np.int32), worker.astype(np.int32), names,
+            self.systems,
+            keys[left, 1].astype(np.int32),
+            keys[right, 1].astype(np.int32),
+            outcome,
+            np.concatenate(row).astype(np.int32),
+            segment.astype(np.int32),
+            worker.astype(np.int32),
+            names,
             self.raters if within == "rater" else ("",),
-        )  # fmt: skip
+        )
 
 
 def scores_of(records: Iterable[ScoreRecord], scale: str = "score", *, higher: bool = True) -> SegmentScores:
@@ -175,7 +190,9 @@ def scores_of(records: Iterable[ScoreRecord], scale: str = "score", *, higher: b
     columns: dict[tuple[str, str, str], int] = {}
     domains: dict[int, str] = {}
     for row in rows:
-        domains.setdefault(columns.setdefault((row.document, row.segment, row.wave), len(columns)), row.domain)
+        domains.setdefault(
+            columns.setdefault((row.document, row.segment, row.wave), len(columns)), row.domain
+        )
     raters = Names()
     return SegmentScores(
         systems,
@@ -183,9 +200,13 @@ def scores_of(records: Iterable[ScoreRecord], scale: str = "score", *, higher: b
         segment=np.array([columns[row.document, row.segment, row.wave] for row in rows], np.int32),
         rater=np.array([raters.number(row.rater) for row in rows], np.int32),
         score=np.array([row.score for row in rows], np.float64),
-        segments=tuple((document, segment) for document, segment, _ in columns), raters=raters.names(), scale=scale,
-        higher=higher, waves=tuple(wave for _, _, wave in columns), domains=tuple(domains.values()),
-    )  # fmt: skip
+        segments=tuple((document, segment) for document, segment, _ in columns),
+        raters=raters.names(),
+        scale=scale,
+        higher=higher,
+        waves=tuple(wave for _, _, wave in columns),
+        domains=tuple(domains.values()),
+    )
 
 
 def merge_scores(parts: Sequence[SegmentScores]) -> SegmentScores:

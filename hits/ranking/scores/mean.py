@@ -23,7 +23,13 @@ from hits.ranking.confidence import COUNTED_SAMPLES, Ranges, ranges_of, rank_bou
 from hits.ranking.names import AVERAGES, CONFIDENCES, SCORE_CONFIDENCES, SCORE_UNITS
 from hits.ranking.result import Confidence, Ranked, RankedGroup
 from hits.ranking.scores.data import SegmentScores
-from hits.ranking.scores.paired import PERMUTATIONS, permutation_tests, rank_sum_tests, signed_rank_wins, wilcoxon_tests
+from hits.ranking.scores.paired import (
+    PERMUTATIONS,
+    permutation_tests,
+    rank_sum_tests,
+    signed_rank_wins,
+    wilcoxon_tests,
+)
 from rypt.arrays import Floats, Ids, Ints
 from rypt.options import Options, check_option
 from rypt.signature import rypt_version, signature
@@ -50,7 +56,9 @@ def rank_by_mean(
     """
     check_option("average", average, AVERAGES)
     if len(scores.systems) < 2:
-        raise RyptError(f"expected scores of two systems or more, found {', '.join(scores.systems) or 'none'}")
+        raise RyptError(
+            f"expected scores of two systems or more, found {', '.join(scores.systems) or 'none'}"
+        )
     tested, table = averaged(scores, average)
     domains = domain_numbers(scores) if average == "domain" else None
     each = table if domains is None else means_of_groups(table, domains)
@@ -62,27 +70,42 @@ def rank_by_mean(
     sign = 1 if scores.higher else -1
     systems = tuple(
         Ranked(
-            scores.systems[i], sign * float(means[i]), int(first[i]),
-            None if ranges is None else int(ranges.low[i]), None if ranges is None else int(ranges.high[i]),
+            scores.systems[i],
+            sign * float(means[i]),
+            int(first[i]),
+            None if ranges is None else int(ranges.low[i]),
+            None if ranges is None else int(ranges.high[i]),
             None if numbers is None else int(numbers[i]),
         )
         for i in order
-    )  # fmt: skip
+    )
     drawn = None if ranges is None else ranges.samples
     resampled = None if ranges is None else ranges.scores
     name = f"{scores.scale} z" if scores.standardized else scores.scale
     signed = signature(
-        "mean", average=None if average == "segment" else average, scores=scores.scale,
+        "mean",
+        average=None if average == "segment" else average,
+        scores=scores.scale,
         better=None if scores.higher else "lower",
-        z="rater" if scores.standardized else None, systems=len(scores.systems), segments=len(scores.segments),
-        n=len(scores), rypt=rypt_version(), ranges=how,
-    )  # fmt: skip
+        z="rater" if scores.standardized else None,
+        systems=len(scores.systems),
+        segments=len(scores.segments),
+        n=len(scores),
+        rypt=rypt_version(),
+        ranges=how,
+    )
     return RankedGroup(
-        "mean", signed, systems, None if drawn is None else drawn[:, order],
-        score_samples=None if resampled is None else resampled[:, order], title=title,
-        score=name if scores.higher else f"{name} ↓", digits=DIGITS, descending=scores.higher,
+        "mean",
+        signed,
+        systems,
+        None if drawn is None else drawn[:, order],
+        score_samples=None if resampled is None else resampled[:, order],
+        title=title,
+        score=name if scores.higher else f"{name} ↓",
+        digits=DIGITS,
+        descending=scores.higher,
         gap_errors=_gap_errors(table)[np.ix_(order, order)],
-    )  # fmt: skip
+    )
 
 
 def averaged(scores: SegmentScores, average: str) -> tuple[SegmentScores, Floats]:
@@ -141,7 +164,9 @@ def score_ranges(
     """Rank ranges by the method that was asked for, and what the signature says of it."""
     method = confidence.method or "wilcoxon"
     if method in CONFIDENCES and method not in SCORE_CONFIDENCES:
-        raise RyptError(f"{method} needs comparisons, which scores become with another model: -m expected-wins")
+        raise RyptError(
+            f"{method} needs comparisons, which scores become with another model: -m expected-wins"
+        )
     check_option("confidence", method, SCORE_CONFIDENCES)
     if confidence.unit is not None and method != "bootstrap":
         raise RyptError(f"--unit {confidence.unit} is what a bootstrap draws; {method} tests segments")
@@ -149,7 +174,9 @@ def score_ranges(
     if method == "none":
         return None, None
     if method == "wilcoxon":
-        return ranges_by_tests(means, wilcoxon_tests(table, scores.items(), domains), level), f"wilcoxon-{level:g}"
+        return ranges_by_tests(
+            means, wilcoxon_tests(table, scores.items(), domains), level
+        ), f"wilcoxon-{level:g}"
     if domains is not None:
         raise RyptError(f"the mean over domains has wilcoxon's tests, as in WMT's findings; found {method}")
     if method == "wilcoxon-neighbours":
@@ -159,7 +186,9 @@ def score_ranges(
         return ranges_by_tests(means, rank_sum_tests(table), level), f"rank-sum-{level:g}"
     if method == "permutation":
         count = confidence.samples or PERMUTATIONS
-        return ranges_by_tests(means, permutation_tests(table, rng, count), level), f"permutation-{count}-{level:g}"
+        return ranges_by_tests(
+            means, permutation_tests(table, rng, count), level
+        ), f"permutation-{count}-{level:g}"
     count = confidence.samples or COUNTED_SAMPLES
     unit, drawn = resampled_means(scores, table, rng, count, confidence.unit)
     shape = confidence.shape or ("ends" if confidence.trim is not None else "densest")
@@ -227,7 +256,9 @@ def resampled_means(
     indicator = np.zeros((len(scores.segments), int(groups.max()) + 1))
     indicator[np.arange(len(groups)), groups] = 1.0
     sums, counts = np.nan_to_num(table) @ indicator, (~np.isnan(table)) @ indicator  # (systems, groups)
-    drawn = rng.multinomial(sums.shape[1], np.full(sums.shape[1], 1 / sums.shape[1]), samples).astype(np.float64)
+    drawn = rng.multinomial(sums.shape[1], np.full(sums.shape[1], 1 / sums.shape[1]), samples).astype(
+        np.float64
+    )
     totals = drawn @ counts.T
     rated = totals > 0
     overall = np.nanmean(table, axis=1)

@@ -89,7 +89,12 @@ class RatingPlan:
     """
 
     def __init__(
-        self, table: Floats, order: NDArray[np.intp], level: float = 0.05, chance: float = CHANCE, sure: float = SURE
+        self,
+        table: Floats,
+        order: NDArray[np.intp],
+        level: float = 0.05,
+        chance: float = CHANCE,
+        sure: float = SURE,
     ) -> None:
         self.table, self.order, self.level, self.least_chance, self.sure = table, order, level, chance, sure
         self.tests: dict[tuple[int, int, int], float] = {}
@@ -107,12 +112,15 @@ class RatingPlan:
                 needed, chance = _outlook(p, int(shared[i, j]), everything, self.level, self.sure)
                 self.needed[i, j] = self.needed[j, i] = needed
                 self.chance[i, j] = self.chance[j, i] = chance
-        means = np.array([row[~np.isnan(row)].mean() if (~np.isnan(row)).any() else -inf for row in self.table])
+        means = np.array(
+            [row[~np.isnan(row)].mean() if (~np.isnan(row)).any() else -inf for row in self.table]
+        )
         ranked = np.argsort(-means, kind="stable")
         self.boundaries = [
             (ranked[:k], ranked[k:])
             for k in range(1, n)
-            if self.chance[np.ix_(ranked[:k], ranked[k:])].min() >= self.least_chance or (shared < FIRST).any()
+            if self.chance[np.ix_(ranked[:k], ranked[k:])].min() >= self.least_chance
+            or (shared < FIRST).any()
         ]
 
     def _p(self, i: int, j: int, shared: int) -> float:

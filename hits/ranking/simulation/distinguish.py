@@ -52,7 +52,9 @@ def told_apart_curve(
     check_fit(comparisons)
     for size in sizes:
         if not 1 <= size <= len(comparisons):
-            raise RyptError(f"expected sizes from 1 to {len(comparisons)}, the comparisons in the files, found {size}")
+            raise RyptError(
+                f"expected sizes from 1 to {len(comparisons)}, the comparisons in the files, found {size}"
+            )
     _, row = np.unique(comparisons.row, return_inverse=True)
     lengths = np.bincount(row)
     points = []
@@ -68,7 +70,12 @@ def told_apart_curve(
 
 
 def _share(
-    comparisons: Comparisons, row: np.ndarray, lengths: np.ndarray, size: int, rng: np.random.Generator, level: float
+    comparisons: Comparisons,
+    row: np.ndarray,
+    lengths: np.ndarray,
+    size: int,
+    rng: np.random.Generator,
+    level: float,
 ) -> float:
     order = rng.permutation(len(lengths))
     count = int(np.searchsorted(np.cumsum(lengths[order]), size)) + 1

@@ -44,7 +44,9 @@ def likeness(wins: Counts) -> Likeness:
     better = wins > wins.T
     if not better.any():
         raise RyptError("expected comparisons that one system won more often than the other, found none")
-    return Likeness(len(wins), float(pairs.mean()), float(pairs.std()), float((wins[better] / decided[better]).mean()))
+    return Likeness(
+        len(wins), float(pairs.mean()), float(pairs.std()), float((wins[better] / decided[better]).mean())
+    )
 
 
 def success(
@@ -62,6 +64,8 @@ def success(
         shuffled = rng.permutation(like.systems)  # so that no rule for ties, such as by name, knows the truth
         wins = like.draw(rng)[np.ix_(shuffled, shuffled)]
         comparisons = from_counts(names, wins, np.zeros_like(wins))
-        return [shuffled[model.fit(comparisons, rng).order()].tolist() == sorted(shuffled) for model in models]
+        return [
+            shuffled[model.fit(comparisons, rng).order()].tolist() == sorted(shuffled) for model in models
+        ]
 
     return np.mean(list(mapped(one, iterations, threads)), axis=0).tolist()  # type: ignore[no-any-return]

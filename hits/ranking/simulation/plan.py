@@ -96,9 +96,16 @@ def plan(
     low = _crossing(sizes, means + 2 * errors, significant)
     asked = ceil(needed / (1 - ties))
     return JudgmentPlan(
-        world, significant, experiments, seed, needed, low if low is not None else needed,
-        _crossing(sizes, means - 2 * errors, significant), ties, price_of(asked, world.ways, wage, fees, seconds),
-    )  # fmt: skip
+        world,
+        significant,
+        experiments,
+        seed,
+        needed,
+        low if low is not None else needed,
+        _crossing(sizes, means - 2 * errors, significant),
+        ties,
+        price_of(asked, world.ways, wage, fees, seconds),
+    )
 
 
 def price_of(
@@ -117,7 +124,9 @@ def price_of(
     hits = -(-comparisons // (ways * (ways - 1) // 2))
     reward = fair_rule(kind, wage, seconds).reward(size)
     pace = seconds if seconds is not None else KINDS[kind].seconds
-    return Price(hits, hits, hits * size, reward * hits, fees.fee(reward, 1) * hits, hits * size * pace / HOUR, wage)
+    return Price(
+        hits, hits, hits * size, reward * hits, fees.fee(reward, 1) * hits, hits * size * pace / HOUR, wage
+    )
 
 
 def _curve(
@@ -167,14 +176,24 @@ class _Run:
         """The shares of pairs told apart at these numbers of comparisons."""
         shares = np.zeros(len(sizes))
         world = self.world
-        _advance(self.quality, world.deviation, world.ways, self.done, sizes, limits, self.rng, self.wins, shares)
+        _advance(
+            self.quality, world.deviation, world.ways, self.done, sizes, limits, self.rng, self.wins, shares
+        )
         self.done = int(sizes[-1])
         return shares
 
 
 @compiled
 def _advance(
-    quality: Floats, spread: float, ways: int, done: int, sizes: Ints, limits: Ints, rng: Any, wins: Counts, out: Floats
+    quality: Floats,
+    spread: float,
+    ways: int,
+    done: int,
+    sizes: Ints,
+    limits: Ints,
+    rng: Any,
+    wins: Counts,
+    out: Floats,
 ) -> None:
     n = len(quality)
     better, worse = np.zeros(n, np.int64), np.zeros(n, np.int64)

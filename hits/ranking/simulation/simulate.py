@@ -59,14 +59,20 @@ class SimulatedWorld:
 
     def __post_init__(self) -> None:
         wrong = (
-            f"2 systems or more, found {self.systems}" if self.systems < 2
-            else f"a variance above 0, found {self.variance:g}" if not 0 < self.variance < float("inf")
-            else f"judgments of 2 to {self.systems} systems, found {self.ways}" if not 2 <= self.ways <= self.systems
-            else f"noise as one of {', '.join(NOISES)}, found {self.noise!r}" if self.noise not in NOISES
-            else f"a level between 0 and 1, found {self.level:g}" if not 0 < self.level < 1
-            else f"1 or 2 sides, found {self.sides}" if self.sides not in (1, 2)
+            f"2 systems or more, found {self.systems}"
+            if self.systems < 2
+            else f"a variance above 0, found {self.variance:g}"
+            if not 0 < self.variance < float("inf")
+            else f"judgments of 2 to {self.systems} systems, found {self.ways}"
+            if not 2 <= self.ways <= self.systems
+            else f"noise as one of {', '.join(NOISES)}, found {self.noise!r}"
+            if self.noise not in NOISES
+            else f"a level between 0 and 1, found {self.level:g}"
+            if not 0 < self.level < 1
+            else f"1 or 2 sides, found {self.sides}"
+            if self.sides not in (1, 2)
             else ""
-        )  # fmt: skip
+        )
         if wrong:
             raise RyptError(f"expected {wrong}")
 
@@ -146,12 +152,14 @@ def simulate(
         measures = np.zeros(len(MEASURES))
         resampling = Resampling(
             resamples if method == "bootstrap" else 0, unit == "row", -1 if shape == "densest" else drop
-        )  # fmt: skip
+        )
         _experiment(world.systems, world.deviation, world.ways, rows, limits, resampling, rng, measures)
         return measures
 
     table = np.array(list(mapped(one, experiments, threads)))
-    errors = table.std(axis=0, ddof=1) / sqrt(experiments) if experiments > 1 else np.full(len(MEASURES), np.nan)
+    errors = (
+        table.std(axis=0, ddof=1) / sqrt(experiments) if experiments > 1 else np.full(len(MEASURES), np.nan)
+    )
     means = dict(zip(MEASURES, table.mean(axis=0).tolist(), strict=True))
     counted = rows * world.pairs
     return Simulated(world, counted, experiments, method, errors=tuple(errors.tolist()), **means)
@@ -184,7 +192,9 @@ def ranking_errors(
         errors = []
         for model in models:
             scores = model.fit(data, rng).scores
-            errors.append(float((1 - truth * np.sign(np.round(scores[upper[0]] - scores[upper[1]], 12))).mean() / 2))
+            errors.append(
+                float((1 - truth * np.sign(np.round(scores[upper[0]] - scores[upper[1]], 12))).mean() / 2)
+            )
         return errors
 
     return np.array(list(mapped(one, experiments, threads)))

@@ -53,9 +53,17 @@ class Dashboard:
         routes.add_url_rule("/results/<batch>.csv", "results", self.results, methods=["GET"])
         routes.add_url_rule("/invite", "invite", self.invite, methods=["POST"])
         for action in (
-            self.approve, self.reject, self.approve_all, self.block, self.unblock, self.pause, self.go_on,
-            self.publish, self.exclude, self.include,
-        ):  # fmt: skip
+            self.approve,
+            self.reject,
+            self.approve_all,
+            self.block,
+            self.unblock,
+            self.pause,
+            self.go_on,
+            self.publish,
+            self.exclude,
+            self.include,
+        ):
             name = action.__name__
             routes.add_url_rule(f"/{name}", name, self._form(action), methods=["POST"])
         return routes
@@ -181,7 +189,9 @@ class Dashboard:
         except (RyptError, OSError, KeyError):
             return None
         seconds = (assignment.submitted or 0) - assignment.accepted
-        return answered_page(columns, assignment.answers or {}, batch.settings.kind, assignment.worker, seconds)
+        return answered_page(
+            columns, assignment.answers or {}, batch.settings.kind, assignment.worker, seconds
+        )
 
     def shown(self, hit: str) -> str:
         """What the workers see of a hit; nothing on it can be used."""
@@ -203,13 +213,17 @@ class Dashboard:
                 action()
             except (RefusedError, PageError):
                 raise
-            except RyptError as error:  # of a batch folder or a campaign: the requester can do something about it
+            except (
+                RyptError
+            ) as error:  # of a batch folder or a campaign: the requester can do something about it
                 values = {"heading": bundled()[DEFAULT]["error_heading"], "text": str(error)}
                 return make_response(self._page("error.html", values), 409)
             back = request.form.get("back", "")
             worker = request.form.get("of", "")
             path = "/dashboard/review" if back == "review" else "/dashboard"
-            return redirect(local(path + (f"?worker={worker}" if worker.isalnum() and back == "review" else "")), 303)
+            return redirect(
+                local(path + (f"?worker={worker}" if worker.isalnum() and back == "review" else "")), 303
+            )
 
         return view
 

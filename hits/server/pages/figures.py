@@ -127,11 +127,14 @@ def figures(store: Store, folders: Iterable[Path], now: int, excluded: Collectio
     verdicts = {report.worker: report for report in made}
     rows = [
         WorkerRow(
-            worker, verdicts.get(worker.id), tuple(work.outcomes[worker.id]), work.waiting[worker.id],
+            worker,
+            verdicts.get(worker.id),
+            tuple(work.outcomes[worker.id]),
+            work.waiting[worker.id],
             market.earned.get(worker.id, Decimal("0.00")),
         )
         for worker in market.workers
-    ]  # fmt: skip
+    ]
     rows.sort(key=lambda row: (-(row.report.answers if row.report else 0), row.worker.name))
     triples = _triples(work.replies, excluded)
     for part in progress:
@@ -201,7 +204,7 @@ def understood_work(answers: Iterable[SubmittedAnswers], items: Items, now: int)
         ours = parse_annotation(given.annotation) or ("", "")
         answer = Answer(
             *ours, given.hit, given.assignment, given.worker, given.fields, given.accepted, given.submitted
-        )  # fmt: skip
+        )
         content = _understood(answer, items.get(ours), given.status.capitalize())
         replies = plain_replies(answer) if content is None else content_replies(content)
         asked = max(len(replies), 1) if content is None else content.size
@@ -232,11 +235,16 @@ def _understood(answer: Answer, columns: Mapping[str, str] | None, status: str) 
 def content_replies(content: Content) -> list[Reply]:
     """Replies of an answer whose batch is known."""
     replies = [
-        Reply(a.judgment.worker, (a.judgment.segment, str(a.judgment.span), a.judgment.phrase), str(a.judgment.label),
-              str(a.judgment.label), a.control)
+        Reply(
+            a.judgment.worker,
+            (a.judgment.segment, str(a.judgment.span), a.judgment.phrase),
+            str(a.judgment.label),
+            str(a.judgment.label),
+            a.control,
+        )
         for a in content.labels
         if a.answered
-    ]  # fmt: skip
+    ]
     for c in content.comparisons:
         meant = {Choice.A: c.system_a, Choice.B: c.system_b}.get(c.choice, str(c.choice))
         replies.append(Reply(c.worker, (c.segment, *sorted((c.system_a, c.system_b))), meant, str(c.choice)))
@@ -271,7 +279,9 @@ def share_of_equal_pairs(triples: Iterable[tuple[tuple[str, ...], str, str]]) ->
     return equal / pairs if pairs else nan
 
 
-def to_look_at(progress: Iterable[Progress], rows: Sequence[WorkerRow], requests: int, unread: int = 0) -> list[str]:
+def to_look_at(
+    progress: Iterable[Progress], rows: Sequence[WorkerRow], requests: int, unread: int = 0
+) -> list[str]:
     """Notes on what needs the requester's attention."""
     notes = [
         f"{part.title}: {plural(part.expired, 'hit')} expired before all places were taken."
@@ -306,4 +316,6 @@ def sparkline(outcomes: tuple[bool, ...], width: int = 120, height: int = 24, wi
     if len(shares) == 1:
         shares *= 2
     step = (width - 4) / max(len(shares) - 1, 1)
-    return " ".join(f"{2 + i * step:.1f},{2 + (1 - share) * (height - 4):.1f}" for i, share in enumerate(shares))
+    return " ".join(
+        f"{2 + i * step:.1f},{2 + (1 - share) * (height - 4):.1f}" for i, share in enumerate(shares)
+    )

@@ -7,7 +7,13 @@ from hits.server.pages.texts import PageTexts
 from hits.server.store.open_hits import NamedRequirement
 from hits.server.store.requirements import SYSTEM_TYPES
 
-ORDERS = {"LessThan": "<", "LessThanOrEqualTo": "≤", "GreaterThan": ">", "GreaterThanOrEqualTo": "≥", "NotEqualTo": "≠"}
+ORDERS = {
+    "LessThan": "<",
+    "LessThanOrEqualTo": "≤",
+    "GreaterThan": ">",
+    "GreaterThanOrEqualTo": "≥",
+    "NotEqualTo": "≠",
+}
 
 
 def kind_words(name: str, description: str, texts: PageTexts) -> tuple[str, str]:

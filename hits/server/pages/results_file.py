@@ -18,9 +18,15 @@ def results_text(batch: Batch, answers: Iterable[SubmittedAnswers]) -> str:
         item = items.get(ours[1]) if ours and ours[0] == batch.settings.id else None
         if item is not None:
             answer = Answer(
-                batch.settings.id, item.id, given.hit, given.assignment, given.worker, given.fields, given.accepted,
+                batch.settings.id,
+                item.id,
+                given.hit,
+                given.assignment,
+                given.worker,
+                given.fields,
+                given.accepted,
                 given.submitted,
-            )  # fmt: skip
+            )
             status = given.status.capitalize()
             assignments.append(Assignment(answer, item.columns, status, batch_facts(batch, item), "local"))
     inputs = dict.fromkeys(name for each in assignments for name in each.columns)

@@ -56,18 +56,19 @@ def _html(text: str) -> Markup:
 def _labels(columns: Mapping[str, str], fields: Mapping[str, str]) -> tuple[AnsweredPart, ...]:
     return tuple(
         AnsweredPart(
-            _html(columns.get(f"text_{n}") or columns[f"phrase_{n}"]), fields.get(f"label_{n}", ""),
+            _html(columns.get(f"text_{n}") or columns[f"phrase_{n}"]),
+            fields.get(f"label_{n}", ""),
             columns.get(f"control_{n}", ""),
         )
         for n in range(1, MAX_ALTERNATIVES + 1)
         if columns.get(f"phrase_{n}")
-    )  # fmt: skip
+    )
 
 
 def _comparison(columns: Mapping[str, str], fields: Mapping[str, str]) -> tuple[AnsweredPart, ...]:
     sides = Markup("<b>A</b> {} <b>B</b> {}").format(
         _html(columns.get("text_a", "")), _html(columns.get("text_b", ""))
-    )  # fmt: skip
+    )
     return (AnsweredPart(sides, fields.get("choice", ""), columns.get("control", "")),)
 
 

@@ -54,7 +54,8 @@ class TestPages:
                 "lacking": lacking,
                 "tries": len(requests),
                 "max_tries": MAX_TRIES,
-                "may_start": lacking and (last is None or (qualification.retry_delay is not None and tries_left > 0)),
+                "may_start": lacking
+                and (last is None or (qualification.retry_delay is not None and tries_left > 0)),
             },
         )
 

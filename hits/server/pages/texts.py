@@ -85,4 +85,6 @@ def duration(texts: PageTexts, seconds: int) -> str:
     minutes = max(seconds, 0) // 60
     if minutes < 120:
         return texts["minutes"].format(n=minutes)
-    return texts["hours"].format(n=minutes // 60) if minutes < 2880 else texts["days"].format(n=minutes // 1440)
+    return (
+        texts["hours"].format(n=minutes // 60) if minutes < 2880 else texts["days"].format(n=minutes // 1440)
+    )

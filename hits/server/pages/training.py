@@ -44,12 +44,16 @@ def training_of(market: Path, batch: str) -> list[Exercise]:
     clean = cleaner().clean
     return [
         Exercise(
-            f"label_{number}", Markup(clean(item.columns["source"])), Markup(clean(item.columns["text_1"])),
-            item.columns.get("source_lang", ""), item.columns.get("target_lang", ""), item.columns["control_1"],
+            f"label_{number}",
+            Markup(clean(item.columns["source"])),
+            Markup(clean(item.columns["text_1"])),
+            item.columns.get("source_lang", ""),
+            item.columns.get("target_lang", ""),
+            item.columns["control_1"],
             item.columns.get("control_kind_1", ""),
         )
         for number, item in enumerate(items, start=1)
-    ]  # fmt: skip
+    ]
 
 
 class TrainingPages:

@@ -141,9 +141,14 @@ def _welcome(cookie: str) -> Response:
 def keep_cookie(response: Response, name: str, value: str, same_site: str = "Lax") -> None:
     """Set a cookie that scripts cannot read and other sites cannot use in forms."""
     response.set_cookie(
-        name, value, max_age=COOKIE_LIFE, path=request.script_root or "/", secure=request.is_secure, httponly=True,
+        name,
+        value,
+        max_age=COOKIE_LIFE,
+        path=request.script_root or "/",
+        secure=request.is_secure,
+        httponly=True,
         samesite=same_site,
-    )  # fmt: skip
+    )
 
 
 def local(path: str) -> str:

@@ -117,7 +117,9 @@ class WorkerPages:
             {
                 "cards": list(zip(shown, titles, [about for _, about in words], strict=True)),
                 "needs": lambda card: [described(need, here.texts) for need in card.needs],
-                "closed": [(self._words(here, group.annotation, group)[0], _needs(group, here)) for group in closed],
+                "closed": [
+                    (self._words(here, group.annotation, group)[0], _needs(group, here)) for group in closed
+                ],
                 "kind_words": lambda kind: kind_words(kind.name, kind.description, here.texts),
                 "messages": messages,
                 "tests": [] if full else store.requests.missing(here.worker.id, here.now),

@@ -78,12 +78,17 @@ class Endpoint:
 
     def refuse_large(self) -> Response:
         """The answer to a body over the limit, for a server that stops reading at it."""
-        fault = {"__type": "RequestEntityTooLargeException", "message": f"expected at most {MAX_BODY_BYTES:,} bytes"}
+        fault = {
+            "__type": "RequestEntityTooLargeException",
+            "message": f"expected at most {MAX_BODY_BYTES:,} bytes",
+        }
         return self._response(413, _json(fault), str(uuid.uuid4()))
 
     def _result(self, request: SignedRequest, now: int, request_id: str) -> bytes:
         if len(request.body) > MAX_BODY_BYTES:
-            raise WireError("RequestEntityTooLargeException", f"expected at most {MAX_BODY_BYTES:,} bytes", 413)
+            raise WireError(
+                "RequestEntityTooLargeException", f"expected at most {MAX_BODY_BYTES:,} bytes", 413
+            )
         if request.method != "POST":
             raise WireError("UnknownOperationException", "expected POST", 405)
         verify(request, self.keys, now, self.store.signatures.note)

@@ -7,8 +7,24 @@ from typing import Any
 from hits.server.protocol.calls import Call, Operation, paged
 from hits.server.protocol.limits import check_question, read_requirement
 from hits.server.store.hits import NewHit
-from hits.server.store.policies import ASSIGNMENT, HIT, KNOWN, PLURALITY, PolicyAction, PolicyResult, read_policy
-from hits.server.store.records import Hit, HitProperties, HitStatus, Locale, RefusedError, Requirement, invalid
+from hits.server.store.policies import (
+    ASSIGNMENT,
+    HIT,
+    KNOWN,
+    PLURALITY,
+    PolicyAction,
+    PolicyResult,
+    read_policy,
+)
+from hits.server.store.records import (
+    Hit,
+    HitProperties,
+    HitStatus,
+    Locale,
+    RefusedError,
+    Requirement,
+    invalid,
+)
 
 YEAR = 365 * 86400
 POLICIES = {"AssignmentReviewPolicy": (ASSIGNMENT, KNOWN), "HITReviewPolicy": (HIT, PLURALITY)}
@@ -68,7 +84,9 @@ def read_properties(call: Call) -> HitProperties:
     for rule in rules:
         kind = call.store.qualifications.find_type(rule.qualification)
         if not kind.active:
-            raise RefusedError("InvalidQualificationTypeState", f"The QualificationType {kind.id} is Inactive.")
+            raise RefusedError(
+                "InvalidQualificationTypeState", f"The QualificationType {kind.id} is Inactive."
+            )
     return HitProperties(
         request["Title"],
         request["Description"],
@@ -83,9 +101,13 @@ def read_properties(call: Call) -> HitProperties:
 def read_new_hit(request: Mapping[str, Any]) -> NewHit:
     """What a request says of one hit."""
     if "HITLayoutId" in request or "HITLayoutParameters" in request:
-        raise invalid("HITLayoutId", "there is no requester web site here that keeps layouts; send the Question itself")
+        raise invalid(
+            "HITLayoutId", "there is no requester web site here that keeps layouts; send the Question itself"
+        )
     policies = {
-        level: read_policy(request[member], name) for member, (level, name) in POLICIES.items() if member in request
+        level: read_policy(request[member], name)
+        for member, (level, name) in POLICIES.items()
+        if member in request
     }
     if "Question" not in request:
         raise invalid("Question", "expected a question, found nothing")
@@ -124,7 +146,9 @@ def get_hit(call: Call) -> Mapping[str, Any]:
 
 def list_hits(call: Call) -> Mapping[str, Any]:
     """All hits that are not deleted."""
-    return paged(call, "HITs", lambda after, limit: call.store.hits.all(call.now, after=after, limit=limit), show_hit)
+    return paged(
+        call, "HITs", lambda after, limit: call.store.hits.all(call.now, after=after, limit=limit), show_hit
+    )
 
 
 def list_reviewable_hits(call: Call) -> Mapping[str, Any]:
@@ -134,7 +158,9 @@ def list_reviewable_hits(call: Call) -> Mapping[str, Any]:
     return paged(
         call,
         "HITs",
-        lambda after, limit: call.store.hits.all(call.now, status=status, hit_type=kind, after=after, limit=limit),
+        lambda after, limit: call.store.hits.all(
+            call.now, status=status, hit_type=kind, after=after, limit=limit
+        ),
         show_hit,
     )
 
@@ -211,17 +237,24 @@ def list_review_policy_results(call: Call) -> Mapping[str, Any]:
 def show_result(result: PolicyResult) -> dict[str, Any]:
     """A finding of a policy as the protocol writes it."""
     return {
-        "SubjectId": result.subject, "SubjectType": result.subject_type, "QuestionId": result.question,
-        "Key": result.key, "Value": result.value,
-    }  # fmt: skip
+        "SubjectId": result.subject,
+        "SubjectType": result.subject_type,
+        "QuestionId": result.question,
+        "Key": result.key,
+        "Value": result.value,
+    }
 
 
 def show_action(action: PolicyAction) -> dict[str, Any]:
     """What a policy did as the protocol writes it."""
     return {
-        "ActionName": action.name, "TargetId": action.target, "TargetType": action.target_type,
-        "Status": action.status, "CompleteTime": action.completed, "Result": action.result,
-    }  # fmt: skip
+        "ActionName": action.name,
+        "TargetId": action.target,
+        "TargetType": action.target_type,
+        "Status": action.status,
+        "CompleteTime": action.completed,
+        "Result": action.result,
+    }
 
 
 HIT_OPERATIONS: Mapping[str, Operation] = {

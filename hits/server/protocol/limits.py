@@ -89,21 +89,27 @@ def check_test(test: str | None, answer_key: str | None, duration: int | None, a
                 raise XmlError(f"expected an AnswerKey of at most {XML_BYTES:,} bytes")
             read_answer_key(answer_key)
     except XmlError as error:
-        raise RefusedError("XMLParseError", f"There was an error parsing the Test or its AnswerKey: {error}") from None
+        raise RefusedError(
+            "XMLParseError", f"There was an error parsing the Test or its AnswerKey: {error}"
+        ) from None
 
 
 def read_requirement(value: Mapping[str, Any], path: str) -> Requirement:
     """A qualification requirement whose values fit its comparator and its kind."""
     kind, comparator = value["QualificationTypeId"], value["Comparator"]
     integers = tuple(value.get("IntegerValues", ()))
-    locales = tuple(Locale(place["Country"], place.get("Subdivision")) for place in value.get("LocaleValues", ()))
+    locales = tuple(
+        Locale(place["Country"], place.get("Subdivision")) for place in value.get("LocaleValues", ())
+    )
     given, limit = (locales, 30) if kind == LOCALE else (integers, 15)
     other = integers if kind == LOCALE else locales
     if other:
         wanted = "LocaleValues" if kind == LOCALE else "IntegerValues"
         raise invalid(path, f"expected {wanted} for the qualification {kind}")
     if kind == LOCALE and comparator not in FOR_LOCALES:
-        raise invalid(path, f"expected a locale compared with one of {', '.join(FOR_LOCALES)}, found {comparator}")
+        raise invalid(
+            path, f"expected a locale compared with one of {', '.join(FOR_LOCALES)}, found {comparator}"
+        )
     least, most = (0, 0) if comparator in VALUELESS else (1, limit) if comparator in SETS else (1, 1)
     if not least <= len(given) <= most:
         count = str(least) if least == most else f"{least} to {most}"

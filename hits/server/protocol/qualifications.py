@@ -110,7 +110,11 @@ def delete_qualification_type(call: Call) -> Mapping[str, Any]:
 
 def get_qualification_type(call: Call) -> Mapping[str, Any]:
     """One type, the system's too."""
-    return {"QualificationType": show_type(call.store.qualifications.find_type(call.request["QualificationTypeId"]))}
+    return {
+        "QualificationType": show_type(
+            call.store.qualifications.find_type(call.request["QualificationTypeId"])
+        )
+    }
 
 
 def list_qualification_types(call: Call) -> Mapping[str, Any]:
@@ -120,7 +124,11 @@ def list_qualification_types(call: Call) -> Mapping[str, Any]:
     kinds = call.store.qualifications.types(query)
     if not request["MustBeRequestable"] and not request.get("MustBeOwnedByCaller", False):
         last = max((kind.number for kind in kinds), default=0)
-        system = [kind for kind in SYSTEM_TYPES.values() if query.lower() in f"{kind.name}\n{kind.description}".lower()]
+        system = [
+            kind
+            for kind in SYSTEM_TYPES.values()
+            if query.lower() in f"{kind.name}\n{kind.description}".lower()
+        ]
         kinds += [replace(kind, number=last + place) for place, kind in enumerate(system, start=1)]
 
     def fetch(after: int, limit: int) -> Sequence[QualificationType]:

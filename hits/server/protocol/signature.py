@@ -51,10 +51,14 @@ class SignedRequest:
     @property
     def attempt(self) -> str:
         """What a client calls this try of this call; it is not signed."""
-        return " ".join(self.headers.get(name, "")[:64] for name in ("amz-sdk-invocation-id", "amz-sdk-request"))
+        return " ".join(
+            self.headers.get(name, "")[:64] for name in ("amz-sdk-invocation-id", "amz-sdk-request")
+        )
 
 
-NoteUse = Callable[[SignatureUse], int | None]  # None, or when the signature was first used if this is a replay
+NoteUse = Callable[
+    [SignatureUse], int | None
+]  # None, or when the signature was first used if this is a replay
 
 
 def verify(request: SignedRequest, keys: Keys, now: int, note: NoteUse) -> None:
@@ -64,7 +68,9 @@ def verify(request: SignedRequest, keys: Keys, now: int, note: NoteUse) -> None:
         raise WireError("MissingAuthenticationTokenException", "expected a signed request", 403)
     credential = CREDENTIAL.fullmatch(match[1]) if match else None
     if match is None or credential is None:
-        raise WireError("IncompleteSignatureException", f"expected an Authorization header of {ALGORITHM}", 400)
+        raise WireError(
+            "IncompleteSignatureException", f"expected an Authorization header of {ALGORITHM}", 400
+        )
     access_key, day, region, service = credential.groups()
     names = match[2].split(";")
     if not hmac.compare_digest(access_key.encode(), keys.access_key.encode()):

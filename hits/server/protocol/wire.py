@@ -53,7 +53,9 @@ class WireProtocol:
         if not target:
             raise WireError("UnknownOperationException", "expected the header X-Amz-Target")
         if prefix != self.prefix or name not in self.operations:
-            raise WireError("UnknownOperationException", f"expected {self.prefix}.OPERATION, found {target[:100]!r}")
+            raise WireError(
+                "UnknownOperationException", f"expected {self.prefix}.OPERATION, found {target[:100]!r}"
+            )
         return name
 
     def parse(self, operation: str, body: bytes) -> dict[str, Any]:
@@ -73,7 +75,10 @@ def parse_json(body: bytes) -> dict[str, Any]:
     """One JSON object, strictly: UTF-8, no NaN, no name twice, no nesting that overflows."""
     try:
         value = json.loads(
-            body.decode("utf-8") or "{}", object_pairs_hook=_members, parse_constant=_no_constant, parse_float=_finite
+            body.decode("utf-8") or "{}",
+            object_pairs_hook=_members,
+            parse_constant=_no_constant,
+            parse_float=_finite,
         )
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
@@ -115,7 +120,9 @@ def _check_structure(shape: Shape, value: Any, path: str) -> dict[str, Any]:
     checked = {}
     for name, member in value.items():
         if name not in shape.members:
-            raise invalid(path, f"unknown member {name[:100]!r}; expected {', '.join(shape.members) or 'none'}")
+            raise invalid(
+                path, f"unknown member {name[:100]!r}; expected {', '.join(shape.members) or 'none'}"
+            )
         if member is not None:
             checked[name] = _check(shape.members[name], member, f"{path}.{name}" if path else name)
     for name in shape.required_members:

@@ -57,7 +57,10 @@ def get_assignment(call: Call) -> Mapping[str, Any]:
         message = f"The assignment {assignment.id} has no results: it is {assignment.status.capitalize()}."
         raise RefusedError("InvalidAssignmentState", message)
     assignment = _given_out(call, [assignment])[0]
-    return {"Assignment": show_assignment(assignment), "HIT": show_hit(call.store.hits.find(assignment.hit, call.now))}
+    return {
+        "Assignment": show_assignment(assignment),
+        "HIT": show_hit(call.store.hits.find(assignment.hit, call.now)),
+    }
 
 
 def list_assignments(call: Call) -> Mapping[str, Any]:
@@ -68,7 +71,8 @@ def list_assignments(call: Call) -> Mapping[str, Any]:
         call,
         "Assignments",
         lambda after, limit: _given_out(
-            call, call.store.work.all(call.now, hit=hit, statuses=wanted or FINISHED, after=after, limit=limit)
+            call,
+            call.store.work.all(call.now, hit=hit, statuses=wanted or FINISHED, after=after, limit=limit),
         ),
         show_assignment,
     )
@@ -165,7 +169,9 @@ def notify_workers(call: Call) -> Mapping[str, Any]:
     request = call.request
     if not request["WorkerIds"]:
         raise invalid("WorkerIds", "expected at least one worker")
-    failed = call.store.people.notify(request["WorkerIds"], request["Subject"], request["MessageText"], call.now)
+    failed = call.store.people.notify(
+        request["WorkerIds"], request["Subject"], request["MessageText"], call.now
+    )
     return {
         "NotifyWorkersFailureStatuses": [
             {
@@ -194,9 +200,7 @@ def send_test_event_notification(call: Call) -> Mapping[str, Any]:
 
 
 def _no_notifications() -> RefusedError:
-    message = (
-        "The local market sends nothing by Email, SQS or SNS; ask with ListReviewableHITs and ListAssignmentsForHIT."
-    )
+    message = "The local market sends nothing by Email, SQS or SNS; ask with ListReviewableHITs and ListAssignmentsForHIT."
     return RefusedError("NotificationsNotSupported", message)
 
 

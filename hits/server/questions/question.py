@@ -13,10 +13,12 @@ from rypt.text import FormatError
 CROWD = re.compile(r"<crowd-[a-z]", re.IGNORECASE)
 SCRIPT = re.compile(r"<script[\s>]", re.IGNORECASE)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-HARMLESS = re.compile(  # what pages for Mechanical Turk usually have: they copy the assignment's id into the form
-    r"""<script[^>]*\ssrc=["']?https://[\w./-]*/externalHIT_v1\.js["']?[^>]*>\s*</script>"""
-    r"""|<script[^>]*>\s*turkSetAssignmentID\(\);?\s*</script>""",
-    re.IGNORECASE,
+HARMLESS = (
+    re.compile(  # what pages for Mechanical Turk usually have: they copy the assignment's id into the form
+        r"""<script[^>]*\ssrc=["']?https://[\w./-]*/externalHIT_v1\.js["']?[^>]*>\s*</script>"""
+        r"""|<script[^>]*>\s*turkSetAssignmentID\(\);?\s*</script>""",
+        re.IGNORECASE,
+    )
 )
 
 

@@ -25,10 +25,28 @@ def _words(text: str) -> frozenset[str]:
 
 
 RESERVED = frozenset({"csrf", "assignmentId", "change"})  # our hidden fields
-DROPPED = frozenset({  # with all that is in them
-    "script", "style", "template", "noscript", "iframe", "frameset", "object", "applet", "svg", "math", "canvas",
-    "audio", "video", "title", "noembed", "noframes", "xmp", "plaintext",
-})  # fmt: skip
+DROPPED = frozenset(
+    {  # with all that is in them
+        "script",
+        "style",
+        "template",
+        "noscript",
+        "iframe",
+        "frameset",
+        "object",
+        "applet",
+        "svg",
+        "math",
+        "canvas",
+        "audio",
+        "video",
+        "title",
+        "noembed",
+        "noframes",
+        "xmp",
+        "plaintext",
+    }
+)
 VOID = frozenset({"br", "hr", "img", "input", "wbr", "col"})
 KEPT = VOID | _words("""
     a abbr address article aside b bdi bdo blockquote button caption cite code colgroup data datalist dd del details
@@ -118,7 +136,9 @@ class Asked:
             if not self.fields[name].takes(values):
                 raise FormatError(f"expected one of the page's answers in {name[:100]!r}")
             checked[name] = "|".join(values)
-        if missing := [name for name in self.fields if name in self.required and not checked.get(name, "").strip()]:
+        if missing := [
+            name for name in self.fields if name in self.required and not checked.get(name, "").strip()
+        ]:
             raise UnansweredError(missing)
         if not checked:
             raise UnansweredError(list(self.fields))
@@ -157,9 +177,12 @@ class SafePage:
     def with_form(self, action: str, hidden: Mapping[str, str]) -> str:
         """The inside, its form posting to ``action`` with these hidden fields."""
         fields = "".join(
-            f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">' for name, value in hidden.items()
+            f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
+            for name, value in hidden.items()
         )
-        return self.body.replace(FORM, f'<form method="post" action="{escape(action)}" class="judge">{fields}')
+        return self.body.replace(
+            FORM, f'<form method="post" action="{escape(action)}" class="judge">{fields}'
+        )
 
 
 @lru_cache(maxsize=256)
@@ -180,7 +203,12 @@ def safe_page(page: str) -> SafePage:
     reader.close()
     html, body = outer.attributes.get("html", {}), outer.attributes.get("body", {})
     return SafePage(
-        reader.body(), html.get("lang", ""), html.get("dir", ""), body.get("class", ""), reader.has_main, reader.asked
+        reader.body(),
+        html.get("lang", ""),
+        html.get("dir", ""),
+        body.get("class", ""),
+        reader.has_main,
+        reader.asked,
     )
 
 
@@ -286,7 +314,9 @@ class _CleanPage(HTMLParser):
             group = "" if "multiple" in attributes else f"select {self._selects}"
             self._select = (name, required, group)
         elif tag == "input" and kind in ("radio", "checkbox"):
-            self.asked.add_value(name, "on" if value is None else value, required, "radio" if kind == "radio" else "")
+            self.asked.add_value(
+                name, "on" if value is None else value, required, "radio" if kind == "radio" else ""
+            )
         elif tag == "input" and kind == "hidden":
             self.asked.add_value(name, value or "", False)
         elif tag == "textarea" or kind not in ("submit", "reset"):

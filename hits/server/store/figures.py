@@ -120,14 +120,22 @@ class FigureStore:
 def read_answers(row: sqlite3.Row) -> SubmittedAnswers:
     """A row of `ANSWERS`."""
     return SubmittedAnswers(
-        row["id"], row["hit"], row["annotation"] or "", row["worker"], AssignmentStatus(row["status"]),
-        row["accepted"], row["submitted"], json.loads(row["fields"]),
-    )  # fmt: skip
+        row["id"],
+        row["hit"],
+        row["annotation"] or "",
+        row["worker"],
+        AssignmentStatus(row["status"]),
+        row["accepted"],
+        row["submitted"],
+        json.loads(row["fields"]),
+    )
 
 
 def read_overview(db: sqlite3.Connection, now: int) -> Overview:
     """Counts and money of the whole market."""
-    hits = dict(tuple(row) for row in db.execute(f"SELECT {STATUS}, count(*) FROM hits GROUP BY 1", {"now": now}))
+    hits = dict(
+        tuple(row) for row in db.execute(f"SELECT {STATUS}, count(*) FROM hits GROUP BY 1", {"now": now})
+    )
     rows = db.execute("SELECT status, count(*), sum(reward) FROM assignments GROUP BY status").fetchall()
     bonuses = db.execute("SELECT coalesce(sum(amount), 0) FROM bonuses").fetchone()[0]
     workers = db.execute("SELECT count(*) FROM workers").fetchone()[0]

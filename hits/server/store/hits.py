@@ -17,7 +17,16 @@ from dataclasses import dataclass, field
 from hits.server.store.base import MarketFile
 from hits.server.store.people import new_id
 from hits.server.store.policies import Policy, keep_policies
-from hits.server.store.records import Hit, HitProperties, HitStatus, HitType, RefusedError, Requirement, cents, dollars
+from hits.server.store.records import (
+    Hit,
+    HitProperties,
+    HitStatus,
+    HitType,
+    RefusedError,
+    Requirement,
+    cents,
+    dollars,
+)
 
 TOKEN_LIFE = 86400
 FEE_STEP = 10  # from this many assignments on a hit costs more, so a smaller hit cannot grow to it
@@ -54,18 +63,33 @@ def read_properties(row: sqlite3.Row) -> HitProperties:
     """The properties in a row of hit types or of `HIT_ROWS`."""
     rules = tuple(Requirement.from_json(rule) for rule in json.loads(row["requirements"]))
     return HitProperties(
-        row["title"], row["description"], dollars(row["reward"]), row["duration"], row["keywords"],
-        row["auto_approval"], rules,
-    )  # fmt: skip
+        row["title"],
+        row["description"],
+        dollars(row["reward"]),
+        row["duration"],
+        row["keywords"],
+        row["auto_approval"],
+        rules,
+    )
 
 
 def read_hit(row: sqlite3.Row) -> Hit:
     """A row of `HIT_ROWS`."""
     kind = HitType(row["hit_type"], read_properties(row), row["type_created"])
     return Hit(
-        row["number"], row["id"], kind, row["question"], row["annotation"], row["max_assignments"], row["created"],
-        row["expiration"], HitStatus(row["status"]), row["pending"], row["submitted"], row["completed"],
-    )  # fmt: skip
+        row["number"],
+        row["id"],
+        kind,
+        row["question"],
+        row["annotation"],
+        row["max_assignments"],
+        row["created"],
+        row["expiration"],
+        HitStatus(row["status"]),
+        row["pending"],
+        row["submitted"],
+        row["completed"],
+    )
 
 
 def find_hit(db: sqlite3.Connection, hit: str, now: int) -> Hit:
@@ -140,12 +164,22 @@ class HitStore:
         with self.file.writing(now) as db:
             made = use_token(db, "hit", new.token, hit, now)
             if made is not None:
-                raise RefusedError("HitAlreadyExists", f"The HIT {made} was already made with this UniqueRequestToken.")
+                raise RefusedError(
+                    "HitAlreadyExists", f"The HIT {made} was already made with this UniqueRequestToken."
+                )
             hit_type = find_type(db, kind) if isinstance(kind, str) else self._type_of(db, kind, now)
             db.execute(
                 "INSERT INTO hits (id, hit_type, annotation, max_assignments, created, expiration, question)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [hit, hit_type.id, new.annotation, new.max_assignments, now, now + new.lifetime, new.question],
+                [
+                    hit,
+                    hit_type.id,
+                    new.annotation,
+                    new.max_assignments,
+                    now,
+                    now + new.lifetime,
+                    new.question,
+                ],
             )
             keep_policies(db, hit, new.policies)
             return find_hit(db, hit, now)
@@ -185,16 +219,22 @@ class HitStore:
     def count_items(self) -> dict[str, int]:
         """How many hits of each batch of ours were made, deleted ones too, by the batch's id."""
         with self.file.reading(0) as db:
-            rows = db.execute("SELECT DISTINCT annotation FROM hits WHERE annotation LIKE 'rypt:%'").fetchall()
+            rows = db.execute(
+                "SELECT DISTINCT annotation FROM hits WHERE annotation LIKE 'rypt:%'"
+            ).fetchall()
         return dict(Counter(batch for (annotation,) in rows for _, batch, _ in [annotation.split(":", 2)]))
 
-    def add_assignments(self, hit: str, more: int, now: int, *, token: str | None = None, request: str = "") -> None:
+    def add_assignments(
+        self, hit: str, more: int, now: int, *, token: str | None = None, request: str = ""
+    ) -> None:
         """Let more workers do a hit; from fewer than ten it never grows to ten, which would cost more."""
         with self.file.writing(now) as db:
             record = self._kept(db, hit, now)
             total = record.max_assignments + more
             if record.max_assignments < FEE_STEP <= total:
-                message = f"a hit created with fewer than {FEE_STEP} assignments cannot be extended to {total}"
+                message = (
+                    f"a hit created with fewer than {FEE_STEP} assignments cannot be extended to {total}"
+                )
                 raise RefusedError("InvalidMaximumAssignmentsIncrease", message)
             if (earlier := use_token(db, "extend", token, request, now)) is not None:
                 raise token_used(earlier)
@@ -250,7 +290,9 @@ class HitStore:
             if record.status is not HitStatus.REVIEWABLE:
                 raise wrong_state(record, HitStatus.REVIEWABLE)
             if record.submitted:
-                message = f"This HIT {hit} has {record.submitted} submitted assignments to approve or reject first."
+                message = (
+                    f"This HIT {hit} has {record.submitted} submitted assignments to approve or reject first."
+                )
                 raise RefusedError("InvalidHITState", message)
             db.execute("UPDATE hits SET disposed = ? WHERE id = ?", [now, hit])
 
@@ -264,5 +306,7 @@ class HitStore:
 
 def wrong_state(hit: Hit, expected: HitStatus) -> RefusedError:
     """The error for a step that a hit in its state cannot take."""
-    message = f"This HIT {hit.id} is currently in the state '{hit.status}'; this operation needs '{expected}'."
+    message = (
+        f"This HIT {hit.id} is currently in the state '{hit.status}'; this operation needs '{expected}'."
+    )
     return RefusedError("InvalidHITState", message)

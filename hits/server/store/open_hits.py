@@ -86,7 +86,9 @@ class OpenHitStore:
             person = find_worker(db, worker)
             groups = []
             for row in open_types(db, worker, now):
-                rules = tuple(rule for rule in unmet(db, person, rules_of(row)) if rule.qualification in SYSTEM_TYPES)
+                rules = tuple(
+                    rule for rule in unmet(db, person, rules_of(row)) if rule.qualification in SYSTEM_TYPES
+                )
                 if rules:
                     groups.append(read_group(db, row, rules))
             return groups
@@ -128,7 +130,9 @@ def read_group(db: sqlite3.Connection, row: sqlite3.Row, rules: tuple[Requiremen
     """A row of `COUNTS`."""
     needs = tuple(NamedRequirement(rule, _qualification_name(db, rule.qualification)) for rule in rules)
     words = (row["annotation"], row["title"], row["description"])
-    return OpenGroup(row["id"], row["batch"], *words, dollars(row["reward"]), row["duration"], row["count"], needs)
+    return OpenGroup(
+        row["id"], row["batch"], *words, dollars(row["reward"]), row["duration"], row["count"], needs
+    )
 
 
 def _qualification_name(db: sqlite3.Connection, qualification: str) -> str:
@@ -184,6 +188,8 @@ def _oldest_of_batch(
 
 
 def _oldest(db: sqlite3.Connection, worker: str, hit_type: str, wish: str, now: int) -> str | None:
-    sql = f"SELECT hits.id FROM hits WHERE {OPEN} AND hits.hit_type = :type {wish} ORDER BY hits.number LIMIT 1"
+    sql = (
+        f"SELECT hits.id FROM hits WHERE {OPEN} AND hits.hit_type = :type {wish} ORDER BY hits.number LIMIT 1"
+    )
     row = db.execute(sql, {"worker": worker, "now": now, "type": hit_type}).fetchone()
     return None if row is None else str(row["id"])

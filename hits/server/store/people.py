@@ -14,7 +14,9 @@ from hits.simulated import SIMULATED_ID, SIMULATED_NAME
 
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 ID_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-WORKER_ROWS = "SELECT workers.*, blocks.reason AS blocked FROM workers LEFT JOIN blocks ON blocks.worker = workers.id"
+WORKER_ROWS = (
+    "SELECT workers.*, blocks.reason AS blocked FROM workers LEFT JOIN blocks ON blocks.worker = workers.id"
+)
 
 
 def new_id(first: str = "3", size: int = 30) -> str:
@@ -31,9 +33,19 @@ def read_worker(row: sqlite3.Row) -> Worker:
     """A row of `WORKER_ROWS`."""
     locale = Locale(row["country"], row["subdivision"]) if row["country"] else None
     return Worker(
-        row["number"], row["id"], row["name"], row["source"], row["external_id"], row["created"], row["consented"],
-        locale, bool(row["adult"]), row["approved_before"], row["rejected_before"], row["blocked"],
-    )  # fmt: skip
+        row["number"],
+        row["id"],
+        row["name"],
+        row["source"],
+        row["external_id"],
+        row["created"],
+        row["consented"],
+        locale,
+        bool(row["adult"]),
+        row["approved_before"],
+        row["rejected_before"],
+        row["blocked"],
+    )
 
 
 def find_worker(db: sqlite3.Connection, worker: str) -> Worker:
@@ -101,10 +113,18 @@ class PeopleStore:
     def named(self, person: str) -> Worker:
         """The one worker with this id or name."""
         with self.file.reading(0) as db:
-            rows = db.execute(f"{WORKER_ROWS} WHERE workers.id = ?1 OR workers.name = ?1", [person]).fetchall()
+            rows = db.execute(
+                f"{WORKER_ROWS} WHERE workers.id = ?1 OR workers.name = ?1", [person]
+            ).fetchall()
         if len(rows) != 1:
-            reason = f"{len(rows)} workers have the name {person!r}; say the id" if rows else f"no worker {person!r}"
-            raise RefusedError("WorkerDoesNotExist", f"expected the name or the id of a worker: {reason[:300]}")
+            reason = (
+                f"{len(rows)} workers have the name {person!r}; say the id"
+                if rows
+                else f"no worker {person!r}"
+            )
+            raise RefusedError(
+                "WorkerDoesNotExist", f"expected the name or the id of a worker: {reason[:300]}"
+            )
         return read_worker(rows[0])
 
     def revoke(self, worker: str, now: int) -> int:
@@ -118,7 +138,11 @@ class PeopleStore:
         digest = token_hash(token)
         with self.file.reading(0) as db:
             row = db.execute("SELECT * FROM invitations WHERE token_hash = ?", [digest]).fetchone()
-            if row is None or row["revoked"] is not None or not hmac.compare_digest(row["token_hash"], digest):
+            if (
+                row is None
+                or row["revoked"] is not None
+                or not hmac.compare_digest(row["token_hash"], digest)
+            ):
                 return None
             return find_worker(db, row["worker"])
 
@@ -130,7 +154,9 @@ class PeopleStore:
     def all(self, *, after: int = 0, limit: int = -1) -> list[Worker]:
         """All workers in the order in which they came."""
         with self.file.reading(0) as db:
-            rows = db.execute(f"{WORKER_ROWS} WHERE workers.number > ? ORDER BY workers.number LIMIT ?", [after, limit])
+            rows = db.execute(
+                f"{WORKER_ROWS} WHERE workers.number > ? ORDER BY workers.number LIMIT ?", [after, limit]
+            )
             return [read_worker(row) for row in rows]
 
     def consent(self, worker: str, now: int) -> None:
@@ -182,10 +208,13 @@ class PeopleStore:
             for worker in dict.fromkeys(workers):
                 known = db.execute("SELECT 1 FROM workers WHERE id = ?", [worker]).fetchone()
                 reviewed = db.execute(
-                    "SELECT 1 FROM assignments WHERE worker = ? AND status IN ('approved', 'rejected')", [worker]
+                    "SELECT 1 FROM assignments WHERE worker = ? AND status IN ('approved', 'rejected')",
+                    [worker],
                 ).fetchone()
                 if not known or not reviewed:
-                    failed.append((worker, "no work of this worker was reviewed" if known else "WorkerId is invalid"))
+                    failed.append(
+                        (worker, "no work of this worker was reviewed" if known else "WorkerId is invalid")
+                    )
                 else:
                     leave_message(db, worker, subject, text, now)
         return failed
@@ -194,7 +223,9 @@ class PeopleStore:
         """The worker's messages, the newest first."""
         only = "AND seen IS NULL" if unseen else ""
         with self.file.reading(0) as db:
-            rows = db.execute(f"SELECT * FROM messages WHERE worker = ? {only} ORDER BY number DESC", [worker])
+            rows = db.execute(
+                f"SELECT * FROM messages WHERE worker = ? {only} ORDER BY number DESC", [worker]
+            )
             return [Message(*row) for row in rows]
 
     def mark_seen(self, worker: str, now: int) -> None:
@@ -206,5 +237,6 @@ class PeopleStore:
 def leave_message(db: sqlite3.Connection, worker: str, subject: str, text: str, now: int) -> None:
     """Inside a transaction: one message for one worker."""
     db.execute(
-        "INSERT INTO messages (worker, subject, text, created) VALUES (?, ?, ?, ?)", [worker, subject, text, now]
+        "INSERT INTO messages (worker, subject, text, created) VALUES (?, ?, ?, ?)",
+        [worker, subject, text, now],
     )

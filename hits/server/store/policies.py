@@ -20,25 +20,41 @@ KNOWN, PLURALITY = "ScoreMyKnownAnswers/2011-09-01", "SimplePlurality/2011-09-01
 ASSIGNMENT, HIT = "Assignment", "HIT"
 SCORES = (0, 101)
 NUMBERS = {
-    "ApproveIfKnownAnswerScoreIsAtLeast": SCORES, "RejectIfKnownAnswerScoreIsLessThan": SCORES,
-    "ExtendIfKnownAnswerScoreIsLessThan": SCORES, "ExtendMaximumAssignments": (2, 25),
-    "ExtendMinimumTimeInSeconds": (3600, 365 * 86400), "QuestionAgreementThreshold": SCORES,
-    "ApproveIfWorkerAgreementScoreIsAtLeast": SCORES, "RejectIfWorkerAgreementScoreIsLessThan": SCORES,
-    "ExtendIfHITAgreementScoreIsLessThan": SCORES, "DisregardAssignmentIfKnownAnswerScoreIsLessThan": SCORES,
-}  # fmt: skip
+    "ApproveIfKnownAnswerScoreIsAtLeast": SCORES,
+    "RejectIfKnownAnswerScoreIsLessThan": SCORES,
+    "ExtendIfKnownAnswerScoreIsLessThan": SCORES,
+    "ExtendMaximumAssignments": (2, 25),
+    "ExtendMinimumTimeInSeconds": (3600, 365 * 86400),
+    "QuestionAgreementThreshold": SCORES,
+    "ApproveIfWorkerAgreementScoreIsAtLeast": SCORES,
+    "RejectIfWorkerAgreementScoreIsLessThan": SCORES,
+    "ExtendIfHITAgreementScoreIsLessThan": SCORES,
+    "DisregardAssignmentIfKnownAnswerScoreIsLessThan": SCORES,
+}
 EXTENSIONS = ("ExtendMaximumAssignments", "ExtendMinimumTimeInSeconds")
 MEMBERS = {
     KNOWN: (
-        "AnswerKey", "ApproveIfKnownAnswerScoreIsAtLeast", "ApproveReason", "RejectIfKnownAnswerScoreIsLessThan",
-        "RejectReason", "ExtendIfKnownAnswerScoreIsLessThan", *EXTENSIONS,
+        "AnswerKey",
+        "ApproveIfKnownAnswerScoreIsAtLeast",
+        "ApproveReason",
+        "RejectIfKnownAnswerScoreIsLessThan",
+        "RejectReason",
+        "ExtendIfKnownAnswerScoreIsLessThan",
+        *EXTENSIONS,
     ),
     PLURALITY: (
-        "QuestionIds", "QuestionAgreementThreshold", "DisregardAssignmentIfRejected",
-        "DisregardAssignmentIfKnownAnswerScoreIsLessThan", "ExtendIfHITAgreementScoreIsLessThan", *EXTENSIONS,
-        "ApproveIfWorkerAgreementScoreIsAtLeast", "ApproveReason", "RejectIfWorkerAgreementScoreIsLessThan",
+        "QuestionIds",
+        "QuestionAgreementThreshold",
+        "DisregardAssignmentIfRejected",
+        "DisregardAssignmentIfKnownAnswerScoreIsLessThan",
+        "ExtendIfHITAgreementScoreIsLessThan",
+        *EXTENSIONS,
+        "ApproveIfWorkerAgreementScoreIsAtLeast",
+        "ApproveReason",
+        "RejectIfWorkerAgreementScoreIsLessThan",
         "RejectReason",
     ),
-}  # fmt: skip
+}
 NEEDED = {KNOWN: ("AnswerKey",), PLURALITY: ("QuestionIds", "QuestionAgreementThreshold")}
 
 
@@ -92,7 +108,9 @@ def read_policy(value: Mapping[str, Any], expected: str) -> Policy:
         if key not in MEMBERS[name]:
             raise invalid(f"{name}.Parameters", f"unknown parameter {key[:100]!r}")
         if key == "AnswerKey":
-            answers = {str(e.get("Key")): frozenset(e.get("Values", ())) for e in parameter.get("MapEntries", ())}
+            answers = {
+                str(e.get("Key")): frozenset(e.get("Values", ())) for e in parameter.get("MapEntries", ())
+            }
         elif key == "QuestionIds":
             questions = tuple(values)
         elif len(values) != 1:
@@ -126,7 +144,9 @@ def known_score(answers: Mapping[str, str], key: Mapping[str, frozenset[str]]) -
     return 100 * sum(right.values()) // len(right), right
 
 
-def plurality(given: Sequence[Mapping[str, str]], questions: Sequence[str]) -> dict[str, tuple[frozenset[str], int]]:
+def plurality(
+    given: Sequence[Mapping[str, str]], questions: Sequence[str]
+) -> dict[str, tuple[frozenset[str], int]]:
     """For each question the most frequent answer and the percentage that gave it; none where two are as frequent."""
     agreed: dict[str, tuple[frozenset[str], int]] = {}
     for question in questions:
@@ -187,7 +207,9 @@ def run_policies(db: sqlite3.Connection, hit: str, assignment: str, now: int) ->
         return
     if known := policies.get(ASSIGNMENT):
         _score_assignment(db, known, hit, assignment, now)
-    row = db.execute("SELECT max_assignments - submitted - completed FROM hits WHERE id = ?", [hit]).fetchone()
+    row = db.execute(
+        "SELECT max_assignments - submitted - completed FROM hits WHERE id = ?", [hit]
+    ).fetchone()
     if (agreement := policies.get(HIT)) and row[0] <= 0:
         _score_hit(db, agreement, hit, now)
 
@@ -196,7 +218,11 @@ def _score_assignment(db: sqlite3.Connection, policy: Policy, hit: str, assignme
     score, right = known_score(_answers(db, assignment), policy.answers)
     for question, correct in right.items():
         _note(
-            db, hit, PolicyResult(ASSIGNMENT, assignment, ASSIGNMENT, question, "KnownAnswerCorrect", str(int(correct)))
+            db,
+            hit,
+            PolicyResult(
+                ASSIGNMENT, assignment, ASSIGNMENT, question, "KnownAnswerCorrect", str(int(correct))
+            ),
         )
     _note(db, hit, PolicyResult(ASSIGNMENT, assignment, ASSIGNMENT, None, "KnownAnswerScore", str(score)))
     _review(db, policy, ASSIGNMENT, "KnownAnswerScore", hit, assignment, score, now)
@@ -205,7 +231,9 @@ def _score_assignment(db: sqlite3.Connection, policy: Policy, hit: str, assignme
 
 
 def _score_hit(db: sqlite3.Connection, policy: Policy, hit: str, now: int) -> None:
-    rows = db.execute("SELECT id, status FROM assignments WHERE hit = ? AND submitted IS NOT NULL", [hit]).fetchall()
+    rows = db.execute(
+        "SELECT id, status FROM assignments WHERE hit = ? AND submitted IS NOT NULL", [hit]
+    ).fetchall()
     names = [row["id"] for row in rows if not _disregarded(db, policy, row)]
     given = {name: _answers(db, name) for name in names}
     agreed = plurality(list(given.values()), policy.questions)
@@ -230,7 +258,10 @@ def _score_hit(db: sqlite3.Connection, policy: Policy, hit: str, now: int) -> No
 
 def _disregarded(db: sqlite3.Connection, policy: Policy, row: sqlite3.Row) -> bool:
     """Whether an assignment does not count for the agreement: it was rejected, or knew too little."""
-    if policy.texts.get("DisregardAssignmentIfRejected", "").lower() == "true" and row["status"] == "rejected":
+    if (
+        policy.texts.get("DisregardAssignmentIfRejected", "").lower() == "true"
+        and row["status"] == "rejected"
+    ):
         return True
     least = policy.numbers.get("DisregardAssignmentIfKnownAnswerScoreIsLessThan", 0)
     sql = "SELECT value FROM policy_results WHERE subject = ? AND key = 'KnownAnswerScore' ORDER BY number DESC LIMIT 1"
@@ -245,12 +276,25 @@ def _answers(db: sqlite3.Connection, assignment: str) -> dict[str, str]:
 
 
 def _review(
-    db: sqlite3.Connection, policy: Policy, level: str, score_name: str, hit: str, assignment: str, score: int, now: int
-) -> None:  # fmt: skip
+    db: sqlite3.Connection,
+    policy: Policy,
+    level: str,
+    score_name: str,
+    hit: str,
+    assignment: str,
+    score: int,
+    now: int,
+) -> None:
     """Approve or reject by a score, where the policy says so; work that was reviewed before stays."""
     approve = policy.numbers.get(f"ApproveIf{score_name}IsAtLeast")
     reject = policy.numbers.get(f"RejectIf{score_name}IsLessThan")
-    wanted = "approve" if approve is not None and score >= approve else "reject" if reject and score < reject else ""
+    wanted = (
+        "approve"
+        if approve is not None and score >= approve
+        else "reject"
+        if reject and score < reject
+        else ""
+    )
     if not wanted:
         return
     row = db.execute("SELECT status FROM assignments WHERE id = ?", [assignment]).fetchone()

@@ -6,18 +6,21 @@ from dataclasses import dataclass
 
 from hits.server.store.base import MarketFile
 from hits.server.store.people import find_worker, leave_message, new_id
-from hits.server.store.records import (
-    Locale,
-    Qualification,
-    QualificationType,
-    RefusedError,
-)
+from hits.server.store.records import Locale, Qualification, QualificationType, RefusedError
 from hits.server.store.requirements import SYSTEM_TYPES, worker_value
 
 TYPE_COLUMNS = (
-    "name", "description", "keywords", "active", "retry_delay", "test", "answer_key", "test_duration", "auto_granted",
+    "name",
+    "description",
+    "keywords",
+    "active",
+    "retry_delay",
+    "test",
+    "answer_key",
+    "test_duration",
+    "auto_granted",
     "auto_granted_value",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +42,20 @@ class NewQualificationType:
 def read_type(row: sqlite3.Row) -> QualificationType:
     """A row of qualification types."""
     return QualificationType(
-        row["number"], row["id"], row["name"], row["description"], row["keywords"], bool(row["active"]),
-        row["created"], row["retry_delay"], row["test"], row["answer_key"], row["test_duration"],
-        bool(row["auto_granted"]), row["auto_granted_value"],
-    )  # fmt: skip
+        row["number"],
+        row["id"],
+        row["name"],
+        row["description"],
+        row["keywords"],
+        bool(row["active"]),
+        row["created"],
+        row["retry_delay"],
+        row["test"],
+        row["answer_key"],
+        row["test_duration"],
+        bool(row["auto_granted"]),
+        row["auto_granted_value"],
+    )
 
 
 def find_qualification_type(db: sqlite3.Connection, kind: str) -> QualificationType:
@@ -59,7 +72,9 @@ def own_type(db: sqlite3.Connection, kind: str) -> QualificationType:
     """A qualification type that the requester made, not one of the system."""
     record = find_qualification_type(db, kind)
     if record.system:
-        raise RefusedError("PermissionDeniedException", f"{record.name} is kept by the market and cannot be changed.")
+        raise RefusedError(
+            "PermissionDeniedException", f"{record.name} is kept by the market and cannot be changed."
+        )
     return record
 
 
@@ -96,7 +111,9 @@ class QualificationStore:
             )
             return find_qualification_type(db, kind)
 
-    def update_type(self, kind: str, changes: Mapping[str, str | int | bool | None], now: int) -> QualificationType:
+    def update_type(
+        self, kind: str, changes: Mapping[str, str | int | bool | None], now: int
+    ) -> QualificationType:
         """Change columns of a type; a type with a test never becomes one that is granted without it."""
         with self.file.writing(now) as db:
             old = own_type(db, kind)
@@ -149,7 +166,9 @@ class QualificationStore:
             find_worker(db, worker)
             give(db, kind, worker, value, now)
             if notify:
-                leave_message(db, worker, f"You have a new qualification: {record.name}", record.description, now)
+                leave_message(
+                    db, worker, f"You have a new qualification: {record.name}", record.description, now
+                )
 
     def revoke(self, kind: str, worker: str, reason: str | None, now: int) -> None:
         """Take a qualification back; the worker finds the reason among the messages."""
@@ -182,9 +201,13 @@ class QualificationStore:
                 ).fetchone()
                 if row is not None:
                     return Qualification(*row)
-        raise RefusedError("QualificationDoesNotExist", f"The worker {worker} does not have the qualification {kind}.")
+        raise RefusedError(
+            "QualificationDoesNotExist", f"The worker {worker} does not have the qualification {kind}."
+        )
 
-    def all(self, kind: str, *, status: str = "Granted", after: int = 0, limit: int = -1) -> list[Qualification]:
+    def all(
+        self, kind: str, *, status: str = "Granted", after: int = 0, limit: int = -1
+    ) -> list[Qualification]:
         """All workers' values of a type, granted or revoked."""
         with self.file.reading(0) as db:
             own_type(db, kind)

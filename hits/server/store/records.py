@@ -87,7 +87,9 @@ class Requirement:
     def from_json(cls, value: list[Any]) -> "Requirement":
         """Read what `as_json` wrote."""
         qualification, comparator, integers, places, guarded = value
-        return cls(qualification, comparator, tuple(integers), tuple(Locale(*place) for place in places), guarded)
+        return cls(
+            qualification, comparator, tuple(integers), tuple(Locale(*place) for place in places), guarded
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,14 @@ class HitProperties:
     def key(self) -> str:
         """Equal for equal properties, so that they share one hit type."""
         rules = sorted((rule.as_json() for rule in self.requirements), key=json.dumps)
-        values = [self.title, self.description, cents(self.reward), self.duration, self.keywords, self.auto_approval]
+        values = [
+            self.title,
+            self.description,
+            cents(self.reward),
+            self.duration,
+            self.keywords,
+            self.auto_approval,
+        ]
         return json.dumps([*values, rules])
 
 

@@ -28,16 +28,27 @@ def read_request(row: sqlite3.Row) -> QualificationRequest:
     """A row of qualification requests."""
     answers = None if row["answers"] is None else json.loads(row["answers"])
     return QualificationRequest(
-        row["number"], row["id"], row["type"], row["worker"], row["status"], row["started"], row["submitted"],
-        row["test"], answers, row["value"], row["reason"],
-    )  # fmt: skip
+        row["number"],
+        row["id"],
+        row["type"],
+        row["worker"],
+        row["status"],
+        row["started"],
+        row["submitted"],
+        row["test"],
+        answers,
+        row["value"],
+        row["reason"],
+    )
 
 
 def find_request(db: sqlite3.Connection, request: str) -> QualificationRequest:
     """The qualification request with this id."""
     row = db.execute("SELECT * FROM qualification_requests WHERE id = ?", [request]).fetchone()
     if row is None:
-        raise RefusedError("QualificationRequestDoesNotExist", f"QualificationRequest {request} does not exist.")
+        raise RefusedError(
+            "QualificationRequestDoesNotExist", f"QualificationRequest {request} does not exist."
+        )
     return read_request(row)
 
 
@@ -59,7 +70,9 @@ class RequestStore:
             lacking: dict[str, None] = {}
             for row in rows:
                 rules = unmet(db, person, read_properties(row).requirements)
-                if not any(rule.qualification in SYSTEM_TYPES or rule.comparator == "DoesNotExist" for rule in rules):
+                if not any(
+                    rule.qualification in SYSTEM_TYPES or rule.comparator == "DoesNotExist" for rule in rules
+                ):
                     lacking |= {rule.qualification: None for rule in rules}
             types = db.execute(
                 "SELECT * FROM qualification_types WHERE deleted IS NULL AND active"
@@ -114,22 +127,31 @@ class RequestStore:
         return None
 
     @staticmethod
-    def _check_retry(db: sqlite3.Connection, worker: Worker, kind: QualificationType, now: int, max_tries: int) -> None:
+    def _check_retry(
+        db: sqlite3.Connection, worker: Worker, kind: QualificationType, now: int, max_tries: int
+    ) -> None:
         tries = [read_request(row) for row in db.execute(REQUESTS, [worker.id, kind.id])]
         granted = db.execute(
-            "SELECT 1 FROM qualifications WHERE type = ? AND worker = ? AND status = 'Granted'", [kind.id, worker.id]
+            "SELECT 1 FROM qualifications WHERE type = ? AND worker = ? AND status = 'Granted'",
+            [kind.id, worker.id],
         ).fetchone()
         if granted and kind.test is None:
             raise RefusedError("QualificationAlreadyExists", f"You already have {kind.name}.")
         if not tries:
             return
         if kind.retry_delay is None or (kind.test is not None and len(tries) >= max_tries):
-            raise RefusedError("QualificationTypeDoesNotAllowRetake", f"{kind.name} cannot be requested again.")
+            raise RefusedError(
+                "QualificationTypeDoesNotAllowRetake", f"{kind.name} cannot be requested again."
+            )
         wait = (tries[-1].submitted or tries[-1].started) + kind.retry_delay - now
         if wait > 0:
-            raise RefusedError("QualificationTypeRetryDelayNotElapsed", f"Try {kind.name} again in {wait} seconds.")
+            raise RefusedError(
+                "QualificationTypeRetryDelayNotElapsed", f"Try {kind.name} again in {wait} seconds."
+            )
 
-    def submit_test(self, request: str, worker: str, answers: Mapping[str, str], now: int) -> QualificationRequest:
+    def submit_test(
+        self, request: str, worker: str, answers: Mapping[str, str], now: int
+    ) -> QualificationRequest:
         """Take a test's answers (question → selection, several joined with ``|``) and score them if there is a key."""
         fields = clean_answers(answers)
         late = False
@@ -161,7 +183,9 @@ class RequestStore:
             raise RefusedError("InvalidQualificationRequestState", "The time for the test is over.")
         return result
 
-    def waiting(self, kind: str | None = None, *, after: int = 0, limit: int = -1) -> list[QualificationRequest]:
+    def waiting(
+        self, kind: str | None = None, *, after: int = 0, limit: int = -1
+    ) -> list[QualificationRequest]:
         """Requests that wait for the requester."""
         with self.file.reading(0) as db:
             if kind is not None:
@@ -173,7 +197,9 @@ class RequestStore:
             )
             return [read_request(row) for row in rows]
 
-    def decide(self, request: str, now: int, *, grant: bool, value: int | None = None, reason: str = "") -> None:
+    def decide(
+        self, request: str, now: int, *, grant: bool, value: int | None = None, reason: str = ""
+    ) -> None:
         """Grant a pending request with a value, or reject it with a reason that the worker reads."""
         with self.file.writing(now) as db:
             record = find_request(db, request)
@@ -202,5 +228,6 @@ def is_over(request: QualificationRequest, kind: QualificationType, now: int) ->
 def close_late(db: sqlite3.Connection, request: str) -> None:
     """Inside a transaction: end a test that was not handed in."""
     db.execute(
-        "UPDATE qualification_requests SET status = 'rejected', reason = 'the time was over' WHERE id = ?", [request]
+        "UPDATE qualification_requests SET status = 'rejected', reason = 'the time was over' WHERE id = ?",
+        [request],
     )

@@ -8,7 +8,10 @@ from hits.server.store.records import Locale, QualificationType, Requirement, Wo
 
 NUMBER_APPROVED = "00000000000000000040"
 ADULT = "00000000000000000060"
-MASTERS = ("2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6")  # in production, in the sandbox
+MASTERS = (
+    "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH",
+    "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6",
+)  # in production, in the sandbox
 
 SYSTEM_TYPES = {
     kind.id: kind
@@ -17,27 +20,54 @@ SYSTEM_TYPES = {
             0, LOCALE, "Worker_Locale", "Where the worker lives", "", True, 0, requestable=False, system=True
         ),
         QualificationType(
-            0, PERCENT_APPROVED, "Worker_PercentAssignmentsApproved",
-            "The share of the worker's reviewed assignments that were approved, in percent, rounded down", "",
-            True, 0, requestable=False, system=True,
+            0,
+            PERCENT_APPROVED,
+            "Worker_PercentAssignmentsApproved",
+            "The share of the worker's reviewed assignments that were approved, in percent, rounded down",
+            "",
+            True,
+            0,
+            requestable=False,
+            system=True,
         ),
         QualificationType(
-            0, NUMBER_APPROVED, "Worker_NumberHITsApproved", "How many of the worker's assignments were approved", "",
-            True, 0, requestable=False, system=True,
+            0,
+            NUMBER_APPROVED,
+            "Worker_NumberHITsApproved",
+            "How many of the worker's assignments were approved",
+            "",
+            True,
+            0,
+            requestable=False,
+            system=True,
         ),
         QualificationType(
-            0, ADULT, "Worker_Adult", "1 for workers who agreed to see adult content", "",
-            True, 0, requestable=False, system=True,
+            0,
+            ADULT,
+            "Worker_Adult",
+            "1 for workers who agreed to see adult content",
+            "",
+            True,
+            0,
+            requestable=False,
+            system=True,
         ),
         *(
             QualificationType(
-                0, masters, "Masters", "Mechanical Turk gave it to some workers; here nobody has it", "",
-                True, 0, requestable=False, system=True,
+                0,
+                masters,
+                "Masters",
+                "Mechanical Turk gave it to some workers; here nobody has it",
+                "",
+                True,
+                0,
+                requestable=False,
+                system=True,
             )
             for masters in MASTERS
         ),
     )
-}  # fmt: skip
+}
 
 Value = int | Locale | None
 

@@ -27,7 +27,9 @@ class ReviewStore:
 
     file: MarketFile
 
-    def approve(self, assignment: str, feedback: str | None, now: int, *, override: bool = False) -> AssignmentRecord:
+    def approve(
+        self, assignment: str, feedback: str | None, now: int, *, override: bool = False
+    ) -> AssignmentRecord:
         """Approve submitted work; ``override`` approves rejected work too, for 30 days and while the hit is there."""
         with self.file.writing(now) as db:
             record = find_assignment(db, assignment)
@@ -113,7 +115,12 @@ class ReviewStore:
         with self.file.reading(now) as db:
             return [
                 BonusRecord(
-                    row[0], row["worker"], row["assignment"], dollars(row["amount"]), row["reason"], row["created"]
+                    row[0],
+                    row["worker"],
+                    row["assignment"],
+                    dollars(row["amount"]),
+                    row["reason"],
+                    row["created"],
                 )
                 for row in db.execute(sql, [*values, limit])
             ]

@@ -33,7 +33,8 @@ class SignatureStore:
         with self.file.noting() as db:
             db.execute("DELETE FROM signatures WHERE expires < ?", [use.now])
             row = db.execute(
-                "SELECT connection, seen FROM signatures WHERE signature = ? ORDER BY seen LIMIT 1", [use.signature]
+                "SELECT connection, seen FROM signatures WHERE signature = ? ORDER BY seen LIMIT 1",
+                [use.signature],
             ).fetchone()
             if row is not None:
                 same = use.connection != "" and use.connection == row["connection"]

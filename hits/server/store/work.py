@@ -40,10 +40,21 @@ def read_assignment(row: sqlite3.Row) -> AssignmentRecord:
     """A row of `ASSIGNMENT_ROWS`."""
     answers = None if row["fields"] is None else json.loads(row["fields"])
     return AssignmentRecord(
-        row["number"], row["id"], row["hit"], row["worker"], AssignmentStatus(row["status"]), dollars(row["reward"]),
-        row["accepted"], row["deadline"], row["submitted"], row["auto_approval"], row["approved"], row["rejected"],
-        row["feedback"], answers,
-    )  # fmt: skip
+        row["number"],
+        row["id"],
+        row["hit"],
+        row["worker"],
+        AssignmentStatus(row["status"]),
+        dollars(row["reward"]),
+        row["accepted"],
+        row["deadline"],
+        row["submitted"],
+        row["auto_approval"],
+        row["approved"],
+        row["rejected"],
+        row["feedback"],
+        answers,
+    )
 
 
 def find_assignment(db: sqlite3.Connection, assignment: str) -> AssignmentRecord:
@@ -83,10 +94,14 @@ class WorkStore:
             if person.blocked:
                 raise RefusedError("PermissionDeniedException", "The worker is blocked.")
             if record.status is not HitStatus.ASSIGNABLE:
-                raise RefusedError("InvalidHITState", f"This HIT {hit} has no free place (it is {record.status}).")
+                raise RefusedError(
+                    "InvalidHITState", f"This HIT {hit} has no free place (it is {record.status})."
+                )
             if missing := unmet(db, person, record.type.properties.requirements):
                 names = ", ".join(rule.qualification for rule in missing)
-                raise RefusedError("DoesNotMeetRequirements", f"The worker lacks qualifications for the HIT: {names}.")
+                raise RefusedError(
+                    "DoesNotMeetRequirements", f"The worker lacks qualifications for the HIT: {names}."
+                )
             assignment, terms = new_id(), record.type.properties
             db.execute(
                 "INSERT INTO assignments (id, hit, worker, reward, accepted, deadline) VALUES (?, ?, ?, ?, ?, ?)",
@@ -105,9 +120,13 @@ class WorkStore:
                 message = "The assignment was submitted before with other answers; these were not stored."
                 raise RefusedError("InvalidAssignmentState", message)
             if record.status is not AssignmentStatus.ACCEPTED:
-                raise RefusedError("InvalidAssignmentState", f"The assignment was {record.status}: its time is over.")
+                raise RefusedError(
+                    "InvalidAssignmentState", f"The assignment was {record.status}: its time is over."
+                )
             delay = find_hit(db, record.hit, now).type.properties.auto_approval
-            db.execute("INSERT INTO answers VALUES (?, ?)", [assignment, json.dumps(fields, ensure_ascii=False)])
+            db.execute(
+                "INSERT INTO answers VALUES (?, ?)", [assignment, json.dumps(fields, ensure_ascii=False)]
+            )
             db.execute(
                 "UPDATE assignments SET status = 'submitted', submitted = ?, auto_approval = ? WHERE id = ?",
                 [now, now + delay, assignment],
@@ -127,7 +146,9 @@ class WorkStore:
                 message = "The page was sent too long ago, or it was read: these answers were not stored."
                 raise RefusedError("InvalidAssignmentState", message)
             if record.answers != fields:
-                (before,) = db.execute("SELECT fields FROM answers WHERE assignment = ?", [assignment]).fetchone()
+                (before,) = db.execute(
+                    "SELECT fields FROM answers WHERE assignment = ?", [assignment]
+                ).fetchone()
                 db.execute(
                     "INSERT INTO earlier_answers (assignment, fields, replaced) VALUES (?, ?, ?)",
                     [assignment, before, now],
@@ -167,8 +188,12 @@ class WorkStore:
             if record.status in (AssignmentStatus.RETURNED, AssignmentStatus.ABANDONED):
                 return
             if record.status is not AssignmentStatus.ACCEPTED:
-                raise RefusedError("InvalidAssignmentState", "The assignment was submitted and cannot be returned.")
-            db.execute("UPDATE assignments SET status = 'returned', ended = ? WHERE id = ?", [now, assignment])
+                raise RefusedError(
+                    "InvalidAssignmentState", "The assignment was submitted and cannot be returned."
+                )
+            db.execute(
+                "UPDATE assignments SET status = 'returned', ended = ? WHERE id = ?", [now, assignment]
+            )
 
     def own(self, assignment: str, worker: str, now: int) -> tuple[AssignmentRecord, Hit]:
         """A worker's own assignment and its hit; somebody else's looks as if it did not exist."""
@@ -216,9 +241,15 @@ class WorkStore:
                 [worker],
             )
             sums = {status: (count, money) for status, count, money in rows}
-            bonus = db.execute("SELECT coalesce(sum(amount), 0) FROM bonuses WHERE worker = ?", [worker]).fetchone()[0]
-        approved, waiting, rejected = (sums.get(status, (0, 0)) for status in ("approved", "submitted", "rejected"))
-        return Earnings(dollars(approved[1]), dollars(waiting[1]), dollars(bonus), approved[0], waiting[0], rejected[0])
+            bonus = db.execute(
+                "SELECT coalesce(sum(amount), 0) FROM bonuses WHERE worker = ?", [worker]
+            ).fetchone()[0]
+        approved, waiting, rejected = (
+            sums.get(status, (0, 0)) for status in ("approved", "submitted", "rejected")
+        )
+        return Earnings(
+            dollars(approved[1]), dollars(waiting[1]), dollars(bonus), approved[0], waiting[0], rejected[0]
+        )
 
 
 def is_changeable(db: sqlite3.Connection, record: AssignmentRecord, now: int) -> bool:
@@ -238,7 +269,9 @@ def clean_answers(answers: Mapping[str, str]) -> dict[str, str]:
     {'comment': 'a\ufffdb'}
     """
     if not 0 < len(answers) <= MAX_FIELDS:
-        raise RefusedError("AWS.ParameterValidationFailed", f"expected 1 to {MAX_FIELDS} answers, found {len(answers)}")
+        raise RefusedError(
+            "AWS.ParameterValidationFailed", f"expected 1 to {MAX_FIELDS} answers, found {len(answers)}"
+        )
     if sum(len(name) + len(value) for name, value in answers.items()) > MAX_ANSWER_CHARACTERS:
         message = f"expected answers of at most {MAX_ANSWER_CHARACTERS:,} characters"
         raise RefusedError("AWS.ParameterValidationFailed", message)

@@ -70,7 +70,9 @@ def read_truth(path: Path) -> dict[str, dict[Span, AcceptedPhrases]]:
             continue
         phrases = frozenset(phrase for text in record["patterns"] for phrase in expand(text))
         missing = not record["patterns"] or any(map(may_be_missing, record["patterns"]))
-        truth.setdefault(record["segment"], {})[record["start"], record["stop"]] = AcceptedPhrases(phrases, missing)
+        truth.setdefault(record["segment"], {})[record["start"], record["stop"]] = AcceptedPhrases(
+            phrases, missing
+        )
     return truth
 
 
@@ -146,7 +148,9 @@ def score_lines(
 
 def main() -> int:
     """Print both numbers."""
-    parser = argparse.ArgumentParser(description="True acceptability of candidates, from the grammar's truth.")
+    parser = argparse.ArgumentParser(
+        description="True acceptability of candidates, from the grammar's truth."
+    )
     parser.add_argument("--trees", type=Path, required=True, help="source trees, one per line")
     parser.add_argument("--truth", type=Path, required=True, help="acceptable phrases, JSON lines")
     parser.add_argument("--nbest", type=Path, required=True, help="n-best list with word alignments")

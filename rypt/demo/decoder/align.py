@@ -19,17 +19,23 @@ NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 
 def number_words(sentences: Sequence[Sequence[str]]) -> tuple[list[Sentence], int]:
     """Sentences as numbers of words from 1 (0 is the empty word), and how many numbers there are."""
     numbers: dict[str, int] = {}
-    numbered = [np.array([numbers.setdefault(word, len(numbers) + 1) for word in words]) for words in sentences]
+    numbered = [
+        np.array([numbers.setdefault(word, len(numbers) + 1) for word in words]) for words in sentences
+    ]
     return numbered, len(numbers) + 1
 
 
-def align_corpus(source: Sequence[Sequence[str]], target: Sequence[Sequence[str]], rounds: int = 6) -> list[Links]:
+def align_corpus(
+    source: Sequence[Sequence[str]], target: Sequence[Sequence[str]], rounds: int = 6
+) -> list[Links]:
     """Links (source position, target position) of each pair of sentences."""
     (sources, source_size), (targets, target_size) = number_words(source), number_words(target)
     forward = _align_one_way(sources, targets, target_size, rounds)
     backward = _align_one_way(targets, sources, source_size, rounds)
     return [
-        symmetrize({(j, i) for i, j in enumerate(ahead) if j >= 0}, {(i, j) for i, j in enumerate(back) if j >= 0})
+        symmetrize(
+            {(j, i) for i, j in enumerate(ahead) if j >= 0}, {(i, j) for i, j in enumerate(back) if j >= 0}
+        )
         for ahead, back in zip(forward, backward, strict=True)
     ]
 

@@ -49,7 +49,8 @@ def _counts(sentences: Sequence[Sequence[str]], order: int) -> list[Counter[Gram
     for n in range(order - 1, 0, -1):
         continued = Counter(gram[1:] for gram in raw[n])
         counts.insert(
-            0, Counter({gram: raw[n - 1][gram] if gram[0] == START else continued[gram] for gram in raw[n - 1]})
+            0,
+            Counter({gram: raw[n - 1][gram] if gram[0] == START else continued[gram] for gram in raw[n - 1]}),
         )
     return counts
 

@@ -134,11 +134,19 @@ def main() -> int:
     """Read the command line; a mistake is one line on standard error and exit code 1."""
     parser = argparse.ArgumentParser(description="Translate with a phrase-based model.")
     parser.add_argument("--model", type=Path, required=True, help="folder with phrase-table and lm.arpa")
-    parser.add_argument("--weights", type=Path, required=True, help="weights, a line Name= value … for each group")
-    parser.add_argument("--input", type=Path, required=True, help="tokenised segments, one per line (- for stdin)")
+    parser.add_argument(
+        "--weights", type=Path, required=True, help="weights, a line Name= value … for each group"
+    )
+    parser.add_argument(
+        "--input", type=Path, required=True, help="tokenised segments, one per line (- for stdin)"
+    )
     parser.add_argument("--nbest", type=Path, help="n-best list to write")
-    parser.add_argument("--size", type=positive, default=100, help="candidates per segment in the n-best list (100)")
-    parser.add_argument("--distortion-limit", type=int, default=6, help="longest jump in words, -1 for any (6)")
+    parser.add_argument(
+        "--size", type=positive, default=100, help="candidates per segment in the n-best list (100)"
+    )
+    parser.add_argument(
+        "--distortion-limit", type=int, default=6, help="longest jump in words, -1 for any (6)"
+    )
     parser.add_argument("--beam", type=positive, default=50, help="nodes per stack (50)")
     parser.add_argument(
         "--table-limit", type=natural, default=20, help="translations of a source phrase, 0 for all (20)"

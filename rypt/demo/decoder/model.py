@@ -48,7 +48,9 @@ def read_sentences(path: Path) -> Iterator[list[str]]:
         words = line.split()
         for word in words:
             if word in RESERVED:
-                raise DecoderError(f"{display_name(path)}:{number}: expected words, found the reserved mark {word}")
+                raise DecoderError(
+                    f"{display_name(path)}:{number}: expected words, found the reserved mark {word}"
+                )
         yield words
 
 
@@ -68,7 +70,9 @@ def read_weights(path: Path) -> list[float]:
         if name in weights:
             raise DecoderError(f"{path}:{number}: the weights of {name} are there twice")
         if len(values) != sizes[name]:
-            raise DecoderError(f"{path}:{number}: expected {sizes[name]} weights of {name}, found {len(values)}")
+            raise DecoderError(
+                f"{path}:{number}: expected {sizes[name]} weights of {name}, found {len(values)}"
+            )
         weights[name] = [float(value) for value in values]
     for name in sizes:
         if name not in weights:

@@ -12,7 +12,9 @@ PhrasePair = tuple[str, str]
 NULL = "NULL"
 
 
-def extract_phrases(source: Words, target: Words, links: Links, longest: int) -> Iterator[tuple[str, str, Alignment]]:
+def extract_phrases(
+    source: Words, target: Words, links: Links, longest: int
+) -> Iterator[tuple[str, str, Alignment]]:
     """All phrase pairs of a sentence that no link leaves, with the links inside, counted from their starts.
 
     Words without a link may stand at either end of a target phrase.
@@ -67,10 +69,14 @@ class WordLexicon:
         source_given_target = target_given_source = 1.0
         for i, f in enumerate(source):
             partners = [target[j] for k, j in links if k == i] or [NULL]
-            source_given_target *= math.fsum(self._joint[f, e] / self._target[e] for e in partners) / len(partners)
+            source_given_target *= math.fsum(self._joint[f, e] / self._target[e] for e in partners) / len(
+                partners
+            )
         for j, e in enumerate(target):
             partners = [source[i] for i, k in links if k == j] or [NULL]
-            target_given_source *= math.fsum(self._joint[f, e] / self._source[f] for f in partners) / len(partners)
+            target_given_source *= math.fsum(self._joint[f, e] / self._source[f] for f in partners) / len(
+                partners
+            )
         return source_given_target, target_given_source
 
 

@@ -40,7 +40,9 @@ def train(source: Path, target: Path, output: Path, longest: int, rounds: int) -
     links = align_corpus(sources, targets, rounds)
     try:
         output.mkdir(parents=True, exist_ok=True)
-        write_lines(output / "phrase-table", phrase_table(list(zip(sources, targets, links, strict=True)), longest))
+        write_lines(
+            output / "phrase-table", phrase_table(list(zip(sources, targets, links, strict=True)), longest)
+        )
         write_lines(output / "lm.arpa", train_arpa(targets))
     except OSError as error:
         raise DecoderError(f"{error.filename}: {error.strerror}") from None
@@ -56,12 +58,19 @@ def positive(text: str) -> int:
 def main() -> int:
     """Read the command line; a mistake is one line on standard error and exit code 1."""
     parser = argparse.ArgumentParser(description="Train a phrase table and a trigram language model.")
-    parser.add_argument("--source", type=Path, required=True, help="source sentences, tokenised, one per line")
+    parser.add_argument(
+        "--source", type=Path, required=True, help="source sentences, tokenised, one per line"
+    )
     parser.add_argument("--target", type=Path, required=True, help="their translations, line by line")
     parser.add_argument("--output", type=Path, required=True, help="model folder to write")
     lengths = range(1, LONGEST + 1)
     parser.add_argument(
-        "--max-length", type=int, default=5, choices=lengths, metavar="N", help="longest phrase in words, to 12 (5)"
+        "--max-length",
+        type=int,
+        default=5,
+        choices=lengths,
+        metavar="N",
+        help="longest phrase in words, to 12 (5)",
     )
     parser.add_argument("--rounds", type=positive, default=6, help="rounds of EM of the word alignment (6)")
     options = parser.parse_args()

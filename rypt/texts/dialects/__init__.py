@@ -16,11 +16,7 @@ from rypt.texts.dialects.jsonl import JSONL
 
 __all__ = ["BARS", "DIALECTS", "Dialect", "dialect_of"]
 
-DIALECTS: list[Dialect] = [
-    FAIRSEQ,
-    JSONL,
-    BARS,
-]
+DIALECTS: list[Dialect] = [FAIRSEQ, JSONL, BARS]
 
 
 def dialect_of(line: str) -> Dialect | None:

@@ -39,7 +39,9 @@ def plain_candidate(line: str, path: PathLike, number: int) -> Candidate | None:
     alignment is empty.
     """
     fields = line.split("|||")
-    if len(fields) < 4 or "\0" in line or line[0] == "{" or line[1] == "-":  # which may be a line of another dialect
+    if (
+        len(fields) < 4 or "\0" in line or line[0] == "{" or line[1] == "-"
+    ):  # which may be a line of another dialect
         return None
     segment, text, features, score = (field.strip(" \t") for field in fields[:4])
     alignments = [field.strip(" \t") for field in fields[4:]]

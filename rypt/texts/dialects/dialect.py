@@ -22,7 +22,9 @@ class Dialect:
     name: str
     is_line: Callable[[str], bool]
     parse_line: Callable[[str], RawCandidate] | None = None
-    read: Callable[[PathLike, NumberedLines, Sequence[str] | None], Iterator[tuple[int, RawCandidate]]] | None = None
+    read: (
+        Callable[[PathLike, NumberedLines, Sequence[str] | None], Iterator[tuple[int, RawCandidate]]] | None
+    ) = None
     log_before: bool = False
 
     def __post_init__(self) -> None:

@@ -59,7 +59,9 @@ def _check_features(path: PathLike, number: int, raw: RawCandidate, names: list[
             raise InputError(path, number, "expected H-id<TAB>score<TAB>candidate on all lines or on none")
         has, had = ("a", "none") if len(features) > len(names) else ("no", "one")
         message = f"H-{raw.segment} has {has} line P-{raw.segment}, the candidates before have {had}"
-        raise InputError(path, number, f"expected scores of the tokens of all candidates or of none: {message}")
+        raise InputError(
+            path, number, f"expected scores of the tokens of all candidates or of none: {message}"
+        )
     return features
 
 

@@ -22,9 +22,17 @@ from rypt.texts.parallel_rows import describe_row, texts_by_language
 from rypt.texts.tokenizer import join_pieces
 
 TEXTS = (
-    "candidate", "hypothesis", "translation", "translation_text", "mt", "hyp", "prediction", "output",
-    "generated_text", "text",
-)  # fmt: skip
+    "candidate",
+    "hypothesis",
+    "translation",
+    "translation_text",
+    "mt",
+    "hyp",
+    "prediction",
+    "output",
+    "generated_text",
+    "text",
+)
 LISTS = ("candidates", "hypotheses", "translations", "predictions", "outputs", "nbest")
 IDS = ("id", "segment", "segment_id", "seg_id", "index")
 SOURCES = ("source", "src")
@@ -187,7 +195,9 @@ def _item(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         name = next((name for name in TEXTS if name in value), None)
         if name is None:
-            raise FormatError(f"expected a field candidate (or {', '.join(TEXTS[1:4])}, …), found {_names(value)}")
+            raise FormatError(
+                f"expected a field candidate (or {', '.join(TEXTS[1:4])}, …), found {_names(value)}"
+            )
         return {**value, "candidate": value[name]}
     if isinstance(value, list) and all(isinstance(token, str) for token in value):
         return {"candidate": join_pieces(value)}

@@ -17,7 +17,8 @@ SEGMENTS = [Segment(f"s{n}", f"Quelle {n}") for n in range(60)]
 NOUNS = "garden platform telephone mountain holiday kitchen bicycle weather teacher library".split(" ")  # noqa: SIM905
 OUTPUTS = {
     system: {
-        s.id: f"{system} says {NOUNS[n % 10]}{n} is {'good' if n % 5 else 'bad'} ." for n, s in enumerate(SEGMENTS)
+        s.id: f"{system} says {NOUNS[n % 10]}{n} is {'good' if n % 5 else 'bad'} ."
+        for n, s in enumerate(SEGMENTS)
     }
     for system in ("x", "y", "z")
 }
@@ -25,7 +26,9 @@ REFERENCES = {segment.id: f"reference {segment.id}" for segment in SEGMENTS}
 
 
 def settings(seed: int = 1) -> BatchSettings:
-    return new_settings(Kind.COMPARISON, seed=seed, now=NOW, source_language="de", target_language="en", id="b")
+    return new_settings(
+        Kind.COMPARISON, seed=seed, now=NOW, source_language="de", target_language="en", id="b"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +61,8 @@ def test_sides_are_drawn_and_recorded(batch: Batch) -> None:
 
 def test_the_page_does_not_tell_the_systems(batch: Batch) -> None:
     page = fill(
-        batch.template, {**batch.items[0].columns, "system_a": "SECRET", "system_b": "SECRET", "control": "SECRET"}
+        batch.template,
+        {**batch.items[0].columns, "system_a": "SECRET", "system_b": "SECRET", "control": "SECRET"},
     )
     assert "SECRET" not in page
     assert REFERENCES[batch.items[0].columns["segment"]] in page
@@ -126,7 +130,9 @@ def test_identical_pairs_are_set_aside() -> None:
 def test_pairs_and_limit() -> None:
     batch = make_comparison_batch(SEGMENTS, OUTPUTS, settings(), pairs=[("z", "x")], control_share=0, limit=7)
     assert len(batch.items) == 7
-    assert {frozenset((i.columns["system_a"], i.columns["system_b"])) for i in batch.items} == {frozenset("xz")}
+    assert {frozenset((i.columns["system_a"], i.columns["system_b"])) for i in batch.items} == {
+        frozenset("xz")
+    }
     assert "reference" not in batch.items[0].columns
 
 

@@ -7,9 +7,7 @@ from hits.records import ControlKind
 from rypt.records import Candidate, Label, Query, Span, Votes
 
 SPAN = Span(0, 1)
-NO_YES = (
-    "no control expects YES: there was nothing to make it from; `rypt hits controls` lets you verify some in a minute"
-)
+NO_YES = "no control expects YES: there was nothing to make it from; `rypt hits controls` lets you verify some in a minute"
 TEXTS = {"1": "garden . fence", "2": "platform . seven", "3": "telephone . ringing"}
 
 
@@ -77,7 +75,10 @@ def test_one_segment_alone_has_no_controls() -> None:
     made = pages("1")
     notes = controls({}, {"1": TEXTS["1"]}).add(made, 1, 10)
     assert labels(made) == []
-    assert notes == ["no control expects NO: there was nothing to make it from", "only 0 of 1 control could be made"]
+    assert notes == [
+        "no control expects NO: there was nothing to make it from",
+        "only 0 of 1 control could be made",
+    ]
 
 
 def test_a_damaged_candidate_keeps_the_rest_of_its_host() -> None:
@@ -136,5 +137,7 @@ def test_a_name_that_is_the_same_in_all_texts_expects_yes(word: str, made: bool)
     given = Given({"1": f"{word} was there"})
     found = LabelControls([query], [], {}, given, confident=2, case="lower", rng=rng)._known_yes(("1", SPAN))
     assert (found is not None) == made
-    elsewhere = LabelControls([query], [], {}, Given({"1": "he was there"}), confident=2, case="lower", rng=rng)
+    elsewhere = LabelControls(
+        [query], [], {}, Given({"1": "he was there"}), confident=2, case="lower", rng=rng
+    )
     assert elsewhere._known_yes(("1", SPAN)) is None

@@ -21,9 +21,9 @@ from hits.simulate.page import ShownText, read_page
 from rypt.campaign.asking import worthwhile
 from rypt.campaign.folder import Campaign, create
 from rypt.campaign.settings import Languages
-from rypt.metric.frontier import frontier
-from rypt.metric.queries import Key, queries
 from rypt.records import Judgment, Label, Span, Votes
+from rypt.scoring.frontier import frontier
+from rypt.scoring.queries import Key, queries
 from rypt.text import RyptError
 from rypt.texts.alignment import Links
 from rypt.texts.phrases import phrase_key
@@ -62,11 +62,15 @@ def fresh(campaign: Campaign, links: list[Links]) -> Batch:
 def rows(batch: Batch) -> list[Row]:
     names = ("phrase", "control", "control_kind", "hidden", "highlight", "text")
     return [
-        (item.columns["segment"], Span(int(item.columns["start"]), int(item.columns["stop"])), n,
-         {name: item.columns[f"{name}_{n}"] for name in names} | {"source": item.columns["source"]})
+        (
+            item.columns["segment"],
+            Span(int(item.columns["start"]), int(item.columns["stop"])),
+            n,
+            {name: item.columns[f"{name}_{n}"] for name in names} | {"source": item.columns["source"]},
+        )
         for item in batch.items
         for n in range(1, item.size + 1)
-    ]  # fmt: skip
+    ]
 
 
 def without_spaces(text: str) -> str:
@@ -106,7 +110,13 @@ def test_every_unlabelled_phrase_of_the_frontier_is_asked_once(campaign: Campaig
                 for n, p in enumerate(places)
             )
             gaps = [b - a - 1 for a, b in pairwise(places) if b > a + 1]
-            if places and len(gaps) <= 1 and sum(gaps) <= 4 and len(places) <= 8 and places[-1] - places[0] < 12:
+            if (
+                places
+                and len(gaps) <= 1
+                and sum(gaps) <= 4
+                and len(places) <= 8
+                and places[-1] - places[0] < 12
+            ):
                 wanted.add((candidate.segment, span, pieces))
     asked = [
         (s, span, slot["phrase"])
@@ -117,14 +127,18 @@ def test_every_unlabelled_phrase_of_the_frontier_is_asked_once(campaign: Campaig
     assert len(asked) == 91
 
 
-def test_the_highlighted_words_are_the_phrase_in_a_candidate_that_has_it(campaign: Campaign, fresh: Batch) -> None:
+def test_the_highlighted_words_are_the_phrase_in_a_candidate_that_has_it(
+    campaign: Campaign, fresh: Batch
+) -> None:
     texts: dict[str, set[str]] = {}
     for candidate in campaign.candidates:
         texts.setdefault(candidate.segment, set()).add(" ".join(candidate.tokens))
     segments = {segment.id: segment for segment in campaign.segments}
     for segment, span, _, slot in rows(fresh):
         assert phrase_key(marked(slot["text"])) == slot["phrase"]
-        assert without_spaces(html.unescape(slot["highlight"]).replace("…", "[GAP]")) == without_spaces(slot["phrase"])
+        assert without_spaces(html.unescape(slot["highlight"]).replace("…", "[GAP]")) == without_spaces(
+            slot["phrase"]
+        )
         if slot["control_kind"] != "identical":
             assert (unmarked(slot["text"]) in texts[segment]) == (slot["control_kind"] != "damaged")
         assert marked(slot["source"]) == " ".join(segments[segment].tokens[span.start : span.stop])
@@ -187,7 +201,9 @@ def test_repeats_are_labels_on_which_all_agreed(campaign: Campaign, links: list[
     assert expected["NO"] == 46
 
 
-def test_damaged_phrases_have_a_word_that_no_candidate_of_the_segment_has(campaign: Campaign, fresh: Batch) -> None:
+def test_damaged_phrases_have_a_word_that_no_candidate_of_the_segment_has(
+    campaign: Campaign, fresh: Batch
+) -> None:
     own: dict[str, set[str]] = {}
     for candidate in campaign.candidates:
         own.setdefault(candidate.segment, set()).update(token.lower() for token in candidate.tokens)
@@ -196,7 +212,9 @@ def test_damaged_phrases_have_a_word_that_no_candidate_of_the_segment_has(campai
         if slot["control_kind"] != "damaged":
             continue
         hosts += 1
-        asked = [s["phrase"] for g, sp, _, s in rows(fresh) if (g, sp) == (segment, span) and not s["control"]]
+        asked = [
+            s["phrase"] for g, sp, _, s in rows(fresh) if (g, sp) == (segment, span) and not s["control"]
+        ]
         words = slot["phrase"].split()
         assert slot["phrase"] not in asked
         assert sum(word not in own[segment] for word in words) >= 1
@@ -213,7 +231,9 @@ def test_identical_controls_show_the_reference_itself(campaign: Campaign, fresh:
             assert marked(slot["text"]) == marked(items[segment, slot["source"]].columns["reference"])
 
 
-def test_without_labels_a_note_says_that_few_controls_expect_yes(campaign: Campaign, links: list[Links]) -> None:
+def test_without_labels_a_note_says_that_few_controls_expect_yes(
+    campaign: Campaign, links: list[Links]
+) -> None:
     for reference_links in (None, links):  # links of a program change nothing
         batch = make_label_batch(campaign, settings(), votes=(), reference_links=reference_links)
         yes = [slot for _, _, _, slot in rows(batch) if slot["control"] == "YES"]
@@ -239,7 +259,9 @@ def test_the_reference_has_its_part_in_another_colour_or_is_hidden(
     assert all("<mark>" in item.columns["source"] for item in fresh.items)
     plain = make_label_batch(campaign, settings(), votes=())
     assert not [item for item in plain.items if "<mark" in item.columns["reference"]]
-    hidden = make_label_batch(campaign, settings(), LabelOptions(reference=False), reference_links=links, votes=())
+    hidden = make_label_batch(
+        campaign, settings(), LabelOptions(reference=False), reference_links=links, votes=()
+    )
     pages = [fill(hidden.template, item.columns) for item in hidden.items]
     asked = {item.columns["segment"] for item in hidden.items}
     assert asked
@@ -251,7 +273,9 @@ def test_a_limit_takes_what_serves_the_most_candidates(campaign: Campaign) -> No
     batch = make_label_batch(campaign, settings(), LabelOptions(limit=5, control_share=0), votes=())
     assert len(batch.items) == 5
     every = make_label_batch(campaign, settings(), LabelOptions(control_share=0), votes=())
-    assert {item.id.rsplit("-", 1)[0] for item in batch.items} <= {item.id.rsplit("-", 1)[0] for item in every.items}
+    assert {item.id.rsplit("-", 1)[0] for item in batch.items} <= {
+        item.id.rsplit("-", 1)[0] for item in every.items
+    }
 
 
 def test_punctuation_comes_last_and_may_be_left_out(campaign: Campaign) -> None:
@@ -273,12 +297,19 @@ def test_what_serves_the_most_candidates_is_asked_first(campaign: Campaign) -> N
         if any(map(str.isalnum, query.source_phrase)):
             served[query.segment, query.span] += query.candidates
     batch = make_label_batch(campaign, settings(), LabelOptions(limit=8, control_share=0), votes=())
-    chosen = [served[i.columns["segment"], Span(int(i.columns["start"]), int(i.columns["stop"]))] for i in batch.items]
+    chosen = [
+        served[i.columns["segment"], Span(int(i.columns["start"]), int(i.columns["stop"]))]
+        for i in batch.items
+    ]
     assert sorted(chosen) == sorted(served.values())[-8:]
 
 
 def questions(batch: Batch) -> set[tuple[str, Span, str]]:
-    return {(segment, span, columns["phrase"]) for segment, span, _, columns in rows(batch) if not columns["control"]}
+    return {
+        (segment, span, columns["phrase"])
+        for segment, span, _, columns in rows(batch)
+        if not columns["control"]
+    }
 
 
 @pytest.fixture(scope="module")
@@ -299,7 +330,9 @@ def test_by_value_what_may_change_the_best_is_asked(unjudged: Campaign) -> None:
 
 
 def test_without_values_the_labels_asked_serve_the_most(unjudged: Campaign) -> None:
-    found = [q for q in queries(unjudged.trees, unjudged.candidates) if any(map(str.isalnum, q.source_phrase))]
+    found = [
+        q for q in queries(unjudged.trees, unjudged.candidates) if any(map(str.isalnum, q.source_phrase))
+    ]
     few = make_label_batch(unjudged, settings(), LabelOptions(control_share=0, labels=30))
     served = {(q.segment, q.span, q.phrase): q.candidates for q in found}
     assert sorted(served[key] for key in questions(few)) == sorted(served.values())[-30:]
@@ -358,7 +391,9 @@ def hostile(tmp_path: Path) -> Callable[[str], Campaign]:
 
     def make(word: str) -> Campaign:
         (tmp_path / "source").write_text("<i>das</i> Haus\nder Hund\n", encoding="utf-8")
-        (tmp_path / "trees").write_text("(S (A <i>das</i>) (N Haus))\n(S (A der) (N Hund))\n", encoding="utf-8")
+        (tmp_path / "trees").write_text(
+            "(S (A <i>das</i>) (N Haus))\n(S (A der) (N Hund))\n", encoding="utf-8"
+        )
         lines = [f"0 ||| the {word} ||| ||| 0 ||| 0-0 1-1", "1 ||| a barking dog ||| ||| 0 ||| 0-0 1-1 1-2"]
         (tmp_path / "nbest").write_text("\n".join(lines) + "\n", encoding="utf-8")
         where = {name: tmp_path / name for name in ("source", "trees")}
@@ -368,7 +403,8 @@ def hostile(tmp_path: Path) -> Callable[[str], Campaign]:
 
 
 @pytest.mark.parametrize(
-    "word", ["<script>alert(1)</script>", "${source}", "]]>", '"onload="x', "=cmd|x", "x" * 9000, "a\u202eb", "\x07"]
+    "word",
+    ["<script>alert(1)</script>", "${source}", "]]>", '"onload="x', "=cmd|x", "x" * 9000, "a\u202eb", "\x07"],
 )
 def test_hostile_words_are_shown_and_nothing_else(hostile: Callable[[str], Campaign], word: str) -> None:
     campaign = hostile(word)
@@ -387,7 +423,9 @@ def test_long_pages_are_split_with_a_note(hostile: Callable[[str], Campaign]) ->
     campaign = hostile("x")
     lines = [f"0 ||| the {letter} {'y' * 30_000} ||| ||| 0 ||| 0-0 1-1" for letter in "abcd"]
     (campaign.folder.parent / "nbest").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    batch = make_label_batch(Campaign.open(campaign.folder), settings(), LabelOptions(max_len=2, control_share=0))
+    batch = make_label_batch(
+        Campaign.open(campaign.folder), settings(), LabelOptions(max_len=2, control_share=0)
+    )
     assert sorted(item.size for item in batch.items) == [1, 1, 1, 1]
     assert len(batch.notes) == 3
     assert {item.columns["phrase_1"] for item in batch.items} == {f"the {letter}" for letter in "abcd"}
@@ -412,7 +450,9 @@ def test_a_label_given_meanwhile_is_not_asked_again(hostile: Callable[[str], Cam
 
 
 def test_right_to_left_targets_are_marked_as_such(hostile: Callable[[str], Campaign]) -> None:
-    batch = make_label_batch(hostile("x"), replace(settings(), target_language="ar"), LabelOptions(control_share=0))
+    batch = make_label_batch(
+        hostile("x"), replace(settings(), target_language="ar"), LabelOptions(control_share=0)
+    )
     page = fill(batch.template, batch.items[0].columns)
     assert '<p class="text" lang="ar" dir="rtl">' in page
     assert '<p class="text source" lang="de" dir="ltr">' in page

@@ -55,9 +55,16 @@ def test_a_campaign_may_be_named_by_its_folder(campaign, tmp_path):
     assert settings.created == "2026-05-04T03:02:01Z"
     assert settings.reward.each == Decimal("0.042")  # $18 an hour, 8.4 seconds
     assert settings.made == {
-        "campaign": str(campaign.folder), "reference": True, "controls": 0.1, "limit": 3, "wage": "18", "max_len": 2,
-        "alternatives": 10, "punctuation": True, "select": "all",
-    }  # fmt: skip
+        "campaign": str(campaign.folder),
+        "reference": True,
+        "controls": 0.1,
+        "limit": 3,
+        "wage": "18",
+        "max_len": 2,
+        "alternatives": 10,
+        "punctuation": True,
+        "select": "all",
+    }
 
 
 def test_comparisons_and_rankings(campaign, outputs, tmp_path):
@@ -66,7 +73,9 @@ def test_comparisons_and_rankings(campaign, outputs, tmp_path):
     assert (pairs.settings.kind, pairs.settings.assignments, len(pairs.items)) == (Kind.COMPARISON, 3, 6)
     assert pairs.settings.made["systems"] == [f"{name}={path}" for name, path in outputs.items()]
     assert "${reference}" not in pairs.template
-    fives = make_batch(campaign, tmp_path / "fives", RankingQuestions(outputs), options=BatchOptions(controls=0.3))
+    fives = make_batch(
+        campaign, tmp_path / "fives", RankingQuestions(outputs), options=BatchOptions(controls=0.3)
+    )
     assert (fives.settings.kind, fives.settings.assignments) == (Kind.RANKING, 1)
     assert "${reference}" in fives.template
     chosen = ComparisonQuestions(outputs, select="trueskill")
@@ -87,8 +96,12 @@ def test_segment_scores_say_which_comparisons_to_ask_for(campaign, outputs, tmp_
     counts = tmp_path / "counts"
     counts.write_text("a b 1 2 3\n", encoding="utf-8")
     with pytest.raises(RyptError, match="expected segment scores, found comparisons"):
-        make_batch(campaign, tmp_path / "c", ComparisonQuestions(outputs, "trueskill", (counts,)),
-                   options=BatchOptions(limit=2))  # fmt: skip
+        make_batch(
+            campaign,
+            tmp_path / "c",
+            ComparisonQuestions(outputs, "trueskill", (counts,)),
+            options=BatchOptions(limit=2),
+        )
 
 
 def test_prices_are_of_a_market_and_by_the_times_seen(campaign, tmp_path):
@@ -116,7 +129,10 @@ def test_what_cannot_be_made_leaves_nothing_behind(campaign, outputs, tmp_path):
     for arguments, message in (
         ({"budget": "much"}, "expected an amount of dollars such as 25.00 as budget, got 'much'"),
         ({"budget": "-1"}, "expected an amount of dollars"),
-        ({"budget": "5", "questions": comparisons}, "a budget is for labels; a limit makes a comparison batch smaller"),
+        (
+            {"budget": "5", "questions": comparisons},
+            "a budget is for labels; a limit makes a comparison batch smaller",
+        ),
         ({"budget": Decimal("0.01")}, "the smallest batch costs"),
         ({"questions": LabelQuestions(select="best")}, "expected select as one of all, value, found 'best'"),
         ({"questions": ComparisonQuestions(outputs, "trueskill")}, "expected a limit"),

@@ -2,13 +2,23 @@ from pathlib import Path
 
 import pytest
 
-from hits.asking.outputs import check_limit, check_outputs, given_columns, read_output, same_text, short_name, shown
+from hits.asking.outputs import (
+    check_limit,
+    check_outputs,
+    given_columns,
+    read_output,
+    same_text,
+    short_name,
+    shown,
+)
 from hits.records import BatchSettings, Kind, RewardRule
 from rypt.records import Segment
 from rypt.text import InputError, RyptError
 
 SEGMENTS = [Segment("0", "das Haus"), Segment("1", "der Hund", None, "he")]
-SETTINGS = BatchSettings("b", Kind.COMPARISON, "t", "d", "k", RewardRule(), source_language="de", target_language="ar")
+SETTINGS = BatchSettings(
+    "b", Kind.COMPARISON, "t", "d", "k", RewardRule(), source_language="de", target_language="ar"
+)
 
 
 def test_output_is_a_line_a_segment(tmp_path: Path) -> None:
@@ -27,7 +37,9 @@ def test_of_a_list_the_first_candidate_of_each_segment_counts(tmp_path: Path) ->
     )
     assert read_output(path, SEGMENTS) == {"0": "house", "1": "the dog"}
     path.write_text('{"id": 1, "candidate": "the dog"}\n')
-    with pytest.raises(InputError, match=r"list.jsonl: expected a candidate of every segment, found none of segment 0"):
+    with pytest.raises(
+        InputError, match=r"list.jsonl: expected a candidate of every segment, found none of segment 0"
+    ):
         read_output(path, SEGMENTS)
     path.write_text("0 ||| house ||| lm= 1\n2 ||| dog ||| lm= 1\n")
     with pytest.raises(InputError, match=r"list.jsonl:2: segment '2' is not in the source"):

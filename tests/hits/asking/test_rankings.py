@@ -97,14 +97,18 @@ def test_controls_hold_a_copy_that_belongs_to_no_system(batch: Batch) -> None:
 def test_the_damaged_copy_stands_first_in_half_of_its_controls() -> None:
     for seed in range(8):
         made = make_ranking_batch(SEGMENTS, OUTPUTS, settings(seed), control_share=0.2, limit=20)
-        controls = [parse_ranking_control(item.columns["control"]) for item in made.items if item.columns["control"]]
+        controls = [
+            parse_ranking_control(item.columns["control"]) for item in made.items if item.columns["control"]
+        ]
         before = Counter(first < second for relation, first, second in controls if relation == "better")
         assert before == {True: 2, False: 2}
 
 
 def test_the_page_does_not_tell_the_systems(batch: Batch) -> None:
     columns = dict.fromkeys(batch.items[0].columns, "")
-    columns |= {name: "SECRET" for name in columns if name.startswith(("system", "candidate", "control", "item"))}
+    columns |= {
+        name: "SECRET" for name in columns if name.startswith(("system", "candidate", "control", "item"))
+    }
     assert "SECRET" not in fill(batch.template, columns)
 
 
@@ -114,7 +118,13 @@ def test_the_seed_decides_everything(batch: Batch) -> None:
 
 
 def test_the_same_text_is_shown_once_and_set_aside() -> None:
-    outputs = {"v": {"s0": "a"}, "w": {"s0": "a "}, "x": {"s0": "b"}, "y": {"s0": "c", "s1": "d"}, "z": {"s1": "d"}}
+    outputs = {
+        "v": {"s0": "a"},
+        "w": {"s0": "a "},
+        "x": {"s0": "b"},
+        "y": {"s0": "c", "s1": "d"},
+        "z": {"s1": "d"},
+    }
     batch = make_ranking_batch(SEGMENTS, outputs, settings(), control_share=0)
     (item,) = batch.items
     assert item.size == 3
@@ -149,13 +159,23 @@ def test_references_are_shown_when_given() -> None:
 
 
 def test_a_system_with_the_text_of_another_has_its_rank() -> None:
-    outputs = {"v": {"s0": "a"}, "w": {"s0": "a "}, "x": {"s0": "b"}, "y": {"s0": "c", "s1": "d"}, "z": {"s1": "d"}}
+    outputs = {
+        "v": {"s0": "a"},
+        "w": {"s0": "a "},
+        "x": {"s0": "b"},
+        "y": {"s0": "c", "s1": "d"},
+        "z": {"s1": "d"},
+    }
     (item,) = make_ranking_batch(SEGMENTS, outputs, settings(), control_share=0).items
     same = {item.columns[f"system_{n}"]: item.columns[f"same_{n}"] for n in (1, 2, 3)}
     assert {frozenset((system, *json.loads(text or "[]"))) for system, text in same.items()} == {
-        frozenset("vw"), frozenset("x"), frozenset("y"),
-    }  # fmt: skip
-    fields = {f"rank_{n}": {"a": "1", "b": "2", "c": "2"}[item.columns[f"candidate_{n}"].strip()] for n in (1, 2, 3)}
+        frozenset("vw"),
+        frozenset("x"),
+        frozenset("y"),
+    }
+    fields = {
+        f"rank_{n}": {"a": "1", "b": "2", "c": "2"}[item.columns[f"candidate_{n}"].strip()] for n in (1, 2, 3)
+    }
     content = understand(Assignment(Answer("b", item.id, "H", "X", "A1", fields), item.columns))
     found = {
         (*sorted((c.system_a, c.system_b)), {"A": c.system_a, "B": c.system_b}.get(c.choice, "="))

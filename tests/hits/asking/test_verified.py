@@ -61,7 +61,8 @@ def test_exercises_come_from_several_segments(campaign: Campaign) -> None:
 
 
 @pytest.mark.parametrize(
-    ("phrase", "positions"), [("red house", (1, 2)), ("the", (0,)), ("house red", ()), ("", ()), ("a b c d e f g", ())]
+    ("phrase", "positions"),
+    [("red house", (1, 2)), ("the", (0,)), ("house red", ()), ("", ()), ("a b c d e f g", ())],
 )
 def test_a_phrase_is_found_in_one_piece(phrase: str, positions: tuple[int, ...]) -> None:
     assert find_phrase(["the", "Red", "House", "the", "end"], phrase, "lower") == positions

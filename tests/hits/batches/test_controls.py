@@ -39,14 +39,25 @@ def test_an_impossible_share_is_refused(share: float) -> None:
 
 @pytest.mark.parametrize(
     ("yes", "no", "not_sure", "label"),
-    [(2, 0, 0, Label.YES), (0, 3, 0, Label.NO), (1, 0, 0, None), (3, 1, 0, None), (2, 0, 1, None), (0, 0, 2, None)],
+    [
+        (2, 0, 0, Label.YES),
+        (0, 3, 0, Label.NO),
+        (1, 0, 0, None),
+        (3, 1, 0, None),
+        (2, 0, 1, None),
+        (0, 0, 2, None),
+    ],
 )
-def test_only_what_everybody_says_is_confident(yes: float, no: float, not_sure: float, label: Label | None) -> None:
+def test_only_what_everybody_says_is_confident(
+    yes: float, no: float, not_sure: float, label: Label | None
+) -> None:
     assert confident_label(Votes("1", Span(0, 1), "x", yes, no, not_sure), 2) is label
 
 
 @given(st.integers(0, 1000), st.integers(1, 6), st.sampled_from(sorted(TEXTS)))
-def test_words_lent_come_from_one_other_segment_and_have_a_distinctive_one(seed: int, size: int, segment: str) -> None:
+def test_words_lent_come_from_one_other_segment_and_have_a_distinctive_one(
+    seed: int, size: int, segment: str
+) -> None:
     own = TEXTS[segment][0]
     words = Donors(TEXTS).words(size, segment, own, np.random.default_rng(seed))
     assert words is not None

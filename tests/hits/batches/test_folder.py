@@ -29,9 +29,16 @@ TEMPLATE = "<form>${source}</form>"
 
 def comparison(**columns: str) -> Item:
     there = {
-        "item": "0-1", "segment": "0", "system_a": "x", "system_b": "y", "candidate_a": "a", "candidate_b": "b",
-        "control": "", "source": "s", **columns,
-    }  # fmt: skip
+        "item": "0-1",
+        "segment": "0",
+        "system_a": "x",
+        "system_b": "y",
+        "candidate_a": "a",
+        "candidate_b": "b",
+        "control": "",
+        "source": "s",
+        **columns,
+    }
     return Item(there["item"], there)
 
 
@@ -40,7 +47,9 @@ def settings(kind: Kind = Kind.COMPARISON) -> BatchSettings:
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_batches_of_every_kind_come_back_as_they_were(kind: Kind, demo_campaign: Path, tmp_path: Path) -> None:
+def test_batches_of_every_kind_come_back_as_they_were(
+    kind: Kind, demo_campaign: Path, tmp_path: Path
+) -> None:
     if kind is Kind.LABEL:
         campaign = Campaign.open(demo_campaign)
         links = read_reference_links(campaign.path("reference.align"), campaign)
@@ -55,7 +64,9 @@ def test_batches_of_every_kind_come_back_as_they_were(kind: Kind, demo_campaign:
 
 
 @given(st.lists(st.tuples(PLAIN, PLAIN), min_size=1, max_size=4), PLAIN)
-def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]], title: str) -> None:
+def test_any_text_survives(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]], title: str
+) -> None:
     folder = tmp_path_factory.mktemp("any") / "b"
     items = [comparison(item=f"0-{n}", candidate_a=a, source=b) for n, (a, b) in enumerate(texts)]
     made = replace(settings(), title=f"t{title}", keywords=title)
@@ -81,7 +92,9 @@ def test_settings_have_texts_and_a_fair_reward_by_default(tmp_path: Path) -> Non
     assert made.reward == fair_rule(Kind.COMPARISON)
     assert made.created == "2026-11-20T09:30:00Z"
     assert made.id != settings().id
-    own = new_settings(Kind.LABEL, seed=1, now=NOW, title="T", keywords="", assignments=5, id="x1", interface="de")
+    own = new_settings(
+        Kind.LABEL, seed=1, now=NOW, title="T", keywords="", assignments=5, id="x1", interface="de"
+    )
     assert (own.title, own.keywords, own.assignments, own.id) == ("T", "", 5, "x1")
     assert "Übersetzung" in own.description
 
@@ -89,7 +102,9 @@ def test_settings_have_texts_and_a_fair_reward_by_default(tmp_path: Path) -> Non
 def test_money_is_written_exactly(tmp_path: Path) -> None:
     rule = RewardRule(Decimal("0.005"), Decimal("0.1234"))
     write_batch(tmp_path / "b", Batch(replace(settings(), reward=rule), (comparison(),), TEMPLATE))
-    assert '[reward]\nbase = "0.005"\neach = "0.1234"\n' in (tmp_path / "b" / "batch.toml").read_text(encoding="utf-8")
+    assert '[reward]\nbase = "0.005"\neach = "0.1234"\n' in (tmp_path / "b" / "batch.toml").read_text(
+        encoding="utf-8"
+    )
     assert read_batch(tmp_path / "b").settings.reward == rule
 
 

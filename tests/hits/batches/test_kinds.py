@@ -33,7 +33,13 @@ def test_answers_of_a_kind_are_read_and_shown_to_the_requester(kind):
 def test_an_item_without_all_columns_of_a_kind_is_of_none():
     assert kind_of({"system_a": "", "system_b": "x"}) is Kind.COMPARISON
     assert kind_of({"system_1": "", "system_2": "x"}) is Kind.RANKING
-    for columns in ({}, {"system_a": "x"}, {"system_a": "", "system_b": ""}, {"system_1": "x"}, {"phrase_1": ""}):
+    for columns in (
+        {},
+        {"system_a": "x"},
+        {"system_a": "", "system_b": ""},
+        {"system_1": "x"},
+        {"phrase_1": ""},
+    ):
         with pytest.raises(FormatError, match="phrase_1 for a label; system_a and system_b for a comparison"):
             kind_of(columns)
 

@@ -98,10 +98,15 @@ def test_a_page_that_asks_for_the_severity_has_two_sorts_of_no(language: str) ->
     page = Page(fill(made, columns))
     fields = [(field["name"], field["value"], field["data-key"]) for field in page.all("input")]
     answers = ["YES", "NO_SLIGHTLY", "NO_BADLY", "NOT_SURE"]
-    assert fields == [(f"label_{n}", answer, str(key)) for n in (1, 2) for key, answer in enumerate(answers, 1)]
+    assert fields == [
+        (f"label_{n}", answer, str(key)) for n in (1, 2) for key, answer in enumerate(answers, 1)
+    ]
     assert [parse_label(answer) for answer in answers] == [
-        (Label.YES, None), (Label.NO, 1.0), (Label.NO, 5.0), (Label.NOT_SURE, None),
-    ]  # fmt: skip
+        (Label.YES, None),
+        (Label.NO, 1.0),
+        (Label.NO, 5.0),
+        (Label.NOT_SURE, None),
+    ]
     assert all(f"<span>{interface[name]}</span>" in made for name in ("no_slightly", "no_badly"))
     assert any(interface["no_badly"] in text for text in interface.instructions)
     assert interface.instructions != read_interface(language, Kind.LABEL, "de", "ar").instructions
@@ -154,7 +159,9 @@ def test_an_unknown_language_is_refused_with_those_there_are() -> None:
 def test_instructions_of_ones_own_are_used_and_escaped(tmp_path: Path) -> None:
     own = tmp_path / "instructions.fr.toml"
     english = (BUNDLED / "instructions.en.toml").read_text(encoding="utf-8")
-    own.write_text(english.replace('submit = "Send"', 'submit = "<b> ${reference} \\"envoyer\\""'), encoding="utf-8")
+    own.write_text(
+        english.replace('submit = "Send"', 'submit = "<b> ${reference} \\"envoyer\\""'), encoding="utf-8"
+    )
     interface = read_interface(str(own), Kind.COMPARISON, "de", "en")
     made = batch_template(Kind.COMPARISON, interface, slots=0, reference=False)
     assert "&lt;b&gt; &#36;{reference} &quot;envoyer&quot;" in made
@@ -166,15 +173,21 @@ def test_instructions_of_ones_own_need_only_the_sections_of_their_kind(tmp_path:
     english = (BUNDLED / "instructions.en.toml").read_text(encoding="utf-8")
     own.write_text(english[english.index("[common]") : english.index("[comparison]")], encoding="utf-8")
     assert read_interface(str(own), Kind.LABEL).texts == read_interface("en", Kind.LABEL).texts
-    assert "de" in read_interface(str(own), Kind.LABEL, "de", "en")["task"], "no [languages]: codes instead of names"
+    assert "de" in read_interface(str(own), Kind.LABEL, "de", "en")["task"], (
+        "no [languages]: codes instead of names"
+    )
     with pytest.raises(InputError, match=r"instructions.fr.toml: expected a section \[comparison\]"):
         read_interface(str(own), Kind.COMPARISON)
-    own.write_text("label = 3\n" + english[english.index("[common]") : english.index("[label]")], encoding="utf-8")
+    own.write_text(
+        "label = 3\n" + english[english.index("[common]") : english.index("[label]")], encoding="utf-8"
+    )
     with pytest.raises(InputError, match=r"expected a section \[label\]"):
         read_interface(str(own), Kind.LABEL)
 
 
-def test_a_kind_without_texts_in_a_bundled_language_is_shown_in_english(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_without_texts_in_a_bundled_language_is_shown_in_english(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def without_rankings(name: str) -> str:
         text = (BUNDLED / name).read_text(encoding="utf-8")
         return text[: text.index("[ranking]")] if name == "instructions.de.toml" else text
@@ -206,7 +219,9 @@ def test_instructions_with_a_mistake_are_refused(tmp_path: Path, old: str, new: 
 def test_instructions_without_texts_for_the_severity_serve_all_other_pages(tmp_path: Path) -> None:
     own = tmp_path / "instructions.fr.toml"
     english = (BUNDLED / "instructions.en.toml").read_text(encoding="utf-8")
-    own.write_text(re.sub(r"\[severity\].*?(?=\[comparison\])", "", english, flags=re.DOTALL), encoding="utf-8")
+    own.write_text(
+        re.sub(r"\[severity\].*?(?=\[comparison\])", "", english, flags=re.DOTALL), encoding="utf-8"
+    )
     for kind in Kind:
         assert read_interface(str(own), kind).texts == read_interface("en", kind).texts
     with pytest.raises(InputError, match=r"instructions.fr.toml: expected a section \[severity\]"):
@@ -232,7 +247,9 @@ def test_bundled_languages_have_the_same_texts() -> None:
                 assert language != "en"
 
 
-@pytest.mark.parametrize(("name", "kind"), [("labels", "label"), ("pairs", "comparison"), ("fives", "ranking")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("labels", "label"), ("pairs", "comparison"), ("fives", "ranking")]
+)
 def test_templates_are_those_of_version_0_1_0_but_for_the_colours(name: str, kind: str) -> None:
     """So the pages of an older market are shown in other languages, too."""
     with tarfile.open(TESTS / "version_0_1_0" / "folders.tar.gz") as archive:
@@ -249,8 +266,12 @@ def test_templates_are_those_of_version_0_1_0_but_for_the_colours(name: str, kin
 def test_texts_are_never_read_as_a_template(tmp_path: Path) -> None:
     own = tmp_path / "instructions.fr.toml"
     english = (BUNDLED / "instructions.en.toml").read_text(encoding="utf-8")
-    own.write_text(english.replace('submit = "Send"', 'submit = "{{ title }} {% if x %} {# y #}"'), encoding="utf-8")
-    made = batch_template(Kind.LABEL, read_interface(str(own), Kind.LABEL, "de", "en"), slots=1, reference=True)
+    own.write_text(
+        english.replace('submit = "Send"', 'submit = "{{ title }} {% if x %} {# y #}"'), encoding="utf-8"
+    )
+    made = batch_template(
+        Kind.LABEL, read_interface(str(own), Kind.LABEL, "de", "en"), slots=1, reference=True
+    )
     assert '<button type="submit">{{ title }} {% if x %} {# y #}</button>' in made
 
 
@@ -270,10 +291,14 @@ def test_text_has_the_contrast_of_wcag_aa(path: Path, dark: bool) -> None:
     assert "prefers-color-scheme: dark" in dark_part
     if dark:
         colours |= dict(re.findall(r"--([a-z0-9-]+): #([0-9a-f]{3,6})", dark_part))
-    grounds = [name for name in ("ground", "paper", "soft", "mark", "mark-2", "hover", "pale") if name in colours]
+    grounds = [
+        name for name in ("ground", "paper", "soft", "mark", "mark-2", "hover", "pale") if name in colours
+    ]
     pairs = [(text, ground) for text in ("ink",) for ground in grounds]
     pairs += [
-        (text, ground) for text in ("quiet", "blue", "good", "warn", "bad") for ground in ("ground", "paper", "soft")
+        (text, ground)
+        for text in ("quiet", "blue", "good", "warn", "bad")
+        for ground in ("ground", "paper", "soft")
     ]
     pairs += [("on-blue", button) for button in ("blue", "blue-dark")] + [("quiet", "mark-2")] * (not dark)
     for text, ground in pairs:

@@ -12,7 +12,9 @@ from hits.batches.detokenize import shown
 from hits.batches.markup import escape, extract, highlight, language_columns, plain, text_direction
 
 ANY_TEXT = st.text(st.characters(), max_size=60)  # all of Unicode, lone surrogates and controls too
-TOKENS = st.lists(st.text(st.characters(exclude_characters=" \t\r\n"), min_size=1, max_size=8), min_size=1, max_size=12)
+TOKENS = st.lists(
+    st.text(st.characters(exclude_characters=" \t\r\n"), min_size=1, max_size=8), min_size=1, max_size=12
+)
 FORMULA_STARTS = tuple("=+-@\t\r")
 
 
@@ -96,9 +98,19 @@ def test_the_phrase_alone_shows_its_gaps() -> None:
 
 
 DIRECTIONS = {
-    "ar": "rtl", "he_IL": "rtl", "fa": "rtl", "ur-PK": "rtl", "ps": "rtl", "yi": "rtl", "pa-Arab": "rtl",
-    "de": "ltr", "zh-Hant": "ltr", "ar-Latn": "ltr", "x": "ltr", "": "auto",
-}  # fmt: skip
+    "ar": "rtl",
+    "he_IL": "rtl",
+    "fa": "rtl",
+    "ur-PK": "rtl",
+    "ps": "rtl",
+    "yi": "rtl",
+    "pa-Arab": "rtl",
+    "de": "ltr",
+    "zh-Hant": "ltr",
+    "ar-Latn": "ltr",
+    "x": "ltr",
+    "": "auto",
+}
 
 
 @pytest.mark.parametrize(("language", "direction"), DIRECTIONS.items())

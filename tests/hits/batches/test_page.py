@@ -26,7 +26,13 @@ LEGAL = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufff
 
 
 def label_item(texts: list[str], slots: int = 10) -> Item:
-    columns = {"item": "7-3-5-1", "segment": "7", "size": str(len(texts)), "source": "s", "hidden_reference": ""}
+    columns = {
+        "item": "7-3-5-1",
+        "segment": "7",
+        "size": str(len(texts)),
+        "source": "s",
+        "hidden_reference": "",
+    }
     for n in range(1, slots + 1):
         there = n <= len(texts)
         columns |= {
@@ -64,7 +70,9 @@ def test_a_template_is_one_form(template: str) -> None:
         check_template(template, [])
 
 
-@given(st.lists(st.text(LEGAL) | st.sampled_from(["]]>", "]]", ">", "<![CDATA[", "&amp;", "\n"])).map("".join))
+@given(
+    st.lists(st.text(LEGAL) | st.sampled_from(["]]>", "]]", ">", "<![CDATA[", "&amp;", "\n"])).map("".join)
+)
 def test_the_question_holds_exactly_the_page(page: str) -> None:
     root = ET.fromstring(question_xml(page, 600))
     space = f"{{{QUESTION_SCHEMA}}}"

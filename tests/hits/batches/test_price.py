@@ -33,7 +33,11 @@ def test_the_published_examples_of_fees(reward: str, assignments: int, total: st
     assert isinstance(found.fees, Decimal)
 
 
-@given(st.lists(st.integers(1, 10), min_size=1, max_size=30), st.decimals("0.001", 2, places=3), st.integers(1, 15))
+@given(
+    st.lists(st.integers(1, 10), min_size=1, max_size=30),
+    st.decimals("0.001", 2, places=3),
+    st.integers(1, 15),
+)
 def test_prices_are_whole_cents_that_add_up(sizes: list[int], each: Decimal, assignments: int) -> None:
     found = price(batch(sizes, RewardRule(each=each), assignments), fees=MTURK_FEES)
     cents = [-(-int(each * 1000) * size // 10) for size in sizes]  # integers throughout
@@ -47,7 +51,9 @@ def test_prices_are_whole_cents_that_add_up(sizes: list[int], each: Decimal, ass
 
 def test_our_own_market_takes_nothing() -> None:
     assert price(batch([3, 4], RewardRule(), 12), fees=NO_FEES).total == Decimal("0.84")
-    assert price(batch([3, 4], RewardRule(), 12)) == price(batch([3, 4], RewardRule(), 12), fees=fees_of("local"))
+    assert price(batch([3, 4], RewardRule(), 12)) == price(
+        batch([3, 4], RewardRule(), 12), fees=fees_of("local")
+    )
     assert fees_of("mturk") is MTURK_FEES
     assert price(batch([3], RewardRule(each=Decimal(0))), fees=NO_FEES).total == 0
 

@@ -8,13 +8,39 @@ from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 from rypt.text import InputError
 
 COLUMNS = {
-    Kind.LABEL: {"item": "0-1-2-1", "segment": "0", "start": "1", "stop": "2", "size": "2", "phrase_1": "a",
-                 "phrase_2": "b", "control_1": "", "control_2": "NO", "source": "s"},
-    Kind.COMPARISON: {"item": "0-1", "segment": "0", "system_a": "x", "system_b": "y", "candidate_a": "a",
-                      "candidate_b": "b", "control": "", "source": "s"},
-    Kind.RANKING: {"item": "0-1", "segment": "0", "size": "3", "system_1": "x", "system_2": "", "system_3": "z",
-                   "control": '{"better": [1, 2]}', "source": "s"},
-}  # fmt: skip
+    Kind.LABEL: {
+        "item": "0-1-2-1",
+        "segment": "0",
+        "start": "1",
+        "stop": "2",
+        "size": "2",
+        "phrase_1": "a",
+        "phrase_2": "b",
+        "control_1": "",
+        "control_2": "NO",
+        "source": "s",
+    },
+    Kind.COMPARISON: {
+        "item": "0-1",
+        "segment": "0",
+        "system_a": "x",
+        "system_b": "y",
+        "candidate_a": "a",
+        "candidate_b": "b",
+        "control": "",
+        "source": "s",
+    },
+    Kind.RANKING: {
+        "item": "0-1",
+        "segment": "0",
+        "size": "3",
+        "system_1": "x",
+        "system_2": "",
+        "system_3": "z",
+        "control": '{"better": [1, 2]}',
+        "source": "s",
+    },
+}
 
 
 def written(folder: Path, kind: Kind, **columns: str) -> Path:
@@ -55,7 +81,9 @@ def test_a_good_batch_is_read(tmp_path: Path, kind: Kind) -> None:
         (Kind.RANKING, {"control": '{"better": [1, 4]}'}, "expected a control of slots 1 to 3"),
     ],
 )
-def test_a_wrong_cell_is_named_with_its_line(tmp_path: Path, kind: Kind, columns: dict[str, str], message: str) -> None:
+def test_a_wrong_cell_is_named_with_its_line(
+    tmp_path: Path, kind: Kind, columns: dict[str, str], message: str
+) -> None:
     with pytest.raises(InputError, match=f"batch.csv:2: .*{message}"):
         read_batch(written(tmp_path / "b", kind, **columns))
 
@@ -71,12 +99,22 @@ def test_a_wrong_cell_is_named_with_its_line(tmp_path: Path, kind: Kind, columns
         ("batch.csv", "source", "other", r"template.html:2: .*\$\{source\}"),
         ("template.html", "${source}", "\n${sauce}", r"template.html:3: .*\$\{sauce\}"),
         ("template.html", "<form>", "<p>", "template.html: expected one <form>"),
-        ("batch.toml", "seed = 0", "sead = 0", "batch.toml: (unknown setting sead|expected the setting seed)"),
+        (
+            "batch.toml",
+            "seed = 0",
+            "sead = 0",
+            "batch.toml: (unknown setting sead|expected the setting seed)",
+        ),
         ("batch.toml", "seed = 0", 'seed = "0"', "batch.toml: expected seed as a whole number"),
         ("batch.toml", "seed = 0", "seed = true", "batch.toml: expected seed as a whole number"),
         ("batch.toml", 'title = "t"', "title = 3", "batch.toml: expected title as a text"),
         ("batch.toml", 'title = "t"', 'title = ""', "batch.toml: expected a title of 1 to 128"),
-        ("batch.toml", 'kind = "comparison"', 'kind = "poll"', "expected kind as one of label, comparison, ranking"),
+        (
+            "batch.toml",
+            'kind = "comparison"',
+            'kind = "poll"',
+            "expected kind as one of label, comparison, ranking",
+        ),
         ("batch.toml", 'base = "0"', "", "expected base and each"),
         ("batch.toml", 'base = "0"', 'base = "x"', "expected amounts like"),
         ("batch.toml", 'base = "0"', "base = 0.5", "expected amounts like"),
@@ -102,7 +140,9 @@ def test_lines_are_counted_through_cells_with_line_ends(tmp_path: Path) -> None:
         read_batch(folder)
 
 
-@pytest.mark.parametrize("content", [b"", b"item,segment,system_a,system_b,candidate_a,candidate_b,control\r\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"item,segment,system_a,system_b,candidate_a,candidate_b,control\r\n"]
+)
 def test_a_batch_without_items_is_refused(tmp_path: Path, content: bytes) -> None:
     folder = written(tmp_path / "b", Kind.COMPARISON)
     (folder / "batch.csv").write_bytes(content)

@@ -38,9 +38,17 @@ def made(folder):
 
 def again(told, seed):
     """The options that a batch says it was made with."""
-    values = {"max_len": "--max-len", "alternatives": "--alternatives", "controls": "--controls", "limit": "--limit",
-              "labels": "--labels", "budget": "--budget", "wage": "--wage", "select": "--select",
-              "reference_alignment": "--reference-alignment"}  # fmt: skip
+    values = {
+        "max_len": "--max-len",
+        "alternatives": "--alternatives",
+        "controls": "--controls",
+        "limit": "--limit",
+        "labels": "--labels",
+        "budget": "--budget",
+        "wage": "--wage",
+        "select": "--select",
+        "reference_alignment": "--reference-alignment",
+    }
     options = [part for name, option in values.items() if name in told for part in (option, told[name])]
     options += ["--no-reference"] if not told["reference"] else []
     options += ["--no-punctuation"] if not told.get("punctuation", True) else []
@@ -61,7 +69,9 @@ def test_a_batch_can_be_made_again_from_what_it_says(capsys, campaign, outputs, 
         assert run(capsys, "hits", "make", campaign, "-o", first, "--kind", name, *options, "-q")[0] == 0
         told = made(first)
         options = again(told["made"], told["seed"])
-        assert run(capsys, "hits", "make", options[0], "-o", second, "--kind", name, *options[1:], "-q")[0] == 0
+        assert (
+            run(capsys, "hits", "make", options[0], "-o", second, "--kind", name, *options[1:], "-q")[0] == 0
+        )
         assert (first / "batch.csv").read_bytes() == (second / "batch.csv").read_bytes()
         assert (first / "template.html").read_bytes() == (second / "template.html").read_bytes()
         assert made(second)["made"] == told["made"]
@@ -72,7 +82,9 @@ def test_the_most_valuable_labels_for_a_sum(capsys, campaign, tmp_path):
     options = ["--select", "value", "--max-len", 2, "--seed", 4, "--json"]
     every = json.loads(run(capsys, "hits", "make", campaign, "-o", tmp_path / "all", *options)[1])
     assert float(every["total"]) > 1
-    few = json.loads(run(capsys, "hits", "make", campaign, "-o", tmp_path / "few", *options, "--budget", "1.00")[1])
+    few = json.loads(
+        run(capsys, "hits", "make", campaign, "-o", tmp_path / "few", *options, "--budget", "1.00")[1]
+    )
     assert 0.8 < float(few["total"]) <= 1
     limited = [*options, "--labels", 9, "--controls", 0]
     nine = json.loads(run(capsys, "hits", "make", campaign, "-o", tmp_path / "nine", *limited)[1])
@@ -80,7 +92,10 @@ def test_the_most_valuable_labels_for_a_sum(capsys, campaign, tmp_path):
     told = made(tmp_path / "few")["made"]
     assert (told["select"], told["budget"]) == ("value", "1.00")
     again_options = again(told, 4)
-    assert run(capsys, "hits", "make", again_options[0], "-o", tmp_path / "again", *again_options[1:], "-q")[0] == 0
+    assert (
+        run(capsys, "hits", "make", again_options[0], "-o", tmp_path / "again", *again_options[1:], "-q")[0]
+        == 0
+    )
     assert (tmp_path / "again" / "batch.csv").read_bytes() == (tmp_path / "few" / "batch.csv").read_bytes()
 
 
@@ -120,8 +135,11 @@ def test_the_local_market_is_the_default_and_sums_add_up(capsys, campaign, tmp_p
         cents = {name: round(100 * float(facts[name])) for name in ("rewards", "fees", "total")}
         assert cents["rewards"] + cents["fees"] == cents["total"]
         assert (cents["fees"] > 0) == (market == "mturk")
-        assert f"fees ${facts['fees']} = ${facts['total']};" in run(capsys, "hits", "price", tmp_path / "b", "--market",
-                                                                    market)[1] or market == "local"  # fmt: skip
+        assert (
+            f"fees ${facts['fees']} = ${facts['total']};"
+            in run(capsys, "hits", "price", tmp_path / "b", "--market", market)[1]
+            or market == "local"
+        )
     plain = json.loads(run(capsys, "hits", "price", tmp_path / "b", "--json")[1])
     assert (plain["market"], plain["fees"]) == ("local", "0.00")
 
@@ -149,14 +167,18 @@ def test_times_seen_are_of_the_kind_that_is_asked(capsys, campaign, outputs, tmp
 
 def test_what_the_campaign_says_holds_where_no_option_does(capsys, campaign, tmp_path):
     text = (campaign / "rypt.toml").read_text().replace("max_len = 4", "max_len = 2")
-    (campaign / "rypt.toml").write_text(f'{text}\n[market]\nwage = "30.00"\nassignments = 2\nseverity = true\n')
+    (campaign / "rypt.toml").write_text(
+        f'{text}\n[market]\nwage = "30.00"\nassignments = 2\nseverity = true\n'
+    )
     assert run(capsys, "hits", "make", campaign, "-o", tmp_path / "own", "--limit", "3", "-q")[0] == 0
     found = made(tmp_path / "own")
     assert (found["made"]["max_len"], found["made"]["wage"], found["assignments"]) == (2, "30.00", 2)
     assert found["made"]["severity"]
     assert "NO_BADLY" in (tmp_path / "own" / "template.html").read_text()
     options = ["--max-len", "3", "--wage", "6", "--assignments", "1", "--no-severity"]
-    assert run(capsys, "hits", "make", campaign, "-o", tmp_path / "told", "--limit", "3", *options, "-q")[0] == 0
+    assert (
+        run(capsys, "hits", "make", campaign, "-o", tmp_path / "told", "--limit", "3", *options, "-q")[0] == 0
+    )
     found = made(tmp_path / "told")
     assert (found["made"]["max_len"], found["made"]["wage"], found["assignments"]) == (3, "6", 1)
     assert "severity" not in found["made"]
@@ -183,15 +205,21 @@ def test_controls_are_verified_with_one_key_each(capsys, campaign, tmp_path, mon
 def test_labels_may_be_left_blank(capsys, campaign, tmp_path):
     for blank, name in ((False, "full"), (True, "blank")):
         options = ["--allow-blank"] if blank else []
-        assert run(capsys, "hits", "make", campaign, "-o", tmp_path / name, "--limit", 2, "-q", *options)[0] == 0
+        assert (
+            run(capsys, "hits", "make", campaign, "-o", tmp_path / name, "--limit", 2, "-q", *options)[0] == 0
+        )
         template = (tmp_path / name / "template.html").read_text()
         assert ('name="label_1" value="YES" data-key="1">' in template) == blank
         asked = safe_page(template).asked
         assert ("label_1" in asked.required) != blank
         if blank:
             assert asked.check({"comment": [""]}) == {"comment": ""}
-        assert tomllib.loads((tmp_path / name / "batch.toml").read_text())["made"].get("blank", False) == blank
-    code, _, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "x", "--kind", "ranking", "--allow-blank")
+        assert (
+            tomllib.loads((tmp_path / name / "batch.toml").read_text())["made"].get("blank", False) == blank
+        )
+    code, _, err = run(
+        capsys, "hits", "make", campaign, "-o", tmp_path / "x", "--kind", "ranking", "--allow-blank"
+    )
     assert (code, "--allow-blank is for --kind label" in err) == (2, True)
 
 
@@ -210,7 +238,9 @@ def test_controls_to_practise_on(capsys, campaign, tmp_path):
     assert len(shown) == 4
     assert not shown & controls
     assert len(batch.items) < 12  # they are not published
-    code, _, err = run(capsys, "hits", "make", campaign, "-o", tmp_path / "x", "--kind", "ranking", "--training", 3)
+    code, _, err = run(
+        capsys, "hits", "make", campaign, "-o", tmp_path / "x", "--kind", "ranking", "--training", 3
+    )
     assert (code, "--training is for --kind label" in err) == (2, True)
 
 

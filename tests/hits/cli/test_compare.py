@@ -58,7 +58,9 @@ def test_disagreements_are_shown_with_rejected_words_marked(capsys, campaign):
     assert simulated == "SIMULATED: 2,274 of 2,274 judgments were given by no person"
     different, same = map(int, re.findall(r"\d+", summary))
     assert (len(blocks) - 1, different + same) == (different, 40)
-    assert re.fullmatch(r"segment \d+\n  source     .+\n  reference  .+\n  rypt       .+\n  bleu       .+", blocks[0])
+    assert re.fullmatch(
+        r"segment \d+\n  source     .+\n  reference  .+\n  rypt       .+\n  bleu       .+", blocks[0]
+    )
     assert re.search(r"^  bleu .*\[\w+\]", out, re.MULTILINE)
     few = compare(capsys, campaign, "--show", "--limit", 2)
     assert few.split("\n\n")[:2] == blocks[:2]
@@ -88,7 +90,9 @@ def test_a_reference_among_the_lists_is_not_picked(capsys, systems, tmp_path):
     assert with_it != before
     assert compare(capsys, folder, "--show", "--judged-only", "refA") == before
     refused(capsys, 1, "expected a list of refB to leave out", folder, "--show", "--judged-only", "refB")
-    compare(capsys, folder, "--batch", tmp_path / "b", "--judged-only", "refA", "--metrics", "rypt:severity,chrf")
+    compare(
+        capsys, folder, "--batch", tmp_path / "b", "--judged-only", "refA", "--metrics", "rypt:severity,chrf"
+    )
     assert read_batch(tmp_path / "b").settings.made["judged_only"] == ["refA"]
 
 
@@ -103,13 +107,21 @@ def test_nobody_is_asked_about_picks_that_a_tie_decides(capsys, campaign, tmp_pa
     compared = compare_metrics(campaign)
     tied = {segment for picks in compared.picks.values() for segment, pick in picks.items() if pick.tied > 1}
     assert int(note[1]) == len(tied) > 0
-    asked = {item.columns["segment"] for item in read_batch(tmp_path / "b").items if not item.columns["control"]}
+    asked = {
+        item.columns["segment"] for item in read_batch(tmp_path / "b").items if not item.columns["control"]
+    }
     assert asked
     assert not asked & tied
     with Campaign.open(campaign).database(readonly=False) as db, db.writing():
         db.db.execute("DELETE FROM judgment_rows")
-    refused(capsys, 1, r"picks of all segments are undecided, \d+ by a tie, \d+ for lack of labels: nothing to ask",
-            campaign, "--batch", tmp_path / "c")  # fmt: skip
+    refused(
+        capsys,
+        1,
+        r"picks of all segments are undecided, \d+ by a tie, \d+ for lack of labels: nothing to ask",
+        campaign,
+        "--batch",
+        tmp_path / "c",
+    )
 
 
 def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_path):
@@ -124,7 +136,10 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
     assert made.settings.made["wage"] == "12.00"
     assert re.search(r"rewards \$\d+\.\d\d \+ no fees", out)
     refused(
-        capsys, 1, r"nobody has compared these picks yet \(rypt and bleu differ on \d+ segments\); --batch", campaign
+        capsys,
+        1,
+        r"nobody has compared these picks yet \(rypt and bleu differ on \d+ segments\); --batch",
+        campaign,
     )
 
     items = {}
@@ -151,7 +166,9 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
     assert re.search(r"first by bleu +0 +0.0\n", out)
     assert re.search(rf"rypt \+2 +{len(asked)} +100.0\n", out)
     assert re.search(r"bleu \+3 +0 +0.0\n", out)
-    assert out.startswith("People prefer rypt to bleu, reference shown: +66.7 points (95 % interval +66.7 to +66.7)")
+    assert out.startswith(
+        "People prefer rypt to bleu, reference shown: +66.7 points (95 % interval +66.7 to +66.7)"
+    )
     assert re.search(r"\nbleu +BLEU: ", out)
     assert "the labels behind the picks are SIMULATED" in out
     assert f"compare|preferences|metrics:rypt,bleu|judgments:{3 * len(asked)}|seed:1|v:" in out
@@ -165,21 +182,47 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
     assert 0 < len(made.identical) <= preferences["identical"] < 40 - len(asked)
     assert "<svg" in (tmp_path / "p.svg").read_text()
     assert compare(capsys, campaign, "--latex").count(r"\begin{tabular}") == 2
-    refused(capsys, 1, "nobody has compared these picks yet .rypt and chrf", campaign, "--metrics", "rypt,chrf")
+    refused(
+        capsys, 1, "nobody has compared these picks yet .rypt and chrf", campaign, "--metrics", "rypt,chrf"
+    )
 
 
 def test_answers_come_from_a_results_file_too(capsys, campaign, tmp_path):
-    compare(capsys, campaign, "--batch", tmp_path / "b", "--controls", 0, "--limit", 4, "--assignments", 1,
-            "--no-reference", "-q")  # fmt: skip
+    compare(
+        capsys,
+        campaign,
+        "--batch",
+        tmp_path / "b",
+        "--controls",
+        0,
+        "--limit",
+        4,
+        "--assignments",
+        1,
+        "--no-reference",
+        "-q",
+    )
     made = read_batch(tmp_path / "b")
     assert (len(made.items), made.settings.assignments) == (4, 1)
     with open(tmp_path / "r.csv", "w", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime",
-                         "Answer.choice", "Input.item"])  # fmt: skip
+        writer.writerow(
+            [
+                "HITId",
+                "AssignmentId",
+                "WorkerId",
+                "AssignmentStatus",
+                "AcceptTime",
+                "SubmitTime",
+                "Answer.choice",
+                "Input.item",
+            ]
+        )
         for n, item in enumerate(made.items):
             writer.writerow([f"H{n}", f"X{n}", "A1", "Approved", 10, 40, "EQUAL", item.id])
-    assert run(capsys, "hits", "import", tmp_path / "r.csv", "-C", campaign, "--batch", tmp_path / "b")[0] == 0
+    assert (
+        run(capsys, "hits", "import", tmp_path / "r.csv", "-C", campaign, "--batch", tmp_path / "b")[0] == 0
+    )
     (found,) = json.loads(compare(capsys, campaign, "--json"))["preferences"]
     assert found["judgments"] == {"rypt": 0, "bleu": 0, "neither": 4}
     assert found["net"] == 0
@@ -204,10 +247,20 @@ def test_answers_about_other_picks_are_not_counted(capsys, campaign, tmp_path):
 
 def test_held_out_systems(capsys, systems, tmp_path):
     options = [systems, "--scores", systems / "scores.jsonl", "--splits", 5]
-    out = compare(capsys, *options, "--metrics", "rypt,bleu,chrf", "--with-controls", "--plot", tmp_path / "o.png")
-    assert out.splitlines()[0].startswith("It is not shown whether the picks of rypt (people's labels) or those")
+    out = compare(
+        capsys, *options, "--metrics", "rypt,bleu,chrf", "--with-controls", "--plot", tmp_path / "o.png"
+    )
+    assert out.splitlines()[0].startswith(
+        "It is not shown whether the picks of rypt (people's labels) or those"
+    )
     rows = [re.split(r"\s{2,}", line) for line in out.splitlines()[4:11]]
-    assert [row[0] for row in rows] == ["rypt", "rypt", "bleu", *["rypt, coverage"] * 2, *["rypt, permuted"] * 2]
+    assert [row[0] for row in rows] == [
+        "rypt",
+        "rypt",
+        "bleu",
+        *["rypt, coverage"] * 2,
+        *["rypt, permuted"] * 2,
+    ]
     for row in rows:
         better, equal, worse, net = map(float, row[2:6])
         assert better + equal + worse == pytest.approx(100, abs=0.2)
@@ -215,7 +268,9 @@ def test_held_out_systems(capsys, systems, tmp_path):
     signature = "compare|hold-out:system|splits:5|judging:half|max_len:all|segments:20|rypt:half|ties:unknown|seed:1|v:"
     assert signature in out
     assert (tmp_path / "o.png").read_bytes().startswith(b"\x89PNG")
-    found = json.loads(compare(capsys, *options, "--metrics", "rypt,bleu", "--json", "--max-len", 2, "--judging", 2))
+    found = json.loads(
+        compare(capsys, *options, "--metrics", "rypt,bleu", "--json", "--max-len", 2, "--judging", 2)
+    )
     (outcome,) = found["outcomes"]
     assert outcome["low"] <= outcome["net"] <= outcome["high"]
     assert 0 < outcome["p"] <= 1
@@ -228,7 +283,9 @@ def test_held_out_raters(capsys, systems):
     options = [systems, "--scores", systems / "scores.jsonl", "--splits", 4, "--hold-out", "rater", "--json"]
     found = json.loads(compare(capsys, *options, "--metrics", "rypt,bleu"))
     assert "hold-out:rater" in found["signature"]
-    assert found["quality"]["rypt"] == pytest.approx(found["quality"]["best"])  # both raters see the same bad words
+    assert found["quality"]["rypt"] == pytest.approx(
+        found["quality"]["best"]
+    )  # both raters see the same bad words
     assert found["outcomes"][0]["losses"] == 0
     assert found["notes"] == ["20 of 20 segments take part"]
     assert (found["splits"], "judging:1|" in found["signature"]) == (2, True)
@@ -238,8 +295,13 @@ def test_the_judging_raters_own_scores_are_a_ceiling(capsys, systems):
     options = [systems, "--scores", systems / "scores.jsonl", "--hold-out", "rater"]
     found = json.loads(compare(capsys, *options, "--json", "--metrics", "rypt,human,bleu"))
     pairs = [(outcome["metric"], outcome["baseline"]) for outcome in found["outcomes"]]
-    assert pairs == [("rypt", "human"), ("rypt", "bleu"), ("human", "bleu"),
-                     ("human+0.001*chrf", "human"), ("human+0.001*chrf", "bleu")]  # fmt: skip
+    assert pairs == [
+        ("rypt", "human"),
+        ("rypt", "bleu"),
+        ("human", "bleu"),
+        ("human+0.001*chrf", "human"),
+        ("human+0.001*chrf", "bleu"),
+    ]
     assert found["outcomes"][0]["equal"] == 1  # the two see the same bad words
     two = ["--json", "--no-ceiling", "--metrics", "rypt,bleu"]
     assert len(json.loads(compare(capsys, *options, *two))["outcomes"]) == 1
@@ -251,7 +313,15 @@ def test_the_judging_raters_own_scores_are_a_ceiling(capsys, systems):
 def test_results_are_written_and_pooled(capsys, systems, tmp_path):
     documents = "".join(json.dumps({"id": str(i), "document": f"d{i % 4}"}) + "\n" for i in range(20))
     (tmp_path / "documents").write_text(documents)
-    scores = [systems, "--scores", systems / "scores.jsonl", "--splits", 2, "--documents", tmp_path / "documents"]
+    scores = [
+        systems,
+        "--scores",
+        systems / "scores.jsonl",
+        "--splits",
+        2,
+        "--documents",
+        tmp_path / "documents",
+    ]
     halves = [tmp_path / "one.json", tmp_path / "two.json"]
     for half, path in zip(("first", "second"), halves, strict=True):
         out = compare(capsys, *scores, "--half", half, "--unit", "document", "-o", path)
@@ -286,9 +356,33 @@ def test_a_file_of_ratings_is_enough(capsys, tmp_path, monkeypatch):
     assert "2 of 2 segments take part" in out
     again = compare(capsys, *options, "--quiet")
     assert again == out
-    assert compare(capsys, "mqm_small-campaign", "--scores", "mqm_small-campaign/scores.jsonl", "--hold-out", "rater",
-                   "--judged-only", "ref", "--judged-only", "Human-A", "--metrics", "rypt,bleu") == out  # fmt: skip
-    refused(capsys, 1, r"was made from other ratings \(references\)", "--from", "mqm", path, "--reference", "Human-A")
+    assert (
+        compare(
+            capsys,
+            "mqm_small-campaign",
+            "--scores",
+            "mqm_small-campaign/scores.jsonl",
+            "--hold-out",
+            "rater",
+            "--judged-only",
+            "ref",
+            "--judged-only",
+            "Human-A",
+            "--metrics",
+            "rypt,bleu",
+        )
+        == out
+    )
+    refused(
+        capsys,
+        1,
+        r"was made from other ratings \(references\)",
+        "--from",
+        "mqm",
+        path,
+        "--reference",
+        "Human-A",
+    )
     refused(capsys, 1, "No such file", "--from", "mqm", "nothing.tsv", "-q")
     refused(capsys, 1, "expected the name of the reference", "--from", "mqm", path, "--folder", "other", "-q")
 
@@ -307,11 +401,26 @@ def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
     for system, texts in outputs.items():
         for i, (source, text) in enumerate(zip(sources, texts, strict=True)):
             document = f"doc#{system}"
-            items.append({"itemID": i, "itemType": "TGT", "documentID": document, "targetID": system,
-                          "sourceID": "src", "sourceText": source, "targetText": text})  # fmt: skip
-            marks = [] if system == "refA" else [{"start_i": 4, "end_i": 8, "severity": "major", "error_type": None}]
+            items.append(
+                {
+                    "itemID": i,
+                    "itemType": "TGT",
+                    "documentID": document,
+                    "targetID": system,
+                    "sourceID": "src",
+                    "sourceText": source,
+                    "targetText": text,
+                }
+            )
+            marks = (
+                []
+                if system == "refA"
+                else [{"start_i": 4, "end_i": 8, "severity": "major", "error_type": None}]
+            )
             score = 90 - 10 * len(marks) - i
-            rows.append(["w1", system, i, "TGT", "deu", "eng", score, document, "False", json.dumps(marks), 1.0, 9.0])
+            rows.append(
+                ["w1", system, i, "TGT", "deu", "eng", score, document, "False", json.dumps(marks), 1.0, 9.0]
+            )
     rows.append(["w1", "A", 0, "TGT", "deu", "fra", 5, "doc#A", "False", "[]", 1.0, 9.0])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "batches.json").write_text(json.dumps([{"items": items, "task": {"batchNo": 1}}]))
@@ -326,12 +435,23 @@ def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
     assert out.splitlines()[1].startswith("Labels alone (rypt:severity): ")
     assert out.splitlines()[2].startswith("Against metrics that know the mean of each system, too: ")
     assert "human score, higher is better" in out
-    refused(capsys, 2, "--batches is for --from esa", "--from", "mqm", "scores.csv", "--batches", "batches.json")
+    refused(
+        capsys, 2, "--batches is for --from esa", "--from", "mqm", "scores.csv", "--batches", "batches.json"
+    )
 
 
 def test_only_some_segments_count_and_systems_may_be_judged_only(capsys, systems, tmp_path):
     (tmp_path / "ids").write_text("3\n5\n7\n")
-    options = [systems, "--scores", systems / "scores.jsonl", "--splits", 3, "--json", "--judged-only", "sys0"]
+    options = [
+        systems,
+        "--scores",
+        systems / "scores.jsonl",
+        "--splits",
+        3,
+        "--json",
+        "--judged-only",
+        "sys0",
+    ]
     found = json.loads(compare(capsys, *options, "--segments", tmp_path / "ids"))
     assert found["outcomes"][0]["segments"] == 3
 
@@ -391,7 +511,10 @@ def test_options_that_would_do_nothing(capsys, demo_campaign, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--metrics", "rypt,meteor"], "unknown metric 'meteor', expected one of bleu, chrf, .* model, system"),
+        (
+            ["--metrics", "rypt,meteor"],
+            "unknown metric 'meteor', expected one of bleu, chrf, .* model, system",
+        ),
         (["--metrics", "rypt+system,bleu"], "candidates here have no systems"),
         (["--metrics", "rypt,"], "expected a metric such as bleu"),
         (["--plot", "x.txt"], r"expected a name ending in .svg, .png, .pdf"),
@@ -412,12 +535,23 @@ def test_what_cannot_be_compared(capsys, demo_campaign, options, message):
         (["--hold-out", "talk"], "expected to hold out a system or rater, found 'talk'"),
         (["--judging", "5"], "expected 1 to 4 judging systems"),
         (["--judged-only", "ref"], "no list and no judgment is of the system 'ref'"),
-        (["--judged-only", "sys0", "--judged-only", "sys1", "--judged-only", "sys2", "--judged-only", "sys3"],
-         "expected at least 3 systems, one that judges and two to pick from, found 2"),
+        (
+            [
+                "--judged-only",
+                "sys0",
+                "--judged-only",
+                "sys1",
+                "--judged-only",
+                "sys2",
+                "--judged-only",
+                "sys3",
+            ],
+            "expected at least 3 systems, one that judges and two to pick from, found 2",
+        ),
         (["--metrics", "bleu,rypt", "--with-controls"], "put rypt first"),
         (["--metrics", "rypt,model"], "the term model needs the decoder's score"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_held_out(capsys, systems, options, message):
     refused(capsys, 1, message, systems, "--scores", systems / "scores.jsonl", "--splits", 2, *options)
 
@@ -428,7 +562,9 @@ def test_files_that_cannot_be_read(capsys, systems, tmp_path):
     scores = ["--scores", systems / "scores.jsonl"]
     refused(capsys, 1, "nothing: No such file", systems, "--scores", tmp_path / "nothing")
     refused(capsys, 1, "empty: no score is of a system", systems, "--scores", tmp_path / "empty")
-    refused(capsys, 1, "ids:2: expected the id of a segment", systems, *scores, "--segments", tmp_path / "ids")
+    refused(
+        capsys, 1, "ids:2: expected the id of a segment", systems, *scores, "--segments", tmp_path / "ids"
+    )
     refused(capsys, 1, "no segment has human scores", systems, *scores, "--segments", tmp_path / "empty")
 
 

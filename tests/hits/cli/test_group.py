@@ -36,8 +36,21 @@ def market(tmp_path):
 def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     batch, at = tmp_path / "batch", ["--at", tmp_path / "market"]
     assert set(market) == {"url", "endpoint_url", "access_key", "secret_key", "dashboard_url"}
-    made = json.loads(run(capsys, "hits", "make", campaign, "-o", batch, "--limit", 12, "--json",
-                          "--reference-alignment", campaign / "reference.align")[1])  # fmt: skip
+    made = json.loads(
+        run(
+            capsys,
+            "hits",
+            "make",
+            campaign,
+            "-o",
+            batch,
+            "--limit",
+            12,
+            "--json",
+            "--reference-alignment",
+            campaign / "reference.align",
+        )[1]
+    )
     size = made["hits"]
     assert size >= 12  # pages that hold controls only come besides
     priced = json.loads(run(capsys, "hits", "price", batch, "--json")[1])
@@ -54,8 +67,14 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     told = json.loads(run(capsys, "hits", "status", "-C", campaign, "--batch", batch, *at, "--json")[1])
     assert (told["hits"], told["of"]["hits"], list(told["published"].values())) == (0, size, [size])
     assert told["market"] == {
-        "published": size, "assignable": 0, "places": size, "open": 0, "pending": 0, "submitted": size, "reviewed": 0,
-    }  # fmt: skip
+        "published": size,
+        "assignable": 0,
+        "places": size,
+        "open": 0,
+        "pending": 0,
+        "submitted": size,
+        "reviewed": 0,
+    }
     before = json.loads(run(capsys, "db", "stats", campaign, "--json")[1])
     code, out, err = run(capsys, "hits", "collect", batch, "-C", campaign, *at, "--json")
     assert code == 0, err
@@ -64,7 +83,10 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     assert added["judgments"] > 0
     after = json.loads(run(capsys, "db", "stats", campaign, "--json")[1])
     assert after["judgments"] == before["judgments"] + added["judgments"]
-    assert json.loads(run(capsys, "hits", "collect", batch, "-C", campaign, *at, "--json")[1])["assignments"] == 0
+    assert (
+        json.loads(run(capsys, "hits", "collect", batch, "-C", campaign, *at, "--json")[1])["assignments"]
+        == 0
+    )
 
     status = json.loads(run(capsys, "hits", "status", "-C", campaign, "--json")[1])
     assert (status["hits"], status["workers"], status["no"]) == (size, 1, 1.0)
@@ -75,7 +97,9 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     again = run(capsys, "hits", "publish", batch, *at)  # nothing is left, so nothing is asked
     assert again == (0, f"0 hits published, {size} already there\n", "")
 
-    assert run(capsys, "hits", "workers", "-C", campaign, "--exclude", worker, "--reason", "NO to all")[0] == 0
+    assert (
+        run(capsys, "hits", "workers", "-C", campaign, "--exclude", worker, "--reason", "NO to all")[0] == 0
+    )
     assert json.loads(run(capsys, "hits", "workers", "-C", campaign, "--json")[1])[0]["excluded"]
 
     assert run(capsys, "hits", "export", "-C", campaign, "-o", tmp_path / "results.csv")[0] == 0
@@ -90,12 +114,15 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     assert (code, out) == (0, "1 approved, 1 rejected, 0 so already\n")
     assert "`rypt hits collect BATCH -C CAMPAIGN` brings these decisions into the campaign" in err
     assert run(capsys, "hits", "review", tmp_path / "reviewed.csv", *at) == (
-        0, "0 approved, 0 rejected, 2 so already\n", "",
-    )  # fmt: skip
+        0,
+        "0 approved, 0 rejected, 2 so already\n",
+        "",
+    )
     behind = "note: on the market, 2 assignments came or changed since the last `rypt hits collect`"
     assert behind in run(capsys, "hits", "workers", "-C", campaign, *at)[2]
     assert (
-        run(capsys, "hits", "collect", batch, "-C", campaign, *at)[1] == f"0 assignments added, {size} already there\n"
+        run(capsys, "hits", "collect", batch, "-C", campaign, *at)[1]
+        == f"0 assignments added, {size} already there\n"
     )
     assert run(capsys, "hits", "workers", "-C", campaign, *at)[2] == ""
     assert run(capsys, "hits", "workers", "-C", campaign, "--bonus", "20%", *at, "--yes", "--json")[0] == 0
@@ -104,7 +131,9 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
 
 def test_old_results_load(capsys, campaign, tmp_path):
     """What one campaign exports another imports, once."""
-    header = "HITId,HITTypeId,Title,Description,Keywords,Reward,CreationTime,MaxAssignments,RequesterAnnotation"
+    header = (
+        "HITId,HITTypeId,Title,Description,Keywords,Reward,CreationTime,MaxAssignments,RequesterAnnotation"
+    )
     (tmp_path / "bad.csv").write_text(header + "\nH1,T,t,d,k,$0.05,,1,\n")
     code, out, err = run(capsys, "hits", "import", tmp_path / "bad.csv", "-C", campaign)
     assert (code, out) == (1, "")
@@ -117,11 +146,23 @@ def test_old_results_load(capsys, campaign, tmp_path):
     [
         (["publish", "BATCH", "--at", "nowhere", "--yes"], 1, "nowhere: there is no market here"),
         (["publish", "BATCH", "--market", "mturk"], 2, "--market mturk needs --endpoint URL"),
-        (["publish", "BATCH", "--market", "mturk", "--endpoint", "https://example.org"], 1, "say --production"),
+        (
+            ["publish", "BATCH", "--market", "mturk", "--endpoint", "https://example.org"],
+            1,
+            "say --production",
+        ),
         (["publish", "BATCH", "--endpoint", "http://x"], 2, "are for --market mturk"),
         (["make", "CAMPAIGN", "-o", "BATCH"], 1, "expected a new or empty folder"),
-        (["make", "CAMPAIGN", "-o", "new", "--kind", "comparison"], 1, "expected the outputs of at least 2 systems"),
-        (["make", "CAMPAIGN", "-o", "new", "--kind", "ranking", "--output-of", "x"], 2, "expected SYSTEM=FILE"),
+        (
+            ["make", "CAMPAIGN", "-o", "new", "--kind", "comparison"],
+            1,
+            "expected the outputs of at least 2 systems",
+        ),
+        (
+            ["make", "CAMPAIGN", "-o", "new", "--kind", "ranking", "--output-of", "x"],
+            2,
+            "expected SYSTEM=FILE",
+        ),
         (["price", "nowhere"], 1, "nowhere"),
         (["workers", "-C", "CAMPAIGN", "--bonus", "many"], 2, "expected a share such as 20%"),
         (["invite"], 2, "expected names, or --bulk FILE"),
@@ -150,10 +191,24 @@ def test_a_comparison_batch(capsys, campaign, tmp_path):
     lines = (campaign / "reference.en").read_text().splitlines()
     (tmp_path / "x").write_text("\n".join(lines) + "\n")
     (tmp_path / "y").write_text("\n".join(line + " indeed" for line in lines) + "\n")
-    made = json.loads(run(
-        capsys, "hits", "make", campaign, "-o", tmp_path / "batch", "--kind", "comparison", "--no-reference", "--json",
-        "--output-of", f"x={tmp_path / 'x'}", "--output-of", f"y={tmp_path / 'y'}",
-    )[1])  # fmt: skip
+    made = json.loads(
+        run(
+            capsys,
+            "hits",
+            "make",
+            campaign,
+            "-o",
+            tmp_path / "batch",
+            "--kind",
+            "comparison",
+            "--no-reference",
+            "--json",
+            "--output-of",
+            f"x={tmp_path / 'x'}",
+            "--output-of",
+            f"y={tmp_path / 'y'}",
+        )[1]
+    )
     assert made["kind"] == "comparison"
     assert made["assignments"] == 3 * made["hits"]
 
@@ -165,7 +220,9 @@ def test_trueskill_chooses_what_to_compare(capsys, campaign, tmp_path):
         (tmp_path / name).write_text("".join(f"{line}{' indeed' * i}\n" for line in lines))
         options += ["--output-of", f"{name}={tmp_path / name}"]
     chosen = ["--kind", "comparison", "--select", "trueskill", "--controls", 0]
-    made = run(capsys, "hits", "make", campaign, "-o", tmp_path / "batch", *chosen, "--limit", 9, *options, "--json")
+    made = run(
+        capsys, "hits", "make", campaign, "-o", tmp_path / "batch", *chosen, "--limit", 9, *options, "--json"
+    )
     assert made[0] == 0, made[2]
     assert json.loads(made[1])["hits"] == 9
     with open(tmp_path / "batch" / "batch.csv", newline="", encoding="utf-8") as stream:

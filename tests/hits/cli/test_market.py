@@ -21,7 +21,17 @@ START = "from rypt.cli import main; main()"
 @pytest.fixture
 def at(tmp_path):
     """The folder of a market that is served."""
-    command = [sys.executable, "-c", START, "hits", "serve", str(tmp_path / "market"), "--port", "0", "--json"]
+    command = [
+        sys.executable,
+        "-c",
+        START,
+        "hits",
+        "serve",
+        str(tmp_path / "market"),
+        "--port",
+        "0",
+        "--json",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             process.stdout.readline()
@@ -65,7 +75,17 @@ def test_nothing_is_said_where_there_is_work(capsys, at):
 
 @pytest.mark.parametrize(("options", "shared"), [([], False), (["--id-parameter", "participant"], True)])
 def test_serve_says_how_to_stop_it_and_whom_the_shared_link_is_for(tmp_path, options, shared):
-    command = [sys.executable, "-c", START, "hits", "serve", str(tmp_path / "market"), "--port", "0", *options]
+    command = [
+        sys.executable,
+        "-c",
+        START,
+        "hits",
+        "serve",
+        str(tmp_path / "market"),
+        "--port",
+        "0",
+        *options,
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         lines = [process.stdout.readline().split()[0] for _ in range(4 if shared else 3)]
         err = "".join(process.stderr.readline() for _ in range(2 if shared else 1))
@@ -141,7 +161,10 @@ def test_bonus_block_and_unblock_say_what_was_done(capsys, at):
     pay = ["hits", "bonus", worker, assignment, "1.5", "--at", at, "--yes", "--reason", "good work"]
     assert run(capsys, *pay)[:2] == (0, f"$1.50 paid to {worker} for assignment {assignment}\n")
     assert run(capsys, *pay)[:2] == (0, f"$1.50 was paid before to {worker} for assignment {assignment}\n")
-    assert run(capsys, "hits", "block", worker, "--at", at, "--reason", "x")[:2] == (0, f"{worker} is blocked\n")
+    assert run(capsys, "hits", "block", worker, "--at", at, "--reason", "x")[:2] == (
+        0,
+        f"{worker} is blocked\n",
+    )
     with Store(at / "market.db") as store:
         assert [bonus.amount for bonus in store.review.bonuses(10)] == [Decimal("1.50")]
         assert store.people.find(worker).blocked == "x"

@@ -34,14 +34,29 @@ def test_from_a_draft_to_its_end(capsys, batch, service, tmp_path, monkeypatch):
     assert "2 places" in err
     assert "say --yes" in err
     options += ["--yes"]
-    made = ["--places", 2, "--hits-each", 2, "--reward", "1.00", "--filters", tmp_path / "filters.json", "--json"]
+    made = [
+        "--places",
+        2,
+        "--hits-each",
+        2,
+        "--reward",
+        "1.00",
+        "--filters",
+        tmp_path / "filters.json",
+        "--json",
+    ]
     study = json.loads(run(capsys, "hits", "recruit", batch, *options, *made, "--device", "desktop")[1])
     assert (study["made"], study["cost"], study["places"]) == (True, "2.67", 2)
     kept = service.studies[study["id"]]
-    assert (kept["filters"][0]["filter_id"], kept["device_compatibility"]) == ("fluent-languages", ["desktop"])
+    assert (kept["filters"][0]["filter_id"], kept["device_compatibility"]) == (
+        "fluent-languages",
+        ["desktop"],
+    )
     assert kept["name"] == read_batch(batch).settings.title
     assert run(capsys, "hits", "recruit", batch, *options)[1].startswith(f"study {study['id']} was there")
-    assert run(capsys, "hits", "recruit", batch, *options, "--publish")[1] == f"study {study['id']} is ACTIVE\n"
+    assert (
+        run(capsys, "hits", "recruit", batch, *options, "--publish")[1] == f"study {study['id']} is ACTIVE\n"
+    )
     assert run(capsys, "hits", "recruit", batch, *options, "--stop")[1].endswith("AWAITING REVIEW\n")
 
 

@@ -24,8 +24,13 @@ def write(path, header, *rows):
 
 
 def test_other_peoples_columns(capsys, campaign, tmp_path):
-    names = {"Input.sent": "Input.segment", "Input.from": "Input.start", "Input.to": "Input.stop",
-             "Input.cand": "Input.phrase_1", "Answer.q": "Answer.label_1"}  # fmt: skip
+    names = {
+        "Input.sent": "Input.segment",
+        "Input.from": "Input.start",
+        "Input.to": "Input.stop",
+        "Input.cand": "Input.phrase_1",
+        "Answer.q": "Answer.label_1",
+    }
     path = write(tmp_path / "r.csv", [*HEADER, *names], [*ROW, "0", "0", "1", "=the house", "notsure"])
     code, out, err = run(capsys, "hits", "import", path, "-C", campaign)
     assert (code, out) == (1, "")
@@ -50,11 +55,17 @@ def test_a_batch_says_what_the_rows_mean(capsys, campaign, tmp_path):
     with open(tmp_path / "batch" / "batch.csv", newline="", encoding="utf-8") as stream:
         item = next(csv.DictReader(stream))
     path = write(tmp_path / "r.csv", [*HEADER, "Input.item", "Answer.label_1"], [*ROW, item["item"], "YES"])
-    assert "missing" not in run(capsys, "hits", "import", path, "-C", campaign)[2]  # but it cannot be understood
-    code, out, err = run(capsys, "hits", "import", path, "-C", campaign, "--batch", tmp_path / "batch", "--json")
+    assert (
+        "missing" not in run(capsys, "hits", "import", path, "-C", campaign)[2]
+    )  # but it cannot be understood
+    code, out, err = run(
+        capsys, "hits", "import", path, "-C", campaign, "--batch", tmp_path / "batch", "--json"
+    )
     assert code == 0, err
     assert json.loads(out)["judgments"] == 1
-    status = json.loads(run(capsys, "hits", "status", "-C", campaign, "--batch", tmp_path / "batch", "--json")[1])
+    status = json.loads(
+        run(capsys, "hits", "status", "-C", campaign, "--batch", tmp_path / "batch", "--json")[1]
+    )
     assert (status["assignments"], status["yes"], status["fees"]) == (1, 1 / int(item["size"]), "0.00")
 
 
@@ -62,10 +73,13 @@ def test_a_batch_says_what_the_rows_mean(capsys, campaign, tmp_path):
     ("data", "message"),
     [
         (b"HITId,WorkerId\nH1,A1\n", ":1: expected the columns of a results CSV; missing: AssignmentId"),
-        (",".join([*HEADER, "Input.x", "Answer.y"]).encode() + b"\nH,X,A,Approved,1,2,\xff,z\n", ":2: expected UTF-8"),
+        (
+            ",".join([*HEADER, "Input.x", "Answer.y"]).encode() + b"\nH,X,A,Approved,1,2,\xff,z\n",
+            ":2: expected UTF-8",
+        ),
         (b"", ":1: expected the columns"),
     ],
-)  # fmt: skip
+)
 def test_a_broken_file_is_one_line_and_stores_nothing(capsys, campaign, tmp_path, data, message):
     (tmp_path / "bad.csv").write_bytes(data)
     before = json.loads(run(capsys, "db", "stats", campaign, "--json")[1])["judgments"]
@@ -81,9 +95,15 @@ def test_aggregated_labels_score_and_tune(capsys, campaign, tmp_path):
     first = json.loads(out.splitlines()[0])
     assert {"segment", "start", "stop", "phrase", "label", "posterior"} <= set(first)
     assert run(capsys, "hits", "aggregate", campaign, "-o", tmp_path / "labels.csv")[0] == 0
-    assert (tmp_path / "labels.csv").read_text().startswith("segment,start,stop,phrase,label,posterior,yes,no,not_sure")
+    assert (
+        (tmp_path / "labels.csv")
+        .read_text()
+        .startswith("segment,start,stop,phrase,label,posterior,yes,no,not_sure")
+    )
     for method in ("majority", "dawid-skene"):
-        code, _, err = run(capsys, "hits", "aggregate", campaign, "--method", method, "-o", tmp_path / f"{method}.db")
+        code, _, err = run(
+            capsys, "hits", "aggregate", campaign, "--method", method, "-o", tmp_path / f"{method}.db"
+        )
         assert code == 0, err
     own = json.loads(run(capsys, "score", campaign, "--json")[1])
     same = json.loads(run(capsys, "score", campaign, "--database", tmp_path / "majority.db", "--json")[1])

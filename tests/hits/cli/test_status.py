@@ -39,10 +39,20 @@ def test_json_has_the_numbers_of_the_paper(capsys, campaign):
     assert (code, err) == (0, "")
     facts = json.loads(out)
     assert {name: facts[name] for name in PAPER} == {
-        "hits": 2, "alternatives_per_hit": 2.0, "labels_per_hour": 360.0, "cost_per_label": "0.0425", "yes": 0.5,
-        "no": 0.5, "not_sure": 0.0,
-    }  # fmt: skip
-    assert [facts[name] for name in ("rewards", "bonuses", "fees", "cost")] == ["0.32", "0.05", "0.04", "0.41"]
+        "hits": 2,
+        "alternatives_per_hit": 2.0,
+        "labels_per_hour": 360.0,
+        "cost_per_label": "0.0425",
+        "yes": 0.5,
+        "no": 0.5,
+        "not_sure": 0.0,
+    }
+    assert [facts[name] for name in ("rewards", "bonuses", "fees", "cost")] == [
+        "0.32",
+        "0.05",
+        "0.04",
+        "0.41",
+    ]
     assert facts["agreement"]["answers"] == 4  # the demo's judgments are simulated
     assert facts["agreement"]["alpha"] == 1.0
 
@@ -72,7 +82,9 @@ def test_a_batch_that_is_not_published_and_one_whose_market_is_away(capsys, camp
     assert (code, err) == (0, "")
     assert out.startswith("market       none of ")
     (batch / "published.local-1234.jsonl").write_text('{"item": "x", "hit": "H9", "digest": ""}\n')
-    code, out, err = run(capsys, "hits", "status", "-C", campaign, "--batch", batch, "--at", tmp_path / "nowhere")
+    code, out, err = run(
+        capsys, "hits", "status", "-C", campaign, "--batch", batch, "--at", tmp_path / "nowhere"
+    )
     assert (code, err.count("\n")) == (0, 1)
     assert "hits published on local-1234" in out
     assert "say --at FOLDER" in err

@@ -69,16 +69,26 @@ def test_pay_and_rejected_work(capsys, campaign):
         with Campaign.open(campaign).database(readonly=False) as db:
             Results(db).add([Assignment(answer, item, status, {"Reward": "$0.12"})])
 
-    for number, worker, status in ((1, "Eli", "Rejected"), (2, "Eli", "Rejected"), (3, "Ada", "Approved"),
-                                   (4, "Ada", "Submitted"), (5, "Ada", "Rejected")):  # fmt: skip
+    for number, worker, status in (
+        (1, "Eli", "Rejected"),
+        (2, "Eli", "Rejected"),
+        (3, "Ada", "Approved"),
+        (4, "Ada", "Submitted"),
+        (5, "Ada", "Rejected"),
+    ):
         add(number, worker, status)
-    code, out, _ = run(capsys, "hits", "workers", "-C", campaign, "--exclude", "Eli", "--exclude", "Ada", "--json")
+    code, out, _ = run(
+        capsys, "hits", "workers", "-C", campaign, "--exclude", "Eli", "--exclude", "Ada", "--json"
+    )
     assert code == 0
     rows = {row["worker"]: (row["pay"], row["rejected"], row["excluded"]) for row in json.loads(out)}
     assert rows == {"Ada": ("0.24", 1, True), "Eli": ("0.00", 2, True), "A1": ("0.00", 0, False)}
     code, out, err = run(capsys, "hits", "workers", "-C", campaign, "--include", "Eli", "--include", "Ada")
     assert code == 0
-    assert "note: Eli is not excluded any more, but 2 of 2 assignments rejected: that stays out of the results" in err
+    assert (
+        "note: Eli is not excluded any more, but 2 of 2 assignments rejected: that stays out of the results"
+        in err
+    )
     lines = {line.split()[0]: line for line in out.splitlines()}
     assert "  rejected  " in lines["Eli"]
     assert "2 of 2 assignments rejected" in lines["Eli"]

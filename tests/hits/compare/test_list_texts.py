@@ -36,21 +36,24 @@ def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("source", [None, "src.jsonl"])
 def test_names_are_matched_in_the_order_of_the_list_or_of_the_source(
     lists: Path, first: str, source: str | None
-) -> None:  # fmt: skip
+) -> None:
     plain = compare_lists("A.txt", "B.txt", references=["ref"])
     named = compare_lists(first, "B.jsonl", references=["ref"], source=source)
     assert named.metrics == plain.metrics
     assert {pair.segment: pair.references for pair in named.different} == {
         name: (text,) for name, text in zip(IDS, REFERENCES, strict=True)
     }
-    assert score_list("B.jsonl", references=["ref"], source=source).scores == score_list(
-        "B.txt", references=["ref"]
-    ).scores  # fmt: skip
+    assert (
+        score_list("B.jsonl", references=["ref"], source=source).scores
+        == score_list("B.txt", references=["ref"]).scores
+    )
 
 
 def test_a_list_in_another_order_needs_the_source(lists: Path) -> None:
     write_rows("turned.jsonl", SECOND[::-1], IDS[::-1])
-    with pytest.raises(RyptError, match=r"A.jsonl and turned.jsonl have the segments in different orders: --source"):
+    with pytest.raises(
+        RyptError, match=r"A.jsonl and turned.jsonl have the segments in different orders: --source"
+    ):
         compare_lists("A.jsonl", "turned.jsonl", references=["ref"])
     right = compare_lists("A.jsonl", "turned.jsonl", references=["ref"], source="src.jsonl")
     assert right.metrics == compare_lists("A.txt", "B.txt", references=["ref"]).metrics
@@ -60,8 +63,11 @@ def test_a_part_of_the_named_segments(lists: Path) -> None:
     write_rows("part.jsonl", SECOND[1:], IDS[1:])
     compared = compare_lists("part.jsonl", "A.jsonl", references=["ref"])
     assert (compared.segments, compared.left_out) == (2, 1)
-    with pytest.raises(RyptError, match=r"part.jsonl: segments have names, such as 'news:10', and there are 2 of them "
-                       "for 3 references: --source FILE"):  # fmt: skip
+    with pytest.raises(
+        RyptError,
+        match=r"part.jsonl: segments have names, such as 'news:10', and there are 2 of them "
+        "for 3 references: --source FILE",
+    ):
         score_list("part.jsonl", references=["ref"])
     assert score_list("part.jsonl", references=["ref"], source="src.jsonl").without == 1
 
@@ -73,7 +79,9 @@ def test_what_does_not_fit_is_said_with_its_cure(lists: Path) -> None:
     ):
         score_list("one.jsonl", references=["ref"])
     Path("src.txt").write_text("eins\nzwei\ndrei\n")
-    with pytest.raises(RyptError, match=r"A.jsonl: segment 'news:2' is not in the source; src.txt begins with segment"):
+    with pytest.raises(
+        RyptError, match=r"A.jsonl: segment 'news:2' is not in the source; src.txt begins with segment"
+    ):
         compare_lists("A.jsonl", "B.jsonl", references=["ref"], source="src.txt")
     Path("short").write_text("Yes.\n")
     with pytest.raises(RyptError, match=r"short: expected 3 lines, one per segment of src.jsonl, found 1"):
@@ -90,7 +98,9 @@ def test_tokenised_candidates_get_a_note(lists: Path, capsys: pytest.CaptureFixt
     _, tokens, _ = run(capsys, "compare", "tokens", "A.txt", "--references", "tokens")
     assert "note: the candidates look tokenised" in tokens
     assert "raw text, so" not in tokens
-    assert "tokenised" not in run(capsys, "compare", "tokens", "--references", "tokens", "--metrics", "chrf")[1]
+    assert (
+        "tokenised" not in run(capsys, "compare", "tokens", "--references", "tokens", "--metrics", "chrf")[1]
+    )
 
 
 def test_most_texts_decide() -> None:

@@ -23,7 +23,9 @@ def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, lines in {"src": SOURCE, "ref": REFERENCES, "A.txt": FIRST, "B.txt": SECOND}.items():
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     rows = [{"id": i, "candidate": text} for i, text in enumerate(SECOND)]
-    (tmp_path / "B.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in [*rows, {**rows[0], "candidate": "x"}]))
+    (tmp_path / "B.jsonl").write_text(
+        "".join(f"{json.dumps(row)}\n" for row in [*rows, {**rows[0], "candidate": "x"}])
+    )
     return tmp_path
 
 
@@ -35,14 +37,16 @@ def test_scores_are_those_of_the_whole_lists(lists: Path) -> None:
             assert score == pytest.approx(metric.corpus_score(texts, [REFERENCES]).score)
         assert row.low <= row.difference <= row.high
     assert (chrf.better, chrf.equal, chrf.worse) == (1, 1, 1)
-    assert [pair.segment for pair in compared.different] == ["0", "1"] or abs(compared.different[0].gain) >= abs(
-        compared.different[1].gain
-    )
+    assert [pair.segment for pair in compared.different] == ["0", "1"] or abs(
+        compared.different[0].gain
+    ) >= abs(compared.different[1].gain)
     assert {pair.source for pair in compared.different} == set(SOURCE[:2])
 
 
 def test_a_list_and_an_n_best_list_are_compared_by_first_candidates(lists: Path) -> None:
-    plain, listed = (compare_lists("A.txt", name, references=["ref"]).metrics for name in ("B.txt", "B.jsonl"))
+    plain, listed = (
+        compare_lists("A.txt", name, references=["ref"]).metrics for name in ("B.txt", "B.jsonl")
+    )
     assert plain == listed
 
 
@@ -61,7 +65,11 @@ def test_one_list_alone_gets_its_scores(lists: Path, capsys: pytest.CaptureFixtu
     assert (scored.segments, scored.candidates, scored.without) == (3, 4, 0)
     code, out, err = run(capsys, "compare", "B.jsonl", "--references", "ref")
     assert (code, err) == (0, "")
-    assert out.splitlines()[2].split() == ["bleu", f"{scored.scores[0].score:.2f}", *out.splitlines()[2].split()[2:]]
+    assert out.splitlines()[2].split() == [
+        "bleu",
+        f"{scored.scores[0].score:.2f}",
+        *out.splitlines()[2].split()[2:],
+    ]
     assert "the first of 4 candidates of 3 segments" in out
     code, out, _ = run(capsys, "compare", "A.txt", "--references", "ref", "--metrics", "chrf", "--json")
     assert [row["metric"] for row in json.loads(out)["scores"]] == ["chrf"]
@@ -134,7 +142,7 @@ def test_the_command_and_its_page(lists: Path, capsys: pytest.CaptureFixture[str
 )
 def test_options_that_would_do_nothing(
     lists: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
-) -> None:  # fmt: skip
+) -> None:
     code, _, err = run(capsys, "compare", "A.txt", "B.txt", *options)
     assert code == 2
     assert message in err

@@ -75,8 +75,9 @@ def test_the_wage_of_the_campaign_is_not_that_of_a_comparison(campaign, tmp_path
 
 def test_metrics_may_be_given_one_by_one():
     assert [m.name for m in read_metrics(["rypt", parse_pick_metric("bleu(tokenize=none)")])] == [
-        "rypt", "bleu(tokenize=none)",
-    ]  # fmt: skip
+        "rypt",
+        "bleu(tokenize=none)",
+    ]
     for wrong in ("rypt", "bleu,rypt,bleu", [], ["rypt", "rypt"]):
         with pytest.raises(RyptError, match="expected at least two different metrics"):
             read_metrics(wrong)

@@ -9,10 +9,10 @@ from hits.batches.folder import new_settings
 from hits.compare.picks import PickQuestions, disagreements, rejected_words, texts_of
 from hits.records import Kind
 from rypt.campaign.folder import Campaign
-from rypt.metric.scorer import Scorer
 from rypt.picks.choose import Chooser, Pick
 from rypt.picks.metrics import parse_pick_metric
 from rypt.records import Candidate, Span, Votes
+from rypt.scoring.scorer import Scorer
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
@@ -40,11 +40,17 @@ def marked(candidate, scorer):
 
 
 def test_words_that_people_rejected_are_marked():
-    votes = [Votes("1", Span(0, 2), "x y", 0, 2), Votes("1", Span(2, 3), "z", 1, 1), Votes("1", Span(1, 2), "q", 0, 1)]
+    votes = [
+        Votes("1", Span(0, 2), "x y", 0, 2),
+        Votes("1", Span(2, 3), "z", 1, 1),
+        Votes("1", Span(1, 2), "q", 0, 1),
+    ]
     scorer = Scorer(TREES, votes)
     assert marked(Candidate("1", "X y z", "0-0 1-1 2-2"), scorer) == "[X] [y] z"
     assert marked(Candidate("1", "q the x z", "1-0 0-2 2-3"), scorer) == "[q] the x z"
-    assert marked(Candidate("1", "y o x z", "0-2 1-0 2-3"), scorer) == "y o x z"  # another phrase: "y [GAP] x"
+    assert (
+        marked(Candidate("1", "y o x z", "0-2 1-0 2-3"), scorer) == "y o x z"
+    )  # another phrase: "y [GAP] x"
     assert marked(Candidate("2", "no parse", ""), scorer) == "no parse"
     assert marked(Candidate("1", "", ""), scorer) == ""
 
@@ -94,7 +100,8 @@ def test_people_are_asked_where_the_picks_differ(campaign, picks):
         for d in disagreements(campaign, *chosen.values())
     }
     shown = {
-        i.columns["segment"]: {i.columns[f"system_{s}"]: i.columns[f"candidate_{s}"] for s in "ab"} for i in batch.items
+        i.columns["segment"]: {i.columns[f"system_{s}"]: i.columns[f"candidate_{s}"] for s in "ab"}
+        for i in batch.items
     }
     assert shown == found
     assert len(batch.identical) == len(campaign.segments) - len(found)

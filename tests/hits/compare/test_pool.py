@@ -15,9 +15,13 @@ from rypt.text import InputError, RyptError
 def result(name, folder, nets, *, metric="rypt", documents=None, **changes):
     """A file of one pair, with these nets of its segments."""
     outcomes = {
-        "metric": metric, "baseline": "bleu", "segments": list(range(len(nets))),
-        "wins": [max(0.0, net) for net in nets], "losses": [max(0.0, -net) for net in nets], **changes,
-    }  # fmt: skip
+        "metric": metric,
+        "baseline": "bleu",
+        "segments": list(range(len(nets))),
+        "wins": [max(0.0, net) for net in nets],
+        "losses": [max(0.0, -net) for net in nets],
+        **changes,
+    }
     segments = {"ids": [str(i) for i in range(len(nets))], "documents": documents, "outcomes": [outcomes]}
     path = folder / f"{name}.json"
     path.write_text(json.dumps({"signature": f"compare|{name}", "segments": segments}))
@@ -29,7 +33,9 @@ def test_what_compare_writes_is_pooled(tmp_path):
     for seed in (1, 2):
         campaign = make(tmp_path / str(seed), systems=5, segments=15, seed=seed)
         report = compare_by_scores(
-            campaign, HeldOutScores(campaign.folder / "scores.jsonl", splits=4, controls=True), "rypt,bleu,chrf"
+            campaign,
+            HeldOutScores(campaign.folder / "scores.jsonl", splits=4, controls=True),
+            "rypt,bleu,chrf",
         )
         paths.append(tmp_path / f"set{seed}.json")
         report.write(paths[-1])
@@ -71,7 +77,10 @@ def test_documents_are_resampled_as_wholes(tmp_path):
     documents = [str(i) for i in range(40) for _ in range(10)]
     wide = [result("wide", tmp_path, np.repeat(nets, 10).tolist(), documents=documents)]
     few = [result("few", tmp_path, nets.tolist())]
-    by_document, alone = pool_outcomes(wide, unit="document").pairs[0].pooled, pool_outcomes(few).pairs[0].pooled
+    by_document, alone = (
+        pool_outcomes(wide, unit="document").pairs[0].pooled,
+        pool_outcomes(few).pairs[0].pooled,
+    )
     assert (by_document.low, by_document.high) == pytest.approx((alone.low, alone.high), abs=0.02)
     assert by_document.p == pytest.approx(alone.p, abs=0.02)
     by_segment = pool_outcomes(wide).pairs[0].pooled
@@ -96,21 +105,33 @@ def test_only_pairs_that_all_have(tmp_path):
         pool_outcomes([one, one])
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"signature": "x"}', '{"signature": "x", "segments": []}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", "null", '{"signature": "x"}', '{"signature": "x", "segments": []}']
+)
 def test_files_that_are_no_results(tmp_path, text):
     (tmp_path / "r.json").write_text(text)
-    with pytest.raises(InputError, match=r"r.json: expected a result with what happened in each segment, as rypt"):
+    with pytest.raises(
+        InputError, match=r"r.json: expected a result with what happened in each segment, as rypt"
+    ):
         read_result(tmp_path / "r.json")
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"wins": [0.5]}, {"wins": [0.5, "x"]}, {"wins": [0.5, float("nan")]}, {"wins": [0.5, 2]}, {"wins": None},
-        {"segments": [0, 2]}, {"segments": [0, 0]}, {"segments": [0, -1]}, {"losses": [0, 0, 0]},
-        {"segments": [], "wins": [], "losses": []}, {"documents": ["a"]},
+        {"wins": [0.5]},
+        {"wins": [0.5, "x"]},
+        {"wins": [0.5, float("nan")]},
+        {"wins": [0.5, 2]},
+        {"wins": None},
+        {"segments": [0, 2]},
+        {"segments": [0, 0]},
+        {"segments": [0, -1]},
+        {"losses": [0, 0, 0]},
+        {"segments": [], "wins": [], "losses": []},
+        {"documents": ["a"]},
     ],
-)  # fmt: skip
+)
 def test_numbers_that_cannot_be(tmp_path, changes):
     documents = changes.pop("documents", None)
     path = result("r", tmp_path, [1.0, 0.0], documents=documents, **changes)

@@ -12,16 +12,30 @@ from rypt.tails import sign_test
 
 # judgments for RYPT, for BLEU, for neither, and how many of the paper's 250 segments had them (Tables 1 and 2)
 PAPER = {
-    (3, 0, 0): 45, (2, 0, 1): 15, (2, 1, 0): 40, (1, 0, 2): 20, (1, 1, 1): 41, (0, 0, 3): 1, (1, 2, 0): 40,
-    (0, 1, 2): 15, (0, 2, 1): 5, (0, 3, 0): 28,
-}  # fmt: skip
+    (3, 0, 0): 45,
+    (2, 0, 1): 15,
+    (2, 1, 0): 40,
+    (1, 0, 2): 20,
+    (1, 1, 1): 41,
+    (0, 0, 3): 1,
+    (1, 2, 0): 40,
+    (0, 1, 2): 15,
+    (0, 2, 1): 5,
+    (0, 3, 0): 28,
+}
 
 
 def item(segment, texts=("ours", "theirs"), systems=("rypt", "bleu"), **more):
     return {
-        "item": f"{segment}-1", "segment": segment, "system_a": systems[0], "system_b": systems[1],
-        "candidate_a": texts[0], "candidate_b": texts[1], "control": "", **more,
-    }  # fmt: skip
+        "item": f"{segment}-1",
+        "segment": segment,
+        "system_a": systems[0],
+        "system_b": systems[1],
+        "candidate_a": texts[0],
+        "candidate_b": texts[1],
+        "control": "",
+        **more,
+    }
 
 
 class Asked:
@@ -35,7 +49,9 @@ class Asked:
     def answer(self, columns, choice, worker="A1", **more):
         self.number += 1
         hit = self.hits.setdefault(tuple(columns.values()), f"H{len(self.hits)}")
-        self.results.add([assignment(self.number, {"choice": choice}, columns, worker=worker, hit=hit, **more)])
+        self.results.add(
+            [assignment(self.number, {"choice": choice}, columns, worker=worker, hit=hit, **more)]
+        )
 
     def read(self, ours="ours", theirs="theirs", segments=("7",), names=("rypt", "bleu")):
         texts = tuple(dict.fromkeys(segments, text) for text in (ours, theirs))
@@ -58,8 +74,11 @@ def paper():
         segment = f"s{number}"
         texts[0][segment], texts[1][segment] = f"ours {number}", f"theirs {number}"
         turned = number % 2
-        shown = item(segment, (texts[turned][segment], texts[1 - turned][segment]),
-                     ("bleu", "rypt") if turned else ("rypt", "bleu"))  # fmt: skip
+        shown = item(
+            segment,
+            (texts[turned][segment], texts[1 - turned][segment]),
+            ("bleu", "rypt") if turned else ("rypt", "bleu"),
+        )
         first, second = ("B", "A") if turned else ("A", "B")
         for worker, choice in enumerate([first] * ours + [second] * theirs + ["EQUAL"] * neither):
             asked.answer(shown, choice, f"W{worker}")
@@ -126,9 +145,14 @@ def test_controls_other_systems_and_ties_nobody_was_asked_about_do_not_count(ask
 
 
 def test_rankings_are_no_comparisons_of_picks(asked):
-    columns = {"item": "r", "segment": "7", "size": "5", "control": "",
-               **{f"system_{i}": name for i, name in enumerate(["rypt", "bleu", "x", "y", "z"], 1)},
-               **{f"candidate_{i}": f"text {i}" for i in range(1, 6)}}  # fmt: skip
+    columns = {
+        "item": "r",
+        "segment": "7",
+        "size": "5",
+        "control": "",
+        **{f"system_{i}": name for i, name in enumerate(["rypt", "bleu", "x", "y", "z"], 1)},
+        **{f"candidate_{i}": f"text {i}" for i in range(1, 6)},
+    }
     fields = {f"rank_{i}": str(i) for i in range(1, 6)}
     asked.results.add([assignment(1, fields, columns)])
     assert len(asked.results.comparisons()) == 10

@@ -15,7 +15,9 @@ def campaign(tmp_path_factory):
 
 
 def test_outcomes(campaign, tmp_path):
-    scores = HeldOutScores(campaign.folder / "scores.jsonl", splits=3, judged_only=("sys0",), max_len=2, controls=True)
+    scores = HeldOutScores(
+        campaign.folder / "scores.jsonl", splits=3, judged_only=("sys0",), max_len=2, controls=True
+    )
     report = compare_by_scores(campaign, scores, ["rypt", "bleu", "rypt(unknown=no)+0.1*chrf"], seed=4)
     comparison = report.comparison
     assert comparison.splits == 3
@@ -42,32 +44,45 @@ def test_a_candidate_that_one_rater_scored_has_no_ceiling(campaign, tmp_path):
     lines = [json.loads(line) for line in (campaign.folder / "scores.jsonl").read_text().splitlines()]
     raters = sorted({line["rater"] for line in lines})
     systems = sorted({line["system"] for line in lines})
-    once = [line for line in lines if systems.index(line["system"]) % len(raters) == raters.index(line["rater"])]
+    once = [
+        line for line in lines if systems.index(line["system"]) % len(raters) == raters.index(line["rater"])
+    ]
     path = tmp_path / "once.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in once))
     report = compare_by_scores(campaign, HeldOutScores(path, way="rater"), "rypt,bleu")
     assert [outcome.metric for outcome in report.comparison.outcomes] == ["rypt"]
     assert report.text().splitlines()[1].startswith("note: every candidate was scored by a single rater")
     assert report.as_dict()["notes"][0].startswith("every candidate was scored by a single rater")
-    with pytest.raises(RyptError, match="--ceiling cannot be had here: every candidate was scored by a single rater"):
+    with pytest.raises(
+        RyptError, match="--ceiling cannot be had here: every candidate was scored by a single rater"
+    ):
         compare_by_scores(campaign, HeldOutScores(path, way="rater", ceiling=True), "rypt,bleu")
     with pytest.raises(RyptError, match=r"human\+0.1\*bleu cannot be had here"):
         compare_by_scores(campaign, HeldOutScores(path, way="rater"), "rypt,human+0.1*bleu")
-    twice = compare_by_scores(campaign, HeldOutScores(campaign.folder / "scores.jsonl", way="rater"), "rypt,bleu")
+    twice = compare_by_scores(
+        campaign, HeldOutScores(campaign.folder / "scores.jsonl", way="rater"), "rypt,bleu"
+    )
     assert not twice.caution
     assert "human" in twice.comparison.quality
 
 
 def test_one_rater_is_not_called_people(campaign, tmp_path):
     alone = make(tmp_path / "alone", systems=4, segments=8, raters=("ada",))
-    report = compare_by_scores(alone, HeldOutScores(alone.folder / "scores.jsonl", splits=2), "rypt+0.2*chrf,rypt,bleu")
+    report = compare_by_scores(
+        alone, HeldOutScores(alone.folder / "scores.jsonl", splits=2), "rypt+0.2*chrf,rypt,bleu"
+    )
     assert "rypt+0.2*chrf (one rater's labels and chrF)" in report.answer()
     assert ": one rater scored them higher in " in report.answer()
     assert "one rater (ada) gave all labels and all scores, so the same person decides" in report.notes
     assert report.answers()[1].startswith("Labels alone (rypt): ")
-    several = compare_by_scores(campaign, HeldOutScores(campaign.folder / "scores.jsonl", splits=2), "rypt,bleu")
+    several = compare_by_scores(
+        campaign, HeldOutScores(campaign.folder / "scores.jsonl", splits=2), "rypt,bleu"
+    )
     assert ": people scored them higher in " in several.answer()
-    lines = [json.loads(line) | {"rater": "bob"} for line in (alone.folder / "scores.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) | {"rater": "bob"}
+        for line in (alone.folder / "scores.jsonl").read_text().splitlines()
+    ]
     (tmp_path / "bob.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     other = compare_by_scores(alone, HeldOutScores(tmp_path / "bob.jsonl", splits=2), "rypt,bleu")
     assert ": people scored them higher in " in other.answer()

@@ -22,11 +22,13 @@ from rypt.text import RyptError
 NAMES = ("a", "b", "c")
 ROWS = st.lists(
     st.tuples(
-        st.sampled_from(["s1", "s2", "s3"]), st.permutations(NAMES), st.sampled_from([1, 0, -1]),
+        st.sampled_from(["s1", "s2", "s3"]),
+        st.permutations(NAMES),
+        st.sampled_from([1, 0, -1]),
         st.sampled_from(["w1", "ASIMULATED2"]),
     ),
     max_size=30,
-)  # fmt: skip
+)
 
 
 @given(ROWS)
@@ -45,7 +47,9 @@ def test_votes_are_counted_by_segment(rows) -> None:
         return
     found = preferences_between(comparisons, "a", "b")
     assert found.segments == {s: (votes["a"], votes["b"], votes["neither"]) for s, votes in expected.items()}
-    assert found.simulated == sum(worker.startswith("AS") and {*pair} == {"a", "b"} for _, *pair, _, worker in records)
+    assert found.simulated == sum(
+        worker.startswith("AS") and {*pair} == {"a", "b"} for _, *pair, _, worker in records
+    )
     other = preferences_between(comparisons, "b", "a")
     assert other.segments == {s: (votes["b"], votes["a"], votes["neither"]) for s, votes in expected.items()}
 
@@ -64,7 +68,11 @@ def test_segments_with_the_same_text_are_left_out_and_counted(tmp_path: Path) ->
     found = system_preferences(ComparisonFiles((path,)), "x", "y")
     assert (found.segments, found.identical) == ({"1": (2, 0, 0)}, 2)
     assert len(ComparisonFiles((path,)).read()) == 2  # one for each worker who was asked
-    out = CliRunner().invoke(rank, ["preferences", str(path), "--systems", "x,y"], catch_exceptions=False).stdout
+    out = (
+        CliRunner()
+        .invoke(rank, ["preferences", str(path), "--systems", "x,y"], catch_exceptions=False)
+        .stdout
+    )
     assert same_text_note(2) in out
 
 
@@ -97,13 +105,23 @@ def test_tables(judged: Path) -> None:
     arguments = ["preferences", str(judged), "--format", "judgments", "--systems", "x,y"]
     out = CliRunner().invoke(rank, arguments, catch_exceptions=False).stdout.splitlines()
     assert [line.split() for line in out[4:8]] == [
-        ["x", "3", "60.0"], ["y", "1", "20.0"], ["neither", "1", "20.0"], ["total", "5", "100.0"],
-    ]  # fmt: skip
+        ["x", "3", "60.0"],
+        ["y", "1", "20.0"],
+        ["neither", "1", "20.0"],
+        ["total", "5", "100.0"],
+    ]
     assert [line.split() for line in out[11:21]] == [
-        ["x", "+3", "1", "50.0"], ["x", "+2", "0", "0.0"], ["x", "+1", "0", "0.0"], ["±0", "0", "0.0"],
-        ["y", "+1", "1", "50.0"], ["y", "+2", "0", "0.0"], ["y", "+3", "0", "0.0"],
-        ["x", "+any", "1", "50.0"], ["y", "+any", "1", "50.0"], ["total", "2", "100.0"],
-    ]  # fmt: skip
+        ["x", "+3", "1", "50.0"],
+        ["x", "+2", "0", "0.0"],
+        ["x", "+1", "0", "0.0"],
+        ["±0", "0", "0.0"],
+        ["y", "+1", "1", "50.0"],
+        ["y", "+2", "0", "0.0"],
+        ["y", "+3", "0", "0.0"],
+        ["x", "+any", "1", "50.0"],
+        ["y", "+any", "1", "50.0"],
+        ["total", "2", "100.0"],
+    ]
     assert out[0].startswith("It is not shown whether people prefer x or y: +40.0 points (")  # 60 % - 20 %
     found = json.loads(CliRunner().invoke(rank, [*arguments, "--json"], catch_exceptions=False).stdout)
     assert found["judgments"] == {"x": 3, "y": 1, "neither": 1}
@@ -114,13 +132,19 @@ def test_tables(judged: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pair", "message"), [("x,nobody", "expected one of the systems x, y, z, found 'nobody'"), ("x,x", "x twice"),
-                          ("x,z", "x and z were never compared")],
-)  # fmt: skip
+    ("pair", "message"),
+    [
+        ("x,nobody", "expected one of the systems x, y, z, found 'nobody'"),
+        ("x,x", "x twice"),
+        ("x,z", "x and z were never compared"),
+    ],
+)
 def test_systems_that_cannot_be_compared(judged: Path, pair: str, message: str) -> None:
     with pytest.raises(RyptError, match=message):
         CliRunner().invoke(
-            rank, ["preferences", str(judged), "--format", "judgments", "--systems", pair], catch_exceptions=False
+            rank,
+            ["preferences", str(judged), "--format", "judgments", "--systems", pair],
+            catch_exceptions=False,
         )
 
 

@@ -9,9 +9,17 @@ from rypt.picks.outcome import Outcome, PickComparison
 
 # the paper's Tables 1 and 2: votes for RYPT, BLEU and neither of each of 250 segments
 SHAPES = {
-    (3, 0, 0): 45, (2, 0, 1): 15, (2, 1, 0): 40, (1, 0, 2): 20, (1, 1, 1): 41, (0, 0, 3): 1, (1, 2, 0): 40,
-    (0, 1, 2): 15, (0, 2, 1): 5, (0, 3, 0): 28,
-}  # fmt: skip
+    (3, 0, 0): 45,
+    (2, 0, 1): 15,
+    (2, 1, 0): 40,
+    (1, 0, 2): 20,
+    (1, 1, 1): 41,
+    (0, 0, 3): 1,
+    (1, 2, 0): 40,
+    (0, 1, 2): 15,
+    (0, 2, 1): 5,
+    (0, 3, 0): 28,
+}
 SEGMENTS = [shape for shape, count in SHAPES.items() for _ in range(count)]
 PAPER = Preferences("rypt", "bleu", {str(i): shape for i, shape in enumerate(SEGMENTS)}, stale=2, identical=9)
 OUTCOME = Outcome("rypt:table+0.2*chrf", "bleu", 0.25, 0.6, 0.15, 0.1, 0.02, 0.18, 0.0123, 529)
@@ -24,14 +32,23 @@ def rows(table):
 def test_the_papers_tables():
     one, two = preference_tables([PAPER]).split("\n\n")
     assert rows(one)[2:] == [
-        ("first by rypt", "346", "46.1"), ("first by bleu", "270", "36.0"), ("neither", "134", "17.9"),
+        ("first by rypt", "346", "46.1"),
+        ("first by bleu", "270", "36.0"),
+        ("neither", "134", "17.9"),
         ("total", "750", "100.0"),
-    ]  # fmt: skip
+    ]
     assert rows(two)[2:] == [
-        ("rypt +3", "45", "18.0"), ("rypt +2", "15", "6.0"), ("rypt +1", "60", "24.0"), ("±0", "42", "16.8"),
-        ("bleu +1", "55", "22.0"), ("bleu +2", "5", "2.0"), ("bleu +3", "28", "11.2"),
-        ("rypt +any", "120", "48.0"), ("bleu +any", "88", "35.2"), ("total", "250", "100.0"),
-    ]  # fmt: skip
+        ("rypt +3", "45", "18.0"),
+        ("rypt +2", "15", "6.0"),
+        ("rypt +1", "60", "24.0"),
+        ("±0", "42", "16.8"),
+        ("bleu +1", "55", "22.0"),
+        ("bleu +2", "5", "2.0"),
+        ("bleu +3", "28", "11.2"),
+        ("rypt +any", "120", "48.0"),
+        ("bleu +any", "88", "35.2"),
+        ("total", "250", "100.0"),
+    ]
 
 
 def test_for_a_paper():
@@ -48,13 +65,20 @@ def test_the_two_halves_of_table_1():
     one, two, three = preference_tables([shown, hidden]).split("\n\n")
     assert "judgments, reference shown" in one
     assert [line.split()[-4:] for line in one.splitlines()[2:]] == [
-        ["3", "50.0", "0", "0.0"], ["1", "16.7", "2", "100.0"], ["2", "33.3", "0", "0.0"], ["6", "100.0", "2", "100.0"],
-    ]  # fmt: skip
+        ["3", "50.0", "0", "0.0"],
+        ["1", "16.7", "2", "100.0"],
+        ["2", "33.3", "0", "0.0"],
+        ["6", "100.0", "2", "100.0"],
+    ]
     assert two.startswith("aggregate, reference shown")
     assert rows(three)[2:] == [
-        ("rypt +1", "0", "0.0"), ("±0", "0", "0.0"), ("bleu +1", "2", "100.0"), ("rypt +any", "0", "0.0"),
-        ("bleu +any", "2", "100.0"), ("total", "2", "100.0"),
-    ]  # fmt: skip
+        ("rypt +1", "0", "0.0"),
+        ("±0", "0", "0.0"),
+        ("bleu +1", "2", "100.0"),
+        ("rypt +any", "0", "0.0"),
+        ("bleu +any", "2", "100.0"),
+        ("total", "2", "100.0"),
+    ]
     assert preference_line(hidden).startswith(
         "People prefer bleu to rypt, reference hidden: +100.0 points (95 % interval +100.0 to +100.0), "
         "% of the judgments for bleu - % for rypt; "

@@ -20,13 +20,18 @@ from rypt.picks.outcome import Outcome
             (-0.053, -0.076, -0.031),
             "The picks of rypt are worse than those of BLEU by -5.3 points (95 % interval -7.6 to -3.1): ",
         ),
-        ((0.01, -0.02, 0.04), "It is not shown whether the picks of rypt or those of BLEU are better: +1.0 points ("),
+        (
+            (0.01, -0.02, 0.04),
+            "It is not shown whether the picks of rypt or those of BLEU are better: +1.0 points (",
+        ),
     ],
 )
 def test_the_answer_says_whether_it_is_shown(bounds, start):
     outcome = Outcome("rypt", "bleu", 0.204, 0.645, 0.151, *bounds, 0.01, 529)
     assert answer_line(outcome).startswith(start)
-    assert answer_line(outcome).endswith("people scored them higher in 20.4 % of 529 segments and lower in 15.1 %.")
+    assert answer_line(outcome).endswith(
+        "people scored them higher in 20.4 % of 529 segments and lower in 15.1 %."
+    )
 
 
 def test_names_with_labels_say_so():
@@ -44,9 +49,14 @@ def test_labels_alone_stand_below_the_answer():
         return Outcome(metric, baseline, 0.2, 0.7, 0.1, net, 0.052, 0.096, 0.01, 529)
 
     mixture = "rypt:severity+0.2*chrf+2*system"
-    rows = [outcome(mixture, "rypt:severity"), outcome(mixture, "bleu"), outcome(mixture, "bleu+2*system"),
-            outcome("rypt:half", "bleu", 0.06), outcome("rypt:severity", "chrf", 0.05),
-            outcome("rypt:severity", "bleu")]  # fmt: skip
+    rows = [
+        outcome(mixture, "rypt:severity"),
+        outcome(mixture, "bleu"),
+        outcome(mixture, "bleu+2*system"),
+        outcome("rypt:half", "bleu", 0.06),
+        outcome("rypt:severity", "chrf", 0.05),
+        outcome("rypt:severity", "bleu"),
+    ]
     labels, fair = further_lines(rows)
     assert labels == "Labels alone (rypt:severity): +7.4 points (95 % interval +5.2 to +9.6) against BLEU."
     assert fair.startswith("Against metrics that know the mean of each system, too: ")
@@ -62,11 +72,24 @@ def test_metrics_that_another_installation_has_are_not_explained():
 
 
 def test_each_term_has_one_line():
-    metrics = parse_pick_metrics("rypt+0.2*chrf,rypt:severity,bleu+2*system(rypt:severity),human,scores(x.jsonl),model")
+    metrics = parse_pick_metrics(
+        "rypt+0.2*chrf,rypt:severity,bleu+2*system(rypt:severity),human,scores(x.jsonl),model"
+    )
     lines = legend(metrics, Scoring(model="tree"), ["rypt+0.2*chrf, permuted", "rypt", "random"])
     names = [line.split("  ")[0] for line in lines]
-    assert names == ["rypt", "chrf", "A+0.2*B", "rypt:severity", "bleu", "2*system(rypt:severity)", "human",
-                     "scores(x.jsonl)", "model", "…, permuted", "random"]  # fmt: skip
+    assert names == [
+        "rypt",
+        "chrf",
+        "A+0.2*B",
+        "rypt:severity",
+        "bleu",
+        "2*system(rypt:severity)",
+        "human",
+        "scores(x.jsonl)",
+        "model",
+        "…, permuted",
+        "random",
+    ]
     assert "(model tree)" in lines[0]
     assert legend([], Scoring()) == []
 

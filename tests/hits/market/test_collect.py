@@ -15,7 +15,9 @@ from hits.results.quality import worker_reports
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
-NAMESPACE = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
+NAMESPACE = (
+    "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
+)
 
 
 def answer(choice: str) -> str:
@@ -51,12 +53,17 @@ class Told:
 def batch(tmp_path):
     outputs = {"x": {"1": "one"}, "y": {"1": "two"}}
     settings = new_settings(Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=3)
-    write_batch(tmp_path / "b", make_comparison_batch([Segment("1", "eins")], outputs, settings, control_share=0))
+    write_batch(
+        tmp_path / "b", make_comparison_batch([Segment("1", "eins")], outputs, settings, control_share=0)
+    )
     return read_batch(tmp_path / "b")
 
 
 def works(*answers):
-    return [SubmittedAssignment(f"A{n}", "H1", f"W{n}", "Submitted", text, 100, 110) for n, text in enumerate(answers)]
+    return [
+        SubmittedAssignment(f"A{n}", "H1", f"W{n}", "Submitted", text, 100, 110)
+        for n, text in enumerate(answers)
+    ]
 
 
 def test_what_cannot_be_understood_is_told_and_the_rest_is_added(tmp_path, batch):

@@ -24,10 +24,14 @@ from rypt.text import RyptError
 
 
 @pytest.fixture
-def folders(tmp_path: Path, demo_campaign: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, Path, Path]:
+def folders(
+    tmp_path: Path, demo_campaign: Path, capsys: pytest.CaptureFixture[str]
+) -> tuple[Path, Path, Path]:
     """A campaign, a batch of it, and a folder for a market."""
     shutil.copytree(demo_campaign, tmp_path / "campaign")
-    made = run(capsys, "hits", "make", tmp_path / "campaign", "-o", tmp_path / "batch", "--limit", 2, "--json", "-q")
+    made = run(
+        capsys, "hits", "make", tmp_path / "campaign", "-o", tmp_path / "batch", "--limit", 2, "--json", "-q"
+    )
     assert made[0] == 0
     return tmp_path / "campaign", tmp_path / "batch", tmp_path / "market"
 
@@ -59,8 +63,11 @@ def test_from_a_batch_to_judgments(folders: tuple[Path, Path, Path], tmp_path: P
         assert collection_status(campaign, batch).numbers.assignments == size
 
         results = tmp_path / "results.csv"
-        ids = [done.assignment for hit in open_market(market).states(read_batch(batch).settings.id)
-               for done in open_market(market).work(hit.hit)]  # fmt: skip
+        ids = [
+            done.assignment
+            for hit in open_market(market).states(read_batch(batch).settings.id)
+            for done in open_market(market).work(hit.hit)
+        ]
         rows = [f"{ids[0]},x,", f"{ids[1]},,careless"]
         results.write_text("\n".join(["AssignmentId,Approve,Reject", *rows]) + "\n")
         reviewed = review(results, market)

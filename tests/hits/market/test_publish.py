@@ -32,7 +32,9 @@ from rypt.text import InputError, RyptError
 def made_batch(folder, size=12, assignments=3):
     segments = [Segment(str(i), f"Satz {i}") for i in range(size)]
     outputs = {name: {s.id: f"sentence {s.id} by {name}" for s in segments} for name in ("x", "y")}
-    settings = new_settings(Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=assignments)
+    settings = new_settings(
+        Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=assignments
+    )
     write_batch(folder, make_comparison_batch(segments, outputs, settings, control_share=0.1))
     return read_batch(folder)
 
@@ -124,7 +126,11 @@ publish({str(tmp_path / "batch")!r}, market, watch=watch)
 
 def test_two_processes_do_not_publish_one_batch_at_once(tmp_path):
     path = tmp_path / "published.local.jsonl"
-    with Ledger(path).opened(), pytest.raises(RyptError, match="another process is publishing"), Ledger(path).opened():
+    with (
+        Ledger(path).opened(),
+        pytest.raises(RyptError, match="another process is publishing"),
+        Ledger(path).opened(),
+    ):
         pass
 
 
@@ -217,10 +223,14 @@ def test_a_batch_that_was_edited_after_publishing_is_refused(tmp_path, batch):
     with local_market(tmp_path) as (market, _), JudgmentDatabase(tmp_path / "j.db") as db:
         publish(batch, market)
         text = (tmp_path / "batch" / "batch.csv").read_text()
-        (tmp_path / "batch" / "batch.csv").write_text(text.replace("sentence 3 by x", "sentence 3 by somebody"))
+        (tmp_path / "batch" / "batch.csv").write_text(
+            text.replace("sentence 3 by x", "sentence 3 by somebody")
+        )
         edited = read_batch(tmp_path / "batch")
-        for act in (lambda: publish(edited, market),
-                    lambda: collect_into(Results(db), edited, tmp_path / "batch", market)):  # fmt: skip
+        for act in (
+            lambda: publish(edited, market),
+            lambda: collect_into(Results(db), edited, tmp_path / "batch", market),
+        ):
             with pytest.raises(InputError, match="was changed after it was published"):
                 act()
 
@@ -282,7 +292,11 @@ def test_what_the_market_knows_comes_along(tmp_path, batch):
         collect_into(results, batch, tmp_path / "batch", market)
         collect_into(results, batch, tmp_path / "batch", market)
         first, second, *_ = results.assignments()
-        assert (first.status, first.facts["RequesterFeedback"], first.market) == ("Approved", "well done", "local")
+        assert (first.status, first.facts["RequesterFeedback"], first.market) == (
+            "Approved",
+            "well done",
+            "local",
+        )
         assert parse_time(first.facts["ApprovalTime"]) >= first.answer.accepted
         assert (second.status, second.facts["RequesterFeedback"]) == ("Rejected", "=nothing read")
         assert second.facts["RejectionTime"]
@@ -301,7 +315,9 @@ def test_what_the_market_knows_comes_along(tmp_path, batch):
 
 def test_equal_texts_are_counted_and_no_comparisons(tmp_path):
     segments = [Segment(str(i), f"Satz {i}") for i in range(4)]
-    outputs = {name: {s.id: f"sentence {s.id} by {name if s.id < '2' else 'all'}" for s in segments} for name in "xy"}
+    outputs = {
+        name: {s.id: f"sentence {s.id} by {name if s.id < '2' else 'all'}" for s in segments} for name in "xy"
+    }
     settings = new_settings(Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=2)
     write_batch(tmp_path / "batch", make_comparison_batch(segments, outputs, settings, control_share=0))
     made = read_batch(tmp_path / "batch")

@@ -37,9 +37,13 @@ def service() -> Iterator[FakeProlific]:
 def batch(tmp_path: Path) -> Path:
     outputs = {"x": {str(n): f"one {n}" for n in range(6)}, "y": {str(n): f"two {n}" for n in range(6)}}
     settings = new_settings(
-        Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=2, source_language="de",
+        Kind.COMPARISON,
+        seed=1,
+        now=datetime(2026, 1, 1, tzinfo=UTC),
+        assignments=2,
+        source_language="de",
         target_language="en",
-    )  # fmt: skip
+    )
     segments = [Segment(str(n), f"eins {n}") for n in range(6)]
     write_batch(tmp_path / "b", make_comparison_batch(segments, outputs, settings, control_share=0))
     remember_url(tmp_path / "market", open_access(tmp_path / "market"), "http://127.0.0.1:1/")
@@ -70,8 +74,10 @@ def test_a_study_is_made_from_the_batch(batch: Path, service: FakeProlific) -> N
         "&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
     )
     assert [code["code"] for code in study["completion_codes"]] == [
-        access.completion_code, f"{access.completion_code}X", f"{access.completion_code}N",
-    ]  # fmt: skip
+        access.completion_code,
+        f"{access.completion_code}X",
+        f"{access.completion_code}N",
+    ]
     assert study["reward"] == 30  # three hits of ten cents
     assert study["estimated_completion_time"] == 2
     assert done.cost == Decimal("1.60")
@@ -80,7 +86,9 @@ def test_a_study_is_made_from_the_batch(batch: Path, service: FakeProlific) -> N
 
 
 @pytest.mark.parametrize("killed", ["/studies/"])
-def test_killed_after_the_study_was_made_it_is_found_again(batch: Path, service: FakeProlific, killed: str) -> None:
+def test_killed_after_the_study_was_made_it_is_found_again(
+    batch: Path, service: FakeProlific, killed: str
+) -> None:
     for number in range(5):  # other studies, on several pages
         service.studies[f"o{number}"] = {"id": f"o{number}", "internal_name": "other", "status": "ACTIVE"}
     plan = plan_study(read_batch(batch), hits_each=3)
@@ -123,7 +131,12 @@ def test_what_the_service_says_is_one_line(batch: Path, service: FakeProlific) -
         recruit(batch, batch.parent / "market", client(service), plan)
     with pytest.raises(RyptError, match="not confirmed"):
         recruit(
-            batch, batch.parent / "market", client(service), plan, api=service.url, confirm=lambda plan, cost: False
+            batch,
+            batch.parent / "market",
+            client(service),
+            plan,
+            api=service.url,
+            confirm=lambda plan, cost: False,
         )
     assert service.studies == {}
     with pytest.raises(RyptError, match="no study was made"):
@@ -132,7 +145,12 @@ def test_what_the_service_says_is_one_line(batch: Path, service: FakeProlific) -
 
 def test_published_paused_and_stopped_each_once(batch: Path, service: FakeProlific) -> None:
     recruited(batch, service)
-    for action, status in (("PUBLISH", "ACTIVE"), ("PUBLISH", "ACTIVE"), ("PAUSE", "PAUSED"), ("START", "ACTIVE")):
+    for action, status in (
+        ("PUBLISH", "ACTIVE"),
+        ("PUBLISH", "ACTIVE"),
+        ("PAUSE", "PAUSED"),
+        ("START", "ACTIVE"),
+    ):
         assert set_state(batch, batch.parent / "market", client(service), action).status == status
     assert len([path for method, path in service.seen if method == "POST" and "transition" in path]) == 3
     assert set_state(batch, batch.parent / "market", client(service), "STOP").status == "AWAITING REVIEW"
@@ -203,7 +221,9 @@ def test_two_processes_make_one_study_and_one_payment(batch: Path, service: Fake
     assert pay_bonus(log, client(service), name, Decimal("1.00"), "x")
 
 
-def test_the_market_must_be_served_as_the_study_says(batch: Path, service: FakeProlific, tmp_path: Path) -> None:
+def test_the_market_must_be_served_as_the_study_says(
+    batch: Path, service: FakeProlific, tmp_path: Path
+) -> None:
     market = tmp_path / "market"
     remember_terms(market, SharedTerms("pid", 0, "OWNCODE"))
     with pytest.raises(RyptError, match="served with no --hits-each"):
@@ -213,7 +233,9 @@ def test_the_market_must_be_served_as_the_study_says(batch: Path, service: FakeP
     (study,) = service.studies.values()
     assert "?pid={{%PROLIFIC_PID%}}&STUDY_ID=" in study["external_study_url"]
     assert [code["code"] for code in study["completion_codes"]] == ["OWNCODE", "OWNCODEX", "OWNCODEN"]
-    write_batch(tmp_path / "other", replace(read_batch(batch), settings=replace(read_batch(batch).settings, id="o")))
+    write_batch(
+        tmp_path / "other", replace(read_batch(batch), settings=replace(read_batch(batch).settings, id="o"))
+    )
     with pytest.raises(RyptError, match="is not published on"):
         recruited(tmp_path / "other", service)
 

@@ -118,7 +118,9 @@ def test_who_did_anything_well_is_paid_and_who_is_not_decided_on_waits(recruits:
 
 
 @pytest.mark.parametrize("trouble", ["deaf", "busy"])
-def test_killed_between_the_two_markets_the_next_run_tells_the_service(recruits: Recruits, trouble: str) -> None:
+def test_killed_between_the_two_markets_the_next_run_tells_the_service(
+    recruits: Recruits, trouble: str
+) -> None:
     *early, last = recruits.assignments("p1")
     for each in early:
         recruits.market().approve(each)
@@ -136,7 +138,9 @@ def test_killed_between_the_two_markets_the_next_run_tells_the_service(recruits:
     assert recruits.decide(p1="").already == HITS
 
 
-def test_reasons_that_the_service_would_refuse_are_refused_before_anything_is_sent(recruits: Recruits) -> None:
+def test_reasons_that_the_service_would_refuse_are_refused_before_anything_is_sent(
+    recruits: Recruits,
+) -> None:
     with pytest.raises(MarketError, match="at least 100 characters, got 3"):
         recruits.decide(p1="bad")
     assert {recruits.client.status(each) for each in recruits.assignments("p1")} == {"Submitted"}
@@ -172,9 +176,11 @@ def test_submissions_are_shown_beside_our_work(recruits: Recruits, tmp_path: Pat
     people = batch_status(recruits.batch, tmp_path / "b", recruits.market()).participants
     rows = [(each.participant, each.status, each.code, each.assignments, each.approved) for each in people]
     assert rows == [
-        ("p1", "APPROVED", "CODE", HITS, HITS), ("p2", "AWAITING REVIEW", "CODE", HITS, 0),
-        ("p3", "AWAITING REVIEW", "CODE", HITS, 0), ("p9", "AWAITING REVIEW", "", 0, 0),
-    ]  # fmt: skip
+        ("p1", "APPROVED", "CODE", HITS, HITS),
+        ("p2", "AWAITING REVIEW", "CODE", HITS, 0),
+        ("p3", "AWAITING REVIEW", "CODE", HITS, 0),
+        ("p9", "AWAITING REVIEW", "", 0, 0),
+    ]
     assert people[-1].worker == ""
     with JudgmentDatabase(":memory:") as db:
         collected = collect_into(Results(db), recruits.batch, tmp_path / "b", recruits.market())
@@ -188,7 +194,11 @@ def test_a_participant_is_asked_to_return_once(recruits: Recruits) -> None:
         recruits.decide(p3=reason)
     assert recruits.decide(p3=reason).already == HITS
     assert recruits.posts("/request-return/") == 1
-    (shown,) = [each for each in recruits.market().participants(recruits.batch.settings.id) if each.participant == "p3"]
+    (shown,) = [
+        each
+        for each in recruits.market().participants(recruits.batch.settings.id)
+        if each.participant == "p3"
+    ]
     assert shown.status == "RETURN REQUESTED"
 
 
@@ -201,7 +211,9 @@ def test_who_is_approved_and_not_paid_is_named(recruits: Recruits) -> None:
     assert "TIMED-OUT on Prolific, not paid: it cannot be approved there any more" in done.unsettled[0]
     assert "review again once the participant has sent the code" in done.unsettled[1]
     assert (recruits.status("p3"), recruits.posts("/transition/")) == ("APPROVED", 1)
-    recruits.service.submissions[recruits.submissions["p2"]]["status"] = "AWAITING REVIEW"  # the code was sent
+    recruits.service.submissions[recruits.submissions["p2"]]["status"] = (
+        "AWAITING REVIEW"  # the code was sent
+    )
     assert recruits.decide(p2="").unsettled == ()
     assert recruits.status("p2") == "APPROVED"
 

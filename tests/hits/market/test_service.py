@@ -50,8 +50,11 @@ def test_a_client_is_made_without_their_description(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Loader, "load_service_model", without)
     client = session().client(
-        SERVICE, region_name="us-east-1", endpoint_url="http://127.0.0.1:1/", aws_access_key_id="a",
+        SERVICE,
+        region_name="us-east-1",
+        endpoint_url="http://127.0.0.1:1/",
+        aws_access_key_id="a",
         aws_secret_access_key="b",
-    )  # fmt: skip
+    )
     assert client.meta.service_model.operation_names
     assert client.can_paginate("list_hits")

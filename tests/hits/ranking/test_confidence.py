@@ -35,7 +35,11 @@ DATA = from_counts(
 
 def test_the_sign_tests_of_all_pairs() -> None:
     tests = sign_tests(np.array([[0, 9, 5300], [1, 0, 0], [4700, 0, 0]]))
-    expected = [[1, sign_test(9, 1), sign_test(5300, 4700)], [sign_test(9, 1), 1, 1], [sign_test(5300, 4700), 1, 1]]
+    expected = [
+        [1, sign_test(9, 1), sign_test(5300, 4700)],
+        [sign_test(9, 1), 1, 1],
+        [sign_test(5300, 4700), 1, 1],
+    ]
     assert tests == pytest.approx(np.array(expected), rel=1e-9)
 
 
@@ -56,7 +60,9 @@ def test_clusters_are_the_connected_overlaps(spans) -> None:
     assert set(found.tolist()) == set(range(1, found.max() + 1))
 
 
-@given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=9), st.integers(0, 4))
+@given(
+    st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=9), st.integers(0, 4)
+)
 def test_ranges_drop_the_ends_of_all_ranks(table, trim: int) -> None:
     scores = np.array(table, float)
     if len(table) <= 2 * trim:
@@ -99,11 +105,15 @@ def test_rows_are_drawn_whole() -> None:
             rows.append(row)
     data = replace(comparisons_of(records), row=np.array(rows, np.int32))
     spread = [
-        resampled_scores(ExpectedWins(), data, np.random.default_rng(1), samples=2000, unit=unit).std(axis=0)[0]
+        resampled_scores(ExpectedWins(), data, np.random.default_rng(1), samples=2000, unit=unit).std(axis=0)[
+            0
+        ]
         for unit in ("comparison", "row")
     ]
     assert spread[1] / spread[0] == pytest.approx(np.sqrt(10), rel=0.1)
-    refitted = resampled_scores(read_model("bradley-terry"), data, np.random.default_rng(1), samples=40, unit="row")
+    refitted = resampled_scores(
+        read_model("bradley-terry"), data, np.random.default_rng(1), samples=40, unit="row"
+    )
     assert refitted.std(axis=0)[0] > 2 * spread[0]
 
 
@@ -116,7 +126,10 @@ def test_ranges_of_one_seed_are_the_same_again() -> None:
     threaded = bootstrap(made, DATA, np.random.default_rng(3), samples=20, threads=3)
     assert threaded.samples.tolist() == found[0].samples.tolist()
     by_row = bootstrap(model, DATA, np.random.default_rng(3), samples=20, unit="row")
-    assert by_row.samples.tolist() != bootstrap(model, DATA, np.random.default_rng(3), samples=20).samples.tolist()
+    assert (
+        by_row.samples.tolist()
+        != bootstrap(model, DATA, np.random.default_rng(3), samples=20).samples.tolist()
+    )
 
 
 def test_trueskill_spreads_more_where_rows_are_drawn() -> None:

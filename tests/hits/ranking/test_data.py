@@ -11,11 +11,14 @@ from rypt.text import RyptError
 SYSTEMS = ("ann", "bob", "cid", "dan")
 RECORDS = st.lists(
     st.tuples(
-        st.sampled_from(["s1", "s2", "s3"]), st.sampled_from(SYSTEMS), st.sampled_from(SYSTEMS),
-        st.sampled_from([1, 0, -1]), st.sampled_from(["w1", "w2"]),
+        st.sampled_from(["s1", "s2", "s3"]),
+        st.sampled_from(SYSTEMS),
+        st.sampled_from(SYSTEMS),
+        st.sampled_from([1, 0, -1]),
+        st.sampled_from(["w1", "w2"]),
     ).filter(lambda record: record[1] != record[2]),
     min_size=1,
-)  # fmt: skip
+)
 
 
 def counted(records):

@@ -92,7 +92,10 @@ def test_rows_of_some_workers() -> None:
 def test_measures_one_comparison_after_the_other() -> None:
     rng = np.random.default_rng(2)
     table = rng.dirichlet(np.ones(3), (3, 3))
-    triples = [(int(a), int(b), int(rng.integers(3))) for a, b in (rng.choice(3, 2, replace=False) for _ in range(50))]
+    triples = [
+        (int(a), int(b), int(rng.integers(3)))
+        for a, b in (rng.choice(3, 2, replace=False) for _ in range(50))
+    ]
     counts = np.zeros((3, 3, 3))
     for triple in triples:
         counts[triple] += 1
@@ -117,9 +120,13 @@ def test_the_oracle_takes_the_most_frequent_outcome_of_a_pair() -> None:
 def small(labels: list[str], threads: int = 1, seed: int = 5, trials: int = 3):  # type: ignore[no-untyped-def]
     split = split_by_segment(DATA, least=300)
     return evaluate(
-        split, [read_entrant(label) for label in labels], np.random.default_rng(seed), sizes=(50, 400), trials=trials,
+        split,
+        [read_entrant(label) for label in labels],
+        np.random.default_rng(seed),
+        sizes=(50, 400),
+        trials=trials,
         threads=threads,
-    )  # fmt: skip
+    )
 
 
 def test_all_models_learn_and_none_beats_the_oracle() -> None:
@@ -136,7 +143,12 @@ def test_all_models_learn_and_none_beats_the_oracle() -> None:
             assert row.perplexity >= found.oracle_perplexity
         carved = row.model.split(":")[0] in ("expected-wins", "trueskill", "hopkins-may")
         assert (row.accuracy_radius is not None) == carved
-    for name in ("irt-gaussian:iterations=200", "thurstone:prior=1", "bradley-terry:prior=1", "students-geometric"):
+    for name in (
+        "irt-gaussian:iterations=200",
+        "thurstone:prior=1",
+        "bradley-terry:prior=1",
+        "students-geometric",
+    ):
         assert found.row(name, 400).perplexity < found.row("adjusted-uniform", 400).perplexity < 3.0
         assert found.row(name, 400).perplexity < found.row(name, 50).perplexity
     assert found.records()[0]["model"] == "uniform"
@@ -156,7 +168,9 @@ class Fixed:
     name = "trueskill"
 
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
-        return Fitted(comparisons.systems, np.array([0.1, 0.0]), sign("fixed", comparisons), None, np.full(2, 0.001))
+        return Fitted(
+            comparisons.systems, np.array([0.1, 0.0]), sign("fixed", comparisons), None, np.full(2, 0.001)
+        )
 
 
 def pairs(better: int, equal: int, worse: int) -> Comparisons:
@@ -191,8 +205,14 @@ def test_differences_are_paired() -> None:
 def test_progress_is_told() -> None:
     told: list[int] = []
     split = split_by_segment(DATA, least=300)
-    evaluate(split, [read_entrant("uniform")], np.random.default_rng(0), sizes=(10, 20), trials=4,
-             after_trial=lambda: told.append(1))  # fmt: skip
+    evaluate(
+        split,
+        [read_entrant("uniform")],
+        np.random.default_rng(0),
+        sizes=(10, 20),
+        trials=4,
+        after_trial=lambda: told.append(1),
+    )
     assert len(told) == 8
 
 
@@ -224,7 +244,9 @@ def test_a_model_that_fails_says_where() -> None:
 def test_few_comparisons_say_what_is_needed() -> None:
     """What is suggested works."""
     few = comparisons_of([(f"s{i // (1 + i % 3)}", "a", "b", 1 if i % 4 else -1, "") for i in range(120)])
-    with pytest.raises(RyptError, match=r"expected 10,400 comparisons or more: 2,000 to test on and 2,000 to choose"):
+    with pytest.raises(
+        RyptError, match=r"expected 10,400 comparisons or more: 2,000 to test on and 2,000 to choose"
+    ):
         evaluate_models(few, ["bojar"], np.random.default_rng(1))
     with pytest.raises(RyptError, match=r"found 120; try --least 30 --sizes 30"):
         evaluate_models(few, ["bojar"], np.random.default_rng(1))
@@ -236,7 +258,9 @@ def test_few_segments_are_split_by_rows() -> None:
     few = comparisons_of([(f"s{i // 10}", "a", "b", 1 if i % 4 else -1, "") for i in range(70)])
     with pytest.raises(RyptError, match=r"found 70; try --split rows --least 17 --sizes 17"):
         evaluate_models(few, ["bojar"], np.random.default_rng(1))
-    assert evaluate_models(few, ["bojar"], np.random.default_rng(1), split="rows", least=17, sizes=(17,), trials=1).rows
+    assert evaluate_models(
+        few, ["bojar"], np.random.default_rng(1), split="rows", least=17, sizes=(17,), trials=1
+    ).rows
     with pytest.raises(RyptError, match="they are too few, or of too few segments"):
         evaluate_models(few, ["bojar"], np.random.default_rng(1), development=False, radii=(0.1,))
 
@@ -248,9 +272,15 @@ def test_without_a_development_set_all_but_the_test_set_is_to_learn_from() -> No
     split = split_by_segment(data, 50, development=False)
     assert (len(split.train), len(split.development), len(split.test)) == (300, 0, 50)
     made = evaluate_models(
-        data, ["bojar", "adjusted-uniform"], np.random.default_rng(1), least=50, development=False, sizes=[40],
-        trials=2, radii=[0.1],
-    )  # fmt: skip
+        data,
+        ["bojar", "adjusted-uniform"],
+        np.random.default_rng(1),
+        least=50,
+        development=False,
+        sizes=[40],
+        trials=2,
+        radii=[0.1],
+    )
     assert made.row("bojar", 40).accuracy > 0.5
     with pytest.raises(RyptError, match="one radius where there is no development set"):
         evaluate_models(data, ["bojar"], np.random.default_rng(1), least=50, development=False, sizes=[40])

@@ -52,7 +52,11 @@ def test_lines_are_the_ranges_of_the_table(tmp_path: Path, drawn, ending: str) -
     panel, scores = drawn[0].axes
     systems = table_order(rankings[0])
     assert [label.get_text() for label in panel.get_yticklabels()] == ["best", "mid1", "mid2", "worst"]
-    assert rank_lines(panel) == [(system.low, system.high) for system in systems] == [(1, 1), (2, 3), (2, 3), (4, 4)]
+    assert (
+        rank_lines(panel)
+        == [(system.low, system.high) for system in systems]
+        == [(1, 1), (2, 3), (2, 3), (4, 4)]
+    )
     low, high = panel.get_ylim()
     assert low > high
     points = next(line for line in scores.lines if line.get_marker() == "D")
@@ -66,7 +70,8 @@ def test_extremes_of_the_resamples_are_not_drawn(tmp_path: Path, drawn) -> None:
     ranks = np.tile([1.0, 2.0, 3.0], (100, 1))
     ranks[0] = [2.0, 3.0, 1.0]
     systems = tuple(
-        Ranked(name, score, i, i, i, i) for i, (name, score) in enumerate([("a", 3.0), ("b", 2.0), ("c", 1.0)], 1)
+        Ranked(name, score, i, i, i, i)
+        for i, (name, score) in enumerate([("a", 3.0), ("b", 2.0), ("c", 1.0)], 1)
     )
     plot.plot_ranks(tmp_path / "ranks.svg", [RankedGroup("m", "", systems, ranks)])
     panel = drawn[0].axes[0]
@@ -137,6 +142,12 @@ def test_the_legend_hides_no_range(tmp_path: Path, drawn) -> None:
     """It stands below the panels, once, whatever ranges the first systems have."""
     plot.plot_ranks(tmp_path / "ranks.png", [*ranked(samples=200), *ranked(samples=200)])
     (legend,) = drawn[0].legends
-    assert {text.get_text() for text in legend.get_texts()} == {"range of ranks", "middle half", "score (upper axis)"}
+    assert {text.get_text() for text in legend.get_texts()} == {
+        "range of ranks",
+        "middle half",
+        "score (upper axis)",
+    }
     box = legend.get_window_extent()
-    assert all(panel.get_legend() is None and panel.get_window_extent().y0 > box.y1 for panel in drawn[0].axes)
+    assert all(
+        panel.get_legend() is None and panel.get_window_extent().y0 > box.y1 for panel in drawn[0].axes
+    )

@@ -40,7 +40,9 @@ def test_one_call_ranks_a_file(counts: Path) -> None:
 
 def test_the_default_is_trueskill_and_the_seed_decides(counts: Path) -> None:
     quick = Confidence("none")
-    one, again, other = (rank(counts, options={"runs": "3"}, confidence=quick, seed=seed) for seed in (1, 1, 2))
+    one, again, other = (
+        rank(counts, options={"runs": "3"}, confidence=quick, seed=seed) for seed in (1, 1, 2)
+    )
     assert one.signature.startswith("trueskill|")
     assert one.as_dict() == again.as_dict() != other.as_dict()
 
@@ -49,7 +51,12 @@ def test_several_files_and_some_of_their_comparisons(counts: Path, tmp_path: Pat
     more = tmp_path / "more.txt"
     more.write_text("new cu 9 0 1\n", encoding="utf-8")
     quick = Confidence("none")
-    assert {s.system for s in rank([counts, more], "bojar", confidence=quick).systems} == {"uedin", "cu", "jhu", "new"}
+    assert {s.system for s in rank([counts, more], "bojar", confidence=quick).systems} == {
+        "uedin",
+        "cu",
+        "jhu",
+        "new",
+    }
     files = ComparisonFiles((counts,), filters=Filters(exclude=("jhu",)), seed=7)
     table = rank(files, "bojar", confidence=quick)
     assert ([s.system for s in table.systems], table.seed) == (["uedin", "cu"], 7)

@@ -61,11 +61,14 @@ def test_opponents_are_drawn_by_how_near_they_are() -> None:
     weights = {name: np.exp(-abs(mean[name])) for name in "abz"}
     rng = np.random.default_rng(2)
     drawn = Counter(
-        select_matches(data, everything("a", "b", "z", "new"), 1, rng, model=model)[0].systems[1] for _ in range(600)
+        select_matches(data, everything("a", "b", "z", "new"), 1, rng, model=model)[0].systems[1]
+        for _ in range(600)
     )
     for name in "abz":
         expected = weights[name] / sum(weights.values())
-        assert drawn[name] / 600 == pytest.approx(expected, abs=4.5 * np.sqrt(expected * (1 - expected) / 600))
+        assert drawn[name] / 600 == pytest.approx(
+            expected, abs=4.5 * np.sqrt(expected * (1 - expected) / 600)
+        )
     assert weights["z"] != pytest.approx(weights["a"], rel=0.2)
 
 

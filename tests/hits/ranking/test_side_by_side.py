@@ -24,15 +24,27 @@ def files(tmp_path: Path) -> ComparisonFiles:
 def test_ranks_of_each_model_and_where_they_disagree(files: ComparisonFiles) -> None:
     both = rank_side_by_side(files, ["bojar", "mfas", "expected-wins"], confidence=Confidence(samples=300))
     assert [[s.system for s in table.systems] for table in both.tables] == [
-        ["a", "b", "c"], ["b", "a", "c"], ["a", "b", "c"]
-    ]  # fmt: skip
+        ["a", "b", "c"],
+        ["b", "a", "c"],
+        ["a", "b", "c"],
+    ]
     found = {(item.models, item.better, item.worse) for item in both.disagreements()}
     assert found == {(("bojar", "mfas"), "a", "b"), (("mfas", "expected-wins"), "b", "a")}
     text = both.as_table()
     columns = ["range", "cluster"]
-    assert text.splitlines()[2].split() == ["system", "bojar", *columns, "mfas", *columns, "expected-wins", *columns]
+    assert text.splitlines()[2].split() == [
+        "system",
+        "bojar",
+        *columns,
+        "mfas",
+        *columns,
+        "expected-wins",
+        *columns,
+    ]
     assert text.splitlines()[4].split()[:3] == ["a", "1", "1"]
-    assert any(line.split()[:3] == ["a", "b", "bojar,"] and line.split()[4] == "mfas," for line in text.splitlines())
+    assert any(
+        line.split()[:3] == ["a", "b", "bojar,"] and line.split()[4] == "mfas," for line in text.splitlines()
+    )
     assert "2 disagreements on 9 pairs of systems" in text
     assert "bojar and mfas order 66.7% of 3 pairs of systems alike, Kendall's tau 0.333" in text
     assert text.splitlines()[-3].startswith("bojar|")
@@ -50,7 +62,10 @@ def test_standard_errors_are_those_of_the_differences(files: ComparisonFiles) ->
     errors = gap_errors(group)
     samples = group.score_samples
     assert errors[0, 1] == pytest.approx(np.std(samples[:, 0] - samples[:, 1], ddof=1))
-    assert "bojar and expected-wins order 100.0% of 3 pairs of systems alike, Kendall's tau 1.000" in both.as_table()
+    assert (
+        "bojar and expected-wins order 100.0% of 3 pairs of systems alike, Kendall's tau 1.000"
+        in both.as_table()
+    )
 
 
 def test_standard_errors_of_a_model_do_where_nothing_was_resampled() -> None:
@@ -110,5 +125,7 @@ def test_names_are_shortened_as_in_the_table_of_all_systems(tmp_path: Path) -> N
     names = {"a": "online.a", "b": "online.b", "c": "other"}
     lines = [" ".join(names.get(word, word) for word in line.split()) for line in COUNTS.splitlines()]
     (tmp_path / "counts").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    both = rank_side_by_side(ComparisonFiles((tmp_path / "counts",)), ["bojar", "mfas"], confidence=Confidence("none"))
+    both = rank_side_by_side(
+        ComparisonFiles((tmp_path / "counts",)), ["bojar", "mfas"], confidence=Confidence("none")
+    )
     assert any(line.split()[:2] == ["online.a", "online.b"] for line in both.as_table().splitlines())

@@ -29,15 +29,21 @@ def ranked(model: str = "expected-wins", **how):
 def test_the_table_has_a_rule_between_clusters() -> None:
     (ranking,) = ranked()
     assert [(s.system, s.rank, s.low, s.high, s.cluster) for s in ranking.systems] == [
-        ("best", 1, 1, 1, 1), ("mid_1", 2, 2, 3, 2), ("mid_2", 3, 2, 3, 2), ("worst", 4, 4, 4, 3)
-    ]  # fmt: skip
+        ("best", 1, 1, 1, 1),
+        ("mid_1", 2, 2, 3, 2),
+        ("mid_2", 3, 2, 3, 2),
+        ("worst", 4, 4, 4, 3),
+    ]
     assert ranking.clusters == 3
     lines = as_text(ranking).splitlines()
     scores = {s.system: f"{s.score:.3f}" for s in ranking.systems}
     assert [line.split() for line in lines if "system" in line or "_" in line or "st" in line] == [
-        ["#", "score", "range", "system"], ["1", scores["best"], "1", "best"], ["2", scores["mid_1"], "2-3", "mid_1"],
-        [scores["mid_2"], "2-3", "mid_2"], ["4", scores["worst"], "4", "worst"],
-    ]  # fmt: skip
+        ["#", "score", "range", "system"],
+        ["1", scores["best"], "1", "best"],
+        ["2", scores["mid_1"], "2-3", "mid_1"],
+        [scores["mid_2"], "2-3", "mid_2"],
+        ["4", scores["worst"], "4", "worst"],
+    ]
     assert sum(set(line) <= {"-", " "} for line in lines) == 3
 
 
@@ -72,8 +78,10 @@ def test_markdown_and_html_have_the_same_cells() -> None:
 
 
 def group(*ranges: tuple[str, int, int, int]) -> RankedGroup:
-    systems = (Ranked(name, 1 / rank, rank, low, high, cluster) for rank, (name, low, high, cluster) in
-               enumerate(ranges, start=1))  # fmt: skip
+    systems = (
+        Ranked(name, 1 / rank, rank, low, high, cluster)
+        for rank, (name, low, high, cluster) in enumerate(ranges, start=1)
+    )
     return RankedGroup("bojar", "bojar|n:9", tuple(systems), rank_samples=np.ones((3, len(ranges))))
 
 
@@ -82,12 +90,20 @@ def test_one_cluster_is_said_in_words() -> None:
     sentence = "No system is significantly better than another: all 3 are in one cluster, and their order may be chance"
     chained = group(("a", 1, 2, 1), ("b", 1, 3, 1), ("wmt.refA", 3, 3, 1))
     assert verdict(even) == f"{sentence}."
-    assert verdict(chained).startswith("No group of systems is significantly better than the rest: all 3 are in one cl")
-    assert verdict(chained).endswith("may still differ, such as a and wmt.refA (human), whose ranges do not overlap.")
+    assert verdict(chained).startswith(
+        "No group of systems is significantly better than the rest: all 3 are in one cl"
+    )
+    assert verdict(chained).endswith(
+        "may still differ, such as a and wmt.refA (human), whose ranges do not overlap."
+    )
     tested = replace(even, rank_samples=None)
     assert verdict(tested).endswith("all 3 are in one cluster; single systems may still differ.")
-    assert verdict(replace(group(("a", 1, 2, 1), ("b", 1, 2, 1)), rank_samples=None)).startswith("No system is signif")
-    assert verdict(group(("a", 1, 1, 1), ("b", 2, 2, 2))).startswith("2 clusters: a is significantly better than the")
+    assert verdict(replace(group(("a", 1, 2, 1), ("b", 1, 2, 1)), rank_samples=None)).startswith(
+        "No system is signif"
+    )
+    assert verdict(group(("a", 1, 1, 1), ("b", 2, 2, 2))).startswith(
+        "2 clusters: a is significantly better than the"
+    )
     many = group(*((f"s{i}", 1, 8, 1) for i in range(8)), ("x", 9, 9, 2))
     assert "s0, s1, s2, s3, s4 and 3 others are significantly better" in verdict(many)
     assert verdict(group(("alone", 1, 1, 1))) == ""
@@ -105,7 +121,9 @@ def test_the_first_system_that_is_not_human_is_named() -> None:
         "4 clusters: ref.A (human) is significantly better than the other systems; of those that are not human, a and "
         "b are significantly better than the rest; inside a cluster no such line can be drawn."
     )
-    assert "; the 2 that are not human are in one cluster; " in verdict(group(*two, ("a", 3, 4, 3), ("b", 3, 4, 3)))
+    assert "; the 2 that are not human are in one cluster; " in verdict(
+        group(*two, ("a", 3, 4, 3), ("b", 3, 4, 3))
+    )
     assert "not human" not in verdict(group(*two, ("a", 3, 3, 3)))
     assert "not human" not in verdict(group(("ref.A", 1, 2, 1), ("a", 1, 2, 1), ("b", 3, 3, 2)))
 
@@ -235,10 +253,12 @@ def test_the_signature_tells_a_posterior_from_resamples() -> None:
     told = {
         ranked(model, samples=30, unit=unit, shape=shape)[0].signature.partition("ranges:")[2]
         for model, unit, shape in (
-            ("expected-wins", "comparison", "ends"), ("expected-wins", "row", "densest"),
-            ("irt-gaussian", "comparison", "ends"), ("irt-gaussian", "row", "ends"),
+            ("expected-wins", "comparison", "ends"),
+            ("expected-wins", "row", "densest"),
+            ("irt-gaussian", "comparison", "ends"),
+            ("irt-gaussian", "row", "ends"),
         )
-    }  # fmt: skip
+    }
     assert told == {"samples-30", "samples-30-row-densest", "posterior-30", "samples-30-row"}
 
 

@@ -12,9 +12,9 @@ from hits.results.dawid_skene import dawid_skene
 from rypt.campaign.folder import Campaign
 from rypt.database.exchange import import_file
 from rypt.database.judgments import JudgmentDatabase
-from rypt.metric.observations import CODES, vote_code
-from rypt.metric.scorer import Scorer
 from rypt.records import Judgment, Label, Segment, Span
+from rypt.scoring.observations import CODES, vote_code
+from rypt.scoring.scorer import Scorer
 from rypt.text import InputError, RyptError
 
 SPAN = Span(0, 1)
@@ -30,13 +30,18 @@ def database(*answers: tuple[str, str, str]) -> JudgmentDatabase:
 
 
 def test_the_majority_is_what_scoring_takes() -> None:
-    db = database(("a", "x", "Y"), ("a", "y", "Y"), ("a", "z", "N"), ("b", "x", "Y"), ("b", "y", "N"), ("c", "x", "?"))
+    db = database(
+        ("a", "x", "Y"), ("a", "y", "Y"), ("a", "z", "N"), ("b", "x", "Y"), ("b", "y", "N"), ("c", "x", "?")
+    )
     found = {key.phrase: key for key in aggregated(db)}
     assert {phrase: key.label for phrase, key in found.items()} == {
         phrase: db.label("7", SPAN, phrase) for phrase in "abc"
     }
     assert (found["a"].probability, found["a"].judgments) == (pytest.approx(2 / 3), 3)
-    assert (found["b"].label, found["b"].posterior) == (Label.NOT_SURE, {"YES": 0.5, "NO": 0.5, "NOT_SURE": 0.0})
+    assert (found["b"].label, found["b"].posterior) == (
+        Label.NOT_SURE,
+        {"YES": 0.5, "NO": 0.5, "NOT_SURE": 0.0},
+    )
 
 
 def test_excluded_workers_do_not_count() -> None:
@@ -115,12 +120,17 @@ def test_a_worker_who_shares_no_question_is_believed() -> None:
 def test_the_severity_is_the_mean_of_those_who_said_no(tmp_path: Path) -> None:
     db = database(("a", "u", "N"), ("b", "u", "N"), ("c", "u", "Y"), ("c", "v", "Y"))
     graded = [("a", "x", 1), ("a", "y", 5), ("a", "z", 5), ("c", "x", 5)]
-    db.add(Judgment("7", SPAN, phrase, Label.NO, worker, severity=severity) for phrase, worker, severity in graded)
+    db.add(
+        Judgment("7", SPAN, phrase, Label.NO, worker, severity=severity)
+        for phrase, worker, severity in graded
+    )
     for method in ("majority", "dawid-skene"):
         found = aggregate(db, method)
         assert {key.phrase: (str(key.label), key.severity) for key in found.labels} == {
-            "a": ("NO", pytest.approx(11 / 3)), "b": ("NO", None), "c": ("YES", 5.0),
-        }  # fmt: skip
+            "a": ("NO", pytest.approx(11 / 3)),
+            "b": ("NO", None),
+            "c": ("YES", 5.0),
+        }
         found.write(tmp_path / f"{method}.csv")
         with open(tmp_path / f"{method}.csv", encoding="utf-8") as stream:
             assert [row["severity"] for row in csv.DictReader(stream)] == ["3.666667", "", ""]

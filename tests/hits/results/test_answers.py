@@ -29,7 +29,15 @@ def votes(phrase: str, *counts: float) -> Votes:
 
 
 def contents(db: JudgmentDatabase) -> dict[str, list[tuple[Any, ...]]]:
-    tables = ("hits", "assignments", "label_answers", "comparisons", "controls", "judgments", "excluded_workers")
+    tables = (
+        "hits",
+        "assignments",
+        "label_answers",
+        "comparisons",
+        "controls",
+        "judgments",
+        "excluded_workers",
+    )
     return {table: db.db.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
 
 
@@ -44,13 +52,17 @@ def test_labels_become_judgments_and_a_control_does_not() -> None:
         Judgment("7", Span(0, 2), "the patient", Label.YES, "A1", "H1", "hit", 1030),
         Judgment("7", Span(0, 2), "the patients", Label.NO, "A1", "H1", "hit", 1030),
     ]
-    assert db.db.execute("SELECT worker, status, accepted, submitted, seconds FROM assignments").fetchall() == [
-        ("A1", "Submitted", 1000, 1030, 30)
-    ]
+    assert db.db.execute(
+        "SELECT worker, status, accepted, submitted, seconds FROM assignments"
+    ).fetchall() == [("A1", "Submitted", 1000, 1030, 30)]
     (control,) = Results(db).controls()
     assert (control.worker, control.kind, control.expected, control.answer, control.passed) == (
-        "A1", "damaged", "NO", "NO", True,
-    )  # fmt: skip
+        "A1",
+        "damaged",
+        "NO",
+        "NO",
+        True,
+    )
 
 
 def test_a_graded_no_is_a_no_with_a_severity_and_passes_a_control_that_expects_no() -> None:
@@ -63,9 +75,14 @@ def test_a_graded_no_is_a_no_with_a_severity_and_passes_a_control_that_expects_n
         ("the patients", "A1", Label.NO, 1.0),
         ("the patients", "A2", Label.NO, None),
     ]
-    rows = db.db.execute("SELECT slot, label, control, severity FROM label_answers WHERE assignment = 'X1'").fetchall()
+    rows = db.db.execute(
+        "SELECT slot, label, control, severity FROM label_answers WHERE assignment = 'X1'"
+    ).fetchall()
     assert rows == [(1, "NO", 0, 5.0), (2, "NO", 0, 1.0), (3, "NO", 1, 1.0)]
-    assert [(c.worker, c.answer, c.passed) for c in Results(db).controls()] == [("A1", "NO", True), ("A2", "NO", True)]
+    assert [(c.worker, c.answer, c.passed) for c in Results(db).controls()] == [
+        ("A1", "NO", True),
+        ("A2", "NO", True),
+    ]
     with pytest.raises(
         FormatError, match=r"expected a label YES, NO or NOT_SURE \(or y, n, \?\), found 'NO_VERY_BADLY'"
     ):
@@ -90,7 +107,9 @@ def test_a_comparison_and_its_control() -> None:
     assert (found.segment, found.system_a, found.system_b, found.choice) == ("7", "rypt", "bleu", Choice.B)
     assert (found.worker, found.time, found.hit, found.assignment) == ("A1", 1030, "H1", "X1")
     control = {**COMPARISON_ITEM, "control": "A", "control_kind": "damaged", "system_b": ""}
-    results.add([assignment(2, {"choice": "B"}, control), assignment(3, {"choice": "A"}, control, worker="A2")])
+    results.add(
+        [assignment(2, {"choice": "B"}, control), assignment(3, {"choice": "A"}, control, worker="A2")]
+    )
     assert [(c.worker, c.passed) for c in results.controls()] == [("A1", False), ("A2", True)]
     assert len(results.comparisons()) == 1
     assert results.add([assignment(4, {"comment": "?"}, COMPARISON_ITEM)]).unanswered == 1
@@ -103,9 +122,17 @@ def test_a_ranking_is_ten_comparisons_with_ties() -> None:
     assert results.add([assignment(1, ranks, RANKING_ITEM)]).comparisons == 10
     found = {(c.system_a, c.system_b): str(c.choice) for c in results.comparisons()}
     assert found == {
-        ("s1", "s2"): "B", ("s1", "s3"): "EQUAL", ("s1", "s4"): "A", ("s1", "s5"): "A", ("s2", "s3"): "A",
-        ("s2", "s4"): "A", ("s2", "s5"): "A", ("s3", "s4"): "A", ("s3", "s5"): "A", ("s4", "s5"): "EQUAL",
-    }  # fmt: skip
+        ("s1", "s2"): "B",
+        ("s1", "s3"): "EQUAL",
+        ("s1", "s4"): "A",
+        ("s1", "s5"): "A",
+        ("s2", "s3"): "A",
+        ("s2", "s4"): "A",
+        ("s2", "s5"): "A",
+        ("s3", "s4"): "A",
+        ("s3", "s5"): "A",
+        ("s4", "s5"): "EQUAL",
+    }
 
 
 def test_slots_without_a_rank_or_a_system_and_a_pair_that_is_a_control_make_no_comparison() -> None:
@@ -147,7 +174,11 @@ def test_first_and_last_as_other_batches_have_them() -> None:
         (LABEL_ITEM, {"label_1": "MAYBE"}, "'MAYBE'"),
         ({**LABEL_ITEM, "segment": "8"}, {"label_1": "YES"}, "segment '8' is not in the database"),
         ({**LABEL_ITEM, "segment": ""}, {"label_1": "YES"}, "segment"),
-        ({**LABEL_ITEM, "stop": "6"}, {"label_1": "YES"}, "span 0-6 is outside segment 7, which has 5 tokens"),
+        (
+            {**LABEL_ITEM, "stop": "6"},
+            {"label_1": "YES"},
+            "span 0-6 is outside segment 7, which has 5 tokens",
+        ),
         ({**LABEL_ITEM, "stop": "0"}, {"label_1": "YES"}, "at least one token"),
         ({**LABEL_ITEM, "start": "-1"}, {"label_1": "YES"}, "column start, found '-1'"),
         ({**LABEL_ITEM, "start": ""}, {"label_1": "YES"}, "column start, found ''"),
@@ -187,7 +218,9 @@ def test_the_same_assignment_twice_adds_nothing() -> None:
     results = Results(db)
     results.add([assignment(1), assignment(2, {"choice": "B"}, COMPARISON_ITEM)])
     before = contents(db)
-    added = results.add([assignment(1), assignment(2, {"choice": "B", "comment": ""}, COMPARISON_ITEM), assignment(1)])
+    added = results.add(
+        [assignment(1), assignment(2, {"choice": "B", "comment": ""}, COMPARISON_ITEM), assignment(1)]
+    )
     assert (added.assignments, added.already, added.judgments, added.comparisons) == (0, 3, 0, 0)
     assert contents(db) == before
 
@@ -197,11 +230,7 @@ def test_another_answer_under_the_same_assignment_is_refused() -> None:
     results = Results(db)
     results.add([assignment(1)])
     before = contents(db)
-    for other in (
-        assignment(1, {"label_1": "NO"}),
-        assignment(1, worker="A2"),
-        assignment(1, hit="H9"),
-    ):
+    for other in (assignment(1, {"label_1": "NO"}), assignment(1, worker="A2"), assignment(1, hit="H9")):
         with pytest.raises(FormatError, match="X1 is there with another hit, worker or answer"):
             results.add([other])
     with pytest.raises(FormatError, match="A1 did hit H1 before, in assignment X1"):
@@ -214,7 +243,9 @@ def test_another_answer_under_the_same_assignment_is_refused() -> None:
 def test_a_failure_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
     with database(tmp_path / "j.db") as db:
         results = Results(db)
-        db.db.execute("CREATE TRIGGER full BEFORE INSERT ON controls BEGIN SELECT raise(ABORT, 'disk full'); END")
+        db.db.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON controls BEGIN SELECT raise(ABORT, 'disk full'); END"
+        )
         before = contents(db)
         with pytest.raises(DatabaseError, match="disk full"):
             results.add([assignment()])
@@ -250,14 +281,17 @@ def test_imported_judgments_replace_nothing() -> None:
 def test_a_later_comparison_of_the_same_systems_replaces_an_earlier_one_whatever_the_sides() -> None:
     results = Results(database())
     turned = {**COMPARISON_ITEM, "system_a": "bleu", "system_b": "rypt"}
-    results.add([
-        assignment(1, {"choice": "A"}, COMPARISON_ITEM),
-        assignment(2, {"choice": "A"}, turned),
-        assignment(3, {"choice": "EQUAL"}, COMPARISON_ITEM, worker="A2"),
-    ])  # fmt: skip
+    results.add(
+        [
+            assignment(1, {"choice": "A"}, COMPARISON_ITEM),
+            assignment(2, {"choice": "A"}, turned),
+            assignment(3, {"choice": "EQUAL"}, COMPARISON_ITEM, worker="A2"),
+        ]
+    )
     assert [(c.worker, c.system_a, c.choice) for c in results.comparisons()] == [
-        ("A1", "bleu", Choice.A), ("A2", "rypt", Choice.EQUAL),
-    ]  # fmt: skip
+        ("A1", "bleu", Choice.A),
+        ("A2", "rypt", Choice.EQUAL),
+    ]
     assert len(results.tables.given_comparisons()) == 3
 
 

@@ -35,21 +35,49 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Label, Segment, Span
 from rypt.text import FormatError, InputError, open_output
 
-ITEM = {"item": "7-1", "segment": "7", "start": "0", "stop": "2", "phrase_1": "the house", "phrase_2": "= the house"}
+ITEM = {
+    "item": "7-1",
+    "segment": "7",
+    "start": "0",
+    "stop": "2",
+    "phrase_1": "the house",
+    "phrase_2": "= the house",
+}
 SITE_ROW = {
-    "HITId": "2SITE", "HITTypeId": "2TYPE", "Title": "Judge translations", "Description": "d", "Keywords": "a, b",
-    "Reward": "$0.02", "CreationTime": "Mon Sep 21 09:00:00 PDT 2009", "MaxAssignments": "1",
-    "RequesterAnnotation": "BatchId:117;", "AssignmentDurationInSeconds": "3600",
-    "AutoApprovalDelayInSeconds": "604800", "Expiration": "Mon Sep 28 09:00:00 PDT 2009", "NumberOfSimilarHITs": "",
-    "LifetimeInSeconds": "", "AssignmentId": "2ASSIGN", "WorkerId": "A2WORKER", "AssignmentStatus": "Approved",
-    "AcceptTime": "Mon Sep 21 10:11:12 PDT 2009", "SubmitTime": "Mon Sep 21 10:11:42 PDT 2009",
-    "AutoApprovalTime": "Mon Sep 28 10:11:42 PDT 2009", "ApprovalTime": "Tue Sep 22 08:00:00 PDT 2009",
-    "RejectionTime": "", "RequesterFeedback": "", "WorkTimeInSeconds": "30", "LifetimeApprovalRate": "100% (5/5)",
-    "Last30DaysApprovalRate": "100% (5/5)", "Last7DaysApprovalRate": "0% (0/0)",
+    "HITId": "2SITE",
+    "HITTypeId": "2TYPE",
+    "Title": "Judge translations",
+    "Description": "d",
+    "Keywords": "a, b",
+    "Reward": "$0.02",
+    "CreationTime": "Mon Sep 21 09:00:00 PDT 2009",
+    "MaxAssignments": "1",
+    "RequesterAnnotation": "BatchId:117;",
+    "AssignmentDurationInSeconds": "3600",
+    "AutoApprovalDelayInSeconds": "604800",
+    "Expiration": "Mon Sep 28 09:00:00 PDT 2009",
+    "NumberOfSimilarHITs": "",
+    "LifetimeInSeconds": "",
+    "AssignmentId": "2ASSIGN",
+    "WorkerId": "A2WORKER",
+    "AssignmentStatus": "Approved",
+    "AcceptTime": "Mon Sep 21 10:11:12 PDT 2009",
+    "SubmitTime": "Mon Sep 21 10:11:42 PDT 2009",
+    "AutoApprovalTime": "Mon Sep 28 10:11:42 PDT 2009",
+    "ApprovalTime": "Tue Sep 22 08:00:00 PDT 2009",
+    "RejectionTime": "",
+    "RequesterFeedback": "",
+    "WorkTimeInSeconds": "30",
+    "LifetimeApprovalRate": "100% (5/5)",
+    "Last30DaysApprovalRate": "100% (5/5)",
+    "Last7DaysApprovalRate": "0% (0/0)",
     **{f"Input.{name}": text for name, text in ITEM.items()},
-    "Answer.comment": 'a "quoted" word,\r\nand more', "Answer.label_1": "YES", "Answer.label_2": "NO",
-    "Approve": "", "Reject": "",
-}  # fmt: skip
+    "Answer.comment": 'a "quoted" word,\r\nand more',
+    "Answer.label_1": "YES",
+    "Answer.label_2": "NO",
+    "Approve": "",
+    "Reject": "",
+}
 
 
 def results(path: str | Path = ":memory:") -> Results:
@@ -82,13 +110,38 @@ def exported(found: Results) -> str:
 
 def test_the_columns_and_their_order_are_the_sites() -> None:
     header = [
-        "HITId", "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime", "MaxAssignments",
-        "RequesterAnnotation", "AssignmentDurationInSeconds", "AutoApprovalDelayInSeconds", "Expiration",
-        "NumberOfSimilarHITs", "LifetimeInSeconds", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime",
-        "SubmitTime", "AutoApprovalTime", "ApprovalTime", "RejectionTime", "RequesterFeedback", "WorkTimeInSeconds",
-        "LifetimeApprovalRate", "Last30DaysApprovalRate", "Last7DaysApprovalRate",
-        "Input.item", "Answer.label_1", "Approve", "Reject",
-    ]  # fmt: skip
+        "HITId",
+        "HITTypeId",
+        "Title",
+        "Description",
+        "Keywords",
+        "Reward",
+        "CreationTime",
+        "MaxAssignments",
+        "RequesterAnnotation",
+        "AssignmentDurationInSeconds",
+        "AutoApprovalDelayInSeconds",
+        "Expiration",
+        "NumberOfSimilarHITs",
+        "LifetimeInSeconds",
+        "AssignmentId",
+        "WorkerId",
+        "AssignmentStatus",
+        "AcceptTime",
+        "SubmitTime",
+        "AutoApprovalTime",
+        "ApprovalTime",
+        "RejectionTime",
+        "RequesterFeedback",
+        "WorkTimeInSeconds",
+        "LifetimeApprovalRate",
+        "Last30DaysApprovalRate",
+        "Last7DaysApprovalRate",
+        "Input.item",
+        "Answer.label_1",
+        "Approve",
+        "Reject",
+    ]
     stream = io.StringIO()
     assert write_rows(stream, ["item"], ["label_1"], []) == 0
     assert stream.getvalue() == ",".join(f'"{name}"' for name in header) + "\n"
@@ -104,8 +157,11 @@ def test_a_file_of_the_site_is_read_and_written_byte_for_byte(tmp_path: Path) ->
     assert exported(found).encode() == guarded != path.read_bytes()
     (one,) = found.assignments()
     assert (one.answer.hit, one.answer.assignment, one.answer.worker, one.status) == (
-        "2SITE", "2ASSIGN", "A2WORKER", "Approved",
-    )  # fmt: skip
+        "2SITE",
+        "2ASSIGN",
+        "A2WORKER",
+        "Approved",
+    )
     assert (one.answer.accepted, one.answer.submitted, one.seconds) == (1253553072, 1253553102, 30)
     assert one.answer.fields["comment"] == 'a "quoted" word,\r\nand more'
     assert found.db.label("7", Span(0, 2), "the house") == Label.YES
@@ -120,7 +176,9 @@ def test_a_file_of_the_site_is_read_and_written_byte_for_byte(tmp_path: Path) ->
 def test_an_export_imported_elsewhere_is_exported_the_same(tmp_path: Path, name: str) -> None:
     first = results()
     for number in range(3):
-        answer = Answer("b1", "7-1", f"H{number}", f"X{number}", "A1", {"label_1": "NO", "comment": "=ß\r\n"}, 10, 70)
+        answer = Answer(
+            "b1", "7-1", f"H{number}", f"X{number}", "A1", {"label_1": "NO", "comment": "=ß\r\n"}, 10, 70
+        )
         first.add([Assignment(answer, ITEM, facts={"Reward": "$0.05"} if number else {})])
     with open_output(tmp_path / name) as stream:
         assert export_results(first, stream, batch="b1") == 3
@@ -140,9 +198,9 @@ def test_nothing_of_another_batch_is_exported() -> None:
     assert export_results(found, stream, batch="b2") == 0
 
 
-CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12) | st.from_regex(
-    r"\A'{0,3}[=+\-@\t\r\n]?.{0,4}", alphabet=st.sampled_from("'=+-@\t\r\n,\"ab")
-)
+CELLS = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12
+) | st.from_regex(r"\A'{0,3}[=+\-@\t\r\n]?.{0,4}", alphabet=st.sampled_from("'=+-@\t\r\n,\"ab"))
 
 
 @given(st.dictionaries(st.sampled_from(["comment", "why", "label_3"]), CELLS), CELLS)
@@ -199,7 +257,15 @@ def test_times_in_all_their_forms(text: str, seconds: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["yesterday", "Mon Sep 31 10:11:12 PDT 2009", "Mon Sep 21 10:11:12 XYZ 2009", "21.9.2009", "9" * 12, "-1"]
+    "text",
+    [
+        "yesterday",
+        "Mon Sep 31 10:11:12 PDT 2009",
+        "Mon Sep 21 10:11:12 XYZ 2009",
+        "21.9.2009",
+        "9" * 12,
+        "-1",
+    ],
 )
 def test_what_is_no_time_is_said(text: str) -> None:
     with pytest.raises(FormatError, match="expected a time like Mon Sep 21"):
@@ -219,7 +285,9 @@ def test_decisions_of_the_requester(tmp_path: Path) -> None:
         Decision("X1", approve=True),
         Decision("X2", approve=False, reason="random answers"),
     ]
-    with pytest.raises(InputError, match=r"r\.csv:2: expected Approve or Reject for assignment X1, found both"):
+    with pytest.raises(
+        InputError, match=r"r\.csv:2: expected Approve or Reject for assignment X1, found both"
+    ):
         read_decisions(write(tmp_path / "r.csv", {**rows[0], "Reject": "no"}))
     few = {"AssignmentId": "X1", "Approve": "", "Reject": "no"}
     assert read_decisions(write(tmp_path / "r.csv", few)) == [Decision("X1", approve=False, reason="no")]
@@ -232,11 +300,20 @@ def test_decisions_of_the_requester(tmp_path: Path) -> None:
 
 def test_columns_of_other_batches_are_renamed(tmp_path: Path) -> None:
     row = {name: text for name, text in SITE_ROW.items() if not name.startswith(("Input.", "Answer."))}
-    row |= {"Input.sent": "7", "Input.j": "0", "Input.k": "1", "Input.cand1": "the house", "Answer.q1": "notsure"}
+    row |= {
+        "Input.sent": "7",
+        "Input.j": "0",
+        "Input.k": "1",
+        "Input.cand1": "the house",
+        "Answer.q1": "notsure",
+    }
     rename = {
-        "Input.sent": "Input.segment", "Input.j": "Input.first", "Input.k": "Input.last",
-        "Input.cand1": "Input.phrase_1", "Answer.q1": "Answer.label_1",
-    }  # fmt: skip
+        "Input.sent": "Input.segment",
+        "Input.j": "Input.first",
+        "Input.k": "Input.last",
+        "Input.cand1": "Input.phrase_1",
+        "Answer.q1": "Answer.label_1",
+    }
     found = results()
     assert import_results(found, write(tmp_path / "r.csv", row), rename=rename).judgments == 1
     assert found.db.label("7", Span(0, 2), "the house") == Label.NOT_SURE
@@ -246,7 +323,11 @@ def test_columns_of_other_batches_are_renamed(tmp_path: Path) -> None:
 
 
 def test_columns_that_may_be_missing_and_columns_nobody_knows(tmp_path: Path) -> None:
-    row = {name: text for name, text in SITE_ROW.items() if name not in ("Title", "Last7DaysApprovalRate", "Reject")}
+    row = {
+        name: text
+        for name, text in SITE_ROW.items()
+        if name not in ("Title", "Last7DaysApprovalRate", "Reject")
+    }
     (found,) = read_assignments(write(tmp_path / "r.csv", {**row, "Unknown": "x"}))
     assert (found[0], found[1].facts["Reward"]) == (2, "$0.02")
     assert "Unknown" not in found[1].facts
@@ -306,7 +387,10 @@ def test_one_bad_row_and_nothing_is_stored(tmp_path: Path, change: dict[str, str
         (text_of(SITE_ROW).encode() + b"\xff\xfe\n", "r.csv:4: expected UTF-8, found byte 0xff"),
         (text_of(SITE_ROW).encode() + b"a\0b\n", "r.csv:4: expected text, found a NUL"),
         (text_of(SITE_ROW).replace("\n", "\r").encode(), "expected CSV"),
-        (text_of({**SITE_ROW, "input.item": "x", "Title ": "y"}).encode(), "each column once, found more of Title"),
+        (
+            text_of({**SITE_ROW, "input.item": "x", "Title ": "y"}).encode(),
+            "each column once, found more of Title",
+        ),
         (b"PK\x03\x04\xff", "expected UTF-8"),
     ],
 )
@@ -345,7 +429,11 @@ def test_what_a_batch_says_of_a_hit() -> None:
     item = Item("7-1", {**ITEM, "size": "2"})
     facts = batch_facts(Batch(settings, (item,), "<form></form>"), item)
     assert set(facts) < set(SITE_COLUMNS)
-    assert (facts["Reward"], facts["MaxAssignments"], facts["RequesterAnnotation"]) == ("$0.02", "3", "rypt:b1:7-1")
+    assert (facts["Reward"], facts["MaxAssignments"], facts["RequesterAnnotation"]) == (
+        "$0.02",
+        "3",
+        "rypt:b1:7-1",
+    )
     answer = Answer("b1", "7-1", "H1", "X1", "A1", {}, 10, 70)
     row = results_row(Assignment(answer, ITEM, facts=facts))
     assert (row["SubmitTime"], row["WorkTimeInSeconds"]) == ("Thu Jan 01 00:01:10 UTC 1970", "60")

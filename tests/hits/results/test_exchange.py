@@ -17,8 +17,16 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Label, Segment, Span
 from rypt.text import FormatError, InputError
 
-ITEM = {"item": "7-1", "segment": "7", "start": "0", "stop": "2", "phrase_1": "the house", "phrase_2": "a house",
-        "control_2": "YES", "control_kind_2": "repeat"}  # fmt: skip
+ITEM = {
+    "item": "7-1",
+    "segment": "7",
+    "start": "0",
+    "stop": "2",
+    "phrase_1": "the house",
+    "phrase_2": "a house",
+    "control_2": "YES",
+    "control_kind_2": "repeat",
+}
 RANKING = {"item": "r", "segment": "7", "system_1": "x", "system_2": "y", "same_2": '["z"]'}
 
 
@@ -37,7 +45,9 @@ def assignment(number: int, label: str = "YES", status: str = "Submitted", **fac
 def filled(path: Path) -> JudgmentDatabase:
     db = database(path)
     results = Results(db)
-    results.add([assignment(1, Reward="$0.05", HITTypeId="T"), assignment(2, "NO", REJECTED, RequesterFeedback="no")])
+    results.add(
+        [assignment(1, Reward="$0.05", HITTypeId="T"), assignment(2, "NO", REJECTED, RequesterFeedback="no")]
+    )
     ranked = Answer("b2", "r", "H3", "X3", "A2", {"rank_1": "1", "rank_2": "2"}, 5, 9)
     results.add([Assignment(ranked, RANKING)])
     results.add_identical("b2", [IdenticalPair("7", "y", "z")])
@@ -47,8 +57,19 @@ def filled(path: Path) -> JudgmentDatabase:
 
 
 def contents(db: JudgmentDatabase) -> dict[str, list[Any]]:
-    tables = ("hits", "assignments", "label_answers", "comparisons", "controls", "bonuses", "identical", "judgments")
-    rows = {table: db.db.execute(f"SELECT * FROM {table}").fetchall() for table in (*tables, "excluded_workers")}
+    tables = (
+        "hits",
+        "assignments",
+        "label_answers",
+        "comparisons",
+        "controls",
+        "bonuses",
+        "identical",
+        "judgments",
+    )
+    rows = {
+        table: db.db.execute(f"SELECT * FROM {table}").fetchall() for table in (*tables, "excluded_workers")
+    }
     for table in ("hits", "assignments"):
         rows[table] = [row[1:] for row in rows[table]]  # without the order of arrival
     return {table: sorted(map(repr, found)) for table, found in rows.items()}
@@ -64,7 +85,10 @@ def test_a_merge_takes_everything_along(tmp_path: Path) -> None:
     filled(tmp_path / "a.db").close()
     target = database(tmp_path / "b.db")
     found = merge(target, tmp_path / "a.db")
-    assert (found.added, found.others) == (2, 5)  # three assignments, a pair with the same text, an excluded worker
+    assert (found.added, found.others) == (
+        2,
+        5,
+    )  # three assignments, a pair with the same text, an excluded worker
     with JudgmentDatabase(tmp_path / "a.db") as source:
         assert contents(target) == contents(source)
     before = contents(target)
@@ -86,7 +110,9 @@ def test_jsonl_takes_everything_along(tmp_path: Path) -> None:
     assert again.getvalue() == (tmp_path / "all.jsonl").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("one", "two"), [(APPROVED, REJECTED), ("Submitted", REJECTED), (APPROVED, "Submitted")])
+@pytest.mark.parametrize(
+    ("one", "two"), [(APPROVED, REJECTED), ("Submitted", REJECTED), (APPROVED, "Submitted")]
+)
 def test_the_order_of_merging_does_not_matter(tmp_path: Path, one: str, two: str) -> None:
     for name, status, feedback in (("one", one, "good"), ("two", two, "bad")):
         with database(tmp_path / f"{name}.db") as db:
@@ -119,7 +145,9 @@ def test_an_assignment_needs_somebody_who_can_read_it(tmp_path: Path) -> None:
     with open(tmp_path / "all.jsonl", "w", encoding="utf-8") as stream:
         export_jsonl(filled(tmp_path / "a.db"), stream)
     target = database(tmp_path / "b.db")
-    with pytest.raises(InputError, match=r"all\.jsonl:5: expected judgments and segments, found an assignment"):
+    with pytest.raises(
+        InputError, match=r"all\.jsonl:5: expected judgments and segments, found an assignment"
+    ):
         import_file(target, tmp_path / "all.jsonl")
     assert (target.count(), target.excluded()) == (0, {})
 

@@ -17,12 +17,16 @@ from rypt.records import Segment
 from rypt.text import InputError
 
 SEGMENTS = [Segment(str(i), f"Satz {i}") for i in range(3)]
-OUTPUTS = {name: {s.id: f"=sentence {s.id} by {name if s.id < '2' else 'all'}" for s in SEGMENTS} for name in "xy"}
+OUTPUTS = {
+    name: {s.id: f"=sentence {s.id} by {name if s.id < '2' else 'all'}" for s in SEGMENTS} for name in "xy"
+}
 
 
 @pytest.fixture
 def batch(tmp_path: Path) -> Batch:
-    settings = new_settings(Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=2, id="b7")
+    settings = new_settings(
+        Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=2, id="b7"
+    )
     write_batch(tmp_path / "batch", make_comparison_batch(SEGMENTS, OUTPUTS, settings, control_share=0))
     return read_batch(tmp_path / "batch")
 
@@ -42,9 +46,16 @@ def write(path: Path, *rows: dict[str, str]) -> Path:
 
 def row(number: int, item: str, **more: str) -> dict[str, str]:
     return {
-        "HITId": f"H{number}", "AssignmentId": f"X{number}", "WorkerId": "A1", "AssignmentStatus": "Approved",
-        "AcceptTime": "10", "SubmitTime": "40", "Answer.choice": "A", "Input.item": item, **more,
-    }  # fmt: skip
+        "HITId": f"H{number}",
+        "AssignmentId": f"X{number}",
+        "WorkerId": "A1",
+        "AssignmentStatus": "Approved",
+        "AcceptTime": "10",
+        "SubmitTime": "40",
+        "Answer.choice": "A",
+        "Input.item": item,
+        **more,
+    }
 
 
 def test_a_batch_gives_the_columns_and_its_pairs_with_the_same_text(

@@ -15,9 +15,16 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Judgment, Label, Segment, Span
 
 ITEM = {
-    "segment": "7", "start": "0", "stop": "1", "phrase_1": "a", "phrase_2": "b", "phrase_3": "c", "phrase_4": "d",
-    "control_4": "NO", "control_kind_4": "damaged",
-}  # fmt: skip
+    "segment": "7",
+    "start": "0",
+    "stop": "1",
+    "phrase_1": "a",
+    "phrase_2": "b",
+    "phrase_3": "c",
+    "phrase_4": "d",
+    "control_4": "NO",
+    "control_kind_4": "damaged",
+}
 COMPARISON = {"segment": "7", "system_a": "x", "system_b": "y"}
 RANKING = {"segment": "7", "size": "3", **{f"system_{i}": name for i, name in enumerate("xyz", start=1)}}
 REWARD = {"Reward": "$0.04", "MaxAssignments": "2"}
@@ -43,18 +50,29 @@ def filled(*rows: tuple[str, str, str, int], market: str = "mturk") -> Results:
 
 def compare(results: Results, number: int, worker: str, fields: dict[str, str], columns: Any) -> None:
     answer = Answer("c1", "i", f"C{number}", f"Y{number}", worker, fields, 0, 60)
-    results.add([Assignment(answer, columns, facts={"Reward": "$0.10", "MaxAssignments": "1"}, market="local")])
+    results.add(
+        [Assignment(answer, columns, facts={"Reward": "$0.10", "MaxAssignments": "1"}, market="local")]
+    )
 
 
 def test_the_numbers_of_the_paper() -> None:
     results = filled(("H1", "A1", "YN?N", 36), ("H1", "A2", "YNNY", 24), ("H2", "A1", "Y..N", 12))
     results.add_bonuses([("X0", [Bonus("X0", Decimal("0.10"), "thanks", 5)])])
     numbers = campaign_numbers(results)
-    assert (numbers.hits, numbers.assignments, numbers.workers, numbers.alternatives_per_hit) == (2, 3, 2, 4.0)
+    assert (numbers.hits, numbers.assignments, numbers.workers, numbers.alternatives_per_hit) == (
+        2,
+        3,
+        2,
+        4.0,
+    )
     assert (numbers.labels, numbers.unanswered) == (7, 2)
     assert (numbers.yes, numbers.no, numbers.not_sure) == (3 / 9, 3 / 9, 3 / 9)
     assert (numbers.hours, numbers.seconds, numbers.labels_per_hour) == (72 / 3600, {"label": 7.2}, 500.0)
-    assert (numbers.rewards, numbers.fees, numbers.bonuses) == (Decimal("0.12"), Decimal("0.05"), Decimal("0.10"))
+    assert (numbers.rewards, numbers.fees, numbers.bonuses) == (
+        Decimal("0.12"),
+        Decimal("0.05"),
+        Decimal("0.10"),
+    )
     assert numbers.cost == Decimal("0.27")
     assert numbers.cost_per_label == Decimal("0.27") / 7
     assert float(numbers.wage or 0) == pytest.approx(11.0)
@@ -70,7 +88,9 @@ def test_the_local_market_takes_no_fees() -> None:
 def test_bonuses_are_what_the_market_says_last() -> None:
     results = filled(("H1", "A1", "YN?N", 36), market="local")
     for paid in (["0.10"], ["0.10", "0.05"]):
-        results.add_bonuses([("X0", [Bonus("X0", Decimal(amount), "thanks") for amount in paid]), ("unknown", [])])
+        results.add_bonuses(
+            [("X0", [Bonus("X0", Decimal(amount), "thanks") for amount in paid]), ("unknown", [])]
+        )
     assert campaign_numbers(results).bonuses == Decimal("0.15")
 
 
@@ -109,7 +129,12 @@ def test_rejected_work_is_not_paid_and_not_counted() -> None:
     results = filled(("H1", "A1", "YN?N", 36), ("H1", "A2", "YNNY", 24))
     results.set_status("X1", REJECTED)
     numbers = campaign_numbers(results)
-    assert (numbers.assignments, numbers.labels, numbers.rewards, numbers.workers) == (1, 3, Decimal("0.04"), 1)
+    assert (numbers.assignments, numbers.labels, numbers.rewards, numbers.workers) == (
+        1,
+        3,
+        Decimal("0.04"),
+        1,
+    )
     assert numbers.rejected == 1
 
 
@@ -135,7 +160,9 @@ def test_agreement_is_of_people_and_of_the_batch() -> None:
     assert (found.questions, found.answers, found.alpha) == (3, 6, 1.0)
     results.db.add([Judgment("7", Span(0, 1), "ah1", Label.NO, "F1", "file")])
     assert label_agreement(results).answers == 7
-    assert repr(label_agreement(results, "b1")) == repr(found)  # by repr: from Python 3.13 on NaN makes records unequal
+    assert repr(label_agreement(results, "b1")) == repr(
+        found
+    )  # by repr: from Python 3.13 on NaN makes records unequal
     assert label_agreement(results, "b2").answers == 0
     results.db.exclude("A2", "-")
     assert label_agreement(results, "b1").answers == 3

@@ -49,20 +49,32 @@ def simulate(seed: int = 1, questions: int = 120, **workers: Strategy) -> dict[s
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     ("strategy", "words"),
-    [("always", "YES to 100%"), ("nearly", "YES to"), ("random", "by chance"), ("contrary", "agrees with the others")],
+    [
+        ("always", "YES to 100%"),
+        ("nearly", "YES to"),
+        ("random", "by chance"),
+        ("contrary", "agrees with the others"),
+    ],
 )
 def test_careless_workers_are_bad_and_careful_ones_good(seed: int, strategy: str, words: str) -> None:
     found = simulate(seed, bad=STRATEGIES[strategy])
     assert found["bad"].verdict == Verdict.BAD
     assert any(words in reason for reason in found["bad"].reasons), found["bad"].reasons
     for i in range(4):
-        assert (found[f"good{i}"].verdict, found[f"good{i}"].reasons) == (Verdict.GOOD, ("nothing against it",))
+        assert (found[f"good{i}"].verdict, found[f"good{i}"].reasons) == (
+            Verdict.GOOD,
+            ("nothing against it",),
+        )
 
 
 def test_a_careful_worker_among_workers_who_say_yes_to_everything_is_not_bad() -> None:
     """As in the paper's pilot, where such workers gave 40 % of the labels."""
     found = simulate(spam1=STRATEGIES["always"], spam2=STRATEGIES["always"], spam3=STRATEGIES["nearly"])
-    assert {report.worker for report in found.values() if report.verdict == Verdict.BAD} == {"spam1", "spam2", "spam3"}
+    assert {report.worker for report in found.values() if report.verdict == Verdict.BAD} == {
+        "spam1",
+        "spam2",
+        "spam3",
+    }
 
 
 def test_few_answers_condemn_nobody() -> None:
@@ -97,7 +109,11 @@ def report(answers: int = 50, seconds: float = 8.0, controls: Share = NONE) -> W
 def clicks(answers: int, seconds: float, others: str = "AB", controls: Share = NONE) -> WorkerReport:
     """The report on one who always clicks the first of two, among three workers who click both."""
     replies = [Reply("w", (str(i),), "x", "A") for i in range(answers)]
-    replies += [Reply(f"o{n}", (str(i),), "x", others[(i + n) % len(others)]) for n in range(3) for i in range(answers)]
+    replies += [
+        Reply(f"o{n}", (str(i),), "x", others[(i + n) % len(others)])
+        for n in range(3)
+        for i in range(answers)
+    ]
     outcomes = [
         ControlAnswer("w", 1, "damaged", "A" if i < controls.hits else "B", "A", i < controls.hits)
         for i in range(controls.of)
@@ -127,7 +143,9 @@ def test_the_same_answer_to_everything_is_a_reason_with_few_answers_too() -> Non
 def test_excluded_workers_are_not_among_the_others() -> None:
     given = [{"a": "YES", "b": "YES" if i else "NO", "spam": "NO", "more": "NO"} for i in range(30)]
     replies = [
-        Reply(worker, (str(i),), label, label) for i, labels in enumerate(given) for worker, label in labels.items()
+        Reply(worker, (str(i),), label, label)
+        for i, labels in enumerate(given)
+        for worker, label in labels.items()
     ]
     counted = {each.worker: each for each in reports(replies, [], [], ["spam", "more"], Limits())}
     assert counted["a"].agreement == counted["b"].agreement == Share(29, 30)
@@ -165,9 +183,7 @@ def test_controls(controls: Share, verdict: Verdict) -> None:
 
 def test_too_few_controls_are_told_and_condemn_nobody() -> None:
     found = report(controls=Share(0, 2))
-    assert (found.verdict, found.reasons) == (
-        Verdict.FEW, ("only 2 controls (0 right)",),
-    )  # fmt: skip
+    assert (found.verdict, found.reasons) == (Verdict.FEW, ("only 2 controls (0 right)",))
     assert report(controls=Share(0, 1)).reasons == ("only 1 control (0 right)",)
     assert report(controls=Share(0, 5)).reasons == (
         "0 of 5 controls right (0%); so few have a chance of 0.24% where 70% is usual",
@@ -186,7 +202,13 @@ def test_implausible_speed(answers: int, seconds: float, verdict: str) -> None:
 
 
 def test_the_time_of_an_answer_is_the_median_over_assignments() -> None:
-    efforts = [Effort("w", 30, 3), Effort("w", 8, 4), Effort("w", 10**6, 5), Effort("w", None, 5), Effort("w", 9, 0)]
+    efforts = [
+        Effort("w", 30, 3),
+        Effort("w", 8, 4),
+        Effort("w", 10**6, 5),
+        Effort("w", None, 5),
+        Effort("w", 9, 0),
+    ]
     (found,) = reports([], efforts, [], ["w"], Limits())
     assert (found.seconds, found.assignments, found.excluded, found.answers) == (10.0, 5, True, 0)
     assert found.verdict == Verdict.FEW
@@ -205,7 +227,9 @@ def test_a_long_run_of_one_answer_is_worth_a_look() -> None:
 
 
 def test_self_agreement_counts_questions_that_came_again() -> None:
-    replies = [Reply("w", ("q",), a, a) for a in ("YES", "YES", "NO", "NO")] + [Reply("w", ("r",), "NO", "NO")]
+    replies = [Reply("w", ("q",), a, a) for a in ("YES", "YES", "NO", "NO")] + [
+        Reply("w", ("r",), "NO", "NO")
+    ]
     (found,) = reports(replies, [], [], [], Limits())
     assert found.repeats == Share(2, 3)
     flipping = [Reply("w", (str(i),), a, a) for i in range(12) for a in ("YES", "NO")]
@@ -251,23 +275,39 @@ def test_the_improbability_bounds_the_binomial_tail(n: int, data: Any) -> None:
     assert improbability(Share(n, n), 0.0) == 0.0
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("123456"), st.sampled_from(LABELS)), max_size=40))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.sampled_from("123456"), st.sampled_from(LABELS)), max_size=40
+    )
+)
 def test_names_do_not_matter(given_replies: list[tuple[str, str, str]]) -> None:
     def made(rename: Callable[[str], str]) -> Sequence[WorkerReport]:
         replies = [Reply(rename(w), (f"{q}?",), a, a) for w, q, a in given_replies]
         return reports(replies, [], [], [], Limits(answers=3, run=3))
 
-    first = {r.worker: (r.agreement, r.repeats, r.shares, r.longest_run, r.verdict) for r in made(lambda w: w)}
-    second = {r.worker: (r.agreement, r.repeats, r.shares, r.longest_run, r.verdict) for r in made(lambda w: f"z{w}")}
+    first = {
+        r.worker: (r.agreement, r.repeats, r.shares, r.longest_run, r.verdict) for r in made(lambda w: w)
+    }
+    second = {
+        r.worker: (r.agreement, r.repeats, r.shares, r.longest_run, r.verdict)
+        for r in made(lambda w: f"z{w}")
+    }
     assert {f"z{worker}": facts for worker, facts in first.items()} == second
 
 
 # From a database
 
 ITEM = {
-    "segment": "7", "start": "0", "stop": "1", "phrase_1": "a", "phrase_2": "b", "phrase_3": "c", "phrase_4": "d",
-    "control_4": "NO", "control_kind_4": "damaged",
-}  # fmt: skip
+    "segment": "7",
+    "start": "0",
+    "stop": "1",
+    "phrase_1": "a",
+    "phrase_2": "b",
+    "phrase_3": "c",
+    "phrase_4": "d",
+    "control_4": "NO",
+    "control_kind_4": "damaged",
+}
 REWARD = {"Reward": "$0.04", "MaxAssignments": "2"}
 
 
@@ -309,8 +349,11 @@ def test_comparisons_are_judged_by_what_is_meant() -> None:
         answer = Answer("b1", "c", f"C{number}", f"Y{number}", worker, {"choice": choice}, 0, 30)
         results.add([Assignment(answer, columns)])
     assert {(r.worker, r.answer, r.shown) for r in read_replies(results)} == {
-        ("A1", "x", "A"), ("A2", "x", "B"), ("A3", "EQUAL", "EQUAL"), ("A3", "x", "A"),
-    }  # fmt: skip
+        ("A1", "x", "A"),
+        ("A2", "x", "B"),
+        ("A3", "EQUAL", "EQUAL"),
+        ("A3", "x", "A"),
+    }
     found = {r.worker: r for r in worker_reports(results)}
     assert found["A3"].agreement == Share(0, 1)
     assert found["A3"].seconds == 30

@@ -15,25 +15,41 @@ from hits.results.verdicts import Limits, WorkerReport
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Judgment, Label, Segment, Span
 
-ITEM = {"segment": "7", "start": "0", "stop": "1", "phrase_4": "a", "control_4": "NO", "control_kind_4": "damaged"}
+ITEM = {
+    "segment": "7",
+    "start": "0",
+    "stop": "1",
+    "phrase_4": "a",
+    "control_4": "NO",
+    "control_kind_4": "damaged",
+}
 SOURCES = st.sampled_from(["import", "simulation", "hit"])
 NAMES = {"Y": "YES", "N": "NO", "?": "NOT_SURE"}
 WORKERS = st.sampled_from(["A1", "A2", "A3"])
 HITS = st.lists(
     st.tuples(st.sampled_from(["H1", "H2", "H3"]), WORKERS, st.text("YN?", min_size=4, max_size=4)),
-    max_size=6, unique_by=lambda hit: hit[:2],
-)  # fmt: skip
+    max_size=6,
+    unique_by=lambda hit: hit[:2],
+)
 COMPARED = st.lists(
     st.tuples(st.sampled_from("789"), WORKERS, st.sampled_from(["A", "B", "EQUAL"]), st.booleans()),
-    max_size=6, unique_by=lambda one: one[:2],
-)  # fmt: skip
+    max_size=6,
+    unique_by=lambda one: one[:2],
+)
 IMPORTED = st.lists(
     st.builds(
-        Judgment, st.just("7"), st.just(Span(0, 1)), st.sampled_from(["a", "b", "aH1"]), st.sampled_from(Label),
-        st.sampled_from(["A1", "A2", "F"]), st.sampled_from(["", "f"]), SOURCES, st.sampled_from([None, 3, 5]),
+        Judgment,
+        st.just("7"),
+        st.just(Span(0, 1)),
+        st.sampled_from(["a", "b", "aH1"]),
+        st.sampled_from(Label),
+        st.sampled_from(["A1", "A2", "F"]),
+        st.sampled_from(["", "f"]),
+        SOURCES,
+        st.sampled_from([None, 3, 5]),
     ),
     max_size=15,
-)  # fmt: skip
+)
 
 
 def results_of(
@@ -68,7 +84,12 @@ def test_the_reports_are_the_same(
         results.db.exclude(hits[0][1], "test")
     unread = Counter(row.worker for row in results.tables.left_out())
     single = reports(
-        read_replies(results), read_efforts(results), results.controls(), results.db.excluded(), Limits(), unread
+        read_replies(results),
+        read_efforts(results),
+        results.controls(),
+        results.db.excluded(),
+        Limits(),
+        unread,
     )
     assert as_text(worker_reports(results)) == as_text(single)
 

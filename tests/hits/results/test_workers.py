@@ -33,10 +33,14 @@ def test_workers_are_excluded_and_included_together_or_not_at_all() -> None:
 def test_a_bonus_is_a_share_of_all_rewards_less_what_was_paid() -> None:
     results = Results(database())
     facts = {"Reward": "$0.50"}
-    results.add([assignment(1, facts=facts), assignment(2, facts=facts), assignment(3, facts=facts, worker="A2")])
+    results.add(
+        [assignment(1, facts=facts), assignment(2, facts=facts), assignment(3, facts=facts, worker="A2")]
+    )
     results.add([assignment(4, facts=facts, status=REJECTED)])
     few = worker_reports(results)
-    assert bonus_payments(results, few, Decimal("0.2"), lambda worker, work: Decimal(0)) == []  # too few answers to say
+    assert (
+        bonus_payments(results, few, Decimal("0.2"), lambda worker, work: Decimal(0)) == []
+    )  # too few answers to say
     reports = worker_reports(results, Limits(answers=1))
     assert {report.reasons for report in reports} == {("nothing against it",)}
     paid = {("A1", "X1"): Decimal("0.05")}

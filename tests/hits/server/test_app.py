@@ -72,9 +72,13 @@ def served(folder: Path, public_url: str = "", port: int = 0) -> Iterator[Market
 
 def client_of(url: str, info: MarketLinks, secret: str = "", attempts: int = 1) -> Any:
     return boto3.client(
-        "mturk", region_name="us-east-1", endpoint_url=url, aws_access_key_id=info.access_key,
-        aws_secret_access_key=secret or info.secret_key, config=Config(retries={"total_max_attempts": attempts}),
-    )  # fmt: skip
+        "mturk",
+        region_name="us-east-1",
+        endpoint_url=url,
+        aws_access_key_id=info.access_key,
+        aws_secret_access_key=secret or info.secret_key,
+        config=Config(retries={"total_max_attempts": attempts}),
+    )
 
 
 @pytest.fixture
@@ -181,8 +185,10 @@ def test_equal_calls_of_two_clients_are_signed_again(tmp_path: Path) -> None:
         codes: list[int] = []
         for _ in range(3):
             client = client_of(info.endpoint_url, info, attempts=3)
-            client.meta.events.register("response-received.mturk", lambda response_dict, **_: codes.append(
-                response_dict["status_code"]))  # fmt: skip
+            client.meta.events.register(
+                "response-received.mturk",
+                lambda response_dict, **_: codes.append(response_dict["status_code"]),
+            )
             assert client.list_hits()["NumResults"] == 0
     assert codes.count(200) == 3
 
@@ -199,7 +205,9 @@ def test_boto3_works_under_a_prefix(tmp_path: Path) -> None:
     page = app.test_client().get("/labels/").text
     assert 'href="/labels/static/site.css"' in page
     assert app.test_client().get("/labels/static/site.css").status_code == 200
-    assert 'href="/labels/static/site.css"' in app.test_client().get("/").text  # the proxy took the prefix off
+    assert (
+        'href="/labels/static/site.css"' in app.test_client().get("/").text
+    )  # the proxy took the prefix off
 
 
 def test_cookies_are_secure_where_the_market_is(tmp_path: Path) -> None:
@@ -241,7 +249,9 @@ def test_forwarded_headers_count_only_when_asked(tmp_path: Path) -> None:
         assert ("Secure" in response.headers["Set-Cookie"]) == proxy
 
 
-@pytest.mark.parametrize("path", ["/", "/work", "/nothing", "/static/site.css", "/dashboard", "/w/x", "/hit.css"])
+@pytest.mark.parametrize(
+    "path", ["/", "/work", "/nothing", "/static/site.css", "/dashboard", "/w/x", "/hit.css"]
+)
 def test_every_answer_has_the_security_headers(client: FlaskClient, path: str) -> None:
     headers = client.get(path).headers
     policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
@@ -261,11 +271,22 @@ def test_pages_have_no_inline_code(client: FlaskClient) -> None:
         assert page.count("<script") == page.count("<script src=")
 
 
-@pytest.mark.parametrize("path", [
-    "/static/../serve.py", "/static/%2e%2e/serve.py", "/static/..%2fserve.py", "/static//etc/passwd", "/..",
-    "/w/../market.json", "/w/%00", "/work/a/../../market.json",
-    "/static/%2e%2e%2f%2e%2e%2fetc/passwd", "/work/a/%2e%2e", "/market.json",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../serve.py",
+        "/static/%2e%2e/serve.py",
+        "/static/..%2fserve.py",
+        "/static//etc/passwd",
+        "/..",
+        "/w/../market.json",
+        "/w/%00",
+        "/work/a/../../market.json",
+        "/static/%2e%2e%2f%2e%2e%2fetc/passwd",
+        "/work/a/%2e%2e",
+        "/market.json",
+    ],
+)
 def test_path_tricks_find_nothing(client: FlaskClient, path: str) -> None:
     response = client.get(path)
     assert response.status_code in (302, 308, 400, 401, 404)
@@ -294,9 +315,14 @@ def test_a_large_body_is_refused(client: FlaskClient) -> None:
 
 
 def test_unsigned_and_forged_requests_change_nothing(client: FlaskClient) -> None:
-    headers = {"X-Amz-Target": "MTurkRequesterServiceV20170117.CreateHIT", "Content-Type": "application/x-amz-json-1.1"}
+    headers = {
+        "X-Amz-Target": "MTurkRequesterServiceV20170117.CreateHIT",
+        "Content-Type": "application/x-amz-json-1.1",
+    }
     assert client.post("/", data=json.dumps(HIT), headers=headers).status_code == 403
-    forged = "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/mturk-requester/aws4_request, SignedHeaders=host"
+    forged = (
+        "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/mturk-requester/aws4_request, SignedHeaders=host"
+    )
     headers["Authorization"] = f"{forged}, Signature={'0' * 64}"
     assert client.post("/", data=json.dumps(HIT), headers=headers).status_code == 403
     assert client.application.extensions["market"].store.hits.all(0) == []
@@ -321,11 +347,18 @@ def test_an_error_of_ours_tells_nothing(
 
 def test_info_has_what_a_script_needs() -> None:
     assert list(asdict(market_links(make_access("http://h"), SharedLink()))) == [
-        "url", "endpoint_url", "access_key", "secret_key", "dashboard_url", "shared_url",
-    ]  # fmt: skip
+        "url",
+        "endpoint_url",
+        "access_key",
+        "secret_key",
+        "dashboard_url",
+        "shared_url",
+    ]
 
 
-@pytest.mark.parametrize("host", ["a..b", "a b", "\u00e4", "[::", "a:b", "x" * 64, ".", "a/b", "evil.example@x"])
+@pytest.mark.parametrize(
+    "host", ["a..b", "a b", "\u00e4", "[::", "a:b", "x" * 64, ".", "a/b", "evil.example@x"]
+)
 @pytest.mark.parametrize("path", ["/", "/work", "/dashboard", "/nowhere"])
 def test_a_host_that_is_none_is_refused_without_a_traceback(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, host: str, path: str

@@ -34,11 +34,18 @@ def made_batch(folder: Path, interface: str = "de", id: str = "b1"):
     segments = [Segment(str(i), f"Satz {i} <b>&") for i in range(4)]
     outputs = {system: {s.id: f"sentence {s.id} by {system}" for s in segments} for system in ("x", "y")}
     settings = new_settings(
-        Kind.COMPARISON, seed=1, now=datetime.now(UTC), interface=interface, source_language="de",
-        target_language="en", id=id,
-    )  # fmt: skip
+        Kind.COMPARISON,
+        seed=1,
+        now=datetime.now(UTC),
+        interface=interface,
+        source_language="de",
+        target_language="en",
+        id=id,
+    )
     references = {s.id: f"reference {s.id}" for s in segments}
-    write_batch(folder, make_comparison_batch(segments, outputs, settings, references=references, control_share=0.5))
+    write_batch(
+        folder, make_comparison_batch(segments, outputs, settings, references=references, control_share=0.5)
+    )
     return read_batch(folder)
 
 
@@ -53,7 +60,12 @@ def test_a_copy_is_private_and_follows_the_batch(tmp_path, batch):
         keep_batch(market, tmp_path / "batch", "b1")
     [kept] = kept_batches(market)
     assert read_batch(kept) == batch
-    assert sorted(path.name for path in kept.iterdir()) == ["batch.csv", "batch.toml", "folder.txt", "template.html"]
+    assert sorted(path.name for path in kept.iterdir()) == [
+        "batch.csv",
+        "batch.toml",
+        "folder.txt",
+        "template.html",
+    ]
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept.iterdir()} == {0o600}
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
 
@@ -155,7 +167,11 @@ def test_consent_and_instructions_are_in_the_workers_language(tmp_path, asked, s
     assert titles[shown] in client.get("/work").text
     place = client.post("/work/next", data={"csrf": csrf}).location
     text = client.get(place).text
-    heading = {"en": "Which translation is better?", "de": "Welche Übersetzung ist besser?", "ar": "أي الترجمتين أفضل؟"}
+    heading = {
+        "en": "Which translation is better?",
+        "de": "Welche Übersetzung ist besser?",
+        "ar": "أي الترجمتين أفضل؟",
+    }
     assert heading[shown] in text
     assert not any(other in text for language, other in heading.items() if language != shown)
     assert re.search(rf'data-missing="[^"]+" lang="{shown}"', text)

@@ -47,7 +47,10 @@ def closed_within(connection: socket.socket, seconds: float, sent: bytes = b"") 
 
 
 def test_silent_and_trickling_connections_are_closed(port: int) -> None:
-    with socket.create_connection(("127.0.0.1", port)) as silent, socket.create_connection(("127.0.0.1", port)) as slow:
+    with (
+        socket.create_connection(("127.0.0.1", port)) as silent,
+        socket.create_connection(("127.0.0.1", port)) as slow,
+    ):
         slow.sendall(b"GET / HTTP/1.1\r\nX: ")
         assert closed_within(silent, 20)
         assert closed_within(slow, 20, sent=b"a")

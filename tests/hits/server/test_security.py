@@ -15,25 +15,39 @@ def test_what_was_sealed_comes_back(text: str) -> None:
     assert Seals("another key").unseal(sealed) is None
 
 
-@pytest.mark.parametrize("change", [
-    lambda sealed: sealed[:-1],
-    lambda sealed: sealed[:-1] + ("A" if sealed[-1] != "A" else "B"),
-    lambda sealed: f"B{sealed[1:]}",
-    lambda sealed: sealed.partition(".")[0],
-    lambda sealed: f".{sealed.partition('.')[2]}",
-    lambda sealed: sealed + "\ud800",
-    lambda sealed: sealed.replace(".", ".\0"),
-    lambda sealed: sealed.replace(".", "\u00e9."),
-    lambda sealed: "",
-    lambda sealed: "A1." + "0" * 64,
-    lambda sealed: "A1." + SEALS.form_token("A1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda sealed: sealed[:-1],
+        lambda sealed: sealed[:-1] + ("A" if sealed[-1] != "A" else "B"),
+        lambda sealed: f"B{sealed[1:]}",
+        lambda sealed: sealed.partition(".")[0],
+        lambda sealed: f".{sealed.partition('.')[2]}",
+        lambda sealed: sealed + "\ud800",
+        lambda sealed: sealed.replace(".", ".\0"),
+        lambda sealed: sealed.replace(".", "\u00e9."),
+        lambda sealed: "",
+        lambda sealed: "A1." + "0" * 64,
+        lambda sealed: "A1." + SEALS.form_token("A1"),
+    ],
+)
 def test_nothing_else_is_believed(change) -> None:
     assert SEALS.unseal(change(SEALS.seal("A1"))) is None
 
 
-@pytest.mark.parametrize("token", ["", "0" * 64, "\ud800", "é", SEALS.form_token("A2"), SEALS.seal("A1"),
-                                   Seals("another key").form_token("A1"), SEALS.form_token("A1 next")])  # fmt: skip
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        "0" * 64,
+        "\ud800",
+        "é",
+        SEALS.form_token("A2"),
+        SEALS.seal("A1"),
+        Seals("another key").form_token("A1"),
+        SEALS.form_token("A1 next"),
+    ],
+)
 def test_forms_of_others_are_refused(token: str) -> None:
     assert SEALS.form_is_ours("A1", SEALS.form_token("A1"))
     assert not SEALS.form_is_ours("A1", token)

@@ -80,7 +80,9 @@ def settings(kind, assignments, name="b"):
 def labels(demo_campaign):
     """A label batch of the demo, and truth: a phrase of an even number of letters is acceptable."""
     campaign = Campaign.open(demo_campaign)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), LabelOptions(limit=30, control_share=0), votes=())
+    batch = make_label_batch(
+        campaign, settings(Kind.LABEL, 2), LabelOptions(limit=30, control_share=0), votes=()
+    )
     return batch, even_truth(batch, campaign.segments)
 
 
@@ -88,7 +90,9 @@ def labels(demo_campaign):
 def few(demo_campaign):
     """The same with fewer hits."""
     campaign = Campaign.open(demo_campaign)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), LabelOptions(limit=9, control_share=0), votes=())
+    batch = make_label_batch(
+        campaign, settings(Kind.LABEL, 2), LabelOptions(limit=9, control_share=0), votes=()
+    )
     return batch, even_truth(batch, campaign.segments)
 
 
@@ -172,13 +176,17 @@ def test_accurate_workers_give_the_labels_back(tmp_path, labels, demo_campaign):
     assert {j.source for j in judgments} == {"simulation"}
     assert all(is_simulated(j.worker) for j in judgments)
     assert all(a.seconds is None for a in results.assignments())
-    assert len({(j.worker, j.segment, j.span, j.phrase) for j in judgments}) == len(judgments)  # nothing twice
+    assert len({(j.worker, j.segment, j.span, j.phrase) for j in judgments}) == len(
+        judgments
+    )  # nothing twice
     assert found.hours == pytest.approx(2 * asked * 8.4 / 3600)
 
 
 def test_a_database_is_truth_too(tmp_path, demo_campaign):
     campaign = Campaign.open(demo_campaign)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 1), LabelOptions(limit=15, control_share=0), votes=())
+    batch = make_label_batch(
+        campaign, settings(Kind.LABEL, 1), LabelOptions(limit=15, control_share=0), votes=()
+    )
     with campaign.database() as db:
         votes = {(v.segment, v.span, v.phrase): v for v in db.votes()}
         truth = read_truth(db.path)
@@ -191,9 +199,12 @@ def test_a_database_is_truth_too(tmp_path, demo_campaign):
         v = votes.get((j.segment, j.span, j.phrase))
         most = max(v.yes, v.no, v.not_sure) if v else 0
         expected = (
-            Label.NOT_SURE if v is None or [v.yes, v.no, v.not_sure].count(most) > 1 or v.not_sure == most
-            else Label.YES if v.yes == most else Label.NO
-        )  # fmt: skip
+            Label.NOT_SURE
+            if v is None or [v.yes, v.no, v.not_sure].count(most) > 1 or v.not_sure == most
+            else Label.YES
+            if v.yes == most
+            else Label.NO
+        )
         assert j.label is expected
         found[expected] += 1
     assert min(found[Label.YES], found[Label.NO]) > 5
@@ -316,7 +327,9 @@ def test_another_seed_gives_other_answers(tmp_path, few):
         folder.mkdir()
         with served(folder / "market") as market:
             published(folder, batch, market)
-            simulate(folder / "market", truth_of(lines, folder), Crew(workers=2, accuracy=0.7, spam=0, seed=seed))
+            simulate(
+                folder / "market", truth_of(lines, folder), Crew(workers=2, accuracy=0.7, spam=0, seed=seed)
+            )
         found.append(all_answers(folder / "market"))
     assert found[0] == found[1] != found[2]
 
@@ -413,7 +426,9 @@ def test_a_paced_worker_takes_time_and_can_be_stopped_in_it(tmp_path, few):
     truth, slow = truth_of(lines, tmp_path), Crew(workers=2, seconds=1000, pace=1)
     with served(tmp_path / "market") as market:
         published(tmp_path, batch, market)
-        worker = threading.Thread(target=lambda: found.append(simulate(tmp_path / "market", truth, slow, stop=stop)))
+        worker = threading.Thread(
+            target=lambda: found.append(simulate(tmp_path / "market", truth, slow, stop=stop))
+        )
         worker.start()
         until = time.monotonic() + 180
         while not any(state.pending for state in market.states("b")):
@@ -424,7 +439,9 @@ def test_a_paced_worker_takes_time_and_can_be_stopped_in_it(tmp_path, few):
     assert all_answers(tmp_path / "market") == []
 
 
-@pytest.mark.parametrize("wrong", [{"accuracy": 1.1}, {"spam": -0.1}, {"workers": 0}, {"spam_kind": "x"}, {"pace": -1}])
+@pytest.mark.parametrize(
+    "wrong", [{"accuracy": 1.1}, {"spam": -0.1}, {"workers": 0}, {"spam_kind": "x"}, {"pace": -1}]
+)
 def test_impossible_crews(wrong):
     with pytest.raises(RyptError, match="must be"):
         Crew(**wrong)
@@ -435,10 +452,30 @@ def test_the_command_watches_until_it_is_told_to_stop(tmp_path, few):
     truth_of(lines, tmp_path)
     with served(tmp_path / "market") as market:
         published(tmp_path, batch, market)
-        command = [sys.executable, "-c", "from rypt.cli import main; main()", "simulate", "--at", tmp_path / "market"]
-        command += ["--truth", tmp_path / "truth.jsonl", "--accuracy", "1", "--spam", "0", "--not-sure", "0", "--json"]
+        command = [
+            sys.executable,
+            "-c",
+            "from rypt.cli import main; main()",
+            "simulate",
+            "--at",
+            tmp_path / "market",
+        ]
+        command += [
+            "--truth",
+            tmp_path / "truth.jsonl",
+            "--accuracy",
+            "1",
+            "--spam",
+            "0",
+            "--not-sure",
+            "0",
+            "--json",
+        ]
         with subprocess.Popen(
-            [*map(str, command), "--workers", "2", "--watch"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*map(str, command), "--workers", "2", "--watch"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         ) as process:
             try:
                 until = time.monotonic() + 180
@@ -459,11 +496,18 @@ def test_the_command_watches_until_it_is_told_to_stop(tmp_path, few):
 def test_the_command_waits_for_the_market_when_it_watches(tmp_path, few):
     batch, lines = few
     truth_of(lines, tmp_path)
-    command = [sys.executable, "-c", "from rypt.cli import main; main()", "simulate", "--at", tmp_path / "market"]
+    command = [
+        sys.executable,
+        "-c",
+        "from rypt.cli import main; main()",
+        "simulate",
+        "--at",
+        tmp_path / "market",
+    ]
     command += ["--truth", tmp_path / "truth.jsonl", "--workers", "2", "--json", "--watch"]
     with subprocess.Popen(
         [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:  # fmt: skip
+    ) as process:
         try:
             said = [process.stderr.readline(), process.stderr.readline()]
             assert said[1] == f"waiting for the market in {tmp_path / 'market'} to be served\n"
@@ -474,7 +518,9 @@ def test_the_command_waits_for_the_market_when_it_watches(tmp_path, few):
                     assert time.monotonic() < until
                     threading.Event().wait(0.05)
                 process.send_signal(signal.SIGTERM)
-                out, err = process.communicate(timeout=180)  # before the market ends: the last answer gets its reply
+                out, err = process.communicate(
+                    timeout=180
+                )  # before the market ends: the last answer gets its reply
         finally:
             process.kill()
     assert process.returncode == 0, err

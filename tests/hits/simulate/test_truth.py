@@ -19,9 +19,12 @@ ITEM = st.tuples(st.sampled_from(["must", "may", "one"]), st.lists(WORD, min_siz
 @given(st.lists(ITEM, min_size=1, max_size=5))
 def test_patterns_against_enumeration(items):
     forms = {"must": "{}", "may": "({})", "one": "{{{}}}"}
-    pattern = " ".join(forms[kind].format(("|" if kind == "one" else " ").join(words)) for kind, words in items)
+    pattern = " ".join(
+        forms[kind].format(("|" if kind == "one" else " ").join(words)) for kind, words in items
+    )
     options = [
-        {"must": [words], "may": [words, ["[GAP]"]], "one": [[word] for word in words]}[kind] for kind, words in items
+        {"must": [words], "may": [words, ["[GAP]"]], "one": [[word] for word in words]}[kind]
+        for kind, words in items
     ]
     expected = set()
     for chosen in itertools.product(*options):
@@ -37,8 +40,11 @@ def test_patterns_against_enumeration(items):
     assert expand(pattern) == expected
 
 
-@given(st.lists(st.sampled_from("abc"), max_size=7), st.lists(st.sampled_from("abc"), min_size=1, max_size=2),
-       st.lists(st.sampled_from("abc"), min_size=1, max_size=2))  # fmt: skip
+@given(
+    st.lists(st.sampled_from("abc"), max_size=7),
+    st.lists(st.sampled_from("abc"), min_size=1, max_size=2),
+    st.lists(st.sampled_from("abc"), min_size=1, max_size=2),
+)
 def test_a_phrase_with_a_gap_against_all_places(text, first, second):
     found = any(
         text[i : i + len(first)] == first and text[j : j + len(second)] == second
@@ -50,7 +56,9 @@ def test_a_phrase_with_a_gap_against_all_places(text, first, second):
 
 def write(tmp_path, *records):
     path = tmp_path / "truth.jsonl"
-    path.write_text("".join(f"{r if isinstance(r, str) else json.dumps(r)}\n" for r in records), encoding="utf-8")
+    path.write_text(
+        "".join(f"{r if isinstance(r, str) else json.dumps(r)}\n" for r in records), encoding="utf-8"
+    )
     return path
 
 
@@ -69,11 +77,22 @@ def test_labels_and_scores(tmp_path):
     )
     assert truth.segment(["der", "alte", "mann", "ging"]) == "1"
     assert truth.segment(["der", "mann"]) is None
-    for phrase, label in (("The aged man", "YES"), ("old man", "YES"), ("the man", "NO"), ("the [GAP] old man", "NO")):
+    for phrase, label in (
+        ("The aged man", "YES"),
+        ("old man", "YES"),
+        ("the man", "NO"),
+        ("the [GAP] old man", "NO"),
+    ):
         assert truth.label("1", Span(0, 3), phrase) is Label(label)
     assert truth.label("1", Span(3, 4), "has [GAP] gone") is Label.YES
     assert truth.label("1", Span(0, 4), "x") is truth.label(None, Span(0, 3), "old man") is Label.NOT_SURE
-    scores = {"the old man went": 1.0, "The old man goes": 0.5, "he goes": 0.0, "whatever it is": 7.0, "": 0.0}
+    scores = {
+        "the old man went": 1.0,
+        "The old man goes": 0.5,
+        "he goes": 0.0,
+        "whatever it is": 7.0,
+        "": 0.0,
+    }
     assert {text: truth.score("1", text) for text in scores} == scores
     assert truth.score("2", "the old man went") is None
 
@@ -87,9 +106,16 @@ def test_how_bad_a_wrong_phrase_is(tmp_path):
     assert not truth.is_slight("7", Span(1, 3), "the old man")
     with JudgmentDatabase(tmp_path / "truth.db") as db:
         db.add_segments([Segment("7", "der alte mann ging")])
-        graded = [("the old mans", "a", 5), ("the old mans", "b", 5), ("old men", "a", 1), ("old men", "b", 5)]
+        graded = [
+            ("the old mans", "a", 5),
+            ("the old mans", "b", 5),
+            ("old men", "a", 1),
+            ("old men", "b", 5),
+        ]
         db.add(Judgment("7", Span(0, 3), "the old man", Label.YES, worker) for worker in "ab")
-        db.add(Judgment("7", Span(0, 3), phrase, Label.NO, worker, severity=n) for phrase, worker, n in graded)
+        db.add(
+            Judgment("7", Span(0, 3), phrase, Label.NO, worker, severity=n) for phrase, worker, n in graded
+        )
         db.add([Judgment("7", Span(0, 3), "a person", Label.NO, "a", severity=1)])
     truth = read_truth(tmp_path / "truth.db")
     assert not truth.is_slight("7", Span(0, 3), "the old mans")
@@ -111,7 +137,9 @@ def test_a_star_has_the_number_of_all_other_candidates(tmp_path) -> None:
     phrases = {"segment": "1", "start": 0, "stop": 1, "phrases": ["the man"]}
     without = read_truth(write(tmp_path, SOURCE, phrases, {"segment": "1", "candidates": numbers}))
     assert (without.score("1", "man the old"), without.score("1", "the man")) == (0, 1)
-    truth = read_truth(write(tmp_path, SOURCE, phrases, {"segment": "1", "candidates": {**numbers, "*": 0.1}}))
+    truth = read_truth(
+        write(tmp_path, SOURCE, phrases, {"segment": "1", "candidates": {**numbers, "*": 0.1}})
+    )
     assert [truth.score("1", text) for text in ("the old man", "the man old", "the man")] == [0.4, 0.1, 0.1]
     assert truth.score("2", "the man old") is None
 

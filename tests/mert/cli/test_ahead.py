@@ -8,8 +8,16 @@ import pytest
 from mert.cli import ahead
 from rypt.demo.campaign import open_demo
 
-SEARCH = {"envelopes", "_changed_stats", "_running_sums", "choose", "combine", "winners", "segment_products",
-          "bleu_scores"}  # fmt: skip
+SEARCH = {
+    "envelopes",
+    "_changed_stats",
+    "_running_sums",
+    "choose",
+    "combine",
+    "winners",
+    "segment_products",
+    "bleu_scores",
+}
 
 
 @pytest.fixture
@@ -41,7 +49,10 @@ def test_a_child_is_started_for_large_lists_and_ended(tmp_path, children):
 
 
 def test_it_is_ended_after_an_error_too(tmp_path, children):
-    with pytest.raises(ValueError, match="bad"), ahead.compiling_ahead([write(tmp_path / "nbest", ahead.LARGE)]):
+    with (
+        pytest.raises(ValueError, match="bad"),
+        ahead.compiling_ahead([write(tmp_path / "nbest", ahead.LARGE)]),
+    ):
         raise ValueError("bad")
     assert children[1:] == ["terminate", "wait"]
 
@@ -75,6 +86,13 @@ def test_what_the_child_compiles_is_what_a_search_needs(tmp_path):
     assert files >= SEARCH
     open_demo(tmp_path / "small")
     command = ["tune", "small", "--metric", "bleu", "--weights", "small/weights.init", "--restarts", "1"]
-    done = subprocess.run([sys.executable, "-c", "from rypt.cli import main; main()", *command], env=environment,
-                          check=True, cwd=tmp_path, capture_output=True, text=True, timeout=300)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", "from rypt.cli import main; main()", *command],
+        env=environment,
+        check=True,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert "compiling" not in done.stderr

@@ -73,7 +73,9 @@ def test_two_iterations_of_mert_moses_pl(tmp_path):
         )
         assert shell(tmp_path, "bash extractor.sh", "extract.out", "extract.err") == 0
         lines = [weights, [0] * 4, [1] * 4]
-        (tmp_path / f"run{step}.init.opt").write_text("\n".join(" ".join(map(str, line)) for line in lines) + "\n")
+        (tmp_path / f"run{step}.init.opt").write_text(
+            "\n".join(" ".join(map(str, line)) for line in lines) + "\n"
+        )
         features, scores = (
             ",".join(f"run{i}.{kind}.dat" for i in range(1, step + 1)) for kind in ("features", "scores")
         )
@@ -124,8 +126,13 @@ def test_a_script_runs_its_python_wherever_that_is_and_whatever_lies_around(tmp_
     (tmp_path / "candidates").write_text("a cat\n")
     done = subprocess.run(
         [folder / "evaluator", "-R", "candidates", "-C", "candidates", "-s", "PER"],
-        cwd=tmp_path, env={"PATH": "/nowhere"}, capture_output=True, text=True, timeout=180, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={"PATH": "/nowhere"},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (0, "1.000000\n"), done.stderr
 
 
@@ -153,7 +160,17 @@ def test_extractor_writes_what_moses_reads(capfd, world):
 def test_earlier_files_and_duplicates(capfd, world):
     extract(capfd)
     once = Path("features.data").read_bytes()
-    extract(capfd, "--prev-ffile", "features.data", "--prev-scfile", "statscore.data", "--ffile", "f", "--scfile", "s")
+    extract(
+        capfd,
+        "--prev-ffile",
+        "features.data",
+        "--prev-scfile",
+        "statscore.data",
+        "--ffile",
+        "f",
+        "--scfile",
+        "s",
+    )
     assert Path("f").read_bytes() == once
     extract(capfd, "-E", "features.data", "-R", "statscore.data", "-d", "--ffile", "f", "--scfile", "s")
     twice = [len(block.values) for block in read_features("f")]
@@ -286,7 +303,9 @@ def test_rypt_mixed_with_bleu(capfd, demo_campaign, tmp_path, monkeypatch):
     (_, bleu), (_, human), (name, both) = (line.split("\t") for line in out.splitlines())
     assert name == "BLEU,RYPT"
     assert float(both) == pytest.approx(0.7 * float(bleu) + 0.3 * float(human), abs=1e-6)
-    code, _, err = call(capfd, "extractor", *files, "--sctype", "BLEU,RYPT", "--scconfig", f"weights:0.7+0.3,{rypt}")
+    code, _, err = call(
+        capfd, "extractor", *files, "--sctype", "BLEU,RYPT", "--scconfig", f"weights:0.7+0.3,{rypt}"
+    )
     assert code == 0, err
     assert next(iter(read_scores("statscore.data"))).stats.shape[1] == 13
 
@@ -308,10 +327,14 @@ def test_pairwise_ranking_with_the_scripts_own_regular_expressions(capfd, world)
     assert set(weights) == {"F0", "F1", "F2", "F3"}
     assert "+" not in out
     examples = [line.split() for line in lines]
-    table = np.array([[dict(zip(e[1::2], e[2::2], strict=True)).get(n, 0) for n in weights] for e in examples], float)
+    table = np.array(
+        [[dict(zip(e[1::2], e[2::2], strict=True)).get(n, 0) for n in weights] for e in examples], float
+    )
     found = np.array([float(word) for word in weights.values()])
     wrong = 1 / (1 + np.exp(-table @ found)) - np.array([float(e[0]) for e in examples])
-    assert wrong @ table + found == pytest.approx(0, abs=1e-6)  # the gradient at the optimum, with a prior of 1
+    assert wrong @ table + found == pytest.approx(
+        0, abs=1e-6
+    )  # the gradient at the optimum, with a prior of 1
 
 
 def test_batch_mira(capfd, tmp_path, monkeypatch):
@@ -334,14 +357,18 @@ def test_batch_mira(capfd, tmp_path, monkeypatch):
     assert "Best BLEU = " in err
     assert after > before
     Path("init.opt").write_text("0.01 0.1 0.1 -0.1\n0 0 0 0\n1 1 1 1\n")
-    assert call(capfd, "kbmira", "-d", "init.opt", "-s", "run1.sparse-weights", "-r", 2, *files, "-J", 20)[1] == (
-        Path("mert.out").read_text()
-    )
+    assert call(capfd, "kbmira", "-d", "init.opt", "-s", "run1.sparse-weights", "-r", 2, *files, "-J", 20)[
+        1
+    ] == (Path("mert.out").read_text())
 
 
 def test_evaluator(capfd, world):
     Path("out").write_text("".join(f"{line}\n" for line in world.references[0]))
-    assert call(capfd, "evaluator", "--reference", "ref0", "-s", "BLEU", "--candidate", "out") == (0, "1.000000\n", "")
+    assert call(capfd, "evaluator", "--reference", "ref0", "-s", "BLEU", "--candidate", "out") == (
+        0,
+        "1.000000\n",
+        "",
+    )
     Path("wrong").write_text("".join(f"{line} the\n" for line in world.references[0]))
     _, out, _ = call(capfd, "evaluator", "-R", "ref0", "-C", "out,wrong", "-s", "TER", "-s", "WER")
     rows = [line.split("\t") for line in out.splitlines()]
@@ -351,7 +378,9 @@ def test_evaluator(capfd, world):
     _, out, _ = call(capfd, "evaluator", "-R", "ref0", "--nbest", "nbest.gz", "--bootstrap", 50, "--rseed", 3)
     Path("upper").write_text("".join(f"{line.upper()}\n" for line in world.references[0]))
     settings = ["--scconfig", "case:false"]  # mert-moses.pl names no metric where it is BLEU
-    assert call(capfd, "evaluator", "--reference", "ref0", *settings, "--candidate", "upper")[1] == "1.000000\n"
+    assert (
+        call(capfd, "evaluator", "--reference", "ref0", *settings, "--candidate", "upper")[1] == "1.000000\n"
+    )
     score, interval = out.rstrip().split("\t")
     low, high = map(float, interval.strip("[]").split(","))
     assert low <= float(score) <= high
@@ -366,7 +395,10 @@ def test_factors_and_filter(capfd, world):
     assert call(capfd, *scored, "-f", "0")[1] == "0.500000\n"
     assert call(capfd, *scored, "-f", "0", "-c", "case:false")[1] == "1.000000\n"
     assert call(capfd, *scored, "-f", "0", "-l", "tr T t")[1] == "1.000000\n"
-    assert call(capfd, *scored, "-f", "0|2")[0::2] == (1, "evaluator: --factors 0|2: the token 'the|1' has 2 factors\n")
+    assert call(capfd, *scored, "-f", "0|2")[0::2] == (
+        1,
+        "evaluator: --factors 0|2: the token 'the|1' has 2 factors\n",
+    )
     for command, said in (
         ("exit 3", "it failed with code 3"),
         ("head -n 0", "expected 1 lines"),
@@ -383,20 +415,32 @@ WRONG = [
     (["extractor", "-n", "nbest.gz"], "the metric BLEU needs --reference"),
     (["extractor", "-n", "nbest.gz", "-r", "nowhere"], "nowhere: no such file"),
     (["extractor", "-n", "nowhere", "-r", "ref0"], "nowhere: No such file"),
-    (["extractor", "-n", "nbest.gz", "-r", "short"], "nbest.gz:13: segment 1: expected one of the 1 segments of short"),
+    (
+        ["extractor", "-n", "nbest.gz", "-r", "short"],
+        "nbest.gz:13: segment 1: expected one of the 1 segments of short",
+    ),
     (["extractor", "-n", "broken", "-r", "ref0"], "broken:2: expected"),
     (["extractor", "-n", "words", "-r", "ref0"], "words:1: "),
     (["extractor", "-n", "named", "-r", "ref0"], "named:1: segment x: expected one of the 8 segments"),
     (["extractor", "-n", "nbest.gz", "-r", "ref0", "--ffile", "no/f"], "no/f: No such file or directory"),
     (["extractor", "-n", "nbest.gz", "-r", "ref0", "--scfile", "no/s"], "no/s: No such file or directory"),
-    (["extractor", "-n", "nbest.gz", "-r", "ref0", "-s", "METEOR"], "'METEOR' is not supported, expected some of BLEU"),
-    (["extractor", "-n", "nbest.gz", "-r", "ref0", "-c", "reflen:longest"], "expected reflen as one of closest"),
+    (
+        ["extractor", "-n", "nbest.gz", "-r", "ref0", "-s", "METEOR"],
+        "'METEOR' is not supported, expected some of BLEU",
+    ),
+    (
+        ["extractor", "-n", "nbest.gz", "-r", "ref0", "-c", "reflen:longest"],
+        "expected reflen as one of closest",
+    ),
     (["extractor", "-n", "nbest.gz", "-r", "ref0", "-c", "colour:red"], "has no option 'colour'"),
     (["extractor", "-n", "nbest.gz", "-r", "ref0", "-c", "case"], "expected key:value"),
     (["extractor", "-n", "nbest.gz", "-r", "ref0", "-s", "RYPT"], "needs campaign:FOLDER or db:FILE"),
     (["extractor", "-n", "nbest.gz", "-s", "RYPT", "-c", "db:ref0"], "expected a judgment database"),
     (["extractor", "-n", "nbest.gz", "-s", "PER", "-r", "ref0,ref1"], "compares with one reference"),
-    (["extractor", "-n", "nbest.gz", "-r", "ref0", "-E", "features.data"], "expected a file of statistics for each"),
+    (
+        ["extractor", "-n", "nbest.gz", "-r", "ref0", "-E", "features.data"],
+        "expected a file of statistics for each",
+    ),
     (["mert"], "the following arguments are required: -d/--pdim"),
     (["mert", "-d", "x"], "expected a whole number"),
     (["mert", "-d", "5"], "-d 5: the files have 4 features, LM0_0"),
@@ -433,7 +477,9 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing_half_written(capfd, world,
     Path("short").write_text("the cat\n")
     Path("ref1").write_text(Path("ref0").read_text())
     Path("short.opt").write_text("1 2 3\n0 0 0\n1 1 1\n")
-    Path("broken").write_text("0 ||| a ||| LM0= 1 TM0= 1 2 WordPenalty0= 3 ||| 0\n0 ||| a ||| LM0= 1 TM0= x\n")
+    Path("broken").write_text(
+        "0 ||| a ||| LM0= 1 TM0= 1 2 WordPenalty0= 3 ||| 0\n0 ||| a ||| LM0= 1 TM0= x\n"
+    )
     Path("words").write_text("no list\n")
     Path("named").write_text("x ||| a ||| LM0= 1 ||| 0\n")
     Path("cut").write_bytes(Path("features.data").read_bytes()[:400])

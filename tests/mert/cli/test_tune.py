@@ -31,9 +31,21 @@ def test_tuning_the_demo(capsys, demo, tmp_path, metric):
     assert code == 0
     result = json.loads(out)
     assert set(result) == {
-        "score", "start_score", "weights", "signature", "seconds", "searches", "gain", "replicates", "notes",
-    }  # fmt: skip
-    better = result["start_score"] - result["score"] if metric == "ter" else result["score"] - result["start_score"]
+        "score",
+        "start_score",
+        "weights",
+        "signature",
+        "seconds",
+        "searches",
+        "gain",
+        "replicates",
+        "notes",
+    }
+    better = (
+        result["start_score"] - result["score"]
+        if metric == "ter"
+        else result["score"] - result["start_score"]
+    )
     assert better > 0
     assert result["gain"]["gain"] == pytest.approx(better)
     assert set(result["gain"]) == {"gain", "low", "high", "p"}
@@ -42,7 +54,8 @@ def test_tuning_the_demo(capsys, demo, tmp_path, metric):
     }
     assert result["replicates"] == {"scores": [result["score"]], "mean": result["score"], "deviation": 0.0}
     assert (
-        f"|mert|aim:unseen|restarts:3|seed:1|norm:l1|n:{result['signature'].rpartition(':')[2]}" in result["signature"]
+        f"|mert|aim:unseen|restarts:3|seed:1|norm:l1|n:{result['signature'].rpartition(':')[2]}"
+        in result["signature"]
     )
     assert {entry.name: entry.value for entry in read_weights(output).entries} == result["weights"]
     again = json.loads(run(capsys, "tune", *arguments, "--metric", metric, *source, "--threads", "2")[1])
@@ -64,8 +77,11 @@ def small(tmp_path_factory):
             for i in rng.permutation(12)[:wrong]:
                 words[i] = f"x{rng.integers(50)}"
             lm, tm, other, d = (
-                rng.normal(-wrong / 2), rng.normal(wrong / 4), rng.normal(), rng.normal(-wrong / 8)
-            )  # fmt: skip
+                rng.normal(-wrong / 2),
+                rng.normal(wrong / 4),
+                rng.normal(),
+                rng.normal(-wrong / 8),
+            )
             features = f"LM0= {lm:.4f} TM0= {tm:.4f} {other:.4f} Distortion0= {d:.4f}"
             lines.append(f"{segment} ||| {' '.join(words)} ||| {features} ||| -1\n")
     (folder / "list").write_text("".join(lines))
@@ -112,7 +128,16 @@ def test_merged_gzipped_and_piped_lists_are_the_same(capsys, monkeypatch, small,
     lines = (small / "list").read_text().splitlines(keepends=True)
     (tmp_path / "a.gz").write_bytes(gzip.compress("".join(lines[:50]).encode()))
     (tmp_path / "b").write_text("".join(lines[30:]))
-    options = ["--references", small / "refs", "--weights", small / "weights", "--restarts", "2", "--json", "-q"]
+    options = [
+        "--references",
+        small / "refs",
+        "--weights",
+        small / "weights",
+        "--restarts",
+        "2",
+        "--json",
+        "-q",
+    ]
     code, out, _ = run(capsys, "tune", tmp_path / "a.gz", tmp_path / "b", *options)
     assert (code, json.loads(out)["weights"]) == (0, whole["weights"])
     with open(small / "list") as stdin:
@@ -130,8 +155,12 @@ def test_constraints(capsys, small):
     assert only["weights"]["TM0_0"] != 0.25
     assert "|norm:none|" in only["signature"]
     one = tuned(capsys, small, "--tune", "TM0_1")["weights"]
-    assert {name: one[name] for name in NAMES if name != "TM0_1"} == {n: start[n] for n in NAMES if n != "TM0_1"}
-    bound = tuned(capsys, small, "--bound", "TM0=0.1..0.3", "--bound", "LM0=..0.6", "--restarts", "5")["weights"]
+    assert {name: one[name] for name in NAMES if name != "TM0_1"} == {
+        n: start[n] for n in NAMES if n != "TM0_1"
+    }
+    bound = tuned(capsys, small, "--bound", "TM0=0.1..0.3", "--bound", "LM0=..0.6", "--restarts", "5")[
+        "weights"
+    ]
     assert 0.1 <= bound["TM0_0"] <= 0.3
     assert 0.1 <= bound["TM0_1"] <= 0.3
     assert bound["LM0"] <= 0.6
@@ -214,13 +243,23 @@ def test_sparse_features_are_held_until_they_are_named(capsys, small, tmp_path):
     sparse = [line.replace(" ||| -1", f" wt_a{i % 3}= 1 ||| -1") for i, line in enumerate(lines)]
     (tmp_path / "list").write_text("\n".join(sparse) + "\n")
     (tmp_path / "weights").write_text((small / "weights").read_text() + "wt_a0= 0.5\nwt_a1= 0.25\n")
-    base = [tmp_path / "list", "--references", small / "refs", "--weights", tmp_path / "weights", "--restarts", "1"]
+    base = [
+        tmp_path / "list",
+        "--references",
+        small / "refs",
+        "--weights",
+        tmp_path / "weights",
+        "--restarts",
+        "1",
+    ]
     code, out, err = run(capsys, "tune", *base, "--json", "-o", tmp_path / "out")
     assert code == 0
     assert list(json.loads(out)["weights"]) == NAMES
     assert "3 sparse features are held at the given weights, else at 0 (see --tune)" in err
     assert (tmp_path / "out").read_text().endswith("wt_a0= 0.5\nwt_a1= 0.25\n")
-    tuned_too = run(capsys, "tune", *base, "--json", "-q", "--tune", "wt_a1", "--tune", "LM0", "-o", tmp_path / "out")
+    tuned_too = run(
+        capsys, "tune", *base, "--json", "-q", "--tune", "wt_a1", "--tune", "LM0", "-o", tmp_path / "out"
+    )
     weights = json.loads(tuned_too[1])["weights"]
     assert list(weights) == [*NAMES, "wt_a1"]
     assert (weights["TM0_0"], weights["wt_a1"] != 0.25) == (0.25, True)
@@ -237,7 +276,15 @@ def test_features_without_names_take_those_of_a_parameter_file(capsys, small, tm
     (tmp_path / "list").write_text(lines.replace(" ||| ", "||| ", 1))
     params = [f"{name} ||| 0.5 Opt 0 +Inf 0 1\n" for name in NAMES]
     (tmp_path / "params.txt").write_text("".join(params) + "normalization = maxabsval 1\n")
-    base = [tmp_path / "list", "--references", small / "refs", "--weights", tmp_path / "params.txt", "--restarts", "2"]
+    base = [
+        tmp_path / "list",
+        "--references",
+        small / "refs",
+        "--weights",
+        tmp_path / "params.txt",
+        "--restarts",
+        "2",
+    ]
     code, out, _ = run(capsys, "tune", *base, "--json", "-q", "-o", tmp_path / "out")
     assert code == 0
     weights = json.loads(out)["weights"]
@@ -245,9 +292,11 @@ def test_features_without_names_take_those_of_a_parameter_file(capsys, small, tm
     assert min(weights.values()) >= 0
     assert max(weights.values()) == pytest.approx(1)
     written = (tmp_path / "out").read_text()
-    assert written == "".join(
-        f"{name} ||| {value!r} Opt 0 +Inf 0 1\n" for name, value in weights.items()
-    ) + "normalization = maxabsval 1\n"  # fmt: skip
+    assert (
+        written
+        == "".join(f"{name} ||| {value!r} Opt 0 +Inf 0 1\n" for name, value in weights.items())
+        + "normalization = maxabsval 1\n"
+    )
 
 
 def test_references_without_candidates_are_mentioned(capsys, small, tmp_path):
@@ -255,7 +304,10 @@ def test_references_without_candidates_are_mentioned(capsys, small, tmp_path):
     base = [small / "list", "--references", tmp_path / "refs", "--restarts", "0"]
     code, out, err = run(capsys, "tune", *base, "-o", tmp_path / "tuned")
     assert (code, out) == (1, "")
-    assert f"2 of 14 segments of {tmp_path / 'refs'} have no candidates; --allow-missing tunes on the others" in err
+    assert (
+        f"2 of 14 segments of {tmp_path / 'refs'} have no candidates; --allow-missing tunes on the others"
+        in err
+    )
     assert not (tmp_path / "tuned").exists()
     code, _, err = run(capsys, "tune", *base, "--allow-missing")
     assert code == 0
@@ -273,7 +325,9 @@ BAD_LISTS = {
         GOOD * 811 + "0 ||| a ||| LM0= -1 TM0= 1 Distortion0= 0 ||| -1\n"
     ).encode(),
     "list:2: expected a finite number, found 'nan'": (GOOD + GOOD.replace("TM0= 1", "TM0= nan")).encode(),
-    "list:3: expected a finite number, found '-inf'": (GOOD + GOOD + GOOD.replace("LM0= -1", "LM0= -inf")).encode(),
+    "list:3: expected a finite number, found '-inf'": (
+        GOOD + GOOD + GOOD.replace("LM0= -1", "LM0= -inf")
+    ).encode(),
     "list:2: expected a finite number, found 'best'": (GOOD + GOOD.replace("||| -1", "||| best")).encode(),
     "list:2: segment 1: expected one of the 1 segments of .*refs, from 0": (GOOD + "1" + GOOD[1:]).encode(),
     "list:2: segment x: expected one of the 1 segments of .*refs, from 0": (GOOD + "x" + GOOD[1:]).encode(),
@@ -308,12 +362,18 @@ def test_bad_lists_are_named_and_nothing_is_written(capsys, tmp_path, message, m
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ("LM0= 1\nTM0= 1 1\nDistortion0= 1\nOther0= 1\n", "weights:4: a weight of Other0, which is not a feature"),
+        (
+            "LM0= 1\nTM0= 1 1\nDistortion0= 1\nOther0= 1\n",
+            "weights:4: a weight of Other0, which is not a feature",
+        ),
         ("LM0= 1\nTM0= 1 1 1\nDistortion0= 1\n", "weights:2: a weight of TM0_2, which is not a feature"),
         ("LM0= 1\nTM0= 1 1\n", "weights: expected weights of all features, missing Distortion0"),
         ("LM0= 1\nTM0= 1 nan\n", "weights:2: expected a finite number, found 'nan'"),
         ('{"LM0": 1,\n"Other": 2}', "weights:2: a weight of Other, which is not a feature"),
-        ("".join(f"{n} ||| 2 Opt 0 1 0 1\n" for n in NAMES), "weights:1: the bounds 0..1 of LM0 exclude its start 2"),
+        (
+            "".join(f"{n} ||| 2 Opt 0 1 0 1\n" for n in NAMES),
+            "weights:1: the bounds 0..1 of LM0 exclude its start 2",
+        ),
         ("", "weights: expected weights, found none"),
     ],
 )
@@ -332,7 +392,11 @@ def test_bad_weights_are_named_and_nothing_is_written(capsys, small, tmp_path, w
         ([], 1, "the metric bleu needs --references"),
         (["--metric", "rypt"], 1, "the metric rypt needs --campaign"),
         (["--metric", "best"], 1, "unknown metric 'best'"),
-        (["REF", "--fix", "nothing"], 1, "nothing is not a feature; expected one of LM0, TM0_0, TM0_1, Distortion0"),
+        (
+            ["REF", "--fix", "nothing"],
+            1,
+            "nothing is not a feature; expected one of LM0, TM0_0, TM0_1, Distortion0",
+        ),
         (["REF", "--tune", "nothing"], 1, "the lists have no feature nothing"),
         (["REF", "--tie", "LM0,nothing"], 1, "nothing is not a feature"),
         (["REF", "--tie", "LM0,TM0", "--tie", "TM0_0,Distortion0"], 1, "a weight is in two tied groups"),
@@ -465,7 +529,14 @@ def test_standard_input_is_for_no_cluster(capsys):
 
 
 def test_memory_is_bounded_with_the_same_result(capsys, demo_campaign):
-    common = ["tune", demo_campaign / "nbest.en", "--references", demo_campaign / "reference.en", "--restarts", 2]
+    common = [
+        "tune",
+        demo_campaign / "nbest.en",
+        "--references",
+        demo_campaign / "reference.en",
+        "--restarts",
+        2,
+    ]
     results = [run(capsys, *common, "--json", *more) for more in ([], ["--memory", "0.5GiB"])]
     one, other = (json.loads(out) for _, out, _ in results)
     assert {**one, "seconds": 0} == {**other, "seconds": 0}

@@ -21,7 +21,9 @@ def share(sums):
 def made_lists(seed=0, segments=40, candidates=12, noise=0.05):
     """Lists whose candidates earn points by a known direction, up to noise; the last feature is always 7."""
     rng = np.random.default_rng(seed)
-    features = np.column_stack([rng.normal(size=(segments * candidates, 4)), np.full(segments * candidates, 7.0)])
+    features = np.column_stack(
+        [rng.normal(size=(segments * candidates, 4)), np.full(segments * candidates, 7.0)]
+    )
     worth = features[:, :4] @ TRUTH + rng.normal(scale=noise, size=len(features))
     points = np.clip(np.rint(50 + 15 * worth), 0, 100).astype(np.int64)
     offsets = np.arange(0, len(features) + 1, candidates)
@@ -30,7 +32,9 @@ def made_lists(seed=0, segments=40, candidates=12, noise=0.05):
 
 def learn(lists, start, free=None, seed=1, **options):
     free = np.ones(len(start), bool) if free is None else np.array(free)
-    return mira(*lists, share, np.array(start), free, np.random.default_rng(seed), **({"scale": 1.0} | options))
+    return mira(
+        *lists, share, np.array(start), free, np.random.default_rng(seed), **({"scale": 1.0} | options)
+    )
 
 
 def chosen(lists, weights):
@@ -77,7 +81,9 @@ def plain_mira(lists, start, free, seed, c, decay, passes, sizes):
 def test_weights_equal_those_of_a_plain_account(seed, c):
     offsets, features, stats = made_lists(seed, segments=12, candidates=6, noise=0.5)
     rng = np.random.default_rng(seed)
-    stats[:, 1] = stats[:, 0] + rng.integers(0, 200, len(stats))  # so that gains depend on what the background holds
+    stats[:, 1] = stats[:, 0] + rng.integers(
+        0, 200, len(stats)
+    )  # so that gains depend on what the background holds
     lists = offsets, features, stats
     start, sizes = np.append(-TRUTH, 1.0) + rng.normal(scale=0.2, size=5), rng.uniform(3, 30, size=12)
     free = np.array([True, True, seed % 2 == 0, True, True])
@@ -88,9 +94,7 @@ def test_weights_equal_those_of_a_plain_account(seed, c):
 
 
 @given(
-    loss=st.floats(-5, 50),
-    apart=st.lists(st.floats(-10, 10), min_size=1, max_size=5),
-    c=st.floats(1e-4, 1.0),
+    loss=st.floats(-5, 50), apart=st.lists(st.floats(-10, 10), min_size=1, max_size=5), c=st.floats(1e-4, 1.0)
 )
 def test_a_step_meets_the_margin_or_is_as_long_as_it_may_be(loss, apart, c):
     direction = np.array(apart)
@@ -169,7 +173,9 @@ def test_the_same_seed_gives_the_same_answer_and_another_one_another():
     assert (learn(lists, start, seed=4) != learn(lists, start, seed=5)).any()
 
 
-@pytest.mark.parametrize("what", ["one candidate", "equal candidates", "equal scores", "no free weight", "no segment"])
+@pytest.mark.parametrize(
+    "what", ["one candidate", "equal candidates", "equal scores", "no free weight", "no segment"]
+)
 def test_where_nothing_can_be_learned_the_start_is_returned(what):
     offsets, features, stats = made_lists()
     start, free = np.array([1.0, 0.1, -0.7, 0.3, 2.0]), np.ones(5, bool)

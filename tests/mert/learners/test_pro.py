@@ -21,7 +21,9 @@ def share(sums):
 def made_lists(seed=0, segments=40, candidates=12, noise=0.05):
     """Lists whose candidates earn points by a known direction, up to noise; the last feature is always 7."""
     rng = np.random.default_rng(seed)
-    features = np.column_stack([rng.normal(size=(segments * candidates, 4)), np.full(segments * candidates, 7.0)])
+    features = np.column_stack(
+        [rng.normal(size=(segments * candidates, 4)), np.full(segments * candidates, 7.0)]
+    )
     worth = features[:, :4] @ TRUTH + rng.normal(scale=noise, size=len(features))
     points = np.clip(np.rint(50 + 15 * worth), 0, 100).astype(np.int64)
     offsets = np.arange(0, len(features) + 1, candidates)
@@ -92,7 +94,9 @@ def test_held_weights_enter_the_margins():
     for begin, end in pairwise(offsets):
         pairs = rng.integers(begin, end, size=(2, 300)).T.tolist()
         pairs = [
-            (a, b) if quality[a] > quality[b] else (b, a) for a, b in pairs if abs(quality[a] - quality[b]) >= 0.05
+            (a, b) if quality[a] > quality[b] else (b, a)
+            for a, b in pairs
+            if abs(quality[a] - quality[b]) >= 0.05
         ]
         pairs.sort(key=lambda pair: quality[pair[1]] - quality[pair[0]])
         better += [a for a, _ in pairs[:10]]
@@ -177,7 +181,9 @@ def test_without_free_weights_the_start_is_returned():
 
 def test_a_start_of_zeros_is_no_obstacle():
     weights = learn(made_lists(), np.zeros(5))
-    assert weights / np.abs(weights).sum() == pytest.approx(learn(made_lists(), [0.25, 0.25, 0.25, 0.25, 0.0]))
+    assert weights / np.abs(weights).sum() == pytest.approx(
+        learn(made_lists(), [0.25, 0.25, 0.25, 0.25, 0.0])
+    )
 
 
 @pytest.mark.parametrize("options", [{"interpolate": 0.0}, {"interpolate": 1.5}, {"l2": 0.0}])

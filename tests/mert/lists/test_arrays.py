@@ -31,7 +31,8 @@ def read(tmp_path, *texts, **options):
 def as_rows(lists):
     """What lists hold, in order."""
     return [
-        (raw.segment, lists.candidates.text(i), lists.features[i].tolist()) for i, raw in enumerate(lists.candidates)
+        (raw.segment, lists.candidates.text(i), lists.features[i].tolist())
+        for i, raw in enumerate(lists.candidates)
     ]
 
 
@@ -42,8 +43,12 @@ def test_segments_are_sorted_by_number_and_candidates_stay_in_order(tmp_path):
     assert lists.offsets.tolist() == [0, 2, 4, 5]
     assert lists.names == ("lm",)
     assert as_rows(lists) == [
-        ("2", "z", [-1]), ("2", "c", [-4]), ("10", "b", [-2]), ("10", "a", [-3]), ("x", "q", [0]),
-    ]  # fmt: skip
+        ("2", "z", [-1]),
+        ("2", "c", [-4]),
+        ("10", "b", [-2]),
+        ("10", "a", [-3]),
+        ("x", "q", [0]),
+    ]
     assert lists.candidates.segments.tolist() == [0, 0, 1, 1, 2]
     assert [lists.places(i)[1] for i in range(5)] == [2, 5, 1, 3, 4]
 
@@ -56,8 +61,11 @@ def test_lists_merge_without_duplicates_but_keep_derivations(tmp_path):
     fewer = "0 ||| a ||| lm= -1 tm=1 tm=2 s_x= 1 ||| -1\n"
     lists = read(tmp_path, line + line + fewer, other_order + derivation + sparse_differs + fewer)
     assert [(raw.features["lm"], raw.features.get("s_y")) for raw in lists.candidates] == [
-        (-1, 2), (-1, None), (-2, 2), (-1, 3),
-    ]  # fmt: skip
+        (-1, 2),
+        (-1, None),
+        (-2, 2),
+        (-1, 3),
+    ]
     assert lists.candidates.equals.tolist() == [0, 0, 0, 0]
 
 
@@ -68,7 +76,9 @@ def test_one_text_in_two_segments_is_two_candidates(tmp_path):
 
 
 rows = st.lists(
-    st.tuples(st.sampled_from("210"), st.sampled_from(["a", "b", "", "ä ö"]), st.integers(0, 2), st.integers(0, 1)),
+    st.tuples(
+        st.sampled_from("210"), st.sampled_from(["a", "b", "", "ä ö"]), st.integers(0, 2), st.integers(0, 1)
+    ),
     min_size=1,
     max_size=12,
 )
@@ -80,7 +90,9 @@ def test_merging_equals_a_plain_merge(tmp_path_factory, files):
     folder = tmp_path_factory.mktemp("lists")
     texts = ["".join(f"{s} ||| {t} ||| x= {v} w={w}\n" for s, t, v, w in file) for file in files]
     jsonl = [
-        "".join(json.dumps({"id": s, "candidate": t, "features": {"x": v, "w": w}}) + "\n" for s, t, v, w in file)
+        "".join(
+            json.dumps({"id": s, "candidate": t, "features": {"x": v, "w": w}}) + "\n" for s, t, v, w in file
+        )
         for file in files
     ]
     merged = list(dict.fromkeys((s, t, v, w) for file in files for s, t, v, w in file))
@@ -98,7 +110,9 @@ def test_places_name_the_file_and_line_of_each_candidate(tmp_path):
     one, two = written(tmp_path, "1 ||| a ||| x= 1\n0 ||| b ||| x= 1\n", "0 ||| c ||| x= 1\n1 ||| d ||| x= 1")
     lists = read_lists([one, two])
     assert [lists.places(i) for i in range(4)] == [(one, 2), (two, 1), (one, 1), (two, 2)]
-    with pytest.raises(InputError, match="list0:1: segment 1: expected one of the 1 segments of refs, from 0"):
+    with pytest.raises(
+        InputError, match="list0:1: segment 1: expected one of the 1 segments of refs, from 0"
+    ):
         lists.check_segments(1, "refs")
     assert lists.check_segments(2, "refs") == []
     assert lists.check_segments(5, "refs") == ["3 of 5 segments of refs have no candidates"]
@@ -106,7 +120,8 @@ def test_places_name_the_file_and_line_of_each_candidate(tmp_path):
 
 def test_the_first_of_equal_candidates_wins(tmp_path):
     lists = read(
-        tmp_path, "0 ||| a ||| x= 1 ||| 0\n0 ||| b ||| x= 1 ||| 0\n1 ||| c ||| x= 0 ||| 0\n1 ||| d ||| x= 2 ||| 0\n"
+        tmp_path,
+        "0 ||| a ||| x= 1 ||| 0\n0 ||| b ||| x= 1 ||| 0\n1 ||| c ||| x= 0 ||| 0\n1 ||| d ||| x= 2 ||| 0\n",
     )
     assert [lists.candidates[int(i)].text for i in lists.best(np.array([1.0]))] == ["a", "d"]
     assert [raw.text for raw in lists.candidates[1:3]] == ["b", "c"]
@@ -141,7 +156,9 @@ def test_sparse_features_follow_their_candidates_when_lists_merge(tmp_path):
     assert [raw.text for raw in lists.candidates] == ["a", "b", "c", "d"]
     for i, raw in enumerate(lists.candidates):
         a, b = lists.sparse.rows[i : i + 2]
-        found = zip((lists.sparse.names[c] for c in lists.sparse.columns[a:b]), lists.sparse.values[a:b], strict=True)
+        found = zip(
+            (lists.sparse.names[c] for c in lists.sparse.columns[a:b]), lists.sparse.values[a:b], strict=True
+        )
         assert dict(found) == {name: value for name, value in raw.features.items() if name != "lm"}
 
 
@@ -184,7 +201,10 @@ def test_labels_that_are_one_name_are_refused(tmp_path):
 
 OTHER_LINES = [
     ("0 ||| b ||| lm= -1 ||| -1", "expected 3 features like line 1 of .*list0, with 2 values of tm, found 1"),
-    ("0 ||| b ||| lm= -1 tm= 1 ||| -1", "expected 3 features like line 1 of .*list0, with 2 values of tm, found 2"),
+    (
+        "0 ||| b ||| lm= -1 tm= 1 ||| -1",
+        "expected 3 features like line 1 of .*list0, with 2 values of tm, found 2",
+    ),
     ("0 ||| b ||| lm= -1 tm= 1 2 3 ||| -1", "with 2 values of tm, found 4"),
     ("0 ||| b ||| lm= -1 tm= 1 2 d: 3 ||| -1", "with no feature d, found 4"),
     ("0 ||| b ||| 7 lm= -1 tm= 1 2 ||| -1", "with no numbers without a name, found 4"),
@@ -219,22 +239,32 @@ def test_unlabelled_numbers_must_be_as_many_in_every_line(tmp_path):
 
 
 def test_features_only_on_later_lines_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"list0:2: expected 0 features like line 1 of .*list0, with no feature lm"):
+    with pytest.raises(
+        InputError, match=r"list0:2: expected 0 features like line 1 of .*list0, with no feature lm"
+    ):
         read(tmp_path, "0 ||| a ||| ||| -1\n0 ||| b ||| lm= 1 ||| -1\n")
 
 
 def test_a_first_line_that_is_wrong_itself_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"list0:2: expected features like line 1 of .*list0, but there: .*'nan'"):
+    with pytest.raises(
+        InputError, match=r"list0:2: expected features like line 1 of .*list0, but there: .*'nan'"
+    ):
         read(tmp_path, "0 ||| a ||| lm= nan\n0 ||| b ||| lm= 1 d= 2\n")
 
 
 def test_lists_without_features_are_read(tmp_path):
     lists = read(tmp_path, "0 ||| a\n0 ||| b ||| ||| -1\n0 ||| a ||| ||| -3\n")
-    assert (lists.names, lists.features.shape, [raw.text for raw in lists.candidates]) == ((), (2, 0), ["a", "b"])
+    assert (lists.names, lists.features.shape, [raw.text for raw in lists.candidates]) == (
+        (),
+        (2, 0),
+        ["a", "b"],
+    )
 
 
 @pytest.mark.parametrize("ids", [("0", "00"), ("7", "007")])
-@pytest.mark.parametrize("form", ["{} ||| a ||| x= 1\n", '{{"id": "{}", "candidate": "a", "features": {{"x": 1}}}}\n'])
+@pytest.mark.parametrize(
+    "form", ["{} ||| a ||| x= 1\n", '{{"id": "{}", "candidate": "a", "features": {{"x": 1}}}}\n']
+)
 def test_two_ids_that_are_one_number_are_refused(tmp_path, ids, form):
     text = "".join(form.format(i) for i in (*reversed(ids), "3"))
     with pytest.raises(InputError, match=r"list0:\d: segment \d+ is called \d+ elsewhere"):
@@ -297,7 +327,11 @@ def test_jsonl(tmp_path):
     lists = read(tmp_path, "".join(json.dumps(record) + "\r\n" for record in records))
     assert lists.names == ("tm", "lm")
     assert as_rows(lists) == [("0", "a |0-0|", [1e-300, 0]), ("0", "", [0, 0]), ("1", "b c", [2.5, -1])]
-    assert [(raw.alignment, raw.score) for raw in lists.candidates] == [(None, -3), (None, None), ("0-0", None)]
+    assert [(raw.alignment, raw.score) for raw in lists.candidates] == [
+        (None, -3),
+        (None, None),
+        ("0-0", None),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +346,10 @@ def test_jsonl(tmp_path):
         ({"id": 0, "candidate": "a", "features": {"x": "many"}}, "expected a finite number, found 'many'"),
         ({"id": 0, "candidate": "a", "features": {"x": float("nan")}}, "expected a finite number, found nan"),
         ({"id": 0, "candidate": "a", "features": {"x": 10**400}}, "expected a finite number, found 1000"),
-        ({"id": 0, "candidate": "a", "features": {"two words": 1}}, "expected one word as the name of a feature"),
+        (
+            {"id": 0, "candidate": "a", "features": {"two words": 1}},
+            "expected one word as the name of a feature",
+        ),
         ({"id": 0, "candidate": "a", "features": {"": 1}}, "expected one word as the name of a feature"),
         ({"id": 0, "candidate": "a", "features": [1, 2]}, "expected numbers as features and score"),
         ([0, "a"], "expected an id on every line or on none"),
@@ -333,8 +370,10 @@ def test_fairseq_output_is_read_with_its_log(tmp_path):
     lists = read(tmp_path, text)
     assert lists.names == ("score", "logprob", "length")
     assert as_rows(lists) == [
-        ("0", "yes", [-2, -2, 1]), ("1", "the house", [-0.5, -1, 2]), ("1", "a house", [-0.75, -1, 1]),
-    ]  # fmt: skip
+        ("0", "yes", [-2, -2, 1]),
+        ("1", "the house", [-0.5, -1, 2]),
+        ("1", "a house", [-0.75, -1, 1]),
+    ]
     assert lists.places(0)[1] == 10
 
 

@@ -68,7 +68,9 @@ def test_parts_are_what_the_whole_is(tmp_path, size, shares, monkeypatch):
 
 
 def test_a_mark_no_last_newline_and_windows(tmp_path):
-    check_same(written(tmp_path, b"\xef\xbb\xbf" + ONE.encode()[:-1], TWO.replace("\n", "\r\n")), tmp_path, 100, 4)
+    check_same(
+        written(tmp_path, b"\xef\xbb\xbf" + ONE.encode()[:-1], TWO.replace("\n", "\r\n")), tmp_path, 100, 4
+    )
 
 
 def test_gzip_is_unpacked_once(tmp_path):
@@ -82,7 +84,9 @@ def test_gzip_is_unpacked_once(tmp_path):
 def test_features_that_begin_late_have_the_columns_of_the_whole(tmp_path):
     glued = "".join(f"{i} ||| text ||| a=1{f' b{i}=2 a=3' if i > 3 else ' a=0'} ||| 0\n" for i in range(9))
     check_same(written(tmp_path, glued), tmp_path, 30, 3)
-    sparse = "".join(line(i, "text", 1, 2, more=f" s_{i % 3}= {i} s_{9 - i}= 0.5" if i != 3 else "") for i in range(9))
+    sparse = "".join(
+        line(i, "text", 1, 2, more=f" s_{i % 3}= {i} s_{9 - i}= 0.5" if i != 3 else "") for i in range(9)
+    )
     check_same(written(tmp_path, sparse), tmp_path, 30, 4)
     check_same(written(tmp_path, sparse), tmp_path, 30, 4, tune=["s_1"])
 
@@ -115,9 +119,13 @@ def read_all(index, scratch):
 
 
 def test_a_label_with_other_values_in_another_part(tmp_path):
-    paths = written(tmp_path, "0 ||| a ||| x= 1\n" * 9 + "1 ||| a ||| x= 1 a_= 1\n" + "2 ||| a ||| x= 1 a_= 1 2\n")
+    paths = written(
+        tmp_path, "0 ||| a ||| x= 1\n" * 9 + "1 ||| a ||| x= 1 a_= 1\n" + "2 ||| a ||| x= 1 a_= 1 2\n"
+    )
     for size in (20, 40):
-        with pytest.raises(InputError, match=r"list0:11: expected 1 values of a_ as in line 10 of .*list0, found 2"):
+        with pytest.raises(
+            InputError, match=r"list0:11: expected 1 values of a_ as in line 10 of .*list0, found 2"
+        ):
             indexed(paths, tmp_path, size)
 
 

@@ -13,17 +13,70 @@ from rypt.texts.nbest import parse_line
 
 BLANKS = st.sampled_from([" ", " ", " ", "  ", "\t", " \t "])
 HARD_NUMBERS = [
-    "0", "-0.0", "+1", "1.", ".5", "-.5e1", "1e22", "1e23", "9007199254740993", "9007199254740992", "-9007199254740991",
-    "0.1", "123456789012345678901234567890", "1.7976931348623157e308", "1e-300", "5e-324", "4.9e-324", "2e-324",
-    "0.30000000000000004", "3.141592653589793238462643383279", "1.00000000000000000000", "100000000000000000000.0",
-    "8.5e-22", "8.5e-23", "7e+5", "7E05", "0e99999", "0.000000000000000000000000000001", "00012.50", "1e0000005",
-    "2.2250738585072011e-308", "179769313486231570000e288", "900719925474099.1", "9007199254740989e-5", "0e-99999",
+    "0",
+    "-0.0",
+    "+1",
+    "1.",
+    ".5",
+    "-.5e1",
+    "1e22",
+    "1e23",
+    "9007199254740993",
+    "9007199254740992",
+    "-9007199254740991",
+    "0.1",
+    "123456789012345678901234567890",
+    "1.7976931348623157e308",
+    "1e-300",
+    "5e-324",
+    "4.9e-324",
+    "2e-324",
+    "0.30000000000000004",
+    "3.141592653589793238462643383279",
+    "1.00000000000000000000",
+    "100000000000000000000.0",
+    "8.5e-22",
+    "8.5e-23",
+    "7e+5",
+    "7E05",
+    "0e99999",
+    "0.000000000000000000000000000001",
+    "00012.50",
+    "1e0000005",
+    "2.2250738585072011e-308",
+    "179769313486231570000e288",
+    "900719925474099.1",
+    "9007199254740989e-5",
+    "0e-99999",
     "1e-400",
-]  # fmt: skip
+]
 NOT_NUMBERS = [
-    "nan", "inf", "-inf", "x", "1e", "1e+", ".", "-", "+", "1.2.3", "1-2", "--1", "1e5e5", "1e999", "-1e400", "1_000",
-    "0x10", "१", "1,5", "1e99999999999", "infinity", "e5", "1\u00a02", "1\x0b", "1d5",
-]  # fmt: skip
+    "nan",
+    "inf",
+    "-inf",
+    "x",
+    "1e",
+    "1e+",
+    ".",
+    "-",
+    "+",
+    "1.2.3",
+    "1-2",
+    "--1",
+    "1e5e5",
+    "1e999",
+    "-1e400",
+    "1_000",
+    "0x10",
+    "१",
+    "1,5",
+    "1e99999999999",
+    "infinity",
+    "e5",
+    "1\u00a02",
+    "1\x0b",
+    "1d5",
+]
 numbers = st.one_of(
     st.sampled_from(HARD_NUMBERS),
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
@@ -38,7 +91,10 @@ LETTERS = st.characters(exclude_characters="\n\r\0|=: \t{}", exclude_categories=
 texts = st.text(st.characters(exclude_characters="\n\0|", exclude_categories=["Cs"]), max_size=12)
 stems = st.text(LETTERS.filter(lambda c: c != "_"), min_size=1, max_size=5).map(lambda name: "n" + name)
 names = st.one_of(
-    stems, stems.map(lambda name: "a=" + name), stems.map(lambda name: "b:" + name), stems.map(lambda n: n + "?=")
+    stems,
+    stems.map(lambda name: "a=" + name),
+    stems.map(lambda name: "b:" + name),
+    stems.map(lambda n: n + "?="),
 )
 ids = st.one_of(st.integers(0, 3).map(str), st.text(LETTERS, min_size=1, max_size=3).map(lambda t: "s" + t))
 
@@ -64,7 +120,9 @@ def feature_fields(draw, given):
         cut = draw(st.integers(1, count)) if kind != "glued" else 1
         for piece in (values[:cut], values[cut:]):
             if piece and kind == "glued":
-                parts += [[f"{name}={value}"] for value in piece[:1]] + [[f"{name}={value}"] for value in piece[1:]]
+                parts += [[f"{name}={value}"] for value in piece[:1]] + [
+                    [f"{name}={value}"] for value in piece[1:]
+                ]
             elif piece:
                 label = {"dense": f"{name}=", "colon": f"{name}:", "sparse": f"{name}_x="}[kind]
                 parts.append([label, *piece])
@@ -84,7 +142,9 @@ def lists_of_lines(draw):
         marian = []
         if "=" in field.split("|||")[0] and not field.lstrip(" \t")[:1].isdigit():
             marian = draw(st.sampled_from([[], [], [""], ["0-0 1-1"], ["0-0\t3-2", "WordScores= -1 x"]]))
-        after = draw(st.sampled_from([[], ["-4.5"], ["", "0-0"], ["1e3 7 7", "0=0", "x"], ["0.1", *"abcdefghijkl"]]))
+        after = draw(
+            st.sampled_from([[], ["-4.5"], ["", "0-0"], ["1e3 7 7", "0=0", "x"], ["0.1", *"abcdefghijkl"]])
+        )
         bars = draw(st.sampled_from([" ||| ", "||| ", " |||", "|||", "\t|||  "]))
         text = draw(texts).strip("\r")
         end = draw(st.sampled_from(["", "", "\r", "\r\r"]))
@@ -117,7 +177,9 @@ def same_features(found, expected):
     absent = {name: value for name, value in found.items() if name not in expected}
     assert set(absent.values()) <= {0.0}
     here = {name: found[name] for name in expected}
-    assert {n: (v, np.signbit(v)) for n, v in here.items()} == {n: (v, np.signbit(v)) for n, v in expected.items()}
+    assert {n: (v, np.signbit(v)) for n, v in here.items()} == {
+        n: (v, np.signbit(v)) for n, v in expected.items()
+    }
 
 
 @settings(max_examples=80)
@@ -214,7 +276,9 @@ def test_lines_that_the_reader_of_lines_refuses_are_refused(tmp_path, bad):
 @example("0||||||||| a=1 |||")
 @example("0 ||| ||| ||| 1= 2")
 @example("0 ||| a |||||| |||||| d=1 ||| 2")
-@example("0 ||| a ||| 0-0 ||| 1-1 ||| 2-2 ||| 3-3 ||| 4-4 ||| 5-5 ||| 6-6 ||| 7-7 ||| 8-8 ||| 9-9 ||| 0-1 ||| d=7")
+@example(
+    "0 ||| a ||| 0-0 ||| 1-1 ||| 2-2 ||| 3-3 ||| 4-4 ||| 5-5 ||| 6-6 ||| 7-7 ||| 8-8 ||| 9-9 ||| 0-1 ||| d=7"
+)
 def test_any_line_is_read_the_same_or_refused_by_both(folder, line):
     line = "0 " + line
     try:
@@ -243,7 +307,9 @@ def test_marians_fields_before_the_features_are_passed_over(tmp_path):
 
 def test_thousands_of_labels(tmp_path):
     """The table of labels grows; each label is found again."""
-    lines = [f"0 ||| t{i} ||| lm= {i} " + " ".join(f"f_{i * 7 + k}= {k}" for k in range(40)) for i in range(200)]
+    lines = [
+        f"0 ||| t{i} ||| lm= {i} " + " ".join(f"f_{i * 7 + k}= {k}" for k in range(40)) for i in range(200)
+    ]
     lists = read(tmp_path, "\n".join(lines).encode())
     assert len(lists.sparse.names) == 199 * 7 + 40
     for i, line in enumerate(lines):

@@ -43,7 +43,23 @@ LOOKALIKES = [
     "\u203f",
     "\ufeff",
 ]  # no spaces
-WORDS = ["the", "a", "cat", "sat", "mat", "on", ".", "The", "ä", "日本", "1,000", "don't", "(x)", "&quot;", *LOOKALIKES]
+WORDS = [
+    "the",
+    "a",
+    "cat",
+    "sat",
+    "mat",
+    "on",
+    ".",
+    "The",
+    "ä",
+    "日本",
+    "1,000",
+    "don't",
+    "(x)",
+    "&quot;",
+    *LOOKALIKES,
+]
 SMOOTHINGS = [
     ("exp", None),
     ("none", None),
@@ -72,7 +88,9 @@ def documents(draw):
 
 
 def one_best(candidates):
-    return arrange([RawCandidate(str(i), text, None, {"f": 0.0}, None) for i, text in enumerate(candidates)]).candidates
+    return arrange(
+        [RawCandidate(str(i), text, None, {"f": 0.0}, None) for i, text in enumerate(candidates)]
+    ).candidates
 
 
 @settings(max_examples=100)
@@ -154,7 +172,10 @@ def test_lists_in_any_order_have_the_statistics_of_their_texts(tmp_path_factory,
 
 
 def test_equal_texts_of_a_segment_are_counted_once(monkeypatch):
-    raws = [RawCandidate("0", text, None, {"f": float(i)}, None) for i, text in enumerate(["a b", "a", "a b", "a b"])]
+    raws = [
+        RawCandidate("0", text, None, {"f": float(i)}, None)
+        for i, text in enumerate(["a b", "a", "a b", "a b"])
+    ]
     metric = Bleu(References([["a b"]]), tokenize="13a")
     seen = []
     prepare = metric.bleu._preprocess_segment
@@ -169,7 +190,9 @@ def test_no_candidates_have_no_statistics():
 
 
 def test_signature_is_sacrebleus():
-    signature = Bleu(References([["a"], ["b"]]), smooth_method="floor", lowercase=True, tokenize="13a").signature
+    signature = Bleu(
+        References([["a"], ["b"]]), smooth_method="floor", lowercase=True, tokenize="13a"
+    ).signature
     assert signature.startswith("BLEU|nrefs:2|case:lc|eff:no|tok:13a|smooth:floor[0.10]|version:")
 
 

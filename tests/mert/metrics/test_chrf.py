@@ -12,7 +12,9 @@ from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 
-WORDS = st.lists(st.sampled_from(["the", "a", "cat", "sat,", "(mat)", "on", ".", "Katze", "猫", "é"]), max_size=9)
+WORDS = st.lists(
+    st.sampled_from(["the", "a", "cat", "sat,", "(mat)", "on", ".", "Katze", "猫", "é"]), max_size=9
+)
 TEXTS = st.one_of(WORDS.map(" ".join), st.text(max_size=12))
 OPTIONS = st.fixed_dictionaries(
     {
@@ -33,7 +35,9 @@ def candidates(texts):
 @settings(max_examples=100)
 @given(st.integers(1, 3), st.data(), OPTIONS)
 def test_statistics_and_score_are_sacrebleus(count, data, options):
-    rows = data.draw(st.lists(st.lists(TEXTS, min_size=count + 1, max_size=count + 1), min_size=1, max_size=5))
+    rows = data.draw(
+        st.lists(st.lists(TEXTS, min_size=count + 1, max_size=count + 1), min_size=1, max_size=5)
+    )
     texts, *documents = map(list, zip(*rows, strict=True))
     metric, theirs = ChrF(References(documents), **options), CHRF(**options)
     stats = metric.stats(candidates(texts))

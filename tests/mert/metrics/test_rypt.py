@@ -9,10 +9,10 @@ import pytest
 from mert.metrics.rypt import Rypt
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
-from rypt.metric.calibration import scorer_from_database
-from rypt.metric.report import score_report
 from rypt.metrics.metric import Resources, read_metric
 from rypt.records import RawCandidate
+from rypt.scoring.calibration import scorer_from_database
+from rypt.scoring.report import score_report
 from rypt.text import RyptError
 
 
@@ -64,7 +64,9 @@ def test_another_database(demo_campaign, tmp_path, monkeypatch):
     raw = raw_candidates(campaign)
     empty = read_metric("rypt(db=empty.db)", Resources(campaign=demo_campaign))
     assert (empty.score(empty.stats(raw)) == 0.5).all()
-    own, copy = (read_metric(spec, Resources(campaign=demo_campaign)) for spec in ("rypt", "rypt(db=copy.db)"))
+    own, copy = (
+        read_metric(spec, Resources(campaign=demo_campaign)) for spec in ("rypt", "rypt(db=copy.db)")
+    )
     assert (own.stats(raw) == copy.stats(raw)).all()
     with pytest.raises(RyptError, match=r"nowhere\.db"):
         read_metric("rypt(db=nowhere.db)", Resources(campaign=demo_campaign))

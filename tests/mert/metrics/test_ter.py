@@ -12,7 +12,9 @@ from rypt.metrics.references import References
 from rypt.records import RawCandidate
 from rypt.text import RyptError
 
-WORDS = st.lists(st.sampled_from(["the", "a", "cat", "Cat", "sat,", "(mat)", "on", ".", "猫。", "é"]), max_size=9)
+WORDS = st.lists(
+    st.sampled_from(["the", "a", "cat", "Cat", "sat,", "(mat)", "on", ".", "猫。", "é"]), max_size=9
+)
 TEXTS = st.one_of(WORDS.map(" ".join), st.text(max_size=12))
 NAMES = ("normalized", "no_punct", "asian_support", "case_sensitive")
 OPTIONS = st.fixed_dictionaries({name: st.booleans() for name in NAMES})
@@ -25,7 +27,9 @@ def candidates(texts):
 @settings(max_examples=80)
 @given(st.integers(1, 4), st.data(), OPTIONS)
 def test_statistics_and_score_are_sacrebleus(count, data, options):
-    rows = data.draw(st.lists(st.lists(TEXTS, min_size=count + 1, max_size=count + 1), min_size=1, max_size=5))
+    rows = data.draw(
+        st.lists(st.lists(TEXTS, min_size=count + 1, max_size=count + 1), min_size=1, max_size=5)
+    )
     texts, *documents = map(list, zip(*rows, strict=True))
     metric, theirs = Ter(References(documents), **options), TER(**options)
     stats = metric.stats(candidates(texts))
@@ -64,7 +68,9 @@ def test_a_shift_is_one_edit():
 
 def test_named_as_sacrebleu_names_it():
     resources = Resources(References([["a"], ["b"]]))
-    metric = read_metric("ter(normalized=true,no_punct=yes,asian_support=true,case_sensitive=true)", resources)
+    metric = read_metric(
+        "ter(normalized=true,no_punct=yes,asian_support=true,case_sensitive=true)", resources
+    )
     theirs = TER(True, True, True, True, references=[["a"], ["b"]])
     assert metric.signature == f"TER|{theirs.get_signature()}"
     plain = read_metric("ter(case_sensitive=no)", resources)

@@ -11,7 +11,14 @@ from sacrebleu.metrics.ter import TER
 
 from mert.cli import moses as moses_cli
 from mert.lists.arrays import read_lists
-from mert.moses.files import FeatureBlock, ScoreBlock, read_features, read_scores, write_features, write_scores
+from mert.moses.files import (
+    FeatureBlock,
+    ScoreBlock,
+    read_features,
+    read_scores,
+    write_features,
+    write_scores,
+)
 
 START = [0.3, 0.2, 0.2, -0.3]
 
@@ -55,7 +62,9 @@ def test_old_labels_are_no_features(capfd, folder):
     values = [list(range(7)), [7.5, 8], [9, 10, 11, 12, -13], [-14]]
     Path("ref").write_text("a b\n")
     for name, sign in (("old", ":"), ("new", "=")):
-        fields = " ".join(f"{label}{sign} {' '.join(map(str, v))}" for label, v in zip("dltw", values, strict=True))
+        fields = " ".join(
+            f"{label}{sign} {' '.join(map(str, v))}" for label, v in zip("dltw", values, strict=True)
+        )
         Path(name).write_text(f"0 ||| a b ||| {fields} ||| -1\n0||| a  ||| {fields} ||| -1\n")
         call(capfd, "extractor", "-r", "ref", "-n", name, "-F", f"{name}.f", "-S", f"{name}.s")
     ((block),) = read_features("old.f")
@@ -94,7 +103,11 @@ def test_positive_weights_are_positive_where_it_counts(capfd, folder):
         assert min(weights) >= 0
         assert max(weights) > 0
         some = dict(
-            zip(NAMES, best_point(call(capfd, "mert", "-d", 4, "-r", seed, "-P", negative[0]).err)[0], strict=True)
+            zip(
+                NAMES,
+                best_point(call(capfd, "mert", "-d", 4, "-r", seed, "-P", negative[0]).err)[0],
+                strict=True,
+            )
         )
         assert some[negative[0]] >= 0
 
@@ -102,7 +115,9 @@ def test_positive_weights_are_positive_where_it_counts(capfd, folder):
 def test_statistics_are_neither_cut_nor_do_they_drift(capfd, folder):
     """Three references of different lengths have a mean that is no whole number; Moses casts its steps to integers."""
     world, references = made(folder, references=3, segments=12)
-    world.references[1] = [f"{line} {'of the ' * (i % 3)}".strip() for i, line in enumerate(world.references[1])]
+    world.references[1] = [
+        f"{line} {'of the ' * (i % 3)}".strip() for i, line in enumerate(world.references[1])
+    ]
     world.write_references(folder)
     call(capfd, "extractor", "-r", references, "-n", "nbest.gz", "-s", "TER", "-c", "case:true")
     weights, score = best_point(call(capfd, "mert", "-d", 4, "-n", 5, "-s", "TER").err)
@@ -125,11 +140,13 @@ def test_fractions_are_refused_rather_than_cut(capfd, folder):
 def test_the_third_statistic_of_moses_ter_may_be_a_fraction(capfd, folder):
     """Moses writes edits · 100 / length there and does not read it again."""
     write_features("f", [FeatureBlock("0", ("a_0",), np.array([[1.0], [2.0]]))])
-    Path("s").write_text("SCORES_TXT_BEGIN_0 0 2 3 TER\n200 600 33.3333 \n100 600 16.6667 \nSCORES_TXT_END_0\n")
-    Path("init.opt").write_text("1\n0\n1\n")
-    assert best_point(call(capfd, "mert", "-d", 1, "-F", "f", "-S", "s", "-s", "TER").err)[1] == pytest.approx(
-        5 / 6, abs=1e-6
+    Path("s").write_text(
+        "SCORES_TXT_BEGIN_0 0 2 3 TER\n200 600 33.3333 \n100 600 16.6667 \nSCORES_TXT_END_0\n"
     )
+    Path("init.opt").write_text("1\n0\n1\n")
+    assert best_point(call(capfd, "mert", "-d", 1, "-F", "f", "-S", "s", "-s", "TER").err)[
+        1
+    ] == pytest.approx(5 / 6, abs=1e-6)
 
 
 def test_mean_and_variance_are_of_the_starts_that_were_made(capfd, folder):

@@ -115,7 +115,9 @@ def test_binary_features_byte_by_byte(tmp_path):
 
 
 def test_binary_scores_byte_by_byte(tmp_path):
-    expected = b"SCORES_BIN_BEGIN_0 3 2 2 TER\n" + struct.pack("<4f", 100, 2500, 0, 2600) + b"SCORES_BIN_END_0\n"
+    expected = (
+        b"SCORES_BIN_BEGIN_0 3 2 2 TER\n" + struct.pack("<4f", 100, 2500, 0, 2600) + b"SCORES_BIN_END_0\n"
+    )
     write_scores(tmp_path / "s", [ScoreBlock("3", "TER", np.array([[100, 2500], [0, 2600]]))], binary=True)
     assert (tmp_path / "s").read_bytes() == expected
 
@@ -137,7 +139,9 @@ def test_text_and_binary_blocks_may_follow_each_other(tmp_path):
 
 
 float32s = st.floats(width=32, allow_nan=False, allow_infinity=False)
-word = st.text(st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=["Z", "C"]), min_size=1)
+word = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=["Z", "C"]), min_size=1
+)
 
 
 @st.composite
@@ -231,9 +235,15 @@ NUMBERS = struct.pack("<4f", 1, 2, 3, 4)
     ("content", "message"),
     [
         (b"hello\n", ":1: expected FEATURES_TXT_BEGIN_0 or FEATURES_BIN_BEGIN_0, found 'hello'"),
-        (SCORES, ":1: expected FEATURES_TXT_BEGIN_0 or FEATURES_BIN_BEGIN_0, found 'SCORES_TXT_BEGIN_0 0 2 9 BLEU'"),
+        (
+            SCORES,
+            ":1: expected FEATURES_TXT_BEGIN_0 or FEATURES_BIN_BEGIN_0, found 'SCORES_TXT_BEGIN_0 0 2 9 BLEU'",
+        ),
         (b"FEATURES_TXT_BEGIN_0 5 2\n", ":1: expected segment, candidates and columns as whole numbers"),
-        (b"FEATURES_TXT_BEGIN_0 5 -2 2 a b\n", ":1: expected segment, candidates and columns as whole numbers"),
+        (
+            b"FEATURES_TXT_BEGIN_0 5 -2 2 a b\n",
+            ":1: expected segment, candidates and columns as whole numbers",
+        ),
         (b"FEATURES_TXT_BEGIN_0 5 0 2 a b\n", ":1: expected candidates of segment 5, found 0"),
         (b"FEATURES_TXT_BEGIN_0 5 1 2 a\n", ":1: expected 2 names of features, found 1"),
         (b"FEATURES_TXT_BEGIN_0 5 1 1 \xff\n", ":1: expected UTF-8"),
@@ -245,8 +255,14 @@ NUMBERS = struct.pack("<4f", 1, 2, 3, 4)
             HEAD.replace(b"5 2", b"5 9") + b"1 2\nFEATURES_TXT_END_0\n",
             ":3: expected 9 candidates of segment 5, found 1",
         ),
-        (HEAD + b"1 2\n3 4\n5 6\nFEATURES_TXT_END_0\n", ":4: expected FEATURES_TXT_END_0 of segment 5, found '5 6'"),
-        (HEAD + b"1 2\n3 4\nFEATURES_BIN_END_0\n", ":4: expected FEATURES_TXT_END_0 of segment 5, found 'FEATURES_BIN"),
+        (
+            HEAD + b"1 2\n3 4\n5 6\nFEATURES_TXT_END_0\n",
+            ":4: expected FEATURES_TXT_END_0 of segment 5, found '5 6'",
+        ),
+        (
+            HEAD + b"1 2\n3 4\nFEATURES_BIN_END_0\n",
+            ":4: expected FEATURES_TXT_END_0 of segment 5, found 'FEATURES_BIN",
+        ),
         (HEAD + b"1 2 3\n4\nFEATURES_TXT_END_0\n", ":2: expected 2 features, found 3"),
         (HEAD + b"1 2\n3\nFEATURES_TXT_END_0\n", ":3: expected 2 features, found 1"),
         (HEAD + b"1 2\n3 nan\nFEATURES_TXT_END_0\n", ":3: expected finite numbers, found 'nan'"),
@@ -262,13 +278,25 @@ NUMBERS = struct.pack("<4f", 1, 2, 3, 4)
         (HEAD + b"1 2\n3 4 \xff=1\nFEATURES_TXT_END_0\n", ":3: expected finite numbers, found"),
         (HEAD + b"1 2 s_a=1\n3 4 5\nFEATURES_TXT_END_0\n", ":3: expected 2 features, found 3"),
         (BIN + NUMBERS[:-1], ": block 1: expected 16 bytes of segment 5, found 15"),
-        (GOOD + BIN + NUMBERS, ": block 2: expected FEATURES_BIN_END_0 of segment 5, found the end of the file"),
-        (GOOD + BIN + NUMBERS + b"FEATURES_TXT_END_0\n", ": block 2: expected FEATURES_BIN_END_0 of segment 5, found"),
+        (
+            GOOD + BIN + NUMBERS,
+            ": block 2: expected FEATURES_BIN_END_0 of segment 5, found the end of the file",
+        ),
+        (
+            GOOD + BIN + NUMBERS + b"FEATURES_TXT_END_0\n",
+            ": block 2: expected FEATURES_BIN_END_0 of segment 5, found",
+        ),
         (GOOD + BIN + bytes(4) + NUMBERS + b"FEATURES_BIN_END_0\n", ": block 2: expected FEATURES_BIN_END_0"),
         (GOOD + b"\x80\xff\n", ": block 2: expected FEATURES_TXT_BEGIN_0 or FEATURES_BIN_BEGIN_0, found"),
-        (BIN + struct.pack("<4f", 1, 2, 3, np.nan) + b"FEATURES_BIN_END_0\n", ": block 1: .* found .* in candidate 1"),
+        (
+            BIN + struct.pack("<4f", 1, 2, 3, np.nan) + b"FEATURES_BIN_END_0\n",
+            ": block 1: .* found .* in candidate 1",
+        ),
         (b"FEATURES_BIN_BEGIN_0 5 99999999999999 2 a b \n", ": block 1: expected 799999999999992 bytes"),
-        (b"FEATURES_TXT_BEGIN_0 5 99999999999999 2 a b \n1 2\n", ":2: expected 99999999999999 candidates of segment 5"),
+        (
+            b"FEATURES_TXT_BEGIN_0 5 99999999999999 2 a b \n1 2\n",
+            ":2: expected 99999999999999 candidates of segment 5",
+        ),
     ],
 )
 def test_features_that_cannot_be_read(tmp_path, content, message):
@@ -287,7 +315,10 @@ def test_features_that_cannot_be_read(tmp_path, content, message):
         (SCORES.replace(b"1 4 0", b"1 4=0"), ":3: expected finite numbers, found '4=0'"),
         (SCORES.replace(b"1 4 0", b"1 4"), ":3: expected 9 statistics, found 8"),
         (SCORES.replace(b"1 4 0", b"1 4_4 0"), ":3: expected finite numbers, found '4_4'"),
-        (SCORES[: SCORES.index(b"SCORES_TXT_END")], ":4: expected SCORES_TXT_END_0 of segment 0, found the end"),
+        (
+            SCORES[: SCORES.index(b"SCORES_TXT_END")],
+            ":4: expected SCORES_TXT_END_0 of segment 0, found the end",
+        ),
         (
             b"SCORES_BIN_BEGIN_0 0 1 2 METEOR\n" + struct.pack("<2f", 1, 0.5) + b"SCORES_BIN_END_0\n",
             ": block 1: expected integers as statistics of METEOR, found 0.5",

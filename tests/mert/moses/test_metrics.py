@@ -36,7 +36,9 @@ def test_bleu_is_sacrebleus_and_has_moses_rows(rows, case):
     texts, *documents = map(list, zip(*rows, strict=True))
     metric = read_file_metric("BLEU", f"case:{str(case).lower()}")
     sums = metric.measure(References(documents), raws(texts)).sum(axis=0, keepdims=True)
-    theirs = BLEU(tokenize="none", smooth_method="none", lowercase=not case, force=True).corpus_score(texts, documents)
+    theirs = BLEU(tokenize="none", smooth_method="none", lowercase=not case, force=True).corpus_score(
+        texts, documents
+    )
     assert metric.score(sums)[0] == pytest.approx(theirs.score / 100, abs=1e-12)
     assert moses_bleu(sums[0].tolist()) == pytest.approx(theirs.score / 100, abs=1e-12)
 
@@ -79,7 +81,9 @@ def test_a_perfect_translation_scores_one(name):
 def test_a_mix_is_the_weighted_mean():
     texts, references = ["the cat sat on mat", "a b c"], References([["the cat sat on the mat", "a b c d"]])
     parts = [read_file_metric(name) for name in ("BLEU", "TER", "PER")]
-    scores = [part.score(part.measure(references, raws(texts)).sum(axis=0, keepdims=True))[0] for part in parts]
+    scores = [
+        part.score(part.measure(references, raws(texts)).sum(axis=0, keepdims=True))[0] for part in parts
+    ]
     for config, weights in (("", [1 / 3] * 3), ("weights:1+2+5", [1 / 8, 2 / 8, 5 / 8])):
         mixed = read_file_metric("BLEU,TER,PER", config)
         sums = mixed.measure(references, raws(texts)).sum(axis=0, keepdims=True)
@@ -130,8 +134,7 @@ def test_a_database_alone_cannot_teach_a_model(demo_campaign, setting):
 
 
 @pytest.mark.parametrize(
-    ("alignment", "message"),
-    [(None, "expected an alignment"), ("99-0", "99"), ("x-y", "x-y")],
+    ("alignment", "message"), [(None, "expected an alignment"), ("99-0", "99"), ("x-y", "x-y")]
 )
 def test_rypt_needs_alignments_that_fit(demo_campaign, alignment, message):
     metric = read_file_metric("RYPT", f"db:{demo_campaign / 'judgments.db'}")

@@ -13,8 +13,12 @@ NAMES = ("LM0_0", "TM0_0")
 
 
 def pair(segment, values, stats, sparse=None, names=NAMES, metric="BLEU"):
-    features = FeatureBlock(segment, names, np.array(values, dtype=np.float64).reshape(-1, len(names)), sparse)
-    return features, ScoreBlock(segment, metric, np.array(stats, dtype=np.int64).reshape(len(features.values), -1))
+    features = FeatureBlock(
+        segment, names, np.array(values, dtype=np.float64).reshape(-1, len(names)), sparse
+    )
+    return features, ScoreBlock(
+        segment, metric, np.array(stats, dtype=np.int64).reshape(len(features.values), -1)
+    )
 
 
 def written(folder, run, pairs, binary=False):
@@ -82,7 +86,12 @@ def test_what_was_merged_can_be_written(tmp_path):
     write_features(tmp_path / "f", merged.feature_blocks())
     write_scores(tmp_path / "s", merged.score_blocks())
     again = pair_blocks([tmp_path / "f"], [tmp_path / "s"])
-    assert (again.segments, again.names, again.metric, again.sparse) == (["0", "3"], NAMES, "BLEU", merged.sparse)
+    assert (again.segments, again.names, again.metric, again.sparse) == (
+        ["0", "3"],
+        NAMES,
+        "BLEU",
+        merged.sparse,
+    )
     np.testing.assert_array_equal(again.features, merged.features)
     np.testing.assert_array_equal(again.stats, merged.stats)
 
@@ -101,12 +110,18 @@ def removed_by_moses(rows):
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("01"), st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)), min_size=1))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("01"), st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)), min_size=1
+    )
+)
 def test_the_same_candidates_remain_as_with_moses(rows):
     found = merge_pairs(pair(s, [[a, b]], [[c]]) for s, a, b, c in rows)
     for i, segment in enumerate(found.segments):
         span = slice(found.offsets[i], found.offsets[i + 1])
-        ours = [(segment, *row) for row in np.column_stack([found.features[span], found.stats[span]]).tolist()]
+        ours = [
+            (segment, *row) for row in np.column_stack([found.features[span], found.stats[span]]).tolist()
+        ]
         theirs = removed_by_moses([row for row in rows if row[0] == segment])
         assert sorted(ours) == sorted(theirs)
         assert ours == list(dict.fromkeys(row for row in rows if row[0] == segment))
@@ -115,8 +130,16 @@ def test_the_same_candidates_remain_as_with_moses(rows):
 @pytest.mark.parametrize(
     ("features", "scores", "message"),
     [
-        ([("0", 2), ("1", 1)], [("0", 2)], r"run1\.scores\.dat\.gz: expected as many segments as in .*, found 1"),
-        ([("0", 2)], [("0", 2), ("1", 1)], r"run1\.features\.dat: expected as many segments as in .*, found 1"),
+        (
+            [("0", 2), ("1", 1)],
+            [("0", 2)],
+            r"run1\.scores\.dat\.gz: expected as many segments as in .*, found 1",
+        ),
+        (
+            [("0", 2)],
+            [("0", 2), ("1", 1)],
+            r"run1\.features\.dat: expected as many segments as in .*, found 1",
+        ),
         (
             [("0", 2), ("1", 1)],
             [("0", 2), ("2", 1)],
@@ -144,7 +167,10 @@ def test_files_that_do_not_belong_together(tmp_path, features, scores, message):
             pair("0", [[1, 2]], [[5]], names=("LM0_0", "WP0_0")),
             "block 1: expected the features LM0_0 TM0_0, found LM0_0 W",
         ),
-        (pair("0", [[1, 2]], [[5]], metric="TER"), "block 1: expected 1 statistics of BLEU, found 1 statistics of TER"),
+        (
+            pair("0", [[1, 2]], [[5]], metric="TER"),
+            "block 1: expected 1 statistics of BLEU, found 1 statistics of TER",
+        ),
         (pair("0", [[1, 2]], [[5, 6]]), "block 1: expected 1 statistics of BLEU, found 2 statistics of BLEU"),
     ],
 )

@@ -123,7 +123,12 @@ def test_sparse_weights(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("b_a", "expected name and weight"), ("b_a 1 2", "expected name"), ("b_a x", "finite"), ("a_b 2", "given twice")],
+    [
+        ("b_a", "expected name and weight"),
+        ("b_a 1 2", "expected name"),
+        ("b_a x", "finite"),
+        ("a_b 2", "given twice"),
+    ],
 )
 def test_sparse_weights_that_cannot_be_read(tmp_path, line, message):
     (tmp_path / "w").write_text(f"a_b 1\n{line}\n")

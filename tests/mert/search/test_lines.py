@@ -51,7 +51,12 @@ def bleu_problems(draw):
     """The same lines with the statistics of BLEU."""
     offsets, slopes, intercepts, _ = draw(problems())
     size = len(slopes)
-    return offsets, slopes, intercepts, np.array(draw(st.lists(bleu_stats(), min_size=size, max_size=size)), np.int64)
+    return (
+        offsets,
+        slopes,
+        intercepts,
+        np.array(draw(st.lists(bleu_stats(), min_size=size, max_size=size)), np.int64),
+    )
 
 
 def search(offsets, slopes, intercepts, stats, low=-np.inf, high=np.inf, *, metric=ratio, window=None):
@@ -109,7 +114,11 @@ def test_the_score_here_is_that_right_of_no_step(problem):
 
 
 @settings(max_examples=80)
-@given(problems(), st.integers(-13, 1).map(lambda n: n / 4 + math.pi / 50), st.integers(1, 12).map(lambda n: n / 4))
+@given(
+    problems(),
+    st.integers(-13, 1).map(lambda n: n / 4 + math.pi / 50),
+    st.integers(1, 12).map(lambda n: n / 4),
+)
 def test_bounds_are_kept_and_the_best_within_them_is_found(problem, low, width):
     offsets, slopes, intercepts, _stats = problem
     step = search(*problem, low, low + width)

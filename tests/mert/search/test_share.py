@@ -56,7 +56,9 @@ def cut(share, first, last):
     begin, end = share.offsets[first], share.offsets[last]
     base = None if share.base is None else share.base[begin:end]
     features = np.asfortranarray(share.features[begin:end])
-    return Share(share.offsets[first : last + 1] - begin, features, base, share.stats[begin:end].copy(), share.rate)
+    return Share(
+        share.offsets[first : last + 1] - begin, features, base, share.stats[begin:end].copy(), share.rate
+    )
 
 
 def divided(problem, bounds, start=START, **named):
@@ -142,7 +144,9 @@ def test_spreads_do_not_depend_on_the_division():
     parts = [column_facts(features[a:b], np.arange(0, b - a + 1, 3)) for a, b in ((0, 9), (9, 12), (12, 90))]
     assert spreads(parts).tolist() == whole.tolist()
     by_segment = features.reshape(30, 3, 4)
-    expected = np.sqrt(((by_segment - by_segment.mean(axis=1, keepdims=True))[..., [0, 1]] ** 2).mean(axis=(0, 1)))
+    expected = np.sqrt(
+        ((by_segment - by_segment.mean(axis=1, keepdims=True))[..., [0, 1]] ** 2).mean(axis=(0, 1))
+    )
     assert whole[[0, 1]] == pytest.approx(expected)
     assert whole[2] > 1e199
     assert whole[3] == 0
@@ -205,7 +209,8 @@ def test_parts_are_joined_and_do_not_score():
     whole = share.part(np.flatnonzero(kept))
     ends = share.offsets[[0, 2, 9]]
     parts = [
-        cut(share, a, b).part(np.flatnonzero(kept[ends[i] : ends[i + 1]])) for i, (a, b) in enumerate(((0, 2), (2, 9)))
+        cut(share, a, b).part(np.flatnonzero(kept[ends[i] : ends[i + 1]]))
+        for i, (a, b) in enumerate(((0, 2), (2, 9)))
     ]
     for name in ("offsets", "features", "stats"):
         assert (getattr(joined(parts), name) == getattr(whole, name)).all()

@@ -73,8 +73,15 @@ def near_parallel(draw):
     fine = draw(st.sampled_from([2.0**-44, 2.0**-30]))
     slopes = np.array([shift + step * fine for step in steps])
     intercepts = np.array([height * 2.0**-20 for height in heights])
-    stats = np.array(draw(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=count, max_size=count)))
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), slopes, intercepts, stats.astype(np.int64)
+    stats = np.array(
+        draw(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=count, max_size=count))
+    )
+    return (
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        slopes,
+        intercepts,
+        stats.astype(np.int64),
+    )
 
 
 def ratio(sums):
@@ -111,8 +118,11 @@ def test_nearly_parallel_lines_are_searched_exactly(problem):
 
 
 @settings(max_examples=120)
-@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(0, 9)), min_size=1, max_size=12),
-       st.sampled_from([1.0, 1e-3, 0.1, 1e16]), st.sampled_from([1.0, 1e8, 1e-300]))  # fmt: skip
+@given(
+    st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(0, 9)), min_size=1, max_size=12),
+    st.sampled_from([1.0, 1e-3, 0.1, 1e16]),
+    st.sampled_from([1.0, 1e8, 1e-300]),
+)
 def test_lines_that_differ_by_the_last_bits_end_the_search_inside_the_list(rows, slope, height):
     """Slopes a few rounding steps apart: crossings overflow or coincide, and one of the candidates still wins."""
     slopes = np.array([slope + step * np.spacing(slope) for step, _, _ in rows])

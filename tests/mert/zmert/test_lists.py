@@ -25,15 +25,25 @@ def by_character(text, method):
         out += f" {c} " if split else c
     text = " " + one_space(out).strip(" ") + " "
     for apart, joined in (
-        (" i 'm ", " i'm "), (" we 're ", " we're "), (" 's ", "'s "), (" 've ", "'ve "), (" 'll ", "'ll "),
-        (" 'd ", "'d "), (" n't ", "n't "),
-    ):  # fmt: skip
+        (" i 'm ", " i'm "),
+        (" we 're ", " we're "),
+        (" 's ", "'s "),
+        (" 've ", "'ve "),
+        (" 'll ", "'ll "),
+        (" 'd ", "'d "),
+        (" n't ", "n't "),
+    ):
         text = joined.join(text.split(apart))
     if method in (2, 4):
         gone = set()
         text = f" {text} "
         for i, c in enumerate(text):
-            if c == "-" and text[i - 1] == text[i + 1] == " " and text[i - 2].isalpha() and text[i + 2].isalpha():
+            if (
+                c == "-"
+                and text[i - 1] == text[i + 1] == " "
+                and text[i - 2].isalpha()
+                and text[i + 2].isalpha()
+            ):
                 gone |= {i - 1, i + 1}
         text = "".join(c for i, c in enumerate(text) if i not in gone)
     if method in (3, 4):
@@ -49,8 +59,34 @@ def one_space(text):
     return out
 
 
-PIECES = ["a", "b", "Ä", "1", "2", ".", ",", "-", "'", " ", " ", "\t", "i 'm", "we 're", " 's ", "n't ", "&amp;",
-          "&quot;", "lt;", "|", "\\", "$", "(", "_", "½", "中"]  # fmt: skip
+PIECES = [
+    "a",
+    "b",
+    "Ä",
+    "1",
+    "2",
+    ".",
+    ",",
+    "-",
+    "'",
+    " ",
+    " ",
+    "\t",
+    "i 'm",
+    "we 're",
+    " 's ",
+    "n't ",
+    "&amp;",
+    "&quot;",
+    "lt;",
+    "|",
+    "\\",
+    "$",
+    "(",
+    "_",
+    "½",
+    "中",
+]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join), st.integers(0, 4))

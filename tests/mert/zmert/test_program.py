@@ -38,7 +38,9 @@ def test_a_run_with_a_decoder(folder):
     final = f"# of the decoder\nlm score {lm}\nthreads 4\ntmx 5\ntm {tm}\nwp {wp}\n"
     assert (folder / "dec_cfg.txt.ZMERT.final").read_text() == final
     assert (folder / "dec_cfg.txt.ZMERT.it1").read_text().endswith("tm 1.0\nwp 0.2\n")
-    saved = {f"{stem}.ZMERT.it{n}" for stem in ("dec_cfg.txt", "output.nbest") for n in range(1, last.number + 1)}
+    saved = {
+        f"{stem}.ZMERT.it{n}" for stem in ("dec_cfg.txt", "output.nbest") for n in range(1, last.number + 1)
+    }
     assert saved <= names_in(folder)
     assert not {"output.nbest", "dec_cfg.txt.ZMERT.orig", asked.folder.name} & names_in(folder)
     assert (folder / "config.txt.run.finished" / "run1.json").exists()
@@ -75,7 +77,9 @@ def test_the_iteration_and_another_exit_code(folder, monkeypatch):
     go(path)
     assert (folder / "calls").read_text() == "1\n2\n"
     monkeypatch.setenv("EXIT_CODE", "0")
-    with pytest.raises(RyptError, match=re.escape("in iteration 1; it said: exit code 0, expected 7 (-decExit)")):
+    with pytest.raises(
+        RyptError, match=re.escape("in iteration 1; it said: exit code 0, expected 7 (-decExit)")
+    ):
         go(path)
 
 
@@ -129,8 +133,11 @@ def write_params(folder, lines, normalization):
 
 
 def test_fixed_weights_and_bounds(folder):
-    write_params(folder, ["lm score ||| 0.5 Opt 0.25 0.75 0.3 0.7", "tm ||| 1.0 Fix 0 0 0 0",
-                          "wp ||| 0.2 Opt -Inf 0.3 -1 0"], "none")  # fmt: skip
+    write_params(
+        folder,
+        ["lm score ||| 0.5 Opt 0.25 0.75 0.3 0.7", "tm ||| 1.0 Fix 0 0 0 0", "wp ||| 0.2 Opt -Inf 0.3 -1 0"],
+        "none",
+    )
     _, run = go(write_config(folder))
     for iteration in run.iterations:
         lm, tm, wp = iteration.weights.values()
@@ -157,8 +164,11 @@ def test_normalization(folder, normalization, measure, value):
 
 
 def test_weights_that_normalization_takes_out_of_their_bounds_are_tuned_on(folder):
-    write_params(folder, ["lm score ||| 5 Opt 5 +Inf 5 9", "tm ||| 1 Opt 1 +Inf 1 2", "wp ||| 2 Opt 2 9 2 3"],
-                 "LNorm 1 0.5")  # fmt: skip
+    write_params(
+        folder,
+        ["lm score ||| 5 Opt 5 +Inf 5 9", "tm ||| 1 Opt 1 +Inf 1 2", "wp ||| 2 Opt 2 9 2 3"],
+        "LNorm 1 0.5",
+    )
     _, run = go(write_config(folder))
     assert len(run.iterations) > 2
     for iteration in run.iterations:
@@ -170,7 +180,9 @@ def test_weights_that_normalization_takes_out_of_their_bounds_are_tuned_on(folde
 
 
 def test_odd_ranges_are_cut_and_a_single_value_is_held(folder):
-    write_params(folder, ["lm score ||| 0.5 Opt 0 1 -3 -2", "tm ||| 1 Opt 1 1 0 2", "wp ||| 0 Opt -1 1 -5 5"], "none")
+    write_params(
+        folder, ["lm score ||| 0.5 Opt 0 1 -3 -2", "tm ||| 1 Opt 1 1 0 2", "wp ||| 0 Opt -1 1 -5 5"], "none"
+    )
     plan = ask(write_config(folder)).plan
     assert plan.constraints.ranges == {"lm score": (0.0, 0.0), "tm": (0.0, 2.0), "wp": (-1.0, 1.0)}
     assert plan.constraints.fixed == {"tm"}
@@ -180,7 +192,9 @@ def test_odd_ranges_are_cut_and_a_single_value_is_held(folder):
 
 def test_random_first_weights(folder):
     write_params(
-        folder, ["lm score ||| 0.5 Opt -Inf +Inf 3 4", "tm ||| 1 Fix 0 0 0 0", "wp ||| 0.1 Opt 5 9 6 7"], "none"
+        folder,
+        ["lm score ||| 0.5 Opt -Inf +Inf 3 4", "tm ||| 1 Fix 0 0 0 0", "wp ||| 0.1 Opt 5 9 6 7"],
+        "none",
     )
     path = write_config(folder, "-cmd decoder.py\n-rand 1\n-maxIt 1")
     _, run = go(path)
@@ -286,7 +300,10 @@ def test_texts_are_normalized_unless_told_otherwise(folder):
     ("options", "make"),
     [
         ("TER nocase punc 20 50", lambda m: -m("TER").score),
-        ("TER case nopunc 20 50 /x/tercom.jar 4", lambda m: -m("TER", no_punct=True, case_sensitive=True).score),
+        (
+            "TER case nopunc 20 50 /x/tercom.jar 4",
+            lambda m: -m("TER", no_punct=True, case_sensitive=True).score,
+        ),
         (
             "TER-BLEU nocase punc 20 50 4 closest",
             lambda m: m("BLEU", tokenize="none", force=True).score - m("TER").score,
@@ -311,7 +328,9 @@ def test_other_metrics(folder, options, make):
 
 
 def test_rypt(demo_campaign, tmp_path, capsys):
-    lines = [line.split() for line in (demo_campaign / "weights.init").read_text().splitlines() if line.strip()]
+    lines = [
+        line.split() for line in (demo_campaign / "weights.init").read_text().splitlines() if line.strip()
+    ]
     params = [
         f"{name[:-1] if len(values) == 1 else f'{name[:-1]}_{i}'} ||| {value} Opt -Inf +Inf -1 1"
         for name, *values in lines
@@ -320,7 +339,9 @@ def test_rypt(demo_campaign, tmp_path, capsys):
     (tmp_path / "params.txt").write_text("\n".join([*params, "normalization = LNorm 1 1"]) + "\n")
     (tmp_path / "list1").write_bytes((demo_campaign / "nbest.en").read_bytes())
     config = tmp_path / "config.txt"
-    config.write_text(f"-dir {tmp_path}\n-m RYPT {demo_campaign}\n-ipi 2\n-seed 1\n-N 1000\n-fake list\n-fin fin\n")
+    config.write_text(
+        f"-dir {tmp_path}\n-m RYPT {demo_campaign}\n-ipi 2\n-seed 1\n-N 1000\n-fake list\n-fin fin\n"
+    )
     code, out, err = run_command(capsys, "tune", "--zmert", config, "--json", "-q")
     assert code == 0, err
     facts = json.loads(out)
@@ -391,7 +412,9 @@ def test_settings_that_are_refused(folder, line, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("line", ["-v 2", "-decV 0", "-docSet all", "-damianos 0 1 1", "-opi 0", "-s ref", "# -nope"])
+@pytest.mark.parametrize(
+    "line", ["-v 2", "-decV 0", "-docSet all", "-damianos 0 1 1", "-opi 0", "-s ref", "# -nope"]
+)
 def test_settings_that_change_nothing(folder, line):
     said = ask(write_config(folder, f"-cmd decoder.py\n{line}")).plan.fixed_settings()
     assert said == ask(write_config(folder)).plan.fixed_settings()
@@ -450,7 +473,11 @@ def test_defaults(folder, monkeypatch):
     asked = ask("empty.txt", now=77)
     plan, lists = asked.plan, asked.decoder.lists
     assert (plan.search.restarts, plan.search.seed, plan.search.threads) == (19, 77, 1)
-    assert (plan.stopping.max_iterations, plan.previous, plan.stopping.still) == (20, 20, Stillness(None, 3, 5))
+    assert (plan.stopping.max_iterations, plan.previous, plan.stopping.still) == (
+        20,
+        20,
+        Stillness(None, 3, 5),
+    )
     assert (lists.rules.size, lists.rules.method, lists.output.name) == (100, 1, "output.nbest")
     assert asked.decoder.config.path.name == "dec_cfg.txt"
     assert asked.final is None

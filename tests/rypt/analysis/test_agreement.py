@@ -75,7 +75,9 @@ def slow_alpha(answers: Triples) -> float:
     units = [list(given.values()) for given in by_question(answers).values() if len(given) > 1]
     values = [value for unit in units for value in unit]
     n = len(values)
-    observed = sum(sum(a != b for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units) / max(n, 1)
+    observed = sum(sum(a != b for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units) / max(
+        n, 1
+    )
     expected = sum(a != b for a, b in permutations(values, 2)) / max(n * (n - 1), 1)
     return 1 - observed / expected if expected else float("nan")
 
@@ -99,7 +101,9 @@ def slow_kappa(answers: Triples) -> float:
         n = len(common)
         observed = sum(a == b for a, b in common) / n
         labels = {a for pair in common for a in pair}
-        chance = sum((sum(a == x for a, _ in common) / n) * (sum(b == x for _, b in common) / n) for x in labels)
+        chance = sum(
+            (sum(a == x for a, _ in common) / n) * (sum(b == x for _, b in common) / n) for x in labels
+        )
         if len(labels) > 1:
             total += n * (observed - chance) / (1 - chance)
             weights += n
@@ -114,10 +118,16 @@ def test_mean_kappa_is_the_mean_over_pairs(answers: Triples) -> None:
 def test_kappa_of_cohens_own_table() -> None:
     """Cohen 1960, A coefficient of agreement for nominal scales, table 1: (.70 - .41) / (1 - .41)."""
     shares = {
-        ("1", "1"): 44, ("1", "2"): 5, ("1", "3"): 1,
-        ("2", "1"): 7, ("2", "2"): 20, ("2", "3"): 3,
-        ("3", "1"): 9, ("3", "2"): 5, ("3", "3"): 6,
-    }  # fmt: skip
+        ("1", "1"): 44,
+        ("1", "2"): 5,
+        ("1", "3"): 1,
+        ("2", "1"): 7,
+        ("2", "2"): 20,
+        ("2", "3"): 3,
+        ("3", "1"): 9,
+        ("3", "2"): 5,
+        ("3", "3"): 6,
+    }
     assert cohen_kappa(Counter(shares)) == pytest.approx(0.29 / 0.59)
 
 
@@ -169,12 +179,20 @@ def test_what_is_not_defined_is_nan(answers: Triples) -> None:
 def test_all_numbers_at_once() -> None:
     answers = table("Y Y Y N Y", "Y Y Y Y N", "Y Y N N N", "Y Y N N U", "Y N U N .")
     summary = agreement(answers, at_least=2)
-    assert (summary.questions, summary.answers, summary.at_least, summary.of, summary.same) == (5, 24, 2, 5, 1.0)
+    assert (summary.questions, summary.answers, summary.at_least, summary.of, summary.same) == (
+        5,
+        24,
+        2,
+        5,
+        1.0,
+    )
     assert summary.alpha == krippendorff_alpha(answers)
     assert summary.kappa == mean_pairwise_kappa(answers)
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(0, 2)), max_size=40))
-def test_alpha_of_codes_is_that_of_single_answers_to_the_last_digit(answers: list[tuple[int, int, int]]) -> None:
+def test_alpha_of_codes_is_that_of_single_answers_to_the_last_digit(
+    answers: list[tuple[int, int, int]],
+) -> None:
     codes = np.array(answers, np.int64).reshape(-1, 3)
     assert repr(alpha_of_codes(codes)) == repr(krippendorff_alpha(answers))

@@ -23,9 +23,11 @@ def make(folder, workers=("w",), systems=TEXTS):
         line = {"id": "0", "candidate": text, "alignment": LINKS}
         (folder / f"{system}.jsonl").write_text(json.dumps(line) + "\n")
     campaign = create(
-        folder / "campaign", source=folder / "source", trees=folder / "trees",
+        folder / "campaign",
+        source=folder / "source",
+        trees=folder / "trees",
         nbest=[folder / f"{system}.jsonl" for system in TEXTS],
-    )  # fmt: skip
+    )
     with campaign.database(readonly=False) as db:
         for worker in workers:
             for system in systems:
@@ -106,7 +108,13 @@ def test_simulated_judgments_and_unchecked_percolation_are_said(demo_campaign):
 def test_lists_are_named_after_their_system():
     """By the rule of `rypt.texts.lists`, which comparing and importing follow, too."""
     one = [Candidate("1", "a", "")]
-    lists = [("out/JHU.jsonl.gz", one), ("x/JHU", one), ("newstest.JHU.txt", one), ("JHU2.txt", one), ("a.J2.txt", one)]
+    lists = [
+        ("out/JHU.jsonl.gz", one),
+        ("x/JHU", one),
+        ("newstest.JHU.txt", one),
+        ("JHU2.txt", one),
+        ("a.J2.txt", one),
+    ]
     found = systems_of(lists, ["", "JHU", "J", "J2"])
     assert {name: len(own) for name, own in found.items()} == {"JHU": 3, "J2": 1}
 

@@ -6,8 +6,8 @@ from four_systems import TREES, disjoint
 
 from rypt.analysis.curve import percolation_curve
 from rypt.analysis.heldout import JudgmentSplit
-from rypt.metric.observations import Forest, JudgedPhrases
 from rypt.records import Candidate, Span, Votes
+from rypt.scoring.observations import Forest, JudgedPhrases
 
 
 def test_curve_counts_what_percolation_adds_and_how_much_of_it_is_right():
@@ -29,7 +29,9 @@ class OneSplit:
 
     def splits(self, count, judging, rng, max_lens=(None,)):
         votes = [Votes("1", Span(0, 2), "x y", 1, 0), Votes("1", Span(2, 3), "z", 0, 1)]
-        observations = JudgedPhrases(self.forest, votes).observe([Candidate("1", "x y z", "0-0 1-1 2-2")], "lower")
+        observations = JudgedPhrases(self.forest, votes).observe(
+            [Candidate("1", "x y z", "0-0 1-1 2-2")], "lower"
+        )
         for _ in range(count):  # constituents: S, NP, A, B, C
             yield [JudgmentSplit(observations, np.array([0, 1, 0, 1, 0], np.int8)) for _ in max_lens]
 
@@ -47,7 +49,9 @@ def test_every_number_by_hand():
 
 def test_models_are_asked_too():
     points = percolation_curve(disjoint(), [1, 2], splits=3, judging=2, seed=1)
-    assert all(0 <= p.unlabelled.table <= 1 and 0 <= p.unlabelled.tree <= 1 for p in points if p.unlabelled.checked)
+    assert all(
+        0 <= p.unlabelled.table <= 1 and 0 <= p.unlabelled.tree <= 1 for p in points if p.unlabelled.checked
+    )
     assert any(p.unlabelled.checked for p in points)
 
 

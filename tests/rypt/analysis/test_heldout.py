@@ -5,8 +5,8 @@ import pytest
 from four_systems import CANDIDATES, TEXTS, TREES, disjoint, votes_of
 
 from rypt.analysis.heldout import DisjointSystems, DisjointWorkers, frontier_spans
-from rypt.metric.model import direct_labels
 from rypt.records import Span, Votes
+from rypt.scoring.model import direct_labels
 from rypt.text import RyptError
 
 

@@ -7,7 +7,9 @@ from rypt.analysis.plot import plot_analysis, plot_curve
 from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy
 
 UNKNOWN = Accuracies(0, nan, nan, nan, nan)
-CURVE = [CurvePoint(n, 0.3, 0.7, 0.3, 0.1, nan, nan, Accuracies(9, 0.5, 0.6, nan, nan), UNKNOWN) for n in (1, 2)]
+CURVE = [
+    CurvePoint(n, 0.3, 0.7, 0.3, 0.1, nan, nan, Accuracies(9, 0.5, 0.6, nan, nan), UNKNOWN) for n in (1, 2)
+]
 LISTS = [ListCounts(f"lists/{n}.nbest.gz", 10, 5, PhraseReuse(100, 50), PhraseReuse(40, 12)) for n in (1, 2)]
 
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rypt.analysis.redundancy import redundancy
-from rypt.metric.queries import QueryLimits, queries
 from rypt.records import Candidate, Span
+from rypt.scoring.queries import QueryLimits, queries
 from rypt.text import FormatError
 from rypt.texts.trees import SourceTree
 
@@ -51,8 +51,10 @@ def test_nothing_is_something():
     assert found.total.frontier.served != found.total.frontier.served
 
 
-texts = st.tuples(st.lists(st.sampled_from("xyz"), min_size=3, max_size=3).map(" ".join),
-                  st.sampled_from([LINKS, "0-0 1-2", "2-0", ""]))  # fmt: skip
+texts = st.tuples(
+    st.lists(st.sampled_from("xyz"), min_size=3, max_size=3).map(" ".join),
+    st.sampled_from([LINKS, "0-0 1-2", "2-0", ""]),
+)
 
 
 @given(st.lists(st.lists(texts, max_size=6), max_size=4), st.integers(1, 3))

@@ -8,9 +8,16 @@ from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy
 from rypt.analysis.tables import agreement_text, curve_table, models_table, redundancy_table, reuse_text
 
 POINT = CurvePoint(
-    4, 0.344, 0.707, 0.3, 0.063, 0.91, nan, Accuracies(1234, 0.812, 0.843, 0.845, nan),
+    4,
+    0.344,
+    0.707,
+    0.3,
+    0.063,
+    0.91,
+    nan,
+    Accuracies(1234, 0.812, 0.843, 0.845, nan),
     Accuracies(5678, 0.7, 0.71, 0.72, 0.73),
-)  # fmt: skip
+)
 
 
 def test_curve_in_per_cent_with_dashes_for_what_is_not_known():
@@ -30,7 +37,10 @@ def test_redundancy_has_a_row_for_each_list_and_one_for_all():
     assert text.splitlines()[-1].split()[:3] == ["all", "20", "18"]
     assert len(redundancy_table(Redundancy(4, [one], one)).splitlines()) == 3
     said = reuse_text(Redundancy(4, [one], one))
-    assert "40 phrases, 10 different (25.0%), 1.25 a constituent; one label serves 4.0 places; 4 have a label" in said
+    assert (
+        "40 phrases, 10 different (25.0%), 1.25 a constituent; one label serves 4.0 places; 4 have a label"
+        in said
+    )
     assert "no phrases" in reuse_text(Redundancy(4, [], ListCounts("all")))
 
 

@@ -10,7 +10,7 @@ from commands import run
 import rypt
 from rypt.campaign.asking import LabelPrice
 from rypt.campaign.folder import Campaign
-from rypt.metric.queries import QueryLimits
+from rypt.scoring.queries import QueryLimits
 from rypt.text import OptionError, RyptError
 
 
@@ -37,7 +37,10 @@ def test_a_sequence_of_queries(campaign: Campaign) -> None:
     assert queries[0] == queries[:1][0]
     assert queries.candidates == sum(query.candidates for query in queries)
     segments = len({query.segment for query in queries})
-    assert repr(queries) == f"Queries({len(queries)} queries about {segments} segments, about ${queries.cost:.2f})"
+    assert (
+        repr(queries)
+        == f"Queries({len(queries)} queries about {segments} segments, about ${queries.cost:.2f})"
+    )
 
 
 def test_a_budget(campaign: Campaign) -> None:

@@ -124,7 +124,11 @@ def test_lists_merge_without_duplicates(texts):
     ("name", "text", "message"),
     [
         ("trees", "(NP (ART das) (NN Haus)\n()\n", "trees:1: segment 0: unbalanced brackets"),
-        ("trees", "(NP (ART das) (NN Hof))\n()\n", "trees:1: segment 0: token 1 is 'Haus' in the source and 'Hof'"),
+        (
+            "trees",
+            "(NP (ART das) (NN Hof))\n()\n",
+            "trees:1: segment 0: token 1 is 'Haus' in the source and 'Hof'",
+        ),
         ("nbest", "0 ||| the house ||| ||| -1 ||| 0-0 1-7\n", "nbest:1: segment 0: a link is out of range"),
         ("ref", "the house\n", "ref:1: expected 2 lines"),
         ("source", "", "source: expected segments, found an empty file"),
@@ -163,8 +167,14 @@ def test_candidates_are_required(texts):
         ("[files]\ntrees = 'trees'\n", "a setting of \\[files\\] is missing"),
         ("files = 3\n", "expected \\[files\\] as a section, found 3"),
         ("[files]\nsource = 3\n", "expected source in \\[files\\] as a text, found 3"),
-        ("[files]\nsource = 's'\nnbest = 'nb'\n", "expected nbest in \\[files\\] as a list of texts, found 'nb'"),
-        ("[files]\nsource = 's'\n[scoring]\nmax_len = '4'\n", "expected max_len in \\[scoring\\] as a whole number"),
+        (
+            "[files]\nsource = 's'\nnbest = 'nb'\n",
+            "expected nbest in \\[files\\] as a list of texts, found 'nb'",
+        ),
+        (
+            "[files]\nsource = 's'\n[scoring]\nmax_len = '4'\n",
+            "expected max_len in \\[scoring\\] as a whole number",
+        ),
         ("[files]\nsource = 's'\n[scoring]\nmax_len = 0\n", "expected max_len of at least 1"),
         ("[files]\nsource = 's'\n[scoring]\nties = 'coin'\n", "expected ties as one of unknown, no, yes"),
         ("languages = 'de'\n[files]\nsource = 's'\n", "expected \\[languages\\] as a section"),

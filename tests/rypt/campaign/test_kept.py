@@ -19,8 +19,11 @@ def campaign(tmp_path: Path) -> Campaign:
     (tmp_path / "trees").write_text("(S (NP (A a) (B b)) (C c))\n")
     (tmp_path / "nbest").write_text("0 ||| x y z ||| ||| 0 ||| 0-0 1-1 2-2\n")
     create(
-        tmp_path / "campaign", source=tmp_path / "source", trees=tmp_path / "trees", nbest=[tmp_path / "nbest"]
-    )  # fmt: skip
+        tmp_path / "campaign",
+        source=tmp_path / "source",
+        trees=tmp_path / "trees",
+        nbest=[tmp_path / "nbest"],
+    )
     return Campaign.open(tmp_path / "campaign")
 
 

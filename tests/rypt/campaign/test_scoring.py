@@ -33,7 +33,9 @@ def test_the_command_prints_the_same_report(
     _, out, _ = run(capsys, "score", campaign.folder, *options, "--segments", "--json")
     assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == json.loads(out)
     assert run(capsys, "score", campaign.folder, *options, "-q")[1] == f"{report}\n"
-    assert repr(report).startswith(f"ScoreReport(RYPT {report.score:.4f}, candidates best by RYPT of 39 segments, ")
+    assert repr(report).startswith(
+        f"ScoreReport(RYPT {report.score:.4f}, candidates best by RYPT of 39 segments, "
+    )
     assert "|unknown:no|ties:yes|" in report.signature
 
 
@@ -57,11 +59,15 @@ def test_another_database(campaign: Campaign, tmp_path: Path) -> None:
 
 
 def test_choices_are_checked(campaign: Campaign) -> None:
-    with pytest.raises(RyptError, match="expected model as one of percolation, table, tree, severity, found 'forest'"):
+    with pytest.raises(
+        RyptError, match="expected model as one of percolation, table, tree, severity, found 'forest'"
+    ):
         ScoringChoices(model="forest")
     with pytest.raises(RyptError, match="expected hold_out as one of worker, origin, found 'label'"):
         ScoringChoices(hold_out="label")
-    with pytest.raises(OptionError, match="unknown is an option of the model percolation; the model tree gives"):
+    with pytest.raises(
+        OptionError, match="unknown is an option of the model percolation; the model tree gives"
+    ):
         campaign_scorer(campaign, ScoringChoices(model="tree", unknown="no"))
     assert "|model:tree|" in campaign_scorer(campaign, ScoringChoices(model="tree")).signature
 
@@ -72,10 +78,14 @@ def test_an_explanation_is_drawn(campaign: Campaign, tmp_path: Path) -> None:
     assert repr(explanation) == f"Explanation({explanation.headline})"
     explanation.write(tmp_path / "why.svg")
     explanation.write(tmp_path / "why.html")
-    assert (tmp_path / "why.svg").read_text(encoding="utf-8") in (tmp_path / "why.html").read_text(encoding="utf-8")
+    assert (tmp_path / "why.svg").read_text(encoding="utf-8") in (tmp_path / "why.html").read_text(
+        encoding="utf-8"
+    )
     with pytest.raises(OptionError, match=r"expected a file .* for the picture, got why\.gif"):
         explanation.write("why.gif")
-    with pytest.raises(RyptError, match="segment 7 has 20 candidates, numbered from 0 to 19; there is no candidate -1"):
+    with pytest.raises(
+        RyptError, match="segment 7 has 20 candidates, numbered from 0 to 19; there is no candidate -1"
+    ):
         explain_candidate(campaign, "7", -1)
 
 
@@ -99,7 +109,8 @@ def test_an_explanation_reads_its_segment_alone_and_says_what_the_whole_campaign
 
 @pytest.mark.parametrize(
     "choices",
-    [ScoringChoices(model=model) for model in ("severity", "table", "tree")] + [ScoringChoices(unknown="smoothed")],
+    [ScoringChoices(model=model) for model in ("severity", "table", "tree")]
+    + [ScoringChoices(unknown="smoothed")],
 )
 def test_what_was_learnt_is_kept_until_a_file_changes(
     demo_campaign: Path, tmp_path: Path, choices: ScoringChoices
@@ -134,8 +145,14 @@ def test_the_number_of_a_pick_is_that_of_its_explanation(campaign: Campaign, mod
     assert len({row.number for row in rows}) > 3
     for row in rows[:6]:
         best = explain_candidate(campaign, row.segment, "best", choices=choices)
-        assert (best.name, best.candidate.text, best.score) == (f"candidate {row.number}", row.candidate, row.score)
-        assert explain_candidate(campaign, row.segment, row.number, choices=choices).candidate == best.candidate
+        assert (best.name, best.candidate.text, best.score) == (
+            f"candidate {row.number}",
+            row.candidate,
+            row.score,
+        )
+        assert (
+            explain_candidate(campaign, row.segment, row.number, choices=choices).candidate == best.candidate
+        )
 
 
 def test_the_line_about_picks_says_by_what_they_were_decided(
@@ -144,7 +161,10 @@ def test_the_line_about_picks_says_by_what_they_were_decided(
     decided = rypt.score(campaign, pick="best").decisions.by_labels
     _, out, err = run(capsys, "score", campaign.folder, "--pick", "best", "-o", tmp_path / "picks")
     assert f"; labels decided {decided} of 39 picks\n" in err
-    assert f"labels decide the best candidate of {decided} segments; in {39 - decided} several share the best" in out
+    assert (
+        f"labels decide the best candidate of {decided} segments; in {39 - decided} several share the best"
+        in out
+    )
     assert "decided" not in run(capsys, "score", campaign.folder, "-o", tmp_path / "picks")[2]
     with rypt.JudgmentDatabase(tmp_path / "none.db") as db:
         db.add_segments(campaign.segments)
@@ -180,11 +200,16 @@ def test_picks_are_written_as_they_were_read(
     """Lists that were cut into tokens keep the texts, which are what people want back."""
     monkeypatch.chdir(tmp_path)
     Path("dev.de").write_text("Das Haus brennt.\nDie Katze schläft.\n", encoding="utf-8")
-    lists = {"raw": "0 ||| The house burns.\n0 ||| A house.\n1 ||| The cat  sleeps.\n",
-             "pieces": "0 ||| ▁The ▁hou se ▁burn s .\n1 ||| ▁The ▁cat ▁sleep s .\n",
-             "tokens": "0 ||| The house burns .\n1 ||| The cat sleeps .\n"}  # fmt: skip
-    forms = {"raw": "as they were read, before they were cut into tokens", "pieces": "as they were read, before",
-             "tokens": "as they stand in the lists, so as tokens where these hold tokens"}  # fmt: skip
+    lists = {
+        "raw": "0 ||| The house burns.\n0 ||| A house.\n1 ||| The cat  sleeps.\n",
+        "pieces": "0 ||| ▁The ▁hou se ▁burn s .\n1 ||| ▁The ▁cat ▁sleep s .\n",
+        "tokens": "0 ||| The house burns .\n1 ||| The cat sleeps .\n",
+    }
+    forms = {
+        "raw": "as they were read, before they were cut into tokens",
+        "pieces": "as they were read, before",
+        "tokens": "as they stand in the lists, so as tokens where these hold tokens",
+    }
     for name, text in lists.items():
         Path(f"{name}.nbest").write_text(text, encoding="utf-8")
         code, _, err = run(capsys, "init", name, "--source", "dev.de", "--nbest", f"{name}.nbest", "-q")
@@ -193,14 +218,20 @@ def test_picks_are_written_as_they_were_read(
         assert code == 0, err
         assert f"picks.txt: 2 candidates written, {forms[name]}" in err
         tokens = name == "tokens"
-        assert Path("picks.txt").read_text() == (lists[name].replace("0 ||| ", "").replace("1 ||| ", "") if tokens
-                                                 else "The house burns.\nThe cat sleeps.\n")  # fmt: skip
+        assert Path("picks.txt").read_text() == (
+            lists[name].replace("0 ||| ", "").replace("1 ||| ", "")
+            if tokens
+            else "The house burns.\nThe cat sleeps.\n"
+        )
         assert "none of their phrases has a label" in out
     older = Path("raw/prepared/lists/raw.jsonl")
     records = [json.loads(line) for line in older.read_text().splitlines()]
     tokens_alone = [{name: record[name] for name in ("id", "candidate")} for record in records]
     older.write_text("".join(json.dumps(record) + "\n" for record in tokens_alone))
-    assert "picks.txt: 2 candidates written, as tokens; rypt init" in run(capsys, "score", "raw", "-o", "picks.txt")[2]
+    assert (
+        "picks.txt: 2 candidates written, as tokens; rypt init"
+        in run(capsys, "score", "raw", "-o", "picks.txt")[2]
+    )
     assert Path("picks.txt").read_text() == "The house burns .\nThe cat sleeps .\n"
     Path("other.jsonl").write_text('{"id": "0", "candidate": "A house", "alignment": "0-0"}\n')
     code, _, err = run(capsys, "score", "raw", "--candidates", "other.jsonl", "-o", "picks.txt")

@@ -10,7 +10,12 @@ from rypt.campaign.scoring import explain_candidate
 from rypt.campaign.segment_lists import SegmentLists
 from rypt.text import RyptError
 
-LISTS = {"A.jsonl": ["one two", "uno dos"], "B.2.jsonl": ["one two"], "3.jsonl": ["eins zwei"], "best.jsonl": ["x y"]}
+LISTS = {
+    "A.jsonl": ["one two", "uno dos"],
+    "B.2.jsonl": ["one two"],
+    "3.jsonl": ["eins zwei"],
+    "best.jsonl": ["x y"],
+}
 
 
 @pytest.fixture
@@ -50,12 +55,18 @@ def test_a_candidate_is_called_by_number_list_or_best(
 @pytest.mark.parametrize(
     ("candidate", "message"),
     [
-        (4, r"segment 0 has 4 candidates, numbered from 0 to 3 \(5 in the lists, 1 of them with a text and links "
-            r"that are there already\); there is no candidate 4$"),
-        ("C", "expected a candidate's number, best or the name of a list, found 'C'; lists: A, B.2, 3, best, last$"),
+        (
+            4,
+            r"segment 0 has 4 candidates, numbered from 0 to 3 \(5 in the lists, 1 of them with a text and links "
+            r"that are there already\); there is no candidate 4$",
+        ),
+        (
+            "C",
+            "expected a candidate's number, best or the name of a list, found 'C'; lists: A, B.2, 3, best, last$",
+        ),
         ("last", "the list last.jsonl has no candidate of segment 0$"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_there(campaign: Campaign, candidate: int | str, message: str) -> None:
     with pytest.raises(RyptError, match=message):
         explain_candidate(campaign, "0", candidate)

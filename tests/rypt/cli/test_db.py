@@ -61,7 +61,9 @@ def failed(outcome: Outcome) -> str:
     return outcome.err.removeprefix("rypt: ").strip()
 
 
-def database(path: Path, *rows: tuple[Label, str], segment: Segment = SEGMENT, case: str | None = None) -> None:
+def database(
+    path: Path, *rows: tuple[Label, str], segment: Segment = SEGMENT, case: str | None = None
+) -> None:
     with JudgmentDatabase(path, case=case) as db:
         db.add_segments([segment])
         db.add([Judgment("s", Span(0, 2), "the patient", label, worker, time=0) for label, worker in rows])
@@ -87,7 +89,12 @@ def test_add(run: Run, one: Path) -> None:
     assert run(*arguments) == (0, "added 1 judgment\n", "")
     assert run(*arguments) == (0, "already there\n", "")
     (added,) = [j for j in content(one) if j.worker == "v"]
-    assert (added.phrase, added.label, added.origin, added.source) == ("the patient", Label.NOT_SURE, "h", "import")
+    assert (added.phrase, added.label, added.origin, added.source) == (
+        "the patient",
+        Label.NOT_SURE,
+        "h",
+        "import",
+    )
     assert (added.time is not None, added.severity) == (True, None)
     assert run("add", "j.db", "s", "0", "2", "x", "NO", "--worker", "v", "--severity", "5").code == 0
     assert [j.severity for j in content(one) if j.phrase == "x"] == [5.0]
@@ -149,9 +156,15 @@ def test_import_reads_stdin_and_makes_a_database_that_keeps_case(run: Run, tmp_p
     options = ["--rename", "Seg=segment", "--set", "worker=v", "--set", "source=hit", "--case", "keep"]
     done = run_process(tmp_path, "import", "new.db", "-", *options, input=lines)
     assert done == (0, "-: 1 judgment added, 0 already there, 0 unanswered, 0 refused; 1 segment added\n", "")
-    assert content(tmp_path / "new.db") == [Judgment("s", Span(0, 2), "The patient", Label.NO, "v", source="hit")]
-    assert "<stdin>:1: expected a JSON object" in failed(run_process(tmp_path, "import", "new.db", "-", input="{\n"))
-    assert "new.db: compares phrases with case:keep" in failed(run("import", "new.db", "x", "--case", "lower"))
+    assert content(tmp_path / "new.db") == [
+        Judgment("s", Span(0, 2), "The patient", Label.NO, "v", source="hit")
+    ]
+    assert "<stdin>:1: expected a JSON object" in failed(
+        run_process(tmp_path, "import", "new.db", "-", input="{\n")
+    )
+    assert "new.db: compares phrases with case:keep" in failed(
+        run("import", "new.db", "x", "--case", "lower")
+    )
 
 
 def test_import_of_several_files_keeps_those_before_the_bad_one(run: Run, one: Path, tmp_path: Path) -> None:
@@ -199,21 +212,33 @@ def test_merge(run: Run, one: Path, tmp_path: Path) -> None:
     done = run("merge", "j.db", "b.db", "j.db", "--json")
     assert (done.code, done.err) == (0, "")
     first, itself = json.loads(done.out)
-    assert first == {"file": "b.db", "added": 3, "already": 1, "segments": 0, "conflicts": [conflict], "others": 0}
+    assert first == {
+        "file": "b.db",
+        "added": 3,
+        "already": 1,
+        "segments": 0,
+        "conflicts": [conflict],
+        "others": 0,
+    }
     assert (itself["added"], itself["already"], len(content(one))) == (0, 4, 4)
     database(tmp_path / "c.db", (Label.YES, "w"))
     counts = "b.db: 3 judgments added, 1 already there, 1 conflict; 0 segments added\n"
     assert run("merge", "c.db", "b.db") == (0, counts, f"  conflict: {conflict}\n")
 
 
-def test_merge_refuses_other_texts_trees_and_case_and_changes_nothing(run: Run, one: Path, tmp_path: Path) -> None:
+def test_merge_refuses_other_texts_trees_and_case_and_changes_nothing(
+    run: Run, one: Path, tmp_path: Path
+) -> None:
     database(tmp_path / "text.db", (Label.NO, "v"), segment=Segment("s", "die Patientin"))
     database(tmp_path / "tree.db", (Label.NO, "v"), segment=Segment("s", SEGMENT.text, "(S x)"))
     database(tmp_path / "case.db", (Label.NO, "v"), case="keep")
     before = run("export", "j.db").out
     assert "j.db: segment s is there with another text" in failed(run("merge", "j.db", "text.db"))
     assert "j.db: segment s is there with another tree" in failed(run("merge", "j.db", "tree.db"))
-    assert failed(run("merge", "j.db", "case.db")) == "case.db: compares phrases with case:keep, j.db with case:lower"
+    assert (
+        failed(run("merge", "j.db", "case.db"))
+        == "case.db: compares phrases with case:keep, j.db with case:lower"
+    )
     assert failed(run("merge", "j.db", "no.db")) == "no.db: No such file or directory"
     assert run("export", "j.db").out == before
     assert run("merge", "j.db", "tree.db", "--replace-trees").code == 0
@@ -316,7 +341,9 @@ def test_a_wrong_file_is_named_and_left_alone(
 
 
 @pytest.mark.parametrize("arguments", READING)
-def test_a_missing_or_empty_file_cannot_be_read(run: Run, one: Path, tmp_path: Path, arguments: list[str]) -> None:
+def test_a_missing_or_empty_file_cannot_be_read(
+    run: Run, one: Path, tmp_path: Path, arguments: list[str]
+) -> None:
     assert failed(run(*arguments)) == "x.db: No such file or directory"
     assert not (tmp_path / "x.db").exists()
     (tmp_path / "x.db").touch()
@@ -325,7 +352,9 @@ def test_a_missing_or_empty_file_cannot_be_read(run: Run, one: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("arguments", [WRITING[2], ["merge", "x.db", "missing.db"]], ids=["add", "merge"])
-def test_a_command_that_fails_makes_no_database(run: Run, one: Path, tmp_path: Path, arguments: list[str]) -> None:
+def test_a_command_that_fails_makes_no_database(
+    run: Run, one: Path, tmp_path: Path, arguments: list[str]
+) -> None:
     failed(run(*arguments))
     assert os.listdir(tmp_path) == ["j.db"]
 
@@ -353,7 +382,9 @@ def test_files_imported_before_one_that_fails_stay(run: Run, tmp_path: Path, the
 
 def test_semicolons_and_columns_that_are_not_there(run: Run, one: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"{HEADER}s,0,2,the patient,YES,v\n".replace(",", ";"))
-    assert "expected the columns to rename" in failed(run("import", "j.db", "a.csv", "--rename", "nope=label"))
+    assert "expected the columns to rename" in failed(
+        run("import", "j.db", "a.csv", "--rename", "nope=label")
+    )
     assert run("import", "j.db", "a.csv", "--set", "colour=red").code == 2
     assert run("import", "j.db", "a.csv").out.startswith("a.csv: 1 judgment added")
 
@@ -375,7 +406,9 @@ def test_a_phrase_that_is_not_utf8_is_refused(one: Path, tmp_path: Path) -> None
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk], capture_output=True
+    ).returncode:
         pytest.skip("a small disk cannot be mounted here")
     yield disk
     subprocess.run(["umount", "--lazy", disk], check=True)

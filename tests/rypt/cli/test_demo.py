@@ -42,7 +42,9 @@ def test_it_says_what_came_of_it_and_where_the_report_is(capsys, tmp_path, story
 
 
 def test_json(capsys, tmp_path, story):
-    found = json.loads(run(capsys, "demo", tmp_path / "demo", "--json", "--labels", "9", "--iterations", "2")[1])
+    found = json.loads(
+        run(capsys, "demo", tmp_path / "demo", "--json", "--labels", "9", "--iterations", "2")[1]
+    )
     assert (found["simulated"], found["labels"], found["spent"]) == (True, 186, "6.17")
     assert found["report"] == f"{tmp_path}/demo/report.html"
     assert (story.plan.labels, story.plan.iterations) == (9, 2)

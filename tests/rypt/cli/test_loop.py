@@ -106,7 +106,10 @@ def test_a_dry_run_says_what_comes_and_does_nothing(capsys, tmp_path, in_process
             make_loop(campaign, steps=StoppedSteps(campaign, "make")).run()
         before = sorted(campaign.rglob("*"))
         said = run(capsys, "loop", campaign, "--dry-run")[1]
-        assert said == "make and publish a batch of 13 hits with 36 answers for $1.08; $0.00 of $5.00 are spent\n"
+        assert (
+            said
+            == "make and publish a batch of 13 hits with 36 answers for $1.08; $0.00 of $5.00 are spent\n"
+        )
         assert sorted(campaign.rglob("*")) == before
         said = run(capsys, "loop", campaign, "--dry-run", "--budget", "0.01")[1]
         assert said == "tune; $0.00 of $0.01 are spent\n"
@@ -154,7 +157,9 @@ def test_a_port_that_is_taken_is_told(capsys, tmp_path):
         port = info["url"].rstrip("/").rpartition(":")[2]
         code, _, err = run(capsys, "loop", campaign, "--yes", "--serve", "--port", port)
     assert code == 1
-    assert f"rypt: rypt hits serve {campaign}/market --port {port} --json: ended with exit code 1: rypt: " in err
+    assert (
+        f"rypt: rypt hits serve {campaign}/market --port {port} --json: ended with exit code 1: rypt: " in err
+    )
     assert "(--port takes another port)" in err
 
 
@@ -175,7 +180,9 @@ def test_the_table_says_that_workers_were_simulated(capsys, tmp_path, in_process
         code, out, _ = run(capsys, "loop", campaign, "--yes", "--max-iterations", "1", "-q")
     assert code == 0
     with Campaign.open(campaign).database() as db:
-        assert f"SIMULATED: {db.count()} of the judgments are of simulated workers; no person gave them" in out
+        assert (
+            f"SIMULATED: {db.count()} of the judgments are of simulated workers; no person gave them" in out
+        )
 
 
 def test_the_dashboard_link_opens(tmp_path, capsys, in_process):

@@ -33,7 +33,9 @@ def test_completion(capsys, shell):
 
 def test_completion_completes():
     environment = os.environ | {"_RYPT_COMPLETE": "bash_complete", "COMP_WORDS": "rypt sc", "COMP_CWORD": "1"}
-    out = subprocess.run([rypt_command()], env=environment, capture_output=True, text=True, timeout=180).stdout
+    out = subprocess.run(
+        [rypt_command()], env=environment, capture_output=True, text=True, timeout=180
+    ).stdout
     assert "score" in out
 
 
@@ -127,10 +129,7 @@ FAILURES = [
     (["explain", "99"], "segment '99' is not in the campaign"),
     (["explain", "0", "20"], "segment 0 has 20 candidates, numbered from 0 to 19; there is no candidate 20"),
     (["explain", "30"], "segment 30 has no parse"),
-    (
-        ["explain", "0", "moses"],
-        "best or the name of a list, found 'moses'; lists: nbest",
-    ),
+    (["explain", "0", "moses"], "best or the name of a list, found 'moses'; lists: nbest"),
 ]
 
 
@@ -171,7 +170,9 @@ def test_an_output_that_cannot_show_a_character(demo_campaign):
 def test_the_status_of_no_campaign_is_how_to_make_one(capsys, tmp_path):
     code, out, err = run(capsys, "status", tmp_path / "c")
     assert (code, err) == (0, "")
-    assert out.startswith(f"next: rypt init {tmp_path / 'c'} --source SOURCE --nbest LIST --languages SRC-TGT\n")
+    assert out.startswith(
+        f"next: rypt init {tmp_path / 'c'} --source SOURCE --nbest LIST --languages SRC-TGT\n"
+    )
     assert not (tmp_path / "c").exists()
 
 

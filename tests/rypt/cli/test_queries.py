@@ -6,7 +6,7 @@ import shutil
 import pytest
 from commands import run
 
-from rypt.metric.value import WORTHLESS
+from rypt.scoring.value import WORTHLESS
 
 
 def asked(capsys, *arguments):
@@ -28,7 +28,10 @@ def test_by_value_the_most_valuable_first_and_nothing_worthless(capsys, demo_cam
     assert 0 < len(valued) < len(every)
     assert {key(record) for record in valued} < {key(record) for record in every}
     useless = len(every) - len(valued)
-    assert f"not worth asking now: {useless} more, because no answer to them changes which candidates are best\n" in err
+    assert (
+        f"not worth asking now: {useless} more, because no answer to them changes which candidates are best\n"
+        in err
+    )
     assert all("value" not in record for record in every)
 
 
@@ -42,7 +45,9 @@ def test_a_budget_takes_the_first(capsys, demo_campaign, select):
     assert "\ncost: about $0.30 at $10 an hour and 9 seconds per label\n" in err
     later = len(every) - 12
     assert f"\nnot in this selection: {later} more, about ${0.025 * later:.2f}\n" in err
-    twice, _ = asked(capsys, *options, "--budget", "0.30", "--wage", "10", "--seconds", "9", "--assignments", 2)
+    twice, _ = asked(
+        capsys, *options, "--budget", "0.30", "--wage", "10", "--seconds", "9", "--assignments", 2
+    )
     assert len(twice) == 6
 
 

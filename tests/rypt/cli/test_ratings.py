@@ -48,7 +48,10 @@ def test_mqm(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert f"from {2 * count} of {2 * count} ratings (2 raters, {count} systems)" in out
     assert f"{2 * count} scores written" in err
     scores = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
-    assert {(s["rater"], s["score"], s["better"]) for s in scores} == {("r1", 5.0, "lower"), ("r2", 0.0, "lower")}
+    assert {(s["rater"], s["score"], s["better"]) for s in scores} == {
+        ("r1", 5.0, "lower"),
+        ("r2", 0.0, "lower"),
+    }
     with campaign.database() as db:
         given = list(db.judgments())
     assert {j.label for j in given if j.worker == "r2"} == {"YES"}
@@ -88,7 +91,9 @@ def test_scores_that_cannot_be_written_stop_the_import(
     assert "judgments added" in err
 
 
-def test_another_reading_is_refused(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_reading_is_refused(
+    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     mqm_file(campaign, tmp_path / "mqm.tsv")
     command = ["import", "mqm", tmp_path / "mqm.tsv", "-C", campaign.folder]
     assert run(capsys, *command)[0] == 0
@@ -118,9 +123,13 @@ def test_esa(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[s
     segment = campaign.segments[0]
     candidate = next(c for c in campaign.candidates if c.segment == segment.id)
     record = {
-        "annotator": "w", "source_text": segment.text, "target_id": "A", "target_text": candidate.text, "score": 61,
+        "annotator": "w",
+        "source_text": segment.text,
+        "target_id": "A",
+        "target_text": candidate.text,
+        "score": 61,
         "mqm_annotations": [{"start_i": 0, "end_i": 0, "severity": "major"}],
-    }  # fmt: skip
+    }
     (tmp_path / "esa.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
     command = ["import", "esa", tmp_path / "esa.jsonl", "-C", campaign.folder]
     code, out, _ = run(capsys, *command, "--scores", tmp_path / "s.jsonl")
@@ -155,7 +164,9 @@ def test_the_commands_that_texts_names_lead_to_judgments(
     monkeypatch.setattr(aligners, "align", lambda pairs, **options: [((0, 0),) for _ in pairs])
     monkeypatch.setattr(parsers, "is_installed", lambda name: name == parsers.FALLBACK)
     Path("my file.tsv").write_text(TSV, encoding="utf-8")
-    code, out, err = run(capsys, "import", "mqm", "my file.tsv", "--texts", "made", "--reference", "Human-A.0")
+    code, out, err = run(
+        capsys, "import", "mqm", "my file.tsv", "--texts", "made", "--reference", "Human-A.0"
+    )
     assert (code, out) == (0, LEFT_OUT)
     commands = [shlex.split(line)[1:] for line in err.removeprefix("next: ").splitlines()]
     assert [command[0] for command in commands] == ["init", "import", "compare"]
@@ -220,7 +231,9 @@ def test_texts_of_one_language_pair(
     assert json.loads(Path("made/systems/A.jsonl").read_text()) == {"id": "7", "candidate": "Ja ."}
 
 
-def test_a_file_of_another_kind(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_another_kind(
+    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "x").write_text("a,b\n")
     for kind, said in (("mqm", "expected 10 fields"), ("esa", "--batches")):
         code, out, err = run(capsys, "import", kind, tmp_path / "x", "-C", campaign.folder)
@@ -234,7 +247,9 @@ def test_slips_are_mended_counted_and_listed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("x.tsv").write_text(TSV.replace("<v>god</v>", "<v>god"), encoding="utf-8")
-    code, out, err = run(capsys, "import", "mqm", "x.tsv", "--texts", "made", "--strict", "--repairs", "r.jsonl")
+    code, out, err = run(
+        capsys, "import", "mqm", "x.tsv", "--texts", "made", "--strict", "--repairs", "r.jsonl"
+    )
     assert (code, out, err) == (1, "", "rypt: x.tsv:2: expected </v> after <v>, found the end of the text\n")
     assert list(Path().iterdir()) == [Path("x.tsv")]
     code, out, _ = run(capsys, "import", "mqm", "x.tsv", "--texts", "made", "-q", "--repairs", "r.jsonl")
@@ -244,7 +259,10 @@ def test_slips_are_mended_counted_and_listed(
     assert (repair["line"], repair["kind"]) == (2, "mark-not-closed")
     code, out, _ = run(capsys, "import", "mqm", "x.tsv", "--texts", "again", "--json")
     assert json.loads(out)["repairs"] == {"mark-not-closed": 1}
-    assert json.loads(Path("again/documents.jsonl").read_text().splitlines()[0]) == {"id": "7", "document": "d"}
+    assert json.loads(Path("again/documents.jsonl").read_text().splitlines()[0]) == {
+        "id": "7",
+        "document": "d",
+    }
 
 
 def test_repairs_of_an_import(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,7 +39,9 @@ def test_from_plain_text_to_a_campaign(texts: Path, capsys: pytest.CaptureFixtur
     assert len(lines) == 4
     assert lines[2] == ""
     assert all(parse_links(line) for line in (lines[0], lines[1], lines[3]))
-    made = run(capsys, "init", "c", "--source", "src", "--trees", "trees", "--nbest", "out", "--alignments", "links")
+    made = run(
+        capsys, "init", "c", "--source", "src", "--trees", "trees", "--nbest", "out", "--alignments", "links"
+    )
     assert made[0] == 0, made
     code, out, _ = run(capsys, "queries", "c", "-q")
     assert code == 0
@@ -49,7 +51,9 @@ def test_from_plain_text_to_a_campaign(texts: Path, capsys: pytest.CaptureFixtur
 @needs_eflomal
 def test_lists_of_all_dialects_are_aligned_together(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A line of links for each line of a list; a derivation and a trace are read as their words."""
-    (texts / "moses").write_text("0 ||| the house ||| LM0= -1 ||| -2\n0 ||| the |0-0| house |1-1| ||| LM0= -1 ||| -2\n")
+    (texts / "moses").write_text(
+        "0 ||| the house ||| LM0= -1 ||| -2\n0 ||| the |0-0| house |1-1| ||| LM0= -1 ||| -2\n"
+    )
     (texts / "joshua").write_text("0 ||| (ROOT{0-5} (S{0-5} the (X{1-2} house))) ||| f=1 ||| -2\n")
     (texts / "l.jsonl").write_text('{"id": 1, "candidate": "the book"}\n')
     lists = ["moses", "joshua", "l.jsonl", "out"]
@@ -65,7 +69,7 @@ def test_lists_of_all_dialects_are_aligned_together(texts: Path, capsys: pytest.
 
 def test_a_folder_of_lists(
     texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+) -> None:
     """Links in a folder, a file named like each list; nothing of it stays when the aligner fails."""
     monkeypatch.setattr(aligners, "is_installed", lambda name: True)
     (texts / "lists").mkdir()
@@ -82,12 +86,25 @@ def test_a_folder_of_lists(
     monkeypatch.setattr(aligners, "align", lambda pairs, **options: [((0, i),) for i, _ in enumerate(pairs)])
     assert run(capsys, *command)[0] == 0
     assert {path.name: path.read_text() for path in (texts / "links").iterdir()} == {
-        "A.0.links": "0-0\n", "b.links": "0-1\n",
-    }  # fmt: skip
+        "A.0.links": "0-0\n",
+        "b.links": "0-1\n",
+    }
     code, _, err = run(capsys, "align", "--source", "src", "--nbest", "lists")
     assert (code, err) == (1, "rypt: lists: expected a folder for the links of these lists, found -\n")
     assert run(capsys, "parse", "src", "--tool", "fallback", "-o", "trees")[0] == 0
-    made = run(capsys, "init", "c", "--source", "src", "--trees", "trees", "--nbest", "lists", "--alignments", "links")
+    made = run(
+        capsys,
+        "init",
+        "c",
+        "--source",
+        "src",
+        "--trees",
+        "trees",
+        "--nbest",
+        "lists",
+        "--alignments",
+        "links",
+    )
     assert made[0] == 0, made
     assert Campaign.open("c").files.nbest == ["../lists/A.0.txt", "../lists/b.jsonl"]
 
@@ -114,17 +131,25 @@ def test_init_names_an_empty_file_without_a_line(
 @pytest.mark.parametrize(
     ("options", "kept"),
     [
-        (["-o", "links"], Path("links.cache.gz")), (["-o", "links", "--no-cache"], None), ([], None),
-        (["-o", "-", "--cache", "mine"], "mine"), (["-o", "/dev/null"], None),
+        (["-o", "links"], Path("links.cache.gz")),
+        (["-o", "links", "--no-cache"], None),
+        ([], None),
+        (["-o", "-", "--cache", "mine"], "mine"),
+        (["-o", "/dev/null"], None),
     ],
-)  # fmt: skip
+)
 def test_where_links_are_kept(
-    texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: list[str],
+    texts: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
     kept: str | Path | None,
-) -> None:  # fmt: skip
+) -> None:
     caches = []
     monkeypatch.setattr(aligners, "is_installed", lambda name: True)
-    monkeypatch.setattr(aligners, "align", lambda pairs, cache, **others: caches.append(cache) or [()] * len(pairs))
+    monkeypatch.setattr(
+        aligners, "align", lambda pairs, cache, **others: caches.append(cache) or [()] * len(pairs)
+    )
     code, _, err = run(capsys, "align", "--source", "src", "--nbest", "out", *options)
     assert (code, caches) == (0, [kept]), err
 
@@ -149,14 +174,22 @@ def test_what_cannot_be_written_is_said_before_the_work(
         (["--nbest", "out", "--nbest", "out", "-o", "x"], 2, "expected an output for each list, 2, got 1"),
         (["--nbest", "far"], 1, "far:1: segment '9' is not in the source"),
         (["--nbest", "none"], 1, "none: expected candidates, found none"),
-        (["--nbest", "out", "--train", "src", "far"], 1, "expected as many lines in src as in far, found 4 and 1"),
+        (
+            ["--nbest", "out", "--train", "src", "far"],
+            1,
+            "expected as many lines in src as in far, found 4 and 1",
+        ),
         (["--nbest", "missing"], 1, "missing: No such file or directory"),
     ],
 )
 def test_align_refuses(
-    texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int,
+    texts: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: int,
     message: str,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr(aligners, "is_installed", lambda name: True)
     (texts / "far").write_text("9 ||| x ||| f= 1 ||| 2\n")
     (texts / "none").write_text("")
@@ -165,14 +198,18 @@ def test_align_refuses(
     assert message in err
 
 
-def test_without_tools(texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_tools(
+    texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(aligners, "is_installed", lambda name: name == "diagonal")
     monkeypatch.setattr(parsers, "is_installed", lambda name: False)
     code, out, err = run(capsys, "align", "--source", "src", "--nbest", "out")
     assert code == 0
     assert "with diagonal" in err
     assert "0-0" in out
-    code, out, err = run(capsys, "align", "--source", "src", "--nbest", "out", "--save-priors", "priors", "-q")
+    code, out, err = run(
+        capsys, "align", "--source", "src", "--nbest", "out", "--save-priors", "priors", "-q"
+    )
     assert (code, out, err) == (2, "", "rypt: priors are for eflomal, not for the aligner diagonal\n")
     code, out, err = run(capsys, "parse", "src", "-o", "trees")
     assert (code, out) == (1, "")

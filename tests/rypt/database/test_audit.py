@@ -51,7 +51,11 @@ def test_spans_that_are_no_constituents(db: JudgmentDatabase) -> None:
 
 
 def test_texts_that_changed_since_the_workers_saw_them(db: JudgmentDatabase) -> None:
-    now = [Segment("s", "die Patientin wurde isoliert"), Segment("bare", "ja gut"), Segment("new", "noch einer")]
+    now = [
+        Segment("s", "die Patientin wurde isoliert"),
+        Segment("bare", "ja gut"),
+        Segment("new", "noch einer"),
+    ]
     where = "segment s was 'der Patient wurde isoliert' and is now 'die Patientin wurde isoliert'"
     assert problems(db, now) == [DatabaseProblem("segment text changed", where, 4)]
 

@@ -15,17 +15,27 @@ from rypt.records import Segment
 Row = tuple[Any, ...]
 ROWS = st.lists(
     st.tuples(
-        st.sampled_from(["s", "t"]), st.integers(0, 1), st.integers(2, 3), st.sampled_from(["a", "b", "ü"]),
-        st.sampled_from(["v", "w"]), st.sampled_from(["", "v", "h"]), st.sampled_from(["YES", "NO"]), st.just(1),
-        st.sampled_from(["hit", "import"]), st.sampled_from([None, 4, 7]), st.sampled_from([1.0, 0.5, 0.0]), st.none(),
+        st.sampled_from(["s", "t"]),
+        st.integers(0, 1),
+        st.integers(2, 3),
+        st.sampled_from(["a", "b", "ü"]),
+        st.sampled_from(["v", "w"]),
+        st.sampled_from(["", "v", "h"]),
+        st.sampled_from(["YES", "NO"]),
+        st.just(1),
+        st.sampled_from(["hit", "import"]),
+        st.sampled_from([None, 4, 7]),
+        st.sampled_from([1.0, 0.5, 0.0]),
+        st.none(),
     ),
     max_size=25,
-)  # fmt: skip
+)
 
 
 def contents(db: JudgmentDatabase) -> list[Row]:
-    return db.db.execute("SELECT * FROM judgments ORDER BY segment, start, stop, phrase, worker, origin, label, repeat"
-                         ).fetchall()  # fmt: skip
+    return db.db.execute(
+        "SELECT * FROM judgments ORDER BY segment, start, stop, phrase, worker, origin, label, repeat"
+    ).fetchall()
 
 
 def with_repeats(rows: list[Row]) -> list[Row]:
@@ -65,6 +75,8 @@ def test_names_that_were_forgotten_are_looked_up(monkeypatch: pytest.MonkeyPatch
             writer = ColumnWriter(db.db)
             for worker in ("u", "v", "w", "u", "x"):
                 writer.put(
-                    JudgmentColumns.from_rows([(1, "s", 0, 1, worker, worker, "o", "YES", 1, "hit", 1, 1.0, None)])
+                    JudgmentColumns.from_rows(
+                        [(1, "s", 0, 1, worker, worker, "o", "YES", 1, "hit", 1, 1.0, None)]
+                    )
                 )
         assert [j.worker for j in db.judgments()] == ["u", "v", "w", "x"]

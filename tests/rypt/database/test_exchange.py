@@ -23,16 +23,28 @@ from rypt.records import SOURCES, Judgment, Label, Segment, Span
 from rypt.text import InputError, open_output
 
 Record = dict[str, Any]
-SEGMENTS = [Segment("s", "der Patient wurde isoliert .", "(S (NP (A der) (N Patient)) (V wurde) (VP isoliert) (. .))")]
+SEGMENTS = [
+    Segment("s", "der Patient wurde isoliert .", "(S (NP (A der) (N Patient)) (V wurde) (VP isoliert) (. .))")
+]
 HEADER = "segment,start,stop,phrase,label,worker\n"
 GOOD = "s,0,2,the patient,YES,w\n"
 
 
 def record(**more: Any) -> Record:
-    return {"segment": "s", "start": 0, "stop": 2, "phrase": "the patient", "label": "YES", "worker": "w", **more}
+    return {
+        "segment": "s",
+        "start": 0,
+        "stop": 2,
+        "phrase": "the patient",
+        "label": "YES",
+        "worker": "w",
+        **more,
+    }
 
 
-def database(path: str | Path = ":memory:", records: Sequence[Record] = (), **options: Any) -> JudgmentDatabase:
+def database(
+    path: str | Path = ":memory:", records: Sequence[Record] = (), **options: Any
+) -> JudgmentDatabase:
     db = JudgmentDatabase(path, **options)
     db.add_segments(SEGMENTS)
     take(db, "".join(json.dumps(one) + "\n" for one in records))
@@ -130,7 +142,9 @@ def test_tsv_comes_back(given_records: list[Record]) -> None:
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.csv", "out.csv.gz"])
 def test_files_and_compressed_files_come_back(tmp_path: Path, name: str) -> None:
-    db = database(records=[record(phrase="l'été", time="2026-11-16T09:30:00Z", weight=0.5), record(worker="„v“,\n")])
+    db = database(
+        records=[record(phrase="l'été", time="2026-11-16T09:30:00Z", weight=0.5), record(worker="„v“,\n")]
+    )
     with open_output(tmp_path / name) as stream:
         assert (export_csv if "csv" in name else export_jsonl)(db, stream) == (2 if "csv" in name else 3)
     assert ((tmp_path / name).read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
@@ -144,14 +158,17 @@ def test_everything_comes_back_from_csv(field: Record) -> None:
     assert_comes_back([record(**field)], as_csv)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"worker": "\x1b[31mred"}, "worker without control characters"),
-    ({"worker": "x" * 1_000_000}, "at most 1,000 characters in the field worker, found 1,000,000"),
-    ({"origin": "a\x9bb"}, "origin without control characters"),
-    ({"phrase": "the\0patient"}, "field phrase, found a NUL character"),
-    ({"weight": 1e308}, "a weight of at most 1,000,000"),
-    ({"label": "NO", "severity": 1e308}, "a severity of at most 1,000,000"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"worker": "\x1b[31mred"}, "worker without control characters"),
+        ({"worker": "x" * 1_000_000}, "at most 1,000 characters in the field worker, found 1,000,000"),
+        ({"origin": "a\x9bb"}, "origin without control characters"),
+        ({"phrase": "the\0patient"}, "field phrase, found a NUL character"),
+        ({"weight": 1e308}, "a weight of at most 1,000,000"),
+        ({"label": "NO", "severity": 1e308}, "a severity of at most 1,000,000"),
+    ],
+)
 def test_what_would_do_harm_later_is_refused(change: Record, message: str) -> None:
     db = database()
     with pytest.raises(InputError, match=message) as error:
@@ -222,9 +239,15 @@ def test_a_label_may_say_how_bad_a_no_is() -> None:
     text += "".join(f's,0,2,the patient,{worker},"{label}",{severity}\n' for worker, label, severity in rows)
     assert take(db, text).added == 5
     assert [(j.label, j.severity) for j in sorted(db.judgments(), key=lambda j: j.worker)] == [
-        (Label.NO, 5.0), (Label.NO, 1.0), (Label.NO, 2.5), (Label.NO, None), (Label.YES, None),
-    ]  # fmt: skip
-    with pytest.raises(InputError, match=r"expected a label YES, NO or NOT_SURE \(or y, n, \?\), found 'yes, badly'"):
+        (Label.NO, 5.0),
+        (Label.NO, 1.0),
+        (Label.NO, 2.5),
+        (Label.NO, None),
+        (Label.YES, None),
+    ]
+    with pytest.raises(
+        InputError, match=r"expected a label YES, NO or NOT_SURE \(or y, n, \?\), found 'yes, badly'"
+    ):
         take(db, json.dumps(record(label="yes, badly")))
 
 
@@ -233,7 +256,10 @@ def test_columns_are_renamed_and_filled_and_spans_may_include_their_last_token()
     text = "seg\tfirst\tlast\ttranslation\tlabel\n\n"
     text += 's\t0\t1\tThe  [Skip] [Skip] "patient\tnot sure\r\ns\t2\t2\twas\tBLANK\ns\t3\t3\tx\t\n'
     result = take(
-        db, text, rename={"seg": "segment", "translation": "phrase"}, defaults={"worker": "v", "source": "hit"}
+        db,
+        text,
+        rename={"seg": "segment", "translation": "phrase"},
+        defaults={"worker": "v", "source": "hit"},
     )
     assert result == Imported(added=2, unanswered=1)
     keep: dict[str, Any] = {"worker": "v", "source": "hit"}
@@ -302,11 +328,17 @@ BAD_RECORDS = [
     ({"weight": "nan"}, "expected a weight of at least 0, found 'nan'"),
     ({"weight": "heavy"}, "expected a weight of at least 0, found 'heavy'"),
     ({"severity": 5}, "expected a severity with the label NO only, found 5.0 with YES"),
-    ({"severity": 0, "label": "NOT_SURE"}, "expected a severity with the label NO only, found 0.0 with NOT_SURE"),
+    (
+        {"severity": 0, "label": "NOT_SURE"},
+        "expected a severity with the label NO only, found 0.0 with NOT_SURE",
+    ),
     ({"severity": -1, "label": "NO"}, "expected a severity of at least 0, found -1"),
     ({"severity": "inf", "label": "NO"}, "expected a severity of at least 0, found 'inf'"),
     ({"severity": "bad", "label": "NO"}, "expected a severity of at least 0, found 'bad'"),
-    ({"worker": " "}, r"expected a worker, found nothing: who gave this label\? \(--set worker=NAME names one person"),
+    (
+        {"worker": " "},
+        r"expected a worker, found nothing: who gave this label\? \(--set worker=NAME names one person",
+    ),
     ({"worker": None}, "expected a worker, found nothing: who gave this label"),
     ({"phrase": " "}, "expected text in the field phrase, found nothing"),
     ({"phrase": ["the"]}, r"expected text in the field phrase, found \['the'\]"),
@@ -376,7 +408,9 @@ def test_only_the_first_refusals_are_kept_but_all_are_counted() -> None:
 
 
 def test_a_header_without_label_is_an_error_even_when_lines_are_skipped() -> None:
-    with pytest.raises(InputError, match=r"^file:2: expected a column label \(judgments\) or text \(segments\)"):
+    with pytest.raises(
+        InputError, match=r"^file:2: expected a column label \(judgments\) or text \(segments\)"
+    ):
         take(database(), "\nsegment,start\ns,0\n", skip_refused=True)
 
 
@@ -393,7 +427,9 @@ def test_a_damaged_file_changes_nothing(
     tmp_path: Path, name: str, spoil: Callable[[bytes], bytes], message: str
 ) -> None:
     db = database()
-    (tmp_path / name).write_bytes(spoil(b"".join(json.dumps(record(worker=w)).encode() + b"\n" for w in "ab")))
+    (tmp_path / name).write_bytes(
+        spoil(b"".join(json.dumps(record(worker=w)).encode() + b"\n" for w in "ab"))
+    )
     with pytest.raises(InputError, match=message):
         import_file(db, tmp_path / name)
     assert (db.count(), db.segments()) == (0, SEGMENTS)
@@ -423,7 +459,9 @@ OVERLAPPING = few(
 
 @settings(deadline=None, max_examples=20)
 @given(OVERLAPPING, OVERLAPPING)
-def test_a_merge_keeps_each_judgment_once_whichever_way_it_goes(left: list[Record], right: list[Record]) -> None:
+def test_a_merge_keeps_each_judgment_once_whichever_way_it_goes(
+    left: list[Record], right: list[Record]
+) -> None:
     def identities(some: list[Record]) -> Counter[tuple[Any, ...]]:
         return Counter((one["stop"], one["label"], one["worker"], one["origin"]) for one in some)
 
@@ -479,9 +517,15 @@ def test_a_new_database_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         raise KeyError
     with new_database(path):
         pass
-    with pytest.raises(DatabaseError, match=r"j\.db: segment s is there with another text"), new_database(path) as db:
+    with (
+        pytest.raises(DatabaseError, match=r"j\.db: segment s is there with another text"),
+        new_database(path) as db,
+    ):
         db.add_segments([Segment("s", "ja"), Segment("s", "nein")])
-    with pytest.raises(DatabaseError, match=r"no/j\.db: unable to open"), new_database(tmp_path / "no" / "j.db"):
+    with (
+        pytest.raises(DatabaseError, match=r"no/j\.db: unable to open"),
+        new_database(tmp_path / "no" / "j.db"),
+    ):
         pass
     assert list(tmp_path.iterdir()) == []
     with new_database(path, "keep") as db:

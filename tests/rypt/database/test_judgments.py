@@ -29,12 +29,16 @@ from rypt.records import CandidateJudgments, CandidatePhrases, Judgment, Label, 
 from rypt.text import FormatError, RyptError
 
 RYPT = [sys.executable, "-c", "from rypt.cli import main; main()"]
-SEGMENT = Segment("s", "der Patient wurde isoliert .", "(S (NP (A der) (N Patient)) (V wurde) (VP isoliert) (. .))")
+SEGMENT = Segment(
+    "s", "der Patient wurde isoliert .", "(S (NP (A der) (N Patient)) (V wurde) (VP isoliert) (. .))"
+)
 NP = Span(0, 2)
 NOBODY = 65534
 
 
-def judgment(label: Label = Label.YES, worker: str = "w", phrase: str = "the patient", **more: Any) -> Judgment:
+def judgment(
+    label: Label = Label.YES, worker: str = "w", phrase: str = "the patient", **more: Any
+) -> Judgment:
     return Judgment("s", NP, phrase, label, worker, **more)
 
 
@@ -61,22 +65,32 @@ def start_import(path: Path, file: str | Path, *options: str) -> subprocess.Pope
 @given(st.data())
 def test_judgments_of_whole_candidates_are_those_of_their_phrases(data: st.DataObject) -> None:
     spans = st.sampled_from([Span(0, 1), NP, Span(2, 3), Span(0, 5)])
-    keys = data.draw(st.lists(
-        st.dictionaries(spans, st.sampled_from(["The patient", "the patient", "a [SKIP] [SKIP] b"]), max_size=4).map(
-            lambda phrases: CandidatePhrases(list(phrases), list(phrases.values()))
-        ),
-        min_size=1, max_size=3,
-    ))  # fmt: skip
+    keys = data.draw(
+        st.lists(
+            st.dictionaries(
+                spans, st.sampled_from(["The patient", "the patient", "a [SKIP] [SKIP] b"]), max_size=4
+            ).map(lambda phrases: CandidatePhrases(list(phrases), list(phrases.values()))),
+            min_size=1,
+            max_size=3,
+        )
+    )
     verdicts = st.sampled_from([(Label.YES, None), (Label.NO, None), (Label.NO, 0.0), (Label.NO, 5.0)])
     groups = []
     for _ in range(data.draw(st.integers(0, 6))):
         phrases = data.draw(st.sampled_from(keys))
         given_labels = [data.draw(verdicts) for _ in phrases.spans]
-        groups.append(CandidateJudgments(
-            "s", phrases, [label for label, _ in given_labels], [severity for _, severity in given_labels],
-            data.draw(st.sampled_from(["Ada", "Bob"])), data.draw(st.sampled_from(["x", "y"])),
-            data.draw(st.sampled_from(["import", "simulation"])), data.draw(st.sampled_from([None, 7, 9])),
-        ))  # fmt: skip
+        groups.append(
+            CandidateJudgments(
+                "s",
+                phrases,
+                [label for label, _ in given_labels],
+                [severity for _, severity in given_labels],
+                data.draw(st.sampled_from(["Ada", "Bob"])),
+                data.draw(st.sampled_from(["x", "y"])),
+                data.draw(st.sampled_from(["import", "simulation"])),
+                data.draw(st.sampled_from([None, 7, 9])),
+            )
+        )
     rows = data.draw(st.integers(1, 5))
     with pytest.MonkeyPatch.context() as patch, database() as together, database() as one_by_one:
         patch.setattr(rypt.database.writing, "ROWS", rows)
@@ -87,7 +101,9 @@ def test_judgments_of_whole_candidates_are_those_of_their_phrases(data: st.DataO
 
 def test_a_new_database_is_a_wal_database_with_foreign_keys_that_carries_our_mark(tmp_path: Path) -> None:
     with database(tmp_path / "j.db") as db:
-        pragmas = {name: db.db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "foreign_keys")}
+        pragmas = {
+            name: db.db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "foreign_keys")
+        }
         assert pragmas == {"journal_mode": "wal", "foreign_keys": 1}
         assert db.db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
 
@@ -118,10 +134,14 @@ def test_migrations_are_applied_once(tmp_path: Path) -> None:
         ("NOT_SURE NOT_SURE YES", "NOT_SURE"),
     ],
 )
-def test_several_judgments_of_a_key_give_their_majority_and_a_tie_is_not_sure(labels: str, majority: str) -> None:
+def test_several_judgments_of_a_key_give_their_majority_and_a_tie_is_not_sure(
+    labels: str, majority: str
+) -> None:
     db = database(":memory:", *(judgment(Label(name), f"w{i}") for i, name in enumerate(labels.split())))
     assert db.count() == len(labels.split())
-    assert db.db.execute("SELECT label, judgments FROM labels").fetchall() == [(majority, len(labels.split()))]
+    assert db.db.execute("SELECT label, judgments FROM labels").fetchall() == [
+        (majority, len(labels.split()))
+    ]
     assert db.label("s", NP, "The  Patient") == Label(majority)
     assert db.label("s", NP, "a patient") is None
 
@@ -185,7 +205,9 @@ def test_the_same_judgment_twice_is_one() -> None:
     before = list(db.judgments())
     assert db.add([judgment(time=7, origin="h"), judgment(time=7, origin="h")]) == 0
     assert list(db.judgments()) == before
-    assert db.add([judgment(origin="h2"), judgment(Label.NO, origin="h"), judgment(worker="v", origin="h")]) == 3
+    assert (
+        db.add([judgment(origin="h2"), judgment(Label.NO, origin="h"), judgment(worker="v", origin="h")]) == 3
+    )
 
 
 def test_the_earliest_time_and_the_smallest_weight_stay_in_any_order() -> None:
@@ -212,11 +234,16 @@ def test_severities_of_no_are_summed_by_weight() -> None:
         judgment(Label.NO, "w6", severity=25.0, weight=0.0),  # rejected, does not count
         judgment(phrase="a patient"),
     )
-    assert db.votes() == [Votes("s", NP, "a patient", 1, 0), Votes("s", NP, "the patient", 1, 3.5, 0, 2.6, 2.5)]
+    assert db.votes() == [
+        Votes("s", NP, "a patient", 1, 0),
+        Votes("s", NP, "the patient", 1, 3.5, 0, 2.6, 2.5),
+    ]
     assert db.votes(origins=["h"]) == [Votes("s", NP, "the patient", 0, 1, 0, 0.1, 1)]
     by_worker = {worker: (vote.penalty, vote.graded) for worker, vote in db.votes_by("worker") if vote.no}
     assert by_worker == {"w1": (2.5, 0.5), "w2": (0.1, 1), "w3": (0, 1), "w4": (0, 0)}
-    assert db.db.execute("SELECT penalty, graded FROM votes WHERE phrase = 'the patient'").fetchall() == [(2.6, 2.5)]
+    assert db.db.execute("SELECT penalty, graded FROM votes WHERE phrase = 'the patient'").fetchall() == [
+        (2.6, 2.5)
+    ]
     assert [j.severity for j in db.judgments("s")] == [None, 5.0, 0.1, 0.0, None, None, 25.0]
     assert db.has_severities()
     db.exclude("w1", "does not read")
@@ -251,11 +278,16 @@ def test_a_severity_that_says_nothing_is_refused(label: Label, severity: float, 
 def test_a_severity_in_a_hit_is_kept_with_the_answer() -> None:
     db = database()
     tables = AnswerTables(db)
-    labels = [LabelRow(1, "s", 0, 2, "the patient", "NO", False, 5.0), LabelRow(2, "s", 0, 2, "x", "YES", True)]
+    labels = [
+        LabelRow(1, "s", 0, 2, "the patient", "NO", False, 5.0),
+        LabelRow(2, "s", 0, 2, "x", "YES", True),
+    ]
     work = AssignmentRow("X1", "H1", "w", "Submitted", None, 9, None, {}, {})
     with db.writing():
         answer = judgment(Label.NO, origin="H1", source="hit", severity=5.0)
-        tables.put(HitRow("H1", "b", "7", "label", 2, {}, {}, "local"), work, AnswerRows(labels, (), (), [answer]))
+        tables.put(
+            HitRow("H1", "b", "7", "label", 2, {}, {}, "local"), work, AnswerRows(labels, (), (), [answer])
+        )
     assert tables.answers("X1").labels == labels
     tables.set_status("X1", "Rejected", {})
     assert (db.votes(), next(db.judgments()).severity) == ([], 5.0)
@@ -373,7 +405,9 @@ def test_votes_of_very_many_origins() -> None:
 # Files that are no databases of ours
 
 
-def test_a_missing_or_empty_file_is_an_error_for_readers_and_a_new_database_for_writers(tmp_path: Path) -> None:
+def test_a_missing_or_empty_file_is_an_error_for_readers_and_a_new_database_for_writers(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "x.db"
     with pytest.raises(DatabaseError, match=r"x\.db: No such file"):
         JudgmentDatabase(path, readonly=True)
@@ -414,7 +448,10 @@ def test_another_process_makes_the_database_while_it_is_opened(
     path, statements = tmp_path / "j.db", []
 
     def other_process() -> None:
-        with pytest.MonkeyPatch.context() as patch, suppress(DatabaseError):  # it may find the database locked
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            suppress(DatabaseError),
+        ):  # it may find the database locked
             patch.setattr(rypt.database.judgments, "BUSY_SECONDS", 0.0)
             patch.setattr(sqlite3, "connect", connect)
             JudgmentDatabase(path).close()
@@ -513,7 +550,9 @@ def test_of_a_workers_answers_in_hits_the_last_counts_and_all_are_kept() -> None
         judgment(Label.YES, origin="h1", source="hit", time=5),
         judgment(Label.NO, origin="h0", source="hit", time=9),
         judgment(Label.NOT_SURE, origin="h2", source="hit", time=7),
-        judgment(Label.NOT_SURE, origin="h3", source="hit", time=11, weight=0.0),  # rejected, replaces nothing
+        judgment(
+            Label.NOT_SURE, origin="h3", source="hit", time=11, weight=0.0
+        ),  # rejected, replaces nothing
     ]
     for order in permutations(given):
         db = database(":memory:", *order)
@@ -528,9 +567,12 @@ def test_excluded_workers_do_not_count_anywhere_until_they_are_included(tmp_path
     with database(tmp_path / "j.db", judgment(worker="bad"), judgment(Label.NO, "good")) as db:
         db.add([judgment(worker="bad", phrase="a patient")])
         assert db.exclude("bad", "YES to\neverything", 7)
-        assert db.votes() == db.votes("s") == db.votes(workers=["good", "bad"]) == [
-            Votes("s", NP, "the patient", 0, 1, 0)
-        ]  # fmt: skip
+        assert (
+            db.votes()
+            == db.votes("s")
+            == db.votes(workers=["good", "bad"])
+            == [Votes("s", NP, "the patient", 0, 1, 0)]
+        )
         assert (db.label("s", NP, "the patient"), db.label("s", NP, "a patient")) == (Label.NO, None)
         assert (db.count(), len(list(db.judgments()))) == (3, 3)
     with JudgmentDatabase(tmp_path / "j.db", readonly=True) as db:
@@ -552,8 +594,12 @@ def older(path: Path, seen: int, names: Sequence[str] = (), hits: str | None = N
         for statement in chain.from_iterable(SCHEMA.migrations[:seen]):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("CREATE TABLE _sqlite_migrations (id INTEGER PRIMARY KEY, migration_set TEXT, name TEXT)")
-        connection.executemany("INSERT INTO _sqlite_migrations VALUES (NULL, 'rypt', ?)", [[name] for name in names])
+        connection.execute(
+            "CREATE TABLE _sqlite_migrations (id INTEGER PRIMARY KEY, migration_set TEXT, name TEXT)"
+        )
+        connection.executemany(
+            "INSERT INTO _sqlite_migrations VALUES (NULL, 'rypt', ?)", [[name] for name in names]
+        )
         connection.execute("INSERT INTO settings VALUES ('case', 'lower')")
         if hits is not None:
             connection.execute("INSERT INTO settings VALUES ('hits', ?)", [hits])
@@ -564,7 +610,9 @@ def older(path: Path, seen: int, names: Sequence[str] = (), hits: str | None = N
         )
         if seen > 2:
             market = ", 'local'" if seen > 3 else ""
-            connection.execute(f"INSERT INTO hits VALUES (NULL, 'H1', 'b1', '7-1', 'label', 2, '{{}}', '{{}}'{market})")
+            connection.execute(
+                f"INSERT INTO hits VALUES (NULL, 'H1', 'b1', '7-1', 'label', 2, '{{}}', '{{}}'{market})"
+            )
             work = "NULL, 'X1', 'H1', 'A1', 'Submitted', 1, 9, 8, '{}', '{}'"
             connection.execute(f"INSERT INTO assignments VALUES ({work})")
     connection.close()
@@ -602,7 +650,14 @@ def test_hits_of_an_older_file_keep_their_answers_and_may_be_of_any_kind(tmp_pat
     with JudgmentDatabase(tmp_path / "j.db") as db:
         tables = AnswerTables(db)
         ((hit, work),) = tables.assignments()
-        assert (hit.id, hit.batch, hit.item, hit.kind, hit.size, work.id) == ("H1", "b1", "7-1", "label", 2, "X1")
+        assert (hit.id, hit.batch, hit.item, hit.kind, hit.size, work.id) == (
+            "H1",
+            "b1",
+            "7-1",
+            "label",
+            2,
+            "X1",
+        )
         with db.writing():
             other = HitRow("H2", "b1", "7-2", "transcript", 1, {"item": "7-2"}, {}, "local")
             tables.put(other, AssignmentRow("X2", "H2", "A1", "Submitted", 1, 9, 8, {}, {}), AnswerRows())
@@ -635,8 +690,22 @@ def test_a_database_with_severities_of_the_table_before_is_brought_up_to_date(tm
     ]
     with sqlite3.connect(tmp_path / "j.db") as connection:
         connection.execute("PRAGMA user_version = 5")
-        rows = [(j.segment, *j.span, j.phrase, j.worker, j.origin, j.label, n, j.source, j.time, j.weight, j.severity)
-                for n, j in enumerate(added, start=1)]  # fmt: skip
+        rows = [
+            (
+                j.segment,
+                *j.span,
+                j.phrase,
+                j.worker,
+                j.origin,
+                j.label,
+                n,
+                j.source,
+                j.time,
+                j.weight,
+                j.severity,
+            )
+            for n, j in enumerate(added, start=1)
+        ]
         connection.executemany("INSERT INTO judgments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     connection.close()
     expected = [added[1], added[2], judgment(worker="w1"), added[0]]
@@ -645,7 +714,9 @@ def test_a_database_with_severities_of_the_table_before_is_brought_up_to_date(tm
             assert list(db.judgments()) == expected
             assert [j[7] for j in db.db.execute("SELECT * FROM judgments")] == [2, 3, 1, 1]
     with JudgmentDatabase(tmp_path / "j.db") as db:
-        assert db.add([*expected, judgment(worker="new"), judgment(phrase="new")]) == 2 + 2  # their repeat was another
+        assert (
+            db.add([*expected, judgment(worker="new"), judgment(phrase="new")]) == 2 + 2
+        )  # their repeat was another
 
 
 KILLED_IN_MIGRATION = """
@@ -674,10 +745,14 @@ def test_a_migration_that_is_killed_leaves_the_old_state(tmp_path: Path) -> None
             f" INSERT INTO judgments SELECT {row} FROM n"
         )
     connection.close()
-    died = subprocess.run([sys.executable, "-c", KILLED_IN_MIGRATION, str(path)], capture_output=True, timeout=120)
+    died = subprocess.run(
+        [sys.executable, "-c", KILLED_IN_MIGRATION, str(path)], capture_output=True, timeout=120
+    )
     assert died.returncode == -signal.SIGKILL, died.stderr
     with sqlite3.connect(path) as connection:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        tables = {
+            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
         assert "judgment_rows" not in tables
         assert connection.execute("SELECT count(*) FROM judgments").fetchone() == (20_001,)
     connection.close()
@@ -693,7 +768,11 @@ def test_the_view_of_judgments_is_written_like_a_table() -> None:
     columns = "segment, start, stop, phrase, worker, label, source"
     db.db.execute(f"INSERT INTO judgments ({columns}) VALUES ('s', 2, 3, 'was', 'new', 'YES', 'import')")
     was = Judgment("s", Span(2, 3), "was", Label.YES, "new")
-    assert list(db.judgments()) == [judgment(Label.NO, "v", severity=1.0, origin="h"), judgment(worker="w"), was]
+    assert list(db.judgments()) == [
+        judgment(Label.NO, "v", severity=1.0, origin="h"),
+        judgment(worker="w"),
+        was,
+    ]
     db.db.execute("UPDATE judgments SET origin = 'of ' || worker, weight = 0.5 WHERE start = 0")
     db.db.execute("UPDATE judgments SET phrase = 'is', segment = 's' WHERE worker = 'new'")
     assert list(db.judgments()) == [
@@ -703,8 +782,12 @@ def test_the_view_of_judgments_is_written_like_a_table() -> None:
     ]
     db.db.execute("DELETE FROM judgments WHERE label = 'NO'")
     assert [j.worker for j in db.judgments()] == ["w", "new"]
-    for values in (("t", 0, 1, "x", "w", "YES", "hit"), ("s", 0, 1, "x", "w", "MAYBE", "hit"),
-                   ("s", 0, 1, "", "w", "YES", "hit"), ("s", 0, 1, "x", "w", "YES", "rumour")):  # fmt: skip
+    for values in (
+        ("t", 0, 1, "x", "w", "YES", "hit"),
+        ("s", 0, 1, "x", "w", "MAYBE", "hit"),
+        ("s", 0, 1, "", "w", "YES", "hit"),
+        ("s", 0, 1, "x", "w", "YES", "rumour"),
+    ):
         with pytest.raises(sqlite3.IntegrityError):
             db.db.execute(f"INSERT INTO judgments ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     db.db.commit()
@@ -721,11 +804,14 @@ def test_numbers_that_memory_forgets_are_looked_up_again(monkeypatch: pytest.Mon
     ]
     db = database(":memory:", *added, *added)
     assert list(db.judgments()) == sorted(
-        {replace(j, phrase=j.phrase.lower()) for j in added}, key=lambda j: (*j.span, j.phrase, j.worker, j.origin)
+        {replace(j, phrase=j.phrase.lower()) for j in added},
+        key=lambda j: (*j.span, j.phrase, j.worker, j.origin),
     )
 
 
-@pytest.mark.parametrize(("names", "hits"), [([FIRST, SECOND, "m999_telepathy"], None), ([FIRST, SECOND], "99")])
+@pytest.mark.parametrize(
+    ("names", "hits"), [([FIRST, SECOND, "m999_telepathy"], None), ([FIRST, SECOND], "99")]
+)
 def test_a_database_of_a_newer_rypt_is_refused_however_it_says_so(
     tmp_path: Path, names: list[str], hits: str | None
 ) -> None:

@@ -13,10 +13,26 @@ from rypt.records import Segment
 
 
 def columns(first: int, count: int, segments: int) -> JudgmentColumns:
-    return JudgmentColumns.from_rows([
-        (first + i, f"s{i % segments}", 0, 1 + i % 2, f"p{i % 7}", "w", "", "YES", 1, "hit", None, 1.0, None)
-        for i in range(count)
-    ])  # fmt: skip
+    return JudgmentColumns.from_rows(
+        [
+            (
+                first + i,
+                f"s{i % segments}",
+                0,
+                1 + i % 2,
+                f"p{i % 7}",
+                "w",
+                "",
+                "YES",
+                1,
+                "hit",
+                None,
+                1.0,
+                None,
+            )
+            for i in range(count)
+        ]
+    )
 
 
 @pytest.mark.parametrize("segments", [1, 50])
@@ -51,6 +67,8 @@ def test_a_full_disk_changes_nothing_and_is_told(tmp_path: Path, monkeypatch: py
     with JudgmentDatabase(tmp_path / "j.db") as db:
         db.add_segments([Segment("s", "ja")])
         line = b'{"segment": "s", "start": 0, "stop": 1, "phrase": "yes", "label": "YES", "worker": "w"}\n'
-        with pytest.raises(DatabaseError, match=r"temporary file: No space left on device .nothing was changed"):
+        with pytest.raises(
+            DatabaseError, match=r"temporary file: No space left on device .nothing was changed"
+        ):
             import_file(db, "file", blocks=[(1, [line])])
         assert db.count() == 0

@@ -9,22 +9,31 @@ from hypothesis import strategies as st
 from rypt.database import vote_columns
 from rypt.database.judgments import JudgmentDatabase
 from rypt.database.vote_columns import read_key_numbers
-from rypt.metric.observations import Forest, JudgedPhrases
 from rypt.records import Judgment, Label, Segment, Span
+from rypt.scoring.observations import Forest, JudgedPhrases
 from rypt.texts.trees import SourceTree
 
 SEGMENTS = [Segment("t", "c d e"), Segment("s", "a b c")]
 JUDGMENTS = st.lists(
     st.builds(
-        Judgment, st.sampled_from(["s", "t"]), st.sampled_from([Span(0, 1), Span(1, 3), Span(0, 3)]),
-        st.sampled_from(["b", "a", "\u00fc"]), st.sampled_from(Label), st.sampled_from(["v", "w", "x"]),
-        st.sampled_from(["", "h"]), st.sampled_from(["hit", "import"]), st.sampled_from([None, 3, 5]),
+        Judgment,
+        st.sampled_from(["s", "t"]),
+        st.sampled_from([Span(0, 1), Span(1, 3), Span(0, 3)]),
+        st.sampled_from(["b", "a", "\u00fc"]),
+        st.sampled_from(Label),
+        st.sampled_from(["v", "w", "x"]),
+        st.sampled_from(["", "h"]),
+        st.sampled_from(["hit", "import"]),
+        st.sampled_from([None, 3, 5]),
         st.sampled_from([1.0, 0.1, 0.2, 0.0]),
     ),
     max_size=40,
-).map(lambda judgments: [
-    replace(j, severity=[None, 1.0, 2.5][i % 3] if j.label is Label.NO else None) for i, j in enumerate(judgments)
-])  # fmt: skip
+).map(
+    lambda judgments: [
+        replace(j, severity=[None, 1.0, 2.5][i % 3] if j.label is Label.NO else None)
+        for i, j in enumerate(judgments)
+    ]
+)
 
 
 @given(JUDGMENTS, st.sampled_from([None, "v"]), st.sampled_from([1, 3, 1000]))

@@ -13,21 +13,40 @@ from rypt.records import Judgment, Label, Segment, Span
 
 NAMES = st.sampled_from(["a", 'b "quoted"', "c\\", "d,e", "['f']", "Ü \u2028"])
 JUDGMENTS = st.builds(
-    Judgment, st.sampled_from(["1", "2"]), st.sampled_from([Span(0, 1), Span(0, 3)]), st.sampled_from(["x", 'y "z"']),
-    st.sampled_from(Label), NAMES, NAMES, weight=st.sampled_from([1.0, 0.1, 1 / 3, 0.0]),
+    Judgment,
+    st.sampled_from(["1", "2"]),
+    st.sampled_from([Span(0, 1), Span(0, 3)]),
+    st.sampled_from(["x", 'y "z"']),
+    st.sampled_from(Label),
+    NAMES,
+    NAMES,
+    weight=st.sampled_from([1.0, 0.1, 1 / 3, 0.0]),
     severity=st.sampled_from([None, 0.1, 5.0]),
-).map(lambda j: j if j.label is Label.NO else replace(j, severity=None))  # fmt: skip
+).map(lambda j: j if j.label is Label.NO else replace(j, severity=None))
 
 
 def rows(table: VoteTable) -> Counter:
     labels = list(LABELS)
     return Counter(
         (
-            *(*table.keys[key], table.workers[worker], table.origins[origin], labels[label], round(weight, 12)),
+            *(
+                *table.keys[key],
+                table.workers[worker],
+                table.origins[origin],
+                labels[label],
+                round(weight, 12),
+            ),
             None if isnan(severity) else severity,
         )
         for key, worker, origin, label, weight, severity in zip(
-            *(table.key, table.worker, table.origin, table.label, table.weight.tolist(), table.severity.tolist()),
+            *(
+                table.key,
+                table.worker,
+                table.origin,
+                table.label,
+                table.weight.tolist(),
+                table.severity.tolist(),
+            ),
             strict=True,
         )
     )

@@ -75,7 +75,9 @@ def test_the_data_is_what_its_scripts_make(tmp_path, script):
     command = [sys.executable, str(tmp_path / "examples/demo" / script)]
     subprocess.run(command, check=True, capture_output=True, timeout=300, cwd=ROOT)
     for name in made:
-        assert (tmp_path / "rypt/demo/data" / name).read_bytes() == (ROOT / "rypt/demo/data" / name).read_bytes()
+        assert (tmp_path / "rypt/demo/data" / name).read_bytes() == (
+            ROOT / "rypt/demo/data" / name
+        ).read_bytes()
 
 
 def test_error_marks_belong_to_the_candidates():

@@ -6,14 +6,27 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rypt.demo.charts import WIDTH, Line, bar_chart, line_chart, rank_chart, share_bars, stacked_bar, vote_chart
+from rypt.demo.charts import (
+    WIDTH,
+    Line,
+    bar_chart,
+    line_chart,
+    rank_chart,
+    share_bars,
+    stacked_bar,
+    vote_chart,
+)
 
 SHARE = st.floats(0, 1)
 
 
 def numbers(svg: str, name: str, kind: str) -> list[float]:
     """An attribute of all shapes of a kind."""
-    return [float(e.get(name)) for e in ElementTree.fromstring(svg).iter() if e.get("class") == kind and e.get(name)]
+    return [
+        float(e.get(name))
+        for e in ElementTree.fromstring(svg).iter()
+        if e.get("class") == kind and e.get(name)
+    ]
 
 
 @given(st.lists(st.one_of(st.none(), SHARE), min_size=1, max_size=6))
@@ -63,6 +76,8 @@ def test_votes_and_ranks() -> None:
 def test_last_values_stand_right_of_all_lines() -> None:
     lines = [Line("long", "c2", [0.5, 0.5, 0.5, 0.54]), Line("short", "c4", [0.5, 0.53, 0.53, None])]
     svg = line_chart("x", list("1234"), lines)
-    places = [(float(x), float(y)) for x, y in re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>5[34]%<', svg)]
+    places = [
+        (float(x), float(y)) for x, y in re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>5[34]%<', svg)
+    ]
     assert all(x > max(numbers(svg, "cx", "c2")) for x, _ in places)
     assert abs(places[0][1] - places[1][1]) >= 13

@@ -33,7 +33,11 @@ def test_numbers_and_commands_are_there(page: Page) -> None:
     assert "+10.0 points" in page.sections["preferences"]
     assert "7 segments on which both say the same" in page.sections["preferences"]
     assert "2 clusters" in page.sections["ranking"]
-    for name, command in (("loop", "rypt loop"), ("tree", "rypt explain 12"), ("ranking", "rypt rank systems")):
+    for name, command in (
+        ("loop", "rypt loop"),
+        ("tree", "rypt explain 12"),
+        ("ranking", "rypt rank systems"),
+    ):
         assert command in page.sections[name]
     assert "rypt rank systems 'my <demo>/unseen'" in page.sections["ranking"]
 
@@ -74,7 +78,9 @@ def test_a_person_sees_what_their_labels_did(tmp_path: Path) -> None:
     """Simulated workers began, a person went on: what each of them did is told apart."""
     plan = Plan(people=True, begun=200, iterations=2)
     weights = {"LM0": (0.5, 0.3, 0.25)}
-    write_report(tmp_path / "report.html", replace(made_facts(), plan=plan, yours=9, pairs=3, weights=weights))
+    write_report(
+        tmp_path / "report.html", replace(made_facts(), plan=plan, yours=9, pairs=3, weights=weights)
+    )
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     page = check_page(text)
     assert "You judged 9 phrases and 3 pairs of outputs" in text

@@ -48,18 +48,34 @@ def test_the_facts_are_those_of_the_campaigns(done: tuple[Path, Facts, list[str]
     assert judgments
     assert all(j.source == "simulation" for j in judgments)
     assert facts.labels == sum(j.worker not in excluded for j in judgments)
-    assert [row.asked is None for row in facts.rows] == [False, False, True]  # and what the last weights decode
+    assert [row.asked is None for row in facts.rows] == [
+        False,
+        False,
+        True,
+    ]  # and what the last weights decode
     assert facts.spent == sum(row.cost for row in facts.rows) > 0
     ranked = {row["system"] for row in facts.ranking["systems"]}
     assert ranked == set(SYSTEMS)
     assert sum(facts.preferences["judgments"].values()) >= facts.preferences["segments"] > 0
     for name in SYSTEMS:
         assert (folder / f"unseen/outputs/{name}.txt").read_text(encoding="utf-8").count("\n") == 10
-        accept = [sys.executable, "-P", "-m", "rypt.demo.decoder.accept", "--trees", folder / "texts/unseen.trees",
-                  "--truth", folder / "texts/unseen.truth.jsonl",
-                  "--nbest", folder / f"unseen/outputs/{name}.nbest"]  # fmt: skip
+        accept = [
+            sys.executable,
+            "-P",
+            "-m",
+            "rypt.demo.decoder.accept",
+            "--trees",
+            folder / "texts/unseen.trees",
+            "--truth",
+            folder / "texts/unseen.truth.jsonl",
+            "--nbest",
+            folder / f"unseen/outputs/{name}.nbest",
+        ]
         said = subprocess.run(accept, check=True, capture_output=True, text=True, timeout=180).stdout.split()
-        assert (float(said[1]), float(said[3])) == (facts.accepted[name].constituents, facts.accepted[name].segments)
+        assert (float(said[1]), float(said[3])) == (
+            facts.accepted[name].constituents,
+            facts.accepted[name].segments,
+        )
 
 
 def test_the_report_has_all_sections(done: tuple[Path, Facts, list[str]], tmp_path: Path) -> None:
@@ -71,12 +87,20 @@ def test_the_report_has_all_sections(done: tuple[Path, Facts, list[str]], tmp_pa
 
 def test_a_second_run_does_nothing_again(done: tuple[Path, Facts, list[str]]) -> None:
     folder, facts, _ = done
-    kept = ("campaign/loop.jsonl", "bleu.json", "unseen/accepted.json", "model/lm.arpa", "campaign/judgments.db")
+    kept = (
+        "campaign/loop.jsonl",
+        "bleu.json",
+        "unseen/accepted.json",
+        "model/lm.arpa",
+        "campaign/judgments.db",
+    )
     before = {name: (folder / name).stat().st_mtime_ns for name in kept}
     told: list[str] = []
     assert Story(folder, TINY, told.append).run() == facts
     assert {name: (folder / name).stat().st_mtime_ns for name in kept} == before
-    assert not any(word in line for line in told for word in ("hits serve", "simulate", "hits make", "rypt tune"))
+    assert not any(
+        word in line for line in told for word in ("hits serve", "simulate", "hits make", "rypt tune")
+    )
 
 
 def test_another_plan_is_refused(done: tuple[Path, Facts, list[str]]) -> None:
@@ -92,7 +116,9 @@ def test_ended_in_the_middle_it_leaves_nothing_running_and_goes_on(
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     command = [sys.executable, "-c", START, str(tmp_path / "demo")]
     for how in (signal.SIGKILL, signal.SIGTERM):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path
+        ) as process:
             pids = []
             for line in process.stdout:
                 if "rypt simulate" in line:  # told before it begins
@@ -138,7 +164,9 @@ def test_a_person_judges_instead(tmp_path: Path) -> None:
         told.append(text)
         if "Judge here, " in text and ": http://127.0.0.1:" in text:
             truth = read_truth(folder / "texts/tune.truth.jsonl")
-            for number, source in enumerate((folder / "texts/unseen.de").read_text(encoding="utf-8").splitlines()):
+            for number, source in enumerate(
+                (folder / "texts/unseen.de").read_text(encoding="utf-8").splitlines()
+            ):
                 truth.add_source(f"u{number}", source)
             simulate(folder / "campaign/market", truth, Crew(workers=1, spam=0))
 

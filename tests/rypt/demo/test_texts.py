@@ -19,7 +19,9 @@ def test_parts_are_joined_and_numbered_through(tmp_path: Path) -> None:
     write_texts(tmp_path, plan)
     for ending in ("de", "en", "trees"):
         own = lines(tmp_path / f"texts/tune.{ending}")
-        assert own == [line for part in ("dev", "test") for line in lines(DECODER / f"corpus/{part}.{ending}")[:7]]
+        assert own == [
+            line for part in ("dev", "test") for line in lines(DECODER / f"corpus/{part}.{ending}")[:7]
+        ]
     truth = [json.loads(line) for line in lines(tmp_path / "texts/tune.truth.jsonl")]
     sources = {record["segment"]: record["source"] for record in truth if "source" in record}
     assert sources == {str(i): text for i, text in enumerate(lines(tmp_path / "texts/tune.de"))}
@@ -56,7 +58,9 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
 def test_a_folder_of_another_plan_says_what_differs(tmp_path: Path) -> None:
     write_texts(tmp_path, Plan(segments=1))
     assert not begin(tmp_path, Plan(segments=1))
-    with pytest.raises(InputError, match="begun here with labels 200: give the same options to go on, or another"):
+    with pytest.raises(
+        InputError, match="begun here with labels 200: give the same options to go on, or another"
+    ):
         begin(tmp_path, replace(Plan(segments=1), labels=3))
     (tmp_path / "demo.json").write_text("{}")
     with pytest.raises(InputError, match="expected the plan of a demo"):

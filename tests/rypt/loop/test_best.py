@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from rypt.loop.best import best_iteration
-from rypt.metric.report import ScoreReport, SegmentScore
-from rypt.metric.scorer import Coverage
+from rypt.scoring.report import ScoreReport, SegmentScore
+from rypt.scoring.scorer import Coverage
 
 
 def report(*scores: float) -> ScoreReport:

@@ -62,7 +62,9 @@ def test_what_is_no_step_is_refused(tmp_path, line):
 
 def test_a_full_disk_is_told(tmp_path, monkeypatch):
     with Journal(tmp_path / "loop.jsonl").opened() as journal:
-        monkeypatch.setattr(os, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        monkeypatch.setattr(
+            os, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+        )
         with pytest.raises(InputError, match="No space left"):
             journal.add(FIRST)
         assert journal.entries == []

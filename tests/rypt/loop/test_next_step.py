@@ -20,9 +20,22 @@ PUBLISHED = replace(MADE, published=10, answered=5)
 ANSWERED = replace(PUBLISHED, answered=20)
 FAR = MarketSettings(endpoint="https://example.org")
 LABELLED = Situation(
-    folder="c", market=FAR, market_folder=Path("c/market"), parsed=9, candidates=90, features=True, decoder=False,
-    decoded=0, weights=0, new=0, tuned=False, judgments=50, open=5, batches=[], loop=LoopSettings(labels=40),
-)  # fmt: skip
+    folder="c",
+    market=FAR,
+    market_folder=Path("c/market"),
+    parsed=9,
+    candidates=90,
+    features=True,
+    decoder=False,
+    decoded=0,
+    weights=0,
+    new=0,
+    tuned=False,
+    judgments=50,
+    open=5,
+    batches=[],
+    loop=LoopSettings(labels=40),
+)
 NEW = replace(LABELLED, judgments=0)
 SYSTEMS = replace(NEW, outputs=["A", "B"], features=False)
 COMPARE = "rypt hits make c -o c/batches/1 --kind comparison --assignments 5 --limit 20 --controls 0.2"
@@ -37,7 +50,10 @@ SECOND = replace(ANSWERED, name="2")
         (replace(NEW, parsed=0), "rypt parse SOURCE -o c/source.trees"),
         (replace(NEW, candidates=0), "rypt init c-2 --source SOURCE --nbest LIST"),
         (replace(LABELLED, told_apart=0.007), "rypt queries c --select value --format csv -o ask.csv"),
-        (replace(LABELLED, told_apart=0.007, batches=[ANSWERED]), "rypt hits make c -o c/batches/2 --select value"),
+        (
+            replace(LABELLED, told_apart=0.007, batches=[ANSWERED]),
+            "rypt hits make c -o c/batches/2 --select value",
+        ),
         (replace(LABELLED, told_apart=0.3), "rypt queries c --select value --format csv -o ask.csv"),
         (replace(LABELLED, coverage=0.3), "rypt queries c --select value --format csv -o ask.csv"),
         (replace(LABELLED, coverage=0.3, features=False), "rypt score c --pick best -o c/picks.txt"),
@@ -54,11 +70,17 @@ SECOND = replace(ANSWERED, name="2")
             replace(NEW, batches=[replace(PUBLISHED, answered=0, over=True)]),
             "rypt queries c --select value --format csv -o ask.csv",
         ),
-        (replace(LABELLED, batches=[replace(MADE, needless=True)]), "rypt tune c --metric rypt -o c/rypt.weights"),
+        (
+            replace(LABELLED, batches=[replace(MADE, needless=True)]),
+            "rypt tune c --metric rypt -o c/rypt.weights",
+        ),
         (replace(NEW, candidates=0, decoder=True), "rypt decode c"),
         (NEW, "rypt queries c --select value --format csv -o ask.csv"),
         (replace(NEW, open=0, features=False), "rypt score c --pick best -o c/picks.txt"),
-        (replace(NEW, batches=[MADE]), "rypt hits publish c/batches/1 --market mturk --endpoint https://example.org"),
+        (
+            replace(NEW, batches=[MADE]),
+            "rypt hits publish c/batches/1 --market mturk --endpoint https://example.org",
+        ),
         (
             replace(NEW, batches=[replace(MADE, published=3)], market=replace(FAR, production=True)),
             "rypt hits publish c/batches/1 --market mturk --endpoint https://example.org --production",
@@ -67,7 +89,10 @@ SECOND = replace(ANSWERED, name="2")
             replace(NEW, batches=[PUBLISHED]),
             "rypt hits collect c/batches/1 -C c --market mturk --endpoint https://example.org",
         ),
-        (replace(LABELLED, batches=[replace(PUBLISHED, over=True)]), "rypt tune c --metric rypt -o c/rypt.weights"),
+        (
+            replace(LABELLED, batches=[replace(PUBLISHED, over=True)]),
+            "rypt tune c --metric rypt -o c/rypt.weights",
+        ),
         (replace(LABELLED, batches=[ANSWERED]), "rypt tune c --metric rypt -o c/rypt.weights"),
         (LABELLED, "rypt tune c --metric rypt -o c/rypt.weights"),
         (replace(LABELLED, features=False), "rypt score c --pick best -o c/picks.txt"),
@@ -75,14 +100,17 @@ SECOND = replace(ANSWERED, name="2")
         (LOOPED, "rypt hits make c -o c/batches/2 --select value --labels 40"),
         (replace(LOOPED, open=0), "rypt tune c --metric rypt -o c/weights/3.weights"),
         (replace(LOOPED, batches=[ANSWERED, SECOND]), "rypt tune c --metric rypt -o c/weights/3.weights"),
-        (replace(LOOPED, new=0, batches=[ANSWERED, SECOND]), "rypt tune c --metric rypt -o c/weights/3.weights"),
+        (
+            replace(LOOPED, new=0, batches=[ANSWERED, SECOND]),
+            "rypt tune c --metric rypt -o c/weights/3.weights",
+        ),
         (replace(LOOPED, new=0, open=0, batches=[ANSWERED]), "rypt score c --pick best -o c/picks.txt"),
         (replace(LOOPED, weights=3), "rypt decode c"),
         (replace(LOOPED, loop_going=True), "rypt loop c"),
         (replace(LOOPED, loop_going=True, market=MarketSettings()), "rypt loop c --serve"),
         (replace(LOOPED, loop_stopped="the budget is spent"), "rypt loop c -o c/best.weights"),
     ],
-)  # fmt: skip
+)
 def test_the_one_next_command(situation, command):
     found = next_step(situation)
     assert found.command == command
@@ -107,7 +135,9 @@ def check(line: str) -> None:
     command.make_context(command.name, words)
 
 
-@pytest.mark.parametrize(("batch", "command"), [(MADE, "publish c/batches/1"), (PUBLISHED, "collect c/batches/1 -C c")])
+@pytest.mark.parametrize(
+    ("batch", "command"), [(MADE, "publish c/batches/1"), (PUBLISHED, "collect c/batches/1 -C c")]
+)
 def test_a_local_market_must_be_served(tmp_path, batch, command):
     local = replace(NEW, market=MarketSettings(), market_folder=tmp_path, batches=[batch])
     assert next_step(local).command == f"rypt hits serve {tmp_path} -C c"
@@ -120,7 +150,9 @@ def test_a_local_market_must_be_served(tmp_path, batch, command):
         thread.join()
     assert found.command == f"rypt hits {command} --at {tmp_path}"
     check(found.command)
-    assert next_step(local).command == f"rypt hits serve {tmp_path} -C c"  # it was served, and is not any more
+    assert (
+        next_step(local).command == f"rypt hits serve {tmp_path} -C c"
+    )  # it was served, and is not any more
 
 
 @pytest.mark.parametrize(
@@ -141,7 +173,9 @@ def test_states_of_batches(batch, state):
 
 def test_people_are_invited_before_anything_is_collected(tmp_path, monkeypatch):
     monkeypatch.setattr(next_steps, "is_served", lambda folder: True)
-    local = replace(NEW, market=MarketSettings(), market_folder=tmp_path, batches=[replace(PUBLISHED, answered=0)])
+    local = replace(
+        NEW, market=MarketSettings(), market_folder=tmp_path, batches=[replace(PUBLISHED, answered=0)]
+    )
     step = next_step(local)
     assert step.command == f"rypt hits invite NAME --at {tmp_path}"
     assert step.why.endswith(f"rypt hits collect c/batches/1 -C c --at {tmp_path}")

@@ -82,7 +82,10 @@ def test_it_finds_what_people_accept(finished):
     best = loop_decoder.read_weights(loop.best_weights(loop.scores()))
 
     def acceptable(weights):
-        top = [max(loop_decoder.pool(s), key=lambda row: row[1] @ weights)[0] for s in range(loop_decoder.SEGMENTS)]
+        top = [
+            max(loop_decoder.pool(s), key=lambda row: row[1] @ weights)[0]
+            for s in range(loop_decoder.SEGMENTS)
+        ]
         pairs = [" ".join(text.split()[i : i + 2]) for text in top for i in (0, 2, 4)]
         return sum(map(loop_decoder.is_acceptable, pairs))
 
@@ -100,7 +103,9 @@ def test_nothing_is_asked_twice_and_the_books_balance(finished):
     assert judged == set(asked)
     for row in rows(loop.journal):
         assert row.labels is None or row.labels <= 25
-    assert Campaign.open(campaign).files.nbest == [f"lists/{row.iteration}.nbest.gz" for row in rows(loop.journal)]
+    assert Campaign.open(campaign).files.nbest == [
+        f"lists/{row.iteration}.nbest.gz" for row in rows(loop.journal)
+    ]
 
 
 def test_the_run_is_the_recorded_one(finished):
@@ -152,7 +157,9 @@ def test_a_gain_is_significant_up_to_five_per_cent(tmp_path, p, reason):
     campaign = make_campaign(tmp_path / "campaign")
     entries = [(n, "decode", {"iteration": n, "new": 1}) for n in range(1, len(p) + 2)]
     entries += [(n, "tune", {"p": value}) for n, value in enumerate(p, start=1)]
-    lines = [json.dumps({"iteration": n, "step": step, "time": 1, "result": result}) for n, step, result in entries]
+    lines = [
+        json.dumps({"iteration": n, "step": step, "time": 1, "result": result}) for n, step, result in entries
+    ]
     (campaign / "loop.jsonl").write_text("".join(f"{line}\n" for line in lines))
     assert make_loop(campaign, loop_changes={"patience": 2, "max_iterations": 9}).stopped() == reason
 
@@ -167,10 +174,21 @@ def test_a_finished_run_is_told_again_and_not_done_again(finished):
 
 # Everything that leaves a trace outside the process: files that appear, lines that are written, calls to the market.
 EFFECTS = [
-    (os, "replace"), (os, "rename"), (os, "mkdir"), (os, "fsync"), (os, "link"), (os, "unlink"),
-    (shutil, "move"), (shutil, "rmtree"), (Ledger, "add"), (BotoMarket, "create"), (BotoMarket, "find"),
-    (Results, "add"), (Results, "set_status"), (Journal, "add"),
-]  # fmt: skip
+    (os, "replace"),
+    (os, "rename"),
+    (os, "mkdir"),
+    (os, "fsync"),
+    (os, "link"),
+    (os, "unlink"),
+    (shutil, "move"),
+    (shutil, "rmtree"),
+    (Ledger, "add"),
+    (BotoMarket, "create"),
+    (BotoMarket, "find"),
+    (Results, "add"),
+    (Results, "set_status"),
+    (Journal, "add"),
+]
 
 
 class Deaths:
@@ -237,14 +255,24 @@ def test_killed_at_every_step_it_comes_to_the_same_end(finished, tmp_path, monke
             assert len(kills.read_text().splitlines()) < 500
     labels = kills.read_text().splitlines()
     assert {label.partition(":")[0] for label in labels} == {
-        "decode", "make", "publish", "collect", "workers", "score", "tune",
-    }  # fmt: skip
+        "decode",
+        "make",
+        "publish",
+        "collect",
+        "workers",
+        "score",
+        "tune",
+    }
     assert {
-        "decode: after the first shutil.move", "decode: before the first os.replace", "make: after the first os.rename",
-        "publish: after the first BotoMarket.create", "publish: before the later Ledger.add",
-        "collect: after the first Results.add", "tune: after the first os.replace",
+        "decode: after the first shutil.move",
+        "decode: before the first os.replace",
+        "make: after the first os.rename",
+        "publish: after the first BotoMarket.create",
+        "publish: before the later Ledger.add",
+        "collect: after the first Results.add",
+        "tune: after the first os.replace",
         "tune: before the first Journal.add",
-    } <= set(labels)  # fmt: skip
+    } <= set(labels)
     assert best_weights(campaign) == best_weights(undisturbed)
     assert set(questions(campaign).values()) == {1}
     assert questions(campaign) == questions(undisturbed)
@@ -282,11 +310,16 @@ def test_careless_workers_may_be_kept(tmp_path):
     campaign = make_campaign(tmp_path / "campaign", labels=60)
     with served(campaign / "market"):
         loop = make_loop(
-            campaign, pause=lambda seconds: work(campaign, "Eve", seconds=0),
+            campaign,
+            pause=lambda seconds: work(campaign, "Eve", seconds=0),
             loop_changes={"max_iterations": 1, "exclude_bad": False},
-        )  # fmt: skip
+        )
         loop.run()
-    assert loop.journal.result(1, "workers") == {"workers": 1, "excluded": {}, "labels": rows(loop.journal)[0].labels}
+    assert loop.journal.result(1, "workers") == {
+        "workers": 1,
+        "excluded": {},
+        "labels": rows(loop.journal)[0].labels,
+    }
     assert rows(loop.journal)[0].labels > 10
 
 
@@ -294,9 +327,10 @@ def test_careless_workers_may_be_blocked(tmp_path):
     campaign = make_campaign(tmp_path / "campaign", labels=60)
     with served(campaign / "market"):
         loop = make_loop(
-            campaign, pause=lambda seconds: work(campaign, "Eve", seconds=0),
+            campaign,
+            pause=lambda seconds: work(campaign, "Eve", seconds=0),
             loop_changes={"max_iterations": 1, "block_bad": True},
-        )  # fmt: skip
+        )
         loop.run()
     with Store(campaign / "market" / "market.db") as store:
         (eve,) = store.people.all()
@@ -317,7 +351,10 @@ def test_answers_that_come_late_are_brought_by_the_next_iteration(tmp_path):
             store.work.submit(held[0].id, held[0].worker, {"label_1": "NO"}, int(time.time()))
         make_loop(campaign, loop_changes={"max_iterations": 2}).run()
     with Campaign.open(campaign).database() as db:
-        assert db.db.execute("SELECT count(*) FROM judgments WHERE worker = ?", [held[0].worker]).fetchone()[0] > 0
+        assert (
+            db.db.execute("SELECT count(*) FROM judgments WHERE worker = ?", [held[0].worker]).fetchone()[0]
+            > 0
+        )
 
 
 def publish_only(campaign):
@@ -364,7 +401,9 @@ def test_a_budget_lowered_before_publishing_publishes_nothing(tmp_path):
     with served(campaign / "market"):
         with pytest.raises(StopError):
             make_loop(campaign, steps=StoppedSteps(campaign, "publish")).run()
-        with pytest.raises(RyptError, match=r"batches/1 costs \$1.08, and \$0.10 of the budget are left: nothing was"):
+        with pytest.raises(
+            RyptError, match=r"batches/1 costs \$1.08, and \$0.10 of the budget are left: nothing was"
+        ):
             make_loop(campaign, loop_changes={"budget": Decimal("0.10")}).run()
     assert hits(campaign) == []
 
@@ -388,7 +427,9 @@ def test_a_market_that_is_not_served_is_waited_for(tmp_path):
                 work(campaign)
 
         make_loop(campaign, pause=pause, tell=told.append, loop_changes={"max_iterations": 1}).run()
-    waits = f"the market in {campaign}/market is not served; this waits for: rypt hits serve {campaign}/market"
+    waits = (
+        f"the market in {campaign}/market is not served; this waits for: rypt hits serve {campaign}/market"
+    )
     assert told.count(waits) == 1
     assert len(hits(campaign)) > 5
 
@@ -427,12 +468,16 @@ def test_going_on_without_a_batch_waits_for_the_next(tmp_path):
     with served(campaign / "market"):
         publish_only(campaign)
         work(campaign, most=3)
-        loop = make_loop(campaign, pause=pause, tell=told.append, go_on=True, loop_changes={"max_iterations": 1})
+        loop = make_loop(
+            campaign, pause=pause, tell=told.append, go_on=True, loop_changes={"max_iterations": 1}
+        )
         loop.run()
         check_unanswered(campaign, loop)
         assert paused == []
         assert sum(line.startswith("going on without") for line in told) == 1
-        make_loop(campaign, pause=pause, tell=told.append, go_on=True, loop_changes={"max_iterations": 2}).run()
+        make_loop(
+            campaign, pause=pause, tell=told.append, go_on=True, loop_changes={"max_iterations": 2}
+        ).run()
     assert loop.journal.result(2, "collect") is None
     assert make_loop(campaign).journal.result(2, "collect")["missing"] == 0
     assert paused
@@ -540,7 +585,9 @@ def test_a_market_that_goes_away_between_two_commands_is_waited_for(tmp_path):
                 work(campaign)
 
         fails = Fails(str(campaign))
-        make_loop(campaign, pause=pause, tell=told.append, steps=fails, loop_changes={"max_iterations": 1}).run()
+        make_loop(
+            campaign, pause=pause, tell=told.append, steps=fails, loop_changes={"max_iterations": 1}
+        ).run()
     assert sum("is not served" in line for line in told) == 1
 
 

@@ -16,8 +16,8 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.loop import status
 from rypt.loop.segment_counts import SegmentCounts
 from rypt.loop.status import campaign_status
-from rypt.metric.observations import Places
 from rypt.records import Judgment, Label
+from rypt.scoring.observations import Places
 from rypt.texts import nbest
 
 NOW = 2_000_000_000
@@ -64,7 +64,12 @@ def test_only_segments_whose_votes_changed_are_counted_again(campaign: Campaign)
     assert counted_by(campaign) == (first, [])
     with JudgmentDatabase(campaign.path(campaign.files.database)) as db:
         old = next(iter(db.judgments()))
-        db.add([Judgment(old.segment, old.span, old.phrase, label, "new", "x") for label in (Label.NO, Label.NOT_SURE)])
+        db.add(
+            [
+                Judgment(old.segment, old.span, old.phrase, label, "new", "x")
+                for label in (Label.NO, Label.NOT_SURE)
+            ]
+        )
     settle(campaign, 1002)
     second, looked_at = counted_by(campaign)
     assert looked_at == [{old.segment}]
@@ -132,7 +137,13 @@ def test_marks_change_with_votes_alone(campaign: Campaign) -> None:
         assert db.vote_marks() == before
         db.add([Judgment(old.segment, old.span, old.phrase, old.label, old.worker, "elsewhere", weight=0.0)])
         assert db.vote_marks() == before
-        db.add([Judgment(old.segment, old.span, old.phrase, old.label, old.worker, "elsewhere", weight=0.0, time=3)])
+        db.add(
+            [
+                Judgment(
+                    old.segment, old.span, old.phrase, old.label, old.worker, "elsewhere", weight=0.0, time=3
+                )
+            ]
+        )
         db.add([Judgment(old.segment, old.span, "a new phrase", Label.NO, old.worker, severity=1.0)])
         after = db.vote_marks()
         assert {name for name in after if after[name] != before.get(name)} == {old.segment}

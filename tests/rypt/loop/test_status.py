@@ -17,8 +17,8 @@ from rypt.campaign.folder import Campaign, create
 from rypt.cli import program as cli
 from rypt.cli.status import status_text
 from rypt.loop.status import Compared, campaign_status
-from rypt.metric.queries import queries
 from rypt.records import Judgment, Label, Span
+from rypt.scoring.queries import queries
 from rypt.text import RyptError
 
 NOW = 2_000_000_000
@@ -29,7 +29,9 @@ def fresh(tmp_path: Path) -> Path:
     """Two segments, one of them without a parse, and no judgments, references, hits or features."""
     (tmp_path / "source").write_text("a b c\nd\n")
     (tmp_path / "trees").write_text("(S (NP (A a) (B b)) (C c))\n()\n")
-    (tmp_path / "nbest").write_text("0 ||| x y z ||| ||| 0 ||| 0-0 1-1 2-2\n0 ||| x v z ||| ||| 0 ||| 0-0 1-1 2-2\n")
+    (tmp_path / "nbest").write_text(
+        "0 ||| x y z ||| ||| 0 ||| 0-0 1-1 2-2\n0 ||| x v z ||| ||| 0 ||| 0-0 1-1 2-2\n"
+    )
     folder = tmp_path / "campaign"
     create(folder, source=tmp_path / "source", trees=tmp_path / "trees", nbest=[tmp_path / "nbest"])
     return folder
@@ -48,7 +50,12 @@ def test_a_campaign_of_which_nothing_is_known(fresh):
     texts = found.texts
     assert (texts.segments, texts.parsed, texts.lists, texts.candidates, texts.references) == (2, 1, 1, 2, 0)
     assert (texts.decoder, texts.weights) == (None, None)
-    assert (found.labels.judgments, found.labels.sources, found.labels.before, found.labels.after) == (0, {}, 0, 0)
+    assert (found.labels.judgments, found.labels.sources, found.labels.before, found.labels.after) == (
+        0,
+        {},
+        0,
+        0,
+    )
     assert found.labels.open == 1 + 1  # on the frontier of 4 the whole segment, twice
     assert found.people.workers == 0
     assert found.spent.total == Decimal(0)
@@ -58,11 +65,13 @@ def test_a_campaign_of_which_nothing_is_known(fresh):
 
 def test_labels_by_source_coverage_and_what_is_open(fresh):
     with Campaign.open(fresh).database(readonly=False) as db:
-        db.add([
-            Judgment("0", Span(0, 3), "x y z", Label.YES, "simulated-1", source="simulation"),
-            Judgment("0", Span(0, 2), "x v", Label.NO, "ada"),
-            Judgment("0", Span(0, 2), "x v", Label.NO, "bob"),
-        ])  # fmt: skip
+        db.add(
+            [
+                Judgment("0", Span(0, 3), "x y z", Label.YES, "simulated-1", source="simulation"),
+                Judgment("0", Span(0, 2), "x v", Label.NO, "ada"),
+                Judgment("0", Span(0, 2), "x v", Label.NO, "bob"),
+            ]
+        )
         db.exclude("bob", "spam")
     found = status(fresh)
     assert found.labels.sources == {"imported": 2, "simulated": 1}
@@ -79,7 +88,11 @@ def test_open_phrases_are_those_of_queries(demo_campaign):
     campaign = Campaign.open(demo_campaign)
     with campaign.database() as db:
         judged = {(v.segment, v.span, v.phrase) for v in db.votes()}
-    assert status(demo_campaign).labels.open == len(queries(campaign.trees, campaign.candidates, judged=judged)) > 0
+    assert (
+        status(demo_campaign).labels.open
+        == len(queries(campaign.trees, campaign.candidates, judged=judged))
+        > 0
+    )
 
 
 def test_a_campaign_with_a_decoder_and_nothing_else(fresh, tmp_path):
@@ -108,9 +121,13 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     now = int((folder / "batches" / "1" / "published.local.jsonl").stat().st_mtime)
     found = campaign_status(Campaign.open(folder), now)
     assert found.batches[0].state == "published"
-    assert found.next.command == f"rypt hits serve {folder}/market -C {folder}"  # nothing is there to collect from
+    assert (
+        found.next.command == f"rypt hits serve {folder}/market -C {folder}"
+    )  # nothing is there to collect from
     (folder / "batches" / "1" / EXPIRED).touch()  # as `rypt hits expire` does
-    assert campaign_status(Campaign.open(folder), now).batches[0].state == "published"  # somebody may be at it
+    assert (
+        campaign_status(Campaign.open(folder), now).batches[0].state == "published"
+    )  # somebody may be at it
     later = now + batch.settings.duration + 60
     assert campaign_status(Campaign.open(folder), later).batches[0].state == "over"
     (folder / "batches" / "1" / EXPIRED).unlink()
@@ -120,7 +137,9 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     found = status(folder)
     assert found.batches[0].state == "answered"
     assert found.labels.sources["people"] > 0
-    assert found.spent.total == 2 * sum(batch.reward(item) for item in batch.items) == 2 * found.spent.simulated
+    assert (
+        found.spent.total == 2 * sum(batch.reward(item) for item in batch.items) == 2 * found.spent.simulated
+    )
     assert found.next.command.startswith(f"rypt tune {folder} ")
     with Campaign.open(folder).database(readonly=False) as db, db.writing():
         db.db.execute("UPDATE assignments SET status = 'Rejected' WHERE worker = 'ada'")

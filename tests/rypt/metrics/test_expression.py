@@ -23,14 +23,20 @@ from rypt.text import RyptError
             [Term(1.0, "bleu", {"tokenize": "13a", "smooth": "floor", "smooth_value": "0.1"})],
         ),
         ("0.7*bleu+0.3*rypt", [Term(0.7, "bleu", {}), Term(0.3, "rypt", {})]),
-        ("-.5 * ter + 5.e-1*chrf++ - ter", [Term(-0.5, "ter", {}), Term(0.5, "chrf++", {}), Term(-1.0, "ter", {})]),
+        (
+            "-.5 * ter + 5.e-1*chrf++ - ter",
+            [Term(-0.5, "ter", {}), Term(0.5, "chrf++", {}), Term(-1.0, "ter", {})],
+        ),
         (
             "0.5*mine.mod:M(x=1)+1E1*a.b:C.make",
             [Term(0.5, "mine.mod:M", {"x": "1"}), Term(10.0, "a.b:C.make", {})],
         ),
         ("chrf+++chrf+bleu", [Term(1.0, "chrf++", {}), Term(1.0, "chrf", {}), Term(1.0, "bleu", {})]),
         ("rypt(db=a-b/c+d.db,x=)", [Term(1.0, "rypt", {"db": "a-b/c+d.db", "x": ""})]),
-        ("rypt:table + 0*rypt:no", [Term(1.0, "rypt", {"model": "table"}), Term(0.0, "rypt", {"unknown": "no"})]),
+        (
+            "rypt:table + 0*rypt:no",
+            [Term(1.0, "rypt", {"model": "table"}), Term(0.0, "rypt", {"unknown": "no"})],
+        ),
         ("rypt:tree(ties=no)", [Term(1.0, "rypt", {"model": "tree", "ties": "no"})]),
         ("model+2*system", [Term(1.0, "model"), Term(2.0, "system")]),
     ],
@@ -68,7 +74,9 @@ def test_any_spec_is_refused_or_read_and_can_be_written_again(spec):
         terms = parse_spec(spec)
     except RyptError:
         return
-    again = "".join(f"{t.weight:+.17g}*{t.name}({','.join(f'{k}={v}' for k, v in t.options.items())})" for t in terms)
+    again = "".join(
+        f"{t.weight:+.17g}*{t.name}({','.join(f'{k}={v}' for k, v in t.options.items())})" for t in terms
+    )
     assert parse_spec(again) == terms
 
 
@@ -137,7 +145,9 @@ def longest(tmp_path, monkeypatch):
 def test_a_third_partys_metric_works_in_both_commands_also_in_a_sum(capsys, demo_campaign, longest, name):
     tuned = {}
     for metric in (name, f"0.5*{name}+0.5*bleu", f"0.9*{name}+0.1*rypt:ignore"):
-        code, out, err = run(capsys, "tune", demo_campaign, "--metric", metric, "--restarts", "1", "--json", "-q")
+        code, out, err = run(
+            capsys, "tune", demo_campaign, "--metric", metric, "--restarts", "1", "--json", "-q"
+        )
         assert code == 0, err
         tuned[metric] = json.loads(out)
         assert "LONGEST|v1" in tuned[metric]["signature"]
@@ -148,7 +158,9 @@ def test_a_third_partys_metric_works_in_both_commands_also_in_a_sum(capsys, demo
     assert code == 0, err
     assert out.startswith("segment")
     for block in out.split("\n\n")[:-1]:
-        _, _, _, first, second = (line.removeprefix("  ").split("  ", 1)[-1].split() for line in block.splitlines())
+        _, _, _, first, second = (
+            line.removeprefix("  ").split("  ", 1)[-1].split() for line in block.splitlines()
+        )
         assert len(first) >= len(second)
     same = run(capsys, "compare", demo_campaign, "--metrics", f"bleu+1e-9*{name},bleu", "--show")[1]
     assert same.startswith("0 segments with different picks")
@@ -162,7 +174,9 @@ def test_the_same_words_mean_the_same_in_both_commands(capsys, demo_campaign):
         ("rypt(unknown=no)", "unknown:no"),
         ("rypt:table", "model:table"),
     ):
-        code, out, err = run(capsys, "tune", demo_campaign, "--metric", words, "--restarts", "0", "--json", "-q")
+        code, out, err = run(
+            capsys, "tune", demo_campaign, "--metric", words, "--restarts", "0", "--json", "-q"
+        )
         assert code == 0, err
         assert expected in json.loads(out)["signature"]
     code, out, err = run(capsys, "compare", demo_campaign, "--metrics", "rypt:no,rypt(unknown=no)", "--show")

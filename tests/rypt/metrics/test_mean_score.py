@@ -79,7 +79,8 @@ def test_columns(score_file):
 
 def test_names_of_terms():
     labels = [
-        parse_spec(spec)[0].label for spec in ("2*scores( a b.jsonl )", "scores(file=x,scale=2)", "column(name=y)")
+        parse_spec(spec)[0].label
+        for spec in ("2*scores( a b.jsonl )", "scores(file=x,scale=2)", "column(name=y)")
     ]
     assert labels == ["scores(a b.jsonl)", "scores(x,scale=2)", "column(y)"]
     with pytest.raises(RyptError, match="expected option=value"):
@@ -87,7 +88,9 @@ def test_names_of_terms():
     for name in ("scores", "column", "command"):
         with pytest.raises(RyptError, match=f"the metric {name}: expected "):
             read_metric(name, RESOURCES)
-    with pytest.raises(RyptError, match="the metric column has no option 'file', expected one of name, better, scale"):
+    with pytest.raises(
+        RyptError, match="the metric column has no option 'file', expected one of name, better, scale"
+    ):
         read_metric("column(x,file=y)", RESOURCES)
 
 
@@ -145,7 +148,9 @@ def test_functions(tmp_path, monkeypatch):
         read_metric("my_scores:short", RESOURCES).stats(CANDIDATES)
     with pytest.raises(RyptError, match="segment 0, 'a house': expected a finite score, found nan"):
         read_metric("my_scores:nan", RESOURCES).stats(CANDIDATES)
-    with pytest.raises(RyptError, match="the metric my_scores:words: got an unexpected keyword argument 'size'"):
+    with pytest.raises(
+        RyptError, match="the metric my_scores:words: got an unexpected keyword argument 'size'"
+    ):
         read_metric("my_scores:words(size=3)", RESOURCES)
 
 

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from mert.metrics.chrf import ChrF
 from mert.metrics.ter import Ter
-from rypt.metrics.metric import Resources, check_stats, counted, metric_names, rated, read_metric, stats_by_text
+from rypt.metrics.metric import (
+    Resources,
+    check_stats,
+    counted,
+    metric_names,
+    rated,
+    read_metric,
+    stats_by_text,
+)
 from rypt.metrics.mix import Mix
 from rypt.metrics.references import References
 from rypt.options import Options
@@ -39,7 +47,9 @@ def wer(tmp_path, monkeypatch):
 
 def test_the_documented_metric(wer):
     metric = read_metric("wer:WordErrorRate", Resources(REFERENCES))
-    stats = metric.stats([raw("0", "the cat sat on"), raw("1", "a c b"), raw("0", ""), raw("0", "cat the sat")])
+    stats = metric.stats(
+        [raw("0", "the cat sat on"), raw("1", "a c b"), raw("0", ""), raw("0", "cat the sat")]
+    )
     assert stats.tolist() == [[1, 3], [2, 2], [3, 3], [2, 3]]
     assert metric.score(np.array([[3, 6], [0, 5], [2, 0]])).tolist() == [50.0, 0.0, 200.0]
     assert metric.signature == "WER|nrefs:2|case:mixed"
@@ -47,7 +57,9 @@ def test_the_documented_metric(wer):
     assert lowercase.stats([raw("1", "a B")]).tolist() == [[0, 2]]
     mix = read_metric("0.5*chrf - 0.5*wer:WordErrorRate", Resources(REFERENCES))
     rows = mix.stats([raw("0", "the cat")])
-    assert mix.score(rows)[0] == pytest.approx(0.5 * ChrF(REFERENCES).score(rows[:, :-2])[0] - 0.5 * 100 / 3, rel=1e-12)
+    assert mix.score(rows)[0] == pytest.approx(
+        0.5 * ChrF(REFERENCES).score(rows[:, :-2])[0] - 0.5 * 100 / 3, rel=1e-12
+    )
     with pytest.raises(RyptError, match="the metric wer has no option 'case', expected one of lowercase"):
         read_metric("wer:WordErrorRate(case=no)", Resources(REFERENCES))
     with pytest.raises(RyptError, match="the metric wer needs --references"):
@@ -67,7 +79,9 @@ def test_other_packages_add_metrics(wer, monkeypatch):
     assert {"bleu", "chrf", "chrf++", "rypt", "ter", "otherwer"} <= set(metric_names())
     assert read_metric("otherwer", Resources(REFERENCES)).signature == "WER|nrefs:2|case:mixed"
     entry_point(wer, "other", "ter = wer:WordErrorRate")
-    with pytest.raises(RyptError, match=r"more than one package offers the metric ter: write .*wer:WordErrorRate"):
+    with pytest.raises(
+        RyptError, match=r"more than one package offers the metric ter: write .*wer:WordErrorRate"
+    ):
         read_metric("ter", Resources(REFERENCES))
 
 
@@ -91,7 +105,9 @@ def test_the_documented_options_are_those_that_exist(metric, demo_campaign):
 
 
 def test_names_with_plus_signs():
-    assert read_metric("chrf++", Resources(REFERENCES)).signature.startswith("chrF2++|nrefs:2|case:mixed|eff:yes|nc:6|")
+    assert read_metric("chrf++", Resources(REFERENCES)).signature.startswith(
+        "chrF2++|nrefs:2|case:mixed|eff:yes|nc:6|"
+    )
     assert isinstance(read_metric("1*ter", Resources(REFERENCES)), Ter)
     assert isinstance(read_metric("0.5*chrf+++0.5*chrf", Resources(REFERENCES)), Mix)
 
@@ -100,11 +116,26 @@ def test_names_with_plus_signs():
     ("spec", "message"),
     [
         ("0*bleu", "the metric '0*bleu': expected weights other than 0, found 0*bleu"),
-        ("bleu+model", "the metric 'bleu+model': model scores no candidate by itself, so nothing can be tuned to it"),
-        ("system", "the metric 'system': system scores no candidate by itself, so nothing can be tuned to it"),
-        ("blue", f"unknown metric 'blue', expected one of {', '.join(metric_names())}, or package.module:name"),
-        ("nosuch.mod:X", "the metric nosuch.mod:X cannot be imported: ModuleNotFoundError: No module named 'nosuch'"),
-        ("os:nothing", "the metric os:nothing cannot be imported: AttributeError: module 'os' has no attribute"),
+        (
+            "bleu+model",
+            "the metric 'bleu+model': model scores no candidate by itself, so nothing can be tuned to it",
+        ),
+        (
+            "system",
+            "the metric 'system': system scores no candidate by itself, so nothing can be tuned to it",
+        ),
+        (
+            "blue",
+            f"unknown metric 'blue', expected one of {', '.join(metric_names())}, or package.module:name",
+        ),
+        (
+            "nosuch.mod:X",
+            "the metric nosuch.mod:X cannot be imported: ModuleNotFoundError: No module named 'nosuch'",
+        ),
+        (
+            "os:nothing",
+            "the metric os:nothing cannot be imported: AttributeError: module 'os' has no attribute",
+        ),
         ("os:path", "the metric os:path: expected something to call with resources and options"),
         (
             "rypt.metrics.metric:read_metric.x",
@@ -185,7 +216,9 @@ def test_each_text_of_a_segment_is_computed_once(pairs):
 
 
 def test_stats_are_whole_numbers_in_rows():
-    with pytest.raises(RyptError, match=r"expected whole numbers in \(1, columns\), found float64 in \(1, 1\)"):
+    with pytest.raises(
+        RyptError, match=r"expected whole numbers in \(1, columns\), found float64 in \(1, 1\)"
+    ):
         stats_by_text([raw("0", "a")], lambda segment, texts: [[0.5]], columns=1)
     with pytest.raises(RyptError, match=r"the stats of m: .* found int64 in \(2,\)"):
         check_stats(np.array([1, 2]), 2, "m")

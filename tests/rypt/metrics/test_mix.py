@@ -35,7 +35,9 @@ class Share:
 
 @settings(max_examples=50)
 @given(
-    st.lists(st.tuples(st.sampled_from("01"), WORDS), min_size=1, max_size=6), st.floats(0.01, 2), st.floats(0.01, 2)
+    st.lists(st.tuples(st.sampled_from("01"), WORDS), min_size=1, max_size=6),
+    st.floats(0.01, 2),
+    st.floats(0.01, 2),
 )
 def test_the_sum_on_one_scale(pairs, first, second):
     raw = [RawCandidate(segment, text, None, {}, None) for segment, text in pairs]

@@ -61,8 +61,14 @@ def test_a_field_of_another_name_and_gzip(tmp_path):
             '{"segment": 0, "candidate": "a", "score": true}',
             "expected a finite number as the score, found True",
         ),
-        ('{"segment": 0, "score": 1}', "scores:1: expected the candidate's text or its rank beside the segment"),
-        ('{"segment": 0, "candidate": 1, "score": 1}', "scores:1: expected the text of the candidate, found 1"),
+        (
+            '{"segment": 0, "score": 1}',
+            "scores:1: expected the candidate's text or its rank beside the segment",
+        ),
+        (
+            '{"segment": 0, "candidate": 1, "score": 1}',
+            "scores:1: expected the text of the candidate, found 1",
+        ),
         (
             '{"segment": 0, "rank": 2, "score": 1}',
             "segment 0 has 2 candidates, and ranks count from 0: found 2",
@@ -84,5 +90,7 @@ def test_what_is_wrong(tmp_path, text, message):
 
 def test_lines_need_the_lists(tmp_path):
     (tmp_path / "scores").write_text("0.5\n")
-    with pytest.raises(RyptError, match="expected the segment and the text of each candidate beside its score"):
+    with pytest.raises(
+        RyptError, match="expected the segment and the text of each candidate beside its score"
+    ):
         ScoreFile(tmp_path / "scores")

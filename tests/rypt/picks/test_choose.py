@@ -68,10 +68,16 @@ def test_rypt_picks_as_the_scorer_does(chooser):
     assert "unknown:smoothed" in chooser.signatures["rypt:smoothed"]
 
 
-@pytest.mark.parametrize(("options", "expected"), [
-    ({}, "percolation|unknown:half"), ({"model": "percolation"}, "percolation|unknown:half"),
-    ({"unknown": "no"}, "percolation|unknown:no"), ({"model": "table"}, "table|"), ({"model": "tree"}, "tree|"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "percolation|unknown:half"),
+        ({"model": "percolation"}, "percolation|unknown:half"),
+        ({"unknown": "no"}, "percolation|unknown:no"),
+        ({"model": "table"}, "table|"),
+        ({"model": "tree"}, "tree|"),
+    ],
+)
 def test_options_of_rypt(chooser, options, expected):
     assert f"model:{expected}" in chooser.scorer(options).signature
 
@@ -101,7 +107,9 @@ def test_lists_that_are_judged_only_are_not_picked_from(tmp_path):
     lists = {str(name): {c.segment: c.text for c in own} for name, own in campaign.lists()}
     chooser = Chooser(campaign, judged_only=["sys0", "sys2"])
     found = chooser.picks(parse_pick_metric("bleu"))
-    assert all(pick.candidate.text in (lists["sys1.jsonl"][s], lists["sys3.jsonl"][s]) for s, pick in found.items())
+    assert all(
+        pick.candidate.text in (lists["sys1.jsonl"][s], lists["sys3.jsonl"][s]) for s, pick in found.items()
+    )
     assert any(pick.score < best[s].score for s, pick in found.items())
     votes = chooser.scorer({"unknown": "half"}).observe(campaign.candidates)
     np.testing.assert_array_equal(

@@ -44,8 +44,13 @@ def write(path, *records):
 
 
 def test_higher_is_better_and_missing_is_nan(tmp_path):
-    records = [GOOD, {**GOOD, "segment": 1, "better": "higher"}, {**GOOD, "rater": "r2", "score": 4},
-               {**GOOD, "system": "other"}, {**GOOD, "segment": "99"}]  # fmt: skip
+    records = [
+        GOOD,
+        {**GOOD, "segment": 1, "better": "higher"},
+        {**GOOD, "rater": "r2", "score": 4},
+        {**GOOD, "system": "other"},
+        {**GOOD, "segment": "99"},
+    ]
     scores = read_scores(write(tmp_path / "s", *records), ["sys0", "sys1"], ["0", "1"])
     nan = np.nan
     np.testing.assert_array_equal(scores.raters["r1"], [[-2, 2], [nan, nan]])
@@ -113,7 +118,9 @@ def test_raters_are_workers(folder):
     for split in splits:
         assert split.scored == (0, 1, 2, 3)
         assert {len(names) for names in split.judges.names} == {1}
-    assert {frozenset(split.judges.names[5] for split in splits)} == {frozenset(map(frozenset, (["r1"], ["r2"])))}
+    assert {frozenset(split.judges.names[5] for split in splits)} == {
+        frozenset(map(frozenset, (["r1"], ["r2"])))
+    }
 
 
 def test_only_the_frontier_counts(folder):
@@ -133,7 +140,9 @@ def test_a_list_may_lack_segments(folder):
 def test_an_n_best_list_is_no_system(folder):
     lines = (folder / "sys2.jsonl").read_text().splitlines(keepends=True)
     (folder / "sys2.jsonl").write_text("".join([*lines, lines[4]]))
-    with pytest.raises(InputError, match=r"sys2.jsonl: expected one candidate per segment, found a second of 4"):
+    with pytest.raises(
+        InputError, match=r"sys2.jsonl: expected one candidate per segment, found a second of 4"
+    ):
         read(folder)
 
 
@@ -152,10 +161,16 @@ def test_no_references(tmp_path):
         read(campaign.folder)
 
 
-@pytest.mark.parametrize(("way", "message"), [
-    ("system", r"no judgment that counts here has one of the systems \(sys0, sys1, sys2, sys3, sys4\) as its origin"),
-    ("rater", r"no judgment that counts here is by one of the raters of the scores \(r1, r2\)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("way", "message"),
+    [
+        (
+            "system",
+            r"no judgment that counts here has one of the systems \(sys0, sys1, sys2, sys3, sys4\) as its origin",
+        ),
+        ("rater", r"no judgment that counts here is by one of the raters of the scores \(r1, r2\)"),
+    ],
+)
 def test_no_judgments(tmp_path, way, message):
     campaign = make(tmp_path / "campaign", judged=False)
     with pytest.raises(RyptError, match=message):
@@ -174,7 +189,9 @@ def test_excluded_workers_do_not_judge(folder):
 
 def test_scores_of_judging_raters_need_raters(folder):
     human = [parse_pick_metric("rypt"), parse_pick_metric("human+0.001*chrf")]
-    with pytest.raises(RyptError, match=r"'human\+0.001\*chrf': the term human is the judging raters' own score"):
+    with pytest.raises(
+        RyptError, match=r"'human\+0.001\*chrf': the term human is the judging raters' own score"
+    ):
         read_evidence(Campaign.open(folder), folder / "scores.jsonl", human)
     evidence = read_evidence(Campaign.open(folder), folder / "scores.jsonl", human, way="rater")
     assert list(evidence.data.fixed) == ["chrf"]
@@ -189,7 +206,9 @@ def test_a_system_to_be_judged_only_must_be_there(folder):
 
 def test_leaving_out_candidates_is_refused_before_anything_is_read(tmp_path):
     with pytest.raises(RyptError, match="biased"):
-        read_evidence(Campaign.open(make(tmp_path / "c").folder), tmp_path / "nothing", METRICS, way="candidate")
+        read_evidence(
+            Campaign.open(make(tmp_path / "c").folder), tmp_path / "nothing", METRICS, way="candidate"
+        )
 
 
 def test_lists_are_named_after_the_origins_of_judgments(folder):
@@ -215,8 +234,10 @@ def test_lists_are_named_after_systems_that_were_only_scored(folder):
 def test_what_no_score_is_of_is_said(folder):
     lines = (folder / "scores.jsonl").read_text().splitlines(keepends=True)
     (folder / "scores.jsonl").write_text("".join(line.replace('"sys1"', '"SYS1"') for line in lines))
-    assert read(folder).notes == ["24 of 120 scores are of other systems or segments",
-                                  "without a score, so never picked: sys1"]  # fmt: skip
+    assert read(folder).notes == [
+        "24 of 120 scores are of other systems or segments",
+        "without a score, so never picked: sys1",
+    ]
 
 
 def test_simulated_judgments_are_said(folder):

@@ -10,11 +10,11 @@ from reference import corpora
 
 from rypt.database.judgments import JudgmentDatabase
 from rypt.database.vote_table import VoteTable, read_vote_table
-from rypt.metric.frontier import frontier
-from rypt.metric.model import direct_labels
-from rypt.metric.observations import Forest, JudgedPhrases
 from rypt.picks.grouped import GroupedVotes, SegmentJudges
 from rypt.records import Candidate, Judgment, Label, Segment, Span, Votes
+from rypt.scoring.frontier import frontier
+from rypt.scoring.model import direct_labels
+from rypt.scoring.observations import Forest, JudgedPhrases
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
@@ -50,7 +50,8 @@ def test_groups_are_as_good_as_a_database_of_their_own(corpus, data):
         vote
         for vote in summed(grouped, groups)
         if max_len is None
-        or vote.span in [trees[vote.segment].constituents[i].span for i in frontier(trees[vote.segment], max_len)]
+        or vote.span
+        in [trees[vote.segment].constituents[i].span for i in frontier(trees[vote.segment], max_len)]
     ]
     theirs = JudgedPhrases(Forest(trees), counted).observe([candidates[i] for i in chosen], "lower")
     found = ours.observe(ours.counts(groups), np.array(chosen, np.int64))
@@ -62,19 +63,27 @@ def test_groups_are_as_good_as_a_database_of_their_own(corpus, data):
 
 
 def test_votes_of_no_constituent_and_of_unknown_segments_are_left_out():
-    votes = [("x", Votes("1", Span(1, 3), "y z", 1, 0)), ("x", Votes("7", Span(0, 1), "x", 1, 0)),
-             ("y", Votes("1", Span(0, 2), "x y", 0, 1))]  # fmt: skip
+    votes = [
+        ("x", Votes("1", Span(1, 3), "y z", 1, 0)),
+        ("x", Votes("7", Span(0, 1), "x", 1, 0)),
+        ("y", Votes("1", Span(0, 2), "x y", 0, 1)),
+    ]
     grouped = GroupedVotes(TREES, VoteTable.from_votes(votes), [Candidate("1", "x y z", "0-0 1-1 2-2")])
     assert (len(grouped), grouped.groups) == (1, ["y"])
     assert grouped.counts({"y"}).tolist() == [[0, 1, 0, 0, 0]]
     assert grouped.counts({"x"}).tolist() == [[0, 0, 0, 0, 0]]
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 2)), max_size=60), st.integers(0, 99))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 2)), max_size=60),
+    st.integers(0, 99),
+)
 def test_the_control_keeps_the_verdicts_of_each_segment(judged, seed):
     trees = {str(i): TREES["1"] for i in range(4)}
-    votes = {(str(i), f"w{word}"): Votes(str(i), Span(0, 1), f"w{word}", *np.eye(3)[label].tolist())
-             for i, word, label in judged}  # fmt: skip
+    votes = {
+        (str(i), f"w{word}"): Votes(str(i), Span(0, 1), f"w{word}", *np.eye(3)[label].tolist())
+        for i, word, label in judged
+    }
     silent = [("b", Votes("0", Span(0, 1), "only others", 1, 0))]
     table = VoteTable.from_votes([*silent, *(("a", vote) for vote in votes.values())])
     grouped = GroupedVotes(trees, table, [])
@@ -106,8 +115,13 @@ def test_no_judgment_says_nothing(votes):
 @given(st.data())
 def test_judges_of_each_segment_count_in_that_segment_only(data):
     trees = {str(i): TREES["1"] for i in range(3)}
-    rows = st.tuples(st.sampled_from("012"), st.sampled_from("pq"), st.sampled_from(GROUPS), st.sampled_from("mn"),
-                     st.sampled_from(["YES", "NO", "NOT_SURE"]))  # fmt: skip
+    rows = st.tuples(
+        st.sampled_from("012"),
+        st.sampled_from("pq"),
+        st.sampled_from(GROUPS),
+        st.sampled_from("mn"),
+        st.sampled_from(["YES", "NO", "NOT_SURE"]),
+    )
     judgments = [
         Judgment(segment, Span(0, 2), phrase, Label(label), worker, origin)
         for segment, phrase, worker, origin, label in data.draw(st.sets(rows, max_size=25))
@@ -125,13 +139,17 @@ def test_judges_of_each_segment_count_in_that_segment_only(data):
     )
     keys = sorted({(j.segment, j.phrase) for j in judgments})
     found = grouped.counts(SegmentJudges(tuple(map(frozenset, names))), origins)
-    assert found[:, :3].tolist() == [[expected[*key, label] for label in ("YES", "NO", "NOT_SURE")] for key in keys]
+    assert found[:, :3].tolist() == [
+        [expected[*key, label] for label in ("YES", "NO", "NOT_SURE")] for key in keys
+    ]
 
 
 def test_groups_are_workers_or_origins_that_count():
-    judgments = [Judgment("1", Span(0, 2), "x", Label.YES, "anna", "JHU"),
-                 Judgment("1", Span(1, 3), "x", Label.YES, "ben", "UEDIN"),  # no constituent
-                 Judgment("1", Span(0, 2), "x", Label.YES, "carl", "UEDIN")]  # fmt: skip
+    judgments = [
+        Judgment("1", Span(0, 2), "x", Label.YES, "anna", "JHU"),
+        Judgment("1", Span(1, 3), "x", Label.YES, "ben", "UEDIN"),  # no constituent
+        Judgment("1", Span(0, 2), "x", Label.YES, "carl", "UEDIN"),
+    ]
     with JudgmentDatabase(":memory:") as db:
         db.add_segments([Segment("1", "a b c")])
         db.add(judgments)

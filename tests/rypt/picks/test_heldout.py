@@ -8,13 +8,13 @@ from systems_world import make
 
 from rypt.campaign.settings import Scoring
 from rypt.database.vote_table import VoteTable
-from rypt.metric.model import Percolation
 from rypt.picks.evidence import read_evidence
 from rypt.picks.grouped import GroupedVotes, SegmentJudges
 from rypt.picks.heldout import HeldOutPicks, PickSplit, chances
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.splits import split_systems
 from rypt.records import Candidate, Votes
+from rypt.scoring.model import Percolation
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
@@ -129,7 +129,11 @@ def test_raters_named_like_systems_teach_from_all_candidates(evidence):
 def rated(tmp_path_factory):
     """Four raters, three of them in each segment, who do not always agree."""
     campaign = make(
-        tmp_path_factory.mktemp("rated") / "campaign", systems=5, segments=16, raters=("a", "b", "c", "d"), share=3
+        tmp_path_factory.mktemp("rated") / "campaign",
+        systems=5,
+        segments=16,
+        raters=("a", "b", "c", "d"),
+        share=3,
     )
     metrics = [parse_pick_metric(name) for name in ("rypt", "chrf")]
     return read_evidence(campaign, campaign.folder / "scores.jsonl", metrics, way="rater")
@@ -213,7 +217,9 @@ def uninformative(segments, systems, seed):
             votes += [
                 (
                     f"sys{s}",
-                    Votes(str(i), c.span, text[j - 1], float(not wrong[s, i, j - 1]), float(wrong[s, i, j - 1])),
+                    Votes(
+                        str(i), c.span, text[j - 1], float(not wrong[s, i, j - 1]), float(wrong[s, i, j - 1])
+                    ),
                 )
                 for j, c in enumerate(trees[str(i)].constituents)
                 if j
@@ -245,9 +251,11 @@ def test_disjoint_systems_are_unbiased_and_leaving_out_one_candidate_is_not():
     assert abs(gain.mean()) < 3 * gain.std() / np.sqrt(segments)
 
     model = Percolation()
-    scores = np.stack([
-        model.score(model.stats(grouped.observe(grouped.counts(set(names) - {name}), table[s])))
-        for s, name in enumerate(names)
-    ])  # fmt: skip
+    scores = np.stack(
+        [
+            model.score(model.stats(grouped.observe(grouped.counts(set(names) - {name}), table[s])))
+            for s, name in enumerate(names)
+        ]
+    )
     bias = picked_quality(scores, quality) - quality.mean(axis=0)
     assert bias.mean() < -10 * bias.std() / np.sqrt(segments)

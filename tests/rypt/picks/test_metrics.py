@@ -25,7 +25,11 @@ RYPT_TREE = Term(1, "rypt", {"model": "tree"})
         ("rypt:smoothed+0.5*chrf++", (Term(1, "rypt", {"unknown": "smoothed"}), Term(0.5, "chrf++")), 0),
         ("1e-2*model+rypt:tree+system+2*system", (Term(0.01, "model"), RYPT_TREE), 3),
         ("rypt(model=tree)+0*bleu", (RYPT_TREE, Term(0, "bleu")), 0),
-        ("bleu-0.5*wer:Metric(x=1,y=2)", (Term(1, "bleu"), Term(-0.5, "wer:Metric", {"x": "1", "y": "2"})), 0),
+        (
+            "bleu-0.5*wer:Metric(x=1,y=2)",
+            (Term(1, "bleu"), Term(-0.5, "wer:Metric", {"x": "1", "y": "2"})),
+            0,
+        ),
     ],
 )
 def test_sums(text, terms, system):
@@ -35,15 +39,20 @@ def test_sums(text, terms, system):
 def test_commas_between_options_do_not_split():
     metrics = parse_pick_metrics("rypt(model=tree,ties=no),bleu, chrf+0.5*ter(normalized=yes,no_punct=yes)")
     assert [m.name for m in metrics] == [
-        "rypt(model=tree,ties=no)", "bleu", "chrf+0.5*ter(normalized=yes,no_punct=yes)",
-    ]  # fmt: skip
+        "rypt(model=tree,ties=no)",
+        "bleu",
+        "chrf+0.5*ter(normalized=yes,no_punct=yes)",
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "the metric '': expected a metric such as bleu"),
-        ("meteor", "unknown metric 'meteor', expected one of bleu, .*, model, system, human, or package.module:name"),
+        (
+            "meteor",
+            "unknown metric 'meteor', expected one of bleu, .*, model, system, human, or package.module:name",
+        ),
         ("rypt+", "found the end"),
         ("rypt++bleu", r"unknown metric|expected \+, - or the end"),
         ("-1*rypt", "the metric '-1.rypt': rypt is better when higher: write 1.rypt"),
@@ -82,8 +91,10 @@ def test_the_system_term_adds_the_mean_of_a_systems_candidates():
 
 def test_the_mean_over_a_systems_candidates_may_be_of_another_metric():
     metric = parse_pick_metric("bleu+2*system(rypt+0.5*chrf)")
-    own = {name: np.array(values) for name, values in
-           (("bleu", [0.2, 0.0, 0.4]), ("rypt", [0.1, 0.3, 0.8]), ("chrf", [0.2, 0.6, 0.0]))}  # fmt: skip
+    own = {
+        name: np.array(values)
+        for name, values in (("bleu", [0.2, 0.0, 0.4]), ("rypt", [0.1, 0.3, 0.8]), ("chrf", [0.2, 0.6, 0.0]))
+    }
     assert metric.scores(lambda term: own[term.name], [0, 0, 2]) == pytest.approx([1.0, 0.8, 2.0])
     assert metric.uses("rypt")
     assert [term.label for term in metric.all_terms] == ["bleu", "rypt", "chrf"]
@@ -110,16 +121,20 @@ def scored(campaign, text, candidates=None, **options):
     ("name", "expected"),
     [
         ("bleu", lambda c, r: sacrebleu.sentence_bleu(c, r).score / 100),
-        ("bleu(lowercase=true,tokenize=char)",
-         lambda c, r: sacrebleu.sentence_bleu(c, r, lowercase=True, tokenize="char").score / 100),
-        ("bleu(smooth=floor,smooth_value=0.5)",
-         lambda c, r: sacrebleu.sentence_bleu(c, r, smooth_method="floor", smooth_value=0.5).score / 100),
+        (
+            "bleu(lowercase=true,tokenize=char)",
+            lambda c, r: sacrebleu.sentence_bleu(c, r, lowercase=True, tokenize="char").score / 100,
+        ),
+        (
+            "bleu(smooth=floor,smooth_value=0.5)",
+            lambda c, r: sacrebleu.sentence_bleu(c, r, smooth_method="floor", smooth_value=0.5).score / 100,
+        ),
         ("chrf", lambda c, r: sacrebleu.sentence_chrf(c, r).score / 100),
         ("chrf(beta=1)", lambda c, r: sacrebleu.sentence_chrf(c, r, beta=1).score / 100),
         ("chrf++", lambda c, r: sacrebleu.sentence_chrf(c, r, word_order=2).score / 100),
         ("ter", lambda c, r: max(0.0, 1 - sacrebleu.sentence_ter(c, r).score / 100)),
     ],
-)  # fmt: skip
+)
 def test_bundled_metrics_are_sacrebleus_sentence_scores(campaign, name, expected):
     extra = [Candidate("1", text, "") for text in ("", "good0 Bad1, x", "x y z " * 5)]
     candidates = [*campaign.candidates, *extra]
@@ -140,7 +155,9 @@ def test_the_tokenizer_is_blues_where_the_term_names_none(campaign):
     assert "tok:none" in plain[1]
     assert "tok:13a" in split[1]
     assert (named[0][0], named[1]) == (plain[0][0], plain[1])
-    with pytest.raises(RyptError, match=r"the metric bleu: expected tokenize as one of 13a, .* found 'sentences'"):
+    with pytest.raises(
+        RyptError, match=r"the metric bleu: expected tokenize as one of 13a, .* found 'sentences'"
+    ):
         scored(campaign, "bleu", tokenize="sentences")
 
 
@@ -183,7 +200,9 @@ def words(tmp_path, monkeypatch):
 
 def test_a_metric_of_ones_own(campaign, words):
     reference = dict(zip([s.id for s in campaign.segments], campaign.references[0], strict=True))
-    shares = [np.mean([w in reference[c.segment].split() for w in c.text.split()]) for c in campaign.candidates]
+    shares = [
+        np.mean([w in reference[c.segment].split() for w in c.text.split()]) for c in campaign.candidates
+    ]
     scores, signature = scored(campaign, "own_words:Words")
     assert scores.tolist() == pytest.approx(shares)
     assert signature == "WORDS|v1"
@@ -214,7 +233,9 @@ def test_what_a_metric_of_ones_own_can_get_wrong(campaign, words, tmp_path):
 
 def test_segments_with_names_find_their_references(campaign, tmp_path):
     other = Campaign(campaign.folder, campaign.settings)
-    other.__dict__["segments"] = [s.__class__(**{**{n: getattr(s, n) for n in s.__slots__}, "id": f"news-{s.id}"})
-                                  for s in campaign.segments]  # fmt: skip
+    other.__dict__["segments"] = [
+        s.__class__(**{**{n: getattr(s, n) for n in s.__slots__}, "id": f"news-{s.id}"})
+        for s in campaign.segments
+    ]
     candidates = [Candidate(f"news-{c.segment}", c.text, "") for c in campaign.candidates]
     assert scored(other, "bleu", candidates)[0].tolist() == scored(campaign, "bleu")[0].tolist()

@@ -45,9 +45,12 @@ def test_wins_and_losses_are_those_of_all_tied_picks(data):
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from([-1.0, -0.5, -0.1, 0.0, 0.2, 0.6, 1.0]), min_size=1, max_size=9))
 def test_the_permutation_test_is_the_exact_one_but_for_sampling(values):
-    exact = np.mean([
-        abs(np.dot(signs, values)) >= abs(sum(values)) - 1e-9 for signs in product([-1, 1], repeat=len(values))
-    ])  # fmt: skip
+    exact = np.mean(
+        [
+            abs(np.dot(signs, values)) >= abs(sum(values)) - 1e-9
+            for signs in product([-1, 1], repeat=len(values))
+        ]
+    )
     found = permutation_test(np.array(values), np.random.default_rng(1), 4000)
     assert found == pytest.approx(exact, abs=0.04)
 
@@ -55,9 +58,12 @@ def test_the_permutation_test_is_the_exact_one_but_for_sampling(values):
 def test_the_permutation_test_agrees_with_scipy_on_many_segments():
     values = np.random.default_rng(4).choice([-1, -0.3, 0, 0.3, 1], 400, p=[0.2, 0.1, 0.35, 0.1, 0.25])
     expected = scipy.stats.permutation_test(
-        (values,), lambda x, axis: x.mean(axis=axis), permutation_type="samples", n_resamples=9999,
+        (values,),
+        lambda x, axis: x.mean(axis=axis),
+        permutation_type="samples",
+        n_resamples=9999,
         rng=np.random.default_rng(2),
-    ).pvalue  # fmt: skip
+    ).pvalue
     assert permutation_test(values, np.random.default_rng(1)) == pytest.approx(expected, abs=0.02)
 
 
@@ -101,8 +107,9 @@ def test_labels_that_say_it_all_pick_better_than_chance_and_controls_do_not(evid
     assert ours.net == pytest.approx(ours.wins - ours.losses)
     assert ours.low <= ours.net <= ours.high
     assert [(o.metric, o.baseline) for o in found.outcomes[1:]] == [
-        ("rypt, coverage", "bleu"), ("rypt, permuted", "bleu"),
-    ]  # fmt: skip
+        ("rypt, coverage", "bleu"),
+        ("rypt, permuted", "bleu"),
+    ]
     quality = found.quality
     assert quality["random"] < quality["rypt"] <= quality["best"] <= 0
     assert quality["rypt, permuted"] < quality["rypt"]

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rypt.database.vote_table import VoteTable
-from rypt.metric.model import Percolation
-from rypt.metric.observations import Forest, JudgedPhrases
 from rypt.picks.grouped import GroupedVotes
 from rypt.picks.heldout import HeldOutPicks
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import compare_picks
 from rypt.picks.splits import mean_scores, rotate_raters, split_systems
 from rypt.records import Candidate, Votes
+from rypt.scoring.model import Percolation
+from rypt.scoring.observations import Forest, JudgedPhrases
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
@@ -25,7 +25,9 @@ NAN = np.nan
 
 def test_systems_judge_or_are_scored_and_never_both():
     quality = np.zeros((6, 4))
-    found = list(split_systems(SYSTEMS, quality, 30, np.random.default_rng(1), judging=2, judged_only=["sys5"]))
+    found = list(
+        split_systems(SYSTEMS, quality, 30, np.random.default_rng(1), judging=2, judged_only=["sys5"])
+    )
     assert len({split.judges for split in found}) > 5
     for split in found:
         scored = {SYSTEMS[i] for i in split.scored}
@@ -67,14 +69,19 @@ def rotated(raters, systems=(0, 1), count=200, seed=1, **options):
 def test_each_rater_of_a_segment_judges_once_and_the_others_decide():
     """Segment 0 is of a, b and c, segment 1 of b, c and d, segment 2 of a and d: d scored one candidate only there."""
     raters = {
-        "a": np.array([[1, NAN, 2], [1, NAN, 3]]), "b": np.array([[10, 10, NAN], [10, 11, NAN]]),
-        "c": np.array([[100, 100, NAN], [100, NAN, NAN]]), "d": np.array([[NAN, 5, 7], [NAN, 5, NAN]]),
-    }  # fmt: skip
+        "a": np.array([[1, NAN, 2], [1, NAN, 3]]),
+        "b": np.array([[10, 10, NAN], [10, 11, NAN]]),
+        "c": np.array([[100, 100, NAN], [100, NAN, NAN]]),
+        "d": np.array([[NAN, 5, 7], [NAN, 5, NAN]]),
+    }
     found = rotated(raters)
     assert len(found) == 3
     seen = [[split.judges.names[i] for split in found if not np.isnan(split.quality[0, i])] for i in range(3)]
     assert sorted(map(sorted, seen[0])) == [["a"], ["b"], ["c"]]
-    assert sorted(map(sorted, seen[1])) == [["b"], ["d"]]  # c scored one candidate there: c decides, and does not judge
+    assert sorted(map(sorted, seen[1])) == [
+        ["b"],
+        ["d"],
+    ]  # c scored one candidate there: c decides, and does not judge
     assert seen[2] == []
     for split in found:
         (judge,) = split.judges.names[0]
@@ -85,8 +92,9 @@ def test_each_rater_of_a_segment_judges_once_and_the_others_decide():
         assert np.isnan(split.quality[:, 2]).all()
         assert split.judges.names[1]  # known in all splits, though it decides in two
     assert found.notes == (
-        "2 of 3 segments take part", "1 left out: only 1 rater scored two of the candidates to pick from",
-    )  # fmt: skip
+        "2 of 3 segments take part",
+        "1 left out: only 1 rater scored two of the candidates to pick from",
+    )
 
 
 def test_who_comes_first_differs_from_segment_to_segment():
@@ -116,8 +124,9 @@ def test_who_gave_no_judgments_decides_and_does_not_judge():
     raters = {name: np.full((2, 1), value) for name, value in (("a", 1.0), ("b", 10.0), ("c", 100.0))}
     found = rotated(raters, judges={"a", "c"})
     assert {split.judges.names[0]: split.quality[0, 0] for split in found} == {
-        frozenset("a"): 55, frozenset("c"): 5.5,
-    }  # fmt: skip
+        frozenset("a"): 55,
+        frozenset("c"): 5.5,
+    }
     found = rotated({**raters, "b": np.array([[1.0], [NAN]])}, judges={"a", "c"})
     assert [split.quality[1, 0] for split in found] in ([100, 1], [1, 100])
 
@@ -125,7 +134,12 @@ def test_who_gave_no_judgments_decides_and_does_not_judge():
 @pytest.mark.parametrize(
     ("raters", "systems", "options", "message"),
     [
-        (1, 2, {}, "this file has one rater a segment, and --hold-out rater needs two, .*: use --hold-out system"),
+        (
+            1,
+            2,
+            {},
+            "this file has one rater a segment, and --hold-out rater needs two, .*: use --hold-out system",
+        ),
         (2, 2, {"judging": 2}, "2 judging and 1 deciding raters: 1 segment: only 2 raters scored two"),
         (3, 1, {}, "at least 2 systems to pick from, found 1"),
         (3, 2, {"judging": 0}, "expected at least 1 judging rater, found 0"),
@@ -216,13 +230,23 @@ def test_nets_with_rotated_raters_are_those_of_brute_force(data):
         for (r, s) in labels
         for c, phrase in zip(TREE.constituents, (" ".join(texts[s]), *texts[s]), strict=True)
     ]
-    candidates = [Candidate(str(i), " ".join(world[0][s]), "0-0 1-1") for s in range(systems)
-                  for i, world in enumerate(worlds)]  # fmt: skip
-    raters = {r: np.array([[world[2][r][s] for world in worlds] for s in range(systems)], float) for r in RATERS}
+    candidates = [
+        Candidate(str(i), " ".join(world[0][s]), "0-0 1-1")
+        for s in range(systems)
+        for i, world in enumerate(worlds)
+    ]
+    raters = {
+        r: np.array([[world[2][r][s] for world in worlds] for s in range(systems)], float) for r in RATERS
+    }
     table = np.arange(systems * segments).reshape(systems, segments)
-    first = -np.repeat(np.arange(systems), segments).astype(float)  # a metric that takes the first system there is
+    first = -np.repeat(np.arange(systems), segments).astype(
+        float
+    )  # a metric that takes the first system there is
     held_out = HeldOutPicks(
-        tuple(SYSTEMS[:systems]), table, GroupedVotes(trees, VoteTable.from_votes(votes), candidates), {"model": first}
+        tuple(SYSTEMS[:systems]),
+        table,
+        GroupedVotes(trees, VoteTable.from_votes(votes), candidates),
+        {"model": first},
     )
     metrics = [parse_pick_metric(name) for name in ("rypt:half", "human", "model")]
     if not expected:

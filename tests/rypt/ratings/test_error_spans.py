@@ -9,13 +9,20 @@ from rypt.text import RyptError
 @pytest.mark.parametrize(
     ("severity", "category", "penalty"),
     [
-        ("minor", "", 1), ("major", "", 5), ("Critical", "Accuracy/Omission", 10), ("Neutral", "Style/Awkward", 0),
-        ("Minor", "Fluency/Punctuation", 0.1), ("Major", "Fluency/Punctuation", 5), ("Major", "Non-translation!", 25),
-        ("Minor", "Source error/-", 0), ("Major", "Source issue", 0),
+        ("minor", "", 1),
+        ("major", "", 5),
+        ("Critical", "Accuracy/Omission", 10),
+        ("Neutral", "Style/Awkward", 0),
+        ("Minor", "Fluency/Punctuation", 0.1),
+        ("Major", "Fluency/Punctuation", 5),
+        ("Major", "Non-translation!", 25),
+        ("Minor", "Source error/-", 0),
+        ("Major", "Source issue", 0),
         ("Major", "Accuracy/Creative Reinterpretation", 0),
-        ("No-error", "No-error", 0), ("huge", "", 0),
+        ("No-error", "No-error", 0),
+        ("huge", "", 0),
     ],
-)  # fmt: skip
+)
 def test_weights(severity: str, category: str, penalty: float) -> None:
     assert weight(severity, category) == penalty
     assert ErrorSpan("target", 0, 1, severity, category).weight == penalty

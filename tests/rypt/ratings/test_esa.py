@@ -28,11 +28,18 @@ def write(path: Path, *records: Any) -> Path:
 
 def batches(folder: Path, **item: str) -> Path:
     shown = {
-        "itemID": 3, "itemType": "TGT", "documentID": "doc#A", "targetID": "A", "sourceID": "src", "sourceText": SOURCE,
+        "itemID": 3,
+        "itemType": "TGT",
+        "documentID": "doc#A",
+        "targetID": "A",
+        "sourceID": "src",
+        "sourceText": SOURCE,
         "targetText": TARGET,
-    }  # fmt: skip
+    }
     path = folder / "batches.json"
-    path.write_text(json.dumps([{"items": [shown | item], "task": {"batchNo": 1}}], indent=2), encoding="utf-8")
+    path.write_text(
+        json.dumps([{"items": [shown | item], "task": {"batchNo": 1}}], indent=2), encoding="utf-8"
+    )
     return path
 
 
@@ -43,7 +50,20 @@ def appraise_csv(folder: Path, *rows: list[Any]) -> Path:
     return folder / "scores.csv"
 
 
-ROW = ["engdeu01", "A", 3, "TGT", "eng", "deu", 51, "doc#A", "False", json.dumps(SPANS), 1717331262.035, 1717331440.504]
+ROW = [
+    "engdeu01",
+    "A",
+    3,
+    "TGT",
+    "eng",
+    "deu",
+    51,
+    "doc#A",
+    "False",
+    json.dumps(SPANS),
+    1717331262.035,
+    1717331440.504,
+]
 
 
 def test_appraise_csv_with_its_batches(tmp_path: Path) -> None:
@@ -92,29 +112,47 @@ def test_batches(tmp_path: Path) -> None:
 
 def test_appraise_jsonl(tmp_path: Path) -> None:
     one = {
-        "annotator": "w1", "source_id": "s", "source_text": SOURCE, "target_id": "A", "target_text": TARGET,
-        "score": 70, "mqm_annotations": json.dumps(SPANS), "item_type": "TGT", "end_time": 17.5,
-    }  # fmt: skip
+        "annotator": "w1",
+        "source_id": "s",
+        "source_text": SOURCE,
+        "target_id": "A",
+        "target_text": TARGET,
+        "score": 70,
+        "mqm_annotations": json.dumps(SPANS),
+        "item_type": "TGT",
+        "end_time": 17.5,
+    }
     pair = {
-        "annotator": "w2", "source_text": SOURCE, "item_type": "TGT",
+        "annotator": "w2",
+        "source_text": SOURCE,
+        "item_type": "TGT",
         "targets": [
             {"target_id": "A", "target_text": TARGET, "score": 70, "mqm_annotations": SPANS},
             {"target_id": "B", "target_text": "A house.", "score": 90, "mqm_annotations": "[]"},
         ],
-    }  # fmt: skip
+    }
     bad = one | {"item_type": "BAD"}
     first, second, third = read_esa(write(tmp_path / "a.jsonl", one, bad, pair))
     assert (first.rater, first.system, first.errors, first.score, first.time) == ("w1", "A", ERRORS, 70, 17)
-    assert (second.rater, second.errors, third.system, third.errors, third.score) == ("w2", ERRORS, "B", (), 90)
+    assert (second.rater, second.errors, third.system, third.errors, third.score) == (
+        "w2",
+        ERRORS,
+        "B",
+        (),
+        90,
+    )
 
 
-def pearmut(user: str, item_i: int | str, spans: list[Any], score: int | None = 60, **item: Any) -> dict[str, Any]:
+def pearmut(
+    user: str, item_i: int | str, spans: list[Any], score: int | None = 60, **item: Any
+) -> dict[str, Any]:
     return {
         "annotation": [{"A": {"score": score, "error_spans": spans, "textfield": None}}],
         "actions": [{"time": 100.5, "action": "load"}, {"time": 103.0, "action": "submit"}],
         "item": [{"item_id": "s1", "src": SOURCE, "tgt": {"A": TARGET}} | item],
-        "user_id": user, "item_i": item_i,
-    }  # fmt: skip
+        "user_id": user,
+        "item_i": item_i,
+    }
 
 
 def test_pearmut(tmp_path: Path) -> None:
@@ -122,21 +160,40 @@ def test_pearmut(tmp_path: Path) -> None:
     span = {"start_i": 2, "end_i": 5, "severity": "minor", "category": None}
     missing = {"start_i": len(TARGET), "end_i": len(TARGET), "severity": "major", "category": None}
     log = [
-        pearmut("w1", "welcome_0", [span]), pearmut("w1", 0, [span, missing]), pearmut("w1", 1, [], None),
-        pearmut("w2", 0, []), {"user_id": "w2", "item_i": 0, "annotation": "__RESET__"}, pearmut("w2", 0, [span], 40),
+        pearmut("w1", "welcome_0", [span]),
+        pearmut("w1", 0, [span, missing]),
+        pearmut("w1", 1, [], None),
+        pearmut("w2", 0, []),
+        {"user_id": "w2", "item_i": 0, "annotation": "__RESET__"},
+        pearmut("w2", 0, [span], 40),
         pearmut("w3", 2, [span], validation={"A": {}}),
-    ]  # fmt: skip
-    for path in (write(tmp_path / "log.jsonl", *log), write(tmp_path / "annotations.json", {"campaign": log})):
+    ]
+    for path in (
+        write(tmp_path / "log.jsonl", *log),
+        write(tmp_path / "annotations.json", {"campaign": log}),
+    ):
         first, second = read_esa(path)
-        assert (first.segment, first.rater, first.system, first.score, first.time) == ("s1", "w1", "A", 60, 103)
+        assert (first.segment, first.rater, first.system, first.score, first.time) == (
+            "s1",
+            "w1",
+            "A",
+            60,
+            103,
+        )
         assert (first.source, first.target, first.errors) == (SOURCE, TARGET, ERRORS)
         assert (second.rater, second.score, len(second.errors)) == ("w2", 40, 1)
 
 
 def test_wmt(tmp_path: Path) -> None:
     of_2024 = {
-        "langs": "en-cs", "line_id": 7, "src": SOURCE, "tgt": TARGET, "esa_spans": SPANS, "esa_score": 66, "system": "A"
-    }  # fmt: skip
+        "langs": "en-cs",
+        "line_id": 7,
+        "src": SOURCE,
+        "tgt": TARGET,
+        "esa_spans": SPANS,
+        "esa_score": 66,
+        "system": "A",
+    }
     (rating,) = read_esa(write(tmp_path / "wmt.jsonl", of_2024))
     assert (rating.segment, rating.rater, rating.system, rating.languages) == ("7", "esa", "A", "en-cs")
     assert (rating.errors, rating.score) == (ERRORS, 66)
@@ -144,23 +201,41 @@ def test_wmt(tmp_path: Path) -> None:
 
 def test_wmt_2025_has_one_or_two_rounds_and_control_tasks_have_lists(tmp_path: Path) -> None:
     rounds = {
-        "doc_id": "cs-de_DE_#_news_#_d_#_0", "src_text": SOURCE, "tgt_text": {"A": TARGET, "B": "A house.", "C": "x"},
+        "doc_id": "cs-de_DE_#_news_#_d_#_0",
+        "src_text": SOURCE,
+        "tgt_text": {"A": TARGET, "B": "A house.", "C": "x"},
         "scores": {
-            "A": {"human1": 66, "errors1": SPANS, "annotator1": "w1", "human2": 80, "errors2": [], "annotator2": "w2"},
+            "A": {
+                "human1": 66,
+                "errors1": SPANS,
+                "annotator1": "w1",
+                "human2": 80,
+                "errors2": [],
+                "annotator2": "w2",
+            },
             "B": {"human1": 90, "errors1": [], "annotator1": "w3"},
         },
-    }  # fmt: skip
+    }
     control = {
-        "doc_id": "test-en-news_#_4", "src_text": SOURCE, "tgt_text": {"A": TARGET}, "scores": {"A": [
-            {"human": 50, "errors": SPANS, "annotator": "w1"}, {"score": 51, "errors": [], "annotator": "w2"},
-        ]},
-    }  # fmt: skip
+        "doc_id": "test-en-news_#_4",
+        "src_text": SOURCE,
+        "tgt_text": {"A": TARGET},
+        "scores": {
+            "A": [
+                {"human": 50, "errors": SPANS, "annotator": "w1"},
+                {"score": 51, "errors": [], "annotator": "w2"},
+            ]
+        },
+    }
     unrated = {"doc_id": "x", "src_text": SOURCE, "tgt_text": {"A": TARGET}, "scores": {}}
     ratings = read_esa(write(tmp_path / "wmt.jsonl", rounds, control, unrated))
     assert [(r.system, r.rater, r.score, r.errors, r.languages) for r in ratings] == [
-        ("A", "w1", 66, ERRORS, "cs-de_DE"), ("A", "w2", 80, (), "cs-de_DE"), ("B", "w3", 90, (), "cs-de_DE"),
-        ("A", "w1", 50, ERRORS, ""), ("A", "w2", 51, (), ""),
-    ]  # fmt: skip
+        ("A", "w1", 66, ERRORS, "cs-de_DE"),
+        ("A", "w2", 80, (), "cs-de_DE"),
+        ("B", "w3", 90, (), "cs-de_DE"),
+        ("A", "w1", 50, ERRORS, ""),
+        ("A", "w2", 51, (), ""),
+    ]
     kept = of_languages("x", ratings, "cs-de_DE")
     assert len(kept) == 3
     with pytest.raises(InputError, match="expected ratings of en-de, found cs-de_DE"):
@@ -185,12 +260,24 @@ def test_a_document_over_several_lines(tmp_path: Path) -> None:
     [
         ({"x": 1}, "found the fields x"),
         ({"esa_spans": [{"end_i": 3}], "tgt": "abc", "src": "a", "system": "A"}, "no field 'start_i'"),
-        ({"esa_spans": [{"start_i": -1, "end_i": 3}], "tgt": "abc", "src": "a", "system": "A"}, "characters from 0"),
+        (
+            {"esa_spans": [{"start_i": -1, "end_i": 3}], "tgt": "abc", "src": "a", "system": "A"},
+            "characters from 0",
+        ),
         ({"user_id": "w", "item_i": 0, "annotation": []}, "do not hold the texts"),
-        ({"scores": {"A": {"mean": 3}}, "src_text": "a", "tgt_text": {"A": "b"}}, "A has no answer with human and err"),
+        (
+            {"scores": {"A": {"mean": 3}}, "src_text": "a", "tgt_text": {"A": "b"}},
+            "A has no answer with human and err",
+        ),
         ({"esa_spans": [], "tgt": None, "src": "a", "system": "A"}, "expected text as tgt, found None"),
-        ({"esa_spans": [{"start_i": 1e999, "end_i": 3}], "tgt": "abc", "src": "a", "system": "A"}, "infinity"),
-        ({"esa_spans": [], "esa_score": "nan", "tgt": "abc", "src": "a", "system": "A"}, "a finite number as score"),
+        (
+            {"esa_spans": [{"start_i": 1e999, "end_i": 3}], "tgt": "abc", "src": "a", "system": "A"},
+            "infinity",
+        ),
+        (
+            {"esa_spans": [], "esa_score": "nan", "tgt": "abc", "src": "a", "system": "A"},
+            "a finite number as score",
+        ),
     ],
 )
 def test_json_that_cannot_be_read(tmp_path: Path, record: dict[str, Any], message: str) -> None:
@@ -207,7 +294,15 @@ def test_json_that_cannot_be_read(tmp_path: Path, record: dict[str, Any], messag
 
 
 def test_what_cannot_be_read_is_refused_alone(tmp_path: Path) -> None:
-    good = {"esa_spans": [], "esa_score": 90, "tgt": "abc", "src": "a", "system": "A", "line_id": 1, "doc_id": "news"}
+    good = {
+        "esa_spans": [],
+        "esa_score": 90,
+        "tgt": "abc",
+        "src": "a",
+        "system": "A",
+        "line_id": 1,
+        "doc_id": "news",
+    }
     unplaced = good | {"esa_spans": [{"start_i": -1, "end_i": 3, "severity": "major"}, SPANS[0]]}
     path = write(tmp_path / "x.jsonl", good, {"x": 1}, unplaced, good | {"esa_score": "nan"})
     repairs = Repairs(path)
@@ -227,15 +322,20 @@ def test_items_of_one_id_are_told_apart_by_the_batch_of_the_user(tmp_path: Path)
 
     shown = [{"items": [item(3, "one"), item(4, "four")]}, {"items": [item(3, "two"), item(5, "five")]}]
     (tmp_path / "batches.json").write_text(json.dumps(shown))
-    rows = [[user, "A", number, *ROW[3:9], "[]", *ROW[10:]] for user, number in
-            (("w1", 3), ("w1", 4), ("w2", 3), ("w2", 5), ("w3", 3), ("w3", 9))]  # fmt: skip
+    rows = [
+        [user, "A", number, *ROW[3:9], "[]", *ROW[10:]]
+        for user, number in (("w1", 3), ("w1", 4), ("w2", 3), ("w2", 5), ("w3", 3), ("w3", 9))
+    ]
     path = appraise_csv(tmp_path, *rows)
     repairs = Repairs(path)
     found = [(r.rater, r.target) for r in read_esa(path, tmp_path / "batches.json", repairs=repairs)]
     assert found == [("w1", "one"), ("w1", "four"), ("w2", "two"), ("w2", "five")]
     assert repairs.counts == {"shared-id": 2, "rating-refused": 2}
     assert [r.problem.split(" of A ")[1] for r in repairs.items[2:]] == [
-        "is there with two texts", "is not in the batches",
-    ]  # fmt: skip
-    with pytest.raises(InputError, match=r"scores\.csv:1: document doc#A, item 3 of A is there with two texts"):
+        "is there with two texts",
+        "is not in the batches",
+    ]
+    with pytest.raises(
+        InputError, match=r"scores\.csv:1: document doc#A, item 3 of A is there with two texts"
+    ):
         read_esa(path, tmp_path / "batches.json", repairs=Repairs(path, strict=True))

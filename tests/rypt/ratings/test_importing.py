@@ -36,12 +36,16 @@ LISTS = {
     "A": [("s1", "A house ' .", "0-0 1-1 2-2 3-3"), ("s2", "Yes .", "0-0 1-1"), ("s3", "Yes .", "0-0 1-1")],
     "run.B": [("s1", "A house ' .", "0-0 1-1 3-3"), ("s1", "a House ' .", "0-0"), ("s4", "No .", "0-0 1-1")],
 }
-RATING = Rating("s1", "Ein Haus'.", "A house'.", "A", "r1", (ErrorSpan("target", 2, 7, "Major"),), 5.0, line=3)
+RATING = Rating(
+    "s1", "Ein Haus'.", "A house'.", "A", "r1", (ErrorSpan("target", 2, 7, "Major"),), 5.0, line=3
+)
 
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
-    (tmp_path / "source.jsonl").write_text("".join(json.dumps({"id": s, "text": t}) + "\n" for s, t, _ in SEGMENTS))
+    (tmp_path / "source.jsonl").write_text(
+        "".join(json.dumps({"id": s, "text": t}) + "\n" for s, t, _ in SEGMENTS)
+    )
     (tmp_path / "trees").write_text("".join(f"{tree}\n" for _, _, tree in SEGMENTS))
     for name, lines in LISTS.items():
         records = (json.dumps({"id": s, "candidate": t, "alignment": a}) + "\n" for s, t, a in lines)
@@ -61,9 +65,14 @@ def test_a_rating_becomes_judgments_of_all_aligned_constituents(campaign: Campai
     assert labels(campaign) == {
         ("s1", phrase, "r1", "A"): label
         for phrase, label in [
-            ("a house ' .", "NO"), ("a house", "NO"), ("a", "YES"), ("house", "NO"), ("'", "YES"), (".", "YES"),
+            ("a house ' .", "NO"),
+            ("a house", "NO"),
+            ("a", "YES"),
+            ("house", "NO"),
+            ("'", "YES"),
+            (".", "YES"),
         ]
-    }  # fmt: skip
+    }
     again, _ = import_ratings(campaign, "x.tsv", [RATING], Policy())
     assert (again.added, again.already) == (0, 6)
 
@@ -84,9 +93,12 @@ def test_of_two_systems_with_names_alike_each_has_its_own_list(tmp_path: Path) -
         (tmp_path / f"{name}.links").write_text(f"{links}\n")
     lists = [tmp_path / "A.2.txt", tmp_path / "A.txt"]
     made = create(
-        tmp_path / "c", source=tmp_path / "source", trees=tmp_path / "trees", nbest=lists,
+        tmp_path / "c",
+        source=tmp_path / "source",
+        trees=tmp_path / "trees",
+        nbest=lists,
         alignments=[path.with_suffix(".links") for path in lists],
-    )  # fmt: skip
+    )
     ratings = [Rating("0", "Ein Haus", "A house", system, "r", (), 0.0) for system in ("A", "A.2")]
     _, matched = import_ratings(made, "x.tsv", ratings, Policy())
     assert {m.rating.system: m.candidate.alignment for m in matched} == {"A": "0-0 1-1", "A.2": "0-0"}
@@ -98,10 +110,15 @@ def test_of_segments_with_one_source_the_one_with_the_target_is_taken(tmp_path: 
     (tmp_path / "A.txt").write_text("Yes .\nYeah .\n")
     (tmp_path / "links").write_text("0-0 1-1\n" * 2)
     made = create(
-        tmp_path / "c", source=tmp_path / "source", trees=tmp_path / "trees", nbest=[tmp_path / "A.txt"],
+        tmp_path / "c",
+        source=tmp_path / "source",
+        trees=tmp_path / "trees",
+        nbest=[tmp_path / "A.txt"],
         alignments=[tmp_path / "links"],
-    )  # fmt: skip
-    _, matched = import_ratings(made, "x.tsv", [Rating("news-17", "Ja.", "Yeah.", "A", "r", (), 0.0)], Policy())
+    )
+    _, matched = import_ratings(
+        made, "x.tsv", [Rating("news-17", "Ja.", "Yeah.", "A", "r", (), 0.0)], Policy()
+    )
     assert [m.segment.id for m in matched] == ["1"]
 
 
@@ -111,11 +128,16 @@ def test_marks_that_no_token_ends_at_are_counted_and_the_rest_is_imported(tmp_pa
     (tmp_path / "A.txt").write_text("s s\nfine\n")
     (tmp_path / "links").write_text("0-0\n0-0\n")
     made = create(
-        tmp_path / "c", source=tmp_path / "source", trees=tmp_path / "trees", nbest=[tmp_path / "A.txt"],
+        tmp_path / "c",
+        source=tmp_path / "source",
+        trees=tmp_path / "trees",
+        nbest=[tmp_path / "A.txt"],
         alignments=[tmp_path / "links"],
-    )  # fmt: skip
+    )
     marked = Rating("0", "x", "ß", "A", "r", (ErrorSpan("target", 0, 1, "Major"),), 5.0)
-    result, matched = import_ratings(made, "x.tsv", [marked, Rating("1", "y", "fine", "A", "r", (), 0.0)], Policy())
+    result, matched = import_ratings(
+        made, "x.tsv", [marked, Rating("1", "y", "fine", "A", "r", (), 0.0)], Policy()
+    )
     assert (result.matched, result.unmatched, result.added) == (1, {NOT_SPELLED: 1}, 1)
     assert [m.segment.id for m in matched] == ["1"]
 
@@ -139,7 +161,9 @@ def test_what_is_not_used_is_counted_with_the_reason(campaign: Campaign) -> None
         replace(RATING, errors=(), score=0.0, time=9),
     ]
     result, matched = import_ratings(campaign, "x.tsv", ratings, Policy(), Raters(excluded=frozenset({"r2"})))
-    assert result.unmatched == dict.fromkeys((NO_SEGMENT, NO_CANDIDATE, TWO_SEGMENTS, NO_PARSE, LEFT_OUT, AGAIN), 1)
+    assert result.unmatched == dict.fromkeys(
+        (NO_SEGMENT, NO_CANDIDATE, TWO_SEGMENTS, NO_PARSE, LEFT_OUT, AGAIN), 1
+    )
     assert (result.ratings, result.matched, result.raters, result.systems) == (8, 2, 1, 1)
     assert {m.segment.id for m in matched} == {"s1", "s3"}
     assert set(labels(campaign).values()) == {"YES"}  # the later rating of s1 has no error
@@ -150,7 +174,7 @@ def test_nothing_matches(campaign: Campaign) -> None:
         import_ratings(campaign, "x.tsv", [replace(RATING, source="Ein Hund.")] * 2, Policy())
     assert str(error.value) == (
         f"x.tsv: expected ratings of this campaign's candidates: of 2, 2 {NO_SEGMENT}"
-    )  # fmt: skip
+    )
     assert not labels(campaign)
 
 
@@ -199,19 +223,36 @@ def test_scores(campaign: Campaign, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "scores").read_text()) == record
 
 
-def test_a_no_is_stored_with_its_severity_and_other_texts_give_a_score_only(campaign: Campaign, tmp_path: Path) -> None:
-    other = replace(RATING, rater="r2", errors=(ErrorSpan("nowhere", 0, 0, "Minor"),), score=1.0, other_text=True)
+def test_a_no_is_stored_with_its_severity_and_other_texts_give_a_score_only(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    other = replace(
+        RATING, rater="r2", errors=(ErrorSpan("nowhere", 0, 0, "Minor"),), score=1.0, other_text=True
+    )
     repairs = Repairs("x.tsv")
     repairs.add(3, "mark-nested", "found <v>", "joined")
     result = import_ratings_file(
-        campaign, "x.tsv", [RATING, other], Policy(), scores=tmp_path / "scores", repairs=repairs,
+        campaign,
+        "x.tsv",
+        [RATING, other],
+        Policy(),
+        scores=tmp_path / "scores",
+        repairs=repairs,
         repairs_file=tmp_path / "repairs.jsonl",
-    )  # fmt: skip
+    )
     assert (result.matched, result.judgments, result.scores, result.repairs) == (2, 6, 2, {"mark-nested": 1})
     with campaign.database() as db:
         assert {j.phrase: j.severity for j in db.judgments()} == {
-            "a house ' .": 5, "a house": 5, "a": None, "house": 5, "'": None, ".": None,
-        }  # fmt: skip
+            "a house ' .": 5,
+            "a house": 5,
+            "a": None,
+            "house": 5,
+            "'": None,
+            ".": None,
+        }
     assert json.loads((tmp_path / "repairs.jsonl").read_text()) == {
-        "line": 3, "kind": "mark-nested", "problem": "found <v>", "done": "joined",
-    }  # fmt: skip
+        "line": 3,
+        "kind": "mark-nested",
+        "problem": "found <v>",
+        "done": "joined",
+    }

@@ -41,9 +41,15 @@ WHOLE, NP, VP = "the patient was isolated yesterday", "the patient", "isolated y
 
 def test_an_error_makes_what_it_touches_and_all_above_it_unacceptable() -> None:
     assert labels(Policy(), PATIENT) == {
-        WHOLE: "NO", NP: "NO", "the": "YES", "patient": "NO", "was": "YES", VP: "YES", "yesterday": "YES",
+        WHOLE: "NO",
+        NP: "NO",
+        "the": "YES",
+        "patient": "NO",
+        "was": "YES",
+        VP: "YES",
+        "yesterday": "YES",
         "isolated": "YES",
-    }  # fmt: skip
+    }
     assert set(labels(Policy(), ErrorSpan("target", 3, 4, "Major")).values()) == {"YES"}  # white space alone
 
 
@@ -91,8 +97,13 @@ def test_worker_origin_and_time() -> None:
 
 def test_the_severity_of_a_no_is_the_sum_of_the_penalties_that_touch_it() -> None:
     assert severities(Policy(), PATIENT, WAS_ISOLATED) == {
-        WHOLE: 6, NP: 1, "patient": 1, "was": 5, VP: 5, "isolated": 5,
-    }  # fmt: skip
+        WHOLE: 6,
+        NP: 1,
+        "patient": 1,
+        "was": 5,
+        VP: 5,
+        "isolated": 5,
+    }
     assert all((j.severity is None) == (j.label == Label.YES) for j in judgments(Policy(), PATIENT))
     comma = ErrorSpan("target", 0, 3, "Minor", "Fluency/Punctuation")
     assert severities(Policy(), comma, comma) == {WHOLE: 0.2, NP: 0.2, "the": 0.2}
@@ -104,11 +115,19 @@ def test_the_severity_of_a_no_is_the_sum_of_the_penalties_that_touch_it() -> Non
 
 
 def test_an_error_with_several_marks_counts_once_a_phrase() -> None:
-    the, yesterday = ErrorSpan("target", 0, 3, "Major", error=1), ErrorSpan("target", 25, 34, "Major", error=1)
+    the, yesterday = (
+        ErrorSpan("target", 0, 3, "Major", error=1),
+        ErrorSpan("target", 25, 34, "Major", error=1),
+    )
     gestern, was = ErrorSpan("source", 18, 25, "Major", error=1), ErrorSpan("target", 12, 15, "Minor")
     assert severities(Policy(), the, yesterday, gestern, was) == {
-        WHOLE: 6, NP: 5, "the": 5, "was": 1, VP: 5, "yesterday": 5,
-    }  # fmt: skip
+        WHOLE: 6,
+        NP: 5,
+        "the": 5,
+        "was": 1,
+        VP: 5,
+        "yesterday": 5,
+    }
 
 
 def test_texts_must_be_spelled_by_the_tokens() -> None:
@@ -145,7 +164,9 @@ def test_labels_are_what_the_rules_say(data: st.DataObject) -> None:
         assert {span: said == Label.NO for span, (said, _) in verdicts.items()} == wanted
         for span, (said, severity) in verdicts.items():
             own = {t for s, t in links if s in range(*span)}
-            penalty = sum(bool(own & e) for e in errors) + 10 * sum(bool(e & set(range(*span))) for e in source)
+            penalty = sum(bool(own & e) for e in errors) + 10 * sum(
+                bool(e & set(range(*span))) for e in source
+            )
             assert severity == (penalty if said == Label.NO else None)
     for constituent in TREE.constituents:
         parent = TREE.constituents[constituent.parent].span

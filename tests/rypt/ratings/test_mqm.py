@@ -27,19 +27,32 @@ def write(folder: Path, *lines: str) -> Path:
 
 def row(target: str, category: str = "Style/Awkward", severity: str = "Minor", **other: str) -> str:
     names = {"system": "A", "rater": "rater1", "source": "Ein Haus.", "seg": "12", "last": ""} | other
-    return "\t".join((
-        names["system"], "doc", "1", names["seg"], names["rater"], names["source"], target, category, severity,
-        names["last"],
-    ))  # fmt: skip
+    return "\t".join(
+        (
+            names["system"],
+            "doc",
+            "1",
+            names["seg"],
+            names["rater"],
+            names["source"],
+            target,
+            category,
+            severity,
+            names["last"],
+        )
+    )
 
 
 def test_lines_of_one_rater_about_one_output_are_one_rating(tmp_path: Path) -> None:
     path = write(
-        tmp_path, OLD,
-        row("A <v>nice</v> house."), row("A nice <v>house</v>.", "Accuracy/Mistranslation", "Major"),
-        row("A house.", "No-error", "No-error", system="B"), row("A nice house.", "no-error", "no-error", rater="r2"),
+        tmp_path,
+        OLD,
+        row("A <v>nice</v> house."),
+        row("A nice <v>house</v>.", "Accuracy/Mistranslation", "Major"),
+        row("A house.", "No-error", "No-error", system="B"),
+        row("A nice house.", "no-error", "no-error", rater="r2"),
         row("A nice house<v>.</v>", "Fluency/Punctuation", "Minor", rater="r3"),
-    )  # fmt: skip
+    )
     first, second, third, fourth = read_mqm(path)
     assert (first.segment, first.system, first.rater, first.line) == ("12", "A", "rater1", 2)
     assert (first.source, first.target, first.score) == ("Ein Haus.", "A nice house.", 6)
@@ -55,12 +68,18 @@ def test_lines_of_one_rater_about_one_output_are_one_rating(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("category", "severity", "weight"),
     [
-        ("Style/Awkward", "Minor", 1), ("Style/Awkward", "major", 5), ("Fluency/Punctuation", "Minor", 0.1),
-        ("fluency/punctuation", "minor", 0.1), ("Fluency/Punctuation", "Major", 5), ("Non-translation!", "Major", 25),
-        ("Style/Awkward", "Neutral", 0), ("Accuracy/Omission", "Critical", 10), ("Source error", "Major", 0),
+        ("Style/Awkward", "Minor", 1),
+        ("Style/Awkward", "major", 5),
+        ("Fluency/Punctuation", "Minor", 0.1),
+        ("fluency/punctuation", "minor", 0.1),
+        ("Fluency/Punctuation", "Major", 5),
+        ("Non-translation!", "Major", 25),
+        ("Style/Awkward", "Neutral", 0),
+        ("Accuracy/Omission", "Critical", 10),
+        ("Source error", "Major", 0),
         ("No-error", "No-error", 0),
     ],
-)  # fmt: skip
+)
 def test_weights(tmp_path: Path, category: str, severity: str, weight: float) -> None:
     (rating,) = read_mqm(write(tmp_path, OLD, row("A <v>nice</v> house.", category, severity)))
     assert rating.score == weight
@@ -69,11 +88,12 @@ def test_weights(tmp_path: Path, category: str, severity: str, weight: float) ->
 
 def test_marks_in_the_source_and_errors_without_marks(tmp_path: Path) -> None:
     path = write(
-        tmp_path, OLD,
+        tmp_path,
+        OLD,
         row("A house.", "Accuracy/Omission", "Major", source="Ein <v>schönes</v> Haus."),
         row("A house.", "Other", "Minor", rater="r2", seg="13"),
         row("Xyz.", "Non-translation!", "Major", rater="r3", seg="14"),
-    )  # fmt: skip
+    )
     omission, other, gibberish = read_mqm(path)
     assert omission.source == "Ein schönes Haus."
     assert omission.errors == (ErrorSpan("source", 4, 11, "Major", "Accuracy/Omission"),)
@@ -84,9 +104,12 @@ def test_marks_in_the_source_and_errors_without_marks(tmp_path: Path) -> None:
 def test_newer_files_have_metadata_and_lines_without_a_rater(tmp_path: Path) -> None:
     stamp = json.dumps({"timestamp": 1663000000123, "note": "x"})
     path = write(
-        tmp_path, NEW, row("A house.", "", "", rater="", last='{"segment": {}}'),
-        row("A <v>house</v>.", last=stamp), row("A house<v>.</v>", last="{broken"),
-    )  # fmt: skip
+        tmp_path,
+        NEW,
+        row("A house.", "", "", rater="", last='{"segment": {}}'),
+        row("A <v>house</v>.", last=stamp),
+        row("A house<v>.</v>", last="{broken"),
+    )
     (rating,) = read_mqm(path)
     assert (rating.time, len(rating.errors)) == (1663000000, 2)
 
@@ -99,7 +122,11 @@ def test_the_first_line_may_be_missing(tmp_path: Path) -> None:
 def test_an_id_that_counts_in_the_document_has_the_document_before_it(tmp_path: Path) -> None:
     header = "system\tdoc\tdoc_id\trater\tsource\ttarget\tcategory\tseverity"
     lines = [f"A\t{doc}\t1\tr\tEin Haus.\tA house.\tNo-error\tNo-error" for doc in ("news", "ted", "")]
-    assert [rating.segment for rating in read_mqm(write(tmp_path, header, *lines))] == ["news:1", "ted:1", "1"]
+    assert [rating.segment for rating in read_mqm(write(tmp_path, header, *lines))] == [
+        "news:1",
+        "ted:1",
+        "1",
+    ]
 
 
 def test_quotation_marks_as_they_stand_or_as_csv_has_them(tmp_path: Path) -> None:
@@ -115,10 +142,16 @@ def test_quotation_marks_as_they_stand_or_as_csv_has_them(tmp_path: Path) -> Non
     [
         ([OLD, row("A <v>house.")], "mqm.tsv:2: expected </v> after <v>, found the end of the text"),
         ([OLD, row("A </v>house.")], "mqm.tsv:2: expected <v>…</v> in pairs, found </v> at column 3"),
-        ([OLD, row("A <v><v>house</v></v>.")], "mqm.tsv:2: expected <v>…</v> in pairs, found <v> at column 6"),
+        (
+            [OLD, row("A <v><v>house</v></v>.")],
+            "mqm.tsv:2: expected <v>…</v> in pairs, found <v> at column 6",
+        ),
         ([OLD, "A\tdoc"], "mqm.tsv:2: expected 10 fields between tabs, found 2"),
         (["system\trater\tsource\ttarget"], "missing category, severity"),
-        ([OLD, row("A <v>house</v>."), row("A <v>hose</v>.")], "mqm.tsv:3: the target is another one than on line 2"),
+        (
+            [OLD, row("A <v>house</v>."), row("A <v>hose</v>.")],
+            "mqm.tsv:3: the target is another one than on line 2",
+        ),
     ],
 )
 def test_strict_names_the_first_slip(tmp_path: Path, lines: list[str], message: str) -> None:
@@ -151,12 +184,16 @@ def test_marks_are_mended(tmp_path: Path, target: str, place: tuple[int, int] | 
 def test_marks_are_moved_to_the_commonest_text_of_the_output(tmp_path: Path) -> None:
     """One rater's text has an edited word, another's doubled words; a third marks what only his text has."""
     path = write(
-        tmp_path, OLD,
-        row("A nice old house.", "No-error", "No-error", rater="r1"), row("A nice old <v>house</v>.", rater="r2"),
-        row("A nice old <v>home</v>.", rater="r3"), row("A nice nice old<v> old</v> house.", rater="r4"),
-        row("A nice old house <v>by the sea</v>.", rater="r5"), row("A nice old <v>house</v>.", rater="r5"),
+        tmp_path,
+        OLD,
+        row("A nice old house.", "No-error", "No-error", rater="r1"),
+        row("A nice old <v>house</v>.", rater="r2"),
+        row("A nice old <v>home</v>.", rater="r3"),
+        row("A nice nice old<v> old</v> house.", rater="r4"),
+        row("A nice old house <v>by the sea</v>.", rater="r5"),
+        row("A nice old <v>house</v>.", rater="r5"),
         row("A nice old house.", "No-error", "No-error", system="B", rater="r1", source="Ein  Haus."),
-    )  # fmt: skip
+    )
     repairs = Repairs(path)
     ratings = read_mqm(path, repairs=repairs)
     assert {rating.target for rating in ratings} == {"A nice old house."}
@@ -181,8 +218,9 @@ def test_an_id_of_two_sources_is_no_repair(tmp_path: Path) -> None:
     path = write(tmp_path, OLD, row("A house."), row("<v>Yes</v>, of course!", source="Ja, na klar!"))
     repairs = Repairs(path)
     assert [(r.source, r.target) for r in read_mqm(path, repairs=repairs)] == [
-        ("Ein Haus.", "A house."), ("Ja, na klar!", "Yes, of course!"),
-    ]  # fmt: skip
+        ("Ein Haus.", "A house."),
+        ("Ja, na klar!", "Yes, of course!"),
+    ]
     assert repairs.counts == {}
 
 
@@ -192,8 +230,14 @@ def test_ids_that_are_minus_one_are_none(tmp_path: Path) -> None:
 
 
 def test_one_error_with_several_marks(tmp_path: Path) -> None:
-    (rating,) = read_mqm(write(tmp_path, OLD, row("<v>A</v> nice <v>house</v>."), row("A <v>nice</v> house.")))
-    assert [(e.start, e.stop, e.error > 0) for e in rating.errors] == [(0, 1, True), (7, 12, True), (2, 6, False)]
+    (rating,) = read_mqm(
+        write(tmp_path, OLD, row("<v>A</v> nice <v>house</v>."), row("A <v>nice</v> house."))
+    )
+    assert [(e.start, e.stop, e.error > 0) for e in rating.errors] == [
+        (0, 1, True),
+        (7, 12, True),
+        (2, 6, False),
+    ]
     assert rating.errors[0].error == rating.errors[1].error
     assert rating.score == 2
 
@@ -229,17 +273,22 @@ def test_side_by_side_ratings_are_of_the_system_before_the_pairing(tmp_path: Pat
 def test_quotation_marks_column_by_column(tmp_path: Path) -> None:
     """Sources doubled without a pair around them, targets as CSV has them, some as they stand."""
     path = write(
-        tmp_path, OLD, row('"He said ""<v>no</v>""."', source='Er sagte ""nein"".'),
+        tmp_path,
+        OLD,
+        row('"He said ""<v>no</v>""."', source='Er sagte ""nein"".'),
         row('"He said ""no""."', "No-error", "No-error", rater="r2", source='Er sagte ""nein"".'),
         row('He said "<v>no</v>".', rater="r3", source='Er sagte ""nein"".'),
-    )  # fmt: skip
+    )
     assert {(r.source, r.target) for r in read_mqm(path)} == {('Er sagte "nein".', 'He said "no".')}
 
 
 TEXTS = st.text(st.sampled_from('ab "’é我.'), max_size=12).map(lambda text: f"x{text}")
 
 
-@given(st.text(st.sampled_from("ab "), max_size=9), st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=6))
+@given(
+    st.text(st.sampled_from("ab "), max_size=9),
+    st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=6),
+)
 def test_any_marks_stand_inside_the_text(text: str, cuts: list[tuple[int, bool]]) -> None:
     marked = text
     for at, opens in cuts:

@@ -52,10 +52,14 @@ def test_the_command_that_lists_repairs_runs(tmp_path, aligned, monkeypatch, cap
     assert len((tmp_path / "repairs.jsonl").read_text().splitlines()) == 1
     major = RatingsFile(path, references=("ref",), policy=Policy(label="major"))
     make_rated_campaign(major, "other", tell=told.append)
-    assert "rypt import" not in "".join(told[told.index(message) + 1 :])  # it would add judgments of another policy
+    assert "rypt import" not in "".join(
+        told[told.index(message) + 1 :]
+    )  # it would add judgments of another policy
 
 
-@pytest.mark.parametrize("step", ["collect_texts", "parse_source", "align_lists", "create", "import_ratings_file"])
+@pytest.mark.parametrize(
+    "step", ["collect_texts", "parse_source", "align_lists", "create", "import_ratings_file"]
+)
 def test_what_was_interrupted_goes_on(tmp_path, aligned, monkeypatch, step):
     ratings = RatingsFile(ratings_file(tmp_path / "r.tsv"), references=("ref",))
 
@@ -79,14 +83,18 @@ def test_what_was_interrupted_goes_on(tmp_path, aligned, monkeypatch, step):
 def test_a_folder_of_something_else(tmp_path, aligned):
     path = ratings_file(tmp_path / "r.tsv")
     make_rated_campaign(RatingsFile(path, references=("ref",)), tmp_path / "c")
-    with pytest.raises(InputError, match=r"c: was made from other ratings \(references\); name another folder"):
+    with pytest.raises(
+        InputError, match=r"c: was made from other ratings \(references\); name another folder"
+    ):
         make_rated_campaign(RatingsFile(path, references=("Human-A",)), tmp_path / "c")
     ratings_file(path, raters=("r1", "r2", "r3"))
     with pytest.raises(InputError, match=r"was made from other ratings \(files\)"):
         make_rated_campaign(RatingsFile(path, references=("ref",)), tmp_path / "c")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="expected a new folder, or one made from these ratings; found another"):
+    with pytest.raises(
+        InputError, match="expected a new folder, or one made from these ratings; found another"
+    ):
         make_rated_campaign(RatingsFile(path, references=("ref",)), tmp_path / "full")
     assert [p.name for p in (tmp_path / "full").iterdir()] == ["thesis.tex"]
     (tmp_path / "c" / "made_from.json").write_text("[")

@@ -8,7 +8,9 @@ from rypt.ratings.references import human_systems, is_human, read_references
 from rypt.text import InputError
 
 
-@pytest.mark.parametrize("name", ["ref", "Ref.A", "refA", "ref-C", "reference", "Human-A.0", "Human-P.0", "wmt23.refA"])
+@pytest.mark.parametrize(
+    "name", ["ref", "Ref.A", "refA", "ref-C", "reference", "Human-A.0", "Human-P.0", "wmt23.refA"]
+)
 def test_people(name: str) -> None:
     assert is_human(name)
 
@@ -44,10 +46,7 @@ def test_forms(tmp_path: Path, text: str, segments: list[str], found: dict[str, 
     ("text", "message"),
     [
         ("", "ref: expected references, found an empty file"),
-        (
-            "eins\nzwei\n",
-            "ref: expected 3 lines, one for each segment in the order of the ids, or TSV or",
-        ),
+        ("eins\nzwei\n", "ref: expected 3 lines, one for each segment in the order of the ids, or TSV or"),
         ('{"id": 7}\n', "ref:1: expected a JSON object with id and text"),
         ('{"id": 7, "text": 3}\n', "ref:1: expected a JSON object with id and text"),
         ('{"id": 7, "text": "x"}\n', "ref: expected references of the rated segments, such as a, found none"),

@@ -58,7 +58,11 @@ def test_segments_without_ids_of_their_own_are_numbered_by_source() -> None:
 
 
 def test_of_two_outputs_the_first_is_taken() -> None:
-    ratings = [ONE, replace(ONE, rater="r2", target="a  House."), replace(ONE, rater="r3", target="The house.")]
+    ratings = [
+        ONE,
+        replace(ONE, rater="r2", target="a  House."),
+        replace(ONE, rater="r3", target="The house."),
+    ]
     texts = collect_texts("x.tsv", ratings)
     assert (texts.systems, texts.other_outputs) == ({"A": {"7": "A house."}}, 1)
 
@@ -68,17 +72,24 @@ def test_of_two_outputs_the_first_is_taken() -> None:
     [
         ([], [], "x.tsv: expected ratings, found none"),
         ([ONE, replace(TWO, system="a/b")], [], "x.tsv:3: expected a system that a file can be named after"),
-        ([replace(ONE, system="")], [], "x.tsv:2: expected a system that a file can be named after, found ''"),
+        (
+            [replace(ONE, system="")],
+            [],
+            "x.tsv:2: expected a system that a file can be named after, found ''",
+        ),
         ([replace(ONE, system="../x")], [], "x.tsv:2: expected a system that a file can be named after"),
         ([replace(ONE, target="a\0b")], [], "x.tsv:2: expected text as the target"),
         ([replace(ONE, source="\ud800")], [], "x.tsv:2: expected text as the source"),
         ([replace(ONE, segment="1\n2")], [], "x.tsv:2: expected an id of one line"),
         ([ONE, TWO], ["ref"], "no rating is of the system 'ref'; the systems are A"),
         ([ONE, replace(TWO, system="B")], ["A", "B"], "no segment has all of the references A, B"),
-        ([replace(ONE, languages="en-cs"), replace(TWO, languages="en-de")], [],
-         "x.tsv: expected one language pair, found en-cs, en-de; --languages names one"),
+        (
+            [replace(ONE, languages="en-cs"), replace(TWO, languages="en-de")],
+            [],
+            "x.tsv: expected one language pair, found en-cs, en-de; --languages names one",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refused(ratings: list[Rating], references: list[str], message: str) -> None:
     with pytest.raises(RyptError) as error:
         collect_texts("x.tsv", ratings, Translators(tuple(references)))
@@ -125,18 +136,25 @@ def test_every_rating_finds_its_texts_again(
     for path in lists:
         path.with_suffix(".links").write_text("0-0\n" * len(jsonl(path)))
     campaign = create(
-        folder / "c", source=folder / "t/source.jsonl", trees=folder / "trees", nbest=lists,
+        folder / "c",
+        source=folder / "t/source.jsonl",
+        trees=folder / "trees",
+        nbest=lists,
         alignments=[path.with_suffix(".links") for path in lists],
-    )  # fmt: skip
+    )
     result, _ = import_ratings(campaign, "x.tsv", ratings, Policy())
     assert (result.matched, result.unmatched) == (len(ratings), {})
 
 
 def test_documents_and_people(tmp_path: Path) -> None:
     ratings = [
-        replace(ONE, document="news"), replace(ONE, system="Human-A.0"), replace(ONE, system="Human-P.0"),
-        replace(ONE, system="pro"), replace(TWO, system="refine"), replace(ONE, system="ref.B"),
-    ]  # fmt: skip
+        replace(ONE, document="news"),
+        replace(ONE, system="Human-A.0"),
+        replace(ONE, system="Human-P.0"),
+        replace(ONE, system="pro"),
+        replace(TWO, system="refine"),
+        replace(ONE, system="ref.B"),
+    ]
     texts = collect_texts("x.tsv", ratings, Translators(("Human-A.0",), people=("pro",), machines=("ref.B",)))
     assert texts.human == ("Human-A.0", "Human-P.0", "pro")
     assert texts.as_dict()["human"] == texts.human
@@ -149,7 +167,9 @@ def test_documents_and_people(tmp_path: Path) -> None:
 
 def test_ratings_that_no_file_can_hold_are_refused_alone() -> None:
     repairs = Repairs("x.tsv")
-    texts = collect_texts("x.tsv", [ONE, replace(TWO, system="a/b"), replace(TWO, target="a\0b")], repairs=repairs)
+    texts = collect_texts(
+        "x.tsv", [ONE, replace(TWO, system="a/b"), replace(TWO, target="a\0b")], repairs=repairs
+    )
     assert (list(texts.systems), list(texts.sources)) == (["A"], ["7"])
     assert repairs.counts == {"rating-refused": 2}
     with pytest.raises(InputError, match=r"x\.tsv:3: expected a system"):
@@ -192,6 +212,8 @@ def test_a_segmenter_that_is_not_needed_is_not_named() -> None:
 
 def test_a_segmenter_that_is_missing_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts_module, "is_segmenter_installed", lambda: False)
-    advice = "  words of scripts without spaces are not found: install a segmenter (pip install 'rypt[segment]')"
+    advice = (
+        "  words of scripts without spaces are not found: install a segmenter (pip install 'rypt[segment]')"
+    )
     assert advice in collect_texts("x.tsv", [CHINESE]).summary("t").splitlines()
     assert advice not in collect_texts("x.tsv", [ONE]).summary("t").splitlines()

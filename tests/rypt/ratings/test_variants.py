@@ -10,7 +10,15 @@ TEXTS = st.text(st.sampled_from("ab ,."), max_size=15)
 
 def test_the_commonest_text_is_that_of_most_raters_then_of_most_lines() -> None:
     votes = Votes()
-    for text, rater in [("x", "r1"), ("x", "r1"), ("x", "r1"), ("y", "r2"), ("y", "r3"), ("z", "r4"), ("z", "r5")]:
+    for text, rater in [
+        ("x", "r1"),
+        ("x", "r1"),
+        ("x", "r1"),
+        ("y", "r2"),
+        ("y", "r3"),
+        ("z", "r4"),
+        ("z", "r5"),
+    ]:
         votes.add(text, rater)
     assert votes.commonest() == "y"
     votes.add("z", "r5")

@@ -61,7 +61,10 @@ def test_a_lexicon_gives_the_word_links_of_a_pair(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("das haus ||| the house", ":1: expected source"), ("das ||| the ||| 0-4", ":1: link 0-4 is out of range")],
+    [
+        ("das haus ||| the house", ":1: expected source"),
+        ("das ||| the ||| 0-4", ":1: link 0-4 is out of range"),
+    ],
 )
 def test_bad_lexicon_lines(tmp_path, line, message):
     path = tmp_path / "lexicon"

@@ -38,9 +38,12 @@ def read(folder: Path, text: str, *, large: bool, links: str | None = None, only
     limits = {"LARGE": 0, "LARGE_COLD": 0, "MANY": 0} if large else {"LARGE": 1 << 30}
     with patch.multiple(nbest, **limits):
         return read_candidates(
-            folder / "list", SEGMENTS, lazy_features=True, only=only,
+            folder / "list",
+            SEGMENTS,
+            lazy_features=True,
+            only=only,
             alignments=None if links is None else folder / "links",
-        )  # fmt: skip
+        )
 
 
 def outcome(folder: Path, text: str, **options) -> list[tuple[Candidate, object]] | str:
@@ -51,27 +54,70 @@ def outcome(folder: Path, text: str, **options) -> list[tuple[Candidate, object]
         return str(error).replace(str(folder), "")
 
 
-FIELDS = st.sampled_from([
-    "0", "1", " 1\t", "7", "a b", "the old house", " a  b ", "", "(S{0-3} the house)", "a |0-0| b", "LM0= -1 TM0= 2 3",
-    "lm=1", "LM0= x", "WordScores= 1", "0-0 1-1", "0-0", "0-0\t1-1", "9-9", "0=0 1-2=1", "0-1=0", "1-=2", "-4.5", "nan",
-    "1_0", "5 6", "x|y", "\u3000(S{0-3} the house)", "\u00a0 x", "\u201cx", "ﻼ y", "一 二", "1e999", "-1e5",
-    "-12.345678901234567890", "H-0", "{", "é= 1", "x\ry",
-])  # fmt: skip
+FIELDS = st.sampled_from(
+    [
+        "0",
+        "1",
+        " 1\t",
+        "7",
+        "a b",
+        "the old house",
+        " a  b ",
+        "",
+        "(S{0-3} the house)",
+        "a |0-0| b",
+        "LM0= -1 TM0= 2 3",
+        "lm=1",
+        "LM0= x",
+        "WordScores= 1",
+        "0-0 1-1",
+        "0-0",
+        "0-0\t1-1",
+        "9-9",
+        "0=0 1-2=1",
+        "0-1=0",
+        "1-=2",
+        "-4.5",
+        "nan",
+        "1_0",
+        "5 6",
+        "x|y",
+        "\u3000(S{0-3} the house)",
+        "\u00a0 x",
+        "\u201cx",
+        "ﻼ y",
+        "一 二",
+        "1e999",
+        "-1e5",
+        "-12.345678901234567890",
+        "H-0",
+        "{",
+        "é= 1",
+        "x\ry",
+    ]
+)
 PLAIN = st.tuples(
-    st.sampled_from(["0", "1", " 1\t", "a b"]), st.sampled_from(["the old house", "a  b", "一 二", "\u201cx y", "Σας"]),
-    st.sampled_from(["LM0= -1 TM0= 2 3", "lm=1", "a: 1", "z= |"]), st.sampled_from(["-4.5", "", "1e5", "12"]),
+    st.sampled_from(["0", "1", " 1\t", "a b"]),
+    st.sampled_from(["the old house", "a  b", "一 二", "\u201cx y", "Σας"]),
+    st.sampled_from(["LM0= -1 TM0= 2 3", "lm=1", "a: 1", "z= |"]),
+    st.sampled_from(["-4.5", "", "1e5", "12"]),
     st.sampled_from(["0-0 1-1", "0-0", "2-1", "0-0 ||| 0-0", "0=0 ||| 0-0"]),
-)  # fmt: skip
+)
 LINES = st.one_of(PLAIN, st.lists(FIELDS, min_size=1, max_size=7)).map(" ||| ".join)
 
 
 @settings(deadline=None)
 @given(
-    st.lists(LINES, min_size=1, max_size=4), st.sampled_from(["\n", "\r\n"]),
-    st.sampled_from([None, "0-0", "1 ||| 0-0"]), st.sampled_from([None, {"0"}, {"1", "a b"}]),
-)  # fmt: skip
+    st.lists(LINES, min_size=1, max_size=4),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from([None, "0-0", "1 ||| 0-0"]),
+    st.sampled_from([None, {"0"}, {"1", "a b"}]),
+)
 @example(
-    ["0 ||| x ||| a=1 ||| 1 ||| 0-0", json.dumps({"id": 0, "candidate": "x y", "alignment": "0-1"})], "\n", None, None
+    ["0 ||| x ||| a=1 ||| 1 ||| 0-0", json.dumps({"id": 0, "candidate": "x y", "alignment": "0-1"})],
+    "\n",
+    None,
+    None,
 )
 @example(["0 ||| ||| a=1 ||| 1 ||| 0-0", "0 ||| x"], "\n", None, None)
 @example(["1 ||| x ||| a=1 ||| 1 ||| 0-0", "7 ||| x ||| a=1 ||| 1 ||| 0-0"], "\n", None, {"1"})
@@ -80,7 +126,9 @@ def test_columns_are_what_single_lines_are(lines, end, links, only):
     pairs = None if links is None else f"{links}\n" * (1 + len(lines))
     with TemporaryDirectory() as folder:
         options = {"links": pairs, "only": only}
-        assert outcome(Path(folder), text, large=True, **options) == outcome(Path(folder), text, large=False, **options)
+        assert outcome(Path(folder), text, large=True, **options) == outcome(
+            Path(folder), text, large=False, **options
+        )
 
 
 GOOD = """\
@@ -142,9 +190,14 @@ def test_progress_counts_lines(tmp_path):
 
 
 CANDIDATES = st.lists(
-    st.builds(Candidate, st.sampled_from(["0", "1", "2"]), st.sampled_from(["x y", "X Y", "é", "é", ""]),
-              st.sampled_from(["0-0", "0-0 1-1", ""])), max_size=8,
-)  # fmt: skip
+    st.builds(
+        Candidate,
+        st.sampled_from(["0", "1", "2"]),
+        st.sampled_from(["x y", "X Y", "é", "é", ""]),
+        st.sampled_from(["0-0", "0-0 1-1", ""]),
+    ),
+    max_size=8,
+)
 
 
 @given(st.lists(CANDIDATES, max_size=3), st.data())
@@ -158,7 +211,9 @@ def test_functions_of_columns_are_those_of_lists(lists, data):
     both = (merged, merged_columns)
     assert text_marks(merged) == text_marks(merged_columns)
     wanted = data.draw(st.sets(st.sampled_from(["0", "1", "2"])))
-    assert [list(of_segments(each, wanted)) for each in both] == [[c for c in merged if c.segment in wanted]] * 2
+    assert [list(of_segments(each, wanted)) for each in both] == [
+        [c for c in merged if c.segment in wanted]
+    ] * 2
     chosen = np.array(
         data.draw(st.lists(st.integers(0, len(merged) - 1), max_size=5) if merged else st.just([])), np.int64
     )
@@ -186,7 +241,11 @@ def test_marks_change_with_texts_links_and_their_order():
 def test_what_would_have_to_be_compiled_first_is_read_line_by_line_unless_it_is_much(tmp_path, monkeypatch):
     (tmp_path / "list").write_text(GOOD)
     monkeypatch.setattr(nbest, "LARGE", 0)
-    for compiled, limit, kind in [(False, 1000, list), (True, 1000, CandidateColumns), (False, 100, CandidateColumns)]:
+    for compiled, limit, kind in [
+        (False, 1000, list),
+        (True, 1000, CandidateColumns),
+        (False, 100, CandidateColumns),
+    ]:
         monkeypatch.setattr(nbest, "is_on_disk", lambda _, compiled=compiled: compiled)
         monkeypatch.setattr(nbest, "LARGE_COLD", limit)
         assert isinstance(read_candidates(tmp_path / "list", SEGMENTS, lazy_features=True), kind)

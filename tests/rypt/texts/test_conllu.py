@@ -25,7 +25,9 @@ def test_constituents_are_yields_of_heads():
 def test_a_yield_with_a_gap_makes_no_constituent_but_what_is_inside_stays():
     # "Bücher hat er keine neuen gelesen": Bücher … keine neuen is one yield with a gap
     tree = tree_from_conllu(
-        block((1, "Bücher", 6), (2, "hat", 6), (3, "er", 6), (4, "keine", 5), (5, "neuen", 1), (6, "gelesen", 0))
+        block(
+            (1, "Bücher", 6), (2, "hat", 6), (3, "er", 6), (4, "keine", 5), (5, "neuen", 1), (6, "gelesen", 0)
+        )
     )
     assert "0-5" not in spans(tree)
     assert "3-5" in spans(tree)

@@ -23,8 +23,11 @@ def test_glue_rules_and_reordering():
     tokens, pairs = parse_derivation(text)
     assert " ".join(tokens) == "i saw the old man"
     assert pairs == [
-        PhrasePair((0,), (0,)), PhrasePair((4, 5), (1,)), PhrasePair((2,), (3,)), PhrasePair((1, 3), (2, 4)),
-    ]  # fmt: skip
+        PhrasePair((0,), (0,)),
+        PhrasePair((4, 5), (1,)),
+        PhrasePair((2,), (3,)),
+        PhrasePair((1, 3), (2, 4)),
+    ]
 
 
 def test_words_without_source_and_source_without_words_stay_unaligned():

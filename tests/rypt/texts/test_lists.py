@@ -26,8 +26,10 @@ def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
     )
     assert expand_lists(["x"], ["a", "b"]) == (["x"], ["a", "b"])  # too many: said by whoever counts them
     assert expand_outputs(["x", lists], ["-", "new"]) == [
-        ("x", "-"), (lists / "A.0.jsonl.gz", Path("new/A.0.links")), (lists / "b.jsonl", Path("new/b.links")),
-    ]  # fmt: skip
+        ("x", "-"),
+        (lists / "A.0.jsonl.gz", Path("new/A.0.links")),
+        (lists / "b.jsonl", Path("new/b.links")),
+    ]
 
 
 def test_what_does_not_fit_is_named(tmp_path: Path) -> None:

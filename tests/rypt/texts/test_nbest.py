@@ -31,13 +31,29 @@ def read(tmp_path, text, alignments=None, **options):
 @pytest.mark.parametrize(
     ("line", "text", "links"),
     [
-        ("0 ||| the old house ||| LM0= -1 TM0= -2 -3 ||| -4.5 ||| 0-0 1-1 2-2", "the old house", "0-0 1-1 2-2"),
-        ("0 ||| the old house ||| LM0= -1 ||| -4.5 ||| 0=0 1-2=1-2 ||| 0-0 1-1 2-2", "the old house", "0-0 1-1 2-2"),
+        (
+            "0 ||| the old house ||| LM0= -1 TM0= -2 -3 ||| -4.5 ||| 0-0 1-1 2-2",
+            "the old house",
+            "0-0 1-1 2-2",
+        ),
+        (
+            "0 ||| the old house ||| LM0= -1 ||| -4.5 ||| 0=0 1-2=1-2 ||| 0-0 1-1 2-2",
+            "the old house",
+            "0-0 1-1 2-2",
+        ),
         ("0 ||| the old house ||| LM0= -1 ||| -4.5 ||| 0=0 1-2=1-2", "the old house", "0-0 1-1 1-2 2-1 2-2"),
         ("0 ||| the |0-0| old house |1-2| ||| lm=-1 ||| -4.5", "the old house", "0-0 1-1 1-2 2-1 2-2"),
         ("0 ||| (S{0-3} the (X{1-2} old) house) ||| lm=-1 ||| -4.5", "the old house", "0-0 0-2 1-1 2-0 2-2"),
-        ("0 ||| the |0-0| old house |1-2| ||| lm=-1 ||| -4.5 ||| 0-0 1-1 2-2", "the old house", "0-0 1-1 2-2"),
-        ("0 ||| the house ||| lm=-1 ||| -4.5 ||| (S{0-3} (X{0-1} the) (X{1-3} house))", "the house", "0-0 1-1 2-1"),
+        (
+            "0 ||| the |0-0| old house |1-2| ||| lm=-1 ||| -4.5 ||| 0-0 1-1 2-2",
+            "the old house",
+            "0-0 1-1 2-2",
+        ),
+        (
+            "0 ||| the house ||| lm=-1 ||| -4.5 ||| (S{0-3} (X{0-1} the) (X{1-3} house))",
+            "the house",
+            "0-0 1-1 2-1",
+        ),
         ("0 ||| house ||| LM0= -1 ||| -4.5 |||", "house", ""),
         (
             json.dumps({"id": 0, "candidate": "the house", "alignment": "0-0 2-1", "score": -4.5}),
@@ -48,7 +64,12 @@ def read(tmp_path, text, alignments=None, **options):
 )
 def test_dialects(tmp_path, line, text, links):
     (candidate,) = read(tmp_path, line + "\n")
-    assert (candidate.segment, candidate.text, candidate.alignment, candidate.score) == ("0", text, links, -4.5)
+    assert (candidate.segment, candidate.text, candidate.alignment, candidate.score) == (
+        "0",
+        text,
+        links,
+        -4.5,
+    )
 
 
 def test_features_are_kept(tmp_path):
@@ -66,7 +87,9 @@ def test_plain_output_with_alignments(tmp_path):
 
 
 def test_alignments_in_a_file_of_their_own(tmp_path):
-    candidates = read(tmp_path, "0 ||| a house ||| ||| -1\n0 ||| house ||| ||| -2\n", "0 ||| 0-0 2-1\n0 ||| 2-0\n")
+    candidates = read(
+        tmp_path, "0 ||| a house ||| ||| -1\n0 ||| house ||| ||| -2\n", "0 ||| 0-0 2-1\n0 ||| 2-0\n"
+    )
     assert [c.alignment for c in candidates] == ["0-0 2-1", "2-0"]
 
 
@@ -88,8 +111,14 @@ GOOD = "1 ||| yes ||| ||| -1 ||| 0-0\n"
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("0 ||| the house ||| ||| -1 ||| 0-0 2-2\n", "list:2: segment 0: a link is out of range: the candidate has 2"),
-        ("0 ||| the house ||| ||| -1 ||| 0-0 5-1\n", "list:2: segment 0: a link is out of range: the source has 3"),
+        (
+            "0 ||| the house ||| ||| -1 ||| 0-0 2-2\n",
+            "list:2: segment 0: a link is out of range: the candidate has 2",
+        ),
+        (
+            "0 ||| the house ||| ||| -1 ||| 0-0 5-1\n",
+            "list:2: segment 0: a link is out of range: the source has 3",
+        ),
         ("0 ||| the house ||| ||| -1 ||| 0-0 1x1\n", "list:2: segment 0: expected alignment links like 3-5"),
         ("7 ||| the house ||| ||| -1 ||| 0-0\n", "list:2: segment '7' is not in the source"),
         ("0 ||| the house ||| ||| -1\n", "list:2: expected an alignment"),
@@ -100,9 +129,18 @@ GOOD = "1 ||| yes ||| ||| -1 ||| 0-0\n"
         ("0 ||| x ||| LM0= nan ||| -1 ||| 0-0\n", "list:2: expected a finite number, found 'nan'"),
         ("0 ||| a\0b ||| ||| -1 ||| 0-0\n", "list:2: expected text, found a NUL character"),
         ("0 ||| a |1-0| ||| ||| -1\n", "list:2: expected a source range from left to right"),
-        ('{"id": 0, "candidate": null, "alignment": ""}\n', "list:2: expected the candidate as one line of text"),
-        ('{"id": 0, "candidate": "a\\nb", "alignment": ""}\n', "list:2: expected the candidate as one line of text"),
-        ('{"id": 0, "candidate": "a", "alignment": [0]}\n', "list:2: expected the alignment as one line of text"),
+        (
+            '{"id": 0, "candidate": null, "alignment": ""}\n',
+            "list:2: expected the candidate as one line of text",
+        ),
+        (
+            '{"id": 0, "candidate": "a\\nb", "alignment": ""}\n',
+            "list:2: expected the candidate as one line of text",
+        ),
+        (
+            '{"id": 0, "candidate": "a", "alignment": [0]}\n',
+            "list:2: expected the alignment as one line of text",
+        ),
         ('{"id": 0, "candidate": "a", "alignment": "", "score": "x"}\n', "list:2: expected a finite number"),
         ("0 ||| |0-9999999999| x ||| ||| -1 ||| 0-0 9-0\n", "list:2: segment 0: a link is out of range"),
         (
@@ -136,10 +174,31 @@ def test_more_lines_than_segments(tmp_path):
         read(tmp_path, "a\nb\nc\n", "\n\n\n")
 
 
-FIELDS = st.sampled_from([
-    "0", "1", " 1\t", "7", "the old house", " a  b ", "", "(S{0-3} the house)", "a |0-0| b", "LM0= -1 TM0= 2 3", "lm=1",
-    "LM0= x", "WordScores= 1", "0-0 1-1", "0-0", "0=0 1-2=1", "-4.5", "nan", "1_0", "5 6", "x|y",
-])  # fmt: skip
+FIELDS = st.sampled_from(
+    [
+        "0",
+        "1",
+        " 1\t",
+        "7",
+        "the old house",
+        " a  b ",
+        "",
+        "(S{0-3} the house)",
+        "a |0-0| b",
+        "LM0= -1 TM0= 2 3",
+        "lm=1",
+        "LM0= x",
+        "WordScores= 1",
+        "0-0 1-1",
+        "0-0",
+        "0=0 1-2=1",
+        "-4.5",
+        "nan",
+        "1_0",
+        "5 6",
+        "x|y",
+    ]
+)
 LINES = st.lists(FIELDS, min_size=1, max_size=7).map(lambda fields: " ||| ".join(fields))
 
 
@@ -153,7 +212,9 @@ def test_plain_lines_are_read_as_all_others_are(lines: list[str], with_links: bo
         with TemporaryDirectory() as folder, patch.object(nbest, "plain_candidate", plain):
             links = "0-0\n" * len(lines) if with_links else None
             try:
-                candidates = read(Path(folder), "\n".join(["0 ||| x ||| a=1 ||| 1 ||| 0-0", *lines[1:]]), links)
+                candidates = read(
+                    Path(folder), "\n".join(["0 ||| x ||| a=1 ||| 1 ||| 0-0", *lines[1:]]), links
+                )
                 return [(c, dict(c.features)) for c in candidates]
             except InputError as error:
                 return str(error).replace(folder, "")
@@ -174,7 +235,11 @@ def test_features_are_read_late_and_then_checked(tmp_path):
 @pytest.mark.parametrize("with_links", [False, True])
 def test_lines_of_other_segments_are_not_looked_at(tmp_path, with_links):
     links = "" if with_links else " ||| 0-0"
-    lines = [f"0 ||| a ||| LM0= 1 ||| 1{links}", "9 ||| nobody ||| LM0= bad ||| 1", f"1 ||| b ||| LM0= 1 ||| 1{links}"]
+    lines = [
+        f"0 ||| a ||| LM0= 1 ||| 1{links}",
+        "9 ||| nobody ||| LM0= bad ||| 1",
+        f"1 ||| b ||| LM0= 1 ||| 1{links}",
+    ]
     pairs = ["0-0", "7-7", "0-0"]
     text, alignments = "\n".join([*lines, lines[0]]), "\n".join([*pairs, pairs[0]]) if with_links else None
     assert [c.text for c in read(tmp_path, text, alignments, only={"0"})] == ["a", "a"]

@@ -55,7 +55,10 @@ def test_an_empty_phrase_is_refused():
 
 
 @given(
-    st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\r\n\0")).filter(bool), min_size=1)
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\r\n\0")).filter(bool),
+        min_size=1,
+    )
 )
 def test_keys_are_those_of_the_tokens(tokens):
     """Normalising a phrase as a whole, which is faster, is normalising its tokens."""

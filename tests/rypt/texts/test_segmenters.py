@@ -55,7 +55,9 @@ def test_without_icu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segmenters, "is_installed", lambda name="icu": False)
     assert choose_segmenter("auto") is None
     assert choose_segmenter("none") is None
-    with pytest.raises(RyptError, match=r"^the segmenter icu is not installed: pip install 'rypt\[segment\]'$"):
+    with pytest.raises(
+        RyptError, match=r"^the segmenter icu is not installed: pip install 'rypt\[segment\]'$"
+    ):
         choose_segmenter("icu")
     with pytest.raises(RyptError, match="expected segmenter as one of auto, icu, none, found 'jieba'"):
         choose_segmenter("jieba")

@@ -40,7 +40,8 @@ def test_blocks_after_a_tree_on_one_line(tmp_path):
 def test_conllu_with_a_bracket_in_a_token(tmp_path):
     path = tmp_path / "trees"
     path.write_text(
-        "\n".join(f"{n}\t{form}\t_\t_\t_\t_\t{n - 1}\tdep" for n, form in enumerate(["ja", ":)"], 1)) + "\n\n\n\n"
+        "\n".join(f"{n}\t{form}\t_\t_\t_\t_\t{n - 1}\tdep" for n, form in enumerate(["ja", ":)"], 1))
+        + "\n\n\n\n"
     )
     (segment,) = attach_trees([Segment("a", "ja :)")], path)
     assert parsed(segment).tokens == ("ja", ":)")
@@ -62,12 +63,18 @@ def test_conllu(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(NP (ART das) (NN Haus))\n(X ja)\n(S (NP (ART der) (NN Hund)) (V bellt)\n", ":3: segment c: unbalanced"),
+        (
+            "(NP (ART das) (NN Haus))\n(X ja)\n(S (NP (ART der) (NN Hund)) (V bellt)\n",
+            ":3: segment c: unbalanced",
+        ),
         (
             "(NP (ART das) (NN Haus)\n(X ja)\n(S der Hund bellt)\n",
             ":1: segment a: unbalanced brackets: 1 of 3 not closed",
         ),
-        ("(NP (ART das) (NN Haus))\n(X nein)\n()\n", ":2: segment b: token 0 is 'ja' in the source and 'nein'"),
+        (
+            "(NP (ART das) (NN Haus))\n(X nein)\n()\n",
+            ":2: segment b: token 0 is 'ja' in the source and 'nein'",
+        ),
         ("(NP (ART das) (NN Haus))\n(X ja)\n", ":2: expected 3 trees, one per segment, found 2"),
         ("(NP\n  (ART das)\n  (NN Haus)\n(X ja)\n()\n", ":1: unbalanced brackets: 1 not closed"),
         ("", ":1: expected 3 trees"),

@@ -17,8 +17,10 @@ def test_wrapper_function_tags_and_unary_chains():
     tree = SourceTree.from_brackets("( (S (NP-SBJ-1 (PRP I)) (VP=2 (VBP run))) )")
     assert tree.tokens == ("I", "run")
     assert [(str(c.span), c.label, c.parent) for c in tree.constituents] == [
-        ("0-2", "S", -1), ("0-1", "NP+PRP", 0), ("1-2", "VP+VBP", 0),
-    ]  # fmt: skip
+        ("0-2", "S", -1),
+        ("0-1", "NP+PRP", 0),
+        ("1-2", "VP+VBP", 0),
+    ]
 
 
 def test_figure_2_has_18_distinct_spans():
@@ -27,7 +29,9 @@ def test_figure_2_has_18_distinct_spans():
 
 
 def test_traces_and_empty_elements_vanish_with_their_parents():
-    tree = SourceTree.from_brackets("(S (NP-SBJ (-NONE- *T*-1)) (VP (VB go) (NP (-NONE- *)) (ADVP (RB now))))")
+    tree = SourceTree.from_brackets(
+        "(S (NP-SBJ (-NONE- *T*-1)) (VP (VB go) (NP (-NONE- *)) (ADVP (RB now))))"
+    )
     assert tree.tokens == ("go", "now")
     assert spans(tree) == ["0-2", "0-1", "1-2"]
     assert [c.label for c in tree.constituents] == ["S+VP", "VB", "ADVP+RB"]

@@ -51,9 +51,12 @@ def test_eflomal_takes_tokens_as_they_are() -> None:
     """White space inside of tokens, empty and long sides, repeated pairs."""
     pairs, wanted = word_for_word()
     odd: list[Pair] = [
-        (("das", "5\u00a0%", "Haus"), ("the", "house")), ((), ("the",)), (("das",), ()),
-        (("das",) * 1100, ("the",)), (("|||", "."), ("|||", ".")),
-    ]  # fmt: skip
+        (("das", "5\u00a0%", "Haus"), ("the", "house")),
+        ((), ("the",)),
+        (("das",), ()),
+        (("das",) * 1100, ("the",)),
+        (("|||", "."), ("|||", ".")),
+    ]
     found = align([*odd, pairs[0], *pairs, pairs[0]], aligner="eflomal")
     assert len(found) == len(odd) + len(pairs) + 2
     assert found[1] == found[2] == found[3] == ()
@@ -103,7 +106,9 @@ def test_a_cache_that_cannot_be_written_loses_no_links(tmp_path: Path) -> None:
     messages: list[str] = []
     pairs, wanted = word_for_word()
     assert agreement(align(pairs, cache=tmp_path / "none" / "x.gz", tell=messages.append), wanted) > 0.8
-    assert messages == [f"links are not kept for the next run: {tmp_path / 'none' / 'x.gz'}: No such file or directory"]
+    assert messages == [
+        f"links are not kept for the next run: {tmp_path / 'none' / 'x.gz'}: No such file or directory"
+    ]
     with pytest.raises(RyptError, match="No such file or directory"):
         align([(("a",), ("b",))], save_priors=tmp_path / "none" / "priors")
 
@@ -159,10 +164,15 @@ def eflomal_writing(*lines: str) -> ModuleType:
     ("lines", "message"),
     [
         (["0-0"], "the aligner wrote 1 alignments of 2 pairs"),
-        (["nothing", ""], "the aligner wrote no alignment: expected alignment links like 3-5, found 'nothing'"),
+        (
+            ["nothing", ""],
+            "the aligner wrote no alignment: expected alignment links like 3-5, found 'nothing'",
+        ),
     ],
 )
-def test_an_aligner_that_writes_something_else(monkeypatch: pytest.MonkeyPatch, lines: list[str], message: str) -> None:
+def test_an_aligner_that_writes_something_else(
+    monkeypatch: pytest.MonkeyPatch, lines: list[str], message: str
+) -> None:
     monkeypatch.setitem(sys.modules, "eflomal", eflomal_writing(*lines))
     monkeypatch.setattr(aligners, "is_installed", lambda name: True)
     with pytest.raises(RyptError, match=message):

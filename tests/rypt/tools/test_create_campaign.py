@@ -9,7 +9,10 @@ from rypt.campaign.folder import Campaign
 from rypt.tools import aligners
 
 SOURCE = ["das haus brennt , sagt er .", "die katze schläft jetzt ."]
-OUTPUTS = [["the house burns , he says .", "the house is on fire ."], ["the cat sleeps now .", "a cat is sleeping ."]]
+OUTPUTS = [
+    ["the house burns , he says .", "the house is on fire ."],
+    ["the cat sleeps now .", "a cat is sleeping ."],
+]
 
 
 @pytest.fixture
@@ -43,14 +46,19 @@ def test_lists_of_one_name_have_links_of_their_own(texts, capsys):
     (texts / "other" / "list.jsonl").write_text((texts / "list.jsonl").read_text().replace("cat", "dog"))
     lists = ["--nbest", "list.jsonl", "--nbest", "other/list.jsonl"]
     assert run(capsys, "init", "campaign", "--source", "dev.de", *lists, "-q")[0] == 0
-    assert Campaign.open("campaign").files.alignments == ["prepared/links/1-list.links", "prepared/links/2-list.links"]
+    assert Campaign.open("campaign").files.alignments == [
+        "prepared/links/1-list.links",
+        "prepared/links/2-list.links",
+    ]
 
 
 def test_what_is_given_is_not_made(texts, capsys):
     (texts / "dev.trees").write_text("(S (X das) (X haus) (X brennt) (X ,) (X sagt) (X er) (X .))\n()\n")
     (texts / "links").write_text("0-0 1-1\n0-0\n0-0\n0-0\n")
     given = ["--trees", "dev.trees", "--alignments", "links"]
-    assert run(capsys, "init", "campaign", "--source", "dev.de", "--nbest", "list.jsonl", *given, "-q")[0] == 0
+    assert (
+        run(capsys, "init", "campaign", "--source", "dev.de", "--nbest", "list.jsonl", *given, "-q")[0] == 0
+    )
     assert not (texts / "campaign" / "prepared").exists()
 
 
@@ -63,7 +71,9 @@ def test_nothing_is_left_where_something_is_wrong(texts, capsys, exists):
     options = ["--source", "dev.de", "--nbest", "list.jsonl", "--references", "ref", "-q"]
     code, _, err = run(capsys, "init", "campaign", *options)
     assert (code, err) == (1, "rypt: ref:1: expected 2 lines, one per segment, found 1\n")
-    left = {path.name for path in (texts / "campaign").rglob("*")} if exists else (texts / "campaign").exists()
+    left = (
+        {path.name for path in (texts / "campaign").rglob("*")} if exists else (texts / "campaign").exists()
+    )
     assert left == ({"notes"} if exists else False)
     assert run(capsys, "init", "campaign", "--source", "missing.de", "--nbest", "list.jsonl", "-q")[0] == 1
 
@@ -86,7 +96,9 @@ def test_mistakes_are_found_before_anything_is_made(texts, capsys):
     (texts / "one.nbest").write_text("1 ||| yes\n2 ||| no\n")
     code, _, err = run(capsys, "init", "campaign", "--source", "dev.de", "--nbest", "one.nbest")
     assert code == 1
-    assert err.startswith("rypt: one.nbest:2: segment '2' is not in the source, whose 2 segments count from 0; does ")
+    assert err.startswith(
+        "rypt: one.nbest:2: segment '2' is not in the source, whose 2 segments count from 0; does "
+    )
     (texts / "short.txt").write_text("yes\n")
     code, _, err = run(capsys, "init", "campaign", "--source", "dev.de", "--nbest", "short.txt")
     assert (code, err) == (1, "rypt: short.txt:1: expected 2 lines, one per segment, found 1\n")
@@ -98,16 +110,24 @@ def test_mistakes_are_found_before_anything_is_made(texts, capsys):
 
 def test_raw_texts_are_cut_into_tokens(texts, capsys):
     (texts / "raw.de").write_text("Das Haus brennt, sagt er.\nDie Katze schläft jetzt.\n", encoding="utf-8")
-    lines = [{"candidates": ["The house burns, he says.", "It burns."]}, {"candidates": ["The cat sleeps.", "A cat."]}]
+    lines = [
+        {"candidates": ["The house burns, he says.", "It burns."]},
+        {"candidates": ["The cat sleeps.", "A cat."]},
+    ]
     (texts / "raw.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     (texts / "raw.en").write_text("The house is on fire, he says.\nThe cat sleeps.\n")
     names = ["--source", "raw.de", "--nbest", "raw.jsonl", "--references", "raw.en"]
     code, _, err = run(capsys, "init", "campaign", *names)
     assert code == 0, err
-    assert err.startswith("all texts cut into tokens (punctuation cut off); --tokens keep takes texts as they are\n")
+    assert err.startswith(
+        "all texts cut into tokens (punctuation cut off); --tokens keep takes texts as they are\n"
+    )
     campaign = Campaign.open("campaign")
     assert campaign.segments[0].text == "Das Haus brennt , sagt er ."
-    assert [candidate.text for candidate in campaign.candidates][:2] == ["The house burns , he says .", "It burns ."]
+    assert [candidate.text for candidate in campaign.candidates][:2] == [
+        "The house burns , he says .",
+        "It burns .",
+    ]
     assert campaign.references == [["The house is on fire , he says .", "The cat sleeps ."]]
     code, _, err = run(capsys, "init", "kept", *names, "--tokens", "keep")
     assert code == 0, err
@@ -165,9 +185,13 @@ def test_the_outputs_of_systems_are_for_comparing(texts, capsys):
     given = ["--source", "dev.de", "--nbest", "A.txt", "--nbest", "B.txt"]
     code, _, err = run(capsys, "init", "two", *given)
     assert code == 0, err
-    compare = "rypt hits make two -o two/batches/1 --kind comparison --assignments 5 --limit 20 --controls 0.2"
+    compare = (
+        "rypt hits make two -o two/batches/1 --kind comparison --assignments 5 --limit 20 --controls 0.2"
+    )
     assert f"next, to have people compare the 2 systems: {compare}\n" in err
-    assert err.endswith("or to have phrases labelled: rypt queries two --select value --format csv -o ask.csv\n")
+    assert err.endswith(
+        "or to have phrases labelled: rypt queries two --select value --format csv -o ask.csv\n"
+    )
     assert list(Campaign.open("two").outputs) == ["A", "B"]
     code, _, err = run(capsys, *compare.split()[1:-2], "--controls", 0)
     assert code == 0, err

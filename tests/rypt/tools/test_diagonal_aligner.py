@@ -35,8 +35,13 @@ def reference_links(pairs):
     t = {(s, w): 1 / max(1, size) for s, ws in together.items() for w in ws}
 
     def shares(source, target, j):
-        near = [math.exp(-TENSION * abs((i + 0.5) / len(source) - (j + 0.5) / len(target))) for i in range(len(source))]
-        with_words = [(1 - NOWHERE) * p / sum(near) * t[word, target[j]] for p, word in zip(near, source, strict=True)]
+        near = [
+            math.exp(-TENSION * abs((i + 0.5) / len(source) - (j + 0.5) / len(target)))
+            for i in range(len(source))
+        ]
+        with_words = [
+            (1 - NOWHERE) * p / sum(near) * t[word, target[j]] for p, word in zip(near, source, strict=True)
+        ]
         return [*with_words, NOWHERE * t[None, target[j]]]
 
     for _ in range(ROUNDS if size else 0):

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rypt.metric.frontier import frontier
+from rypt.scoring.frontier import frontier
 from rypt.texts.trees import SourceTree
 from rypt.tools.fallback_trees import fallback_tree
 
 TOKENS = st.lists(
     st.sampled_from(["a", "of", "the", "house", ",", ".", "?", "''", ")", "(", "…", "日本", "5\u00a0%"]),
     max_size=25,
-)  # fmt: skip
+)
 
 
 def is_punctuation(token: str) -> bool:
@@ -57,9 +57,7 @@ def test_halves_are_never_smaller_than_a_quarter(size: int) -> None:
 )
 def test_sentences(text: str, sentences: list[str]) -> None:
     tree = fallback_tree(text.split())
-    found = [
-        " ".join(tree.tokens[slice(*c.span)]) for c in tree.constituents if "S" in c.label.split("+")
-    ]  # fmt: skip
+    found = [" ".join(tree.tokens[slice(*c.span)]) for c in tree.constituents if "S" in c.label.split("+")]
     assert found == sentences
 
 

@@ -56,9 +56,7 @@ def test_stanza(install: Install) -> None:
     assert choose_parser() == "stanza"
     tree, empty = parse_all([TOKENS, []], language="de")
     assert list(tree.tokens) == TOKENS
-    assert str(tree) == (
-        "(ROOT+S (NP (D Die) (N -LRB-) (N alte\u00a0Dame) (N -RRB-)) (V lacht))"
-    )  # fmt: skip
+    assert str(tree) == ("(ROOT+S (NP (D Die) (N -LRB-) (N alte\u00a0Dame) (N -RRB-)) (V lacht))")
     assert str(empty) == "()"
     (dependent,) = parse_all([TOKENS], language="eo", dependencies=True)
     assert [str(c.span) for c in dependent.constituents if len(c.span) > 1] == ["0-5", "0-4", "0-3", "0-2"]
@@ -67,7 +65,10 @@ def test_stanza(install: Install) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"language": "xx"}, r"stanza has no model for 'xx' \(Resources .*\): python -c .*stanza.download\('xx'\)"),
+        (
+            {"language": "xx"},
+            r"stanza has no model for 'xx' \(Resources .*\): python -c .*stanza.download\('xx'\)",
+        ),
         ({"language": "eo"}, "Processor constituency is not known.*; --dependencies for a language without"),
         ({}, "stanza needs the language of the source, such as --language de"),
     ],

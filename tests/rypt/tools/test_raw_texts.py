@@ -31,7 +31,9 @@ def test_what_is_raw(texts: list[str], raw: bool) -> None:
     assert is_raw(texts) is raw
 
 
-@pytest.mark.parametrize("text", ["Die Kinder spielen, nicht wahr?", "▁Die ▁Kin der ▁spiel en.", "Die Kin@@ der."])
+@pytest.mark.parametrize(
+    "text", ["Die Kinder spielen, nicht wahr?", "▁Die ▁Kin der ▁spiel en.", "Die Kin@@ der."]
+)
 def test_what_was_cut_is_not_raw(text: str) -> None:
     once = tokenized(text)
     assert not is_raw([once])

@@ -29,8 +29,16 @@ def by_matrix(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> 
             for j in range(SIZE):
                 if not a[i][j]:
                     continue
-                for x, y in ((i - 1, j), (i, j - 1), (i + 1, j), (i, j + 1), (i - 1, j - 1), (i - 1, j + 1),
-                             (i + 1, j - 1), (i + 1, j + 1)):  # fmt: skip
+                for x, y in (
+                    (i - 1, j),
+                    (i, j - 1),
+                    (i + 1, j),
+                    (i, j + 1),
+                    (i - 1, j - 1),
+                    (i - 1, j + 1),
+                    (i + 1, j - 1),
+                    (i + 1, j + 1),
+                ):
                     inside = 0 <= x < SIZE and 0 <= y < SIZE
                     if inside and (f[x][y] or b[x][y]) and not a[x][y] and (not row(x) or not column(y)):
                         a[x][y] = added = True

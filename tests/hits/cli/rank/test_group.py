@@ -52,7 +52,9 @@ def test_json(counts: Path) -> None:
     assert searched["seed"] == 1
 
 
-def test_a_file_with_the_name_of_a_subcommand_needs_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_the_name_of_a_subcommand_needs_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "next").write_text(COUNTS, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert run("./next").exit_code == 0
@@ -62,11 +64,16 @@ def test_a_file_with_the_name_of_a_subcommand_needs_a_path(tmp_path: Path, monke
 @pytest.mark.parametrize(
     "option",
     [
-        ["-O", "variant=program", "-O", "order=select", "-O", "games=50"], ["--confidence", "sign-test"], ["--latex"],
-        ["--exclude-system", "c"], ["--sample", "100", "--seed", "3"], ["--samples", "50", "--trim", "3"],
-        ["--unit", "row"], ["--range", "densest"],
+        ["-O", "variant=program", "-O", "order=select", "-O", "games=50"],
+        ["--confidence", "sign-test"],
+        ["--latex"],
+        ["--exclude-system", "c"],
+        ["--sample", "100", "--seed", "3"],
+        ["--samples", "50", "--trim", "3"],
+        ["--unit", "row"],
+        ["--range", "densest"],
     ],
-)  # fmt: skip
+)
 def test_every_option_changes_the_result(counts: Path, option: list[str]) -> None:
     model = ["-m", "trueskill", "-O", "runs=3", "--samples", "40"]
     assert run(counts, *model, *option).stdout != run(counts, *model).stdout
@@ -74,7 +81,10 @@ def test_every_option_changes_the_result(counts: Path, option: list[str]) -> Non
 
 
 def test_the_seed_decides(counts: Path) -> None:
-    runs = [run(counts, "-m", "trueskill", "--samples", "30", "--json", "--seed", seed).stdout for seed in (1, 1, 2)]
+    runs = [
+        run(counts, "-m", "trueskill", "--samples", "30", "--json", "--seed", seed).stdout
+        for seed in (1, 1, 2)
+    ]
     assert runs[0] == runs[1]
     assert json.loads(runs[0])["systems"][0]["score"] != json.loads(runs[2])["systems"][0]["score"]
 
@@ -105,7 +115,9 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path.write_text("", encoding="utf-8")
     assert failed(capsys, path) == f"rypt: {path}: expected comparisons or scores, found an empty file\n"
     path.write_text("a b 0 0 0\n", encoding="utf-8")
-    assert failed(capsys, path).startswith(f"rypt: {path}: expected two systems that were compared, found none")
+    assert failed(capsys, path).startswith(
+        f"rypt: {path}: expected two systems that were compared, found none"
+    )
     path.write_text("a b 1 2 3\n", encoding="utf-8")
     assert "found none" in failed(capsys, path, "--exclude-system", "a")
     assert "has no option 'x', expected one of divisor, unseen" in failed(capsys, path, "-O", "x=1")
@@ -129,7 +141,9 @@ def test_heatmap_and_plots(counts: Path, tmp_path: Path) -> None:
     assert f"{tmp_path / 'heat.svg'} written\n" in result.stderr
     shown = run(counts, "--plot", tmp_path / "ranks.svg", "-o", tmp_path / "ranks.md")
     assert (tmp_path / "ranks.svg").stat().st_size > 1000
-    assert shown.stderr.splitlines()[-2:] == [f"{tmp_path / name} written" for name in ("ranks.md", "ranks.svg")]
+    assert shown.stderr.splitlines()[-2:] == [
+        f"{tmp_path / name} written" for name in ("ranks.md", "ranks.svg")
+    ]
     assert "written" not in run(counts, "--plot", tmp_path / "ranks.svg", "--quiet").stderr
 
 
@@ -140,13 +154,17 @@ def test_next(tmp_path: Path, counts: Path, capsys: pytest.CaptureFixture[str]) 
     lines = run("next", counts, "--segments", segments, "-n", "4").stdout.splitlines()
     assert len(lines) == 4
     assert all(line.split("\t")[0] in ("s1", "s2", "s3") for line in lines)
-    new = json.loads(run("next", counts, "--segments", segments, "--system", "new", "--json", "--players", "3").stdout)
+    new = json.loads(
+        run("next", counts, "--segments", segments, "--system", "new", "--json", "--players", "3").stdout
+    )
     assert new["systems"][0] == "new"
     assert len(set(new["systems"])) == 3
 
 
 def test_simulate_and_plan(counts: Path) -> None:
-    found = json.loads(run("simulate", "--systems", "5", "--judgments", "500", "--experiments", "3", "--json").stdout)
+    found = json.loads(
+        run("simulate", "--systems", "5", "--judgments", "500", "--experiments", "3", "--json").stdout
+    )
     assert [each["method"] for each in found["simulations"]] == ["pairwise", "bootstrap"]
     assert found["bootstrap"] == "row-densest"
     slides = ("--judgments", "500", "--experiments", "3", "--unit", "comparison", "--range", "ends")
@@ -160,12 +178,26 @@ def test_simulate_and_plan(counts: Path) -> None:
     errors = run("simulate", "-m", "bojar", "-m", "mfas", "--judgments", "300", "--experiments", "3")
     assert errors.stdout.splitlines()[1].split() == ["judgments", "bojar", "mfas"]
     assert run("simulate", "-m", "bojar", "--unit", "row").exit_code == 2
-    priced = json.loads(run("plan", "--systems", "4", "--significant", "50%", "--experiments", "20", "--json").stdout)
+    priced = json.loads(
+        run("plan", "--systems", "4", "--significant", "50%", "--experiments", "20", "--json").stdout
+    )
     assert priced["low"] <= priced["judgments"]
     assert float(priced["total"]) > 0
     assert run("plan", "--significant", "170%").exit_code == 2
-    free = json.loads(run("plan", "--systems", "4", "--significant", "0.5", "--experiments", "20", "--market", "local",
-                          "--json").stdout)  # fmt: skip
+    free = json.loads(
+        run(
+            "plan",
+            "--systems",
+            "4",
+            "--significant",
+            "0.5",
+            "--experiments",
+            "20",
+            "--market",
+            "local",
+            "--json",
+        ).stdout
+    )
     assert float(free["fees"]) == 0
     assert free["judgments"] == priced["judgments"]
 
@@ -174,7 +206,19 @@ def test_evaluate(tmp_path: Path) -> None:
     lines = [f"s{k} {'ab'[k % 2]} c {'>>=<'[k % 4]}\ns{k} a b {'>=<'[k % 3]}" for k in range(120)]
     path = tmp_path / "judgments"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    command = ["evaluate", path, "--split", "rows", "--least", "40", "--sizes", "20,60", "--trials", "2", "-q"]
+    command = [
+        "evaluate",
+        path,
+        "--split",
+        "rows",
+        "--least",
+        "40",
+        "--sizes",
+        "20,60",
+        "--trials",
+        "2",
+        "-q",
+    ]
     command += ["-m", "uniform", "-m", "bradley-terry:prior=1"]
     record = json.loads(run(*command, "--json").stdout)
     assert len(record["rows"]) == 4
@@ -182,7 +226,9 @@ def test_evaluate(tmp_path: Path) -> None:
     text = run(*command, "--plot", tmp_path / "curves.svg").stdout
     assert "oracle" in text
     drawn = (tmp_path / "curves.svg").read_text(encoding="utf-8")
-    assert [f"<!-- {name} -->" in drawn for name in ("uniform", "bradley-terry:prior=1", "oracle")] == [True] * 3
+    assert [f"<!-- {name} -->" in drawn for name in ("uniform", "bradley-terry:prior=1", "oracle")] == [
+        True
+    ] * 3
     assert run(*command[:2], "--test-judges", "x").exit_code == 2
     assert run(*command[:2], "--sizes", "1.5").exit_code == 2
 
@@ -208,7 +254,9 @@ def test_segment_scores_are_ranked_by_mean(scores: Path) -> None:
     assert lines[-2].startswith("2 clusters: x and y are significantly better than the other systems")
     assert "mean|scores:score|systems:3|segments:40|n:120" in lines[-1]
     for method in ("permutation", "bootstrap"):
-        assert f"{'samples' if method == 'bootstrap' else method}-" in run(scores, "--confidence", method).stdout
+        assert (
+            f"{'samples' if method == 'bootstrap' else method}-" in run(scores, "--confidence", method).stdout
+        )
     assert "|z:rater|" in run(scores, "-z").stdout
     record = json.loads(run(scores, "-m", "bojar", "--tie", "3", "--json").stdout)
     assert [system["system"] for system in record["systems"]][-1] == "z"
@@ -216,7 +264,9 @@ def test_segment_scores_are_ranked_by_mean(scores: Path) -> None:
 
 def test_scores_and_comparisons_take_what_is_theirs(scores: Path, counts: Path, capsys) -> None:
     assert "the model mean ranks segment scores, found comparisons" in failed(capsys, counts, "-m", "mean")
-    assert "wilcoxon tests segment scores, by the model mean" in failed(capsys, counts, "--confidence", "wilcoxon")
+    assert "wilcoxon tests segment scores, by the model mean" in failed(
+        capsys, counts, "--confidence", "wilcoxon"
+    )
     assert "expected segment scores to standardise" in failed(capsys, counts, "-z")
     assert "expected comparisons or scores, found both" in failed(capsys, counts, scores)
 
@@ -282,7 +332,9 @@ def test_next_for_scores(scores: Path) -> None:
 
 
 def test_the_curve(counts: Path, tmp_path: Path) -> None:
-    shown = run("curve", counts, "--sizes", "20,200", "--trials", "3", "--plot", tmp_path / "c.svg").stdout.splitlines()
+    shown = run(
+        "curve", counts, "--sizes", "20,200", "--trials", "3", "--plot", tmp_path / "c.svg"
+    ).stdout.splitlines()
     assert shown[0].split() == ["comparisons", "pairs", "told", "apart", "±", "simulated"]
     assert [line.split()[0] for line in shown[2:4]] == ["20", "200"]
     assert (tmp_path / "c.svg").exists()
@@ -301,7 +353,11 @@ def test_a_named_pipe(scores: Path, tmp_path: Path) -> None:
 def test_standard_input(scores: Path) -> None:
     program = "from rypt.cli import main; main()"
     piped = subprocess.run(
-        [sys.executable, "-c", program, "rank", "-"], input=SCORES, capture_output=True, text=True, check=True,
+        [sys.executable, "-c", program, "rank", "-"],
+        input=SCORES,
+        capture_output=True,
+        text=True,
+        check=True,
         timeout=300,
-    )  # fmt: skip
+    )
     assert piped.stdout == run(scores).stdout

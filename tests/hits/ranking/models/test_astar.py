@@ -48,7 +48,9 @@ def by_the_paper(costs: PairCosts, heuristic: str, closed: bool) -> tuple[int, i
                 continue
             after = state | {u}
             reached = cost + sum(units[u][v] for v in range(n) if v not in after)
-            if (closed and visited.get(after, reached + 1) <= reached) or waiting.get(after, reached + 1) <= reached:
+            if (closed and visited.get(after, reached + 1) <= reached) or waiting.get(
+                after, reached + 1
+            ) <= reached:
                 continue
             waiting[after] = reached
             heapq.heappush(queue, (reached + estimate(after), next(clock), after, reached))
@@ -105,5 +107,7 @@ def test_limits() -> None:
     assert least_costs(costs.excess, 0, 20) is None
     with pytest.raises(RyptError, match="at most 62 systems"):
         explore(costs_mfas(np.zeros((63, 63), np.int64)))
-    with pytest.raises(RyptError, match="expected a heuristic none, least-possible, least-remaining, found 'best'"):
+    with pytest.raises(
+        RyptError, match="expected a heuristic none, least-possible, least-remaining, found 'best'"
+    ):
         explore(costs, "best")

@@ -69,7 +69,8 @@ def test_ties_ignored_are_no_ties() -> None:
 def test_a_prior_is_that_of_choix() -> None:
     comparisons = counted(5, 8, ties=False)
     data = [
-        (a, b) if o > 0 else (b, a) for a, b, o in zip(comparisons.a, comparisons.b, comparisons.outcome, strict=True)
+        (a, b) if o > 0 else (b, a)
+        for a, b, o in zip(comparisons.a, comparisons.b, comparisons.outcome, strict=True)
     ]
     expected = choix.opt_pairwise(5, data, alpha=1 / (2 * 0.3**2), tol=1e-12)
     assert BradleyTerry("ignore", prior=0.3).fit(comparisons, RNG).scores == pytest.approx(expected, abs=1e-6)
@@ -82,10 +83,15 @@ def test_ties_against_an_independent_optimiser(ties: str, seed: int) -> None:
     found = BradleyTerry(ties).fit(comparisons, RNG)
     start = np.append(np.zeros(4), 0.3)
     best = optimize.minimize(
-        minus_likelihood, start, (ties, comparisons), method="Nelder-Mead",
+        minus_likelihood,
+        start,
+        (ties, comparisons),
+        method="Nelder-Mead",
         options={"xatol": 1e-10, "fatol": 1e-12, "maxiter": 40_000, "maxfev": 40_000, "adaptive": True},
-    )  # fmt: skip
-    best = optimize.minimize(minus_likelihood, best.x, (ties, comparisons), method="BFGS", options={"gtol": 1e-7})
+    )
+    best = optimize.minimize(
+        minus_likelihood, best.x, (ties, comparisons), method="BFGS", options={"gtol": 1e-7}
+    )
     assert found.extra["log_likelihood"] == pytest.approx(-best.fun, abs=1e-8)
     assert found.scores == pytest.approx(np.append(best.x[:-1], -best.x[:-1].sum()), abs=1e-5)
     tie = found.extra["tie"]["value"]
@@ -107,7 +113,9 @@ def test_standard_errors_are_those_of_the_expected_information(ties: str) -> Non
 
     def vector(place: np.ndarray) -> np.ndarray:
         scores = np.append(place[:-1], -place[:-1].sum())
-        return np.array([chances(ties, scores[i], scores[j], place[-1]) for i in range(4) for j in range(i + 1, 4)])
+        return np.array(
+            [chances(ties, scores[i], scores[j], place[-1]) for i in range(4) for j in range(i + 1, 4)]
+        )
 
     sizes = np.array([total[i, j] for i in range(4) for j in range(i + 1, 4)])
     step = 1e-5
@@ -136,7 +144,9 @@ def test_intervals_cover_the_truth(ties: str) -> None:
     assert 0.92 < np.mean(inside) < 0.98
 
 
-@given(st.integers(0, 10_000), st.sampled_from(["davidson", "rao-kupper", "ignore"]), st.sampled_from([0.0, 0.5]))
+@given(
+    st.integers(0, 10_000), st.sampled_from(["davidson", "rao-kupper", "ignore"]), st.sampled_from([0.0, 0.5])
+)
 @settings(max_examples=40)
 def test_no_other_scores_are_more_likely_and_names_do_not_matter(seed: int, ties: str, prior: float) -> None:
     comparisons = counted(4, seed)
@@ -195,13 +205,17 @@ def test_a_system_without_comparisons_is_named() -> None:
 
 
 def test_options() -> None:
-    assert read_model("bradley-terry", {"ties": "rao-kupper", "prior": "2"}) == BradleyTerry("rao-kupper", 2.0)
+    assert read_model("bradley-terry", {"ties": "rao-kupper", "prior": "2"}) == BradleyTerry(
+        "rao-kupper", 2.0
+    )
     with pytest.raises(RyptError, match="prior"):
         read_model("bradley-terry", {"prior": "-1"})
     with pytest.raises(RyptError, match="davidson, rao-kupper, ignore"):
         read_model("bradley-terry", {"ties": "half"})
     assert (
-        BradleyTerry().fit(counted(3, 1), RNG).signature.startswith("bradley-terry|ties:davidson|prior:none|systems:3")
+        BradleyTerry()
+        .fit(counted(3, 1), RNG)
+        .signature.startswith("bradley-terry|ties:davidson|prior:none|systems:3")
     )
 
 

@@ -51,7 +51,10 @@ def test_a_great_lead_does_not_underflow() -> None:
 @given(st.lists(st.tuples(st.integers(1, 90), st.integers(1, 90)), min_size=2, max_size=2))
 def test_marks_are_equal_when_products_are(pairs: list[tuple[int, int]]) -> None:
     (a, b), (c, d) = pairs
-    marks = [int(costs_winning_percentage(counts(w, lost)).marks[0, 1]) for w, lost in ((1, a), (1, b), (1, c), (1, d))]
+    marks = [
+        int(costs_winning_percentage(counts(w, lost)).marks[0, 1])
+        for w, lost in ((1, a), (1, b), (1, c), (1, d))
+    ]
     same = (marks[0] + marks[1]) % 2**64 == (marks[2] + marks[3]) % 2**64
     assert same == (a * b == c * d)
 

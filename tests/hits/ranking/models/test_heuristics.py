@@ -10,7 +10,9 @@ from hits.ranking.data import from_counts
 from hits.ranking.model import read_model
 from hits.ranking.models.heuristics import bojar, expected_wins, wins_ties
 
-COUNTS = arrays(np.int64, (4, 4), elements=st.integers(0, 5)).map(lambda counts: counts - np.diag(counts.diagonal()))
+COUNTS = arrays(np.int64, (4, 4), elements=st.integers(0, 5)).map(
+    lambda counts: counts - np.diag(counts.diagonal())
+)
 
 
 @given(COUNTS)

@@ -13,13 +13,17 @@ from hits.ranking.models.hopkins_may import HopkinsMay, segments_or_rows, thresh
 from rypt.text import RyptError
 
 
-def simulated(truth: list[float], size: int, seed: int, radius: float = 0.5, deviation: float = 0.5) -> Comparisons:
+def simulated(
+    truth: list[float], size: int, seed: int, radius: float = 0.5, deviation: float = 0.5
+) -> Comparisons:
     rng = np.random.default_rng(seed)
     pairs = [rng.choice(len(truth), 2, replace=False) for _ in range(size)]
     gaps = [truth[a] - truth[b] + np.sqrt(2) * deviation * rng.standard_normal() for a, b in pairs]
     found = [int(gap > radius) - int(gap < -radius) for gap in gaps]
     names = [f"s{i}" for i in range(len(truth))]
-    return comparisons_of([("", names[a], names[b], o, "") for (a, b), o in zip(pairs, found, strict=True)], names)
+    return comparisons_of(
+        [("", names[a], names[b], o, "") for (a, b), o in zip(pairs, found, strict=True)], names
+    )
 
 
 def plain_sampler(
@@ -52,7 +56,9 @@ def plain_sampler(
 
 
 def triples_of(comparisons: Comparisons) -> list[tuple[int, int, int]]:
-    return list(zip(comparisons.a.tolist(), comparisons.b.tolist(), comparisons.outcome.tolist(), strict=True))
+    return list(
+        zip(comparisons.a.tolist(), comparisons.b.tolist(), comparisons.outcome.tolist(), strict=True)
+    )
 
 
 def centred(samples: object) -> np.ndarray:
@@ -84,7 +90,9 @@ def test_it_stays_at_the_fixed_point_of_its_expectation(radius: float) -> None:
         for (i, j), (worse, equal, better) in zip(pairs, counts, strict=True):
             t = means[i] - means[j] + np.sqrt(0.5) * z
             moved = (
-                worse * np.minimum(t, -radius) + equal * np.clip(t, -radius, radius) + better * np.maximum(t, radius)
+                worse * np.minimum(t, -radius)
+                + equal * np.clip(t, -radius, radius)
+                + better * np.maximum(t, radius)
             )
             force[i] += (moved - (worse + equal + better) * t) @ weights
             force[j] -= (moved - (worse + equal + better) * t) @ weights
@@ -127,8 +135,17 @@ def rankings(seed: int) -> Comparisons:
             records.append((f"segment {number % 9}", f"s{order[i]}", f"s{order[j]}", outcome, "w"))
             row.append(number)
     made = comparisons_of(records)
-    return Comparisons(made.systems, made.a, made.b, made.outcome, np.array(row, np.int32), made.segment, made.worker,
-                       made.segments, made.workers)  # fmt: skip
+    return Comparisons(
+        made.systems,
+        made.a,
+        made.b,
+        made.outcome,
+        np.array(row, np.int32),
+        made.segment,
+        made.worker,
+        made.segments,
+        made.workers,
+    )
 
 
 def plain_program(comparisons: Comparisons, seed: int, iterations: int) -> np.ndarray:
@@ -136,7 +153,9 @@ def plain_program(comparisons: Comparisons, seed: int, iterations: int) -> np.nd
     rng = random.Random(seed)
     rows: dict[int, dict[int, list[tuple[int, int, int]]]] = {}
     for c, triple in enumerate(triples_of(comparisons)):
-        rows.setdefault(int(comparisons.segment[c]), {}).setdefault(int(comparisons.row[c]), []).append(triple)
+        rows.setdefault(int(comparisons.segment[c]), {}).setdefault(int(comparisons.row[c]), []).append(
+            triple
+        )
     n = len(comparisons.systems)
     means = [rng.gauss(0, 1) for _ in range(n)]
     quality: list[dict[int, float]] = [{} for _ in range(n)]
@@ -202,7 +221,13 @@ def test_options_and_bad_input() -> None:
     assert read_model("hopkins-may", {"radius": "0.4", "variant": "program"}) == HopkinsMay(
         radius=0.4, variant="program"
     )
-    for given in ({"burn_in": "200"}, {"sigma_a": "0"}, {"variant": "both"}, {"radius": "-1"}, {"iterations": "0"}):
+    for given in (
+        {"burn_in": "200"},
+        {"sigma_a": "0"},
+        {"variant": "both"},
+        {"radius": "-1"},
+        {"iterations": "0"},
+    ):
         with pytest.raises(RyptError, match=next(iter(given))):
             read_model("hopkins-may", given)
     with pytest.raises(RyptError, match="found none"):

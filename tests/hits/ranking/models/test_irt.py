@@ -14,12 +14,18 @@ from hits.ranking.models.irt import IRTCategorical, IRTGaussian, items_of, outco
 from rypt.text import RyptError
 
 TINY_SET = [
-    ("s1", "a", "b", 1, "w"), ("s1", "b", "c", 1, "w"), ("s1", "a", "c", 0, "w"), ("s2", "b", "a", 1, "w"),
-    ("s2", "a", "b", 1, "v"), ("s1", "a", "b", 1, "v"),
-]  # fmt: skip
+    ("s1", "a", "b", 1, "w"),
+    ("s1", "b", "c", 1, "w"),
+    ("s1", "a", "c", 0, "w"),
+    ("s2", "b", "a", 1, "w"),
+    ("s2", "a", "b", 1, "v"),
+    ("s1", "a", "b", 1, "v"),
+]
 
 
-def wide(records: list[tuple[str, str, str, int, str]], systems: list[str]) -> tuple[list[tuple[str, str]], np.ndarray]:
+def wide(
+    records: list[tuple[str, str, str, int, str]], systems: list[str]
+) -> tuple[list[tuple[str, str]], np.ndarray]:
     """The items as (system, segment), and for each record the places of its two items."""
     items = sorted({(name, r[0]) for r in records for name in r[1:3]})
     return items, np.array([[items.index((r[1], r[0])), items.index((r[2], r[0]))] for r in records])
@@ -27,9 +33,21 @@ def wide(records: list[tuple[str, str, str, int, str]], systems: list[str]) -> t
 
 @pytest.mark.parametrize(
     ("low", "high"),
-    [(-np.inf, -0.2), (0.3, np.inf), (5.0, np.inf), (-np.inf, -9.0), (-0.3, 0.3), (-4.0, 1.0), (2.0, 2.4), (2.0, 9.0),
-     (-3.0, -2.9), (-0.1, 0.05), (0.1, 3.0), (-np.inf, 3.0)],
-)  # fmt: skip
+    [
+        (-np.inf, -0.2),
+        (0.3, np.inf),
+        (5.0, np.inf),
+        (-np.inf, -9.0),
+        (-0.3, 0.3),
+        (-4.0, 1.0),
+        (2.0, 2.4),
+        (2.0, 9.0),
+        (-3.0, -2.9),
+        (-0.1, 0.05),
+        (0.1, 3.0),
+        (-np.inf, 3.0),
+    ],
+)
 def test_truncated_normals(low: float, high: float) -> None:
     rng = np.random.default_rng(8)
     drawn = np.array([truncated_normal(rng, low, high) for _ in range(4000)])
@@ -52,8 +70,11 @@ def gaussian_posterior(
     for (first, second), record in zip(places, records, strict=True):
         gap = (quality[:, first] - quality[:, second]) / np.sqrt(2)
         edge = 0.4 / np.sqrt(2)
-        weights *= {1: norm.cdf(gap - edge), -1: norm.cdf(-gap - edge),
-                    0: norm.cdf(edge - gap) - norm.cdf(-edge - gap)}[record[3]]  # fmt: skip
+        weights *= {
+            1: norm.cdf(gap - edge),
+            -1: norm.cdf(-gap - edge),
+            0: norm.cdf(edge - gap) - norm.cdf(-edge - gap),
+        }[record[3]]
     weights /= weights.sum()
     mean = weights @ means
     return mean, weights @ means**2 - mean**2
@@ -199,7 +220,9 @@ def test_categorical_recovers_outcomes_and_order() -> None:
     assert found.order() == np.argsort(-(expected[:, :, 2] - expected[:, :, 0]).sum(axis=1)).tolist()
 
 
-@pytest.mark.parametrize("model", [IRTGaussian(iterations=40, burn_in=10), IRTCategorical(iterations=40, burn_in=10)])
+@pytest.mark.parametrize(
+    "model", [IRTGaussian(iterations=40, burn_in=10), IRTCategorical(iterations=40, burn_in=10)]
+)
 def test_the_generator_decides(model: IRTGaussian | IRTCategorical) -> None:
     data = gaussian_data(np.array([0.5, 0.0, -0.5]), 40, np.random.default_rng(1))
     one, two, other = (model.fit(data, np.random.default_rng(k)) for k in (1, 1, 2))
@@ -219,16 +242,22 @@ def test_a_system_that_nobody_compared_has_its_prior(model: IRTGaussian | IRTCat
 
 
 def test_impossible_noise_is_survived() -> None:
-    contradiction = comparisons_of([("s", "a", "b", 1, "w"), ("s", "b", "a", 1, "w"), ("s", "a", "b", 0, "w")])
+    contradiction = comparisons_of(
+        [("s", "a", "b", 1, "w"), ("s", "b", "a", 1, "w"), ("s", "a", "b", 0, "w")]
+    )
     found = IRTCategorical(noise_deviation=0.001).fit(contradiction, np.random.default_rng(0))
     assert np.isfinite(found.scores).all()
 
 
 @pytest.mark.parametrize(
     "extreme",
-    [{"sigma_obs": "0.001", "sigma_a": "1000"}, {"sigma_obs": "1000", "sigma_a": "0.001"},
-     {"sigma_0": "1000", "radius": "0.001"}, {"sigma_0": "0.001", "radius": "1000"}],
-)  # fmt: skip
+    [
+        {"sigma_obs": "0.001", "sigma_a": "1000"},
+        {"sigma_obs": "1000", "sigma_a": "0.001"},
+        {"sigma_0": "1000", "radius": "0.001"},
+        {"sigma_0": "0.001", "radius": "1000"},
+    ],
+)
 def test_the_ends_of_the_settings(extreme: dict[str, str]) -> None:
     contradiction = comparisons_of([*TINY_SET, ("s1", "b", "a", 1, "w"), ("s2", "a", "b", 0, "w")])
     found = read_model("irt-gaussian", extreme).fit(contradiction, np.random.default_rng(0))
@@ -238,9 +267,14 @@ def test_the_ends_of_the_settings(extreme: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "given"),
-    [("irt-gaussian", {"radius": "0"}), ("irt-gaussian", {"sigma_obs": "1e-200"}), ("irt-categorical", {"radius": "7"}),
-     ("irt-categorical", {"levels": "1"}), ("irt-categorical", {"burn_in": "800"})],
-)  # fmt: skip
+    [
+        ("irt-gaussian", {"radius": "0"}),
+        ("irt-gaussian", {"sigma_obs": "1e-200"}),
+        ("irt-categorical", {"radius": "7"}),
+        ("irt-categorical", {"levels": "1"}),
+        ("irt-categorical", {"burn_in": "800"}),
+    ],
+)
 def test_bad_options(name: str, given: dict[str, str]) -> None:
     with pytest.raises(RyptError, match=next(iter(given))):
         read_model(name, given)

@@ -42,7 +42,9 @@ def test_the_graph_holds_exactly_the_cheapest_rankings(dense: bool, monkeypatch:
 
 @pytest.mark.parametrize(("size", "groups", "fits"), [(4, 15, True), (8, 7, True), (12, 5, False)])
 def test_counts_beyond_64_bits(size: int, groups: int, fits: bool) -> None:
-    group = np.arange(size * groups) // size  # systems of a group are even, and lose to all of the groups before
+    group = (
+        np.arange(size * groups) // size
+    )  # systems of a group are even, and lose to all of the groups before
     costs = (group[:, None] > group).astype(np.int64)
     found = find_optima(costs, np.zeros(costs.shape, np.uint64), 0)
     expected = factorial(size) ** groups

@@ -38,8 +38,10 @@ def exactly_cheapest(wins: np.ndarray, name: str) -> Rankings:
         return never, 1 / prod((Fraction(won, won + lost) for won, lost in pairs if won), start=Fraction(1))
 
     costs = {order: cost(order) for order in permutations(range(len(wins)))}
-    values = {key: key[0] * 10 + np.log(float(key[1])) if name == "winning-percentage" else float(key[1])
-              for key in set(costs.values())}  # fmt: skip
+    values = {
+        key: key[0] * 10 + np.log(float(key[1])) if name == "winning-percentage" else float(key[1])
+        for key in set(costs.values())
+    }
     least = min(values, key=lambda key: values[key])
     return sorted(order for order, key in costs.items() if key == least)
 
@@ -66,7 +68,9 @@ def test_the_preferred_of_the_cheapest(wins: np.ndarray) -> None:
     systems = tuple("fedcba"[: len(wins)])
     prefer = preference(systems, wins)
     found = find_optimum(costs_mfas(wins), prefer)
-    assert found.ranking == min(exactly_cheapest(wins, "mfas"), key=lambda order: [prefer.index(u) for u in order])
+    assert found.ranking == min(
+        exactly_cheapest(wins, "mfas"), key=lambda order: [prefer.index(u) for u in order]
+    )
 
 
 def test_equal_products_are_a_tie_and_near_ones_are_not() -> None:

@@ -36,7 +36,9 @@ def minus_likelihood(place: np.ndarray, ties: str, comparisons: Comparisons) -> 
                     [norm.cdf(-gap), np.exp(tie) * np.sqrt(norm.cdf(gap) * norm.cdf(-gap)), norm.cdf(gap)]
                 )
                 parts = weights / weights.sum()
-            value -= wins[j, i] * np.log(parts[0]) + tied[i, j] * np.log(parts[1]) + wins[i, j] * np.log(parts[2])
+            value -= (
+                wins[j, i] * np.log(parts[0]) + tied[i, j] * np.log(parts[1]) + wins[i, j] * np.log(parts[2])
+            )
     return value
 
 
@@ -46,9 +48,12 @@ def test_against_an_independent_optimiser(ties: str, seed: int) -> None:
     comparisons = counted(4, seed)
     found = Thurstone(ties).fit(comparisons, RNG)
     best = optimize.minimize(
-        minus_likelihood, np.array([0, 0, 0, 0.3]), (ties, comparisons), method="Nelder-Mead",
+        minus_likelihood,
+        np.array([0, 0, 0, 0.3]),
+        (ties, comparisons),
+        method="Nelder-Mead",
         options={"xatol": 1e-9, "fatol": 1e-11, "maxiter": 20_000, "maxfev": 20_000},
-    )  # fmt: skip
+    )
     assert found.extra["log_likelihood"] == pytest.approx(-best.fun, abs=1e-7)
     assert found.scores[:3] == pytest.approx(best.x[:3], abs=2e-5)
     tie = found.extra["tie"]["value"]
@@ -67,8 +72,12 @@ def test_standard_errors_cover_the_truth() -> None:
             tied[i, j] = tied[j, i] = 80 - wins[i, j] - wins[j, i]
         found = Thurstone().fit(from_counts("abc", wins, tied), rng)
         tie = found.extra["tie"]
-        inside.append([*(np.abs(found.scores - truth) < 1.96 * np.sqrt(found.variances)),
-                       abs(tie["value"] - threshold) < 1.96 * tie["standard_error"]])  # fmt: skip
+        inside.append(
+            [
+                *(np.abs(found.scores - truth) < 1.96 * np.sqrt(found.variances)),
+                abs(tie["value"] - threshold) < 1.96 * tie["standard_error"],
+            ]
+        )
     assert 0.92 < np.mean(inside) < 0.98
 
 
@@ -81,7 +90,9 @@ def test_two_systems_have_the_closed_form() -> None:
 
 def test_it_orders_as_bradley_terry_does() -> None:
     comparisons = counted(6, 9)
-    assert Thurstone().fit(comparisons, RNG).order() == BradleyTerry("rao-kupper").fit(comparisons, RNG).order()
+    assert (
+        Thurstone().fit(comparisons, RNG).order() == BradleyTerry("rao-kupper").fit(comparisons, RNG).order()
+    )
 
 
 def test_separation_is_an_error_and_a_prior_helps() -> None:

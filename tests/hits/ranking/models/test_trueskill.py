@@ -30,7 +30,8 @@ def their_epsilon(beta: float, draw: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("sigma", "beta", "tau"), [(0.5, 12.5, 0.0), (0.5, 312.5, 0.0), (25 / 3, 25 / 6, 25 / 300), (1.0, 0.2, 0.0)]
+    ("sigma", "beta", "tau"),
+    [(0.5, 12.5, 0.0), (0.5, 312.5, 0.0), (25 / 3, 25 / 6, 25 / 300), (1.0, 0.2, 0.0)],
 )
 def test_games_of_two_are_the_packages(sigma: float, beta: float, tau: float) -> None:
     rng = np.random.default_rng(7)
@@ -41,7 +42,9 @@ def test_games_of_two_are_the_packages(sigma: float, beta: float, tau: float) ->
     world = their_world(sigma, beta, tau, draw)
     theirs = [world.create_rating() for _ in range(n)]
     for winner, loser, tie in zip(winners, losers, tied, strict=True):
-        theirs[winner], theirs[loser] = trueskill.rate_1vs1(theirs[winner], theirs[loser], drawn=bool(tie), env=world)
+        theirs[winner], theirs[loser] = trueskill.rate_1vs1(
+            theirs[winner], theirs[loser], drawn=bool(tie), env=world
+        )
     means, variances = np.empty((1, n)), np.empty((1, n))
     skills = Skills(0.0, sigma**2, beta**2, their_epsilon(beta, draw), tau**2)
     play_all(winners, losers, tied, skills, SEEDS, IN_ORDER, means, variances)
@@ -206,7 +209,9 @@ def test_games_of_three_are_all_of_a_ranking_of_five() -> None:
             for j in range(i):
                 sign = np.sign(ranks[j] - ranks[i])
                 at = [k for k in range(len(data)) if {data.a[k], data.b[k]} == {systems[i], systems[j]}]
-                assert any((data.outcome[k] if data.a[k] == systems[i] else -data.outcome[k]) == sign for k in at)
+                assert any(
+                    (data.outcome[k] if data.a[k] == systems[i] else -data.outcome[k]) == sign for k in at
+                )
     assert (np.diff(games.ranks, axis=1) >= 0).all()
 
 

@@ -18,7 +18,11 @@ HEADER = "srclang,trglang,srcIndex,documentId,segmentId,judgeId," + ",".join(
 
 
 def row(
-    ranks: str, systems: str = "abcde", segment: int = 7, judge: str = "turker_1", languages: str = "French,English"
+    ranks: str,
+    systems: str = "abcde",
+    segment: int = 7,
+    judge: str = "turker_1",
+    languages: str = "French,English",
 ):
     cells = ",".join(f"-1,{name}" for name in systems)
     return f"{languages},{segment},-1,{segment},{judge},{cells},{','.join(ranks.split())}"
@@ -44,9 +48,17 @@ def test_a_row_of_five_is_ten_comparisons(make) -> None:
     assert len(found) == 20
     assert found.systems == ("a", "b", "c", "d", "e")
     assert told(found.take(np.arange(10))) == {
-        ("a", "b", 1), ("a", "c", 1), ("a", "d", 1), ("a", "e", -1), ("b", "c", 1), ("b", "d", -1), ("b", "e", -1),
-        ("c", "d", -1), ("c", "e", -1), ("d", "e", -1),
-    }  # fmt: skip
+        ("a", "b", 1),
+        ("a", "c", 1),
+        ("a", "d", 1),
+        ("a", "e", -1),
+        ("b", "c", 1),
+        ("b", "d", -1),
+        ("b", "e", -1),
+        ("c", "d", -1),
+        ("c", "e", -1),
+        ("d", "e", -1),
+    }
     assert ("e", "c", 0) in told(found)
     assert ("a", "b", 0) in told(found)
     assert found.row.tolist() == [0] * 10 + [1] * 10
@@ -55,8 +67,12 @@ def test_a_row_of_five_is_ten_comparisons(make) -> None:
 
 
 def test_a_header_in_any_case_and_rows_of_two(make) -> None:
-    path = make("SEGMENTID,judgeID,System1ID,SYSTEM1RANK,system2id,System2Rank,RankingId", "3,w,x,1,y,2,r1",
-                "3,w,x,2,z,2,r1", "4,w,y,5,z,1,r2")  # fmt: skip
+    path = make(
+        "SEGMENTID,judgeID,System1ID,SYSTEM1RANK,system2id,System2Rank,RankingId",
+        "3,w,x,1,y,2,r1",
+        "3,w,x,2,z,2,r1",
+        "4,w,y,5,z,1,r2",
+    )
     found = read_comparisons([path])
     assert told(found) == {("x", "y", 1), ("x", "z", 0), ("y", "z", -1)}
     assert found.row.tolist() == [0, 0, 1]
@@ -98,13 +114,18 @@ RANK = "expected a rank 1 to 5, or -1 for not judged, found"
         ([HEADER, GOOD, "", GOOD[:-6]], "data.csv:4: expected 21 fields as in the header, found 18"),
         ([HEADER, GOOD, GOOD + ',"x'], "data.csv:3: expected CSV: unexpected end of data"),
         ([HEADER], "data.csv: expected rankings, found only a header"),
-        ([HEADER.replace("system3rank", "r3"), GOOD], "data.csv:1: expected a column system3rank in the header"),
+        (
+            [HEADER.replace("system3rank", "r3"), GOOD],
+            "data.csv:1: expected a column system3rank in the header",
+        ),
         ([HEADER.replace("judgeId", "judge"), GOOD], "data.csv:1: expected a column judgeid in the header"),
-        ([HEADER, GOOD, row("1 2 3 4 5", languages="Czech,English")],
-         "data.csv: expected one pair of languages, found Czech-English, French-English: choose one with --languages"),
+        (
+            [HEADER, GOOD, row("1 2 3 4 5", languages="Czech,English")],
+            "data.csv: expected one pair of languages, found Czech-English, French-English: choose one with --languages",
+        ),
         (["a b c"], "data.csv:1: expected a WMT CSV, Appraise XML, counts"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_csv_is_refused_with_its_line(make, lines: list[str], said: str) -> None:
     with pytest.raises(InputError) as error:
         read_comparisons([make(*lines)])
@@ -125,8 +146,12 @@ def test_empty_and_truncated_files_are_refused(tmp_path: Path, make) -> None:
 
 
 def test_filters(make) -> None:
-    path = make(HEADER, row("1 2 3 4 5"), row("5 4 3 2 1", judge="researcher_9"),
-                row("1 1 1 1 1", judge="researcher_1", languages="Czech,English"))  # fmt: skip
+    path = make(
+        HEADER,
+        row("1 2 3 4 5"),
+        row("5 4 3 2 1", judge="researcher_9"),
+        row("1 1 1 1 1", judge="researcher_1", languages="Czech,English"),
+    )
     french = Filters(languages="french-english")
     assert len(read_comparisons([path], filters=french)) == 20
     some = read_comparisons([path], filters=Filters(languages="French-English", judges="researcher_*"))
@@ -137,7 +162,9 @@ def test_filters(make) -> None:
     assert len(less) == 6
     with pytest.raises(RyptError, match=r"no judge is called x\*; there are turker_1"):
         read_comparisons([path], filters=Filters(languages="French-English", judges="x*"))
-    with pytest.raises(InputError, match="expected rows of German-English, found Czech-English, French-English"):
+    with pytest.raises(
+        InputError, match="expected rows of German-English, found Czech-English, French-English"
+    ):
         read_comparisons([path], filters=Filters(languages="German-English"))
     with pytest.raises(RyptError, match="expected one of the systems a, b, c, d, e, found 'q'"):
         read_comparisons([path], filters=Filters(languages="French-English", exclude=("q",)))
@@ -145,7 +172,9 @@ def test_filters(make) -> None:
 
 def test_a_sample_depends_on_the_generator_and_drops_who_is_not_in_it(make) -> None:
     path = make(HEADER, *[row("1 2 3 4 5", segment=i) for i in range(20)])
-    draws = [read_comparisons([path], filters=Filters(sample=30), rng=np.random.default_rng(s)) for s in (1, 1, 2)]
+    draws = [
+        read_comparisons([path], filters=Filters(sample=30), rng=np.random.default_rng(s)) for s in (1, 1, 2)
+    ]
     assert [len(draw) for draw in draws] == [30] * 3
     assert draws[0].row.tolist() == draws[1].row.tolist() != draws[2].row.tolist()
     one = read_comparisons([path], filters=Filters(sample=1), rng=np.random.default_rng(1))
@@ -155,7 +184,9 @@ def test_a_sample_depends_on_the_generator_and_drops_who_is_not_in_it(make) -> N
 
 
 def test_counts_once_or_mirrored(make) -> None:
-    mirrored = make("a b 5 2 1", "b a 1 2 5", "a c 0 1 0", "c a 0 1 0", "b c 3 0 3", "c b 3 0 3", name="counts")
+    mirrored = make(
+        "a b 5 2 1", "b a 1 2 5", "a c 0 1 0", "c a 0 1 0", "b c 3 0 3", "c b 3 0 3", name="counts"
+    )
     once = make("a b 5 2 1", "c a 0 1 0", "b c 3 0 3", name="once")
     for path in (mirrored, once):
         found = read_comparisons([path])
@@ -180,20 +211,28 @@ def test_counts_once_or_mirrored(make) -> None:
         (["x a b =", "x a b"], "bad:2: expected segment, two systems and <, = or >"),
         (["x a b =", "x b b >"], "bad:2: the system b is compared with itself"),
         (['{"system_a": "a"}'], "bad:1: expected system_b as a name, found None"),
-        (['{"system_a": "a", "system_b": "b", "choice": "C"}'], "bad:1: expected choice as A, B or EQUAL, found 'C'"),
-        (['{"system_a": "a", "system_b": "a", "choice": "A"}'], "bad:1: the system a is compared with itself"),
+        (
+            ['{"system_a": "a", "system_b": "b", "choice": "C"}'],
+            "bad:1: expected choice as A, B or EQUAL, found 'C'",
+        ),
+        (
+            ['{"system_a": "a", "system_b": "a", "choice": "A"}'],
+            "bad:1: the system a is compared with itself",
+        ),
         (['{"system_a": "a", "system_b": "b", "choice": "A"}', '{"syst'], "bad:2: expected a JSON object"),
         (["<x><ranking-item>"], "bad:1: expected XML"),
         (["<x></x>"], "bad: expected rankings, found none"),
     ],
-)  # fmt: skip
+)
 def test_bad_files_of_other_formats_are_refused_with_their_line(make, lines: list[str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_comparisons([make(*lines, name="bad")])
 
 
 def test_tournaments_once_or_mirrored(make) -> None:
-    mirrored = make("   3 a b <", "  60 a b >", "  60 b a <", "   3 b a >", "   7 a c >", "   7 c a <", name="t")
+    mirrored = make(
+        "   3 a b <", "  60 a b >", "  60 b a <", "   3 b a >", "   7 a c >", "   7 c a <", name="t"
+    )
     once = make("3 a b <", "60 a b >", "7 c a <", name="u")
     for path in (mirrored, once):
         wins, ties = read_comparisons([path]).counts()
@@ -210,8 +249,10 @@ def test_judgments_one_a_line(make) -> None:
 
 
 def test_jsonl_there_and_back(make) -> None:
-    lines = ['{"segment": "7", "system_a": "x", "system_b": "y", "choice": "B", "worker": "w"}',
-             '{"segment": 8, "system_a": "y", "system_b": "z", "choice": "equal"}']  # fmt: skip
+    lines = [
+        '{"segment": "7", "system_a": "x", "system_b": "y", "choice": "B", "worker": "w"}',
+        '{"segment": 8, "system_a": "y", "system_b": "z", "choice": "equal"}',
+    ]
     found = read_comparisons([make(*lines, name="c.jsonl")])
     assert told(found) == {("x", "y", -1), ("y", "z", 0)}
     again = read_comparisons([make(*write_jsonl(found), name="d.jsonl")])
@@ -244,7 +285,9 @@ def test_appraise_of_wmt(make) -> None:
     assert {found.workers[i] for i in found.worker} == {"anna", "otto"}
     assert len(set(found.row.tolist())) == 2
     wrong = make(APPRAISE.replace('rank="5"', 'rank="9"'), name="b.xml")
-    with pytest.raises(InputError, match=r"b.xml:13: expected a rank 1 to 5, or -1 for not judged, found '9'"):
+    with pytest.raises(
+        InputError, match=r"b.xml:13: expected a rank 1 to 5, or -1 for not judged, found '9'"
+    ):
         read_comparisons([wrong])
     with pytest.raises(InputError, match="expected rows of fra-eng, found deu-eng"):
         read_comparisons([make(APPRAISE, name="a.xml")], filters=Filters(languages="fra-eng"))
@@ -283,20 +326,29 @@ def test_appraise_as_it_writes_it(make) -> None:
     assert found.systems == ("x.1.txt", "y.2.txt", "z.3.txt")
     said = sorted(
         (found.segments[s], found.workers[w], found.systems[a], found.systems[b], o)
-        for s, w, a, b, o in zip(found.segment, found.worker, found.a, found.b, found.outcome.tolist(), strict=True)
+        for s, w, a, b, o in zip(
+            found.segment, found.worker, found.a, found.b, found.outcome.tolist(), strict=True
+        )
     )
     assert said == [
-        ("aa/0", "u1", "x.1.txt", "y.2.txt", -1), ("aa/0", "u1", "x.1.txt", "z.3.txt", -1),
-        ("aa/0", "u1", "y.2.txt", "z.3.txt", 0), ("bb/0", "u2", "y.2.txt", "z.3.txt", 1),
-    ]  # fmt: skip
+        ("aa/0", "u1", "x.1.txt", "y.2.txt", -1),
+        ("aa/0", "u1", "x.1.txt", "z.3.txt", -1),
+        ("aa/0", "u1", "y.2.txt", "z.3.txt", 0),
+        ("bb/0", "u2", "y.2.txt", "z.3.txt", 1),
+    ]
 
 
 def test_appraise_closes_its_results_wrongly(make) -> None:
     text = [
-        "<appraise-results>", "", "", '<ranking-item id="1" user="u" source-language="a" target-language="b">',
-        '<translation system="x" rank="1" />', '<translation system="y" rank="2" />', "</ranking-item>",
+        "<appraise-results>",
+        "",
+        "",
+        '<ranking-item id="1" user="u" source-language="a" target-language="b">',
+        '<translation system="x" rank="1" />',
+        '<translation system="y" rank="2" />',
+        "</ranking-item>",
         "</appraise-result>",
-    ]  # fmt: skip
+    ]
     assert len(read_comparisons([make(*text, name="c.xml")])) == 1
     wrong = [*text[:5], "</translation>", *text[5:]]
     with pytest.raises(InputError) as error:
@@ -323,15 +375,23 @@ def test_a_campaigns_database(demo_campaign: Path, tmp_path: Path) -> None:
 
     folder = tmp_path / "campaign"
     shutil.copytree(demo_campaign, folder)
-    with pytest.raises(InputError, match=r"expected comparisons, found none in this database .*rypt hits collect"):
+    with pytest.raises(
+        InputError, match=r"expected comparisons, found none in this database .*rypt hits collect"
+    ):
         read_comparisons([folder])
-    lines = [f'{{"segment": "1", "system": "{s}", "score": {i}, "better": "lower"}}\n' for i, s in enumerate("xy")]
+    lines = [
+        f'{{"segment": "1", "system": "{s}", "score": {i}, "better": "lower"}}\n' for i, s in enumerate("xy")
+    ]
     (folder / "scores.jsonl").write_text("".join(lines), encoding="utf-8")
-    assert told(read_comparisons([folder])) == {("x", "y", 1)}  # made from ratings: scores instead of comparisons
+    assert told(read_comparisons([folder])) == {
+        ("x", "y", 1)
+    }  # made from ratings: scores instead of comparisons
     campaign = Campaign.open(folder)
     segment = campaign.segments[0].id
     columns = {"item": "r-1", "segment": segment, "size": "3", "control": ""}
-    columns |= {f"system_{i}": f"s{i}" for i in range(1, 4)} | {f"candidate_{i}": f"t{i}" for i in range(1, 4)}
+    columns |= {f"system_{i}": f"s{i}" for i in range(1, 4)} | {
+        f"candidate_{i}": f"t{i}" for i in range(1, 4)
+    }
     fields = {"rank_1": "1", "rank_2": "3", "rank_3": "3"}
     with campaign.database(readonly=False) as db:
         answer = Answer("batch", "r-1", "hit", "assignment", "worker", fields, 1, 2)
@@ -346,7 +406,9 @@ def test_a_campaigns_database(demo_campaign: Path, tmp_path: Path) -> None:
 
 def test_no_name_is_no_name_in_jsonl(make) -> None:
     pair = '"system_a": "x", "system_b": "y", "choice": "A"'
-    found = read_comparisons([make("{" + pair + ', "segment": null, "worker": null}', "{" + pair + ', "segment": 7}')])
+    found = read_comparisons(
+        [make("{" + pair + ', "segment": null, "worker": null}', "{" + pair + ', "segment": 7}')]
+    )
     assert (found.segments, found.workers) == (("", "7"), ("",))
     with pytest.raises(InputError, match=r":1: expected segment as a name, found \[\]"):
         read_comparisons([make("{" + pair + ', "segment": []}')])
@@ -355,7 +417,10 @@ def test_no_name_is_no_name_in_jsonl(make) -> None:
 def test_more_comparisons_than_fit_are_refused(make) -> None:
     for lines, said in (
         (["a b 1 0 0", "a c 99999999999999999999 0 0"], ":2: expected at most 100,000,000 comparisons"),
-        (["a b 99999999 0 0", "a c 0 99999999 0"], ": expected at most 100,000,000 comparisons, found 199,999,998"),
+        (
+            ["a b 99999999 0 0", "a c 0 99999999 0"],
+            ": expected at most 100,000,000 comparisons, found 199,999,998",
+        ),
         (["1 a b >", "100000001 a c >"], ":2: expected at most 100,000,000"),
     ):
         with pytest.raises(InputError, match=said):

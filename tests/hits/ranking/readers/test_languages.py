@@ -19,10 +19,15 @@ def files(tmp_path: Path) -> list[Path]:
 
 def test_files_of_different_pairs_are_apart(files: list[Path]) -> None:
     parts = read_parts(files)
-    assert [(part.languages, len(part.data)) for part in parts] == [("Urdu-English", 6), ("Czech-English", 12)]
+    assert [(part.languages, len(part.data)) for part in parts] == [
+        ("Urdu-English", 6),
+        ("Czech-English", 12),
+    ]
     (merged,) = read_parts(files, together=True)
     assert len(merged.data) == 18
-    with pytest.raises(InputError, match="expected one pair of languages, found Czech-English, Urdu-English: choose"):
+    with pytest.raises(
+        InputError, match="expected one pair of languages, found Czech-English, Urdu-English: choose"
+    ):
         read_comparisons(files)
     assert len(read_comparisons(files[1:], filters=Filters(languages="ces-eng"))) == 12
     with pytest.raises(InputError, match=r"wmt14\.Urdu-English: expected rows of cs-en, found Urdu-English"):

@@ -11,7 +11,9 @@ from hits.ranking.readers.files import read_parts
 from rypt.text import InputError
 
 
-def line(segment: int, scores: dict[str, Any], pair: str = "cs-de_DE", domain: str = "news") -> dict[str, Any]:
+def line(
+    segment: int, scores: dict[str, Any], pair: str = "cs-de_DE", domain: str = "news"
+) -> dict[str, Any]:
     place = f"{pair}_#_{domain}_#_blesk.cz.112043_#_{segment}"
     return {"scores": scores, "src_text": "Ahoj", "tgt_text": dict.fromkeys(scores, "Hallo"), "doc_id": place}
 
@@ -22,9 +24,13 @@ def write(path: Path, lines: list[dict[str, Any]]) -> Path:
 
 
 def test_two_ratings_are_two_waves(tmp_path: Path) -> None:
-    first = {"A": {"human1": 90, "annotator1": "x", "errors1": [], "human2": 70, "annotator2": "y"},
-             "B": {"human1": 40, "annotator1": "x", "errors1": []}}  # fmt: skip
-    path = write(tmp_path / "wmt25.jsonl", [line(0, {}), line(1, first), line(2, {"A": {"human1": 100}, "B": {}})])
+    first = {
+        "A": {"human1": 90, "annotator1": "x", "errors1": [], "human2": 70, "annotator2": "y"},
+        "B": {"human1": 40, "annotator1": "x", "errors1": []},
+    }
+    path = write(
+        tmp_path / "wmt25.jsonl", [line(0, {}), line(1, first), line(2, {"A": {"human1": 100}, "B": {}})]
+    )
     (part,) = read_parts([path])
     scores = part.data
     assert (part.languages, scores.systems, scores.scale) == ("cs-de_DE", ("A", "B"), "ESA")  # type: ignore[union-attr]
@@ -44,19 +50,27 @@ def test_ratings_in_a_list_and_language_pairs(tmp_path: Path) -> None:
 
 def test_scores_that_are_not_a_number_and_wmt23(tmp_path: Path) -> None:
     """WMT25's list has NaN for what was not rated; WMT23's direct assessment in this format names its protocol."""
-    given = {"A": [{"score": float("nan"), "annotator": None}, {"score": 80.0, "annotator": "x"}],
-             "B": [{"score": 60.0, "annotator": "y", "protocol": "DA+SQM"}]}  # fmt: skip
+    given = {
+        "A": [{"score": float("nan"), "annotator": None}, {"score": 80.0, "annotator": "x"}],
+        "B": [{"score": 60.0, "annotator": "y", "protocol": "DA+SQM"}],
+    }
     (part,) = read_parts([write(tmp_path / "wmt23-humaneval.jsonl", [line(1, given)])])
     assert part.data.scale == "DA"  # type: ignore[union-attr]
     assert part.data.score.tolist() == [80.0, 60.0]  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("record", "message"), [
-    (line(1, {"A": {"human1": "good"}}), "expected a number as score, found \"good\""),
-    (line(1, {"A": 90}), "expected the ratings of a system, found 90"),
-    (line(1, {}), "no segment was rated"),
-    (line(1, {"A": {"human1": 1}}) | {"doc_id": "cs-de_#_news"}, "expected a doc_id of languages, domain"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        (line(1, {"A": {"human1": "good"}}), 'expected a number as score, found "good"'),
+        (line(1, {"A": 90}), "expected the ratings of a system, found 90"),
+        (line(1, {}), "no segment was rated"),
+        (
+            line(1, {"A": {"human1": 1}}) | {"doc_id": "cs-de_#_news"},
+            "expected a doc_id of languages, domain",
+        ),
+    ],
+)
 def test_what_is_wrong_is_named(tmp_path: Path, record: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_parts([write(tmp_path / "wmt25.jsonl", [record])])

@@ -19,7 +19,9 @@ NAMES = tuple("abcdefgh")
 
 def evidence(scores, p=None) -> OrderEvidence:
     n = len(scores)
-    return OrderEvidence(NAMES[:n], np.array(scores, float), np.full((n, n), 0.5) if p is None else np.array(p))
+    return OrderEvidence(
+        NAMES[:n], np.array(scores, float), np.full((n, n), 0.5) if p is None else np.array(p)
+    )
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=8))
@@ -71,8 +73,12 @@ def test_penalties_are_turned_round() -> None:
 def write(path: Path, pairs: dict[str, dict[str, float]]) -> Path:
     rng = np.random.default_rng(3)
     lines = ["lp,system,segment,score"]
-    lines += [f"{pair},{s},{i},{v + rng.normal():.3f}" for pair, systems in pairs.items() for s, v in systems.items()
-              for i in range(40)]  # fmt: skip
+    lines += [
+        f"{pair},{s},{i},{v + rng.normal():.3f}"
+        for pair, systems in pairs.items()
+        for s, v in systems.items()
+        for i in range(40)
+    ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -82,8 +88,10 @@ def test_files_of_several_language_pairs(tmp_path: Path) -> None:
     metric = write(tmp_path / "metric.csv", {"en-de": {"a": 3, "b": 1, "c": 2}, "en-cs": {"a": 3, "x": 1}})
     made, notes = agree(ComparisonFiles((people, metric)))
     assert [(a.languages, a.pairs, round(a.accuracy, 3)) for a in made] == [
-        ("en-de", 3, 0.667), ("en-cs", 1, 1.0), ("all", 4, 0.75)
-    ]  # fmt: skip
+        ("en-de", 3, 0.667),
+        ("en-cs", 1, 1.0),
+        ("all", 4, 0.75),
+    ]
     assert not notes
     (same,) = [a for a in agree(ComparisonFiles((people, people)))[0] if a.languages == "all"]
     assert (same.accuracy, same.tau, same.soft) == (1, 1, 1)

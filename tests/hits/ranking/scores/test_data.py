@@ -7,9 +7,12 @@ from hits.ranking.scores.data import ScoreRecord, merge_scores, scores_of
 from rypt.text import RyptError
 
 ROWS = [
-    ScoreRecord("b", "1", 80, "d", "x"), ScoreRecord("b", "1", 60, "d", "y"), ScoreRecord("a", "1", 90, "d", "x"),
-    ScoreRecord("a", "1", 90, "e", "x"), ScoreRecord("c", "1", 75, "d", "y"),
-]  # fmt: skip
+    ScoreRecord("b", "1", 80, "d", "x"),
+    ScoreRecord("b", "1", 60, "d", "y"),
+    ScoreRecord("a", "1", 90, "d", "x"),
+    ScoreRecord("a", "1", 90, "e", "x"),
+    ScoreRecord("c", "1", 75, "d", "y"),
+]
 
 
 def test_ratings_of_a_candidate_are_averaged() -> None:

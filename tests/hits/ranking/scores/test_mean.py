@@ -19,7 +19,9 @@ def made(seed: int = 1, *, documents: int = 12, higher: bool = True):
         for segment in range(10):
             for system, quality in (("good", 80.0), ("alike", 80.0), ("bad", 60.0)):
                 score = quality + hard + rng.normal(0, 5)
-                rows.append(ScoreRecord(system, str(segment), score if higher else -score, f"d{document}", "r"))
+                rows.append(
+                    ScoreRecord(system, str(segment), score if higher else -score, f"d{document}", "r")
+                )
     return scores_of(rows, "ESA" if higher else "MQM", higher=higher)
 
 
@@ -75,7 +77,9 @@ def test_what_is_missing_is_said() -> None:
     rng = np.random.default_rng(1)
     with pytest.raises(RyptError, match="expected documents to draw, found none"):
         rank_by_mean(flat, Confidence("bootstrap", unit="document"), rng)
-    with pytest.raises(RyptError, match="sign-test needs comparisons, which scores become with another model"):
+    with pytest.raises(
+        RyptError, match="sign-test needs comparisons, which scores become with another model"
+    ):
         rank_by_mean(flat, Confidence("sign-test"), rng)
     with pytest.raises(
         RyptError, match="expected confidence as one of wilcoxon, wilcoxon-neighbours, rank-sum, permutation"
@@ -91,7 +95,11 @@ def test_a_mean_over_domains_and_over_documents() -> None:
     rows = [
         ScoreRecord(system, str(k), score, document, domain=domain)
         for system, shift in (("a", 10), ("b", 0))
-        for domain, document, scores in (("news", "n", [50, 60, 70]), ("speech", "s", [20]), ("speech", "t", [10, 30]))
+        for domain, document, scores in (
+            ("news", "n", [50, 60, 70]),
+            ("speech", "s", [20]),
+            ("speech", "t", [10, 30]),
+        )
         for k, score in enumerate(value + shift for value in scores)
     ]
     scores = scores_of(rows)
@@ -100,7 +108,11 @@ def test_a_mean_over_domains_and_over_documents() -> None:
         average: rank_by_mean(scores, Confidence(), rng, average=average).systems[1].score
         for average in ("segment", "domain", "document")
     }
-    assert means == {"segment": 40.0, "domain": pytest.approx((60 + 20) / 2), "document": pytest.approx(100 / 3)}
+    assert means == {
+        "segment": 40.0,
+        "domain": pytest.approx((60 + 20) / 2),
+        "document": pytest.approx(100 / 3),
+    }
     signature = rank_by_mean(scores, Confidence(), rng, average="domain").signature
     assert "average:domain" in signature
     with pytest.raises(RyptError, match="found bootstrap"):
@@ -148,18 +160,28 @@ def test_ranges_of_wmt25(seed: int) -> None:
     for k in range(7):
         scores = np.clip(np.round(rng.normal(90 - 1.2 * k, 9, 120)), 0, 100)
         values[f"s{k}"] = np.where(rng.random(120) < 0.1, np.nan, scores).tolist()
-    rows = [ScoreRecord(name, str(j % 60), value, "d", "r", str(j // 60))
-            for name, given in values.items() for j, value in enumerate(given) if value == value]  # fmt: skip
+    rows = [
+        ScoreRecord(name, str(j % 60), value, "d", "r", str(j // 60))
+        for name, given in values.items()
+        for j, value in enumerate(given)
+        if value == value
+    ]
     ranked = rank_by_mean(scores_of(rows), Confidence("wilcoxon-neighbours"), rng)
     assert [(s.system, s.low, s.high) for s in ranked.systems] == as_wmt25(values)
-    ends = [k for k in range(1, 7) if all(s.high <= k for s in ranked.systems[:k] if s.high is not None)
-            and all(s.low > k for s in ranked.systems[k:] if s.low is not None)]  # fmt: skip
+    ends = [
+        k
+        for k in range(1, 7)
+        if all(s.high <= k for s in ranked.systems[:k] if s.high is not None)
+        and all(s.low > k for s in ranked.systems[k:] if s.low is not None)
+    ]
     assert ranked.clusters == len(ends) + 1
 
 
 def test_rank_sums_tell_less_apart_where_segments_differ_much() -> None:
     """Paired, the constant difference is clear; unpaired, it drowns in the difference of the segments."""
-    rows = [ScoreRecord(system, str(k), 10 * k + gap) for k in range(10) for system, gap in (("a", 2), ("b", 0))]
+    rows = [
+        ScoreRecord(system, str(k), 10 * k + gap) for k in range(10) for system, gap in (("a", 2), ("b", 0))
+    ]
     rng = np.random.default_rng(1)
     assert rank_by_mean(scores_of(rows), Confidence("wilcoxon"), rng).clusters == 2
     ranked = rank_by_mean(scores_of(rows), Confidence("rank-sum"), rng)

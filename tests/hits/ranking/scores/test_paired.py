@@ -29,15 +29,22 @@ def test_only_segments_that_both_have_are_paired() -> None:
     table = rng.normal(0, 1, (3, 80))
     table[0, :20] = table[1, 50:] = np.nan
     tests = wilcoxon_tests(table)
-    assert tests[0, 1] == tests[1, 0] == pytest.approx(stats.wilcoxon(table[0, 20:50], table[1, 20:50]).pvalue)
+    assert (
+        tests[0, 1] == tests[1, 0] == pytest.approx(stats.wilcoxon(table[0, 20:50], table[1, 20:50]).pvalue)
+    )
     assert tests.diagonal().tolist() == [1, 1, 1]
     table[2] = np.nan
     assert wilcoxon_tests(table)[2, 0] == 1
 
 
-@given(st.lists(st.integers(-6, 6), min_size=1, max_size=40), st.lists(st.integers(-6, 6), min_size=1, max_size=40))
+@given(
+    st.lists(st.integers(-6, 6), min_size=1, max_size=40),
+    st.lists(st.integers(-6, 6), min_size=1, max_size=40),
+)
 def test_the_rank_sum_test_is_scipys(first: list[int], second: list[int]) -> None:
-    expected = stats.mannwhitneyu(first, second, method="asymptotic").pvalue if len({*first, *second}) > 1 else 1.0
+    expected = (
+        stats.mannwhitneyu(first, second, method="asymptotic").pvalue if len({*first, *second}) > 1 else 1.0
+    )
     assert rank_sum(np.array(first, float), np.array(second, float)) == pytest.approx(expected, abs=1e-12)
 
 

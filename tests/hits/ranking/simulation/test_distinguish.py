@@ -28,5 +28,7 @@ def test_one_sided_tests_tell_more_apart_and_a_simulation_stands_beside() -> Non
     (one,) = told_apart_curve(DATA, [200], rng, sides=1, trials=30, variance=10.0, experiments=20)
     assert one.share >= two.share
     assert 0 < one.simulated < 1
-    with pytest.raises(RyptError, match="expected sizes from 1 to 653, the comparisons in the files, found 1000"):
+    with pytest.raises(
+        RyptError, match="expected sizes from 1 to 653, the comparisons in the files, found 1000"
+    ):
         told_apart_curve(DATA, [1000], rng)

@@ -44,9 +44,11 @@ def test_the_same_for_any_number_of_threads() -> None:
 def test_more_of_anything_needs_more_judgments() -> None:
     least = plan(6, 6.0, 0.5, experiments=100)
     harder = (
-        plan(9, 6.0, 0.5, experiments=100), plan(6, 9.0, 0.5, experiments=100), plan(6, 6.0, 0.6, experiments=100),
+        plan(9, 6.0, 0.5, experiments=100),
+        plan(6, 9.0, 0.5, experiments=100),
+        plan(6, 6.0, 0.6, experiments=100),
         plan(6, 6.0, 0.5, sides=2, experiments=100),
-    )  # fmt: skip
+    )
     assert all(other.judgments > 1.2 * least.judgments for other in harder)
     assert plan(6, 6.0, 0.5, noise="text", experiments=100).judgments < least.judgments / 3
 
@@ -54,7 +56,9 @@ def test_more_of_anything_needs_more_judgments() -> None:
 def test_price() -> None:
     found = plan(6, 8.0, 0.5, experiments=40, ties=0.2)
     assert found.hits == ceil(ceil(found.judgments / 0.8) / 10)
-    assert found.price.rewards == found.hits * Decimal("0.25")  # five candidates, 15 seconds each, $12 an hour
+    assert found.price.rewards == found.hits * Decimal(
+        "0.25"
+    )  # five candidates, 15 seconds each, $12 an hour
     assert found.price.fees == found.hits * Decimal("0.05")
     assert found.price.wage == found.price.min_wage == 12
     pairs = price_of(100, 2, wage=Decimal(18), fees=NO_FEES, seconds=Decimal(20))
@@ -76,7 +80,10 @@ def test_three_systems_are_compared_at_once() -> None:
         (lambda: plan(ways=6), "2 to 5 systems in a hit, found 6"),
         (lambda: plan(experiments=1), "2 experiments or more"),
         (lambda: plan(systems=1), "2 systems or more, found 1"),
-        (lambda: plan(8, 10.0, 0.99, most=5000, experiments=20), r"5,000 judgments tell only \d+\.\d% .* not 99\.0%"),
+        (
+            lambda: plan(8, 10.0, 0.99, most=5000, experiments=20),
+            r"5,000 judgments tell only \d+\.\d% .* not 99\.0%",
+        ),
     ],
 )
 def test_what_cannot_be(make, message: str) -> None:

@@ -47,7 +47,11 @@ def test_limits_of_the_sign_test(tail: float) -> None:
         assert limit == sum(total / 2**n <= tail for total in sums) - 1
     large = sign_limits(100_000, 0.025)
     for n in (12_345, 99_999):
-        assert sign_test(int(large[n]), n - int(large[n])) <= 0.05 < sign_test(int(large[n]) + 1, n - int(large[n]) - 1)
+        assert (
+            sign_test(int(large[n]), n - int(large[n]))
+            <= 0.05
+            < sign_test(int(large[n]) + 1, n - int(large[n]) - 1)
+        )
 
 
 def test_judgments_are_drawn_as_koehn_draws_them() -> None:
@@ -115,7 +119,9 @@ def test_koehns_tables_of_the_pairwise_method(judgments: int) -> None:
     size, violations, groups = KOEHN[judgments]
     _, _, size_error, violation_error, groups_error, _ = found.errors
     assert abs(found.range_size - size) < 0.05 + 3 * size_error
-    assert abs(found.range_violations - violations) < 0.0005 + 4 * violation_error  # his is as uncertain as ours
+    assert (
+        abs(found.range_violations - violations) < 0.0005 + 4 * violation_error
+    )  # his is as uncertain as ours
     assert abs(found.clusters - groups) < 0.05 + 3 * groups_error
     assert found.cluster_violations < 0.003
 
@@ -155,7 +161,9 @@ def test_rankings_are_drawn_like_comparisons_and_drawn_again_whole() -> None:
     assert wins.sum() == 150_000
     expected = (1 + erf(9 / (4 * 2**0.5) / 2**0.5)) / 2
     assert wins[3, 0] / (wins[3, 0] + wins[0, 3]) == pytest.approx(expected, abs=0.01)
-    alone = np.array([[0, 1, 2]] * 3 + [[2, 1, 0]] * 2)  # in every resample 0 and 2 are the ends, one way or the other
+    alone = np.array(
+        [[0, 1, 2]] * 3 + [[2, 1, 0]] * 2
+    )  # in every resample 0 and 2 are the ends, one way or the other
     counts = np.zeros((3, 3), np.int64)
     for ranking in alone:
         count_ranking(ranking, counts)

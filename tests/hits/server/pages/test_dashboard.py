@@ -62,7 +62,8 @@ class World:
             "control_2": "NO",
         }
         rows = tuple(
-            Item(f"i{n}", {"item": f"i{n}", **columns, "phrase_1": f"phrase {n}", "text_1": "x"}) for n in range(items)
+            Item(f"i{n}", {"item": f"i{n}", **columns, "phrase_1": f"phrase {n}", "text_1": "x"})
+            for n in range(items)
         )
         settings = BatchSettings("b1", Kind.LABEL, "Judge", "Judge it", "", RewardRule())
         write_batch(folder, Batch(settings, rows, "<form><input name=label_1>${text_1}</form>"))
@@ -107,7 +108,9 @@ def test_a_link_opens_it_once_and_the_next_one_is_another(world: World) -> None:
     token, mine = world.token, world.requester()
     other = world.app.test_client().get(f"/dashboard?token={token}")
     assert (other.status_code, "rypt hits dashboard" in other.text) == (403, True)
-    assert mine.get(f"/dashboard?token={token}").status_code == 200  # whoever is in may open the old link again
+    assert (
+        mine.get(f"/dashboard?token={token}").status_code == 200
+    )  # whoever is in may open the old link again
     assert world.token != token
     assert world.requester().get("/dashboard").status_code == 200
     assert mine.get("/dashboard").status_code == 200
@@ -129,7 +132,13 @@ def test_the_numbers_without_a_batch(world: World) -> None:
     assert found.answers_an_hour == pytest.approx(180)  # 20 seconds each
     assert found.last_hour == 4
     [progress] = found.progress
-    assert (progress.name, progress.hits, progress.places, progress.done, progress.waiting) == ("b1", 2, 6, 4, 4)
+    assert (progress.name, progress.hits, progress.places, progress.done, progress.waiting) == (
+        "b1",
+        2,
+        6,
+        4,
+        4,
+    )
     assert [(row.worker.name, row.waiting, row.outcomes, row.earned) for row in found.workers] == [
         ("<i>Bert</i>", 2, (), Decimal("0.10")),
         ("Ada", 2, (), Decimal("0.10")),
@@ -146,13 +155,21 @@ def test_the_numbers_without_a_batch(world: World) -> None:
 @pytest.mark.parametrize(
     ("columns", "fields", "counted", "unit"),
     [
-        ({"size": "1", "start": "0", "stop": "1", "phrase_1": "a", "control_1": ""}, {"label_1": "YES"}, "Labels",
-         "label"),
+        (
+            {"size": "1", "start": "0", "stop": "1", "phrase_1": "a", "control_1": ""},
+            {"label_1": "YES"},
+            "Labels",
+            "label",
+        ),
         ({"system_a": "x", "system_b": "y", "control": ""}, {"choice": "A"}, "Comparisons", "comparison"),
-        ({"size": "2", "system_1": "x", "system_2": "y", "control": ""}, {"rank_1": "1", "rank_2": "2"}, "Comparisons",
-         "ranked candidate"),
+        (
+            {"size": "2", "system_1": "x", "system_2": "y", "control": ""},
+            {"rank_1": "1", "rank_2": "2"},
+            "Comparisons",
+            "ranked candidate",
+        ),
     ],
-)  # fmt: skip
+)
 def test_answers_are_called_by_the_kind_of_the_batch(
     world: World, columns: dict[str, str], fields: dict[str, str], counted: str, unit: str
 ) -> None:
@@ -161,7 +178,9 @@ def test_answers_are_called_by_the_kind_of_the_batch(
     settings = BatchSettings("b1", kind, "Judge", "Judge it", "", RewardRule())
     blank = dict.fromkeys(KINDS[kind].columns, "")
     item = Item("i0", {**blank, "item": "i0", "segment": "7", **columns})
-    write_batch(world.folder / "batches" / "one", Batch(settings, (item,), "<form><input name=choice></form>"))
+    write_batch(
+        world.folder / "batches" / "one", Batch(settings, (item,), "<form><input name=choice></form>")
+    )
     page = world.requester().get("/dashboard").text
     for text in (f"{unit.capitalize()}s an hour", f">{counted}</th>", f">Seconds per {unit}</th>"):
         assert text in page
@@ -208,14 +227,22 @@ def test_approve_reject_and_approve_all(world: World) -> None:
     assert client.get(f"/dashboard/review?worker={world.workers[0]}").text.count(">Approve<") == 2
     seen = client.get(re.findall(r'href="(/dashboard/hit/[A-Z0-9]+)"', page)[0]).text
     assert re.search(r"<div[^>]* inert>\s*<form[^>]*><input name=.label_1.>", seen)
-    assert world.app.test_client().get(f"/dashboard/hit/{world.store.work.find(first, 5000).hit}").status_code == 403
-    assert client.post("/dashboard/approve", data={"csrf": csrf, "assignment": first}).location == "/dashboard"
+    assert (
+        world.app.test_client().get(f"/dashboard/hit/{world.store.work.find(first, 5000).hit}").status_code
+        == 403
+    )
+    assert (
+        client.post("/dashboard/approve", data={"csrf": csrf, "assignment": first}).location == "/dashboard"
+    )
     back = {"csrf": csrf, "assignment": second, "back": "review", "of": world.workers[1]}
     assert client.post("/dashboard/reject", data=back).status_code == 422  # no reason
     response = client.post("/dashboard/reject", data=back | {"reason": "no label"})
     assert response.location == f"/dashboard/review?worker={world.workers[1]}"
     assert client.post("/dashboard/approve", data={"csrf": csrf, "assignment": second}).status_code == 409
-    assert client.post("/dashboard/approve_all", data={"csrf": csrf, "worker": world.workers[0]}).status_code == 303
+    assert (
+        client.post("/dashboard/approve_all", data={"csrf": csrf, "worker": world.workers[0]}).status_code
+        == 303
+    )
     found = {a.id: (a.status, a.feedback) for a in world.store.work.all(5000)}
     assert (found[first], found[second], found[third]) == (
         ("approved", None),
@@ -240,7 +267,9 @@ def test_buttons_need_the_cookie_and_the_form(world: World, action: str) -> None
     fields = {"assignment": first, "worker": world.workers[0], "reason": "x"}
     client = world.requester()
     csrf = form_token(client)
-    assert world.app.test_client().post(f"/dashboard/{action}", data=fields | {"csrf": csrf}).status_code == 403
+    assert (
+        world.app.test_client().post(f"/dashboard/{action}", data=fields | {"csrf": csrf}).status_code == 403
+    )
     worker_csrf = world.app.extensions["market"].seals.form_token(world.workers[0])
     for token in ("", "0" * 64, worker_csrf):
         assert client.post(f"/dashboard/{action}", data=fields | {"csrf": token}).status_code == 403
@@ -278,7 +307,10 @@ def test_people_are_invited_and_their_links_are_shown_once(world: World) -> None
     assert "/w/" not in client.get("/dashboard").text
     assert client.post("/dashboard/invite", data={"csrf": token, "names": " "}).status_code == 422
     assert client.post("/dashboard/invite", data={"names": "Eve"}).status_code == 403
-    assert world.app.test_client().post("/dashboard/invite", data={"csrf": token, "names": "E"}).status_code == 403
+    assert (
+        world.app.test_client().post("/dashboard/invite", data={"csrf": token, "names": "E"}).status_code
+        == 403
+    )
     assert len(world.store.people.all()) == 4
 
 
@@ -361,7 +393,9 @@ def test_a_batch_beside_the_market_is_published_once_for_the_price_that_was_show
     assert "Publish for" not in client.get("/dashboard").get_data(as_text=True)
 
 
-def test_a_worker_is_excluded_from_the_campaign_and_included_again(tmp_path: Path, demo_campaign: Path) -> None:
+def test_a_worker_is_excluded_from_the_campaign_and_included_again(
+    tmp_path: Path, demo_campaign: Path
+) -> None:
     from rypt.campaign.folder import Campaign
 
     campaign = shutil.copytree(demo_campaign, tmp_path / "campaign")
@@ -373,7 +407,9 @@ def test_a_worker_is_excluded_from_the_campaign_and_included_again(tmp_path: Pat
     assert fields["worker"] == worker
     assert client.post("/dashboard/exclude", data=fields).status_code == 422  # a reason is needed
     assert client.post("/dashboard/exclude", data=fields | {"csrf": "x", "reason": "no"}).status_code == 403
-    assert client.post("/dashboard/exclude", data=fields | {"worker": "A0", "reason": "no"}).status_code == 404
+    assert (
+        client.post("/dashboard/exclude", data=fields | {"worker": "A0", "reason": "no"}).status_code == 404
+    )
     assert client.post("/dashboard/exclude", data=fields | {"reason": "all YES"}).status_code == 303
     with Campaign.open(campaign).database() as db:
         assert db.excluded() == {worker: "all YES"}

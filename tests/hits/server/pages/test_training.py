@@ -21,10 +21,19 @@ PAGE = "<form><input type=radio name=label_1 value=YES required></form>"
 
 def item(name: str, control: str = "", kind: str = "") -> Item:
     columns = {
-        "item": name, "segment": "7", "start": "0", "stop": "1", "size": "1", "phrase_1": f"word {name}",
-        "control_1": control, "control_kind_1": kind, "source": "<mark>Wort</mark>", "text_1": f"<mark>{name}</mark>",
-        "source_lang": "de", "target_lang": "en",
-    }  # fmt: skip
+        "item": name,
+        "segment": "7",
+        "start": "0",
+        "stop": "1",
+        "size": "1",
+        "phrase_1": f"word {name}",
+        "control_1": control,
+        "control_kind_1": kind,
+        "source": "<mark>Wort</mark>",
+        "text_1": f"<mark>{name}</mark>",
+        "source_lang": "de",
+        "target_lang": "en",
+    }
     return Item(name, columns)
 
 

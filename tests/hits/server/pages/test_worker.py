@@ -52,11 +52,18 @@ class World:
 
     def __init__(self, folder: Path, shared: SharedLink | None = None) -> None:
         self.now = 1000
-        self.app: Flask = make_app(folder, now=lambda: self.now, options=ServeOptions(shared=shared or SharedLink()))
+        self.app: Flask = make_app(
+            folder, now=lambda: self.now, options=ServeOptions(shared=shared or SharedLink())
+        )
         self.store: Store = self.app.extensions["market"].store
 
     def publish(self, question: str = "", places: int = 1, **changes: Any) -> str:
-        terms = {"title": "Judge", "description": "Judge it", "reward": Decimal("0.05"), "duration": 600} | changes
+        terms = {
+            "title": "Judge",
+            "description": "Judge it",
+            "reward": Decimal("0.05"),
+            "duration": 600,
+        } | changes
         return self.store.hits.create(
             HitProperties(**terms), NewHit(question or question_xml(PAGE), 86400, places), self.now
         ).id
@@ -87,7 +94,9 @@ class Person:
 
     def submit(self, assignment: str, **fields: str) -> TestResponse:
         own = {"csrf": self.csrf, "assignmentId": assignment}
-        return self.client.post(f"/work/a/{assignment}", data=own | (fields or {"label_1": "YES", "comment": ""}))
+        return self.client.post(
+            f"/work/a/{assignment}", data=own | (fields or {"label_1": "YES", "comment": ""})
+        )
 
 
 @pytest.fixture
@@ -177,10 +186,17 @@ def test_another_workers_assignment_looks_as_if_it_were_not_there(world: World) 
     assert ada.submit(mine).status_code == 303
 
 
-@pytest.mark.parametrize("fields", [
-    {"comment": ""}, {"label_1": ""}, {"label_1": "MAYBE"}, {"label_1": "YES", "label_2": "YES"},
-    {"label_1": "YES", "x": "1"}, {"label_1": "<script>"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"comment": ""},
+        {"label_1": ""},
+        {"label_1": "MAYBE"},
+        {"label_1": "YES", "label_2": "YES"},
+        {"label_1": "YES", "x": "1"},
+        {"label_1": "<script>"},
+    ],
+)
 def test_what_a_page_does_not_ask_is_not_stored(world: World, fields: dict[str, str]) -> None:
     world.publish()
     ada = world.person()
@@ -227,7 +243,9 @@ def test_broken_text_in_parts_is_refused_too(world: World) -> None:
 
     def send(change: bytes) -> int:
         form = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
-        body = "".join(map("".join, [[form.format(*field) for field in fields.items()], ["--x--\r\n"]])).encode()
+        body = "".join(
+            map("".join, [[form.format(*field) for field in fields.items()], ["--x--\r\n"]])
+        ).encode()
         body = body.replace("\u00ef".encode(), change)
         kind = "multipart/form-data; boundary=x"
         return ada.client.post(f"/work/a/{mine}", data=body, content_type=kind).status_code
@@ -244,7 +262,9 @@ def test_a_returned_hit_is_free_for_others(world: World) -> None:
     ada, bert = world.person("Ada"), world.person("Bert")
     mine = ada.begin()
     assert bert.client.post("/work/next", data={"csrf": bert.csrf}).location == "/work"
-    assert ada.client.post(f"/work/a/{mine}/return", data={"csrf": ada.csrf}).location == "/work?said=returned"
+    assert (
+        ada.client.post(f"/work/a/{mine}/return", data={"csrf": ada.csrf}).location == "/work?said=returned"
+    )
     assert bert.submit(bert.begin()).status_code == 303
     assert ada.client.get(f"/work/a/{mine}").location == "/work"
 
@@ -256,7 +276,9 @@ def test_a_hit_that_cannot_be_shown_is_given_back_on_the_overview(world: World) 
     shown = ada.client.get(f"/work/a/{mine}")
     assert (shown.status_code, "cannot be shown" in shown.text) == (409, True)
     assert f'action="/work/a/{mine}/return"' in ada.client.get("/work").text
-    assert ada.client.post(f"/work/a/{mine}/return", data={"csrf": ada.csrf}).location == "/work?said=returned"
+    assert (
+        ada.client.post(f"/work/a/{mine}/return", data={"csrf": ada.csrf}).location == "/work?said=returned"
+    )
 
 
 @pytest.mark.parametrize(
@@ -284,7 +306,9 @@ def test_two_race_for_the_last_place(world: World) -> None:
         barrier = threading.Barrier(2)
         places: list[str] = []
 
-        def run(person: Person, csrf: str, barrier: threading.Barrier = barrier, places: list[str] = places) -> None:
+        def run(
+            person: Person, csrf: str, barrier: threading.Barrier = barrier, places: list[str] = places
+        ) -> None:
             barrier.wait(180)
             places.append(person.client.post("/work/next", data={"csrf": csrf}).location)
 
@@ -325,7 +349,9 @@ def test_all_languages_have_the_same_texts() -> None:
         assert places(texts) == places(english), texts.language
 
 
-def test_names_and_messages_are_escaped_and_the_requesters_consent_text_is_shown(world: World, tmp_path: Path) -> None:
+def test_names_and_messages_are_escaped_and_the_requesters_consent_text_is_shown(
+    world: World, tmp_path: Path
+) -> None:
     (tmp_path / "consent.de.txt").write_text("Erster <b>Absatz</b>\n\nZweiter", encoding="utf-8")
     world.publish()
     mallory = world.person("<script>alert(1)</script>", consent=False)
@@ -365,7 +391,9 @@ def test_the_shared_link_makes_or_finds_a_worker_and_ends_with_a_code(tmp_path: 
     page = person.client.get("/work").text
     assert settings.completion_code in page
     assert f"https://recruit.example/done?cc={settings.completion_code}" in page
-    assert person.client.post("/work/next", data={"csrf": person.csrf}).location == "/work"  # two were asked for
+    assert (
+        person.client.post("/work/next", data={"csrf": person.csrf}).location == "/work"
+    )  # two were asked for
     other = Person(world.app.test_client())
     other.client.get(link)
     assert settings.completion_code in other.client.get("/work").text  # the same id is the same worker
@@ -385,7 +413,9 @@ def test_a_shared_link_needs_its_key_and_an_id(world: World, query: str) -> None
 
 
 def test_a_qualification_test_has_a_pass_mark_and_two_tries(world: World) -> None:
-    new = NewQualificationType("German", "Read German", retry_delay=0, test=TEST, answer_key=KEY, test_duration=600)
+    new = NewQualificationType(
+        "German", "Read German", retry_delay=0, test=TEST, answer_key=KEY, test_duration=600
+    )
     kind = world.store.qualifications.create_type(new, world.now).id
     rule = Requirement(kind, "GreaterThanOrEqualTo", (10,))
     world.publish(requirements=(rule,))
@@ -441,7 +471,9 @@ def test_an_external_page_is_framed_and_its_answers_are_taken(world: World) -> N
     world.publish(EXTERNAL)
     assert outside.post("/work/next", data={"csrf": token}).status_code == 401
     assert bert.client.post("/work/next", data={"csrf": token}).status_code == 403
-    assert ada.client.post(f"/work/a/{mine}/return", data={"csrf": token}).status_code == 403  # it opens no other form
+    assert (
+        ada.client.post(f"/work/a/{mine}/return", data={"csrf": token}).status_code == 403
+    )  # it opens no other form
     assert ada.client.post("/work/next", data={"csrf": token}).location.startswith("/work/a/")
 
 
@@ -475,7 +507,9 @@ def test_nobody_becomes_a_simulated_worker_by_a_chosen_id(tmp_path: Path) -> Non
 
 
 def test_a_service_may_name_its_parameter_and_its_code(tmp_path: Path) -> None:
-    shared = SharedLink(("sona_id",), hits=1, completion_code="DONE-7", completion_url="https://sona.example/?c={code}")
+    shared = SharedLink(
+        ("sona_id",), hits=1, completion_code="DONE-7", completion_url="https://sona.example/?c={code}"
+    )
     world = World(tmp_path, shared)
     access = world.app.extensions["market"].access
     assert shared.url("http://h/", access) == f"http://h/join/{access.join_key}?sona_id=PARTICIPANT"
@@ -490,7 +524,9 @@ def test_a_service_may_name_its_parameter_and_its_code(tmp_path: Path) -> None:
     assert 'href="https://sona.example/?c=DONE-7"' in home
 
 
-@pytest.mark.parametrize("wrong", [{"parameters": ("a b",)}, {"parameters": ("",)}, {"completion_code": "<b>"}])
+@pytest.mark.parametrize(
+    "wrong", [{"parameters": ("a b",)}, {"parameters": ("",)}, {"completion_code": "<b>"}]
+)
 def test_wrong_parameters_and_codes_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(RyptError, match="expected"):
         SharedLink(**wrong)
@@ -514,7 +550,10 @@ def test_the_page_sent_last_can_be_changed_for_two_minutes(world: World) -> None
     with world.store.file.reading(world.now) as db:
         kept = db.execute("SELECT fields FROM earlier_answers").fetchall()
     assert [tuple(row) for row in kept] == [('{"label_1": "YES", "comment": ""}',)]
-    assert bert.client.post(f"/work/a/{mine}", data=own | {"csrf": bert.csrf, "label_1": "YES"}).status_code == 404
+    assert (
+        bert.client.post(f"/work/a/{mine}", data=own | {"csrf": bert.csrf, "label_1": "YES"}).status_code
+        == 404
+    )
     assert bert.client.get(f"/work/change/{other}").location == "/work"  # it was not sent
     world.now += 21
     assert ada.client.get(f"/work/change/{mine}").location == "/work"
@@ -547,7 +586,10 @@ def test_a_batch_is_one_card_whatever_its_hits_pay(world: World) -> None:
     labelled = re.findall(r'aria-labelledby="([^"]+)"', home)
     assert labelled == ["begin-1 card-1", "begin-2 card-2"]
     begun = ada.client.post("/work/next", data={"csrf": ada.csrf, "batch": "b2"}).location.rpartition("/")[2]
-    assert world.store.hits.find(world.store.work.find(begun, world.now).hit, world.now).annotation == "rypt:b2:i3"
+    assert (
+        world.store.hits.find(world.store.work.find(begun, world.now).hit, world.now).annotation
+        == "rypt:b2:i3"
+    )
     ada.client.post(f"/work/a/{begun}/return", data={"csrf": ada.csrf})
     order = []
     mine = ada.client.post("/work/next", data={"csrf": ada.csrf, "batch": "b1"}).location.rpartition("/")[2]

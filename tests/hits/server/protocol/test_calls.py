@@ -23,7 +23,8 @@ FORM = (
 def test_more_than_a_hundred_hits(client: Any, market: LocalMarket) -> None:
     properties = HitProperties("t", "d", Decimal("0.01"), 60)
     made = [
-        market.store.hits.create(properties, NewHit(FORM, 600, annotation=f"a:{n}"), market.now).id for n in range(230)
+        market.store.hits.create(properties, NewHit(FORM, 600, annotation=f"a:{n}"), market.now).id
+        for n in range(230)
     ]
     assert client.list_hits()["NumResults"] == 10
     for size in (100, 7):
@@ -86,7 +87,9 @@ def test_all_paginators(client: Any, market: LocalMarket) -> None:
         assert len(set(records)) == 5, operation
 
 
-@pytest.mark.parametrize("token", ["x", "====", "TGlzdEhJVHM6LTE=", "ü", "QWxs", "TGlzdEhJVHM6" + "OTk5" * 20])
+@pytest.mark.parametrize(
+    "token", ["x", "====", "TGlzdEhJVHM6LTE=", "ü", "QWxs", "TGlzdEhJVHM6" + "OTk5" * 20]
+)
 def test_foreign_page_tokens(client: Any, token: str) -> None:
     assert refused(client.list_hits, NextToken=token)[1].startswith("NextToken: expected")
 
@@ -97,6 +100,7 @@ def test_a_token_belongs_to_its_list(client: Any, market: LocalMarket) -> None:
     token = client.list_hits(MaxResults=1)["NextToken"]
     code, message = refused(client.list_worker_blocks, NextToken=token)
     assert (code, message) == (
-        "AWS.ParameterValidationFailed", "NextToken: expected a token from an earlier page of the same list",
-    )  # fmt: skip
+        "AWS.ParameterValidationFailed",
+        "NextToken: expected a token from an earlier page of the same list",
+    )
     assert client.list_hits(MaxResults=1, NextToken=token)["NumResults"] == 1

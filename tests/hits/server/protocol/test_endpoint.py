@@ -24,9 +24,14 @@ PREFIX = "MTurkRequesterServiceV20170117"
 
 
 def signed(market: LocalMarket, body: bytes, operation: str = "ListHITs", **changes: str) -> dict[str, str]:
-    headers = {"X-Amz-Target": f"{PREFIX}.{operation}", "Content-Type": "application/x-amz-json-1.1"} | changes
+    headers = {
+        "X-Amz-Target": f"{PREFIX}.{operation}",
+        "Content-Type": "application/x-amz-json-1.1",
+    } | changes
     request = AWSRequest("POST", market.url, headers, body)
-    SigV4Auth(Credentials(market.keys.access_key, market.keys.secret_key), SERVICE, "us-east-1").add_auth(request)
+    SigV4Auth(Credentials(market.keys.access_key, market.keys.secret_key), SERVICE, "us-east-1").add_auth(
+        request
+    )
     return dict(request.headers) | {"Host": market.url.removeprefix("http://")}
 
 
@@ -108,7 +113,9 @@ def test_other_content_types_and_methods(market: LocalMarket) -> None:
         assert market.endpoint.answer({}, b"", market.now, method=method).status == 405
 
 
-@pytest.mark.parametrize("headers", [{}, {"X-Amz-Target": f"{PREFIX}.ListHITs"}, {"Authorization": "Bearer x"}])
+@pytest.mark.parametrize(
+    "headers", [{}, {"X-Amz-Target": f"{PREFIX}.ListHITs"}, {"Authorization": "Bearer x"}]
+)
 def test_without_a_signature_nobody_comes_in(market: LocalMarket, headers: dict[str, str]) -> None:
     response = market.endpoint.answer(headers, b"{}", market.now)
     assert response.status in (400, 403)
@@ -122,10 +129,14 @@ def test_a_replayed_request_changes_nothing(market: LocalMarket) -> None:
     before = contents(market)
     for later in (0, 1, 5, 60):
         for changes in ({}, {"amz-sdk-invocation-id": "2"}, {"amz-sdk-request": f"attempt={later}"}):
-            response = market.endpoint.answer(headers | changes, body, market.now + later, connection="10.0.0.9:1")
+            response = market.endpoint.answer(
+                headers | changes, body, market.now + later, connection="10.0.0.9:1"
+            )
             assert response.status == 403
             assert "sent before" in json.loads(response.body)["message"]
-            assert ("x-amz-retry-after" in response.headers) == (error(response) != "InvalidSignatureException")
+            assert ("x-amz-retry-after" in response.headers) == (
+                error(response) != "InvalidSignatureException"
+            )
     assert contents(market) == before
 
 
@@ -135,7 +146,10 @@ def test_a_forged_request_changes_nothing(market: LocalMarket) -> None:
     before = contents(market)
     forged = json.dumps(market.request(Reward="99.00")).encode()
     assert market.endpoint.answer(headers, forged, market.now).status == 403
-    assert market.endpoint.answer(headers | {"X-Amz-Target": f"{PREFIX}.CreateHITType"}, body, market.now).status == 403
+    assert (
+        market.endpoint.answer(headers | {"X-Amz-Target": f"{PREFIX}.CreateHITType"}, body, market.now).status
+        == 403
+    )
     assert contents(market) == before
 
 
@@ -197,7 +211,9 @@ def test_many_clients_at_once(market: LocalMarket) -> None:
     def create(number: int) -> str | None:
         try:
             token = "same" if number % 2 else f"t{number}"
-            return str(clients[number % 8].create_hit(**market.request(UniqueRequestToken=token))["HIT"]["HITId"])
+            return str(
+                clients[number % 8].create_hit(**market.request(UniqueRequestToken=token))["HIT"]["HITId"]
+            )
         except ClientError as caught:
             refusals.add(caught.response["TurkErrorCode"])
             return None

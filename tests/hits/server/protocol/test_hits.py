@@ -30,7 +30,11 @@ def test_a_hit_as_it_comes_back(client: Any, market: LocalMarket) -> None:
     assert hit["CreationTime"].timestamp() == market.now
     assert hit["Expiration"].timestamp() == market.now + DAY
     assert hit["Question"] == market.request()["Question"]
-    assert (hit["HITStatus"], hit["MaxAssignments"], hit["HITReviewStatus"]) == ("Assignable", 2, "NotReviewed")
+    assert (hit["HITStatus"], hit["MaxAssignments"], hit["HITReviewStatus"]) == (
+        "Assignable",
+        2,
+        "NotReviewed",
+    )
     counts = [hit[f"NumberOfAssignments{what}"] for what in ("Pending", "Available", "Completed")]
     assert counts == [0, 2, 0]
     assert client.list_hits()["HITs"] == [hit]
@@ -43,7 +47,9 @@ def test_the_life_of_a_hit(client: Any, market: LocalMarket) -> None:
     other = market.submit(bob, hit, "NO")
     assert status(client, hit) == "Unassignable"
     assert refused(client.get_assignment, AssignmentId=held.id)[0] == "InvalidAssignmentState"
-    assert [one["AssignmentId"] for one in client.list_assignments_for_hit(HITId=hit)["Assignments"]] == [other]
+    assert [one["AssignmentId"] for one in client.list_assignments_for_hit(HITId=hit)["Assignments"]] == [
+        other
+    ]
     market.store.work.submit(held.id, ada, {"label_1": "YES", "comment": "<b> & ü\r\n"}, market.now + 60)
     market.now += 100
     assert status(client, hit) == "Reviewable"
@@ -51,7 +57,9 @@ def test_the_life_of_a_hit(client: Any, market: LocalMarket) -> None:
     found = client.get_assignment(AssignmentId=held.id)
     assert read_answers(found["Assignment"]["Answer"]) == {"label_1": "YES", "comment": "<b> & ü\r\n"}
     assert found["HIT"]["HITId"] == hit
-    times = [found["Assignment"][f"{what}Time"].timestamp() - market.now + 100 for what in ("Accept", "Submit")]
+    times = [
+        found["Assignment"][f"{what}Time"].timestamp() - market.now + 100 for what in ("Accept", "Submit")
+    ]
     assert times == [0, 60]
     assert found["Assignment"]["AutoApprovalTime"].timestamp() == market.now - 40 + 7 * DAY
     assert "ApprovalTime" not in found["Assignment"]
@@ -71,7 +79,9 @@ def test_the_life_of_a_hit(client: Any, market: LocalMarket) -> None:
     assert status(client, hit) == "Disposed"
     assert client.list_hits()["HITs"] == []
     assert refused(client.delete_hit, HITId=hit)[0] == "InvalidHITState"
-    assert refused(client.approve_assignment, AssignmentId=other, OverrideRejection=True)[0] == "InvalidHITState"
+    assert (
+        refused(client.approve_assignment, AssignmentId=other, OverrideRejection=True)[0] == "InvalidHITState"
+    )
 
 
 def test_a_hit_expires(client: Any, market: LocalMarket) -> None:
@@ -89,7 +99,9 @@ def test_a_hit_expires(client: Any, market: LocalMarket) -> None:
     client.delete_hit(HITId=hit)
     assert refused(client.update_expiration_for_hit, HITId=hit, ExpireAt=market.now)[0] == "InvalidHITState"
     hit = create(client, market)
-    assert refused(client.update_expiration_for_hit, HITId=hit, ExpireAt=market.now + 366 * DAY)[0].endswith("Failed")
+    assert refused(client.update_expiration_for_hit, HITId=hit, ExpireAt=market.now + 366 * DAY)[0].endswith(
+        "Failed"
+    )
 
 
 def test_request_tokens_last_a_day(client: Any, market: LocalMarket) -> None:
@@ -99,9 +111,7 @@ def test_request_tokens_last_a_day(client: Any, market: LocalMarket) -> None:
         assert code == "HitAlreadyExists"
         assert hit in message
     kind = client.get_hit(HITId=hit)["HIT"]["HITTypeId"]
-    with_type = {
-        "HITTypeId": kind, "LifetimeInSeconds": 60, "Question": FORM, "UniqueRequestToken": "once",
-    }  # fmt: skip
+    with_type = {"HITTypeId": kind, "LifetimeInSeconds": 60, "Question": FORM, "UniqueRequestToken": "once"}
     assert refused(client.create_hit_with_hit_type, **with_type)[0] == "HitAlreadyExists"
     assert client.list_hits()["NumResults"] == 1
     market.now += DAY
@@ -150,23 +160,38 @@ def test_hit_types(client: Any, market: LocalMarket) -> None:
         {"Question": "<HTMLQuestion/>"},
         {"Question": "<p>hello</p>"},
         {"Question": "not XML"},
-        {"Question": '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><QuestionForm>&x;</QuestionForm>'},
+        {
+            "Question": '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><QuestionForm>&x;</QuestionForm>'
+        },
         {"Question": FORM + " " * 65_536},
         {"Question": EXTERNAL.replace("https://example.org/x", "javascript:alert(1)")},
         {"HITLayoutId": "3ABC"},
         {"HITReviewPolicy": {"PolicyName": "SimplePlurality/2011-09-01"}},
         {"QualificationRequirements": [{"QualificationTypeId": LOCALE, "Comparator": "Exists"}] * 11},
         {"QualificationRequirements": [{"QualificationTypeId": "3NONE", "Comparator": "Exists"}]},
-        {"QualificationRequirements": [{"QualificationTypeId": LOCALE, "Comparator": "EqualTo", "IntegerValues": [1]}]},
-        {"QualificationRequirements": [{"QualificationTypeId": LOCALE, "Comparator": "LessThan",
-                                        "LocaleValues": [{"Country": "DE"}]}]},
+        {
+            "QualificationRequirements": [
+                {"QualificationTypeId": LOCALE, "Comparator": "EqualTo", "IntegerValues": [1]}
+            ]
+        },
+        {
+            "QualificationRequirements": [
+                {"QualificationTypeId": LOCALE, "Comparator": "LessThan", "LocaleValues": [{"Country": "DE"}]}
+            ]
+        },
         {"QualificationRequirements": [{"QualificationTypeId": NUMBER_APPROVED, "Comparator": "EqualTo"}]},
-        {"QualificationRequirements": [{"QualificationTypeId": NUMBER_APPROVED, "Comparator": "Exists",
-                                        "IntegerValues": [1]}]},
-        {"QualificationRequirements": [{"QualificationTypeId": NUMBER_APPROVED, "Comparator": "In",
-                                        "IntegerValues": list(range(16))}]},
+        {
+            "QualificationRequirements": [
+                {"QualificationTypeId": NUMBER_APPROVED, "Comparator": "Exists", "IntegerValues": [1]}
+            ]
+        },
+        {
+            "QualificationRequirements": [
+                {"QualificationTypeId": NUMBER_APPROVED, "Comparator": "In", "IntegerValues": list(range(16))}
+            ]
+        },
     ],
-)  # fmt: skip
+)
 def test_hits_that_are_refused(client: Any, market: LocalMarket, changes: dict[str, Any]) -> None:
     refused(client.create_hit, **market.request(**changes))
     assert client.list_hits()["NumResults"] == 0
@@ -208,9 +233,9 @@ def test_more_assignments(client: Any, market: LocalMarket) -> None:
     more = {"HITId": hit, "NumberOfAdditionalAssignments": 8, "UniqueRequestToken": "more"}
     client.create_additional_assignments_for_hit(**more)
     assert status(client, hit) == "Assignable"
-    assert refused(client.create_additional_assignments_for_hit, **more | {"NumberOfAdditionalAssignments": 1})[0] == (
-        "InvalidMaximumAssignmentsIncrease"
-    )
+    assert refused(
+        client.create_additional_assignments_for_hit, **more | {"NumberOfAdditionalAssignments": 1}
+    )[0] == ("InvalidMaximumAssignmentsIncrease")
     assert client.get_hit(HITId=hit)["HIT"]["MaxAssignments"] == 9
     large = create(client, market, MaxAssignments=10)
     extend = {"HITId": large, "NumberOfAdditionalAssignments": 1, "UniqueRequestToken": "large"}
@@ -229,7 +254,11 @@ def test_hits_for_a_qualification(client: Any, market: LocalMarket) -> None:
     found = client.list_hits_for_qualification_type(QualificationTypeId=NUMBER_APPROVED)["HITs"]
     assert [one["HITId"] for one in found] == [hit]
     asked = found[0]["QualificationRequirements"][0]
-    assert (asked["IntegerValues"], asked["ActionsGuarded"], asked["RequiredToPreview"]) == ([5], "Accept", False)
+    assert (asked["IntegerValues"], asked["ActionsGuarded"], asked["RequiredToPreview"]) == (
+        [5],
+        "Accept",
+        False,
+    )
     assert client.list_hits_for_qualification_type(QualificationTypeId=LOCALE)["HITs"] == []
     assert refused(client.list_hits_for_qualification_type, QualificationTypeId="3NONE")
 

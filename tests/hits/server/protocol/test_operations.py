@@ -20,7 +20,12 @@ def test_what_the_local_market_does_not_do(client: Any, market: LocalMarket) -> 
     hit = create(client, market)
     kind = client.get_hit(HITId=hit)["HIT"]["HITTypeId"]
     done = market.submit(market.worker(), hit)
-    to = {"Destination": "a@b.c", "Transport": "Email", "Version": "2006-05-05", "EventTypes": ["HITReviewable"]}
+    to = {
+        "Destination": "a@b.c",
+        "Transport": "Email",
+        "Version": "2006-05-05",
+        "EventTypes": ["HITReviewable"],
+    }
     for call, request in (
         (client.get_file_upload_url, {"AssignmentId": done, "QuestionIdentifier": "q"}),
         (client.send_test_event_notification, {"Notification": to, "TestEventType": "Ping"}),

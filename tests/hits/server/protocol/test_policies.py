@@ -38,10 +38,14 @@ def found(report: Any, key: str) -> list[tuple[str | None, str]]:
 
 def test_known_answers_approve_reject_and_extend(client: Any, market: LocalMarket) -> None:
     review = policy(
-        KNOWN, key={"q1": ["a"], "q2": ["x", "y"]}, ApproveIfKnownAnswerScoreIsAtLeast="100",
-        RejectIfKnownAnswerScoreIsLessThan="50", RejectReason="Two wrong", ExtendIfKnownAnswerScoreIsLessThan="50",
+        KNOWN,
+        key={"q1": ["a"], "q2": ["x", "y"]},
+        ApproveIfKnownAnswerScoreIsAtLeast="100",
+        RejectIfKnownAnswerScoreIsLessThan="50",
+        RejectReason="Two wrong",
+        ExtendIfKnownAnswerScoreIsLessThan="50",
         **EXTEND,
-    )  # fmt: skip
+    )
     hit = create(client, market, AssignmentReviewPolicy=review, MaxAssignments=2)
     assert submit(market, hit, "Ada", q1="a", q2="y|x", other="1") == "approved"
     assert submit(market, hit, "Bert", q1="b", q2="x") == "rejected"
@@ -61,9 +65,13 @@ def test_known_answers_approve_reject_and_extend(client: Any, market: LocalMarke
 
 def test_plurality_scores_a_complete_hit(client: Any, market: LocalMarket) -> None:
     review = policy(
-        PLURALITY, questions=("q1", "q2"), QuestionAgreementThreshold="60",
-        ApproveIfWorkerAgreementScoreIsAtLeast="100", RejectIfWorkerAgreementScoreIsLessThan="50", RejectReason="Alone",
-    )  # fmt: skip
+        PLURALITY,
+        questions=("q1", "q2"),
+        QuestionAgreementThreshold="60",
+        ApproveIfWorkerAgreementScoreIsAtLeast="100",
+        RejectIfWorkerAgreementScoreIsLessThan="50",
+        RejectReason="Alone",
+    )
     hit = create(client, market, HITReviewPolicy=review, MaxAssignments=3)
     assert submit(market, hit, "Ada", q1="a", q2="x") == "submitted"
     assert submit(market, hit, "Bert", q1="a", q2="y") == "submitted"
@@ -75,7 +83,9 @@ def test_plurality_scores_a_complete_hit(client: Any, market: LocalMarket) -> No
     assert found(report, "AgreedAnswer") == [("q1", "a")]
     assert found(report, "HITAgreementScore") == [(None, "50")]
     assert found(report, "WorkerAgreementScore") == [(None, "100"), (None, "100"), (None, "0")]
-    statuses = [each["AssignmentStatus"] for each in client.list_assignments_for_hit(HITId=hit)["Assignments"]]
+    statuses = [
+        each["AssignmentStatus"] for each in client.list_assignments_for_hit(HITId=hit)["Assignments"]
+    ]
     assert statuses == ["Approved", "Approved", "Rejected"]
     none = client.list_review_policy_results_for_hit(HITId=hit, PolicyLevels=["Assignment"])
     assert set(none) == {"HITId", "ResponseMetadata"}
@@ -98,15 +108,18 @@ def test_a_hit_without_agreement_gets_more_places_up_to_a_maximum(client: Any, m
     assert [each["Status"] for each in actions] == ["Succeeded", "Cancelled"]
 
 
-@pytest.mark.parametrize(("member", "value"), [
-    ("AssignmentReviewPolicy", policy(PLURALITY, questions=("q",), QuestionAgreementThreshold="50")),
-    ("AssignmentReviewPolicy", policy(KNOWN)),
-    ("AssignmentReviewPolicy", policy(KNOWN, key={"q": ["a"]}, ApproveIfKnownAnswerScoreIsAtLeast="102")),
-    ("AssignmentReviewPolicy", policy(KNOWN, key={"q": ["a"]}, ExtendIfKnownAnswerScoreIsLessThan="50")),
-    ("AssignmentReviewPolicy", policy(KNOWN, key={"q": ["a"]}, Nonsense="1")),
-    ("HITReviewPolicy", policy("MyOwnPolicy/2011-09-01")),
-    ("HITReviewPolicy", policy(PLURALITY, questions=("q",))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("AssignmentReviewPolicy", policy(PLURALITY, questions=("q",), QuestionAgreementThreshold="50")),
+        ("AssignmentReviewPolicy", policy(KNOWN)),
+        ("AssignmentReviewPolicy", policy(KNOWN, key={"q": ["a"]}, ApproveIfKnownAnswerScoreIsAtLeast="102")),
+        ("AssignmentReviewPolicy", policy(KNOWN, key={"q": ["a"]}, ExtendIfKnownAnswerScoreIsLessThan="50")),
+        ("AssignmentReviewPolicy", policy(KNOWN, key={"q": ["a"]}, Nonsense="1")),
+        ("HITReviewPolicy", policy("MyOwnPolicy/2011-09-01")),
+        ("HITReviewPolicy", policy(PLURALITY, questions=("q",))),
+    ],
+)
 def test_wrong_policies_are_refused(client: Any, market: LocalMarket, member: str, value: Any) -> None:
     code, _ = refused(client.create_hit, **market.request(**{member: value}))
     assert code == "AWS.ParameterValidationFailed"

@@ -26,10 +26,18 @@ KEY = (
 
 
 def test_qualification_types(client: Any, market: LocalMarket) -> None:
-    new = {"Name": "German", "Description": "reads German", "Keywords": "de", "QualificationTypeStatus": "Active"}
+    new = {
+        "Name": "German",
+        "Description": "reads German",
+        "Keywords": "de",
+        "QualificationTypeStatus": "Active",
+    }
     kind = client.create_qualification_type(**new)["QualificationType"]
     assert kind["IsRequestable"] is True
-    assert client.get_qualification_type(QualificationTypeId=kind["QualificationTypeId"])["QualificationType"] == kind
+    assert (
+        client.get_qualification_type(QualificationTypeId=kind["QualificationTypeId"])["QualificationType"]
+        == kind
+    )
     code, message = refused(client.create_qualification_type, **new)
     assert code == "QualificationTypeAlreadyExists"
     assert kind["QualificationTypeId"] in message
@@ -39,7 +47,10 @@ def test_qualification_types(client: Any, market: LocalMarket) -> None:
     assert (tested["Test"], tested["AnswerKey"], tested["TestDurationInSeconds"]) == (FORM, KEY, 60)
 
     def names(**request: Any) -> list[str]:
-        return [one["Name"] for one in client.list_qualification_types(MaxResults=100, **request)["QualificationTypes"]]
+        return [
+            one["Name"]
+            for one in client.list_qualification_types(MaxResults=100, **request)["QualificationTypes"]
+        ]
 
     assert names(MustBeRequestable=True) == ["German", "Tested"]
     assert names(MustBeRequestable=False, MustBeOwnedByCaller=True, Query="GERMAN") == ["German", "Tested"]
@@ -51,13 +62,24 @@ def test_qualification_types(client: Any, market: LocalMarket) -> None:
     changed = client.update_qualification_type(
         **update, Description="d", QualificationTypeStatus="Inactive", AutoGranted=True
     )
-    wanted = {"Description": "d", "QualificationTypeStatus": "Inactive", "AutoGranted": True, "AutoGrantedValue": 1}
+    wanted = {
+        "Description": "d",
+        "QualificationTypeStatus": "Inactive",
+        "AutoGranted": True,
+        "AutoGrantedValue": 1,
+    }
     assert changed["QualificationType"].items() >= wanted.items()
     rule = [{"QualificationTypeId": kind["QualificationTypeId"], "Comparator": "Exists"}]
     inactive = refused(client.create_hit, **market.request(QualificationRequirements=rule))
     assert inactive[0] == "InvalidQualificationTypeState"
-    renewed = client.update_qualification_type(**update, Test=FORM, TestDurationInSeconds=9)["QualificationType"]
-    assert (renewed["AutoGranted"], renewed["TestDurationInSeconds"], "AnswerKey" in renewed) == (False, 9, False)
+    renewed = client.update_qualification_type(**update, Test=FORM, TestDurationInSeconds=9)[
+        "QualificationType"
+    ]
+    assert (renewed["AutoGranted"], renewed["TestDurationInSeconds"], "AnswerKey" in renewed) == (
+        False,
+        9,
+        False,
+    )
     refused(client.update_qualification_type, **update, AutoGranted=True)
     assert client.update_qualification_type(**update)["QualificationType"] == renewed
     for request in (
@@ -88,7 +110,9 @@ def test_deleting_a_qualification_type(client: Any, market: LocalMarket) -> None
     client.associate_qualification_with_worker(QualificationTypeId=kind, WorkerId=ada)
     market.store.requests.ask(bob, kind, market.now)
     client.delete_qualification_type(QualificationTypeId=kind)
-    assert refused(client.get_qualification_type, QualificationTypeId=kind)[0] == "QualificationTypeDoesNotExist"
+    assert (
+        refused(client.get_qualification_type, QualificationTypeId=kind)[0] == "QualificationTypeDoesNotExist"
+    )
     again = {"HITTypeId": hit["HITTypeId"], "LifetimeInSeconds": 60, "Question": FORM}
     assert refused(client.create_hit_with_hit_type, **again)[0] == "HITTypeDoesNotExist"
     assert client.list_qualification_requests()["NumResults"] == 0
@@ -116,10 +140,12 @@ def test_workers_qualifications(client: Any, market: LocalMarket) -> None:
     revoked = client.list_workers_with_qualification_type(QualificationTypeId=kind, Status="Revoked")
     assert revoked["Qualifications"][0]["WorkerId"] == worker
     assert refused(client.disassociate_qualification_from_worker, **both)[0] == "QualificationDoesNotExist"
-    assert refused(client.associate_qualification_with_worker, **both | {"QualificationTypeId": LOCALE})[0] == (
-        "PermissionDeniedException"
-    )
-    rate = client.get_qualification_score(QualificationTypeId=PERCENT_APPROVED, WorkerId=worker)["Qualification"]
+    assert refused(client.associate_qualification_with_worker, **both | {"QualificationTypeId": LOCALE})[
+        0
+    ] == ("PermissionDeniedException")
+    rate = client.get_qualification_score(QualificationTypeId=PERCENT_APPROVED, WorkerId=worker)[
+        "Qualification"
+    ]
     assert rate["IntegerValue"] == 100
     assert refused(client.get_qualification_score, QualificationTypeId=LOCALE, WorkerId=worker)[0] == (
         "QualificationDoesNotExist"
@@ -152,13 +178,18 @@ def test_qualification_requests(client: Any, market: LocalMarket) -> None:
         "QualificationRequestDoesNotExist"
     )
     assert (
-        refused(client.list_qualification_requests, QualificationTypeId="3NONE")[0] == "QualificationTypeDoesNotExist"
+        refused(client.list_qualification_requests, QualificationTypeId="3NONE")[0]
+        == "QualificationTypeDoesNotExist"
     )
 
 
 @pytest.mark.parametrize("masters", ["2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"])
-def test_a_hit_for_masters_is_known_and_open_to_nobody(client: Any, market: LocalMarket, masters: str) -> None:
+def test_a_hit_for_masters_is_known_and_open_to_nobody(
+    client: Any, market: LocalMarket, masters: str
+) -> None:
     rule = {"QualificationTypeId": masters, "Comparator": "Exists"}
     create(client, market, QualificationRequirements=[rule])
     assert market.store.open_hits.groups(market.worker(), market.now) == []
-    assert client.get_qualification_type(QualificationTypeId=masters)["QualificationType"]["Name"] == "Masters"
+    assert (
+        client.get_qualification_type(QualificationTypeId=masters)["QualificationType"]["Name"] == "Masters"
+    )

@@ -53,9 +53,14 @@ def sign(monkeypatch: pytest.MonkeyPatch) -> Sign:
     ) -> SignedRequest:
         moment = datetime.fromtimestamp(at, UTC).replace(tzinfo=None)
         monkeypatch.setattr(botocore.auth, "get_current_datetime", lambda: moment)
-        base = {"X-Amz-Target": "MTurkRequesterServiceV20170117.GetHIT", "Content-Type": "application/x-amz-json-1.1"}
+        base = {
+            "X-Amz-Target": "MTurkRequesterServiceV20170117.GetHIT",
+            "Content-Type": "application/x-amz-json-1.1",
+        }
         request = AWSRequest("POST", url, base | (headers or {}), body)
-        botocore.auth.SigV4Auth(Credentials(keys.access_key, keys.secret_key), service, region).add_auth(request)
+        botocore.auth.SigV4Auth(Credentials(keys.access_key, keys.secret_key), service, region).add_auth(
+            request
+        )
         host, _, rest = url.removeprefix("http://").partition("/")
         path, _, query = rest.partition("?")
         lower = {name.lower(): value for name, value in request.headers.items()} | {"host": host}
@@ -81,7 +86,10 @@ def test_botocores_signature_is_accepted(sign: Sign) -> None:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
-@given(st.binary(max_size=300), st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=60))
+@given(
+    st.binary(max_size=300),
+    st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=60),
+)
 def test_any_body_and_any_secret(sign: Sign, body: bytes, secret: str) -> None:
     keys = Keys("AKIA1", secret)
     request = sign(body, keys=keys)
@@ -94,7 +102,10 @@ def test_any_body_and_any_secret(sign: Sign, body: bytes, secret: str) -> None:
 def test_a_changed_header(sign: Sign, name: str) -> None:
     request = sign()
     other = "20270115T080001Z" if name == "x-amz-date" else request.headers[name] + "x"
-    assert refused(replace(request, headers=dict(request.headers) | {name: other})) == "InvalidSignatureException"
+    assert (
+        refused(replace(request, headers=dict(request.headers) | {name: other}))
+        == "InvalidSignatureException"
+    )
     gone = {key: value for key, value in request.headers.items() if key != name}
     assert refused(replace(request, headers=gone)) == "InvalidSignatureException"
 
@@ -102,7 +113,11 @@ def test_a_changed_header(sign: Sign, name: str) -> None:
 def test_a_changed_method_path_or_query(sign: Sign) -> None:
     request = sign(url="http://h/p?q=1")
     accepted(request)
-    for changed in (replace(request, method="PUT"), replace(request, path="/q"), replace(request, query="q=2")):
+    for changed in (
+        replace(request, method="PUT"),
+        replace(request, path="/q"),
+        replace(request, query="q=2"),
+    ):
         assert refused(changed) == "InvalidSignatureException"
 
 
@@ -134,10 +149,20 @@ def test_the_digest_in_a_header_is_that_of_the_body(sign: Sign) -> None:
     assert refused(smuggled) == "InvalidSignatureException"
 
 
-@pytest.mark.parametrize("change", [
-    {"path": "/?a=1"}, {"path": "/#a"}, {"query": "#a"}, {"query": "a"}, {"path": "/\ud800"}, {"query": "\ud800"},
-    {"path": "//evil/"}, {"path": ""}, {"method": "\ud800"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"path": "/?a=1"},
+        {"path": "/#a"},
+        {"query": "#a"},
+        {"query": "a"},
+        {"path": "/\ud800"},
+        {"query": "\ud800"},
+        {"path": "//evil/"},
+        {"path": ""},
+        {"method": "\ud800"},
+    ],
+)
 def test_odd_paths_and_queries(sign: Sign, change: dict[str, str]) -> None:
     request = sign(url="http://127.0.0.1:8000/")
     if change == {"path": ""}:
@@ -156,7 +181,9 @@ def test_a_scope_of_another_day(sign: Sign, monkeypatch: pytest.MonkeyPatch) -> 
     yesterday = "20270114/us-east-1/mturk-requester/aws4_request"
     monkeypatch.setattr(botocore.auth.SigV4Auth, "credential_scope", lambda signer, request: yesterday)
     monkeypatch.setattr(
-        botocore.auth.SigV4Auth, "scope", lambda signer, request: f"{signer.credentials.access_key}/{yesterday}"
+        botocore.auth.SigV4Auth,
+        "scope",
+        lambda signer, request: f"{signer.credentials.access_key}/{yesterday}",
     )
     original = botocore.auth.SigV4Auth.signature
 
@@ -191,12 +218,17 @@ def test_a_clock_that_is_far_off(sign: Sign, shift: int) -> None:
         ("Basic YTpi", "IncompleteSignatureException"),
         ("AWS4-HMAC-SHA256", "IncompleteSignatureException"),
         ("AWS4-HMAC-SHA256 Credential=A, SignedHeaders=host, Signature=0", "IncompleteSignatureException"),
-        (f"AWS4-HMAC-SHA256 Credential=A/B, SignedHeaders=host, Signature={'0' * 64}", "IncompleteSignatureException"),
+        (
+            f"AWS4-HMAC-SHA256 Credential=A/B, SignedHeaders=host, Signature={'0' * 64}",
+            "IncompleteSignatureException",
+        ),
         ("AWS4-HMAC-SHA256 " + "a" * 100_000, "IncompleteSignatureException"),
-        (f"AWS4-HMAC-SHA256 Credential=\ud800/20270115/r/s/aws4_request, SignedHeaders=host, Signature={'0' * 64}",
-         "IncompleteSignatureException"),
+        (
+            f"AWS4-HMAC-SHA256 Credential=\ud800/20270115/r/s/aws4_request, SignedHeaders=host, Signature={'0' * 64}",
+            "IncompleteSignatureException",
+        ),
     ],
-)  # fmt: skip
+)
 def test_broken_authorization(sign: Sign, authorization: str | None, kind: str) -> None:
     headers = {name: value for name, value in sign().headers.items() if name != "authorization"}
     if authorization is not None:
@@ -204,11 +236,14 @@ def test_broken_authorization(sign: Sign, authorization: str | None, kind: str) 
     assert refused(SignedRequest(headers, b"{}")) == kind
 
 
-@pytest.mark.parametrize("date", ["", "now", "20271350T250000Z", "2027-01-15T08:00:00Z", "20270115T080000Z\n"])
+@pytest.mark.parametrize(
+    "date", ["", "now", "20271350T250000Z", "2027-01-15T08:00:00Z", "20270115T080000Z\n"]
+)
 def test_broken_date(sign: Sign, date: str) -> None:
     request = sign()
     assert (
-        refused(replace(request, headers=dict(request.headers) | {"x-amz-date": date})) == "InvalidSignatureException"
+        refused(replace(request, headers=dict(request.headers) | {"x-amz-date": date}))
+        == "InvalidSignatureException"
     )
 
 
@@ -228,7 +263,9 @@ def answer(request: SignedRequest, store: Store, now: int = NOW) -> str:
 
 
 @pytest.mark.parametrize("connection", ["10.0.0.9:1234", ""])
-def test_a_replay_under_any_name_is_refused_also_after_a_restart(sign: Sign, tmp_path: Path, connection: str) -> None:
+def test_a_replay_under_any_name_is_refused_also_after_a_restart(
+    sign: Sign, tmp_path: Path, connection: str
+) -> None:
     request = sign()
     with Store(tmp_path / "market.db") as store:
         assert answer(sent(request, "10.0.0.1:1000", 1), store) == "taken"
@@ -236,7 +273,9 @@ def test_a_replay_under_any_name_is_refused_also_after_a_restart(sign: Sign, tmp
             for later in (0, 1, AGAIN, AGAIN + 1, SKEW):
                 kind = "RequestThrottledException" if later <= AGAIN else "InvalidSignatureException"
                 assert answer(sent(request, connection, number), store, NOW + later) == kind
-        assert answer(sent(request, "10.0.0.1:1000", 1), store) == "RequestThrottledException"  # byte for byte
+        assert (
+            answer(sent(request, "10.0.0.1:1000", 1), store) == "RequestThrottledException"
+        )  # byte for byte
     with Store(tmp_path / "market.db") as store:
         assert answer(sent(request, connection, 3), store, NOW + 9) == "InvalidSignatureException"
 

@@ -12,7 +12,12 @@ from hits.server.protocol.wire import WireError, WireProtocol, parse_json
 from hits.server.store.records import RefusedError
 
 PROTOCOL = WireProtocol()
-HIT_TYPE: dict[str, Any] = {"Title": "t", "Description": "d", "Reward": "0.05", "AssignmentDurationInSeconds": 60}
+HIT_TYPE: dict[str, Any] = {
+    "Title": "t",
+    "Description": "d",
+    "Reward": "0.05",
+    "AssignmentDurationInSeconds": 60,
+}
 
 
 def parse(operation: str, value: Any) -> dict[str, Any]:
@@ -61,14 +66,19 @@ def test_unknown_targets(target: str) -> None:
         ("CreateHITType", HIT_TYPE | {"QualificationRequirements": [{"QualificationTypeId": "3A"}]}),
         (
             "CreateHITType",
-            HIT_TYPE | {"QualificationRequirements": [{"QualificationTypeId": "3A", "Comparator": "Roughly"}]},
+            HIT_TYPE
+            | {"QualificationRequirements": [{"QualificationTypeId": "3A", "Comparator": "Roughly"}]},
         ),
         (
             "CreateHITType",
             HIT_TYPE
             | {
                 "QualificationRequirements": [
-                    {"QualificationTypeId": "3A", "Comparator": "EqualTo", "LocaleValues": [{"Country": "USA"}]}
+                    {
+                        "QualificationTypeId": "3A",
+                        "Comparator": "EqualTo",
+                        "LocaleValues": [{"Country": "USA"}],
+                    }
                 ]
             },
         ),
@@ -78,7 +88,10 @@ def test_unknown_targets(target: str) -> None:
         ("ListHITs", {"NextToken": "x" * 256}),
         ("ListAssignmentsForHIT", {"HITId": "3A", "AssignmentStatuses": ["Accepted"]}),
         ("ApproveAssignment", {"AssignmentId": "3A", "OverrideRejection": "yes"}),
-        ("CreateHITWithHITType", {"HITTypeId": "3A", "LifetimeInSeconds": 60, "UniqueRequestToken": "x" * 65}),
+        (
+            "CreateHITWithHITType",
+            {"HITTypeId": "3A", "LifetimeInSeconds": 60, "UniqueRequestToken": "x" * 65},
+        ),
         ("UpdateExpirationForHIT", {"HITId": "3A", "ExpireAt": "tomorrow"}),
         ("UpdateExpirationForHIT", {"HITId": "3A", "ExpireAt": 1e300}),
         ("UpdateExpirationForHIT", {"HITId": "3A", "ExpireAt": [1]}),
@@ -119,7 +132,12 @@ def test_what_botocore_sends_is_understood() -> None:
         "Question": "ü <x>",
         "UniqueRequestToken": "token",
         "QualificationRequirements": [
-            {"QualificationTypeId": "3A", "Comparator": "In", "IntegerValues": [1, 2], "RequiredToPreview": True}
+            {
+                "QualificationTypeId": "3A",
+                "Comparator": "In",
+                "IntegerValues": [1, 2],
+                "RequiredToPreview": True,
+            }
         ],
     }
     sent = create_serializer("json").serialize_to_request(given_members, model.operation_model("CreateHIT"))
@@ -159,7 +177,9 @@ def test_any_bytes_are_an_object_or_an_error(body: bytes) -> None:
 
 
 def test_answers_hold_legal_members_only() -> None:
-    body = PROTOCOL.serialise("GetHIT", {"HIT": {"HITId": "3A", "CreationTime": 5, "RequesterAnnotation": None}})
+    body = PROTOCOL.serialise(
+        "GetHIT", {"HIT": {"HITId": "3A", "CreationTime": 5, "RequesterAnnotation": None}}
+    )
     assert json.loads(body) == {"HIT": {"HITId": "3A", "CreationTime": 5}}
     with pytest.raises(KeyError):
         PROTOCOL.serialise("GetHIT", {"HIT": {"Colour": "red"}})

@@ -18,7 +18,10 @@ def test_approving_and_rejecting(client: Any, market: LocalMarket) -> None:
     first, second, third = (market.submit(market.worker(name), hit) for name in "abc")
     client.approve_assignment(AssignmentId=first)
     assert refused(client.approve_assignment, AssignmentId=first)[0] == "InvalidAssignmentState"
-    assert refused(client.reject_assignment, AssignmentId=first, RequesterFeedback="x")[0] == "InvalidAssignmentState"
+    assert (
+        refused(client.reject_assignment, AssignmentId=first, RequesterFeedback="x")[0]
+        == "InvalidAssignmentState"
+    )
     client.reject_assignment(AssignmentId=second, RequesterFeedback="too fast")
     assert refused(client.approve_assignment, AssignmentId=second)[0] == "InvalidAssignmentState"
     market.now += 10
@@ -28,9 +31,15 @@ def test_approving_and_rejecting(client: Any, market: LocalMarket) -> None:
     assert found["ApprovalTime"].timestamp() == found["RejectionTime"].timestamp() + 10
     client.reject_assignment(AssignmentId=third, RequesterFeedback="no")
     market.now += 30 * DAY
-    assert refused(client.approve_assignment, AssignmentId=third, OverrideRejection=True)[0] == "InvalidAssignmentState"
+    assert (
+        refused(client.approve_assignment, AssignmentId=third, OverrideRejection=True)[0]
+        == "InvalidAssignmentState"
+    )
     assert refused(client.approve_assignment, AssignmentId="3NONE")[0] == "AssignmentDoesNotExist"
-    assert refused(client.reject_assignment, AssignmentId="3NONE", RequesterFeedback="x")[0] == "AssignmentDoesNotExist"
+    assert (
+        refused(client.reject_assignment, AssignmentId="3NONE", RequesterFeedback="x")[0]
+        == "AssignmentDoesNotExist"
+    )
     statuses = {
         wanted: client.list_assignments_for_hit(HITId=hit, AssignmentStatuses=[wanted])["NumResults"]
         for wanted in ("Submitted", "Approved", "Rejected")

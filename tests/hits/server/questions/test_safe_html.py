@@ -9,15 +9,50 @@ from hypothesis import strategies as st
 from hits.server.questions.safe_html import BUTTON, FORM, KEPT, VOID, UnansweredError, cleaner, safe_page
 from rypt.text import FormatError
 
-PIECES = st.sampled_from([
-    "<p>", "</p>", "<div", "</div>", "</main>", "<script>", "</script>", "<svg>", "<style>", "<textarea>",
-    "</textarea>", "<form>", "</form>", "</body></html>", "<!--", "-->", "<![CDATA[", "]]>",
-    "<a href='javascript:x()'>", "<b onclick=x()>", '"', "'", ">", "<", "&lt;script&gt;",
-    "&#60;img src=x onerror=x()>", "<img src=x onerror=x()>", "<base href=//e>", "\0", "<select><option>",
-    "<title>", "<math><mi//xlink:href='x'>", "<meta http-equiv=refresh content=0>", "<input name=csrf>",
-    "<iframe srcdoc='<script>'>", "<plaintext>", "<input autofocus onfocus=x() name=a>", " formaction=//e",
-    "<button", "</",
-])  # fmt: skip
+PIECES = st.sampled_from(
+    [
+        "<p>",
+        "</p>",
+        "<div",
+        "</div>",
+        "</main>",
+        "<script>",
+        "</script>",
+        "<svg>",
+        "<style>",
+        "<textarea>",
+        "</textarea>",
+        "<form>",
+        "</form>",
+        "</body></html>",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "]]>",
+        "<a href='javascript:x()'>",
+        "<b onclick=x()>",
+        '"',
+        "'",
+        ">",
+        "<",
+        "&lt;script&gt;",
+        "&#60;img src=x onerror=x()>",
+        "<img src=x onerror=x()>",
+        "<base href=//e>",
+        "\0",
+        "<select><option>",
+        "<title>",
+        "<math><mi//xlink:href='x'>",
+        "<meta http-equiv=refresh content=0>",
+        "<input name=csrf>",
+        "<iframe srcdoc='<script>'>",
+        "<plaintext>",
+        "<input autofocus onfocus=x() name=a>",
+        " formaction=//e",
+        "<button",
+        "</",
+    ]
+)
 
 
 class Checker(HTMLParser):
@@ -70,25 +105,28 @@ def checked(page: str) -> str:
     return body
 
 
-@pytest.mark.parametrize("page", [
-    '<svg></p><style><a id="</style><img src=1 onerror=x()>">',
-    "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=x()&gt;\">",
-    "<noscript><p title=\"</noscript><img src=x onerror=x()>\">",
-    "<form><math><mtext></form><form><mglyph><style></math><img src onerror=x()>",
-    '<a href="java&#10;script:x()">l</a><a href="\x01javascript:x()">l</a><a href="&#106;avascript:x()">l</a>',
-    '<a href="//evil.example">l</a><a href="/work/consent">l</a><a href="data:text/html,<script>x()</script>">l</a>',
-    '<img src="data:image/svg+xml,<svg onload=x()>"><img src="https://evil.example/x.png" srcset="//evil">',
-    '<input type=image src=//evil><input type=file name=f><button formaction=//evil formmethod=get>x</button>',
-    '<div style="background:url(//evil)" id=x onmouseover=x()><style>@import "//evil"</style></div>',
-    '<base href="//evil"><link rel=stylesheet href="//evil"><meta http-equiv=refresh content="0;url=//evil">',
-    '<object data="//evil"><embed src="//evil"><applet code=x><iframe srcdoc="<script>x()</script>"></iframe>',
-    '<template><script>x()</script></template><textarea></textarea><script>x()</script>',
-    '<textarea><form action="//x"></textarea></form><form action="//evil">',
-    '<xmp><img src=x onerror=x()></xmp><plaintext><img src=x onerror=x()>',
-    '<p data-x"onclick=x() aria-label=\'"><img src=x onerror=x()>\'>',
-    "<!--><img src=x onerror=x()>--><![CDATA[<img src=x onerror=x()>]]><?php x() ?>",
-    "<input name=csrf><button name=csrf value=1>x</button><input form=other name=a>",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<svg></p><style><a id="</style><img src=1 onerror=x()>">',
+        '<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=x()&gt;">',
+        '<noscript><p title="</noscript><img src=x onerror=x()>">',
+        "<form><math><mtext></form><form><mglyph><style></math><img src onerror=x()>",
+        '<a href="java&#10;script:x()">l</a><a href="\x01javascript:x()">l</a><a href="&#106;avascript:x()">l</a>',
+        '<a href="//evil.example">l</a><a href="/work/consent">l</a><a href="data:text/html,<script>x()</script>">l</a>',
+        '<img src="data:image/svg+xml,<svg onload=x()>"><img src="https://evil.example/x.png" srcset="//evil">',
+        "<input type=image src=//evil><input type=file name=f><button formaction=//evil formmethod=get>x</button>",
+        '<div style="background:url(//evil)" id=x onmouseover=x()><style>@import "//evil"</style></div>',
+        '<base href="//evil"><link rel=stylesheet href="//evil"><meta http-equiv=refresh content="0;url=//evil">',
+        '<object data="//evil"><embed src="//evil"><applet code=x><iframe srcdoc="<script>x()</script>"></iframe>',
+        "<template><script>x()</script></template><textarea></textarea><script>x()</script>",
+        '<textarea><form action="//x"></textarea></form><form action="//evil">',
+        "<xmp><img src=x onerror=x()></xmp><plaintext><img src=x onerror=x()>",
+        "<p data-x\"onclick=x() aria-label='\"><img src=x onerror=x()>'>",
+        "<!--><img src=x onerror=x()>--><![CDATA[<img src=x onerror=x()>]]><?php x() ?>",
+        "<input name=csrf><button name=csrf value=1>x</button><input form=other name=a>",
+    ],
+)
 def test_hostile_pages(page: str) -> None:
     body = checked(page)
     assert "evil" not in body
@@ -101,14 +139,22 @@ def test_one_form_holds_all_fields() -> None:
     two = safe_page("<form><input name=a></form><form><input name=b required></form>")
     assert (list(two.asked.fields), two.asked.required) == (["a", "b"], {"b"})
     body = two.with_form("/ours", {})
-    assert (body.count("<form"), body.count("</form>"), body.index("</form>")) == (1, 1, len(body) - len("</form>"))
-    inner = safe_page('<h2 title="<form>">x</h2><form><input name=a></form><p>after</p>').with_form("/ours", {})
+    assert (body.count("<form"), body.count("</form>"), body.index("</form>")) == (
+        1,
+        1,
+        len(body) - len("</form>"),
+    )
+    inner = safe_page('<h2 title="<form>">x</h2><form><input name=a></form><p>after</p>').with_form(
+        "/ours", {}
+    )
     assert inner.startswith('<h2 title="')
     assert inner.endswith("</form><p>after</p>")
 
 
 @settings(max_examples=100)
-@given(st.lists(st.one_of(PIECES.filter(lambda piece: "form" not in piece), st.text(max_size=5)), max_size=20))
+@given(
+    st.lists(st.one_of(PIECES.filter(lambda piece: "form" not in piece), st.text(max_size=5)), max_size=20)
+)
 def test_nothing_is_written_that_nh3_did_not_write(pieces: list[str]) -> None:
     page = "".join(pieces)
     cleaned = cleaner().clean(page.replace("\0", "\ufffd")).strip()
@@ -125,7 +171,11 @@ def test_what_a_page_needs_survives() -> None:
     assert '<input id="x" name="x" type="number" min="1" required="">' in made.body
     assert '<option value="1" selected="">one</option>' in made.body
     assert "<title" not in made.body
-    assert (made.asked.fields["x"].free, made.asked.fields["s"].fixed, made.asked.required) == (1, {"1": 1}, {"x"})
+    assert (made.asked.fields["x"].free, made.asked.fields["s"].fixed, made.asked.required) == (
+        1,
+        {"1": 1},
+        {"x"},
+    )
 
 
 PAGE = """<form><input type=radio name=a value=YES required><input type=radio name=a value=NO required>
@@ -134,20 +184,41 @@ PAGE = """<form><input type=radio name=a value=YES required><input type=radio na
 <input type=hidden name=f value=fixed><button name=g value=1>1</button><button name=g value=2>2</button></form>"""
 
 
-@pytest.mark.parametrize("given", [
-    {"b": ["text"]}, {"c": ["x", "y"]}, {"d": ["two words"]}, {"e": ["1", "2"]}, {"f": ["fixed"]}, {"g": ["2"]},
-    {"b": ["a\r\nbcd"]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"b": ["text"]},
+        {"c": ["x", "y"]},
+        {"d": ["two words"]},
+        {"e": ["1", "2"]},
+        {"f": ["fixed"]},
+        {"g": ["2"]},
+        {"b": ["a\r\nbcd"]},
+    ],
+)
 def test_what_a_page_can_send_is_taken(given: dict[str, list[str]]) -> None:
     checked = safe_page(PAGE).asked.check({"a": ["YES"], **given})
     assert checked == {"a": "YES", **{name: "|".join(values) for name, values in given.items()}}
 
 
-@pytest.mark.parametrize("given", [
-    {"a": ["YES", "NO"]}, {"a": ["YES", "YES"]}, {"a": ["MAYBE"]}, {"b": ["1", "2"]}, {"b": ["longer"]},
-    {"c": ["x", "x"]}, {"d": ["two words", "2"]}, {"d": [""]}, {"e": ["1", "1"]}, {"f": ["other"]}, {"g": ["1", "2"]},
-    {"h": ["1"]}, {"b": ["\U0001f600" * 3]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"a": ["YES", "NO"]},
+        {"a": ["YES", "YES"]},
+        {"a": ["MAYBE"]},
+        {"b": ["1", "2"]},
+        {"b": ["longer"]},
+        {"c": ["x", "x"]},
+        {"d": ["two words", "2"]},
+        {"d": [""]},
+        {"e": ["1", "1"]},
+        {"f": ["other"]},
+        {"g": ["1", "2"]},
+        {"h": ["1"]},
+        {"b": ["\U0001f600" * 3]},
+    ],
+)
 def test_what_a_page_cannot_have_sent_is_refused(given: dict[str, list[str]]) -> None:
     with pytest.raises(FormatError, match=r"of the page|page's answers"):
         safe_page(PAGE).asked.check({"a": ["YES"], **given})

@@ -62,13 +62,17 @@ def test_the_database_itself_refuses_what_must_not_happen(store: Store) -> None:
     store.work.accept(ada, roomy.id, 1)
     attempt(insert, "3X", roomy.id, ada)  # the same worker again
     attempt("UPDATE assignments SET status = 'approved', approved = 1 WHERE id = ?", assignment.id)
-    attempt("UPDATE assignments SET status = 'submitted', submitted = 1, auto_approval = 1 WHERE id = ?", assignment.id)
+    attempt(
+        "UPDATE assignments SET status = 'submitted', submitted = 1, auto_approval = 1 WHERE id = ?",
+        assignment.id,
+    )
     store.work.submit(assignment.id, ada, YES, 3)
     attempt("INSERT INTO answers VALUES (?, '{}')", assignment.id)
     attempt("UPDATE answers SET fields = '{}' WHERE assignment = ?", assignment.id)
     attempt("DELETE FROM answers WHERE assignment = ?", assignment.id)
     attempt(
-        "UPDATE assignments SET status = 'accepted', submitted = NULL, auto_approval = NULL WHERE id = ?", assignment.id
+        "UPDATE assignments SET status = 'accepted', submitted = NULL, auto_approval = NULL WHERE id = ?",
+        assignment.id,
     )
     attempt("UPDATE hits SET max_assignments = 0 WHERE id = ?", hit.id)
     assert store.work.find(assignment.id, 4).answers == YES
@@ -123,7 +127,9 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
         for assignment, worker, hit in acknowledged:
             assert stored[assignment].answers == {"who": worker, "hit": hit}
             assert store.work.submit(assignment, worker, {"who": worker, "hit": hit}, 4) == stored[assignment]
-        assert len(stored) - len(acknowledged) <= 6  # one a thread may have been stored and not yet acknowledged
+        assert (
+            len(stored) - len(acknowledged) <= 6
+        )  # one a thread may have been stored and not yet acknowledged
         with store.file.reading(3) as db:
             assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
             assert db.execute("SELECT count(*) FROM answers").fetchone()[0] == len(stored)
@@ -184,8 +190,12 @@ def test_a_file_without_its_log_is_refused(tmp_path: Path) -> None:
     child = "import sys, os; from pathlib import Path; from test_base import filled, Store; "
     child += "store = Store(sys.argv[1]); filled(Path(sys.argv[1])); os._exit(9)"  # the log is not folded in
     here = str(Path(__file__).parent)
-    subprocess.run([sys.executable, "-c", child, str(path)], check=False, timeout=60, env={
-        **os.environ, "PYTHONPATH": os.pathsep.join([here, *sys.path])})  # fmt: skip
+    subprocess.run(
+        [sys.executable, "-c", child, str(path)],
+        check=False,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([here, *sys.path])},
+    )
     log = tmp_path / "market.db-wal"
     assert log.stat().st_size > 0
     kept = log.read_bytes()
@@ -207,7 +217,9 @@ def test_an_older_backup_is_refused_until_the_mark_is_removed(tmp_path: Path) ->
     Store(path).close()
 
 
-def test_a_change_made_while_the_file_is_opened_is_no_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_made_while_the_file_is_opened_is_no_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "market.db"
     read = Mark.read
     with Store(path) as store:

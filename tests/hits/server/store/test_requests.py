@@ -24,7 +24,9 @@ KEY = (
 
 
 def test_a_test_with_two_tries(store: Store) -> None:
-    new = NewQualificationType("German", "test", retry_delay=60, test=TEST_FORM, answer_key=KEY, test_duration=100)
+    new = NewQualificationType(
+        "German", "test", retry_delay=60, test=TEST_FORM, answer_key=KEY, test_duration=100
+    )
     kind = store.qualifications.create_type(new, 0)
     pass_mark = Requirement(kind.id, "GreaterThanOrEqualTo", (80,))
     hit = make_hit(store, properties=replace(LABELS, requirements=(pass_mark,)))
@@ -54,7 +56,9 @@ def test_a_test_with_two_tries(store: Store) -> None:
 
 
 def test_a_test_whose_time_is_over_counts_as_a_try(store: Store) -> None:
-    new = NewQualificationType("German", "test", retry_delay=0, test=TEST_FORM, answer_key=KEY, test_duration=100)
+    new = NewQualificationType(
+        "German", "test", retry_delay=0, test=TEST_FORM, answer_key=KEY, test_duration=100
+    )
     kind = store.qualifications.create_type(new, 0)
     worker = make_worker(store)
     first = store.requests.ask(worker, kind.id, 0)

@@ -32,7 +32,11 @@ def test_comparators(comparator: str) -> None:
 
 
 def test_existence() -> None:
-    for comparator, value, passes in (("Exists", 0, True), ("Exists", None, False), ("DoesNotExist", None, True)):
+    for comparator, value, passes in (
+        ("Exists", 0, True),
+        ("Exists", None, False),
+        ("DoesNotExist", None, True),
+    ):
         assert meets(Requirement("3A", comparator), value) is passes
     assert not meets(Requirement("3A", "DoesNotExist"), 0)
 

@@ -123,7 +123,12 @@ class Lives(RuleBasedStateMachine):
             "approved": lambda: store.review.approve(name, None, self.now),
             "rejected": lambda: store.review.reject(name, "no", self.now),
         }
-        allowed = {"submitted": "accepted", "returned": "accepted", "approved": "submitted", "rejected": "submitted"}
+        allowed = {
+            "submitted": "accepted",
+            "returned": "accepted",
+            "approved": "submitted",
+            "rejected": "submitted",
+        }
         harmless = {"submitted": ("submitted", "approved", "rejected"), "returned": ("returned", "abandoned")}
         if before == allowed[step]:
             attempts[step]()
@@ -167,7 +172,9 @@ class Lives(RuleBasedStateMachine):
         assert hit.completed == self.count("approved", "rejected")
         assert hit.pending + hit.submitted + hit.completed <= self.places == hit.max_assignments
         found = self.store.work.all(self.now, hit=self.hit.id, statuses=list(AssignmentStatus))
-        assert {one.id: str(one.status) for one in found} == {name: life["status"] for name, life in self.lives.items()}
+        assert {one.id: str(one.status) for one in found} == {
+            name: life["status"] for name, life in self.lives.items()
+        }
 
 
 TestLives = Lives.TestCase

@@ -79,7 +79,9 @@ def test_returning(store: Store) -> None:
         store.work.give_back(again.id, worker, 7)
 
 
-@pytest.mark.parametrize("answers", [{}, {"": "x"}, {"a": "x" * 1_000_001}, {str(n): "" for n in range(1001)}])
+@pytest.mark.parametrize(
+    "answers", [{}, {"": "x"}, {"a": "x" * 1_000_001}, {str(n): "" for n in range(1001)}]
+)
 def test_answers_that_are_refused(store: Store, answers: dict[str, str]) -> None:
     hit, worker = make_hit(store), make_worker(store)
     assignment = store.work.accept(worker, hit.id, 1)

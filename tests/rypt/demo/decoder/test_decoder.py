@@ -31,12 +31,20 @@ LABELS = ["Distortion0", "LM0", "WordPenalty0", "PhrasePenalty0", "TranslationMo
 
 def program(name: str) -> list[str]:
     """The decoder's programs are modules of the package, that of the corpus is a script."""
-    return [str(GENERATOR / f"{name}.py")] if name == "make_corpus" else ["-P", "-m", f"rypt.demo.decoder.{name}"]
+    return (
+        [str(GENERATOR / f"{name}.py")]
+        if name == "make_corpus"
+        else ["-P", "-m", f"rypt.demo.decoder.{name}"]
+    )
 
 
 def run(script: str, *arguments: object, code: int = 0, text: str = "", seed: str = "0") -> tuple[str, str]:
     command = [sys.executable, *program(script), *map(str, arguments)]
-    environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {
+        "PYTHONHASHSEED": seed,
+        "PYTHONIOENCODING": "utf-8",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     done = subprocess.run(
         command, input=text, capture_output=True, encoding="utf-8", env=environment, timeout=120, check=False
     )
@@ -45,7 +53,16 @@ def run(script: str, *arguments: object, code: int = 0, text: str = "", seed: st
 
 
 def train(output: Path, *, seed: str = "0") -> Path:
-    run("train", "--source", CORPUS / "train.de", "--target", CORPUS / "train.en", "--output", output, seed=seed)
+    run(
+        "train",
+        "--source",
+        CORPUS / "train.de",
+        "--target",
+        CORPUS / "train.en",
+        "--output",
+        output,
+        seed=seed,
+    )
     return output
 
 
@@ -62,7 +79,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def dev_list(model: Path) -> tuple[Path, str]:
     """The n-best list of dev and the best candidates, at the initial weights."""
     path = model.parent / "dev.nbest"
-    return path, run("decode", "--model", model, "--weights", INITIAL, "--input", CORPUS / "dev.de", "--nbest", path)[0]
+    return path, run(
+        "decode", "--model", model, "--weights", INITIAL, "--input", CORPUS / "dev.de", "--nbest", path
+    )[0]
 
 
 class Arpa:
@@ -82,7 +101,9 @@ class Arpa:
 
     def sentence(self, words: list[str]) -> float:
         known = ["<s>", *(word if word in self.table else "<unk>" for word in words), "</s>"]
-        return math.log(10) * sum(self.log10(tuple(known[max(0, i - 2) : i + 1])) for i in range(1, len(known)))
+        return math.log(10) * sum(
+            self.log10(tuple(known[max(0, i - 2) : i + 1])) for i in range(1, len(known))
+        )
 
 
 Table = dict[tuple[str, str], tuple[list[float], list[tuple[int, int]]]]
@@ -211,7 +232,9 @@ def derivations(size: int, limit: int) -> Iterator[list[range]]:
                 yield list(order)
 
 
-def exhaustive(source: list[str], table: Table, arpa: Arpa, weights: list[float], limit: int) -> dict[str, float]:
+def exhaustive(
+    source: list[str], table: Table, arpa: Arpa, weights: list[float], limit: int
+) -> dict[str, float]:
     """The best total of each string that the model can produce."""
     options: dict[str, list[str]] = defaultdict(list)
     for phrase, target in table:
@@ -226,7 +249,9 @@ def exhaustive(source: list[str], table: Table, arpa: Arpa, weights: list[float]
     best: dict[str, float] = {}
     for order in derivations(len(source), limit):
         phrases = [" ".join(source[i] for i in span) for span in order]
-        jumps = sum(abs(span.start - end) for span, end in zip(order, [0, *(s.stop for s in order)], strict=False))
+        jumps = sum(
+            abs(span.start - end) for span, end in zip(order, [0, *(s.stop for s in order)], strict=False)
+        )
         for targets in itertools.product(*(options.get(phrase, []) for phrase in phrases)):
             text = " ".join(targets)
             scores = [table.get(pair, ([0.0] * 4, []))[0] for pair in zip(phrases, targets, strict=True)]
@@ -281,7 +306,9 @@ def test_the_pipe_gives_the_best_candidates(model: Path, dev_list: tuple[Path, s
 
 
 def test_unknown_words_pass_through_and_an_empty_segment_stays_empty(model: Path) -> None:
-    out, _ = run("decode", "--model", model, "--weights", INITIAL, "--input", "-", text="qwertz\n\nder arzt xyzzy .\n")
+    out, _ = run(
+        "decode", "--model", model, "--weights", INITIAL, "--input", "-", text="qwertz\n\nder arzt xyzzy .\n"
+    )
     first, empty, last = out.split("\n")[:3]
     assert (first, empty) == ("qwertz", "")
     assert "xyzzy" in last.split()
@@ -305,7 +332,13 @@ def test_the_language_model_is_kneser_ney_and_sums_to_one(model: Path) -> None:
     for context in [("<s>",), ("<s>", "the"), ("to", "the"), ("doctor", "to"), ("never", "seen"), ()]:
         assert sum(10 ** arpa.log10((*context, word)) for word in vocabulary) == pytest.approx(1, abs=1e-4)
     sentences = [("<s>", *line.split(), "</s>") for line in lines(CORPUS / "train.en")]
-    for gram in [("the", "doctor"), ("<s>", "the", "doctor"), ("to", "the", "station"), ("a",), ("at", "the", "<unk>")]:
+    for gram in [
+        ("the", "doctor"),
+        ("<s>", "the", "doctor"),
+        ("to", "the", "station"),
+        ("a",),
+        ("at", "the", "<unk>"),
+    ]:
         assert arpa.log10(gram) == pytest.approx(math.log10(kneser_ney(sentences, gram, 3)), abs=1e-5)
 
 
@@ -349,7 +382,9 @@ def test_the_table_holds_probabilities(model: Path) -> None:
         assert links
         assert max(len(source.split()), len(target.split())) <= 5
     assert rows == sorted(rows, key=lambda line: line.split(" ||| ")[:2])
-    assert all(total == pytest.approx(1, abs=1e-4) for sums in (by_source, by_target) for total in sums.values())
+    assert all(
+        total == pytest.approx(1, abs=1e-4) for sums in (by_source, by_target) for total in sums.values()
+    )
 
 
 @given(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8), st.integers(1, 5))
@@ -387,7 +422,9 @@ def test_the_corpus_is_what_its_grammar_writes(tmp_path: Path) -> None:
     further = [path for path in tmp_path.iterdir() if path.stem.startswith("more")]
     assert {path.name for path in further} == {"more.de", "more.en", "more.trees", "more.truth.jsonl"}
     assert len(set(lines(tmp_path / "more.de"))) == 20
-    assert not any(set(lines(tmp_path / "more.de")) & set(lines(CORPUS / f"{name}.de")) for name in ("train", "test"))
+    assert not any(
+        set(lines(tmp_path / "more.de")) & set(lines(CORPUS / f"{name}.de")) for name in ("train", "test")
+    )
     for path in further:
         path.unlink()
     written = sorted(path.name for path in tmp_path.iterdir())
@@ -397,7 +434,11 @@ def test_the_corpus_is_what_its_grammar_writes(tmp_path: Path) -> None:
     for name in written:
         assert (tmp_path / name).read_bytes() == (CORPUS / name).read_bytes(), name
     for language in ("de", "en"):
-        every = [line for name in ("train", "dev", "test", "heldout") for line in lines(CORPUS / f"{name}.{language}")]
+        every = [
+            line
+            for name in ("train", "dev", "test", "heldout")
+            for line in lines(CORPUS / f"{name}.{language}")
+        ]
         assert len(every) == len(set(every)) == 1300
 
 
@@ -433,13 +474,17 @@ def test_wrong_files(model: Path, tmp_path: Path) -> None:
     dev = str(CORPUS / "dev.de")
     assert decode_error(bad, dev) == f"decode.py: {bad}/phrase-table: No such file or directory\n"
     (bad / "phrase-table").write_text("er ||| he ||| 1 1 1 1 ||| 0-0\ner ||| he\n", encoding="utf-8")
-    assert decode_error(bad, dev) == f"decode.py: {bad}/phrase-table:2: expected 4 fields between |||, found 2\n"
+    assert (
+        decode_error(bad, dev) == f"decode.py: {bad}/phrase-table:2: expected 4 fields between |||, found 2\n"
+    )
     (bad / "phrase-table").write_text("er ||| he ||| 1 1 0 1 ||| 0-0\n", encoding="utf-8")
     assert "phrase-table:1: expected 4 probabilities above 0 and links inside" in decode_error(bad, dev)
     assert decode_error(model, "-") == "decode.py: <stdin>:1: expected words, found the reserved mark |||\n"
     assert decode_error(model, "missing") == "decode.py: missing: No such file or directory\n"
     missing = tmp_path / "no" / "x.nbest"
-    assert decode_error(model, dev, "--nbest", missing) == f"decode.py: {missing}: No such file or directory\n"
+    assert (
+        decode_error(model, dev, "--nbest", missing) == f"decode.py: {missing}: No such file or directory\n"
+    )
 
 
 def test_a_failed_run_leaves_no_list(model: Path, tmp_path: Path) -> None:

@@ -34,10 +34,24 @@ def test_ten_iterations_at_most_make_a_better_decoder(capsys, model, tmp_path):
         "--nbest {nbest}"
     )
     code, out, err = run(
-        capsys, "tune", "--decoder", decoder, "--references", CORPUS / "dev.en", "--weights", EXAMPLE / "weights.init",
-        "--folder", tmp_path / "run", "--max-iterations", 10, "--fix", "UnknownWordPenalty0", "--json",
-        "-o", tmp_path / "tuned",
-    )  # fmt: skip
+        capsys,
+        "tune",
+        "--decoder",
+        decoder,
+        "--references",
+        CORPUS / "dev.en",
+        "--weights",
+        EXAMPLE / "weights.init",
+        "--folder",
+        tmp_path / "run",
+        "--max-iterations",
+        10,
+        "--fix",
+        "UnknownWordPenalty0",
+        "--json",
+        "-o",
+        tmp_path / "tuned",
+    )
     assert code == 0, err
     result = json.loads(out)
     assert result["start_score"] == pytest.approx(50.9, abs=0.1)

@@ -34,7 +34,12 @@ def numbered(text):
 
 def test_candidates_have_the_scores_of_their_tokens_and_their_alignments():
     assert list(read_fairseq("gen.out", numbered(OUTPUT))) == [
-        (4, RawCandidate("1", "the house", "0-0 1-1", {"score": -0.25, "logprob": -0.75, "length": 3.0}, -0.25)),
+        (
+            4,
+            RawCandidate(
+                "1", "the house", "0-0 1-1", {"score": -0.25, "logprob": -0.75, "length": 3.0}, -0.25
+            ),
+        ),
         (8, RawCandidate("1", "a\u00a0house", None, {"score": -0.5, "logprob": -2.0, "length": 2.0}, -0.5)),
         (11, RawCandidate("0", "yes", "0-0", {"score": -0.001, "logprob": -0.5, "length": 1.0}, -0.001)),
     ]
@@ -74,8 +79,14 @@ def test_rypt_reads_it_with_its_alignments(tmp_path):
         ("H-0\tnan\tyes\n", "gen:1: expected a finite number, found 'nan'"),
         ("H-0\t-1\tyes\nP-0\t-1 -inf\n", "gen:2: expected a finite number, found '-inf'"),
         ("H-0\t-1\ta\0b\n", "gen:1: expected text, found a NUL character"),
-        ("H-0\t-1\ta\nP-0\t-1\nH-1\t-2\tb\n", "gen:3: expected .* or of none: H-1 has no line P-1, .* have one"),
-        ("H-0\t-1\ta\nH-1\t-2\tb\nP-1\t-1\nH-2\t-1\tc\n", "gen:2: expected .*: H-1 has a line P-1, .* have none"),
+        (
+            "H-0\t-1\ta\nP-0\t-1\nH-1\t-2\tb\n",
+            "gen:3: expected .* or of none: H-1 has no line P-1, .* have one",
+        ),
+        (
+            "H-0\t-1\ta\nH-1\t-2\tb\nP-1\t-1\nH-2\t-1\tc\n",
+            "gen:2: expected .*: H-1 has a line P-1, .* have none",
+        ),
     ],
 )
 def test_bad_output_is_named(text, message):
@@ -104,7 +115,9 @@ def test_bars_in_a_text_are_words_for_the_tuner_too(tmp_path):
 
 def test_a_log_before_the_list_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "gen.out"
-    path.write_text("2024-01-01 | INFO | loading\n" * 3 + "S-0\tja\nH-0\t-0.5\tyes\nH-1\t-1\tno\nGenerate: BLEU4\n")
+    path.write_text(
+        "2024-01-01 | INFO | loading\n" * 3 + "S-0\tja\nH-0\t-0.5\tyes\nH-1\t-1\tno\nGenerate: BLEU4\n"
+    )
     assert [(raw.segment, raw.text) for _, raw in read_raw(path, ("0", "1"))] == [("0", "yes"), ("1", "no")]
 
 
@@ -112,8 +125,12 @@ def test_lines_whose_scores_were_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "gen.out"
     path.write_text("H-0\tyes\nH-0\t\nH-1\tno\n")
     assert [(raw.text, raw.features, raw.score) for _, raw in read_raw(path)] == [
-        ("yes", {}, None), ("", {}, None), ("no", {}, None),
-    ]  # fmt: skip
+        ("yes", {}, None),
+        ("", {}, None),
+        ("no", {}, None),
+    ]
     path.write_text("H-0\tyes\nH-0\t-1\tno\n")
-    with pytest.raises(InputError, match=r"gen.out:2: expected H-id<TAB>score<TAB>candidate on all lines or on none"):
+    with pytest.raises(
+        InputError, match=r"gen.out:2: expected H-id<TAB>score<TAB>candidate on all lines or on none"
+    ):
         list(read_raw(path))

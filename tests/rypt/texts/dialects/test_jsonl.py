@@ -15,7 +15,9 @@ FLAT = [(str(i), text) for i, texts in enumerate(TWO) for text in texts]
 
 def written(folder: Path, records: list[Any]) -> Path:
     path = folder / "list.jsonl"
-    path.write_text("".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records), encoding="utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records), encoding="utf-8"
+    )
     return path
 
 
@@ -58,8 +60,11 @@ def test_a_segment_a_line(tmp_path: Path, records: list[Any]) -> None:
 def test_lines_without_ids_take_the_names_of_the_source(tmp_path: Path) -> None:
     path = written(tmp_path, [{"candidates": texts, "scores": [-1, -2]} for texts in TWO])
     assert [(raw.segment, raw.score) for _, raw in read_raw(path, ("a", "b"))] == [
-        ("a", -1), ("a", -2), ("b", -1), ("b", -2),
-    ]  # fmt: skip
+        ("a", -1),
+        ("a", -2),
+        ("b", -1),
+        ("b", -2),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -69,9 +74,18 @@ def test_lines_without_ids_take_the_names_of_the_source(tmp_path: Path) -> None:
         ([{"mt": "a"}] * 3, "list.jsonl:3: expected 2 segments, found more: give each line an id"),
         ([{"src": "ja", "mt": "a"}] * 2, "list.jsonl:2: expected 2 segments, found 1"),
         ([{"id": 0, "mt": "a"}, {"mt": "b"}], "list.jsonl:2: expected an id on every line or on none"),
-        ([{"id": 0, "wort": "a"}], "expected a field candidate (or hypothesis, translation, translation_text, …), "),
-        ([{"id": 0, "candidates": "a"}], "list.jsonl:1: expected candidates as a list of candidates, found 'a'"),
-        ([{"id": 0, "candidates": ["a"], "scores": [1, 2]}], "expected a list of 1 scores, one for each of the candid"),
+        (
+            [{"id": 0, "wort": "a"}],
+            "expected a field candidate (or hypothesis, translation, translation_text, …), ",
+        ),
+        (
+            [{"id": 0, "candidates": "a"}],
+            "list.jsonl:1: expected candidates as a list of candidates, found 'a'",
+        ),
+        (
+            [{"id": 0, "candidates": ["a"], "scores": [1, 2]}],
+            "expected a list of 1 scores, one for each of the candid",
+        ),
         ([{"id": 0, "candidates": ["a", 7]}], "expected the candidate as one line of text, found 7"),
         ([{"id": 0, "mt": {"en": "a"}}], "expected the candidate as one line of text, found {'en': 'a'}"),
         ([[{"mt": "a"}], 7], "list.jsonl:2: expected a JSON object with id and candidate, found 7"),

@@ -36,7 +36,9 @@ def read_block(
 
 
 @pytest.fixture(params=LISTS)
-def new_list(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def new_list(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
     """A list of a dialect that exists only in this test: one candidate per line, or over four lines."""
     monkeypatch.chdir(tmp_path)
     name = str(request.param)
@@ -58,7 +60,9 @@ def test_every_command_reads_a_new_dialect(new_list: str, capsys: pytest.Capture
     phrases = {json.loads(line)["phrase"] for line in out.splitlines()}
     assert (code, phrases) == (0, {"the house", "a [GAP] house", "yes"})
     assert run(capsys, "score", "c", "--candidates", "list", "-b")[:2] == (0, "0.5000\n")
-    code, out, err = run(capsys, "tune", "list", "--metric", "chrf", "--references", "reference", "--json", "-q")
+    code, out, err = run(
+        capsys, "tune", "list", "--metric", "chrf", "--references", "reference", "--json", "-q"
+    )
     assert code == 0, err
     assert set(json.loads(out)["weights"]) == {"lm", "tm"}
 
@@ -67,7 +71,7 @@ def test_the_tuner_sees_the_same_candidates(new_list: str) -> None:
     lists = read_lists(["list"])
     assert [(raw.segment, raw.text) for raw in lists.candidates] == [
         (raw.segment, raw.text) for _, raw in read_raw("list")
-    ]  # fmt: skip
+    ]
     assert lists.names == ("lm", "tm")
     assert lists.features.tolist() == [[-2, -1], [-1, -3], [-1, -1]]
 
@@ -75,8 +79,11 @@ def test_the_tuner_sees_the_same_candidates(new_list: str) -> None:
 def test_lines_and_their_dialects() -> None:
     lines = ["0 ||| x ||| f= 1 ||| 2", '{"id": 0, "candidate": "a ||| b"}', "H-0\t-1\ta ||| b", "the house"]
     assert [dialect.name if (dialect := dialect_of(line)) else None for line in lines] == [
-        "bars", "jsonl", "fairseq", None,
-    ]  # fmt: skip
+        "bars",
+        "jsonl",
+        "fairseq",
+        None,
+    ]
     assert dialect_of(lines[0]) is BARS
 
 

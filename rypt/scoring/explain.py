@@ -1,0 +1,230 @@
+"""Why a candidate has its score: its source tree with phrases, votes, labels and percolation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rypt.records import Candidate, Span, Votes
+from rypt.scoring.frontier import frontier
+from rypt.scoring.model import percolated
+from rypt.scoring.observations import Observations
+from rypt.scoring.percolation import NO, NO_UP, YES, YES_DOWN
+from rypt.scoring.queries import candidate_links
+from rypt.scoring.scorer import Scorer
+from rypt.scoring.severity_model import SeverityModel, frontier_weights
+from rypt.text import OptionError, PathLike, RyptError, open_output, plural
+from rypt.texts.phrases import Phrase, phrase_key, phrase_of
+from rypt.texts.trees import Constituent, SourceTree
+
+MADE_LABELS = frozenset(("ROOT", "S", "C", "H", "X"))  # of `rypt.tools.fallback_trees`
+MADE_NAMES = (
+    "the tree was made from punctuation and length, without a parser: S is a sentence, C a clause, H a part of a "
+    "clause, X a word or punctuation mark"
+)
+COST_WORDS = (
+    "penalty×share: what errors in the constituent are expected to cost, and the share of the five frontiers (of 1, 2, "
+    "4 and 8 words and the whole segment) that it is on; an outvoted NO counts, too, and a phrase that is YES keeps "
+    "some penalty, as a few YES do not rule an error out, so a candidate with nothing but YES stays a little below 1"
+)
+MARKS = {YES: "YES", NO: "NO", YES_DOWN: "yes ↓", NO_UP: "no ↑"}
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedNode:
+    """One constituent of the tree, what the candidate makes of it, and what is known about that.
+
+    ``penalty`` is its expected penalty and ``share`` the part of it that counts in the candidate's, 0 to 1, by the
+    model severity; other models have none.
+    """
+
+    constituent: Constituent
+    phrase: Phrase | None
+    votes: Votes | None
+    state: int
+    p_yes: float
+    on_frontier: bool
+    penalty: float | None = None
+    share: float = 0.0
+
+    @property
+    def mark(self) -> str:
+        """YES or NO where it was judged, ``yes ↓`` or ``no ↑`` when percolated, ``?`` unknown, ``–`` unaligned."""
+        return MARKS.get(self.state, "?" if self.phrase else "–")
+
+    @property
+    def tally(self) -> str:
+        """The votes in words, such as ``2 YES, 1 NO (severity 5)``; the severity is the mean of those given."""
+        if self.votes is None:
+            return ""
+        counts = {"YES": self.votes.yes, "NO": self.votes.no, "NOT_SURE": self.votes.not_sure}
+        tally = ", ".join(f"{weight:g} {label}" for label, weight in counts.items() if weight)
+        if self.votes.graded:
+            tally = tally.replace("NO", f"NO (severity {self.votes.penalty / self.votes.graded:.3g})", 1)
+        return tally
+
+    @property
+    def cost(self) -> str:
+        """The expected penalty times the share of it that counts, such as ``0.048 × 0.6``; empty without penalties."""
+        return "" if self.penalty is None else f"{self.penalty:.3f} × {self.share:.1f}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    """A candidate's whole tree and its score; ``scoring`` says in words how labels became that.
+
+    ``name`` says which candidate of the segment it is, where it is one of several.
+    """
+
+    tree: SourceTree
+    candidate: Candidate
+    nodes: list[ExplainedNode]
+    links: list[list[int]]
+    score: float
+    signature: str
+    scoring: str = ""
+    name: str = ""
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many constituents are YES, NO and unknown after percolation."""
+        yes = sum(node.state in (YES, YES_DOWN) for node in self.nodes)
+        no = sum(node.state in (NO, NO_UP) for node in self.nodes)
+        return yes, no, len(self.nodes) - yes - no
+
+    @property
+    def headline(self) -> str:
+        """Segment, candidate, score and counts in one line."""
+        yes, no, unknown = self.counts
+        counts = f"{yes} YES, {no} NO, {unknown} unknown of {len(self.nodes)} constituents"
+        name = f", {self.name}" if self.name else ""
+        return f"segment {self.candidate.segment}{name}: RYPT {self.score:.4f} ({counts})"
+
+    @property
+    def cost(self) -> str:
+        """How the penalties of the constituents become the score, by the model severity; else empty."""
+        costs = [node.penalty * node.share for node in self.nodes if node.penalty is not None]
+        if not costs:
+            return ""
+        words = len(self.tree.tokens)
+        return (
+            f"penalty {sum(costs):.3f}, the sum of penalty×share; "
+            f"RYPT = 1 - {sum(costs):.3f} / {plural(words, 'source word')} = {self.score:.4f}"
+        )
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.headline})"
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        """The picture, for notebooks."""
+        from rypt.scoring.drawing import as_svg
+
+        return as_svg(self)
+
+    def write(self, path: PathLike) -> None:
+        """Draw the tree, as a picture to a .svg, .png or .pdf file or as a page to an .html file."""
+        from rypt.scoring.drawing import as_html, as_svg
+
+        if str(path).endswith((".png", ".pdf")):
+            from rypt.scoring.tree_figure import write_figure
+
+            return write_figure(path, self)
+        if not str(path).endswith((".svg", ".html")):
+            raise OptionError(f"expected a file .svg, .png, .pdf or .html for the picture, got {path}")
+        with open_output(path) as stream:
+            stream.write(as_html(self) if str(path).endswith(".html") else as_svg(self))
+
+
+def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len: int = 4) -> Explanation:
+    """Put together all that is known about one candidate; ``votes`` are those of its segment."""
+    tree = scorer.forest.trees[scorer.forest.position(candidate.segment)]
+    if tree is None:
+        raise RyptError(
+            f"segment {candidate.segment} has no parse, so no tree to explain; `rypt parse` makes trees"
+        )
+    observations = scorer.observe([candidate])
+    states, _ = percolated(observations, scorer.model.ties)
+    p_yes = scorer.model.p_yes(observations)
+    links = candidate_links(candidate, tree)
+    penalties, shares = _penalties(scorer, observations)
+    known: dict[tuple[Span, str], Votes] = {(vote.span, vote.phrase): vote for vote in votes}
+    on_frontier = set(frontier(tree, max_len))
+    nodes = []
+    for i, constituent in enumerate(tree.constituents):
+        phrase = phrase_of(constituent.span, links, candidate.tokens)
+        vote = known.get((constituent.span, phrase_key(phrase.text, scorer.case))) if phrase else None
+        state, probability, cost = int(states[i]), float(p_yes[i]), penalties[i] if penalties else None
+        node = ExplainedNode(constituent, phrase, vote, state, probability, i in on_frontier, cost, shares[i])
+        nodes.append(node)
+    score = float(scorer.score(scorer.model.stats(observations))[0])
+    return Explanation(tree, candidate, nodes, links, score, scorer.signature, scorer.words)
+
+
+def _penalties(scorer: Scorer, observations: Observations) -> tuple[list[float], list[float]]:
+    """The expected penalties of the constituents of one candidate and their shares in its sum; [] by other models."""
+    segment = int(observations.segments[0])
+    first, after = scorer.forest.firsts[segment], scorer.forest.firsts[segment + 1]
+    if not isinstance(scorer.model, SeverityModel):
+        return [], [0.0] * int(after - first)
+    return scorer.model.penalties(observations).tolist(), frontier_weights(scorer.forest)[
+        first:after
+    ].tolist()
+
+
+def as_text(explanation: Explanation, paint: Callable[[str, int], str] = lambda text, state: text) -> str:
+    """The tree as an outline, a line each constituent; ``*`` marks the frontier. ``paint`` colours by state."""
+    tree = explanation.tree
+    labels = [f"{_branches(tree, i)}{node.constituent.label}" for i, node in enumerate(explanation.nodes)]
+    sources = [_short(" ".join(tree.tokens[slice(*node.constituent.span)])) for node in explanation.nodes]
+    wide, long = max(map(len, labels), default=0), max(map(len, sources), default=0)
+    lines = [explanation.headline, f"  {' '.join(tree.tokens)}", f"  {explanation.candidate.text}"]
+    lines.append(f"{'':8}penalty×share" if explanation.cost else "")
+    for node, label, source in zip(explanation.nodes, labels, sources, strict=True):
+        phrase = _short(node.phrase.text) if node.phrase else ""
+        tally = f"  [{node.tally}]" if node.tally else ""
+        star = "*" if node.on_frontier else " "
+        mark = paint(f"{node.mark:<5}", node.state)
+        cost = f"{node.cost:>13}  " if node.cost else ""
+        lines.append(f"{mark} {star} {cost}{label:<{wide}}  {source:<{long}}  {phrase}{tally}".rstrip())
+    return "\n".join([*lines, *(["", explanation.cost] if explanation.cost else [])])
+
+
+def legend(explanation: Explanation) -> str:
+    """What the score and the marks of the outline mean, a line each."""
+    labels = {label for node in explanation.nodes for label in node.constituent.label.split("+")}
+    names = MADE_NAMES if labels <= MADE_LABELS else "names such as NP are the parser's"
+    return "\n".join(
+        [
+            f"RYPT, {'at most 1' if explanation.cost else 'from 0 to 1'}: {explanation.scoring}",
+            "YES, NO: labels that people gave, their votes in brackets; yes ↓: below a YES; no ↑: above a NO; ?: no label; "
+            "–: no words of the candidate",
+            f"*: on the frontier, the constituents that people are asked about; {names}",
+            *([COST_WORDS] if explanation.cost else []),
+            explanation.signature,
+        ]
+    )
+
+
+def _branches(tree: SourceTree, index: int) -> str:
+    """The lines that lead to a constituent in the outline."""
+    parts: list[str] = []
+    parent = tree.constituents[index].parent
+    child = index
+    while parent >= 0:
+        last = tree.children[parent][-1] == child
+        parts.append(("└ " if last else "├ ") if child == index else ("  " if last else "│ "))
+        child, parent = parent, tree.constituents[parent].parent
+    return "".join(reversed(parts))
+
+
+def _short(text: str, most: int = 44) -> str:
+    """A text that fits its column, shortened in the middle.
+
+    >>> _short("a very long constituent indeed", 16)
+    'a very … indeed'
+    """
+    if len(text) <= most:
+        return text
+    half = (most - 1) // 2
+    return f"{text[:half].rstrip()} … {text[len(text) - half :].lstrip()}"

@@ -1,0 +1,195 @@
+"""The compiled scorer against the reference, and the paper's own numbers."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from reference import FIGURE_2, corpora, reference_stats
+
+from rypt.records import Candidate, Span, Votes
+from rypt.scoring.frontier import frontier
+from rypt.scoring.scorer import Scorer, coverage, picks
+from rypt.text import FormatError
+from rypt.texts.trees import SourceTree
+
+PATIENT = {
+    "1": SourceTree.from_brackets("(S (NP (ART der) (NN patient)) (VAFIN wurde) (VVPP isoliert) ($. .))")
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora())
+def test_statistics_equal_the_reference(corpus):
+    trees, candidates, votes = corpus
+    stats = Scorer(trees, votes).stats(candidates)
+    assert stats.tolist() == [list(reference_stats(trees, votes, candidate)) for candidate in candidates]
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora())
+def test_order_of_candidates_and_votes_does_not_matter(corpus):
+    trees, candidates, votes = corpus
+    order = list(range(len(candidates)))
+    random.Random(len(votes)).shuffle(order)
+    straight = Scorer(trees, votes).stats(candidates)
+    shuffled = Scorer(trees, votes[::-1]).stats([candidates[i] for i in order])
+    assert (straight[order] == shuffled).all()
+
+
+@pytest.mark.parametrize(
+    ("phrase", "label", "text", "links"),
+    [
+        ("the patient", "YES", "the patient isolated .", "0-0 1-1 3-2 4-3"),
+        ("the patient", "YES", "the patient was in isolation .", "0-0 1-1 2-2 3-3 3-4 4-5"),
+        ("the patient", "YES", "the patient has been isolated .", "0-0 1-1 2-2 2-3 3-4 4-5"),
+        ("of the patient", "NO", "of the patient isolated .", "0-0 0-1 1-2 3-3 4-4"),
+        ("of the patient", "NO", "of the patient was in isolation .", "0-0 0-1 1-2 2-3 3-4 3-5 4-6"),
+        ("of the patient", "NO", "of the patient has been isolated .", "0-0 0-1 1-2 2-3 2-4 3-5 4-6"),
+    ],
+)
+def test_a_judgment_serves_every_candidate_with_the_same_phrase(phrase, label, text, links):
+    """Section 3: der patient / the patient / of the patient."""
+    votes = [
+        Votes("1", Span(0, 2), "the patient", yes=1, no=0),
+        Votes("1", Span(0, 2), "of the patient", yes=0, no=1),
+    ]
+    scorer = Scorer(PATIENT, votes)
+    observed = scorer.observe([Candidate("1", text, links)])
+    covered = coverage(observed)
+    assert (covered.yes, covered.no) == ((1, 0) if label == "YES" else (0, 1))
+    yes, no, _, nodes = scorer.stats([Candidate("1", text, links)])[0]
+    assert (yes, no, nodes) == (
+        (3, 0, 7) if label == "YES" else (0, 2, 7)
+    )  # YES: der, patient too; NO: the root too
+
+
+def test_figure_2_arithmetic():
+    """All frontier constituents YES but one (ausgegangen): 13 of 18 constituents are YES, RYPT is 0.72."""
+    tree = SourceTree.from_brackets(FIGURE_2)
+    text = " ".join(f"t{i}" for i in range(12))
+    spans = [tree.constituents[i].span for i in frontier(tree, 4)]
+    votes = [
+        Votes("2", span, " ".join(f"t{i}" for i in range(*span)), *((0, 1) if span == (7, 8) else (1, 0)))
+        for span in spans
+    ]
+    scorer = Scorer({"2": tree}, votes)
+    stats = scorer.stats([Candidate("2", text, " ".join(f"{i}-{i}" for i in range(12)))])
+    assert stats.tolist() == [[13, 5, 0, 18]]
+    assert round(scorer.score(stats)[0], 2) == 0.72
+
+
+def test_unknown_counts_one_half_by_default():
+    scorer = Scorer(PATIENT, [])
+    stats = scorer.stats([Candidate("1", "nothing", "")])
+    assert stats.tolist() == [[0, 0, 7, 7]]
+    assert scorer.score(stats)[0] == 0.5
+
+
+def test_statistics_add_up_over_a_corpus():
+    votes = [Votes("1", Span(0, 2), "the patient", 1, 0), Votes("1", Span(0, 2), "of the patient", 0, 1)]
+    scorer = Scorer(PATIENT, votes)
+    stats = scorer.stats(
+        [Candidate("1", "the patient", "0-0 1-1"), Candidate("1", "of the patient", "0-0 0-1 1-2")]
+    )
+    assert scorer.score(stats.sum(axis=0))[0] == pytest.approx(((3 + 4 / 2) + (0 + 5 / 2)) / 14)
+
+
+def test_phrases_that_hash_alike_are_told_apart():
+    """Equality is checked token by token: no phrase takes the label of one that merely shares its table slot."""
+    rng = random.Random(7)
+    phrases = [" ".join(rng.choices("abcdef", k=rng.randint(1, 6))) for _ in range(600)]
+    judged = phrases[:300]
+    votes = [Votes("1", Span(0, 2), p, yes=1, no=0) for p in dict.fromkeys(judged)]
+    scorer = Scorer(PATIENT, votes)
+    candidates = [Candidate("1", p, " ".join(f"0-{i}" for i in range(len(p.split())))) for p in phrases]
+    observed = scorer.observe(candidates)
+    labelled = [bool(coverage(observed.take(np.array([i]))).yes) for i in range(len(phrases))]
+    assert labelled == [p in set(judged) for p in phrases]
+
+
+@pytest.mark.parametrize(
+    ("links", "message"),
+    [
+        ("0-9", "the candidate has 2 tokens"),
+        ("7-0", "the source has 5 tokens"),
+        ("0:0", "expected alignment links like 3-5"),
+        ("0-0-1", "expected alignment links like 3-5"),
+        ("0-", "expected alignment links like 3-5"),
+        ("-1", "expected alignment links like 3-5"),
+        ("99999999999999999999-0", "expected alignment links like 3-5"),
+    ],
+)
+def test_bad_links_name_segment_and_alignment(links, message):
+    with pytest.raises(FormatError, match=message) as error:
+        Scorer(PATIENT, []).stats(
+            [Candidate("1", "the patient", "0-0"), Candidate("1", "the patient", links)]
+        )
+    assert "segment 1" in str(error.value)
+
+
+def test_unknown_segment_is_named():
+    with pytest.raises(FormatError, match="segment '9'"):
+        Scorer(PATIENT, []).stats([Candidate("9", "x", "")])
+
+
+def test_votes_on_spans_that_are_no_constituents_are_counted_as_unused():
+    scorer = Scorer(PATIENT, [Votes("1", Span(1, 3), "x", 1, 0), Votes("7", Span(0, 1), "x", 1, 0)])
+    assert scorer.judged.unused == 2
+
+
+def test_no_candidates_and_no_segments():
+    assert Scorer({}, []).stats([]).shape == (0, 4)
+    assert Scorer(PATIENT, []).stats([]).shape == (0, 4)
+
+
+def test_case_can_be_kept():
+    votes = [Votes("1", Span(0, 1), "The", 1, 0)]
+    candidate = [Candidate("1", "The", "0-0")]
+    assert coverage(Scorer(PATIENT, votes, case="keep").observe(candidate)).yes == 1
+    assert coverage(Scorer(PATIENT, votes, case="lower").observe(candidate)).yes == 0
+
+
+def test_picks_break_ties_by_model_score_then_order():
+    candidates = [
+        Candidate("1", "a", "", score=-2.0),
+        Candidate("1", "b", "", score=-1.0),
+        Candidate("2", "c", ""),
+    ]
+    best, tied = picks(np.array([0.5, 0.5, 0.1]), candidates)
+    assert best == {"1": 1, "2": 2}
+    assert tied == 1.5
+    unscored = [Candidate("1", "a", "", score=-3.0), Candidate("1", "b", "")]
+    assert picks(np.array([0.5, 0.5]), unscored)[0] == {"1": 0}
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 127, 128, 129, 200])
+def test_phrases_that_cross_the_words_of_a_bit_set(size):
+    """One constituent aligned with every token of a long candidate, and with every second one."""
+    text = " ".join(f"t{i}" for i in range(size))
+    gaps = " [GAP] ".join(f"t{i}" for i in range(0, size, 2))
+    for step, phrase in ((1, text), (2, gaps)):
+        links = " ".join(f"0-{i}" for i in range(0, size, step))
+        scorer = Scorer(PATIENT, [Votes("1", Span(0, 1), phrase, 1, 0)])
+        assert coverage(scorer.observe([Candidate("1", text, links)])).yes == 1
+
+
+def test_contradictions_are_counted():
+    votes = [Votes("1", Span(0, 2), "the patient", 1, 0), Votes("1", Span(1, 2), "patient", 0, 1)]
+    covered = coverage(Scorer(PATIENT, votes).observe([Candidate("1", "the patient", "0-0 1-1")]))
+    assert (covered.conflicts, covered.unaligned, covered.yes, covered.no) == (1, 3, 1, 1)
+    assert (covered.percolated_yes, covered.percolated_no) == (1, 0)
+
+
+def test_signature_names_every_choice():
+    signature = Scorer({}, []).signature
+    for part in (
+        "RYPT|",
+        "case:lower",
+        "gap:mark",
+        "nodes:spans",
+        "unknown:half",
+        "ties:unknown",
+        "version:",
+    ):
+        assert part in signature
