@@ -104,6 +104,6 @@ def test_how_a_function_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.syspath_prepend(tmp_path)
     value = import_module("documented").verb
     assert SCRIPT["section"]("documented.verb", value) == (
-        '### `documented.verb`\n\n```python\nverb(list_of: "list[int]", /, *, seed: int = 1, **rest: str) -> str\n```\n\n'  # noqa: E501
+        '### `documented.verb`\n\n```python\nverb(list_of: "list[int]", /, *, seed: int = 1, **rest: str) -> str\n```\n\n'
         "Do it.\n\nLike this:\n\n```text\nverb([1])\n```\n\n```python\n>>> verb([1])\n'x'\n```\n"
     )
