@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mert.decoder import Decoder, last_words
 from rypt.campaign.folder import Campaign
-from rypt.locks import lock
+from rypt.locked_files import lock
 from rypt.text import InputError, RyptError, read_bytes
 
 LISTS, WEIGHTS = "lists", "weights"  # the folders of a campaign

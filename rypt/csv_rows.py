@@ -1,12 +1,8 @@
-"""Rows of CSV files, with cells of any length.
+"""Rows of CSV files, and cells that no spreadsheet takes for a formula.
 
-The standard library's reader refuses cells of more than 131,072 characters unless a limit is raised that belongs to
-the whole interpreter, and so to every other user of ``csv`` in the process. Workers' answers can be of any length, and
-a library must not change global state; so rows are split here.
-
-Cells are the text of strangers and of decoders, and spreadsheets take a cell that begins with ``= + - @`` or a tab or a
-line break for a formula. Such a cell, in whatever column, is written with an apostrophe before it, and so is one that
-begins with apostrophes and then such a character; reading removes one apostrophe from both. So nothing is lost, and no
+Cells are written by strangers and by decoders, and spreadsheets take a cell that begins with ``= + - @``, a tab or a
+line break for a formula. Such a cell is written with an apostrophe before it, and so is one that begins with
+apostrophes and then such a character; reading removes one apostrophe from both. So nothing is lost, and no
 formula is run.
 """
 
@@ -17,7 +13,7 @@ from typing import TextIO
 
 from rypt.text import InputError, NumberedLines, PathLike
 
-QUOTE = '"'
+LONGEST_CELL = 1 << 30  # characters; Python's default of 131,072 is less than some answers have
 FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 QUOTED_FORMULA = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 
@@ -27,63 +23,32 @@ def csv_rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Rows of cells, each with the number of the line on which it begins; a blank line is a row without cells.
 
-    ``lines`` come with their line ends, which stay as they are within quotation marks; ``path`` is for messages.
-    ``strict`` refuses text behind a closing quotation mark and a last cell that is never closed.
+    ``lines`` come with their line ends; ``path`` is for messages. ``strict`` refuses text behind a closing quotation
+    mark and a last cell that is never closed.
 
     >>> list(csv_rows("a.csv", [(1, 'a,"b, ""c"" d"\\n'), (2, '"e\\n'), (3, 'f",g\\n')]))
     [(1, ['a', 'b, "c" d']), (2, ['e\\nf', 'g'])]
     """
-    pending = iter(lines)
-    for number, line in pending:
-        if QUOTE in line:
-            yield number, _quoted_row(path, number, line, pending, delimiter, strict)
-        else:
-            text = _plain(path, number, _without_end(line))
-            yield number, text.split(delimiter) if text else []
+    number = 0
 
+    def texts() -> Iterator[str]:
+        nonlocal number
+        for number, line in lines:  # noqa: B007  (read below)
+            yield line
 
-def _quoted_row(
-    path: PathLike, first: int, line: str, pending: Iterator[tuple[int, str]], delimiter: str, strict: bool
-) -> list[str]:
-    """The cells of a row that has a quotation mark somewhere; it takes more lines where a cell goes on."""
-    cells: list[str] = []
-    at, number = 0, first
+    reader = csv.reader(texts(), delimiter=delimiter, strict=strict)
     while True:
-        quoted: list[str] = []
-        if closing := line.startswith(QUOTE, at):
-            at += 1
-        while closing:
-            end = line.find(QUOTE, at)
-            if end < 0:
-                quoted.append(line[at:])
-                number, line, at = *next(pending, (0, "")), 0
-                if not number:
-                    if strict:
-                        raise InputError(path, first, "expected CSV: a quotation mark is never closed")
-                    return [*cells, "".join(quoted)]
-            else:
-                doubled = line.startswith(QUOTE, end + 1)
-                quoted.append(line[at : end + doubled])
-                at, closing = end + 1 + doubled, doubled
-        stop = line.find(delimiter, at)
-        plain = _plain(path, number, line[at:stop] if stop >= 0 else _without_end(line[at:]))
-        if quoted and plain and strict:
-            raise InputError(path, number, f"expected CSV: a {delimiter!r} after a closing quotation mark")
-        cells.append("".join(quoted) + plain)
-        if stop < 0:
-            return cells
-        at = stop + len(delimiter)
-
-
-def _without_end(line: str) -> str:
-    return line.removesuffix("\n").rstrip("\r")
-
-
-def _plain(path: PathLike, number: int, text: str) -> str:
-    """Text outside of quotation marks, checked."""
-    if "\r" in text:
-        raise InputError(path, number, "expected CSV: a line break outside of quotation marks")
-    return text
+        before = reader.line_num
+        limit = csv.field_size_limit(LONGEST_CELL)  # of the whole process, so only for this row
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise InputError(path, number, f"expected CSV: {error}") from None
+        finally:
+            csv.field_size_limit(limit)
+        if row is None:
+            return
+        yield number - (reader.line_num - before - 1), row
 
 
 def neutralize(text: str) -> str:

@@ -20,8 +20,6 @@ PathLike = str | Path
 
 T = TypeVar("T")
 MESSAGE_SIZE = 1000  # characters of an error message
-CHUNK = 1 << 22  # bytes of a file that are read at once, at most
-PIECE = 1 << 18  # bytes of a small file that are checked at once
 NumberedLines = Iterable[tuple[int, str]]
 
 
@@ -113,31 +111,19 @@ def read_bytes(path: PathLike) -> bytearray:
     """A whole file, checked: UTF-8 without NULs; a byte order mark at its beginning is left out."""
     data = bytearray()
     with _open_bytes(path) as stream:
-        size = min(CHUNK, os.fstat(stream.fileno()).st_size or CHUNK)  # a small file needs less room
         try:
-            while chunk := stream.read(size):
-                data += chunk
+            data += stream.read()
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise InputError(path, data.count(b"\n") + 1, f"expected a whole gzip file: {error}") from None
-    del data[: 3 * data.startswith(b"\xef\xbb\xbf")]
-    _check_utf8(path, data)
+    del data[: 3 * data.startswith(codecs.BOM_UTF8)]
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(path, line, f"expected UTF-8, found byte 0x{data[error.start]:02x}") from None
     if (nul := data.find(b"\0")) >= 0:
         raise InputError(path, data.count(b"\n", 0, nul) + 1, "expected text, found a NUL character")
     return data
-
-
-def _check_utf8(path: PathLike, data: bytearray) -> None:
-    """Refuse what is not UTF-8; piece by piece, for the decoded text may take four times the room."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    view, size = memoryview(data), min(CHUNK, max(PIECE, len(data) // 8))
-    for start in range(0, len(data) + 1, size):
-        pending = len(decoder.getstate()[0])
-        try:
-            decoder.decode(view[start : start + size], final=start + size > len(data))
-        except UnicodeDecodeError as error:
-            place = start - pending + error.start
-            line = data.count(b"\n", 0, place) + 1
-            raise InputError(path, line, f"expected UTF-8, found byte 0x{data[place]:02x}") from None
 
 
 def _open_bytes(path: PathLike) -> IO[bytes]:

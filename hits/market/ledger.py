@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hits.batches.folder import PUBLISHED
-from rypt.append_only import AppendOnly
+from rypt.locked_files import AppendOnly
 from rypt.strict import parse_json
 from rypt.text import InputError
 

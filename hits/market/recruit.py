@@ -24,7 +24,7 @@ from hits.batches.reader import BATCH_TOML, read_batch
 from hits.market.folder import BATCHES, MarketAccess, SharedTerms, private_folder, read_terms, served_access
 from hits.market.prolific import API, Prolific, ProlificError, Study
 from hits.records import CENT, Batch
-from rypt.append_only import AppendOnly
+from rypt.locked_files import AppendOnly
 from rypt.strict import parse_json
 from rypt.text import InputError, PathLike, RyptError
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hits.market.folder import private_folder
-from rypt.locks import lock
+from rypt.locked_files import lock
 from rypt.text import PathLike, RyptError
 
 LOCK_NAME = "market.lock"

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rypt.append_only import AppendOnly
+from rypt.locked_files import AppendOnly
 from rypt.strict import parse_json
 from rypt.text import InputError
 

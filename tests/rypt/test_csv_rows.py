@@ -40,21 +40,17 @@ def test_any_text_is_read_as_by_the_standard_library(text: str, strict: bool) ->
         assert split(text, strict=strict) == expected
 
 
-def test_a_cell_of_any_length_is_read_and_the_interpreters_limit_stays() -> None:
+def test_a_cell_of_any_length_is_read_and_the_limit_of_the_process_stays() -> None:
     limit = csv.field_size_limit()
     assert split(f'{"x" * 3 * limit},"{"y" * 3 * limit}"\n') == [(1, ["x" * 3 * limit, "y" * 3 * limit])]
     assert csv.field_size_limit() == limit
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('a,b\n"c"d,e\n', "a.csv:2: expected CSV: a ',' after a closing quotation mark"),
-        ('a,b\nc,"d\ne\n', "a.csv:2: expected CSV: a quotation mark is never closed"),
-        ("a,b\rc,d\r", "a.csv:1: expected CSV: a line break outside of quotation marks"),
-    ],
+    ("text", "line"),
+    [('a,b\n"c"d,e\n', 2), ('a,b\nc,"d\ne\n', 3), ("a,b\rc,d\r", 1)],
+    ids=["text behind a cell", "never closed", "a line break outside of quotation marks"],
 )
-def test_errors_name_the_line(text: str, message: str) -> None:
-    with pytest.raises(InputError) as error:
+def test_errors_name_the_line(text: str, line: int) -> None:
+    with pytest.raises(InputError, match=rf"^a\.csv:{line}: expected CSV: "):
         split(text, strict=True)
-    assert str(error.value) == message

@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rypt.locks import lock
+from rypt.locked_files import lock
 
 HOLD = """
 import sys, time
-from rypt.locks import lock
+from rypt.locked_files import lock
 file = open(sys.argv[1], "w")
 print(lock(file), flush=True)
 time.sleep(600)

@@ -10,7 +10,6 @@ from contextlib import suppress
 import pytest
 
 from rypt.text import (
-    PIECE,
     InputError,
     new_folder,
     open_binary_input,
@@ -65,20 +64,6 @@ def test_a_whole_file_can_be_standard_input(tmp_path, monkeypatch):
     with open(tmp_path / "x") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
         assert read_bytes("-") == b"a\nb"
-
-
-@pytest.mark.parametrize("size", [PIECE - 2, PIECE - 1, PIECE, PIECE + 1])
-def test_letters_may_lie_across_the_pieces_that_are_checked(tmp_path, size):
-    data = b"a\n" * (size // 2) + b"b" * (size % 2) + "€".encode() + b"\nc\n"
-    (tmp_path / "x").write_bytes(data)
-    assert read_bytes(tmp_path / "x") == data
-    cut = data[: size + 2] + b"\nc\n"
-    (tmp_path / "x").write_bytes(cut)
-    with pytest.raises(InputError, match=rf"x:{size // 2 + 1}: expected UTF-8, found byte 0xe2"):
-        read_bytes(tmp_path / "x")
-    (tmp_path / "x").write_bytes(data[: size + 2])
-    with pytest.raises(InputError, match=rf"x:{size // 2 + 1}: expected UTF-8, found byte 0xe2"):
-        read_bytes(tmp_path / "x")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ than". Where comparisons name no segment, a row has its own items. Outcomes of n
 posterior means of μ or θ, as in the paper.
 
 The paper has 200 iterations, of which 50 are burn-in. The defaults are such that the scores of two seeds differ by less
-than a tenth of the posterior's standard deviation (``python bench/ranking_irt.py`` shows it for 300, 3,000 and 20,000
+than a tenth of the posterior's standard deviation (measured for 300, 3,000 and 20,000
 of WMT13's French–English comparisons). For the Gaussian model 500 iterations do. A chain of the categorical model stays
 long near one of several nearly equal modes, so 16 chains of 300 iterations, of which 100 are burn-in, are pooled. They
 find differences between systems; the level of all systems together, which comparisons hardly see, is not found even so,

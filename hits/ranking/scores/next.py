@@ -12,8 +12,7 @@ needs the fewest further segments is taken, and the pair of it that needs the mo
 they do not share. All systems take segments in one order, those first that have ratings already, so that one rating
 serves many pairs.
 
-The last test should still be made on all ratings, with a lower level where that matters (`bench/next_ratings.py` counts
-the boundaries that are found by luck).
+The last test should still be made on all ratings, with a lower level where that matters.
 """
 
 from collections.abc import Sequence

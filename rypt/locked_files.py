@@ -1,7 +1,7 @@
-"""Append-only files of JSON lines: nothing that was written is lost, however a process ends.
+"""Files that one process at a time may write, and append-only files of JSON lines.
 
-An incomplete last line, left by a crash, is cut off when the file is next opened for writing. Only one process
-at a time can have a file open for writing.
+Nothing that was appended is lost, however a process ends: an incomplete last line, left by a crash, is cut off when
+the file is next opened for writing.
 """
 
 import json
@@ -10,10 +10,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import IO, Any
 
-from rypt.locks import lock
+import portalocker
+
 from rypt.text import InputError, RyptError
+
+
+def lock(file: IO[bytes] | IO[str] | int) -> bool:
+    """Lock an open file (or its descriptor) for this process; return False if another one holds the lock.
+
+    The lock lasts until the file is closed.
+    """
+    try:
+        portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+    except portalocker.exceptions.LockException:
+        return False
+    return True
 
 
 class AppendOnly:
