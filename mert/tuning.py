@@ -71,26 +71,6 @@ class TuningResult:
         metric = signature_name(self.signature)
         plot_search(path, ends, (self.start_score, self.score), (self.start.values, self.weights), metric)
 
-    def to_pandas(self) -> Any:
-        """The weights before and after, a row each feature (needs pandas)."""
-        from rypt.tables import data_frame
-
-        return data_frame(self._rows())
-
-    def _rows(self) -> list[dict[str, Any]]:
-        start = self.start.values
-        return [
-            {"feature": name, "start": start.get(name), "tuned": value}
-            for name, value in self.weights.items()
-        ]
-
-    def _repr_html_(self) -> str:
-        """The weights as a table, for notebooks."""
-        from rypt.tables import html_table
-
-        gain = f"{self.start_score:.4f} → {self.score:.4f}, p = {self.gain.p:.3f}"
-        return html_table(self._rows(), f"{gain}; {self.signature}")
-
     def summary(self) -> dict[str, Any]:
         """The numbers as plain values, for JSON."""
         return {

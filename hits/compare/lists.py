@@ -27,7 +27,6 @@ from rypt.metrics.expression import split_specs
 from rypt.metrics.metric import Metric, counted, rated, read_metric, single_scores
 from rypt.metrics.resources import Resources
 from rypt.records import RawCandidate
-from rypt.tables import data_frame
 from rypt.text import PathLike, RyptError, open_output, tokenize
 from rypt.texts.lists import list_name
 
@@ -102,19 +101,6 @@ class ListComparison:
         """For JSON."""
         return asdict(self)
 
-    def to_pandas(self) -> Any:
-        """The segments that differ as a data frame, a row each (needs pandas)."""
-        rows = [
-            asdict(pair)
-            | {
-                f"{row.metric} {side}": score
-                for row, scores in zip(self.metrics, pair.scores, strict=True)
-                for side, score in zip(self.names, scores, strict=True)
-            }
-            for pair in self.different
-        ]
-        return data_frame([{name: value for name, value in row.items() if name != "scores"} for row in rows])
-
     def text(self) -> str:
         """The answer in a sentence, a table of the metrics, what they are, and how many segments differ."""
         from tabulate import tabulate
@@ -164,12 +150,6 @@ class ListComparison:
         )
         with open_output(path) as stream:
             stream.write(page)
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        from rypt.tables import html_table
-
-        return html_table([asdict(row) for row in self.metrics], repr(self))
 
 
 def changed_words(tokens: Sequence[str], others: Sequence[str]) -> list[int]:
@@ -307,12 +287,6 @@ class ListScores:
                 *(row.signature for row in self.scores),
             ]
         )
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        from rypt.tables import html_table
-
-        return html_table([asdict(row) for row in self.scores], repr(self))
 
 
 def score_list(

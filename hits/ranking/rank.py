@@ -24,7 +24,6 @@ from hits.ranking.scores.mean import rank_by_mean, read_average
 from hits.ranking.table import as_html, as_json, as_latex, as_markdown, as_text, verdict
 from rypt.options import Options, check_option
 from rypt.signature import signature
-from rypt.tables import data_frame
 from rypt.text import PathLike, RyptError, plural
 
 SHOWN = ("cost", "nodes", "optimal_rankings", "message")  # facts of a model that are printed below its table
@@ -146,14 +145,6 @@ class SystemTable:
                 lines.append(f"{name.replace('_', ' ')}: {'too many to count' if value is None else value}")
         lines += [" > ".join(listed) for listed in group.extra.get("rankings", ())]
         return "\n".join([*lines, *filter(None, [verdict(group)]), self._sign(group)])
-
-    def _repr_html_(self) -> str:
-        """The tables, for notebooks."""
-        return self.as_table("html")
-
-    def to_pandas(self) -> Any:
-        """The systems as a data frame, a row each (needs pandas)."""
-        return data_frame(self.records())
 
     def records(self) -> list[dict[str, Any]]:
         """The lines of a CSV."""

@@ -109,11 +109,3 @@ def test_a_model_of_another_package(counts: Path, monkeypatch: pytest.MonkeyPatc
         rank(counts, "fewest-losses", options={"x": "1"})
     with pytest.raises(RyptError, match=r"expected a model expected-wins, .* found 'no-such-model'"):
         rank(counts, "no-such-model")
-
-
-def test_a_ranking_is_a_table_in_a_notebook(tmp_path: Path) -> None:
-    wins = ["segment,system_a,system_b,winner,annotator", *(f"{i},X,Y,{'XXY'[i % 3]},r" for i in range(12))]
-    (tmp_path / "wins.csv").write_text("\n".join(wins) + "\n")
-    ranked = rank(tmp_path / "wins.csv", "expected-wins")
-    assert ranked._repr_html_() == ranked.as_table("html")
-    assert "<table" in ranked._repr_html_()
