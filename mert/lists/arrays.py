@@ -10,12 +10,12 @@ import numpy as np
 
 from mert.lists import scan
 from mert.lists.columns import ColumnPlan, Scanned, Sparse, check_tuned, reordered, too_many
+from mert.lists.line_fields import group_lines
 from rypt.arrays import Bytes, Floats, Ids, Ints
 from rypt.compiled import compiled_if_large
 from rypt.records import RawCandidate
 from rypt.text import InputError, PathLike, Watch, read_bytes, unwatched
 from rypt.texts.dialects import BARS, dialect_of
-from rypt.texts.fields import group_lines
 from rypt.texts.nbest import read_raw
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mert.lists import scan
+from mert.lists.line_fields import SPACE, TAB, WORD_SCORES, line_starts
 from rypt.arrays import Floats, Ids, Ints
 from rypt.records import RawCandidate
 from rypt.text import FormatError, InputError, PathLike, RyptError
-from rypt.texts.fields import SPACE, TAB, WORD_SCORES, line_starts
 from rypt.texts.nbest import parse_line
 
 MAX_DENSE = 500  # features tuned unless named

@@ -17,8 +17,8 @@ import numpy as np
 
 from mert.lists.arrays import NBest, arrange_scanned, check_numbers, in_order
 from mert.lists.columns import ColumnPlan, Label, Scanned, plan_columns
+from mert.lists.line_fields import group_lines
 from rypt.text import InputError, PathLike, open_binary_input
-from rypt.texts.fields import group_lines
 
 BLOCK = 1 << 23  # bytes looked at at once
 MARK = b"\xef\xbb\xbf"  # a byte order mark, which may begin a file

@@ -7,9 +7,9 @@ once, and hands back the place of a line that it cannot read, for `rypt.texts.di
 import numpy as np
 from numpy.typing import NDArray
 
+from mert.lists.line_fields import EQUALS, MINUS, NINE, RETURN, ZERO, blank, field_end, read_number, trim
 from rypt.arrays import Bytes, Floats, Ids, Ints
 from rypt.compiled import HASH_BASE, compiled_if_large, find_token, inlined, same_bytes, token_hash
-from rypt.texts.fields import EQUALS, MINUS, NINE, RETURN, ZERO, blank, field_end, read_number, trim
 
 COLON, UNDERSCORE, BRACE = 58, 95, 123
 UNNAMED = 0  # the label of numbers without one

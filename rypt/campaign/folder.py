@@ -33,8 +33,7 @@ from rypt.records import Candidate, Segment
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, plural, read_lines, unwatched
 from rypt.texts.alignment import Lexicon
-from rypt.texts.columns import distinct, number_of_segments
-from rypt.texts.lists import expand_lists, list_names
+from rypt.texts.lists import distinct, expand_lists, list_names
 from rypt.texts.nbest import read_candidates
 from rypt.texts.parallel_rows import describe_row, json_row, texts_by_language
 from rypt.texts.treebank import parsed, segments_with_trees
@@ -124,7 +123,7 @@ class Campaign:
     @cached_property
     def _distinct(self) -> tuple[Sequence[Candidate], list["ListSize"]]:
         lists = [candidates for _, candidates in self.lists()]
-        return distinct(lists), [ListSize(len(each), number_of_segments(each)) for each in lists]
+        return distinct(lists), [ListSize(len(each), len({c.segment for c in each})) for each in lists]
 
     def lists(self) -> Iterator[tuple[str, Sequence[Candidate]]]:
         """Each list's file, as the settings name it, and its candidates as they stand there."""
@@ -147,13 +146,7 @@ class Campaign:
         """Read candidates of this campaign's segments from any list."""
         segments = {segment.id: segment for segment in self.segments}
         return read_candidates(
-            path,
-            segments,
-            alignments=alignments,
-            lexicon=self.lexicon,
-            watch=self.watch,
-            lazy_features=True,
-            only=self.only,
+            path, segments, alignments=alignments, lexicon=self.lexicon, watch=self.watch, only=self.only
         )
 
     @cached_property
@@ -280,8 +273,6 @@ def _open_database(path: Path, case: str | None, segments: Sequence[Segment]) ->
 def _check(campaign: Campaign) -> None:
     """Read all files that a campaign names; the first mistake is an error."""
     _ = campaign.references
-    for candidate in campaign.candidates:
-        len(candidate.features)  # reads them
     if campaign.files.nbest and not campaign.candidates:
         raise InputError(campaign.path(campaign.files.nbest[0]), None, "expected candidates, found none")
     if not any(campaign.trees.values()):

@@ -6,8 +6,7 @@ from pathlib import Path
 from rypt.campaign.folder import Campaign
 from rypt.records import Candidate
 from rypt.text import RyptError, plural
-from rypt.texts.columns import distinct
-from rypt.texts.lists import list_names
+from rypt.texts.lists import distinct, list_names
 
 BEST = "best"
 
@@ -32,9 +31,7 @@ class SegmentLists:
         for name, candidates in part.lists():
             files.append(name)
             lists.append([candidate for candidate in candidates if candidate.segment == segment])
-        return cls(
-            segment, list_names(files), [Path(name).name for name in files], lists, list(distinct(lists))
-        )
+        return cls(segment, list_names(files), [Path(name).name for name in files], lists, distinct(lists))
 
     def number_of(self, candidate: int | str) -> int | None:
         """The number of a candidate among the distinct ones; None for "best", which a score decides.

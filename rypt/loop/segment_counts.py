@@ -5,6 +5,7 @@ counts["12"].open
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,6 @@ from rypt.scoring.model import count_per_candidate, percolated
 from rypt.scoring.observations import Forest, JudgedPhrases, Observations, Places, label_states
 from rypt.scoring.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN
 from rypt.scoring.queries import open_phrases
-from rypt.texts.columns import of_segments
 
 PhraseWatch = Callable[[Iterable[int]], Iterable[int]]  # shows how many phrases there are so far
 FEW = 100  # segments whose votes are read one by one
@@ -28,7 +28,7 @@ class SegmentCounts(NamedTuple):
     """The candidates of a segment, and their constituents: all, labelled directly, labelled by percolation.
 
     ``votes`` changes with the votes (`JudgmentDatabase.vote_marks`), ``texts`` with the candidates
-    (`rypt.texts.columns.text_marks`). ``open`` phrases of the frontier have no label. ``several`` is 1 where there are
+    (`text_marks`). ``open`` phrases of the frontier have no label. ``several`` is 1 where there are
     several candidates, ``apart`` where, too, labels tell some of them apart.
     """
 
@@ -54,6 +54,17 @@ class Marks(NamedTuple):
         return self.votes.get(segment, 0), self.texts.get(segment, 0)
 
 
+def text_marks(candidates: Sequence[Candidate]) -> dict[str, int]:
+    """For each segment with candidates a number that changes with their texts and links: a hash of 64 bits."""
+    parts: dict[str, list[str]] = {}
+    for candidate in candidates:
+        parts.setdefault(candidate.segment, []).append(f"{candidate.text}\n{candidate.alignment}\n")
+    return {
+        name: int.from_bytes(blake2b("".join(lines).encode(), digest_size=8).digest())
+        for name, lines in parts.items()
+    }
+
+
 def count_segments(
     campaign: Campaign,
     db: JudgmentDatabase,
@@ -69,7 +80,7 @@ def count_segments(
     if only is not None:
         trees, candidates = (
             {name: trees[name] for name in trees if name in only},
-            of_segments(candidates, only),
+            [c for c in candidates if c.segment in only],
         )
     counts = {name: SegmentCounts(*marks.of(name)) for name in trees}
     if not candidates:

@@ -26,12 +26,12 @@ from rypt.campaign.kept import Kept, Numbers, kept_numbers
 from rypt.database.judgments import JudgmentDatabase
 from rypt.loop.next_step import BatchState, NextStep, Situation, next_step
 from rypt.loop.runner import known_budget, open_loop
-from rypt.loop.segment_counts import Marks, PhraseWatch, SegmentCounts, count_segments
+from rypt.loop.segment_counts import Marks, PhraseWatch, SegmentCounts, count_segments, text_marks
 from rypt.records import Query
 from rypt.scoring.queries import queries
 from rypt.scoring.value import WORTHLESS
 from rypt.text import RyptError
-from rypt.texts.columns import distinct, text_marks
+from rypt.texts.lists import distinct
 from rypt.texts.phrases import phrase_key
 
 WHO = {"hit": "people", "import": "imported", "simulation": "simulated"}

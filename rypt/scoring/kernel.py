@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Bytes, Ids, Ints
 from rypt.compiled import HASH_BASE, SPACE, TAB, compiled_if_large, compiled_if_much, find_token, mix
-from rypt.texts.buffers import read_links
+from rypt.scoring.buffers import read_links
 
 UNALIGNED, SILENT, NOVEL = 0, 1, 2  # codes: no phrase; no judgment of the constituent; none of this phrase
 

@@ -12,11 +12,10 @@ from rypt.compiled import compiled_if_large
 from rypt.database.vote_columns import KeyColumns, VoteColumns
 from rypt.records import Candidate, Span, Votes
 from rypt.scoring import kernel
+from rypt.scoring.buffers import candidate_lines, line_buffer, link_message
 from rypt.scoring.kernel import NOVEL, SILENT, UNALIGNED
 from rypt.scoring.percolation import NO, UNKNOWN, YES
 from rypt.text import FormatError
-from rypt.texts.buffers import line_buffer, link_message
-from rypt.texts.columns import candidate_lines, segment_numbers
 from rypt.texts.phrases import GAP, joined_keys
 from rypt.texts.trees import SourceTree
 
@@ -145,7 +144,7 @@ class Forest:
     def positions(self, candidates: Sequence[Candidate]) -> Ids:
         """Where the segment of each candidate stands among the trees."""
         try:
-            return segment_numbers(candidates, self.index)
+            return np.array([self.index[c.segment] for c in candidates], np.int32)
         except KeyError as error:
             raise FormatError(f"segment {error.args[0]!r} of a candidate is not known") from None
 

@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from rypt.arrays import Bytes, Ids, Ints, Words
 from rypt.compiled import HASH_BASE, SPACE, compiled_if_large, compiled_if_much, inlined, mix
 from rypt.records import Candidate
+from rypt.scoring.buffers import candidate_lines, line_buffer, read_links
 from rypt.scoring.kernel import UNALIGNED, Texts, Trees, find_runs, intern_phrases
 from rypt.scoring.observations import Forest, Places
-from rypt.texts.buffers import line_buffer, read_links
-from rypt.texts.columns import candidate_lines, take
-from rypt.texts.fields import NEWLINE
 from rypt.texts.phrases import GAP, SKIP
 
 CANDIDATES = 20_000  # taken at a time
+NEWLINE = 10
 _ZERO = np.uint64(0)
 
 
@@ -116,7 +115,7 @@ def _phrases_of(
     known: "_Known",
 ) -> Iterator[DistinctPhrases | int]:
     mark = GAP if gap == "mark" else SKIP
-    lines = candidate_lines(take(candidates, taken), case)
+    lines = candidate_lines([candidates[i] for i in taken.tolist()], case)
     data = mark.encode() + b"\n" + lines.text.tobytes()
     text, text_lines = line_buffer(data[:-1], len(taken) + 1)
     slots = np.full(1 << (len(data) // 2 + len(taken)).bit_length() + 1, -1, np.int32)

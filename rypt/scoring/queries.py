@@ -17,7 +17,6 @@ from rypt.scoring.observations import Forest, JudgedPhrases, Places
 from rypt.scoring.open_phrases import DistinctPhrases, Limits, distinct_phrases
 from rypt.text import FormatError, Watch, tokenize, unwatched
 from rypt.texts.alignment import check_links, parse_links
-from rypt.texts.columns import texts_of
 from rypt.texts.phrases import Phrase, linked_positions, phrase_at, phrase_key
 from rypt.texts.trees import SourceTree
 
@@ -132,7 +131,7 @@ def _sorted(
 ) -> Iterator[tuple[int, str, int, int, str, tuple[int, ...]]]:
     """Phrases by segment, span and text, each with the rank of its node, text, node, count, example and positions."""
     for nodes, texts, served, firsts, positions in phrases:
-        examples = texts_of(candidates, firsts)
+        examples = [candidates[i].text for i in firsts.tolist()]
         yield from sorted(
             zip(ranks[nodes].tolist(), texts, nodes.tolist(), served, examples, positions, strict=True)
         )

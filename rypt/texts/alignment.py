@@ -7,6 +7,7 @@ is not in it links every word with every word.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from rypt.text import FormatError, InputError, PathLike, read_lines, tokenize
 
@@ -28,13 +29,15 @@ def parse_links(text: str) -> Links:
     >>> parse_links("0-0 1-2")
     ((0, 0), (1, 2))
     """
-    links = []
-    for item in tokenize(text):
-        source, dash, target = item.partition("-")
-        if not (dash and _is_index(source) and _is_index(target)):
-            raise FormatError(f"expected alignment links like 3-5, found {item!r}")
-        links.append((int(source), int(target)))
-    return tuple(links)
+    return tuple(map(_parse_link, tokenize(text)))
+
+
+@lru_cache(1 << 16)
+def _parse_link(text: str) -> tuple[int, int]:
+    source, dash, target = text.partition("-")
+    if not (dash and _is_index(source) and _is_index(target)):
+        raise FormatError(f"expected alignment links like 3-5, found {text!r}")
+    return int(source), int(target)
 
 
 def parse_phrase_pairs(text: str) -> list[PhrasePair]:

@@ -1,9 +1,8 @@
 """The features of a candidate: ``Name= v v``, ``name=value``, ``name: v v``, or numbers alone."""
 
 import math
-from collections.abc import Iterator, Mapping
 
-from rypt.text import FormatError, InputError, PathLike, tokenize
+from rypt.text import FormatError, tokenize
 
 
 def read_features(text: str) -> dict[str, float]:
@@ -46,44 +45,6 @@ class FeatureReader:
         ):
             self._layout = labels, tuple(features)
         return features
-
-
-class LazyFeatures(Mapping[str, float]):
-    """The features of one line of a list, read when they are first asked for; most commands never do.
-
-    >>> LazyFeatures("LM0= -2.5 TM0= -1 -2", FeatureReader(), "dev.nbest", 3)
-    {'LM0': -2.5, 'TM0_0': -1.0, 'TM0_1': -2.0}
-    """
-
-    __slots__ = ("_features", "_field", "_line", "_path", "_reader")
-
-    def __init__(self, field: str, reader: FeatureReader, path: PathLike, line: int) -> None:
-        self._field = field
-        self._reader = reader
-        self._path = path
-        self._line = line
-        self._features: dict[str, float] | None = None
-
-    def read(self) -> dict[str, float]:
-        """The features; an error names file and line."""
-        if self._features is None:
-            try:
-                self._features = self._reader.read(self._field)
-            except FormatError as error:
-                raise InputError(self._path, self._line, str(error)) from None
-        return self._features
-
-    def __getitem__(self, name: str) -> float:
-        return self.read()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.read())
-
-    def __len__(self) -> int:
-        return len(self.read())
-
-    def __repr__(self) -> str:
-        return repr(self.read())
 
 
 def _plain_numbers(words: list[str]) -> list[float] | None:

@@ -107,6 +107,15 @@ def _links_of(lists: Sequence[PathLike], folder: PathLike) -> list[PathLike]:
     return [by_name[list_name(path)] for path in lists]
 
 
+def distinct(lists: Iterable[Sequence[Candidate]]) -> list[Candidate]:
+    """The candidates of all lists in order, each text with its alignment once per segment."""
+    firsts: dict[tuple[str, str, str], Candidate] = {}
+    for candidates in lists:
+        for candidate in candidates:
+            firsts.setdefault((candidate.segment, candidate.text, candidate.alignment), candidate)
+    return list(firsts.values())
+
+
 def lists_without(
     lists: Iterable[tuple[str, Sequence[Candidate]]], systems: Collection[str], known: Collection[str] = ()
 ) -> list[tuple[str, Sequence[Candidate]]]:

@@ -5,42 +5,26 @@ the order of the segments. Alignments may stand in the list, as links, phrase pa
 each phrase, or in a file of their own, line by line.
 """
 
-import os
 import re
-import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 
-import numpy as np
-
-from rypt.compiled import Compiled, is_on_disk
 from rypt.records import Candidate, RawCandidate, Segment
-from rypt.text import (
-    FormatError,
-    InputError,
-    NumberedLines,
-    PathLike,
-    Watch,
-    read_bytes,
-    read_lines,
-    tokenize,
-    unwatched,
+from rypt.text import FormatError, InputError, NumberedLines, PathLike, Watch, read_lines, tokenize, unwatched
+from rypt.texts.alignment import (
+    Lexicon,
+    PhrasePair,
+    check_links,
+    format_links,
+    links_of_pairs,
+    parse_links,
+    parse_phrase_pairs,
 )
-from rypt.texts.alignment import Lexicon, PhrasePair, format_links, links_of_pairs, parse_phrase_pairs
-from rypt.texts.buffers import first_bad_links, line_buffer, link_message
-from rypt.texts.columns import CandidateColumns, ScannedList
 from rypt.texts.derivation import is_derivation, parse_derivation
-from rypt.texts.dialects import BARS, DIALECTS, dialect_of
-from rypt.texts.dialects.bars import plain_candidate
-from rypt.texts.features import LazyFeatures
-from rypt.texts.fields import find_candidates, links_fit
+from rypt.texts.dialects import DIALECTS, dialect_of
 
-LARGE = 1 << 21  # bytes of a file from which on its lines are looked at by compiled code, all at once
-LARGE_COLD = 1 << 24  # the same where that code has to be compiled first
-MANY = 50  # segments of a part of a campaign, from which on it pays to look at all lines so
 LOG_LINES = 200  # how far a log is looked through for the list that follows
-_LINK_BYTES = re.compile(r"[0-9 \t-]*")
 _TRACE = re.compile(r"(?<!\S)\|(\d{1,6})-(\d{1,6})\|(?!\S)")
 
 
@@ -51,193 +35,40 @@ def read_candidates(
     alignments: PathLike | None = None,
     lexicon: Lexicon | None = None,
     watch: Watch = unwatched,
-    lazy_features: bool = False,
     only: Collection[str] | None = None,
-) -> Sequence[Candidate]:
+) -> list[Candidate]:
     """Read a list and check it against its segments; errors name file and line.
 
-    With ``lazy_features`` those of most lines are read, and checked, when they are first asked for. With ``only``,
-    segments of which are wanted alone, lines of other segments are left out, and in n-best lists not even looked at.
-    Candidates of large n-best lists whose features are not wanted yet are made when they are asked for.
+    With ``only``, segments of which are wanted alone, candidates of other segments are left out.
     """
     lexicon = lexicon or Lexicon()
-    aligned = _read_alignments(alignments) if alignments is not None else None
-    if lazy_features and _is_large(path) and (only is None or len(only) >= MANY):
-        columns = _read_columns(path, segments, aligned, lexicon, watch, only)
-        if columns is not None:
-            return columns
+    aligned = None if alignments is None else _read_alignments(alignments)
     candidates: list[Candidate] = []
-    places: list[int] = []
-    index, raw = -1, None
-    try:
-        for index, (number, raw) in enumerate(_read_list(path, list(segments), watch, only)):
-            if raw is None or (only is not None and raw.segment not in only):
-                continue
-            try:
-                links = (
-                    None if aligned is None else _alignment_of(path, alignments, aligned, raw.segment, index)
-                )
-                segment = segments.get(raw.segment)
-                if segment is None:
-                    raise FormatError(not_in_source(raw.segment, len(segments)))
-                candidates.append(_with_links(raw, links, segment, lexicon))
-            except FormatError as error:
-                raise InputError(path, number, str(error)) from None
-            places.append(number if aligned is None else index + 1)
-    except InputError:  # the first mistake is named, which may be in features that were put off
-        _read_features([*candidates, raw])
-        raise
-    if not lazy_features:
-        _read_features(candidates)
+    index = -1
+    for index, (number, raw) in enumerate(read_raw(path, list(segments), watch)):
+        if only is not None and raw.segment not in only:
+            continue
+        segment = segments.get(raw.segment)
+        try:
+            if segment is None:
+                raise FormatError(not_in_source(raw.segment, len(segments)))
+            if aligned is not None:
+                raw = replace(raw, alignment=_alignment_of(path, alignments, aligned, raw.segment, index))
+            candidate = aligned_candidate(raw, segment, lexicon)
+        except FormatError as error:
+            raise InputError(path, number, str(error)) from None
+        try:
+            size = len(segment.tokens)
+            check_links(parse_links(candidate.alignment), size, len(candidate.tokens))
+        except FormatError as error:
+            at = (path, number) if alignments is None else (alignments, index + 1)
+            given = f"the alignment is {candidate.alignment!r}, the candidate {candidate.text!r}"
+            raise InputError(*at, f"segment {candidate.segment}: {error}; {given}") from None
+        candidates.append(candidate)
     if aligned is not None and alignments is not None and len(aligned) != index + 1:
         message = f"expected {index + 1} alignments, one for each line of {path}, found {len(aligned)}"
         raise InputError(alignments, len(aligned), message)
-    _check(candidates, segments, path if alignments is None else alignments, places)
     return candidates
-
-
-def _is_large(path: PathLike) -> bool:
-    """Whether a file, which can be read again, holds so much that compiled code pays."""
-    try:
-        about = os.stat(path)
-    except OSError:
-        return False
-    limit = LARGE if is_on_disk(find_candidates) else max(LARGE, LARGE_COLD)
-    return stat.S_ISREG(about.st_mode) and (about.st_size >= limit or Compiled.small is None)
-
-
-def _read_columns(
-    path: PathLike,
-    segments: Mapping[str, Segment],
-    aligned: list[tuple[str | None, str]] | None,
-    lexicon: Lexicon,
-    watch: Watch,
-    only: Collection[str] | None,
-) -> CandidateColumns | None:
-    """A whole n-best list at once; None for other lists, and where something is wrong: read those line by line.
-
-    Lines that are not plain are read one by one, and their texts and links are put after the bytes of the file.
-    """
-    try:
-        head = next(read_lines(path), None)
-        data = read_bytes(path) if head is not None and dialect_of(head[1]) is BARS else None
-    except InputError:
-        return None
-    if not data:
-        return None
-    scanned = ScannedList(
-        data, lambda lines, total: watch(lines, f"read {path}", total), wants_links=aligned is None
-    )
-    wanted = [only is None or name in only for name in scanned.names]
-    try:
-        odd = {
-            line: _with_links(
-                raw,
-                None if aligned is None else _links_of(aligned, raw.segment, line),
-                segments[raw.segment],
-                lexicon,
-            )
-            for line, raw in _odd_lines(path, scanned, list(segments), wanted)
-            if only is None or raw.segment in only
-        }
-        index = {name: i for i, name in enumerate(segments)}
-        needed = np.bincount(scanned.numbers[scanned.plain], minlength=len(wanted)) > 0
-        places = [
-            index[name] if need and want else -1
-            for name, need, want in zip(scanned.names, needed.tolist(), wanted, strict=True)
-        ]
-        numbers = np.array(places, np.int32)[scanned.numbers]
-        numbers[~scanned.plain] = -1
-        numbers[list(odd)] = [index[candidate.segment] for candidate in odd.values()]
-        lines = np.flatnonzero(numbers >= 0)
-        names = list(segments)
-        links = None
-        if aligned is not None:
-            links = [
-                _links_of(aligned, names[number], line)
-                for line, number in zip(lines.tolist(), numbers[lines].tolist(), strict=True)
-            ]
-            if len(aligned) != len(numbers):
-                return None
-    except (FormatError, InputError, KeyError):
-        return None
-
-    def build(index: int) -> Candidate:
-        line = int(lines[index])
-        plain = odd.get(line) or plain_candidate(scanned.line(line), path, line + 1)
-        assert plain is not None
-        return plain if links is None or line in odd else replace(plain, alignment=links[index])
-
-    columns = scanned.columns(names, numbers, lines, odd, links, build)
-    sizes = np.array([len(segment.tokens) for segment in segments.values()], np.int32)
-    fit = links_fit(columns.buffer, columns.texts, columns.links, sizes[columns.segments])
-    return columns if fit else None
-
-
-def _odd_lines(
-    path: PathLike, scanned: ScannedList, order: Sequence[str], wanted: Sequence[bool]
-) -> Iterator[tuple[int, RawCandidate | Candidate]]:
-    """The lines that are not plain, and not of an n-best list's segment that is not wanted."""
-    for line in np.flatnonzero(~scanned.plain).tolist():
-        text = scanned.line(line)
-        if wanted[scanned.numbers[line]] or "|||" not in text:
-            yield line, plain_candidate(text, path, line + 1) or parse_line(text, order, line)
-
-
-def _links_of(aligned: list[tuple[str | None, str]], name: str, line: int) -> str:
-    """The links of a candidate from a file of them, which must be links."""
-    if (
-        line >= len(aligned)
-        or aligned[line][0] not in (None, name)
-        or not _LINK_BYTES.fullmatch(aligned[line][1])
-    ):
-        raise FormatError("to be read line by line")
-    return aligned[line][1]
-
-
-def _read_features(candidates: Iterable[Candidate | RawCandidate | None]) -> None:
-    """Read features that were put off."""
-    for candidate in candidates:
-        if candidate is not None and isinstance(candidate.features, LazyFeatures):
-            candidate.features.read()
-
-
-def _with_links(
-    raw: RawCandidate | Candidate, links: str | None, segment: Segment, lexicon: Lexicon
-) -> Candidate:
-    """A line of a list as a candidate; ``links`` are those of a file of alignments."""
-    if isinstance(raw, RawCandidate):
-        return aligned_candidate(raw if links is None else replace(raw, alignment=links), segment, lexicon)
-    if links is None and raw.alignment:
-        return raw
-    return aligned_candidate(_as_raw(raw, links), segment, lexicon)
-
-
-def _as_raw(candidate: Candidate, alignment: str | None) -> RawCandidate:
-    c = candidate
-    return RawCandidate(c.segment, c.text, alignment, c.features, c.score, c.columns)
-
-
-def _read_list(
-    path: PathLike, order: Sequence[str], watch: Watch, only: Collection[str] | None
-) -> Iterator[tuple[int, RawCandidate | Candidate | None]]:
-    """The numbered lines of a list: plain ones of an n-best list as candidates, all others as they stand.
-
-    None for a line of an n-best list whose segment is not among ``only``.
-    """
-    lines = iter(watch(read_lines(path), f"read {path}"))
-    head = list(islice(lines, 1))
-    if not head or dialect_of(head[0][1]) is not BARS:
-        yield from read_raw(path, order, lines=chain(head, lines))
-        return
-    for index, (number, line) in enumerate(chain(head, lines)):
-        if only is not None and "|||" in line and line.partition("|||")[0].strip(" \t") not in only:
-            yield number, None
-            continue
-        try:
-            yield number, plain_candidate(line, path, number) or parse_line(line, order, index)
-        except FormatError as error:
-            raise InputError(path, number, str(error)) from None
 
 
 def read_raw(
@@ -401,24 +232,6 @@ def _parse_trace(text: str) -> tuple[str, list[PhrasePair]]:
         else:
             words.append(token)
     return " ".join(words), [pair for pair in pairs if pair.target]
-
-
-def _check(
-    candidates: list[Candidate], segments: Mapping[str, Segment], path: PathLike, numbers: list[int]
-) -> None:
-    """Refuse links that are malformed or out of range; ``numbers`` are their lines in the file."""
-    sizes = {name: len(segment.tokens) for name, segment in segments.items()}
-    links, lines = line_buffer("\n".join([c.alignment for c in candidates]).encode(), len(candidates))
-    source_sizes = np.array([sizes[c.segment] for c in candidates], np.int32)
-    target_sizes = np.array([_size(c.text) for c in candidates], np.int32)
-    bad, wrong = first_bad_links(links, lines, source_sizes, target_sizes)
-    if bad >= 0:
-        raise InputError(path, numbers[bad], link_message(candidates[bad], wrong, int(source_sizes[bad])))
-
-
-def _size(text: str) -> int:
-    """The number of tokens."""
-    return len(tokenize(text)) if "  " in text or "\t" in text or not text else text.count(" ") + 1
 
 
 def by_segment(candidates: list[Candidate]) -> Iterator[tuple[str, list[int]]]:

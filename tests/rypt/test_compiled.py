@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mert.lists import scan
+from mert.lists.line_fields import WORD_SCORES
 from mert.metrics.bleu import Bleu
 from rypt import compiled
 from rypt.compiled import Compiled, compile_always, compiled_if_large
-from rypt.texts.buffers import line_buffer, read_links
-from rypt.texts.fields import WORD_SCORES
+from rypt.scoring.buffers import line_buffer, read_links
 
 TOKENS = st.lists(st.sampled_from(["a", "b", "haus", "\u00e4\u3000x", "1"]), max_size=8).map(" ".join)
 

@@ -129,7 +129,7 @@ def test_lists_merge_without_duplicates(texts):
             "(NP (ART das) (NN Hof))\n()\n",
             "trees:1: segment 0: token 1 is 'Haus' in the source and 'Hof'",
         ),
-        ("nbest", "0 ||| the house ||| ||| -1 ||| 0-0 1-7\n", "nbest:1: segment 0: a link is out of range"),
+        ("nbest", "0 ||| the house ||| ||| -1 ||| 0-0 1-7\n", "nbest:1: segment 0: link 1-7 is out of range"),
         ("ref", "the house\n", "ref:1: expected 2 lines"),
         ("source", "", "source: expected segments, found an empty file"),
         (

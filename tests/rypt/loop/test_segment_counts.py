@@ -18,7 +18,6 @@ from rypt.loop.segment_counts import SegmentCounts
 from rypt.loop.status import campaign_status
 from rypt.records import Judgment, Label
 from rypt.scoring.observations import Places
-from rypt.texts import nbest
 
 NOW = 2_000_000_000
 
@@ -97,14 +96,9 @@ def add_list(campaign: Campaign, name: str, lines: list[str]) -> None:
     os.utime(campaign.path("rypt.toml"), (1000, 1000))
 
 
-@pytest.mark.parametrize("large", [False, True])
 def test_after_a_change_of_lists_only_segments_with_other_candidates_are_counted_again(
-    campaign: Campaign, large: bool, monkeypatch: pytest.MonkeyPatch
+    campaign: Campaign,
 ) -> None:
-    if large:  # lists as columns
-        monkeypatch.setattr(nbest, "LARGE", 0)
-        monkeypatch.setattr(nbest, "LARGE_COLD", 0)
-        monkeypatch.setattr(nbest, "MANY", 0)
     settle(campaign, 1001)
     first, _ = counted_by(campaign)
     old = campaign.candidates[0]

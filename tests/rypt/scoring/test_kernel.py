@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rypt.scoring import kernel
+from rypt.scoring.buffers import line_buffer
 from rypt.text import FormatError
-from rypt.texts.buffers import line_buffer
 
 
 @given(st.sets(st.integers(0, 200)))

@@ -2,17 +2,11 @@
 
 import gzip
 import json
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from unittest.mock import patch
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from rypt.records import Segment
 from rypt.text import InputError
-from rypt.texts import nbest
 from rypt.texts.alignment import Lexicon
 from rypt.texts.nbest import read_candidates
 
@@ -113,11 +107,11 @@ GOOD = "1 ||| yes ||| ||| -1 ||| 0-0\n"
     [
         (
             "0 ||| the house ||| ||| -1 ||| 0-0 2-2\n",
-            "list:2: segment 0: a link is out of range: the candidate has 2",
+            "list:2: segment 0: link 2-2 is out of range: the candidate has 2",
         ),
         (
             "0 ||| the house ||| ||| -1 ||| 0-0 5-1\n",
-            "list:2: segment 0: a link is out of range: the source has 3",
+            "list:2: segment 0: link 5-1 is out of range: the source has 3",
         ),
         ("0 ||| the house ||| ||| -1 ||| 0-0 1x1\n", "list:2: segment 0: expected alignment links like 3-5"),
         ("7 ||| the house ||| ||| -1 ||| 0-0\n", "list:2: segment '7' is not in the source"),
@@ -142,7 +136,7 @@ GOOD = "1 ||| yes ||| ||| -1 ||| 0-0\n"
             "list:2: expected the alignment as one line of text",
         ),
         ('{"id": 0, "candidate": "a", "alignment": "", "score": "x"}\n', "list:2: expected a finite number"),
-        ("0 ||| |0-9999999999| x ||| ||| -1 ||| 0-0 9-0\n", "list:2: segment 0: a link is out of range"),
+        ("0 ||| |0-9999999999| x ||| ||| -1 ||| 0-0 9-0\n", "list:2: segment 0: link "),
         (
             json.dumps({"id": 0, "candidate": "a house", "alignment": "(S{0-3} the house)"}) + "\n",
             "list:2: the derivation is of another candidate: it yields 'the house', not 'a house'",
@@ -161,7 +155,7 @@ def test_bad_lines_are_named(tmp_path, line, message):
         ("0-0\n", "align:1: expected an alignment for each candidate of .*list, found 1"),
         ("0-0\n0-0\n0-0\n", "align:3: expected 2 alignments"),
         ("0 ||| 0-0\n0 ||| 0-0\n", "list:2: the alignment on line 2 is for segment 0, not for segment 1"),
-        ("0-0\n0-7\n", "align:2: segment 1: a link is out of range"),
+        ("0-0\n0-7\n", "align:2: segment 1: link 0-7 is out of range"),
     ],
 )
 def test_bad_alignment_files_are_named(tmp_path, alignments, message):
@@ -174,70 +168,12 @@ def test_more_lines_than_segments(tmp_path):
         read(tmp_path, "a\nb\nc\n", "\n\n\n")
 
 
-FIELDS = st.sampled_from(
-    [
-        "0",
-        "1",
-        " 1\t",
-        "7",
-        "the old house",
-        " a  b ",
-        "",
-        "(S{0-3} the house)",
-        "a |0-0| b",
-        "LM0= -1 TM0= 2 3",
-        "lm=1",
-        "LM0= x",
-        "WordScores= 1",
-        "0-0 1-1",
-        "0-0",
-        "0=0 1-2=1",
-        "-4.5",
-        "nan",
-        "1_0",
-        "5 6",
-        "x|y",
-    ]
-)
-LINES = st.lists(FIELDS, min_size=1, max_size=7).map(lambda fields: " ||| ".join(fields))
-
-
-@given(st.lists(LINES, min_size=1, max_size=4), st.booleans())
-@example(["", "0 ||| 0 ||| the old house ||| 0"], False)
-@example(["", "7 ||| 0 ||| the old house ||| 0 ||| 0-0"], False)
-@example(["", "0 ||| 0 ||| the old house ||| 0 ||| 0-0", "0"], False)
-@example(["", "0 ||| 0 ||| the old house ||| 0 ||| 0-0", "1 ||| a"], True)
-def test_plain_lines_are_read_as_all_others_are(lines: list[str], with_links: bool) -> None:
-    def outcome(plain):
-        with TemporaryDirectory() as folder, patch.object(nbest, "plain_candidate", plain):
-            links = "0-0\n" * len(lines) if with_links else None
-            try:
-                candidates = read(
-                    Path(folder), "\n".join(["0 ||| x ||| a=1 ||| 1 ||| 0-0", *lines[1:]]), links
-                )
-                return [(c, dict(c.features)) for c in candidates]
-            except InputError as error:
-                return str(error).replace(folder, "")
-
-    assert outcome(nbest.plain_candidate) == outcome(lambda *_: None)
-
-
-def test_features_are_read_late_and_then_checked(tmp_path):
-    text = "0 ||| the house ||| LM0= -1 TM= 2 3 ||| -4.5 ||| 0-0\n0 ||| a house ||| LM0= x TM= 2 3 ||| -4.5 ||| 0-0\n"
-    good, bad = read(tmp_path, text, lazy_features=True)
-    assert good.features == {"LM0": -1.0, "TM_0": 2.0, "TM_1": 3.0}
-    with pytest.raises(InputError, match="list:2: expected a finite number, found 'x'"):
-        len(bad.features)
-    with pytest.raises(InputError, match="list:2: expected a finite number, found 'x'"):
-        read(tmp_path, text)
-
-
 @pytest.mark.parametrize("with_links", [False, True])
-def test_lines_of_other_segments_are_not_looked_at(tmp_path, with_links):
+def test_lines_of_other_segments_are_left_out(tmp_path, with_links):
     links = "" if with_links else " ||| 0-0"
     lines = [
         f"0 ||| a ||| LM0= 1 ||| 1{links}",
-        "9 ||| nobody ||| LM0= bad ||| 1",
+        "9 ||| nobody ||| LM0= 1 ||| 1",
         f"1 ||| b ||| LM0= 1 ||| 1{links}",
     ]
     pairs = ["0-0", "7-7", "0-0"]

@@ -1,16 +1,34 @@
 """Many texts or links as one buffer of bytes, a line each: the form in which the compiled loops read them."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rypt.arrays import Bytes, Ids, Ints
+from rypt.arrays import Bytes, Ints
 from rypt.compiled import DASH, NINE, SPACE, TAB, ZERO, compiled_if_large
 from rypt.records import Candidate
 from rypt.text import FormatError
+from rypt.texts.phrases import joined_keys
 
 BAD_LINK, BAD_SOURCE, BAD_TARGET = 1, 2, 3
 _ONE = np.uint64(1)
+
+
+class Lines(NamedTuple):
+    """Texts and links of candidates, a line each."""
+
+    text: Bytes
+    text_lines: Ints
+    links: Bytes
+    link_lines: Ints
+
+
+def candidate_lines(candidates: Sequence[Candidate], case: str) -> Lines:
+    """Texts, as keys of this case hold them, and links, each on a line of its own."""
+    text = joined_keys((c.text for c in candidates), case)
+    links = "\n".join([c.alignment for c in candidates]).encode()
+    return Lines(*line_buffer(text, len(candidates)), *line_buffer(links, len(candidates)))
 
 
 def line_buffer(data: bytes, count: int) -> tuple[Bytes, Ints]:
@@ -66,19 +84,3 @@ def read_links(buffer: Bytes, start: int, stop: int, words: int, sizes: tuple[in
             return BAD_TARGET
         bits[source * words + (target >> 6)] |= _ONE << np.uint64(target & 63)
     return 0
-
-
-@compiled_if_large
-def first_bad_links(links: Bytes, lines: Ints, source_sizes: Ids, target_sizes: Ids) -> tuple[int, int]:
-    """The first line of links that is malformed or out of range and what is wrong with it, or (-1, 0)."""
-    longest, widest = 0, 0
-    for line in range(len(lines) - 1):
-        longest, widest = max(longest, int(target_sizes[line])), max(widest, int(source_sizes[line]))
-    width = (longest >> 6) + 1
-    bits = np.zeros((widest + 1) * width, np.uint64)
-    for line in range(len(lines) - 1):
-        sizes = (source_sizes[line], target_sizes[line])
-        wrong = read_links(links, lines[line], lines[line + 1] - 1, width, sizes, bits)
-        if wrong:
-            return line, wrong
-    return -1, 0
