@@ -22,8 +22,7 @@ from mert.search.build import Workplace
 from mert.solve import SearchSettings, Solution, solve
 from mert.weights import WeightsFile, default_weights, read_weights
 from rypt.campaign.folder import Campaign, read_source
-from rypt.metrics.mean_score import columns_of
-from rypt.metrics.metric import Metric, Resources, read_metric
+from rypt.metrics.metric import Metric, Resources, columns_of, read_metric
 from rypt.metrics.references import References, read_references
 from rypt.text import PathLike, RyptError
 from rypt.texts.nbest import read_raw

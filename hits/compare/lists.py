@@ -24,8 +24,7 @@ from hits.compare.list_texts import ListTexts, read_lists
 from hits.compare.words import spec_legend
 from rypt.arrays import Floats, Ints
 from rypt.metrics.expression import split_specs
-from rypt.metrics.metric import Metric, counted, rated, read_metric, single_scores
-from rypt.metrics.resources import Resources
+from rypt.metrics.metric import Metric, Resources, counted, rated, read_metric, single_scores
 from rypt.records import RawCandidate
 from rypt.text import PathLike, RyptError, open_output, tokenize
 from rypt.texts.lists import list_name

@@ -202,7 +202,7 @@ BESIDE_ZMERT = {
     "--metric",
     "spec",
     help="Metric to tune to: bleu, chrf, chrf++, ter, rypt, scores(FILE), column(NAME), "
-    "command(COMMAND), package.module:function, or a sum such as 0.7*bleu+0.3*rypt [bleu; rypt for a "
+    "package.module:function, or a sum such as 0.7*bleu+0.3*rypt [bleu; rypt for a "
     "campaign].",
 )
 @click.option(

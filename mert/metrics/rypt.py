@@ -7,7 +7,6 @@ from rypt.arrays import Floats, Ints
 from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import DEFAULT_CHOICES, ScoringChoices, campaign_scorer
 from rypt.metrics.metric import Resources
-from rypt.metrics.rypt import read_rypt_options
 from rypt.records import Candidate, RawCandidate
 from rypt.scoring.report import scoring_advice
 from rypt.scoring.scorer import Scorer
@@ -91,4 +90,4 @@ def _letters(text: str) -> str:
 def make_rypt(resources: Resources, options: Mapping[str, str]) -> Rypt:
     """The metric ``rypt``; its options take the place of the campaign's settings."""
     folder = resources.need_campaign("rypt")
-    return Rypt.from_campaign(folder, read_rypt_options(options, Campaign.open(folder).scoring))
+    return Rypt.from_campaign(folder, ScoringChoices.from_options(options, Campaign.open(folder).scoring))

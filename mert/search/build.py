@@ -15,7 +15,7 @@ from mert.lists.index import Piece, Range, RangeIndex, index_range, read_pieces
 from mert.search.share import ColumnFacts, Rate, Share, column_facts
 from mert.search.shares import ShareFolder, Shares, SharesInFiles
 from rypt.arrays import Floats, Ints
-from rypt.metrics.metric import Metric, advice_of, counted
+from rypt.metrics.metric import Metric, counted, parts_of
 from rypt.text import PathLike
 from rypt.tools.raw_texts import is_raw
 
@@ -59,7 +59,7 @@ def build(reading: Reading, pieces: Sequence[Piece], folder: ShareFolder, scratc
 
 def advice_on(metric: Metric, lists: NBest) -> list[str]:
     """What a metric says of lists whose statistics it counted, and a note where BLEU takes raw words for tokens."""
-    advice = list(advice_of(metric))
+    advice = [part.advice for part in parts_of(metric) if getattr(part, "advice", "")]
     if "tok:none" in str(metric.signature) and is_raw(
         map(lists.candidates.text, range(len(lists.candidates)))
     ):

@@ -9,13 +9,15 @@ explanation = explain_candidate(campaign, "12", "best")
 explanation.write("why.html")                # or .svg
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import time
 
 from rypt.campaign.folder import Campaign
 from rypt.campaign.kept import files_now, keep_value, kept_value
 from rypt.campaign.segment_lists import SegmentLists
-from rypt.options import HOLD_OUT, MODELS, TIES, UNKNOWN_AS, check_option
+from rypt.campaign.settings import Scoring
+from rypt.options import HOLD_OUT, MODELS, TIES, UNKNOWN_AS, Options, check_option
 from rypt.scoring.calibration import parameters_of, scorer_from_database, scorer_from_parameters
 from rypt.scoring.explain import Explanation, explain
 from rypt.scoring.report import ScoreReport, score_report
@@ -48,6 +50,27 @@ class ScoringChoices:
         ):
             if getattr(self, name) is not None:
                 check_option(name, getattr(self, name), allowed)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str], scoring: Scoring) -> "ScoringChoices":
+        """The choices of the metric ``rypt(model=…,unknown=…,ties=…,db=…)`` for a campaign with these settings.
+
+        ``unknown`` is an option of percolation, so giving it alone asks for percolation, whatever the settings say.
+
+        >>> ScoringChoices.from_options({"unknown": "ignore"}, Scoring(model="table")).model
+        'percolation'
+        """
+        read = Options("rypt", options)
+        model = read.choice("model", "percolation" if "unknown" in options else scoring.model, MODELS)
+        unknown = read.choice("unknown", scoring.unknown, UNKNOWN_AS)
+        ties = read.choice("ties", scoring.ties, TIES)
+        database = read.text("db", None)
+        read.done()
+        if "unknown" in options and model != "percolation":
+            raise RyptError(
+                f"the metric rypt: the option unknown is for model=percolation, the model is {model}"
+            )
+        return cls(model, unknown if model == "percolation" else None, ties, database=database)
 
 
 DEFAULT_CHOICES = ScoringChoices()

@@ -1,15 +1,14 @@
-"""The metric protocol, the resources a metric may use, and how metrics are found by name.
+"""The metric protocol, and how metrics are found by name and summed.
 
     read_metric("0.7*bleu + 0.3*rypt", Resources(references, campaign)) → stats of candidates → score of sums
     make_metric(term, resources) → single_scores of candidates
 
-A metric is made by a factory, ``(resources, options) -> Metric``, found in the entry-point group ``rypt.metrics`` or
-named as ``package.module:Class``; or it is a function of candidates, whose mean is the score
-(`rypt.metrics.mean_score`). docs/metrics.md shows how to write one.
+A metric is made by ``(resources, options) -> Metric``: a factory in the entry-point group ``rypt.metrics``, or a class
+named as ``package.module:Class``. A function, named in the same way, scores candidates one by one, and its mean is the
+metric (`rypt.metrics.mean_score`). docs/metrics.md shows how to write one.
 """
 
 import importlib
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
@@ -21,8 +20,7 @@ from numpy.typing import NDArray
 from rypt.arrays import Floats, Ints
 from rypt.metrics.expression import PICK_TERMS, Term, parse_spec
 from rypt.metrics.mean_score import function_metric
-from rypt.metrics.references import References
-from rypt.metrics.resources import Resources
+from rypt.metrics.references import References, Resources
 from rypt.records import RawCandidate
 from rypt.signature import signature_name
 from rypt.text import RyptError, one_line
@@ -60,10 +58,10 @@ def stats_by_text(
     rows: Callable[[str, list[str]], Iterable[Sequence[int]]],
     columns: int,
 ) -> Ints:
-    """Statistics that depend on segment and text alone, (candidates, columns); each text is computed once per segment.
+    """Statistics that depend on segment and text alone, (candidates, columns), computed once for each distinct text.
 
-    ``rows(segment, texts)`` gives a row for each of the distinct texts of a segment, so that it can prepare the
-    segment's references once. Lists repeat themselves: one text has many derivations.
+    ``rows(segment, texts)`` gives a row for each distinct text of a segment, and can prepare the segment's
+    references once.
 
     >>> raw = [RawCandidate("0", text, None, {}, None) for text in ("a b", "a", "a b")]
     >>> stats_by_text(raw, lambda segment, texts: [[len(text), 1] for text in texts], columns=2).tolist()
@@ -80,7 +78,7 @@ def stats_by_text(
 
 
 def check_stats(stats: NDArray[np.generic], count: int, metric: str = "a metric") -> Ints:
-    """The statistics of ``count`` candidates as 64-bit integers; other types are an error of the metric."""
+    """The statistics of ``count`` candidates as 64-bit integers; any other type is an error."""
     if stats.ndim != 2 or len(stats) != count or not np.issubdtype(stats.dtype, np.integer):
         expected = f"whole numbers in ({count}, columns)"
         raise RyptError(f"the stats of {metric}: expected {expected}, found {stats.dtype} in {stats.shape}")
@@ -91,7 +89,7 @@ def counted(metric: Metric, candidates: Sequence[RawCandidate]) -> Ints:
     """The statistics of candidates; an exception inside a metric becomes an error that names the metric."""
     with _blamed(metric):
         stats = np.asarray(metric.stats(candidates))
-    return np.ascontiguousarray(check_stats(stats, len(candidates), _name(metric)))
+    return np.ascontiguousarray(check_stats(stats, len(candidates), signature_name(metric.signature)))
 
 
 def rated(metric: Metric, sums: Ints) -> Floats:
@@ -118,10 +116,11 @@ def single_scores(metric: Metric, candidates: Sequence[RawCandidate]) -> tuple[F
 
 
 def _check_scores(metric: Metric, scores: Floats, count: int) -> Floats:
+    name = signature_name(metric.signature)
     if scores.shape != (count,):
-        raise RyptError(f"the metric {_name(metric)}: expected {count} scores, found an array {scores.shape}")
+        raise RyptError(f"the metric {name}: expected {count} scores, found an array {scores.shape}")
     if not np.isfinite(scores).all():
-        raise RyptError(f"the metric {_name(metric)} gave a score that is not a number")
+        raise RyptError(f"the metric {name} gave a score that is not a number")
     return scores
 
 
@@ -133,31 +132,66 @@ def _blamed(metric: Metric) -> Iterator[None]:
     except RyptError:
         raise
     except Exception as error:
-        raise RyptError(f"the metric {_name(metric)} failed: {type(error).__name__}: {error}") from error
+        name = signature_name(metric.signature)
+        raise RyptError(f"the metric {name} failed: {type(error).__name__}: {error}") from error
 
 
-def _name(metric: Metric) -> str:
-    return signature_name(metric.signature)
+class WeightedSum:
+    """The sum of weight · 100 · score / scale over metrics, higher is better.
+
+    So RYPT, from 0 to 1, and BLEU, from 0 to 100, have the same weight, and weights that sum to 1 give a score from 0
+    to 100. A metric that is better when lower has a negative weight, the others a positive one.
+    """
+
+    maximize = True
+    scale = 100.0
+
+    def __init__(self, terms: Sequence[tuple[float, Metric]], names: Sequence[str]) -> None:
+        for (weight, metric), name in zip(terms, names, strict=True):
+            if (weight > 0) != metric.maximize:
+                better = "higher" if metric.maximize else "lower"
+                raise RyptError(f"{name} is better when {better}: write {-weight:g}*{name}")
+        self.weights = [weight for weight, _ in terms]
+        self.parts = [metric for _, metric in terms]
+        self.ends = np.cumsum([counted(metric, []).shape[1] for metric in self.parts])
+
+    @property
+    def signature(self) -> str:
+        """The weights with the signatures of their metrics."""
+        terms = zip(self.weights, self.parts, strict=True)
+        return "".join(f"{weight:+.15g}*[{metric.signature}]" for weight, metric in terms).removeprefix("+")
+
+    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+        """The columns of all metrics side by side."""
+        return np.concatenate([counted(metric, candidates) for metric in self.parts], axis=1)
+
+    def score(self, sums: Ints) -> Floats:
+        """The weighted sum of the scores of each row."""
+        total: Floats = np.zeros(len(sums))
+        blocks = np.split(sums, self.ends[:-1], axis=1)
+        for weight, metric, block in zip(self.weights, self.parts, blocks, strict=True):
+            total += weight * (100 / metric.scale) * metric.score(block)
+        return total
+
+
+def parts_of(metric: Any) -> list[Any]:
+    """A metric, or the metrics of a sum."""
+    return getattr(metric, "parts", [metric])
 
 
 def references_of(metric: Metric) -> References | None:
-    """The references a metric, or a part of a sum, compares with; None for one that needs none."""
-    parts = [part.metric for part in getattr(metric, "parts", ())]
-    every = (getattr(part, "references", None) for part in (metric, *parts))
+    """The references that a metric, or a part of a sum, compares with; None for one that needs none."""
+    every = (getattr(part, "references", None) for part in parts_of(metric))
     return next((references for references in every if references), None)
 
 
-def advice_of(metric: Metric) -> list[str]:
-    """What a metric, or the parts of a sum, advise after they counted: that another way to score serves better."""
-    parts = [part.metric for part in getattr(metric, "parts", ())]
-    return [advice for part in (metric, *parts) if (advice := getattr(part, "advice", ""))]
+def columns_of(metric: Metric) -> list[str]:
+    """The columns of the list that a metric, or the parts of a sum, take scores from."""
+    return [column for part in parts_of(metric) if (column := getattr(part, "column", None))]
 
 
 def read_metric(spec: str, resources: Resources) -> Metric:
-    """The metric that a text names: ``name``, ``name(option=value,…)``, or a weighted sum such as ``0.7*bleu-0.3*ter``.
-
-    A name is one of the entry-point group ``rypt.metrics``, or ``package.module:Class``.
-    """
+    """The metric that an expression names, such as ``bleu`` or ``0.7*bleu - 0.3*ter`` (`rypt.metrics.expression`)."""
     terms = parse_spec(spec)
     for term in terms:
         if term.name in PICK_TERMS:
@@ -167,12 +201,10 @@ def read_metric(spec: str, resources: Resources) -> Metric:
             )
         if term.weight == 0:
             raise RyptError(f"the metric {spec!r}: expected weights other than 0, found 0*{term.label}")
-    metrics = [make_metric(term, resources) for term in terms]
+    metrics = [(term.weight, make_metric(term, resources)) for term in terms]
     if len(terms) == 1 and terms[0].weight == 1:
-        return metrics[0]
-    from rypt.metrics.mix import Mix, Part  # it needs what this file defines
-
-    return Mix([Part(term.weight, term.name, metric) for term, metric in zip(terms, metrics, strict=True)])
+        return metrics[0][1]
+    return WeightedSum(metrics, [term.name for term in terms])
 
 
 def metric_names() -> list[str]:
@@ -181,7 +213,7 @@ def metric_names() -> list[str]:
 
 
 def check_metric_name(name: str, besides: Sequence[str] = ()) -> None:
-    """Refuse a name that no package offers, without loading anything; ``besides`` are names that are known, too."""
+    """Refuse a name that no package offers, without loading anything; ``besides`` are names that are valid, too."""
     if ":" not in name and name not in (known := [*metric_names(), *besides]):
         raise RyptError(
             f"unknown metric {name!r}, expected one of {', '.join(known)}, or package.module:name"
@@ -190,14 +222,9 @@ def check_metric_name(name: str, besides: Sequence[str] = ()) -> None:
 
 def make_metric(term: Term, resources: Resources) -> Metric:
     """The metric that one term names, without its weight."""
-    factory = _imported(term.name) if ":" in term.name else _offered(term.name)
-    if _rates_candidates(factory):
-        return _of_function(term, factory, resources)
-    try:
-        inspect.signature(factory).bind(resources, term.options)
-    except (TypeError, ValueError) as error:
-        message = f"expected something to call with resources and options: {error}"
-        raise RyptError(f"the metric {term.name}: {message}") from None
+    factory = _factory(term.name)
+    if ":" in term.name and not isinstance(factory, type):
+        return function_metric(term.name, factory, resources, term.options)
     try:
         metric: Metric = factory(resources, term.options)
     except (RyptError, OSError):
@@ -210,54 +237,22 @@ def make_metric(term: Term, resources: Resources) -> Metric:
     return metric
 
 
-def _rates_candidates(factory: Callable[..., Any]) -> bool:
-    """Whether this is a function of candidates, which needs one argument; what makes a metric needs two."""
-    if not inspect.isroutine(factory):
-        return False
-    try:
-        parameters = inspect.signature(factory).parameters.values()
-    except ValueError:
-        return False
-    needed = [
-        p.name
-        for p in parameters
-        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    return len(needed) == 1 and needed[0] != "resources"
-
-
-def _of_function(term: Term, function: Callable[..., Iterable[float]], resources: Resources) -> Metric:
-    try:
-        inspect.signature(function).bind(
-            [], **{k: v for k, v in term.options.items() if k not in ("better", "scale")}
-        )
-    except TypeError as error:
-        raise RyptError(f"the metric {term.name}: {error}") from None
-    return function_metric(term.name, function, resources, term.options)
-
-
-def _offered(name: str) -> Callable[..., Any]:
-    """The factory of an entry point."""
+def _factory(name: str) -> Callable[..., Any]:
+    """The class or function of a name: that of an entry point, or ``package.module:name``."""
     check_metric_name(name)
-    entries = list({entry.value: entry for entry in entry_points(group=GROUP, name=name)}.values())
+    if ":" in name:
+        importlib.invalidate_caches()  # a module may have been written since the last import
+        entries = [EntryPoint(name, name, GROUP)]
+    else:
+        entries = list({entry.value: entry for entry in entry_points(group=GROUP, name=name)}.values())
     if len(entries) > 1:
-        offered = " or ".join(entry.value for entry in entries)
-        raise RyptError(f"more than one package offers the metric {name}: write {offered} instead")
-    return _load(entries[0])
-
-
-def _imported(name: str) -> Callable[..., Any]:
-    """The factory that ``package.module:Class`` names."""
-    importlib.invalidate_caches()  # a module may have been written since the last import
-    return _load(EntryPoint(name, name, GROUP))
-
-
-def _load(entry: EntryPoint) -> Callable[..., Any]:
+        offered = " and ".join(entry.value for entry in entries)
+        raise RyptError(f"more than one package offers the metric {name}: {offered}")
     try:
-        factory: Callable[..., Any] = entry.load()
+        factory = entries[0].load()
     except Exception as error:  # whatever a module does when it is imported
-        what = f"the metric {entry.name}" + (f" ({entry.value})" if entry.value != entry.name else "")
-        raise RyptError(
-            f"{what} cannot be imported: {type(error).__name__}: {one_line(str(error))}"
-        ) from error
-    return factory
+        reason = f"{type(error).__name__}: {one_line(str(error))}"
+        raise RyptError(f"the metric {name} cannot be imported: {reason}") from error
+    if not callable(factory):
+        raise RyptError(f"the metric {name}: expected a class or a function, found {factory!r}")
+    return factory  # type: ignore[no-any-return]

@@ -1,8 +1,12 @@
-"""Reference translations: files of one line per segment, named one by one or by the beginning of their names."""
+"""What a metric may use besides candidates: reference translations, the source, a campaign.
+
+Files of references have one line per segment and are named one by one or by the beginning of their names.
+"""
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rypt.text import InputError, PathLike, RyptError, read_lines
@@ -36,7 +40,7 @@ class References:
 
     @property
     def count(self) -> int:
-        """How many references each segment has."""
+        """The number of references of each segment."""
         return len(self.documents)
 
     def __len__(self) -> int:
@@ -53,11 +57,36 @@ class References:
         return [document[line] for document in self.documents]
 
 
-def read_references(paths: Sequence[PathLike]) -> References:
-    """Read files, plain or ``.gz``, as they are named or found by a prefix (`reference_files`).
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Resources that a metric may use; ``…_from`` says in error messages how a user provides them.
 
-    All must have the same number of lines.
+    ``sources`` reads the source of each segment, ``lists`` the segment and text of each candidate in the order
+    of the lists' lines.
     """
+
+    references: References | None = None
+    campaign: PathLike | None = None
+    references_from: str = "--references"
+    campaign_from: str = "--campaign"
+    sources: Callable[[], Mapping[str, str]] | None = None
+    lists: Callable[[], Iterable[tuple[str, str]]] | None = None
+
+    def need_references(self, metric: str) -> References:
+        """The references; an error that names the metric where there are none."""
+        if self.references is None:
+            raise RyptError(f"the metric {metric} needs {self.references_from}")
+        return self.references
+
+    def need_campaign(self, metric: str) -> PathLike:
+        """The folder of the campaign; an error that names the metric where there is none."""
+        if self.campaign is None:
+            raise RyptError(f"the metric {metric} needs {self.campaign_from}")
+        return self.campaign
+
+
+def read_references(paths: Sequence[PathLike]) -> References:
+    """Read files of references (`reference_files`), which must have the same number of lines."""
     files = [file for path in paths for file in reference_files(path)]
     if not files:
         raise RyptError("expected at least one file of references")
@@ -81,37 +110,23 @@ def reference_files(path: PathLike) -> list[PathLike]:
     """The file of this name, else the numbered files whose names begin so.
 
     For ``ref`` these are ``ref0 ref1 …``, ``ref.0 ref.1 …`` (Z-MERT, which also counts from 1) or ``ref.ref0 …``
-    (Moses), each plain or ``.gz``. A gap in the numbers is an error, and so are files of more than one kind: either
-    would leave out references without a word.
+    (Moses), each plain or ``.gz``. A gap in the numbers or files of more than one kind are errors, because some
+    references would be left out.
     """
     if str(path) == "-" or (os.path.exists(path) and not os.path.isdir(path)):
         return [path]
     folder, name = os.path.split(path)
     numbered = re.compile(re.escape(name) + r"(?P<kind>|\.|\.ref)(?P<number>[0-9]{1,9})(\.gz)?")
-    kinds: dict[str, dict[int, str]] = {}
-    for file in sorted(os.listdir(folder or ".")) if os.path.isdir(folder or ".") else []:
-        if match := numbered.fullmatch(file):
-            kind, number = kinds.setdefault(match["kind"], {}), int(match["number"])
-            if number in kind:
-                raise InputError(
-                    path, None, f"expected one file for each number, found {kind[number]} and {file}"
-                )
-            kind[number] = file
-    if not kinds:
+    matches = map(numbered.fullmatch, os.listdir(folder or ".") if os.path.isdir(folder or ".") else [])
+    files = sorted((match["kind"], int(match["number"]), match[0]) for match in matches if match)
+    if not files:
         message = f"no such file, nor numbered ones such as {name}0, {name}.0 or {name}.ref0"
         raise InputError(path, None, message)
-    if len(kinds) > 1:
-        examples = " and ".join(min(kind.items())[1] for kind in kinds.values())
-        raise InputError(path, None, f"expected numbered files of one kind, found {examples}")
-    (kind,) = kinds.values()
-    _check_numbers(path, sorted(kind))
-    return [str(Path(folder) / kind[number]) if folder else kind[number] for number in sorted(kind)]
-
-
-def _check_numbers(path: PathLike, numbers: list[int]) -> None:
-    """Refuse numbers that do not count up from 0 or 1."""
-    if numbers not in (list(range(len(numbers))), list(range(1, len(numbers) + 1))):
-        listed = ", ".join(map(str, numbers))
-        raise InputError(
-            path, None, f"expected files numbered from 0 or from 1 without a gap, found {listed}"
-        )
+    first, last = files[0], files[-1]
+    if first[0] != last[0]:
+        raise InputError(path, None, f"expected numbered files of one kind, found {first[2]} and {last[2]}")
+    if [number for _, number, _ in files] != list(range(first[1], first[1] + len(files))) or first[1] > 1:
+        listed = ", ".join(file for _, _, file in files)
+        message = f"expected one file for each number, from 0 or 1 without a gap, found {listed}"
+        raise InputError(path, None, message)
+    return [str(Path(folder) / file) if folder else file for _, _, file in files]

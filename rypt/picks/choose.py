@@ -7,9 +7,8 @@ import numpy as np
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
-from rypt.campaign.scoring import campaign_scorer
+from rypt.campaign.scoring import ScoringChoices, campaign_scorer
 from rypt.metrics.expression import Term
-from rypt.metrics.rypt import read_rypt_options
 from rypt.picks.heldout import ALIKE
 from rypt.picks.metrics import PickMetric, TermScorer
 from rypt.records import Candidate
@@ -49,7 +48,9 @@ class Chooser:
 
     def scorer(self, options: Mapping[str, str] | None = None) -> Scorer:
         """RYPT as the campaign's settings say, or the options of a term."""
-        return campaign_scorer(self.campaign, read_rypt_options(options or {}, self.campaign.scoring))
+        return campaign_scorer(
+            self.campaign, ScoringChoices.from_options(options or {}, self.campaign.scoring)
+        )
 
     def _term(self, term: Term) -> Floats:
         if term.label not in self._scores:

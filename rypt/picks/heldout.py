@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats
+from rypt.campaign.scoring import ScoringChoices
 from rypt.campaign.settings import Scoring
 from rypt.metrics.expression import Term
-from rypt.metrics.rypt import read_rypt_options
 from rypt.picks.grouped import Chosen, GroupedVotes, Judges, SegmentJudges
 from rypt.picks.metrics import HUMAN_ELSEWHERE, PickMetric
 from rypt.scoring.calibration import concatenate
@@ -107,7 +107,7 @@ class HeldOutPicks:
 
     def scoring_of(self, term: Term) -> Scoring:
         """How a term scores; another database than the held-out judgments is refused."""
-        choices = read_rypt_options(term.options, self.scoring)
+        choices = ScoringChoices.from_options(term.options, self.scoring)
         if choices.database is not None:
             raise RyptError(
                 f"{term.label}: the judgments are those held out from the scores, so db cannot be given"

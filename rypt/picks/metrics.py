@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
+from rypt.campaign.scoring import ScoringChoices
 from rypt.campaign.settings import Scoring
 from rypt.metrics.expression import PICK_TERMS, Term, parse_spec, split_specs
 from rypt.metrics.metric import Resources, check_metric_name, make_metric, single_scores
 from rypt.metrics.references import References
-from rypt.metrics.rypt import read_rypt_options
 from rypt.records import Candidate, RawCandidate
 from rypt.text import RyptError
 
@@ -126,7 +126,7 @@ def _check_term(term: Term, text: str) -> None:
     if term.name in PICK_TERMS and term.name != "system" and term.options:
         raise RyptError(f"the metric {text!r}: the term {term.name} has no options")
     if term.name == "rypt":
-        read_rypt_options(term.options, Scoring())
+        ScoringChoices.from_options(term.options, Scoring())
     if term.name in ("rypt", *PICK_TERMS):
         _check_weight(term, text)
 
