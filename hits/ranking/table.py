@@ -11,7 +11,7 @@ from itertools import chain, combinations, groupby
 from typing import Any
 
 from hits.ranking.result import Ranked, RankedGroup
-from rypt.ratings.references import is_human
+from rypt.ratings.rating import is_human
 
 LATEX = {
     "\\": r"\textbackslash{}",

@@ -1,31 +1,30 @@
 """Ratings of existing evaluation campaigns into the judgment database: which segment, which candidate, which labels.
 
-A rating belongs to the segment whose tokens spell its source text (the id decides between equal ones, else the target)
+In a campaign that was made from the same ratings, segments and candidates are found by their ids. In any other, a
+rating belongs to the segment whose tokens spell its source text (the id decides between equal ones, else the target)
 and to the candidate of that segment whose tokens spell its target text, in the list named after the system if it is in
-several (``Online-W.jsonl``, ``newstest.Online-W.txt``). What belongs nowhere is counted with the reason.
+several (``Online-W.jsonl``, ``newstest.Online-W.txt``). Ratings without a place are counted with the reason.
 
-Judgments are made segment by segment while they are added, in one transaction: none is kept in memory.
+Judgments are made segment by segment while they are added, in one transaction: none is in memory longer than that.
 """
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain
-from typing import Any, Generic, NamedTuple, TextIO, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
-from rypt.ratings.error_spans import Policy, Raters, Rating
-from rypt.ratings.labels import JudgedCandidate
-from rypt.ratings.repairs import Repairs
-from rypt.ratings.surface import spelling, token_spelling
+from rypt.ratings.labels import JudgedCandidate, spelling, token_spelling
+from rypt.ratings.rating import Policy, Raters, Rating, Repairs
+from rypt.ratings.texts import RatingTexts
 from rypt.records import Candidate, CandidateJudgments, Segment
-from rypt.scoring.queries import candidate_links
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, plural
-from rypt.texts.lists import list_system
+from rypt.texts.lists import list_name, list_system
 from rypt.texts.phrases import phrase_key
 
 T = TypeVar("T")
@@ -38,20 +37,22 @@ LEFT_OUT = "by raters left out"
 AGAIN = "rated again later by the same rater"
 
 
-class Matched(NamedTuple):
-    """A rating with the segment and the candidate it is about."""
+class Place(NamedTuple):
+    """The segment and the candidate that a rating is about."""
 
-    rating: Rating
     segment: Segment
     candidate: Candidate
 
 
+Find = Callable[[Rating], Place | str]  # the place of a rating, or why there is none
+Matched = dict[tuple[str, str, str], tuple[Rating, Place]]  # by segment, system and rater
+
+
 @dataclass(slots=True)
 class RatingImport:
-    """Counts of what was imported from a file; ``scores`` is the number of scores written, if a file was given."""
+    """Counts of what was imported from a file; ``scores`` is the number of scores written, if a file was named."""
 
-    file: str = ""
-
+    file: str
     ratings: int = 0
     matched: int = 0
     judgments: int = 0
@@ -59,14 +60,12 @@ class RatingImport:
     already: int = 0
     raters: int = 0
     systems: int = 0
-    left_open: int = 0
     unmatched: dict[str, int] = field(default_factory=dict)
     unknown_severities: dict[str, int] = field(default_factory=dict)
     repairs: dict[str, int] = field(default_factory=dict)
     scores: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; repairs where there are any."""
         left_out = {"scores"} if self.scores is None else set()
         left_out |= set() if self.repairs else {"repairs"}
         return {name: value for name, value in asdict(self).items() if name not in left_out}
@@ -76,16 +75,106 @@ class RatingImport:
             f"{self.file}: {plural(self.added, 'judgment')} added, {self.already} already there, from {self.matched} "
             f"of {plural(self.ratings, 'rating')} ({plural(self.raters, 'rater')}, {plural(self.systems, 'system')})"
         ]
+        lines += [f"{plural(count, 'rating')} not used: {why}" for why, count in self.unmatched.items()]
         lines += [
-            f"  {plural(count, 'rating')} not used: {reason}" for reason, count in self.unmatched.items()
-        ]
-        lines += [
-            f"  {plural(count, 'error')} of the unknown severity {name!r}, not counted"
+            f"{plural(count, 'error')} of the unknown severity {name!r}, not counted"
             for name, count in self.unknown_severities.items()
         ]
-        if self.left_open:
-            lines.append(f"  {plural(self.left_open, 'constituent')} left open: an error is partly inside")
-        return "\n".join(lines)
+        return "\n  ".join(lines)
+
+
+def import_ratings(
+    campaign: Campaign,
+    path: PathLike,
+    ratings: Sequence[Rating],
+    policy: Policy | None = None,
+    raters: Raters | None = None,
+    *,
+    texts: RatingTexts | None = None,
+    scores: PathLike | None = None,
+    better: str = "lower",
+    repairs: Repairs | None = None,
+    repairs_file: PathLike | None = None,
+) -> RatingImport:
+    """Import the ratings of a file in one transaction, and write the raters' scores to the file ``scores``.
+
+    ``texts`` are those that the campaign was made of, if it was made from these ratings. ``repairs`` are those that
+    reading the file made; they are counted, and listed in ``repairs_file``. Where one of these files cannot be written,
+    nothing is imported; nor where no rating matches, or where they contradict an import of the same ratings. ``better``
+    says whether lower or higher scores are better.
+    """
+    result = RatingImport(str(path), repairs=repairs.counts if repairs else {})
+    with (
+        nullcontext() if scores is None else open_output(scores) as stream,
+        nullcontext() if repairs_file is None else open_output(repairs_file) as list_of_repairs,
+    ):
+        find = spelled_places(campaign, ratings) if texts is None else own_places(campaign, texts)
+        matched = match_ratings(campaign, ratings, raters or Raters(), find, result)
+        judged = judge_segments(campaign, matched, policy or Policy(), result)
+        with campaign.database(readonly=False) as db:
+            result.added = db.add_candidates(_of_one_policy(db, judged))
+        result.already = result.judgments - result.added
+        used = [rating for rating, _ in matched.values()]
+        result.matched = len(used)
+        result.raters, result.systems = len({r.rater for r in used}), len({r.system for r in used})
+        unknown = Counter(error.severity for r in used for error in r.errors if error.rank is None)
+        result.unknown_severities = dict(unknown.most_common())
+        if stream is not None:
+            lines = [line for match in matched.values() if (line := _score_line(*match, better))]
+            stream.writelines(lines)
+            result.scores = len(lines)
+        if list_of_repairs is not None and repairs is not None:
+            repairs.write(list_of_repairs)
+    return result
+
+
+def _score_line(rating: Rating, place: Place, better: str) -> str:
+    if rating.score is None:
+        return ""
+    record = {"segment": place.segment.id, "system": rating.system, "rater": rating.rater}
+    return json.dumps({**record, "score": rating.score, "better": better}, ensure_ascii=False) + "\n"
+
+
+def match_ratings(
+    campaign: Campaign, ratings: Sequence[Rating], raters: Raters, find: Find, result: RatingImport
+) -> Matched:
+    """The ratings that belong to the campaign, one for each rater and candidate of a system: the last."""
+    reasons: Counter[str] = Counter()
+    matched: Matched = {}
+    for rating in campaign.watch(ratings, "match ratings", len(ratings)):
+        place = find(rating) if raters.take(rating.rater) else LEFT_OUT
+        if isinstance(place, str):
+            reasons[place] += 1
+            continue
+        key = (place.segment.id, rating.system, rating.rater)
+        if key in matched:
+            reasons[AGAIN] += 1
+        if key not in matched or (rating.time or 0) >= (matched[key][0].time or 0):
+            matched[key] = rating, place
+    result.ratings, result.unmatched = len(ratings), dict(reasons.most_common())
+    if not matched:
+        why = ", ".join(f"{count} {reason}" for reason, count in result.unmatched.items()) or "there are none"
+        problem = f"expected ratings of this campaign's candidates: of {result.ratings}, {why}"
+        raise InputError(result.file, None, problem)
+    return matched
+
+
+def own_places(campaign: Campaign, texts: RatingTexts) -> Find:
+    """Places in a campaign that was made of the texts of these ratings: by their ids."""
+    segments = {segment.id: segment for segment in campaign.segments}
+    outputs = {(list_name(file), c.segment): c for file, candidates in campaign.lists() for c in candidates}
+
+    def find(rating: Rating) -> Place | str:
+        segment = segments.get(texts.segment(rating))
+        if segment is None:
+            return NO_SEGMENT
+        candidate = outputs.get((rating.system, segment.id))
+        target = texts.systems.get(rating.system, {}).get(segment.id, "")
+        if candidate is None or (target != rating.target and spelling(target) != spelling(rating.target)):
+            return NO_CANDIDATE
+        return NO_PARSE if campaign.trees[segment.id] is None else Place(segment, candidate)
+
+    return find
 
 
 class _TextIndex(Generic[T]):
@@ -121,178 +210,65 @@ def _word_ends(words: Sequence[str]) -> set[int]:
     return set(accumulate(len(_squeezed(word)) for word in words))
 
 
-class Listed(NamedTuple):
-    """A candidate and the system whose list it stands in: another's may have the same text, aligned otherwise."""
+def spelled_places(campaign: Campaign, ratings: Iterable[Rating]) -> Find:
+    """Places in any campaign, by spelled texts; other systems may have the same text, aligned otherwise."""
+    systems = {rating.system for rating in ratings}
+    segments = _TextIndex((segment, segment.tokens) for segment in campaign.segments)
+    listed: dict[str, list[tuple[tuple[str | None, Candidate], Sequence[str]]]] = {}
+    for name, candidates in campaign.lists():
+        system = list_system(name, systems)
+        for candidate in candidates:
+            listed.setdefault(candidate.segment, []).append(((system, candidate), candidate.tokens))
+    outputs = {segment: _TextIndex(pairs) for segment, pairs in listed.items()}
+    places: dict[tuple[str, str, str, str], Place | str] = {}
 
-    candidate: Candidate
-    system: str | None
-
-
-class CampaignTexts:
-    """Finds the segments and candidates of a campaign by their texts; lists are named after ``systems``.
-
-    What was found for one rating of an output holds for the others.
-    """
-
-    def __init__(self, campaign: Campaign, systems: Collection[str]) -> None:
-        self.trees = campaign.trees
-        self._segments = _TextIndex((segment, segment.tokens) for segment in campaign.segments)
-        by_segment: dict[str, list[tuple[Listed, Sequence[str]]]] = {}
-        for name, candidates in campaign.lists():
-            system = list_system(name, systems)
-            for candidate in candidates:
-                listed = Listed(candidate, system)
-                by_segment.setdefault(candidate.segment, []).append((listed, candidate.tokens))
-        self._candidates = {segment: _TextIndex(pairs) for segment, pairs in by_segment.items()}
-        self._found: dict[tuple[str, str, str, str], tuple[Segment, Candidate] | str] = {}
-
-    def find(self, rating: Rating) -> Matched | str:
-        """The segment and candidate of a rating, or why there is none."""
-        output = rating.segment, rating.source, rating.target, rating.system
-        if output not in self._found:
-            self._found[output] = self._find(rating)
-        match = self._found[output]
-        return match if isinstance(match, str) else Matched(rating, *match)
-
-    def _find(self, rating: Rating) -> tuple[Segment, Candidate] | str:
-        segments = self._segments.find(rating.source)
-        if not segments:
+    def search(rating: Rating) -> Place | str:
+        same = segments.find(rating.source)
+        if not same:
             return NO_SEGMENT
-        if len(segments) > 1:
-            segments = [s for s in segments if s.id == rating.segment] or segments
-        holding = [
-            (segment, listed) for segment in segments if (listed := self._listed(segment, rating.target))
-        ]
-        if len(holding) != 1:
-            return TWO_SEGMENTS if holding else NO_CANDIDATE
-        segment, listed = holding[0]
-        if self.trees[segment.id] is None:
-            return NO_PARSE
-        chosen = next((item for item in listed if item.system == rating.system), listed[0])
-        return segment, chosen.candidate
+        if len(same) > 1:
+            same = [segment for segment in same if segment.id == rating.segment] or same
+        fits = [(s, rows) for s in same if s.id in outputs and (rows := outputs[s.id].find(rating.target))]
+        if len(fits) != 1:
+            return TWO_SEGMENTS if fits else NO_CANDIDATE
+        segment, rows = fits[0]
+        candidate = next((c for system, c in rows if system == rating.system), rows[0][1])
+        return NO_PARSE if campaign.trees[segment.id] is None else Place(segment, candidate)
 
-    def _listed(self, segment: Segment, target: str) -> list[Listed]:
-        return self._candidates[segment.id].find(target) if segment.id in self._candidates else []
+    def find(rating: Rating) -> Place | str:
+        output = rating.segment, rating.source, rating.target, rating.system
+        if output not in places:
+            places[output] = search(rating)
+        return places[output]
 
-
-def match_ratings(
-    campaign: Campaign, ratings: Sequence[Rating], raters: Raters, result: RatingImport
-) -> list[Matched]:
-    """The ratings that belong to the campaign, one for each rater and candidate of a system: the last."""
-    texts = CampaignTexts(campaign, {rating.system for rating in ratings})
-    reasons: Counter[str] = Counter()
-    latest: dict[tuple[str, str, str], Matched] = {}
-    for rating in campaign.watch(ratings, "match ratings", len(ratings)):
-        result.ratings += 1
-        matched = texts.find(rating) if raters.take(rating.rater) else LEFT_OUT
-        if isinstance(matched, str):
-            reasons[matched] += 1
-            continue
-        key = (matched.segment.id, rating.system, rating.rater)
-        earlier = latest.get(key)
-        if earlier is not None:
-            reasons[AGAIN] += 1
-        if earlier is None or (rating.time or 0) >= (earlier.rating.time or 0):
-            latest[key] = matched
-    result.unmatched = dict(reasons.most_common())
-    return list(latest.values())
+    return find
 
 
-def import_ratings_file(
-    campaign: Campaign,
-    path: PathLike,
-    ratings: Sequence[Rating],
-    policy: Policy,
-    raters: Raters | None = None,
-    *,
-    scores: PathLike | None = None,
-    better: str = "lower",
-    repairs: Repairs | None = None,
-    repairs_file: PathLike | None = None,
-) -> RatingImport:
-    """Import the ratings of a file, and write the raters' scores to the file ``scores``, where one is given.
-
-    ``repairs`` are those that reading the file made; they are counted, and listed in ``repairs_file``. These files are
-    opened first: where one cannot be written, nothing is imported. ``better`` says whether lower or higher scores are
-    better.
-    """
-    repairs = repairs or Repairs(path)
-    with _output(scores) as stream, _output(repairs_file) as list_of_repairs:
-        result, matched = import_ratings(campaign, path, ratings, policy, raters)
-        result.repairs = repairs.counts
-        if stream is not None:
-            result.scores = write_scores(matched, stream, better=better)
-        if list_of_repairs is not None:
-            repairs.write(list_of_repairs)
-    return result
-
-
-def _output(path: PathLike | None) -> AbstractContextManager[TextIO | None]:
-    return nullcontext() if path is None else open_output(path)
-
-
-def import_ratings(
-    campaign: Campaign,
-    path: PathLike,
-    ratings: Sequence[Rating],
-    policy: Policy,
-    raters: Raters | None = None,
-) -> tuple[RatingImport, list[Matched]]:
-    """Import in one transaction; refused when nothing matches, or when it contradicts an import of the same ratings."""
-    result = RatingImport(str(path))
-    matched = match_ratings(campaign, ratings, raters or Raters(), result)
-    if not matched:
-        why = ", ".join(f"{count} {reason}" for reason, count in result.unmatched.items()) or "there are none"
-        raise InputError(
-            path, None, f"expected ratings of this campaign's candidates: of {result.ratings}, {why}"
-        )
-    unspelled: set[int] = set()
-    with campaign.database(readonly=False) as db:
-        result.added = db.add_candidates(
-            _of_one_policy(db, judged_segments(campaign, matched, policy, result, unspelled))
-        )
-    result.already = result.judgments - result.added
-    used = [match for match in matched if id(match) not in unspelled]
-    result.matched = len(used)
-    result.raters, result.systems = (
-        len({getattr(m.rating, name) for m in used}) for name in ("rater", "system")
-    )
-    unknown = Counter(e.severity for m in used for e in m.rating.errors if e.rank is None)
-    result.unknown_severities = dict(unknown.most_common())
-    return result, used
-
-
-def judged_segments(
-    campaign: Campaign, matched: Iterable[Matched], policy: Policy, result: RatingImport, unspelled: set[int]
+def judge_segments(
+    campaign: Campaign, matched: Matched, policy: Policy, result: RatingImport
 ) -> Iterator[tuple[str, list[CandidateJudgments]]]:
-    """The judgments that ratings stand for, segment by segment.
+    """The judgments that ratings imply, segment by segment.
 
-    Ratings with marks that have no place among the tokens are counted, and noted by their `id` as ``unspelled``.
+    Ratings with marks that have no place among the tokens are counted, and removed from those that matched.
     """
-    by_segment: dict[str, list[Matched]] = {}
-    for match in matched:
-        by_segment.setdefault(match.segment.id, []).append(match)
+    by_segment: dict[str, list[tuple[Rating, Place]]] = {}
+    for (segment, _, _), match in matched.items():
+        by_segment.setdefault(segment, []).append(match)
     for segment, matches in campaign.watch(by_segment.items(), "judge segments", len(by_segment)):
         tree = campaign.trees[segment]
         assert tree is not None
         judged: dict[int, JudgedCandidate] = {}
         judgments: list[CandidateJudgments] = []
-        for match in matches:
-            rating, _, candidate = match
+        for rating, place in matches:
             if rating.other_text:
                 continue
-            if id(candidate) not in judged:
-                links = candidate_links(candidate, tree)
-                judged[id(candidate)] = JudgedCandidate(match.segment, tree, candidate, links)
-            one = judged[id(candidate)]
+            if id(place.candidate) not in judged:
+                judged[id(place.candidate)] = JudgedCandidate(place.segment, tree, place.candidate)
             try:
-                labels = one.judgments(rating, policy)
+                judgments.append(judged[id(place.candidate)].judgments(rating, policy))
             except FormatError:
                 result.unmatched[NOT_SPELLED] = result.unmatched.get(NOT_SPELLED, 0) + 1
-                unspelled.add(id(match))
-                continue
-            judgments.append(labels)
-            result.left_open += len(one.constituents.spans) - len(labels)
+                del matched[segment, rating.system, rating.rater]
         result.judgments += sum(map(len, judgments))
         yield segment, judgments
 
@@ -322,19 +298,3 @@ def _of_one_policy(
             f"{db.path}: {other} of these constituents were labelled otherwise by the same raters: the ratings were "
             "imported with other options, or changed; to import them with other options, make another campaign"
         )
-
-
-def write_scores(matched: Iterable[Matched], stream: TextIO, *, better: str) -> int:
-    """Write the raters' scores, a line each rating; ``better`` says whether lower or higher ones are."""
-    count = 0
-    for rating, segment, _ in matched:
-        if rating.score is not None:
-            record = {
-                "segment": segment.id,
-                "system": rating.system,
-                "rater": rating.rater,
-                "score": rating.score,
-            }
-            stream.write(json.dumps({**record, "better": better}, ensure_ascii=False) + "\n")
-            count += 1
-    return count

@@ -3,35 +3,26 @@
 The columns of all years are known, by their names in the first line, else by their order: system, doc, doc_id (or
 docSegId), seg_id (or globalSegId), rater, source, target, category, severity, and a comment or JSON metadata. A rating
 is made of all lines of one rater about one output; its score is the sum of their penalties
-(`rypt.ratings.error_spans.weight`), 0 is best. Of side-by-side campaigns (WMT23), whose systems are named after the
+(`rypt.ratings.rating.weight`), 0 is best. Of side-by-side campaigns (WMT23), whose systems are named after the
 pairing they were shown in (``A_with_B``), the ratings are those of the system before ``_with_``.
 
-The files are full of slips. Marks are mended, and where raters or lines have different texts of one output or one
-segment, marks are moved to the commonest (`rypt.ratings.variants`). Each repair is counted.
+The files were edited by hand. Broken marks are mended, and where raters or lines have different texts of one output or
+one segment, marks are moved to the commonest of them. Each repair is counted.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import accumulate, takewhile
 from typing import NamedTuple
 
-from rypt.ratings.error_spans import ErrorSpan, Rating, is_no_fault, letters, weight
-from rypt.ratings.repairs import Repairs
-from rypt.ratings.variants import ALIKE, Variant, Votes
+from rypt.ratings.rating import ErrorSpan, Rating, Repairs, is_no_error, letters, weight
 from rypt.text import InputError, NumberedLines, PathLike, read_lines
 
-ORDER = (
-    "system",
-    "doc",
-    "docsegid",
-    "globalsegid",
-    "rater",
-    "source",
-    "target",
-    "category",
-    "severity",
-    "metadata",
-)
+NEEDED = ("system", "rater", "source", "target", "category", "severity")
+ORDER = ("system", "doc", "docsegid", "globalsegid", *NEEDED[1:], "metadata")
 ALIASES = {
     "docid": "docsegid",
     "segid": "globalsegid",
@@ -39,7 +30,6 @@ ALIASES = {
     "comment": "metadata",
     "note": "metadata",
 }
-NEEDED = ("system", "rater", "source", "target", "category", "severity")
 SIDES = ("source", "target")
 PAIRED = "_with_"  # between the system that was rated and the one that was shown beside it
 DONE = {
@@ -47,10 +37,14 @@ DONE = {
     "mark-not-opened": "left out",
     "mark-nested": "made a part of the mark around it",
 }
+ALIKE = 0.5  # share of equal characters from which two texts are variants of one
+NEAR, LONG = 3, 8  # characters: short words are looked for in the neighbourhood, longer ones everywhere
 _MARK = re.compile(r"</?v>")
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _QUOTES = re.compile('"+')
 Row = dict[str, str]
 SegmentKey = tuple[str, ...]
+Place = tuple[int, int]
 
 
 class _Line(NamedTuple):
@@ -83,7 +77,12 @@ def read_mqm(
             source, target = (_MARK.sub("", row[side]) if "v>" in row[side] else row[side] for side in SIDES)
             rated.append(_Line(number, row, pairing, _segment_key(row, source), source, target))
     texts = _CommonTexts(rated)
-    ratings = [_rating(group, texts, repairs) for group in _groups(rated, texts, repairs)]
+    groups: dict[tuple[str, ...], list[_Line]] = {}  # of one rater about one output in one pairing
+    for line in rated:
+        source = "" if repairs.strict else texts.source(line)
+        key = line.pairing, line.row["system"], *line.segment, line.row["rater"], source
+        groups.setdefault(key, []).append(line)
+    ratings = [_rating(group, texts, repairs) for group in groups.values()]
     repairs.require(len(ratings))
     return ratings
 
@@ -99,9 +98,8 @@ def _rows(path: PathLike, lines: NumberedLines, repairs: Repairs) -> Iterator[tu
             header = names if {"system", "rater"} <= set(names) else ORDER
             missing = [name for name in NEEDED if name not in header]
             if missing:
-                raise InputError(
-                    path, number, f"expected columns {', '.join(NEEDED)}; missing {', '.join(missing)}"
-                )
+                problem = f"expected columns {', '.join(NEEDED)}; missing {', '.join(missing)}"
+                raise InputError(path, number, problem)
             least = max(map(header.index, NEEDED)) + 1
             if header is names:
                 continue
@@ -146,7 +144,7 @@ def _unquoted(text: str) -> str | None:
 
 
 def _systems(lines: Mapping[str, int], repairs: Repairs) -> dict[str, str]:
-    """The system of each name, which stands first on these lines.
+    """The system of each name, given the line where the name first occurs.
 
     The part from ``_with_`` on is a pairing where at least half of the names have one, and some names another system
     or comes with the same system again; else it belongs to the name.
@@ -185,86 +183,138 @@ def _segment(row: Row) -> str:
     return f"{row.get('doc', '').strip()}:{number}".removeprefix(":") if _is_id(number) else ""
 
 
-class _CommonTexts:
-    """The commonest source of each segment and the commonest target of each output, and the variants of them.
+def _split(text: str, common: str) -> tuple[list[str], list[str]]:
+    """Both texts as words, with what is equal at both ends as one piece each."""
+    before = _equal_letters(text, common)
+    after = _equal_letters(text[before:][::-1], common[before:][::-1])
+    middles = (_WORDS.findall(each[before : len(each) - after]) for each in (text, common))
+    words, others = ([text[:before], *middle, text[len(text) - after :]] for middle in middles)
+    return words, others
 
-    A source that is quite another one is no variant: then an id is that of several segments.
+
+def _equal_letters(one: str, other: str) -> int:
+    """How many letters at the beginning are equal."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+class _Edit:
+    """How the words of a text became those of another, and how like the two are.
+
+    >>> edit = _Edit("Er sagte: Ein altes Haus.", "Er sagt: Ein Haus.")
+    >>> [edit.moved(start, stop) for start, stop in [(3, 8), (14, 24), (14, 19)]]
+    [(3, 7), (13, 17), None]
+    """
+
+    def __init__(self, text: str, common: str) -> None:
+        self._text, self._common = text, common
+        words, others = _split(text, common)
+        at, to = ([*accumulate(map(len, some), initial=0)] for some in (words, others))
+        opcodes = SequenceMatcher(None, words, others, autojunk=False).get_opcodes()
+        self._blocks = [(kind, at[a], at[b], to[c], to[d]) for kind, a, b, c, d in opcodes]
+        same = sum(stop - start for kind, start, stop, *_ in self._blocks if kind == "equal")
+        self.likeness = 2 * same / (len(text) + len(common)) if text or common else 1.0
+
+    def moved(self, start: int, stop: int) -> Place | None:
+        """The place of marked characters in the other text: equal ones, and what replaced words; None for nothing."""
+        places = []
+        for kind, first, last, to_first, to_last in self._blocks:
+            if first < stop and start < last and kind == "equal":
+                places.append((to_first + max(start - first, 0), to_first + min(stop, last) - first))
+            elif first < stop and start < last and kind == "replace":
+                places.append((to_first, to_last))
+        return (places[0][0], places[-1][1]) if places else self._beside(start, stop)
+
+    def _beside(self, start: int, stop: int) -> Place | None:
+        """The same words nearest to where they were cut out: editors often doubled marked words (``the the house``)."""
+        words = self._text[start:stop].strip()
+        near = 0
+        for kind, first, last, to, _ in self._blocks:
+            if first <= start <= last:
+                near = to + start - first if kind == "equal" else to
+        before, after = self._common.rfind(words, 0, near), self._common.find(words, near)
+        places = [
+            (near - at - len(words) if at < near else at - near, at) for at in (before, after) if at >= 0
+        ]
+        distance, at = min(places, default=(0, -1)) if words else (0, -1)
+        return (at, at + len(words)) if at >= 0 and (distance <= NEAR or len(words) >= LONG) else None
+
+
+class _CommonTexts:
+    """The commonest source of each segment and the commonest target of each output.
+
+    It is the text that most raters saw; of several, that of most lines, then the first. A source that has little in
+    common with the commonest is one of another segment with the same id.
     """
 
     def __init__(self, lines: Sequence[_Line]) -> None:
-        self._variants: dict[tuple[str, str], Variant] = {}
-        sources: dict[SegmentKey, Votes] = {}
-        for line in lines:
-            sources.setdefault(line.segment, Votes()).add(line.source, line.row["rater"])
-        self._sources = {segment: votes.commonest() for segment, votes in sources.items()}
-        targets: dict[tuple[str, SegmentKey, str], Votes] = {}
-        for line in lines:
-            key = line.row["system"], line.segment, self.source(line)
-            targets.setdefault(key, Votes()).add(line.target, line.row["rater"])
-        self._targets = {output: votes.commonest() for output, votes in targets.items()}
+        self._edits: dict[tuple[str, str], _Edit] = {}
+        self._sources = _commonest((line.segment, line.source, line.row["rater"]) for line in lines)
+        self._targets = _commonest((self._output(line), line.target, line.row["rater"]) for line in lines)
+
+    def _output(self, line: _Line) -> tuple[str, SegmentKey, str]:
+        return line.row["system"], line.segment, self.source(line)
 
     def source(self, line: _Line) -> str:
         """The commonest source of the line's segment, or its own where that is another one."""
         common = self._sources[line.segment]
-        if line.source == common or self.variant(line.source, common).likeness >= ALIKE:
-            return common
-        return line.source
+        return common if self.are_alike(line.source, common) else line.source
 
     def target(self, line: _Line) -> str:
         """The commonest target of the line's output."""
-        return self._targets[line.row["system"], line.segment, self.source(line)]
+        return self._targets[self._output(line)]
 
-    def variant(self, text: str, common: str) -> Variant:
-        """How a text differs from the commonest one."""
-        if (text, common) not in self._variants:
-            self._variants[text, common] = Variant(text, common)
-        return self._variants[text, common]
+    def are_alike(self, text: str, common: str) -> bool:
+        return text == common or self._edit(text, common).likeness >= ALIKE
+
+    def moved(self, place: Place, text: str, common: str) -> Place | None:
+        """The place of a mark in the commonest text."""
+        if text == common:
+            return place
+        return self._edit(text, common).moved(*place) if self.are_alike(text, common) else None
+
+    def _edit(self, text: str, common: str) -> _Edit:
+        if (text, common) not in self._edits:
+            self._edits[text, common] = _Edit(text, common)
+        return self._edits[text, common]
 
 
-def _groups(lines: Sequence[_Line], texts: _CommonTexts, repairs: Repairs) -> list[list[_Line]]:
-    """The lines of each rating: of one rater about one output in one pairing."""
-    groups: dict[tuple[str, ...], list[_Line]] = {}
-    for line in lines:
-        source = "" if repairs.strict else texts.source(line)
-        key = line.pairing, line.row["system"], *line.segment, line.row["rater"], source
-        groups.setdefault(key, []).append(line)
-    return list(groups.values())
+def _commonest(seen: Iterator[tuple[Hashable, str, str]]) -> dict[Hashable, str]:
+    """The commonest text of each item, from items, texts and raters."""
+    counts: dict[Hashable, dict[str, Counter[str]]] = {}
+    for item, text, rater in seen:
+        counts.setdefault(item, {}).setdefault(text, Counter())[rater] += 1
+    return {
+        item: max(texts, key=lambda text: (len(texts[text]), texts[text].total()))
+        for item, texts in counts.items()
+    }
 
 
 def _rating(group: Sequence[_Line], texts: _CommonTexts, repairs: Repairs) -> Rating:
     first = group[0]
-    source, target = (
-        (first.source, first.target) if repairs.strict else (texts.source(first), texts.target(first))
-    )
+    row = first.row
+    common = {"source": first.source, "target": first.target}
+    if not repairs.strict:
+        common = {"source": texts.source(first), "target": texts.target(first)}
     errors: list[ErrorSpan] = []
-    unlike = 0
     for line in group:
-        for side, text, common in (("source", line.source, source), ("target", line.target, target)):
-            if text != common:
+        for side in SIDES:
+            text = getattr(line, side)
+            if text != common[side]:
                 problem = f"the {side} is another one than on line {first.number}, of the same rating"
                 if not repairs.strict and text == getattr(first, side):
                     problem = f"the {side} is another one than most lines have"
                 repairs.add(line.number, f"{side}-differs", problem, "taken as the commonest one")
-        is_unlike = line.target != target and texts.variant(line.target, target).likeness < ALIKE
-        unlike += is_unlike
-        errors += _errors(line, {"source": source, "target": target}, texts, repairs, len(errors) + 1)
-    other_text = unlike == len(group)
+        errors += _errors(line, common, texts, repairs, len(errors) + 1)
+    other_text = not any(texts.are_alike(line.target, common["target"]) for line in group)
     if other_text:
-        repairs.add(
-            first.number,
-            "other-text",
-            "the target has little in common with the commonest one",
-            "score taken",
-        )
-    row, score = (
-        first.row,
-        round(sum(weight(line.row["severity"], line.row["category"]) for line in group), 6),
-    )
+        problem = "the target has little in common with the commonest one"
+        repairs.add(first.number, "other-text", problem, "score taken")
+    score = round(sum(weight(line.row["severity"], line.row["category"]) for line in group), 6)
     times = [time for line in group if (time := _time(line.row)) is not None]
     return Rating(
         _segment(row),
-        source,
-        target,
+        common["source"],
+        common["target"],
         row["system"],
         row["rater"].strip(),
         tuple(errors),
@@ -283,45 +333,37 @@ def _errors(
 
     ``number`` is what the spans of an error with several of them have in common.
     """
-    kind, category = line.row["severity"].strip(), line.row["category"].strip()
-    places = [(side, place) for side in ("target", "source") for place in _marks(line, side, repairs)]
-    if "noerror" in (letters(kind), letters(category)) or is_no_fault(category):
+    severity, category = line.row["severity"].strip(), line.row["category"].strip()
+    places = [(side, place) for side in reversed(SIDES) for place in _marks(line, side, repairs)]
+    if is_no_error(severity, category):
         return []
     spans = []
     for side, place in places:
-        text, to = getattr(line, side), common[side]
-        moved = place if text == to else texts.variant(text, to).moved(*place)
-        if moved is None or (text != to and texts.variant(text, to).likeness < ALIKE):
-            words = text[slice(*place)]
-            repairs.add(
-                line.number, "mark-lost", f"{words[:40]!r} is not in the commonest {side}", "no place"
-            )
-            continue
-        spans.append(ErrorSpan(side, *moved, kind, category))
+        text = getattr(line, side)
+        moved = texts.moved(place, text, common[side])
+        if moved is None:
+            problem = f"{text[slice(*place)][:40]!r} is not in the commonest {side}"
+            repairs.add(line.number, "mark-lost", problem, "no place")
+        else:
+            spans.append(ErrorSpan(side, *moved, severity, category))
     if len(spans) > 1:
         return [span._replace(error=number) for span in spans]
     if not spans and letters(category).startswith("nontranslation"):
-        spans.append(ErrorSpan("target", 0, len(common["target"]), kind, category))
-    return spans or [ErrorSpan("nowhere", 0, 0, kind, category)]
+        spans.append(ErrorSpan("target", 0, len(common["target"]), severity, category))
+    return spans or [ErrorSpan("nowhere", 0, 0, severity, category)]
 
 
-def _marks(line: _Line, side: str, repairs: Repairs) -> list[tuple[int, int]]:
-    text = line.row[side]
-    if "v>" not in text:
+def _marks(line: _Line, side: str, repairs: Repairs) -> list[Place]:
+    if "v>" not in line.row[side]:
         return []
-    begin, end = text.find("<v>"), text.find("</v>")
-    if (
-        0 <= begin < end and text.rfind("<v>") == begin and text.rfind("</v>") == end
-    ):  # one mark: the common case
-        return [(begin, end - len("<v>"))]
-    places, slips = marks(text)
+    places, slips = marks(line.row[side])
     for kind, problem in slips:
         repairs.add(line.number, kind, problem, DONE[kind])
     return places
 
 
-def marks(text: str) -> tuple[list[tuple[int, int]], list[tuple[str, str]]]:
-    """What stands between ``<v>`` and ``</v>``, as positions in the text without them, and what was wrong.
+def marks(text: str) -> tuple[list[Place], list[tuple[str, str]]]:
+    """What is between ``<v>`` and ``</v>``, as positions in the text without them, and what was wrong.
 
     A mark inside another one is a part of it. One without an end goes to the last ``</v>`` after it, else to the end.
 
@@ -330,7 +372,7 @@ def marks(text: str) -> tuple[list[tuple[int, int]], list[tuple[str, str]]]:
     >>> marks("Ein <v>gutes Haus.")
     ([(4, 15)], [('mark-not-closed', 'expected </v> after <v>, found the end of the text')])
     """
-    places: list[tuple[int, int]] = []
+    places: list[Place] = []
     slips: list[tuple[str, str]] = []
     depth = removed = 0
     start = stop = 0

@@ -5,38 +5,26 @@
     FOLDER/references/NAME.txt     a human translation, among the systems or from a file, one line per segment
     FOLDER/documents.jsonl         the document of each segment, {"id", "document"}, where ratings name it
 
-Texts are tokenised (`rypt.texts.tokenizer`) without changing a letter, so that ratings can be matched with their
-segments and candidates by text.
+Texts are tokenised (`rypt.texts.tokenizer`) without changing a letter, so that marks find their tokens.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from rypt.ratings.error_spans import Rating
-from rypt.ratings.references import human_systems, read_references
-from rypt.ratings.repairs import Repairs
-from rypt.ratings.surface import spelling
-from rypt.text import InputError, PathLike, RyptError, is_one_line, new_folder, plural
+from rypt.ratings.labels import spelling
+from rypt.ratings.rating import Rating, Repairs, is_human
+from rypt.text import InputError, PathLike, RyptError, is_one_line, new_folder, plural, read_lines
 from rypt.texts.lists import list_name
 from rypt.texts.segmenters import HOW_TO_INSTALL, Segmenter, is_unspaced
 from rypt.texts.segmenters import is_installed as is_segmenter_installed
 from rypt.texts.tokenizer import tokens_of
 
 SOURCE, SYSTEMS, REFERENCES, DOCUMENTS = "source.jsonl", "systems", "references", "documents.jsonl"
-
-
-@dataclass(frozen=True, slots=True)
-class Translators:
-    """Who is a person: systems that are references, and files of references; other people and machines by name."""
-
-    references: tuple[str, ...] = ()
-    files: tuple[PathLike, ...] = ()
-    people: tuple[str, ...] = ()
-    machines: tuple[str, ...] = ()
+_TEXTS = ("text", "reference", "candidate", "translation")  # names of the text in a record of a reference
 
 
 @dataclass(slots=True)
@@ -45,8 +33,9 @@ class RatingTexts:
 
     ``references`` are human translations by name and segment; ``human`` are the systems that are people, who are judged
     and never picked. ``other_outputs`` counts ratings of a further output of a system for a segment, of which only the
-    first is taken; ``without_reference`` segments that a reference lacks; ``renumbered`` says that the file's ids name
-    no segments. ``segmenter`` finds words where no space is between them.
+    first is taken; ``without_reference`` segments that a reference lacks. ``numbers`` has the ids of segments by their
+    spelled sources where ids in the file are missing or are of several sources. ``segmenter`` finds words where no
+    space is between them.
     """
 
     sources: dict[str, str] = field(default_factory=dict)
@@ -56,16 +45,20 @@ class RatingTexts:
     documents: dict[str, str] = field(default_factory=dict)
     other_outputs: int = 0
     without_reference: int = 0
-    renumbered: bool = False
+    numbers: dict[str, str] | None = None
     segmenter: Segmenter | None = None
+
+    def segment(self, rating: Rating) -> str:
+        """The id of a rating's segment in these texts."""
+        if self.numbers is None:
+            return rating.segment
+        return self.numbers.setdefault(spelling(rating.source), str(len(self.numbers)))
 
     @property
     def unspaced(self) -> bool:
         """Whether a text has letters of a script without spaces between words."""
-        characters: set[str] = set().union(
-            *self.sources.values(), *(t for texts in self.systems.values() for t in texts.values())
-        )
-        return any(map(is_unspaced, characters))
+        outputs = (text for texts in self.systems.values() for text in texts.values())
+        return any(map(is_unspaced, set().union(*self.sources.values(), *outputs)))
 
     @property
     def words_by(self) -> str | None:
@@ -80,74 +73,64 @@ class RatingTexts:
             "references": list(self.references),
             "other_outputs": self.other_outputs,
             "without_reference": self.without_reference,
-            "renumbered": self.renumbered,
+            "renumbered": self.numbers is not None,
         }
-        if self.human:
-            record["human"] = self.human
-        if (documents := len(set(self.documents.values()))) > 1:
-            record["documents"] = documents
-        if self.words_by:
-            record["segmenter"] = self.words_by
-        return record
+        documents = len(set(self.documents.values()))
+        extra = {
+            "human": self.human,
+            "documents": documents if documents > 1 else None,
+            "segmenter": self.words_by,
+        }
+        return record | {name: value for name, value in extra.items() if value}
 
     def summary(self, folder: PathLike) -> str:
         """What was written to a folder, and what was left out, in a few lines."""
-        outputs = sum(map(len, self.systems.values()))
-        lines = [
-            f"{folder}: {plural(len(self.sources), 'segment')}, {plural(outputs, 'output')} of "
-            f"{plural(len(self.systems), 'system')}"
-        ]
-        if self.renumbered:
+        outputs = plural(sum(map(len, self.systems.values())), "output")
+        segments, systems = plural(len(self.sources), "segment"), plural(len(self.systems), "system")
+        lines = [f"{folder}: {segments}, {outputs} of {systems}"]
+        if self.numbers is not None:
             lines.append(
-                "  segments are numbered from 0: in the file, ids are missing or are of several sources"
+                "segments are numbered from 0: in the file, ids are missing or are of several sources"
             )
         if self.without_reference:
-            lines.append(
-                f"  {plural(self.without_reference, 'segment')} left out: without {' or '.join(self.references)}"
-            )
+            missing = plural(self.without_reference, "segment")
+            lines.append(f"{missing} left out: without {' or '.join(self.references)}")
         if self.other_outputs:
-            lines.append(
-                f"  {plural(self.other_outputs, 'rating')} of a second output of a system for a segment, left out"
-            )
+            others = plural(self.other_outputs, "rating")
+            lines.append(f"{others} of a second output of a system for a segment, left out")
         if self.words_by:
-            lines.append(f"  words of scripts without spaces are found by {self.words_by}")
+            lines.append(f"words of scripts without spaces are found by {self.words_by}")
         elif self.unspaced and not is_segmenter_installed():
             lines.append(
-                f"  words of scripts without spaces are not found: install a segmenter ({HOW_TO_INSTALL})"
+                f"words of scripts without spaces are not found: install a segmenter ({HOW_TO_INSTALL})"
             )
         if self.human:
-            lines.append(f"  human translations, to be judged and never picked: {', '.join(self.human)}")
+            lines.append(f"human translations, to be judged and never picked: {', '.join(self.human)}")
         if self.human and not self.references:
-            lines.append(
-                f"  no reference for BLEU: --reference {self.human[0]} takes one of them, --references a file"
-            )
-        return "\n".join(lines)
+            options = f"--reference {self.human[0]} takes one of them, --references a file"
+            lines.append(f"no reference for BLEU: {options}")
+        return "\n  ".join(lines)
 
     def write(self, folder: PathLike) -> None:
         """Write a new folder, which appears whole or not at all."""
+
+        def line(text: str) -> str:
+            return " ".join(tokens_of(text, self.segmenter))
+
         with new_folder(folder) as building:
-            _write(
-                building / SOURCE, ({"id": s, "text": self._line(text)} for s, text in self.sources.items())
-            )
+            _write(building / SOURCE, ({"id": s, "text": line(text)} for s, text in self.sources.items()))
             (building / SYSTEMS).mkdir()
             for name, outputs in self.systems.items():
-                _write(building / SYSTEMS / f"{name}.jsonl", self._candidates(outputs))
+                candidates = ({"id": s, "candidate": line(text)} for s, text in outputs.items())
+                _write(building / SYSTEMS / f"{name}.jsonl", candidates)
             if self.documents:
-                _write(
-                    building / DOCUMENTS, ({"id": s, "document": name} for s, name in self.documents.items())
-                )
+                documents = ({"id": s, "document": name} for s, name in self.documents.items())
+                _write(building / DOCUMENTS, documents)
             if self.references:
                 (building / REFERENCES).mkdir()
             for name, reference in self.references.items():
                 with open(building / REFERENCES / f"{name}.txt", "w", encoding="utf-8") as stream:
-                    stream.writelines(f"{self._line(reference[segment])}\n" for segment in self.sources)
-
-    def _candidates(self, outputs: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        for segment, text in outputs.items():
-            yield {"id": segment, "candidate": self._line(text)}
-
-    def _line(self, text: str) -> str:
-        return " ".join(tokens_of(text, self.segmenter))
+                    stream.writelines(f"{line(reference[segment])}\n" for segment in self.sources)
 
     def next_commands(self, folder: PathLike, import_command: str) -> list[str]:
         """The commands that lead from the texts in a folder to a campaign with judgments.
@@ -172,20 +155,30 @@ class RatingTexts:
         return commands
 
 
+def _write(path: Path, records: Iterable[Mapping[str, str]]) -> None:
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
 def collect_texts(
     path: PathLike,
     ratings: Sequence[Rating],
-    translators: Translators | None = None,
+    *,
+    references: Sequence[str] = (),
+    reference_files: Sequence[PathLike] = (),
+    people: Sequence[str] = (),
+    machines: Sequence[str] = (),
     repairs: Repairs | None = None,
     segmenter: Segmenter | None = None,
 ) -> RatingTexts:
     """Gather the texts of ratings; with references, only the segments that these translate.
 
-    A segment is what has one id; where an id is missing or has two sources, what has one source, numbered from 0.
-    ``repairs`` takes ratings that no file can hold; without it, the first is refused. ``segmenter`` finds words
-    where no space is between them.
+    ``references`` are human translations among the systems, ``reference_files`` files of others; ``people`` and
+    ``machines`` are systems whose names do not say what they are. A segment is what has one id; where an id is missing
+    or has two sources, what has one source, numbered from 0. ``repairs`` takes ratings that no file can hold; without
+    it, the first is refused.
     """
-    translators, repairs = translators or Translators(), repairs or Repairs(path, strict=True)
+    repairs = repairs or Repairs(path, strict=True)
     if not ratings:
         raise InputError(path, None, "expected ratings, found none")
     pairs = sorted({rating.languages for rating in ratings})
@@ -193,27 +186,34 @@ def collect_texts(
         raise InputError(
             path, None, f"expected one language pair, found {', '.join(pairs)}; --languages names one"
         )
-    texts = RatingTexts(renumbered=not _ids_hold(ratings), segmenter=segmenter)
-    numbers: dict[str, str] = {}
+    texts = RatingTexts(numbers=None if _ids_are_unique(ratings) else {}, segmenter=segmenter)
     for rating in ratings:
-        if problem := _problem(rating):
+        problem = _problem(rating)
+        if problem is not None:
             repairs.add(rating.line, "rating-refused", problem)
             continue
-        segment = rating.segment
-        if texts.renumbered:
-            segment = numbers.setdefault(spelling(rating.source), str(len(numbers)))
+        segment = texts.segment(rating)
         texts.sources.setdefault(segment, rating.source)
         if rating.document:
             texts.documents.setdefault(segment, rating.document)
         first = texts.systems.setdefault(rating.system, {}).setdefault(segment, rating.target)
         texts.other_outputs += first != rating.target and spelling(first) != spelling(rating.target)
     repairs.require(len(texts.sources))
-    _name_people(texts, translators)
-    _keep_translated(texts)
+    for name in (*references, *people, *machines):
+        if name not in texts.systems:
+            systems = ", ".join(sorted(texts.systems))
+            raise RyptError(f"no rating is of the system {name!r}; the systems are {systems}")
+    texts.human = human_systems(sorted(texts.systems), (*references, *people), machines)
+    texts.references = {name: texts.systems[name] for name in references}
+    for file in reference_files:
+        if list_name(file) in texts.references:
+            raise InputError(file, None, f"expected one reference named {list_name(file)}, found two")
+        texts.references[list_name(file)] = read_references(file, list(texts.sources))
+    _leave_out_untranslated(texts)
     return texts
 
 
-def _ids_hold(ratings: Iterable[Rating]) -> bool:
+def _ids_are_unique(ratings: Iterable[Rating]) -> bool:
     sources: dict[str, str] = {}
     for rating in ratings:
         first = sources.setdefault(rating.segment, rating.source)
@@ -223,7 +223,7 @@ def _ids_hold(ratings: Iterable[Rating]) -> bool:
 
 
 def _problem(rating: Rating) -> str | None:
-    """Why a rating cannot stand in a file, or give it its name."""
+    """Why a rating cannot be in a file, or give it its name."""
     name = rating.system
     if not is_one_line(rating.segment):
         return f"expected an id of one line, found {rating.segment!r}"
@@ -235,39 +235,76 @@ def _problem(rating: Rating) -> str | None:
     return None
 
 
-def _name_people(texts: RatingTexts, translators: Translators) -> None:
-    """Say which systems are people, and take the references from them and from files."""
-    for name in (*translators.references, *translators.people, *translators.machines):
-        if name not in texts.systems:
-            raise RyptError(
-                f"no rating is of the system {name!r}; the systems are {', '.join(sorted(texts.systems))}"
-            )
-    people = (*translators.references, *translators.people)
-    texts.human = human_systems(sorted(texts.systems), people, translators.machines)
-    for name in translators.references:
-        texts.references[name] = texts.systems[name]
-    for path in translators.files:
-        name = list_name(path)
-        if name in texts.references:
-            raise InputError(path, None, f"expected one reference named {name}, found two")
-        texts.references[name] = read_references(path, list(texts.sources))
+def human_systems(
+    systems: Iterable[str], people: Sequence[str] = (), machines: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The human translations among systems: those named so, and ``people``, but never ``machines``."""
+    return tuple(name for name in systems if name not in machines and (name in people or is_human(name)))
 
 
-def _keep_translated(texts: RatingTexts) -> None:
+def _leave_out_untranslated(texts: RatingTexts) -> None:
     """Leave out the segments that a reference lacks."""
-    kept = [s for s in texts.sources if all(s in reference for reference in texts.references.values())]
-    if not kept:
+    translated = [s for s in texts.sources if all(s in reference for reference in texts.references.values())]
+    if not translated:
         raise RyptError(f"no segment has all of the references {', '.join(texts.references)}")
-    texts.without_reference = len(texts.sources) - len(kept)
-    texts.sources = {segment: texts.sources[segment] for segment in kept}
-    texts.documents = {segment: texts.documents[segment] for segment in kept if segment in texts.documents}
+    texts.without_reference = len(texts.sources) - len(translated)
+    texts.sources = {s: texts.sources[s] for s in translated}
+    texts.documents = {s: texts.documents[s] for s in translated if s in texts.documents}
     systems = {
-        name: {s: outputs[s] for s in kept if s in outputs} for name, outputs in sorted(texts.systems.items())
+        name: {s: outputs[s] for s in translated if s in outputs}
+        for name, outputs in sorted(texts.systems.items())
     }
     texts.systems = {name: outputs for name, outputs in systems.items() if outputs}
     texts.human = tuple(name for name in texts.human if name in texts.systems)
 
 
-def _write(path: Path, records: Iterable[Mapping[str, str]]) -> None:
-    with open(path, "w", encoding="utf-8") as stream:
-        stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+def read_references(path: PathLike, segments: Sequence[str]) -> dict[str, str]:
+    """The references of a file by segment: text with a line for each segment, TSV of id and text, or JSONL.
+
+    Lines without ids are in the order of the ids, counted from the first segment that was rated; a file with a line for
+    every segment of the test set, of which some were rated, is read by line numbers, if the ids are numbers.
+    """
+    lines = list(read_lines(path))
+    rows = [(number, line) for number, line in lines if line.strip()]
+    if not rows:
+        raise InputError(path, None, "expected references, found an empty file")
+    known = set(segments)
+    columns = [line.split("\t") for _, line in rows]
+    if rows[0][1].lstrip().startswith("{"):
+        pairs = dict(_reference_record(path, number, line) for number, line in rows)
+    elif all(len(row) == 2 for row in columns) and any(row[0] in known for row in columns):
+        pairs = dict(columns)
+    else:
+        pairs = _references_by_order(path, [line for _, line in lines], segments)
+    references = {segment: text for segment, text in pairs.items() if segment in known and text.strip()}
+    if not references:
+        problem = f"expected references of the rated segments, such as {segments[0]}, found none"
+        raise InputError(path, None, problem)
+    return references
+
+
+def _reference_record(path: PathLike, number: int, line: str) -> tuple[str, str]:
+    try:
+        record = json.loads(line)
+        text = next(record[name] for name in _TEXTS if name in record)
+        if not isinstance(text, str):
+            raise TypeError(f"{text!r} is no text")
+        return str(record["id"]), text
+    except (ValueError, TypeError, KeyError, StopIteration, RecursionError):
+        raise InputError(path, number, "expected a JSON object with id and text") from None
+
+
+def _references_by_order(path: PathLike, lines: Sequence[str], segments: Sequence[str]) -> dict[str, str]:
+    are_numbers = all(segment.isascii() and segment.isdigit() for segment in segments)
+    if len(lines) == len(segments):
+        ordered = sorted(segments, key=int) if are_numbers else segments
+        return dict(zip(ordered, lines, strict=True))
+    first = 0 if "0" in segments else 1
+    if are_numbers and len(lines) > max(map(int, segments)) - first:
+        return {segment: lines[int(segment) - first] for segment in segments}
+    numbered = " or one for each number" if are_numbers else ""
+    problem = (
+        f"expected {len(segments)} lines, one for each segment in the order of the ids{numbered}, or TSV or JSONL with "
+        f"ids such as {segments[0]}, found {len(lines)} lines"
+    )
+    raise InputError(path, None, problem)

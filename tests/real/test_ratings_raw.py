@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 from commands import run
 
-from rypt.ratings.error_spans import Rating
 from rypt.ratings.esa import read_esa
 from rypt.ratings.mqm import read_mqm
-from rypt.ratings.repairs import Repairs
-from rypt.ratings.texts import Translators, collect_texts
+from rypt.ratings.rating import Rating, Repairs
+from rypt.ratings.texts import collect_texts
 from rypt.text import InputError
 
 pytestmark = pytest.mark.real
@@ -73,7 +72,7 @@ def check(path: Path) -> tuple[list[Rating], Repairs]:
             text = {"target": rating.target, "source": rating.source, "nowhere": ""}[error.side]
             assert 0 <= error.start <= error.stop <= len(text)
     texts = collect_texts(path, ratings)
-    assert (len(texts.sources), texts.renumbered, texts.other_outputs) == (segments, False, 0)
+    assert (len(texts.sources), texts.numbers, texts.other_outputs) == (segments, None, 0)
     assert len(texts.documents) == segments
     with pytest.raises(InputError, match=rf"{path.name}:\d+: "):
         read_mqm(path, repairs=Repairs(path, strict=True))
@@ -91,7 +90,7 @@ def test_ted(raw: Path, ted_data: Path) -> None:
 def test_newstest2021(raw: Path) -> None:
     ratings, repairs = check(raw / "mqm_newstest2021_enru.tsv.gz")
     assert repairs.counts == {"mark-not-opened": 1, "target-differs": 7}
-    assert collect_texts("x", ratings, Translators(("ref.A",))).human == ("ref.A", "ref.B")
+    assert collect_texts("x", ratings, references=["ref.A"]).human == ("ref.A", "ref.B")
 
 
 def test_newstest2020(raw: Path) -> None:

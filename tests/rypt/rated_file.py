@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rypt.ratings import rated_campaign
-from rypt.texts.lists import expand_outputs
+from rypt.tools import create_campaign
 from rypt.tools.aligners import AlignedLists
 
 COLUMNS = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity")
@@ -39,15 +38,13 @@ def align_in_order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Put the aligner in place; the list gets the source of each call."""
     calls = []
 
-    def align_lists(source, nbest, outputs, *, cache, watch, tell):
+    def align_lists(source, nbest, outputs, **options):
         calls.append(str(source))
-        for path, output in expand_outputs(nbest, outputs):
-            output.parent.mkdir(exist_ok=True)
+        for path, output in zip(nbest, outputs, strict=True):
             lines = [json.loads(line)["candidate"].split() for line in path.read_text().splitlines()]
             links = [" ".join(f"{i}-{i}" for i in range(min(4, len(words)))) for words in lines]
             output.write_text("".join(f"{line}\n" for line in links))
         return AlignedLists("eflomal", 1, 0)
 
-    monkeypatch.setattr(rated_campaign, "align_lists", align_lists)
-    monkeypatch.setattr(rated_campaign, "choose_aligner", lambda: "eflomal")
+    monkeypatch.setattr(create_campaign, "align_lists", align_lists)
     return calls

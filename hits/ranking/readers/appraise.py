@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from hits.ranking.readers.columns import Part, plain
 from hits.ranking.readers.languages import domain_in_document, pair_key
 from hits.ranking.scores.data import ScoreRecord, scores_of
-from rypt.ratings.error_spans import weight
+from rypt.ratings.rating import weight
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import InputError, PathLike
 

@@ -1,4 +1,4 @@
-"""ESA ratings of Appraise, pearmut and WMT, in the forms their own exports have."""
+"""ESA ratings of Appraise and WMT, in the forms that they publish."""
 
 import csv
 import io
@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from rypt.ratings.error_spans import ErrorSpan
 from rypt.ratings.esa import of_languages, read_esa
-from rypt.ratings.repairs import Repairs
+from rypt.ratings.rating import ErrorSpan, Repairs
 from rypt.text import InputError
 
 SOURCE, TARGET = "Ein Haus.", "A nice house."
@@ -110,80 +109,6 @@ def test_batches(tmp_path: Path) -> None:
         read_esa(appraise_csv(tmp_path, ROW), write(tmp_path / "other.json", {"a": 1}))
 
 
-def test_appraise_jsonl(tmp_path: Path) -> None:
-    one = {
-        "annotator": "w1",
-        "source_id": "s",
-        "source_text": SOURCE,
-        "target_id": "A",
-        "target_text": TARGET,
-        "score": 70,
-        "mqm_annotations": json.dumps(SPANS),
-        "item_type": "TGT",
-        "end_time": 17.5,
-    }
-    pair = {
-        "annotator": "w2",
-        "source_text": SOURCE,
-        "item_type": "TGT",
-        "targets": [
-            {"target_id": "A", "target_text": TARGET, "score": 70, "mqm_annotations": SPANS},
-            {"target_id": "B", "target_text": "A house.", "score": 90, "mqm_annotations": "[]"},
-        ],
-    }
-    bad = one | {"item_type": "BAD"}
-    first, second, third = read_esa(write(tmp_path / "a.jsonl", one, bad, pair))
-    assert (first.rater, first.system, first.errors, first.score, first.time) == ("w1", "A", ERRORS, 70, 17)
-    assert (second.rater, second.errors, third.system, third.errors, third.score) == (
-        "w2",
-        ERRORS,
-        "B",
-        (),
-        90,
-    )
-
-
-def pearmut(
-    user: str, item_i: int | str, spans: list[Any], score: int | None = 60, **item: Any
-) -> dict[str, Any]:
-    return {
-        "annotation": [{"A": {"score": score, "error_spans": spans, "textfield": None}}],
-        "actions": [{"time": 100.5, "action": "load"}, {"time": 103.0, "action": "submit"}],
-        "item": [{"item_id": "s1", "src": SOURCE, "tgt": {"A": TARGET}} | item],
-        "user_id": user,
-        "item_i": item_i,
-    }
-
-
-def test_pearmut(tmp_path: Path) -> None:
-    """Tutorials, checks, skipped items and what was reset are left out; [missing] stands behind the last character."""
-    span = {"start_i": 2, "end_i": 5, "severity": "minor", "category": None}
-    missing = {"start_i": len(TARGET), "end_i": len(TARGET), "severity": "major", "category": None}
-    log = [
-        pearmut("w1", "welcome_0", [span]),
-        pearmut("w1", 0, [span, missing]),
-        pearmut("w1", 1, [], None),
-        pearmut("w2", 0, []),
-        {"user_id": "w2", "item_i": 0, "annotation": "__RESET__"},
-        pearmut("w2", 0, [span], 40),
-        pearmut("w3", 2, [span], validation={"A": {}}),
-    ]
-    for path in (
-        write(tmp_path / "log.jsonl", *log),
-        write(tmp_path / "annotations.json", {"campaign": log}),
-    ):
-        first, second = read_esa(path)
-        assert (first.segment, first.rater, first.system, first.score, first.time) == (
-            "s1",
-            "w1",
-            "A",
-            60,
-            103,
-        )
-        assert (first.source, first.target, first.errors) == (SOURCE, TARGET, ERRORS)
-        assert (second.rater, second.score, len(second.errors)) == ("w2", 40, 1)
-
-
 def test_wmt(tmp_path: Path) -> None:
     of_2024 = {
         "langs": "en-cs",
@@ -249,12 +174,6 @@ def test_an_empty_file(tmp_path: Path, text: str) -> None:
         read_esa(tmp_path / "x.jsonl")
 
 
-def test_a_document_over_several_lines(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text(json.dumps({"campaign": [pearmut("w1", 0, [])]}, indent=1))
-    (rating,) = read_esa(tmp_path / "x.json")
-    assert rating.rater == "w1"
-
-
 @pytest.mark.parametrize(
     ("record", "message"),
     [
@@ -264,7 +183,6 @@ def test_a_document_over_several_lines(tmp_path: Path) -> None:
             {"esa_spans": [{"start_i": -1, "end_i": 3}], "tgt": "abc", "src": "a", "system": "A"},
             "characters from 0",
         ),
-        ({"user_id": "w", "item_i": 0, "annotation": []}, "do not hold the texts"),
         (
             {"scores": {"A": {"mean": 3}}, "src_text": "a", "tgt_text": {"A": "b"}},
             "A has no answer with human and err",
@@ -287,7 +205,7 @@ def test_json_that_cannot_be_read(tmp_path: Path, record: dict[str, Any], messag
     assert str(error.value).startswith(f"{path}:1: expected ")
     assert message in str(error.value)
     (tmp_path / "y.jsonl").write_text('{"a": \n')
-    with pytest.raises(InputError, match=r"y\.jsonl:1: expected a JSON object"):
+    with pytest.raises(InputError, match=r"y\.jsonl:1: expected a rating of WMT"):
         read_esa(tmp_path / "y.jsonl")
     with pytest.raises(InputError, match="expected Appraise's CSV"):
         read_esa(tmp_path / "x.jsonl", tmp_path / "b.json")

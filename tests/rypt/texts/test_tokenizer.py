@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rypt.ratings.surface import spelling, token_places, token_spelling
+from rypt.ratings.labels import spelling, token_places, token_spelling
 from rypt.text import tokenize
 from rypt.texts.segmenters import Segmenter, choose_segmenter
 from rypt.texts.tokenizer import tokens_of
